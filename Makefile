@@ -1,0 +1,54 @@
+# Everything sets itself up in .venv; a fresh machine needs Python 3.11 or newer and gcc, nothing else.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+PY := .venv/bin/python
+READY := .venv/.ready
+CODE := $(wildcard src tests checks benchmarks examples docs)
+JOBS ?= 2
+
+.PHONY: demo test test-full bench lint api docs format clean
+.DEFAULT_GOAL := test
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, found " + sys.version)'
+	$(PY) -c '' 2>/dev/null || $(PYTHON) -m venv --clear .venv
+	$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+demo: $(READY)
+	$(PY) examples/demo.py
+
+test: lint
+	$(PY) -m pytest -n $(JOBS) -m "not slow"
+
+test-full: lint
+	$(PY) -m pytest -n $(JOBS)
+
+bench: $(READY)
+	$(PY) -m benchmarks.run
+
+lint: $(READY)
+	$(PY) -m ruff check $(CODE)
+	$(PY) -m ruff format --check $(CODE)
+	$(PY) -m mypy
+	$(PY) checks/layers.py
+	$(PY) checks/sizes.py
+	$(PY) checks/duplicates.py
+	$(PY) checks/public_api.py --check tests/api/public_api.txt
+	$(PY) checks/lazy_start.py
+	$(PY) checks/hygiene.py
+	$(PY) checks/dead_code.py
+
+# The recorded public surface: commit the difference together with the change that makes it.
+api: $(READY)
+	$(PY) checks/public_api.py --write tests/api/public_api.txt
+
+docs: $(READY)
+	$(PY) docs/generate.py
+
+format: $(READY)
+	$(PY) -m ruff check --fix $(CODE)
+	$(PY) -m ruff format $(CODE)
+
+clean:
+	rm -rf build dist output .cache .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find $(CODE) -name __pycache__ -type d -prune -exec rm -rf {} +
