@@ -1,0 +1,65 @@
+"""Runs vulture with a whitelist made from the source: fields, enum members and entry points are used by name."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+__all__ = ["find_dead_code", "main", "whitelist"]
+
+HAND_KEPT = "checks/vulture_whitelist.py"
+FOLDERS = ("src", "tests", "checks", "benchmarks", "examples", "docs")
+
+
+def find_dead_code(root: Path) -> list[str]:
+    """Vulture's findings below a project folder, one sentence each."""
+    with tempfile.TemporaryDirectory() as folder:
+        generated = Path(folder, "whitelist.py")
+        generated.write_text("".join(f"{name}\n" for name in whitelist(root)), "utf-8")
+        paths = [*(p for name in (*FOLDERS, HAND_KEPT) if (p := root / name).exists()), generated]
+        config = ["--config", str(root / "pyproject.toml")]
+        command = [sys.executable, "-m", "vulture", *config, *map(str, paths)]
+        found = subprocess.run(command, capture_output=True, text=True, check=False)
+    if found.returncode not in {0, 3}:  # vulture: 3 = dead code found, 1 and 2 = it could not do its work
+        return [f"vulture stopped with {found.returncode}: {(found.stdout + found.stderr).strip()}"]
+    return found.stdout.splitlines()
+
+
+def whitelist(root: Path) -> list[str]:
+    """Names that are read by something vulture cannot see: getattr, QNN's tables, console scripts."""
+    names = set(_entry_points(root / "pyproject.toml"))
+    for path in sorted((root / "src").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                names.update(_fields(node))
+    return sorted(names)
+
+
+def _entry_points(pyproject: Path) -> Iterator[str]:
+    scripts = tomllib.loads(pyproject.read_text("utf-8")).get("project", {}).get("scripts", {})
+    return (target.rpartition(":")[2] for target in scripts.values())
+
+
+def _fields(node: ast.ClassDef) -> Iterator[str]:
+    is_enum = any(ast.unparse(base).endswith(("Enum", "Flag")) for base in node.bases)
+    for child in node.body:
+        match child:
+            case ast.AnnAssign(target=ast.Name(id=name)):
+                yield name
+            case ast.Assign(targets=[ast.Name(id=name)]) if is_enum:
+                yield name
+
+
+def main(arguments: list[str]) -> int:
+    problems = find_dead_code(Path(arguments[0]) if arguments else Path())
+    print("\n".join(problems) if problems else "dead code: none")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

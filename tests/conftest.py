@@ -1,0 +1,49 @@
+"""What every test shares: seeded property tests and golden files."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def pytest_configure() -> None:
+    # Seeded, so that a failure on one machine is a failure on every machine; the time of one
+    # example on a busy machine says nothing, so there is no deadline.
+    settings.register_profile("seeded", derandomize=True, deadline=None, max_examples=50)
+    settings.load_profile("seeded")
+
+
+@pytest.fixture
+def golden() -> Callable[[str, str | bytes], None]:
+    """Compare with tests/golden/NAME; UPDATE_GOLDEN=1 records it instead."""
+    return _compare_with_golden
+
+
+def _compare_with_golden(name: str, found: str | bytes) -> None:
+    path = GOLDEN / name
+    raw = found.encode() if isinstance(found, str) else found
+    if os.environ.get("UPDATE_GOLDEN") == "1":
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(raw)
+        return
+    if not path.exists():
+        pytest.fail(f"{path} is not there; record it with UPDATE_GOLDEN=1 and look at it before committing")
+    wanted = path.read_bytes()
+    if raw != wanted:
+        pytest.fail(_difference(name, wanted, raw), pytrace=False)
+
+
+def _difference(name: str, wanted: bytes, found: bytes) -> str:
+    try:
+        lines = [text.decode().splitlines() for text in (wanted, found)]
+    except UnicodeDecodeError:
+        same = os.path.commonprefix([wanted, found])
+        return f"{name} differs from byte {len(same)} on: {len(wanted)} bytes recorded, {len(found)} found"
+    return "\n".join([f"{name} differs:", *difflib.unified_diff(*lines, "recorded", "found", lineterm="")])
