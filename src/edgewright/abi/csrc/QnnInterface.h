@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// The function table of a QNN backend as SDK 2.22 lays it out: 56 pointers, QnnInterface_t of 488 bytes.
+#ifndef EDGEWRIGHT_QNN_INTERFACE_H
+#define EDGEWRIGHT_QNN_INTERFACE_H
+
+#include "QnnGraph.h"
+#include "QnnLog.h"
+#include "QnnTypes.h"
+
+#define QNN_API_VERSION_MAJOR 2
+#define QNN_API_VERSION_MINOR 15
+#define QNN_API_VERSION_PATCH 0
+
+// Entries that a model library never calls keep their place in the table without a signature.
+typedef void (*QnnInterface_Uncalled_Fn_t)(void);
+
+typedef Qnn_ErrorHandle_t (*QnnBackend_ValidateOpConfig_Fn_t)(Qnn_BackendHandle_t backend, Qnn_OpConfig_t opConfig);
+typedef Qnn_ErrorHandle_t (*QnnGraph_Create_Fn_t)(Qnn_ContextHandle_t context,
+                                                  const char* graphName,
+                                                  const QnnGraph_Config_t** config,
+                                                  Qnn_GraphHandle_t* graph);
+typedef Qnn_ErrorHandle_t (*QnnGraph_AddNode_Fn_t)(Qnn_GraphHandle_t graph, Qnn_OpConfig_t opConfig);
+typedef Qnn_ErrorHandle_t (*QnnGraph_Finalize_Fn_t)(Qnn_GraphHandle_t graph,
+                                                    Qnn_ProfileHandle_t profile,
+                                                    Qnn_SignalHandle_t signal);
+typedef Qnn_ErrorHandle_t (*QnnGraph_Retrieve_Fn_t)(Qnn_ContextHandle_t context,
+                                                    const char* graphName,
+                                                    Qnn_GraphHandle_t* graph);
+typedef Qnn_ErrorHandle_t (*QnnGraph_Execute_Fn_t)(Qnn_GraphHandle_t graph,
+                                                   const Qnn_Tensor_t* inputs,
+                                                   uint32_t numInputs,
+                                                   Qnn_Tensor_t* outputs,
+                                                   uint32_t numOutputs,
+                                                   Qnn_ProfileHandle_t profile,
+                                                   Qnn_SignalHandle_t signal);
+typedef Qnn_ErrorHandle_t (*QnnTensor_CreateGraphTensor_Fn_t)(Qnn_GraphHandle_t graph, Qnn_Tensor_t* tensor);
+typedef Qnn_ErrorHandle_t (*QnnError_GetMessage_Fn_t)(Qnn_ErrorHandle_t error, const char** message);
+
+typedef struct {
+  QnnInterface_Uncalled_Fn_t propertyHasCapability;
+  QnnInterface_Uncalled_Fn_t backendCreate;
+  QnnInterface_Uncalled_Fn_t backendSetConfig;
+  QnnInterface_Uncalled_Fn_t backendGetApiVersion;
+  QnnInterface_Uncalled_Fn_t backendGetBuildId;
+  QnnInterface_Uncalled_Fn_t backendRegisterOpPackage;
+  QnnInterface_Uncalled_Fn_t backendGetSupportedOperations;
+  QnnBackend_ValidateOpConfig_Fn_t backendValidateOpConfig;
+  QnnInterface_Uncalled_Fn_t backendFree;
+  QnnInterface_Uncalled_Fn_t contextCreate;
+  QnnInterface_Uncalled_Fn_t contextSetConfig;
+  QnnInterface_Uncalled_Fn_t contextGetBinarySize;
+  QnnInterface_Uncalled_Fn_t contextGetBinary;
+  QnnInterface_Uncalled_Fn_t contextCreateFromBinary;
+  QnnInterface_Uncalled_Fn_t contextFree;
+  QnnGraph_Create_Fn_t graphCreate;
+  QnnInterface_Uncalled_Fn_t graphCreateSubgraph;
+  QnnInterface_Uncalled_Fn_t graphSetConfig;
+  QnnGraph_AddNode_Fn_t graphAddNode;
+  QnnGraph_Finalize_Fn_t graphFinalize;
+  QnnGraph_Retrieve_Fn_t graphRetrieve;
+  QnnGraph_Execute_Fn_t graphExecute;
+  QnnInterface_Uncalled_Fn_t graphExecuteAsync;
+  QnnInterface_Uncalled_Fn_t tensorCreateContextTensor;
+  QnnTensor_CreateGraphTensor_Fn_t tensorCreateGraphTensor;
+  QnnInterface_Uncalled_Fn_t logCreate;
+  QnnInterface_Uncalled_Fn_t logSetLogLevel;
+  QnnInterface_Uncalled_Fn_t logFree;
+  QnnInterface_Uncalled_Fn_t profileCreate;
+  QnnInterface_Uncalled_Fn_t profileSetConfig;
+  QnnInterface_Uncalled_Fn_t profileGetEvents;
+  QnnInterface_Uncalled_Fn_t profileGetSubEvents;
+  QnnInterface_Uncalled_Fn_t profileGetEventData;
+  QnnInterface_Uncalled_Fn_t profileGetExtendedEventData;
+  QnnInterface_Uncalled_Fn_t profileFree;
+  QnnInterface_Uncalled_Fn_t memRegister;
+  QnnInterface_Uncalled_Fn_t memDeRegister;
+  QnnInterface_Uncalled_Fn_t deviceGetPlatformInfo;
+  QnnInterface_Uncalled_Fn_t deviceFreePlatformInfo;
+  QnnInterface_Uncalled_Fn_t deviceGetInfrastructure;
+  QnnInterface_Uncalled_Fn_t deviceCreate;
+  QnnInterface_Uncalled_Fn_t deviceSetConfig;
+  QnnInterface_Uncalled_Fn_t deviceGetInfo;
+  QnnInterface_Uncalled_Fn_t deviceFree;
+  QnnInterface_Uncalled_Fn_t signalCreate;
+  QnnInterface_Uncalled_Fn_t signalSetConfig;
+  QnnInterface_Uncalled_Fn_t signalTrigger;
+  QnnInterface_Uncalled_Fn_t signalFree;
+  QnnError_GetMessage_Fn_t errorGetMessage;
+  QnnInterface_Uncalled_Fn_t errorGetVerboseMessage;
+  QnnInterface_Uncalled_Fn_t errorFreeVerboseMessage;
+  QnnInterface_Uncalled_Fn_t graphPrepareExecutionEnvironment;
+  QnnInterface_Uncalled_Fn_t graphReleaseExecutionEnvironment;
+  QnnInterface_Uncalled_Fn_t graphGetProperty;
+  QnnInterface_Uncalled_Fn_t contextValidateBinary;
+  QnnInterface_Uncalled_Fn_t contextCreateFromBinaryWithSignal;
+} QnnInterface_ImplementationV2_15_t;
+
+#define QNN_INTERFACE_VER_TYPE QnnInterface_ImplementationV2_15_t
+#define QNN_INTERFACE_VER_NAME v2_15
+
+typedef struct {
+  uint32_t backendId;
+  const char* providerName;
+  Qnn_ApiVersion_t apiVersion;
+  union {
+    QnnInterface_ImplementationV2_15_t v2_15;
+  };
+} QnnInterface_t;
+
+#endif  // EDGEWRIGHT_QNN_INTERFACE_H
