@@ -1,8 +1,9 @@
-"""Runs vulture with a whitelist made from the source: fields, enum members and entry points are used by name."""
+"""Runs vulture with a whitelist made from the source: fields, enum members, entry points, public surface."""
 
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 import tempfile
@@ -31,8 +32,8 @@ def find_dead_code(root: Path) -> list[str]:
 
 
 def whitelist(root: Path) -> list[str]:
-    """Names that are read by something vulture cannot see: getattr, QNN's tables, console scripts."""
-    names = set(_entry_points(root / "pyproject.toml"))
+    """Names used by something vulture cannot see: getattr, QNN's tables, console scripts, users."""
+    names = {*_entry_points(root / "pyproject.toml"), *_public_names(root / "src")}
     for path in sorted((root / "src").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.ClassDef):
@@ -43,6 +44,12 @@ def whitelist(root: Path) -> list[str]:
 def _entry_points(pyproject: Path) -> Iterator[str]:
     scripts = tomllib.loads(pyproject.read_text("utf-8")).get("project", {}).get("scripts", {})
     return (target.rpartition(":")[2] for target in scripts.values())
+
+
+def _public_names(source: Path) -> Iterator[str]:
+    command = [sys.executable, str(Path(__file__).with_name("public_api.py")), str(source)]
+    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    return (re.split(r"[(: ]", line, maxsplit=1)[0].rpartition(".")[2] for line in lines if line)
 
 
 def _fields(node: ast.ClassDef) -> Iterator[str]:

@@ -69,12 +69,19 @@ def check(source: Path) -> list[str]:
         if entry.name not in NOT_LAYERS and entry.name.removesuffix(".py") not in DEPTH
     ]
     for path in sorted(root.rglob("*.py")):
-        home = ".".join(path.relative_to(root).with_suffix("").parts).removesuffix("__init__").rstrip(".")
+        home = _home(path, root)
         if home.split(".")[0] not in DEPTH:
             continue
         found = imports_of(path.read_text("utf-8"), _package_of(path, root))
         problems += [f"{path}:{i.line}: {why}" for i in found if (why := _violation(home, i.module))]
     return problems
+
+
+def _home(path: Path, root: Path) -> str:
+    folder = path.parent.relative_to(root).parts
+    # A file directly beside the strangers, such as a registry, may know them all.
+    is_the_folder = path.stem == "__init__" or (len(folder) == 1 and folder[0] in STRANGERS)
+    return ".".join(folder if is_the_folder else (*folder, path.stem))
 
 
 def imports_of(text: str, package: str = PACKAGE) -> list[Import]:

@@ -42,8 +42,11 @@ def _compare_with_golden(name: str, found: str | bytes) -> None:
 
 def _difference(name: str, wanted: bytes, found: bytes) -> str:
     try:
-        lines = [text.decode().splitlines() for text in (wanted, found)]
+        recorded, new = wanted.decode().splitlines(), found.decode().splitlines()
     except UnicodeDecodeError:
-        same = os.path.commonprefix([wanted, found])
-        return f"{name} differs from byte {len(same)} on: {len(wanted)} bytes recorded, {len(found)} found"
-    return "\n".join([f"{name} differs:", *difflib.unified_diff(*lines, "recorded", "found", lineterm="")])
+        sizes = f"{len(wanted)} bytes recorded, {len(found)} found"
+        pairs = enumerate(zip(wanted, found, strict=False))
+        first = next((i for i, (a, b) in pairs if a != b), min(len(wanted), len(found)))
+        return f"{name} differs from byte {first} on: {sizes}"
+    changes = difflib.unified_diff(recorded, new, "recorded", "found", lineterm="")
+    return "\n".join([f"{name} differs:", *changes])
