@@ -77,7 +77,9 @@ class EdgewrightError(Exception):
 
     def __str__(self) -> str:
         """The three-line text form; a line without content is left out."""
-        return "\n".join([f"error[{self.code}]: {shown(self.what, LONGEST_SENTENCE)}", *self.place_and_advice("  ")])
+        return "\n".join(
+            [f"error[{self.code}]: {shown(self.what, LONGEST_SENTENCE)}", *self.place_and_advice("  ")]
+        )
 
     def place_and_advice(self, indent: str) -> list[str]:
         """The lines below the first one, each starting with `indent`."""
@@ -215,7 +217,9 @@ class Problems(EdgewrightError):
         if not flat:
             raise ValueError("Problems needs at least one error")
         self.errors: tuple[EdgewrightError, ...] = flat
-        super().__init__(flat[0].what if len(flat) == 1 else f"{len(flat)} problems", None, _shared_advice(flat))
+        super().__init__(
+            flat[0].what if len(flat) == 1 else f"{len(flat)} problems", None, _shared_advice(flat)
+        )
         # Here alone the code depends on the content: the class variable is shadowed for this instance.
         self.__dict__.update(code=flat[0].code, exit_code=flat[0].exit_code)
 
@@ -247,7 +251,7 @@ def _shared_advice(errors: Sequence[EdgewrightError]) -> str:
 
 
 def _printable(text: str) -> str:
-    """Control characters, direction overrides and lone surrogates as escapes: a file must not steer a terminal."""
+    """Control characters, direction marks and lone surrogates escaped: a file must not steer a terminal."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)

@@ -1,0 +1,71 @@
+"""Progress of long work: the library says how far it is, whoever listens may draw it."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Protocol
+
+__all__ = ["Listener", "Work", "listening", "progress"]
+
+
+@dataclass
+class Work:
+    """One piece of long work and how far it has come."""
+
+    title: str
+    total: int | None = None
+    done: int = 0
+    began: float = field(default_factory=time.monotonic)
+
+    @property
+    def seconds(self) -> float:
+        """The time since the work began."""
+        return time.monotonic() - self.began
+
+
+class Listener(Protocol):
+    """Someone who wants to know; calls come from the thread that does the work."""
+
+    def started(self, work: Work) -> None:
+        """The work begins."""
+
+    def advanced(self, work: Work) -> None:
+        """Another step of the work is done."""
+
+    def ended(self, work: Work) -> None:
+        """The work is over, finished or not: `done` tells."""
+
+
+@contextmanager
+def progress(title: str, total: int | None = None) -> Iterator[Callable[..., None]]:
+    """Announce long work; call what it yields after each step (with a number where that was several)."""
+    work = Work(title, total)
+    # Taken once: work that began unheard stays unheard, so a listener sees every start before its steps.
+    listener = _listeners[-1] if _listeners else None
+
+    def step(count: int = 1) -> None:
+        work.done += count
+        if listener is not None:
+            listener.advanced(work)
+
+    if listener is not None:
+        listener.started(work)
+    try:
+        yield step
+    finally:
+        if listener is not None:
+            listener.ended(work)
+
+
+@contextmanager
+def listening(listener: Listener) -> Iterator[None]:
+    """Send progress to this listener inside the block; the innermost block wins."""
+    _listeners.append(listener)
+    try:
+        yield
+    finally:
+        _listeners.remove(listener)
+
+
+_listeners: list[Listener] = []

@@ -1,0 +1,229 @@
+"""Files written whole or not at all, and files of strangers read within limits."""
+
+import errno
+import os
+import re
+import secrets
+import stat
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from edgewright.core.errors import BadInput, EnvironmentProblem, LimitExceeded, UsageError, Where, shown
+from edgewright.core.words import did_you_mean
+
+__all__ = ["file_size", "inside", "read_limited", "write_all", "write_whole"]
+
+Chunks = Iterable[bytes | memoryview]
+_DRIVE = re.compile(r"[A-Za-z]:")
+
+
+def write_whole(path: Path | str, chunks: Chunks) -> None:
+    """Stream the chunks into the file, which appears complete or not at all; missing folders are made."""
+    write_all({path: chunks})
+
+
+def write_all(files: Mapping[Path | str, Chunks] | Mapping[Path, Chunks] | Mapping[str, Chunks]) -> None:
+    """Write several files that belong together: either all of them appear, or none, and old ones stay."""
+    contents = {Path(path): chunks for path, chunks in files.items()}
+    for path in contents:
+        _check_target(path)
+    staged: dict[Path, Path] = {}
+    made: list[Path] = []
+    try:
+        for path, chunks in contents.items():
+            _make_folder(path.parent, made)
+            _stage(path, chunks, staged)
+        _publish(staged)
+    # Everything: a ^C between two chunks must not leave half a file either.
+    except BaseException:
+        _remove(staged.values(), made)
+        raise
+
+
+def inside(folder: Path | str, relative: str, file: str | None = None) -> Path:
+    """The path that a file of a stranger names, which must stay inside `folder`.
+
+    Args:
+        folder: the folder that may be used.
+        relative: the path as the stranger's file spells it.
+        file: that file, for the message.
+    """
+    parts = relative.replace("\\", "/").split("/")
+    if relative in {"", "."} or "\0" in relative:
+        raise _outside(relative, "does not name a file", file)
+    if parts[0] == "" or _DRIVE.match(relative):
+        raise _outside(relative, "is absolute, expected one relative to the folder of the model", file)
+    if ".." in parts:
+        raise _outside(relative, "contains '..', expected one inside the folder of the model", file)
+    # realpath and not resolve(): a loop of links must end in a message, not in a RuntimeError.
+    root = os.path.realpath(folder)
+    target = os.path.realpath(os.path.join(root, relative))  # noqa: PTH118 - pairs with realpath
+    if os.path.commonpath([root, target]) != root or target == root:
+        raise _outside(relative, "leads out of the folder of the model through a link", file)
+    return Path(target)
+
+
+def file_size(path: Path | str) -> int:
+    """The size of an existing regular file; anything else is an error that says what was found."""
+    path = Path(path)
+    with _reading(path):
+        found = path.stat()
+    if stat.S_ISDIR(found.st_mode):
+        raise BadInput(f"'{shown(path)}' is a folder, expected a file", Where(file=str(path)))
+    # A pipe or a device would block, or never end.
+    if not stat.S_ISREG(found.st_mode):
+        raise BadInput(f"'{shown(path)}' is not a regular file", Where(file=str(path)))
+    return found.st_size
+
+
+def read_limited(path: Path | str, limit: int) -> bytes:
+    """The content of a file of at most `limit` bytes."""
+    path = Path(path)
+    size = file_size(path)
+    if size > limit:
+        raise LimitExceeded(f"the file has {size} bytes, at most {limit} are read", Where(file=str(path)))
+    with _reading(path), path.open("rb") as file:
+        # The file may grow meanwhile: never read beyond the limit, whatever its size was.
+        return file.read(limit)
+
+
+def _check_target(path: Path) -> None:
+    with _writing(path):
+        if path.is_dir():
+            raise UsageError(f"cannot write '{shown(path)}': it is a folder", do="name a file inside it")
+        # Renaming over a device such as /dev/null would replace the device itself.
+        if path.exists() and not path.is_file():
+            raise UsageError(
+                f"cannot write '{shown(path)}': it is not a regular file", do="name another file"
+            )
+
+
+def _make_folder(folder: Path, made: list[Path]) -> None:
+    with _writing(folder):
+        missing = [parent for parent in (folder, *folder.parents) if not parent.exists()]
+        ground = missing[-1].parent if missing else folder
+        if not ground.is_dir():
+            raise UsageError(
+                f"cannot write to '{shown(folder)}': '{shown(ground)}' is a file, expected a folder",
+                do="name another place",
+            )
+        for parent in reversed(missing):
+            parent.mkdir(exist_ok=True)
+            made.append(parent)
+
+
+def _stage(path: Path, chunks: Chunks, staged: dict[Path, Path]) -> None:
+    temporary = path.with_name(f".{path.name[:64]}.{secrets.token_hex(4)}.part")
+    with _writing(path):
+        file = temporary.open("xb")
+    staged[path] = temporary
+    try:
+        # The guard is around the write alone: an error of whoever yields the chunks is not a writing error.
+        for chunk in chunks:
+            with _writing(path):
+                file.write(chunk)
+    except BaseException:
+        with suppress(OSError):
+            file.close()
+        raise
+    with _writing(path):
+        file.close()
+
+
+def _publish(staged: dict[Path, Path]) -> None:
+    old: dict[Path, Path | None] = {}
+    try:
+        for path, temporary in staged.items():
+            _check_target(path)  # again: streaming may have taken minutes
+            with _writing(path):
+                old[path] = _set_aside(path)
+                temporary.replace(path)
+    except BaseException:
+        for path, kept in old.items():
+            with suppress(OSError):
+                _put_back(path, kept, staged[path])
+        raise
+    _remove([kept for kept in old.values() if kept is not None], [])
+
+
+def _set_aside(path: Path) -> Path | None:
+    """Keep the old file under another name as well, so that it can come back."""
+    if not path.exists():
+        return None
+    kept = path.with_name(f".{path.name[:64]}.{secrets.token_hex(4)}.old")
+    try:
+        kept.hardlink_to(path)
+    except OSError:
+        path.rename(kept)  # a file system without hard links: a short moment without the file
+    return kept
+
+
+def _put_back(path: Path, kept: Path | None, temporary: Path) -> None:
+    if kept is not None:
+        kept.replace(path)
+    elif not temporary.exists():  # it had been renamed to `path`
+        path.unlink(missing_ok=True)
+
+
+def _remove(temporaries: Iterable[Path], folders: list[Path]) -> None:
+    for temporary in temporaries:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+    for folder in reversed(folders):
+        with suppress(OSError):
+            folder.rmdir()
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as problem:
+        raise EnvironmentProblem(
+            f"cannot write '{shown(path)}': {_reason(problem)}",
+            do=_WRITING_ADVICE.get(problem.errno or 0, ""),
+        ) from problem
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (FileNotFoundError, NotADirectoryError) as problem:
+        raise BadInput(f"file '{shown(path)}' does not exist", do=_similar_file(path)) from problem
+    except OSError as problem:
+        raise EnvironmentProblem(f"cannot read '{shown(path)}': {_reason(problem)}") from problem
+    except ValueError as problem:  # a NUL in the name
+        raise BadInput(f"'{shown(path)}' is not a file name") from problem
+
+
+_WRITING_ADVICE = {
+    errno.ENOSPC: "free some space or write elsewhere",
+    errno.EDQUOT: "free some space or write elsewhere",
+    errno.EACCES: "write to a folder that you may write to",
+    errno.EPERM: "write to a folder that you may write to",
+    errno.EROFS: "write to a folder that you may write to",
+    errno.ENAMETOOLONG: "use a shorter name",
+}
+
+
+def _reason(problem: OSError) -> str:
+    text = problem.strerror or type(problem).__name__
+    return text[:1].lower() + text[1:]
+
+
+def _similar_file(path: Path) -> str:
+    try:
+        names = [entry.name for entry in path.parent.iterdir()]
+    except OSError:
+        return f"folder '{shown(path.parent)}' does not exist either"
+    return did_you_mean(path.name, names)
+
+
+def _outside(relative: str, why: str, file: str | None) -> BadInput:
+    return BadInput(
+        f"path '{shown(relative)}' {why}",
+        Where(file=file) if file else None,
+        do="keep the file it names beside the model, and name it by a relative path",
+    )

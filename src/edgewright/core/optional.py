@@ -1,0 +1,75 @@
+"""The one door to heavy packages: loaded where needed, missed with a message that says what to install."""
+
+import importlib
+from dataclasses import dataclass
+from typing import Any
+
+from edgewright.core.errors import EnvironmentProblem
+
+__all__ = ["PACKAGES", "Package", "install_command", "require"]
+
+
+@dataclass(frozen=True)
+class Package:
+    """A package that some feature needs: how it is imported, what it is called, what it is for."""
+
+    module: str
+    distribution: str
+    gives: str
+    extra: str | None = None
+    minimum: str | None = None
+
+
+PACKAGES: tuple[Package, ...] = (
+    Package("numpy", "numpy", "arrays and the reference meaning of every op", minimum="2"),
+    Package("onnx", "onnx", "reading ONNX models", minimum="1.23"),
+    Package("onnxruntime", "onnxruntime", "the CPU backend", minimum="1.31"),
+    Package("ml_dtypes", "ml_dtypes", "bfloat16, float8 and int4 values"),
+    Package("flatbuffers", "flatbuffers", "reading TFLite models and profile logs"),
+    Package("yaml", "PyYAML", "custom I/O files"),
+    Package("rich", "rich", "progress bars and tables on a terminal"),
+    Package("jinja2", "Jinja2", "HTML reports"),
+    Package("defusedxml", "defusedxml", "op package configurations"),
+    Package("onnxruntime_qnn", "onnxruntime-qnn", "the genuine QNN libraries, HTP included", extra="native"),
+    Package(
+        "torch", "torch", "PyTorch models and gradient-based quantization", extra="pytorch", minimum="2.6"
+    ),
+    Package("tensorflow", "tensorflow", "TensorFlow models", extra="tensorflow"),
+    Package("openvino", "openvino", "OpenVINO export of language models", extra="openvino"),
+    Package("aimet_onnx", "aimet-onnx", "AIMET quantization", extra="aimet"),
+    Package("safetensors", "safetensors", "language model weights", extra="llm"),
+    Package("tokenizers", "tokenizers", "language model vocabularies", extra="llm"),
+    Package("matplotlib", "matplotlib", "plots in reports", extra="plots"),
+)
+
+
+def require(module: str, to: str) -> Any:
+    """Import `module`, or say that it is missing, what it is needed for and how to install it.
+
+    Args:
+        module: the dotted name to import, such as "torch" or "onnxruntime.quantization".
+        to: what it is needed for, as in "read .pt2 models".
+    """
+    top = module.split(".", maxsplit=1)[0]
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as missing:
+        # Installed but broken is another trouble than absent: it keeps its own message and traceback.
+        if missing.name != top:
+            raise
+        raise EnvironmentProblem(
+            f"package '{top}' is not installed; it is needed to {to}", do=install_command(top)
+        ) from missing
+
+
+def install_command(module: str) -> str:
+    """The command that installs the package with this import name."""
+    for package in PACKAGES:
+        if package.module == module:
+            return f"pip install {package.distribution if package.extra is None else _extra(package.extra)}"
+    return f"pip install {module}"
+
+
+def _extra(name: str) -> str:
+    # Quoted: brackets are a pattern to some shells.
+    return f"'edgewright[{name}]'"

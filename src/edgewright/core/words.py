@@ -1,0 +1,20 @@
+"""Guesses at what a mistyped word was meant to be."""
+
+from collections.abc import Iterable
+
+__all__ = ["closest", "did_you_mean"]
+
+
+def closest(word: str, known: Iterable[str]) -> str | None:
+    """The known word most like `word`, or None where nothing comes near."""
+    from difflib import get_close_matches  # only needed once something is wrong
+
+    by_folded = {name.lower(): name for name in known}
+    found = get_close_matches(word.lower(), by_folded, n=1, cutoff=0.6)
+    return by_folded[found[0]] if found else None
+
+
+def did_you_mean(word: str, known: Iterable[str], otherwise: str = "") -> str:
+    """The advice for a mistyped word: the closest known one, or `otherwise` where nothing comes near."""
+    guess = closest(word, known)
+    return otherwise if guess is None else f"did you mean '{guess}'?"
