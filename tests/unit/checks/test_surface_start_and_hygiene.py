@@ -54,6 +54,7 @@ def test_a_changed_signature_fails_until_it_is_recorded(tmp_path: Path, capsys):
 
 
 def test_a_tool_that_loads_a_heavy_package_is_named(tmp_path: Path):
+    write(tmp_path / "edgewright/__init__.py", "")
     write(tmp_path / "edgewright/tools/light.py", "import json")
     write(tmp_path / "edgewright/tools/slow.py", "import yaml")
     assert lazy_start.check(tmp_path) == ["edgewright.tools.slow loads yaml; import it inside run()"]
@@ -67,6 +68,7 @@ def test_a_heavy_package_loaded_through_another_module_is_seen(tmp_path: Path):
 
 
 def test_a_tool_that_cannot_be_imported_is_named(tmp_path: Path):
+    write(tmp_path / "edgewright/__init__.py", "")
     write(tmp_path / "edgewright/tools/a.py", "import edgewright.missing")
     (problem,) = lazy_start.check(tmp_path)
     assert problem.startswith("edgewright.tools.a cannot be imported: ModuleNotFoundError")
