@@ -1,0 +1,1 @@
+"""The QNN C interface as data, and the headers that a generated model compiles against."""

@@ -1,0 +1,1 @@
+"""File formats: each spells the same records in its own way, without per-op code."""

@@ -1,0 +1,1 @@
+"""The C++ source of a model and the tar of its weights."""

@@ -1,0 +1,174 @@
+"""model.bin: a tar of raw tensors, written without copying them and read without loading them."""
+
+import math
+import mmap
+import os
+import tarfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from edgewright.core.errors import BadInput, EnvironmentProblem, LimitExceeded, Where, shown
+from edgewright.core.files import file_size
+from edgewright.core.numbers import Array, DType
+from edgewright.lower.qnn_graph import QnnTensor
+
+__all__ = ["WeightFile", "open_weights", "to_chunks"]
+
+_BLOCK = 512
+# tar writes whole records of twenty blocks; some readers expect that.
+_RECORD = 20 * _BLOCK
+# A generated model.cpp tells the size of a tensor in 32 bits.
+_LARGEST_TENSOR = 2**32 - 1
+# Elements that are put in order at once where a tensor does not lie in memory as it is written.
+_REORDERED_AT_ONCE = 1 << 20
+_SMALL_ENOUGH_TO_COPY = 1 << 26
+
+
+def to_chunks(tensors: Iterable[QnnTensor]) -> Iterator[bytes | memoryview]:
+    """The tar of all static tensors, in order; the same tensors always give the same bytes."""
+    written = 0
+    for tensor in tensors:
+        if tensor.data is None:
+            raise BadInput("a static tensor has no data", Where(tensor=tensor.name))
+        size = _stored_size(tensor, tensor.data)
+        yield _header(tensor.name, size)
+        yield from _raw(tensor.data.astype(tensor.data.dtype.newbyteorder("<"), copy=False))
+        yield bytes(-size % _BLOCK)
+        written += _BLOCK + size + -size % _BLOCK
+    written += 2 * _BLOCK
+    yield bytes(2 * _BLOCK + -written % _RECORD)
+
+
+@dataclass(frozen=True)
+class _Member:
+    offset: int
+    size: int
+
+
+class WeightFile:
+    """The members of a model.bin; its arrays are views of the mapped file, which they keep open."""
+
+    def __init__(self, path: Path, content: mmap.mmap, members: dict[str, _Member]) -> None:
+        self._path = path
+        self._content = content
+        self._members = members
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the tensors, in order."""
+        return list(self._members)
+
+    def array(self, name: str, dtype: DType, dims: tuple[int, ...]) -> Array:
+        """The tensor as a read-only array, its size checked against dtype and dims."""
+        member = self._members.get(name)
+        where = Where(file=str(self._path), tensor=name)
+        if member is None:
+            raise BadInput(f"there is no member '{shown(name)}.raw' among {len(self._members)}", where)
+        if dtype == DType.STRING:
+            raise BadInput("the tensor holds texts, a static tensor of QNN holds numbers", where)
+        count = math.prod(dims)
+        expected = count * dtype.numpy.itemsize
+        if member.size != expected:
+            shape = list(dims)
+            raise BadInput(
+                f"'{shown(name)}.raw' has {member.size} bytes, {dtype.name} {shape} needs {expected}",
+                where,
+                do="take the .bin that was written together with this model",
+            )
+        if dtype == DType.BOOL_8:
+            # A stranger's byte may be neither 0 nor 1, which numpy must never see inside a bool.
+            flags: Array = np.frombuffer(self._content, np.uint8, count, member.offset) != 0
+            return flags.reshape(dims)
+        stored = dtype.numpy.newbyteorder("<")
+        return np.frombuffer(self._content, stored, count, member.offset).reshape(dims)
+
+
+def open_weights(path: Path | str) -> WeightFile:
+    """Maps a model.bin and reads its table of members; anything but plain .raw members is refused."""
+    path = Path(path)
+    if file_size(path) < _BLOCK:
+        raise _damaged(path, f"the file has {file_size(path)} bytes, a tar has at least {_BLOCK}")
+    try:
+        with path.open("rb") as file:
+            content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except (OSError, ValueError) as problem:  # ValueError: it has become empty meanwhile
+        raise EnvironmentProblem(f"cannot read '{shown(path)}': {problem}") from problem
+    return WeightFile(path, content, _members(path, content))
+
+
+def _stored_size(tensor: QnnTensor, data: Array) -> int:
+    if data.shape != tensor.dims or data.dtype.newbyteorder("=") != tensor.dtype.numpy:
+        found, expected = f"{data.dtype} {data.shape}", f"{tensor.dtype.numpy} {tensor.dims}"
+        raise BadInput(f"the data is {found}, the tensor says {expected}", Where(tensor=tensor.name))
+    if data.nbytes > _LARGEST_TENSOR:
+        raise LimitExceeded(
+            f"the tensor has {data.nbytes} bytes, a QNN model holds at most {_LARGEST_TENSOR} in one",
+            Where(tensor=tensor.name),
+            do="split the tensor, or store it in fewer bits",
+        )
+    return int(data.nbytes)
+
+
+def _header(name: str, size: int) -> bytes:
+    info = tarfile.TarInfo(f"{name}.raw")
+    info.size = size  # all else, such as time and owner, stays 0: that keeps the bytes the same
+    return info.tobuf(tarfile.USTAR_FORMAT)
+
+
+def _raw(data: Array) -> Iterator[bytes | memoryview]:
+    # As integers: some element types (bfloat16) know no buffer protocol.
+    plain = data.view(f"u{data.dtype.itemsize}") if data.dtype.kind == "V" else data
+    if plain.flags.c_contiguous or plain.nbytes <= _SMALL_ENOUGH_TO_COPY:
+        yield np.ascontiguousarray(plain).reshape(-1).view(np.uint8).data
+        return
+    # nditer yields the pieces themselves, though its type says tuples, as for several arrays
+    pieces: Iterable[Any] = np.nditer(
+        plain, flags=["external_loop", "buffered"], order="C", buffersize=_REORDERED_AT_ONCE
+    )
+    for piece in pieces:
+        yield piece.tobytes()
+
+
+def _members(path: Path, content: mmap.mmap) -> dict[str, _Member]:
+    members: dict[str, _Member] = {}
+    offset = 0
+    while offset + _BLOCK <= len(content):
+        block = content[offset : offset + _BLOCK]
+        if not any(block):
+            return members
+        name, size = _read_header(path, block, offset)
+        offset += _BLOCK
+        if size > len(content) - offset:
+            raise _damaged(
+                path,
+                f"member '{shown(name)}.raw' has {size} bytes, the file only {len(content) - offset} more",
+            )
+        if name in members:
+            raise _damaged(path, f"there are two members '{shown(name)}.raw'")
+        members[name] = _Member(offset, size)
+        offset += size + -size % _BLOCK
+    raise _damaged(path, "the tar ends without its end mark, it may be cut off")
+
+
+def _read_header(path: Path, block: bytes, offset: int) -> tuple[str, int]:
+    try:
+        info = tarfile.TarInfo.frombuf(block, "utf-8", "strict")
+    except (tarfile.HeaderError, ValueError) as problem:
+        raise _damaged(path, f"there is no tar header at byte {offset} ({problem})") from problem
+    if not info.isreg() or info.issparse():
+        raise _damaged(path, f"member '{shown(info.name)}' is not a regular file")
+    name = info.name.removesuffix(".raw")
+    is_plain = name == os.path.basename(name) and "\\" not in name and name not in {"", ".", ".."}  # noqa: PTH119
+    if name == info.name or not is_plain:
+        raise _damaged(path, f"member '{shown(info.name)}' is not named '<tensor>.raw' without a folder")
+    if info.size < 0:
+        raise _damaged(path, f"member '{shown(info.name)}' has {info.size} bytes")
+    return name, info.size
+
+
+def _damaged(path: Path, what: str) -> BadInput:
+    return BadInput(what, Where(file=str(path)), do="take the .bin that was written together with this model")

@@ -1,0 +1,62 @@
+"""What the files of one model say about themselves beside its graph."""
+
+import re
+from dataclasses import dataclass
+
+from edgewright.core.errors import BadInput, UsageError, Where, shown
+from edgewright.lower.qnn_graph import QnnGraph, QnnNode
+
+__all__ = ["Description", "check_names"]
+
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+# With '.raw' behind it a name still fits the 100 bytes that a tar header has for it.
+_LONGEST_NAME = 96
+
+
+@dataclass(frozen=True)
+class Description:
+    """Names of the files that belong together and the texts that a user may set."""
+
+    cpp_name: str = "model.cpp"
+    bin_name: str = "model.bin"
+    # The tool and its options as one text: 'qnn-onnx-converter; act_bitwidth=8; ...'
+    command: str = "edgewright"
+    copyright_text: str = ""
+    # Stands in for the package of every node where it is given.
+    package: str | None = None
+    # First part of the names of the two exported functions.
+    prefix: str = "QnnModel"
+
+    def __post_init__(self) -> None:
+        if not _IDENTIFIER.fullmatch(self.prefix):
+            raise UsageError(
+                f"model prefix '{shown(self.prefix)}' is not a C identifier",
+                do="use letters, digits and '_' only, and no digit first",
+            )
+
+    def package_of(self, node: QnnNode) -> str:
+        """The package to write for a node."""
+        return node.package if self.package is None else self.package
+
+
+def check_names(graph: QnnGraph) -> None:
+    """Refuses names that cannot be identifiers and file names: they end up in C++ source and in a tar."""
+    for tensor in graph.tensors.values():
+        _check_name("tensor", tensor.name)
+    seen = set()
+    for node in graph.nodes:
+        _check_name("node", node.name)
+        for param in node.tensor_params.values():
+            _check_name("tensor", param.name)
+        if node.name in seen:
+            raise BadInput(f"two nodes are named '{node.name}', expected unique names", Where(node=node.name))
+        seen.add(node.name)
+
+
+def _check_name(kind: str, name: str) -> None:
+    if len(name) > _LONGEST_NAME or not _IDENTIFIER.fullmatch(name):
+        raise BadInput(
+            f"{kind} name '{shown(name)}' is not a C identifier of at most {_LONGEST_NAME} characters",
+            Where(node=name) if kind == "node" else Where(tensor=name),
+            do="convert the model again: conversion gives every tensor and node such a name",
+        )

@@ -1,0 +1,1 @@
+"""The JSON description of a model that stands beside its weights."""

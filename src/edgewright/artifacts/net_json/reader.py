@@ -1,0 +1,181 @@
+"""The JSON description of a model and its weights back to records; every field may be a stranger's."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from edgewright.artifacts.cpp.bin import WeightFile, open_weights
+from edgewright.artifacts.net_json.fields import Fields, as_integer, as_name, parse
+from edgewright.artifacts.net_json.tensors import dtype_of, tensor_of, value_of
+from edgewright.core.errors import BadInput, Where, shown
+from edgewright.core.files import inside, read_limited
+from edgewright.core.numbers import Array, DType
+from edgewright.lower.qnn_graph import QnnGraph, QnnNode, QnnScalar, QnnTensor, TensorKind
+
+__all__ = ["read"]
+
+# A thousand bytes for each of 250,000 nodes and tensors.
+_LARGEST_FILE = 1 << 28
+_LARGEST_CODE = 2**32 - 1
+_NO_FILE = "N/A"
+_WRITTEN_BY_NODES = frozenset({TensorKind.NATIVE, TensorKind.APP_READ, TensorKind.APP_READWRITE})
+
+
+def read(path: Path | str, weights: Path | str | None = None) -> QnnGraph:
+    """The graph of a net.json.
+
+    Args:
+        path: the JSON file.
+        weights: its model.bin; where it is not given, the file that the JSON names, in the same folder.
+    """
+    path = Path(path)
+    where = Where(file=str(path))
+    document = parse(read_limited(path, _LARGEST_FILE), where)
+    graph = document.fields("graph")
+    lookup = _Weights(path, document, None if weights is None else Path(weights))
+    tensors = {
+        name: tensor_of(name, value, where, lookup.array) for name, value in graph.fields("tensors").items()
+    }
+    nodes = [_node(name, value, where) for name, value in graph.fields("nodes").items()]
+    _check_order(tensors, nodes, where)
+    ours = document.fields("edgewright") if "edgewright" in document else Fields({}, where, "'edgewright'")
+    return QnnGraph(_graph_name(ours, path), tensors, nodes, _source_names(ours))
+
+
+class _Weights:
+    """Opens the model.bin when the first static tensor asks for it; a model without weights has none."""
+
+    def __init__(self, path: Path, document: Fields, given: Path | None) -> None:
+        self._path = path
+        self._document = document
+        self._given = given
+        self._file: WeightFile | None = None
+
+    def array(self, name: str, dtype: DType, dims: tuple[int, ...]) -> Array:
+        if self._file is None:
+            self._file = open_weights(self._given or self._named())
+        return self._file.array(name, dtype, dims)
+
+    def _named(self) -> Path:
+        name = self._document.text("model.bin")
+        if name in {"", _NO_FILE}:
+            raise BadInput(
+                f"the model has static tensors, but 'model.bin' is '{name}'",
+                self._document.where,
+                do="give the file of the weights too",
+            )
+        # Only the last part counts: converters write the path that the file had when it was made.
+        return inside(self._path.parent, re.split(r"[/\\]", name)[-1], str(self._path))
+
+
+def _node(name: str, value: Any, file: Where) -> QnnNode:
+    where = replace(file, node=name)
+    fields = Fields(value, where, f"node '{shown(name)}'")
+    scalars = fields.fields("scalar_params").items() if "scalar_params" in fields else ()
+    tensors = fields.fields("tensor_params").items() if "tensor_params" in fields else ()
+    return QnnNode(
+        name=name,
+        package=as_name(fields.first_of("package"), "'package'", where),
+        type=as_name(fields.first_of("type"), "'type'", where),
+        # Converters keep the package among the parameters as well; it is not one.
+        scalar_params={key: _scalar(key, item, where) for key, item in scalars if key != "packageName"},
+        tensor_params={key: _tensor_param(key, item, where) for key, item in tensors},
+        inputs=fields.names("input_names"),
+        outputs=fields.names("output_names"),
+        macs=_macs(fields),
+    )
+
+
+def _scalar(name: str, value: Any, where: Where) -> QnnScalar:
+    code, item = _only_item(name, value, where)
+    if not re.fullmatch(r"[0-9]{1,10}", code):
+        raise BadInput(f"parameter '{shown(name)}' has data type '{shown(code)}', expected a number", where)
+    dtype = dtype_of(as_integer(int(code), "data type", where, 0, _LARGEST_CODE), where)
+    return QnnScalar(dtype, value_of(item, dtype, f"parameter '{shown(name)}'", where))
+
+
+def _tensor_param(name: str, value: Any, where: Where) -> QnnTensor:
+    tensor_name, item = _only_item(name, value, where)
+    tensor = tensor_of(tensor_name, item, where, _refuse_lookup(where))
+    if tensor.kind != TensorKind.STATIC:
+        raise BadInput(
+            f"parameter '{shown(name)}' has tensor type {int(tensor.kind)}, expected {int(TensorKind.STATIC)}",
+            where,
+        )
+    return tensor
+
+
+def _refuse_lookup(where: Where) -> Any:
+    def lookup(name: str, *_: object) -> Array:
+        raise BadInput(f"parameter tensor '{shown(name)}' has no 'data'", where)
+
+    return lookup
+
+
+def _only_item(name: str, value: Any, where: Where) -> tuple[str, Any]:
+    items = list(Fields(value, where, f"parameter '{shown(name)}'").items())
+    if len(items) != 1:
+        raise BadInput(f"parameter '{shown(name)}' has {len(items)} values, expected 1", where)
+    return items[0]
+
+
+def _macs(fields: Fields) -> int:
+    # '13824 (100%)', or '' where an op has none
+    text = fields.text("macs_per_inference") if "macs_per_inference" in fields else ""
+    digits = re.match(r"[0-9]{1,30}", text)
+    return int(digits.group()) if digits else 0
+
+
+def _graph_name(ours: Fields, path: Path) -> str:
+    if "graph_name" in ours:
+        return as_name(ours.first_of("graph_name"), "'graph_name'", ours.where)
+    return path.stem.removesuffix("_net") or "model"
+
+
+def _source_names(ours: Fields) -> dict[str, str]:
+    if "source_names" not in ours:
+        return {}
+    names = {}
+    for name, source in ours.fields("source_names").items():
+        if not isinstance(source, str):
+            raise BadInput(f"'source_names' has no text for '{shown(name)}'", ours.where)
+        names[name] = source
+    return names
+
+
+def _check_order(tensors: dict[str, QnnTensor], nodes: list[QnnNode], file: Where) -> None:
+    """Every tensor is written once, by a node that stands before those that read it."""
+    ready = {name for name, tensor in tensors.items() if tensor.kind not in _WRITTEN_BY_NODES}
+    ready |= {name for name, tensor in tensors.items() if tensor.kind == TensorKind.APP_READWRITE}
+    written: set[str] = set()
+    for node in nodes:
+        where = replace(file, node=node.name)
+        for name in node.inputs:
+            if name not in tensors:
+                raise BadInput(f"input '{shown(name)}' is not among the tensors", where)
+            if name not in ready:
+                raise BadInput(f"input '{shown(name)}' is read before a node has written it", where)
+        for name in node.outputs:
+            _check_output(tensors, name, written, where)
+            written.add(name)
+            ready.add(name)
+    _check_graph_outputs(tensors, written, file)
+
+
+def _check_output(tensors: dict[str, QnnTensor], name: str, written: set[str], where: Where) -> None:
+    if name not in tensors:
+        raise BadInput(f"output '{shown(name)}' is not among the tensors", where)
+    if tensors[name].kind not in _WRITTEN_BY_NODES:
+        raise BadInput(
+            f"output '{shown(name)}' has tensor type {int(tensors[name].kind)}, which no node may write",
+            where,
+        )
+    if name in written:
+        raise BadInput(f"output '{shown(name)}' is written by two nodes", where)
+
+
+def _check_graph_outputs(tensors: dict[str, QnnTensor], written: set[str], file: Where) -> None:
+    for name, tensor in tensors.items():
+        if tensor.kind == TensorKind.APP_READ and name not in written:
+            raise BadInput("no node writes this graph output", replace(file, tensor=name))

@@ -1,0 +1,204 @@
+"""Records to the JSON description of a model: keys and codes as in files of the genuine converters."""
+
+import json
+import math
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from edgewright.artifacts.description import Description, check_names
+from edgewright.core.errors import UnsupportedFeature, Where
+from edgewright.core.numbers import Array, DType
+from edgewright.ir.encodings import Encoding
+from edgewright.lower.qnn_graph import QnnGraph, QnnNode, QnnScalar, QnnTensor, TensorKind
+
+__all__ = ["to_chunks"]
+
+UNDEFINED = 0x7FFFFFFF
+DEFINED = 1
+_MEGABYTE = 1 << 20
+Json = dict[str, Any]
+
+
+def to_chunks(graph: QnnGraph, description: Description) -> Iterator[bytes]:
+    """The file, one chunk for each tensor and node, each on a line of its own."""
+    check_names(graph)
+    weights = _element_count(graph.of_kind(TensorKind.STATIC))
+    yield b"{\n"
+    for key, value in _head(graph, description, weights).items():
+        yield f" {json.dumps(key)}: {json.dumps(value)},\n".encode()
+    yield b' "graph": {\n  "tensors": {\n'
+    yield from _lines(_tensors(graph, weights))
+    yield b'  },\n  "nodes": {\n'
+    yield from _lines(_nodes(graph, description))
+    yield b"  }\n }\n}\n"
+
+
+def _head(graph: QnnGraph, description: Description, weights: int) -> Json:
+    return {
+        "model.cpp": description.cpp_name,
+        "model.bin": description.bin_name,
+        "converter_command": description.command,
+        "copyright_str": description.copyright_text,
+        "op_types": sorted({node.type for node in graph.nodes}),
+        "Total parameters": f"{weights} ({weights * 4 // _MEGABYTE} MB assuming single precision float)",
+        "Total MACs per inference": _with_suffix(sum(node.macs for node in graph.nodes)),
+        # Ours; other readers skip it.
+        "edgewright": {"graph_name": graph.name, "source_names": graph.source_names},
+    }
+
+
+def _lines(entries: Iterable[tuple[str, Json]]) -> Iterator[bytes]:
+    separator = ""
+    for name, entry in entries:
+        yield f"{separator}   {json.dumps(name)}: {json.dumps(entry, allow_nan=False)}".encode()
+        separator = ",\n"
+    yield b"\n"
+
+
+def _tensors(graph: QnnGraph, weights: int) -> Iterator[tuple[str, Json]]:
+    ids = _first_ids(graph)
+    for tensor in graph.tensors.values():
+        entry = _tensor(tensor, ids[tensor.name])
+        if tensor.kind == TensorKind.STATIC:
+            count = math.prod(tensor.dims)
+            entry["params_count"] = f"{count} ({_percent(count, weights)})"
+        yield tensor.name, entry
+
+
+def _nodes(graph: QnnGraph, description: Description) -> Iterator[tuple[str, Json]]:
+    ids = _first_ids(graph)
+    macs = sum(node.macs for node in graph.nodes)
+    for node in graph.nodes:
+        package = description.package_of(node)
+        yield (
+            node.name,
+            {
+                "package": package,
+                "type": node.type,
+                "tensor_params": {
+                    key: {param.name: _tensor(param, ids[param.name]) | {"data": _data(param)}}
+                    for key, param in node.tensor_params.items()
+                },
+                "scalar_params": {key: _scalar(node, key, value) for key, value in node.scalar_params.items()}
+                | {"packageName": {str(int(DType.STRING)): package}},
+                "input_names": list(node.inputs),
+                "output_names": list(node.outputs),
+                "macs_per_inference": f"{node.macs} ({_percent(node.macs, macs)})" if node.macs else "",
+            },
+        )
+
+
+def _first_ids(graph: QnnGraph) -> dict[str, int]:
+    """Ids run through parameter tensors too, in the order in which a model library creates them."""
+    names = list(graph.tensors)
+    names += [param.name for node in graph.nodes for param in node.tensor_params.values()]
+    return {name: number for number, name in enumerate(names, start=1)}
+
+
+def _tensor(tensor: QnnTensor, number: int) -> Json:
+    if not tensor.dtype.is_qnn:
+        raise UnsupportedFeature(
+            f"QNN has no data type for '{tensor.dtype.name}'",
+            Where(tensor=tensor.name),
+            do="convert the tensor to a type that QNN has, such as FLOAT_32 or INT_32",
+        )
+    plain = DType.FLOAT_32 if tensor.dtype.is_fixed_point else tensor.dtype
+    return {
+        "id": number,
+        "type": int(tensor.kind),
+        "dataFormat": 0,
+        "data_type": int(tensor.dtype),
+        "unquantized_data_type": int(plain),
+        "src_axis_format": _source_format(tensor),
+        "axis_format": tensor.axis_format,
+        "permute_order_to_src": list(tensor.permute_order_to_src),
+        "quant_params": _encoding(tensor.encoding, tensor.dtype),
+        "dims": list(tensor.dims),
+        "is_dynamic_dims": [],
+        "is_quantizable": tensor.dtype.is_float or tensor.dtype.is_fixed_point,
+        "is_updateable": False,
+    }
+
+
+def _source_format(tensor: QnnTensor) -> str:
+    order = tensor.permute_order_to_src
+    if len(order) != len(tensor.axis_format):
+        return tensor.axis_format
+    return "".join(tensor.axis_format[axis] for axis in order)
+
+
+def _encoding(encoding: Encoding | None, dtype: DType) -> Json:
+    if encoding is None:
+        nothing = {"scale": 0.0, "offset": 0}
+        return {"definition": UNDEFINED, "encoding": UNDEFINED, "scale_offset": nothing}
+    steps = [
+        _scale_offset(encoding, dtype, scale, offset)
+        for scale, offset in zip(encoding.scales, encoding.offsets, strict=True)
+    ]
+    # Encodings 2 and 3 are 0 and 1 for values that use fewer bits than their container has.
+    narrow = 2 if encoding.bitwidth != dtype.bits else 0
+    head = {"definition": DEFINED, "encoding": narrow + (encoding.axis is not None), "is_overridden": False}
+    if encoding.axis is None:
+        return head | {"scale_offset": steps[0]}
+    axis = {"axis": encoding.axis, "num_scale_offsets": len(steps), "scale_offsets": steps}
+    return head | {"axis_scale_offset": axis}
+
+
+def _scale_offset(encoding: Encoding, dtype: DType, scale: float, offset: int) -> Json:
+    low, high = encoding.limits(dtype)
+    middle = 0 if dtype.is_signed else -(1 << (encoding.bitwidth - 1))
+    return {
+        "bitwidth": encoding.bitwidth,
+        "minimum": _finite(scale * (low + offset)),
+        "maximum": _finite(scale * (high + offset)),
+        "scale": _finite(scale),
+        "offset": offset,
+        "is_symmetric": offset == middle,
+        "is_fixed_point": True,
+    }
+
+
+def _scalar(node: QnnNode, name: str, scalar: QnnScalar) -> Json:
+    if not scalar.dtype.is_qnn:
+        raise UnsupportedFeature(
+            f"QNN has no data type for '{scalar.dtype.name}' of parameter '{name}'",
+            Where(op=node.type, node=node.name),
+        )
+    value = int(scalar.value) if isinstance(scalar.value, bool) else scalar.value
+    return {str(int(scalar.dtype)): _finite(value)}
+
+
+def _data(tensor: QnnTensor) -> Any:
+    data: Array | None = tensor.data
+    assert data is not None, "a tensor parameter has data"
+    if data.dtype.kind == "V":
+        data = data.astype("float32")  # Python has no number for bfloat16; float32 holds it exactly
+    elif data.dtype.kind == "b":
+        data = data.astype("uint8")
+    # Netron flattens the value, so a scalar stands in a list too.
+    listed = data.tolist() if data.ndim else [data.item()]
+    return _finite(listed)
+
+
+def _finite(value: Any) -> Any:
+    """JSON has no word for infinities and not-a-number, so they become texts."""
+    if isinstance(value, list):
+        return [_finite(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value
+
+
+def _element_count(tensors: Iterable[QnnTensor]) -> int:
+    return sum(math.prod(tensor.dims) for tensor in tensors)
+
+
+def _percent(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.3g}%" if whole else "0%"
+
+
+def _with_suffix(count: int) -> str:
+    for limit, suffix in ((10**9, "G"), (10**6, "M"), (10**3, "K")):
+        if count >= limit:
+            return f"{count / limit:.4g}{suffix}"
+    return str(count)
