@@ -1,0 +1,279 @@
+"""The options that all four legacy converters share."""
+
+from dataclasses import dataclass
+
+from edgewright.config.group import OptionGroup
+from edgewright.config.option import opt
+from edgewright.config.quantizer import Quantizer
+from edgewright.config.rules import Excludes
+from edgewright.config.values import OneOf, dims
+
+__all__ = [
+    "COLOUR_ENCODINGS",
+    "CONVERTER",
+    "DTYPES",
+    "LAYOUTS",
+    "ArchChecker",
+    "ConverterLog",
+    "CustomIo",
+    "DryRun",
+    "GraphChanges",
+    "OpPackage",
+    "Output",
+    "Source",
+    "Target",
+]
+
+LAYOUTS = ("NCDHW", "NDHWC", "NCHW", "NHWC", "NFC", "NCF", "NTF", "TNF", "NF", "NC", "F", "NONTRIVIAL")
+COLOUR_ENCODINGS = ("bgr", "rgb", "rgba", "argb32", "nv21", "nv12", "time_series", "other")
+DTYPES = (
+    *("float32", "float16", "float64", "bool"),
+    *("int8", "int16", "int32", "int64"),
+    *("uint8", "uint16", "uint32", "uint64"),
+)
+_LEVELS = ("error", "warn", "warning", "info", "debug", "verbose")
+
+
+@dataclass(frozen=True)
+class Source(OptionGroup):
+    """The model to convert and what is known about its inputs and outputs."""
+
+    title = "Source model"
+
+    input_network: str = opt(
+        *("--input_network", "-i"), required=True, metavar="FILE", help="the model to convert"
+    )
+    out_names: tuple[str, ...] = opt(
+        *("--out_node", "--out_name"),
+        repeated=True,
+        metavar="NAME",
+        help="a tensor that becomes an output of the converted model, in place of the outputs of the source; "
+        "give it once for each output",
+    )
+    input_dims: tuple[tuple[str, tuple[int, ...]], ...] = opt(
+        *("--input_dim", "-d"),
+        nargs=2,
+        repeated=True,
+        keyed=True,
+        type=(str, dims),
+        metavar=("NAME", "DIMS"),
+        example="-d data 1,3,224,224",
+        help="the shape of an input, dimensions separated by commas; once for each input",
+    )
+    input_types: tuple[tuple[str, str], ...] = opt(
+        *("--input_type", "-t"),
+        nargs=2,
+        repeated=True,
+        keyed=True,
+        type=(str, OneOf(("image", "default", "opaque"))),
+        metavar=("NAME", "{image,default,opaque}"),
+        not_built=("image",),
+        example="--input_type data opaque",
+        help="how a DSP treats an input: image (0 to 255, passed as bytes), default (quantized there), "
+        "opaque (stays float)",
+    )
+    input_dtypes: tuple[tuple[str, str], ...] = opt(
+        "--input_dtype",
+        nargs=2,
+        repeated=True,
+        keyed=True,
+        type=(str, OneOf(DTYPES)),
+        metavar=("NAME", "DTYPE"),
+        example="--input_dtype data float32",
+        help="the data type of an input, float32 where nothing is said; once for each input",
+    )
+    input_encodings: tuple[tuple[str, ...], ...] = opt(
+        *("--input_encoding", "-e"),
+        nargs=(2, 3),
+        repeated=True,
+        keyed=True,
+        type=(str, OneOf(COLOUR_ENCODINGS)),
+        metavar=("NAME", "IN", "[OUT]"),
+        built=False,
+        example="--input_encoding data rgba rgb",
+        help=f"the colour encoding of an input, and the one the model wants: {', '.join(COLOUR_ENCODINGS)}; "
+        "both are bgr where nothing is said",
+    )
+    input_layouts: tuple[tuple[str, str], ...] = opt(
+        *("--input_layout", "-l"),
+        nargs=2,
+        repeated=True,
+        keyed=True,
+        type=(str, OneOf(LAYOUTS)),
+        metavar=("NAME", "LAYOUT"),
+        example="--input_layout data NCHW",
+        help=f"the layout that an input has in the source: {', '.join(LAYOUTS)}; it does not change the "
+        "layout of the converted input (--preserve_io and --custom_io do)",
+    )
+
+
+@dataclass(frozen=True)
+class GraphChanges(OptionGroup):
+    """Which changes of the graph are made or left out."""
+
+    title = "Graph"
+
+    disable_batchnorm_folding: bool = opt(
+        "--disable_batchnorm_folding",
+        nargs=0,
+        help="keep batch norms apart from the convolutions before them",
+    )
+    keep_disconnected_nodes: bool = opt(
+        "--keep_disconnected_nodes", nargs=0, help="keep ops that lead to no output of the model"
+    )
+
+
+@dataclass(frozen=True)
+class Output(OptionGroup):
+    """What is written, and under which names."""
+
+    title = "Output"
+
+    output_path: str | None = opt(
+        *("--output_path", "-o"),
+        metavar="FILE",
+        help="the C++ file to write, its .bin and _net.json beside it; named after the source otherwise",
+    )
+    copyright_file: str | None = opt(
+        "--copyright_file", metavar="FILE", help="a text that is put at the head of the written model"
+    )
+    float_bw: int = opt(
+        "--float_bw", type=int, choices=(32, 16), default=32, help="bits of float weights and activations"
+    )
+    float_bias_bw: int | None = opt(
+        "--float_bias_bw",
+        type=int,
+        choices=(32, 16),
+        help="bits of float biases, those of --float_bw by default",
+    )
+    overwrite_model_prefix: bool = opt(
+        "--overwrite_model_prefix",
+        nargs=0,
+        help="name the functions in the model after the output file, so that several models can be linked "
+        "together; QnnModel_ otherwise",
+    )
+    exclude_named_tensors: bool = opt(
+        "--exclude_named_tensors",
+        nargs=0,
+        help="number the tensors in place of keeping their source names, for a smaller model library",
+    )
+
+
+@dataclass(frozen=True)
+class DryRun(OptionGroup):
+    """A look at the model without converting it."""
+
+    title = "Dry run"
+
+    dry_run: str | None = opt(
+        "--dry_run",
+        nargs="?",
+        const="info",
+        choices=("info", "debug"),
+        metavar="[{info,debug}]",
+        help="do not convert: report unsupported ops and attributes and unused inputs and outputs, as a "
+        "table (info) or in detail (debug)",
+    )
+
+
+@dataclass(frozen=True)
+class CustomIo(OptionGroup):
+    """Inputs and outputs as a file describes them."""
+
+    title = "Custom inputs and outputs"
+
+    custom_io: str | None = opt(
+        "--custom_io", metavar="FILE", built=False, help="a YAML file with layouts, data types and encodings"
+    )
+
+
+@dataclass(frozen=True)
+class OpPackage(OptionGroup):
+    """Ops that are not QNN's own."""
+
+    title = "Op packages"
+    rules = (Excludes("--package_name", "--op_package_config"),)
+
+    op_package_lib: str | None = opt(
+        *("--op_package_lib", "-opl"),
+        metavar="LIB:PROVIDER",
+        built=False,
+        help="op package libraries for quantization, several separated by commas",
+    )
+    converter_op_package_lib: str | None = opt(
+        *("--converter_op_package_lib", "-cpl"),
+        metavar="LIB",
+        built=False,
+        help="libraries that give output shapes and data types of custom ops, in the order of the XML files",
+    )
+    package_name: str | None = opt(
+        *("--package_name", "-p"),
+        metavar="NAME",
+        help="the package of every op in the model, QNN's own by default",
+    )
+    op_package_config: tuple[str, ...] = opt(
+        *("--op_package_config", "-opc"),
+        nargs="+",
+        metavar="FILE",
+        built=False,
+        help="XML files that describe custom ops",
+    )
+
+
+@dataclass(frozen=True)
+class ArchChecker(OptionGroup):
+    """The architecture check."""
+
+    title = "Architecture check"
+
+    arch_checker: bool = opt(
+        "--arch_checker", nargs=0, built=False, help="say which parts of the model suit the HTP badly"
+    )
+
+
+@dataclass(frozen=True)
+class Target(OptionGroup):
+    """What the model is converted for."""
+
+    title = "Target"
+
+    target_device: str | None = opt(
+        "--target_device",
+        choices=("cpu", "gpu", "htp", "hexagon", "dsp"),
+        not_built=("gpu", "htp", "hexagon", "dsp"),
+        help="the device to convert for; without it the model fits every backend",
+    )
+    optimization_level: str = opt(
+        "--optimization_level",
+        choices=("low", "medium", "high"),
+        default="high",
+        not_built=("low", "medium"),
+        instead="leave it out, or use --no_simplification for fewer rewrites",
+        help="how much the graph is rewritten",
+    )
+
+
+@dataclass(frozen=True)
+class ConverterLog(OptionGroup):
+    """How much the converter says."""
+
+    title = "Messages"
+
+    debug: str | None = opt(
+        "--debug",
+        nargs="?",
+        const="debug",
+        metavar="[LEVEL]",
+        help="say what happens to each op; show tracebacks",
+    )
+    log_level: str | None = opt("--log_level", choices=_LEVELS, help="the least grave messages to show")
+
+    @property
+    def loudness(self) -> str | None:
+        """The level of --log_level, or debug with --debug."""
+        return self.log_level or ("debug" if self.debug is not None else None)
+
+
+CONVERTER: tuple[type[OptionGroup], ...] = (
+    *(Source, Output, GraphChanges, Quantizer, CustomIo, OpPackage, ArchChecker, Target, ConverterLog),
+)

@@ -1,0 +1,315 @@
+"""The options of qnn-net-run."""
+
+from dataclasses import dataclass
+from pathlib import PureWindowsPath
+
+from edgewright.config.group import OptionGroup
+from edgewright.config.option import opt
+from edgewright.config.rules import Check, Excludes, Given, Needs, OneRequired, Rule
+from edgewright.config.values import key_values, names, number_from, seconds, tensors_by_graph
+from edgewright.core.errors import UsageError, shown
+
+__all__ = [
+    "NET_RUN",
+    "NET_RUN_RULES",
+    "Execution",
+    "InputFiles",
+    "Model",
+    "NetRunLog",
+    "OutputFiles",
+    "Profiling",
+]
+
+PERF_PROFILES = (
+    *("low_balanced", "balanced", "default", "high_performance", "sustained_high_performance", "burst"),
+    *("low_power_saver", "power_saver", "high_power_saver", "extreme_power_saver", "system_settings"),
+)
+
+
+def _dlc_problem(given: Given) -> UsageError | None:
+    if "--dlc_path" not in given:
+        return None
+    libraries = given.get("--model", ())
+    # Both separators: a Windows path may reach a Linux machine in a recorded command.
+    if {PureWindowsPath(library).name for library in libraries} & {"libQnnModelDlc.so", "QnnModelDlc.dll"}:
+        return None
+    found = ",".join(libraries) or "nothing"
+    return UsageError(
+        f"--dlc_path goes with --model libQnnModelDlc.so, found '{shown(found)}'",
+        do="add --model libQnnModelDlc.so",
+    )
+
+
+@dataclass(frozen=True)
+class Model(OptionGroup):
+    """What is run, and on what."""
+
+    title = "Model and backend"
+    rules = (
+        OneRequired(("--model", "--retrieve_context")),
+        Excludes("--model", "--retrieve_context"),
+        Needs("--retrieve_context_timeout", "--retrieve_context"),
+        Check(_dlc_problem),
+    )
+
+    backend: str = opt(
+        "--backend",
+        required=True,
+        metavar="LIB",
+        example="--backend libQnnCpu.so",
+        help="the backend to run on: a QNN library such as libQnnCpu.so or QnnCpu.dll, its path, or cpu",
+    )
+    models: tuple[str, ...] | None = opt(
+        "--model", type=names, metavar="FILE", help="the model to run, several separated by commas"
+    )
+    retrieve_context: str | None = opt(
+        "--retrieve_context", metavar="FILE", built=False, help="a context binary to run in place of a model"
+    )
+    dlc_path: tuple[str, ...] | None = opt(
+        "--dlc_path",
+        type=names,
+        metavar="FILE",
+        built=False,
+        help="DLC files, several separated by commas; goes with --model libQnnModelDlc.so",
+    )
+    model_prefix: str = opt(
+        "--model_prefix",
+        default="QnnModel",
+        metavar="NAME",
+        built=False,
+        help="the prefix of the functions in a model library",
+    )
+    op_packages: tuple[str, ...] | None = opt(
+        "--op_packages",
+        type=names,
+        metavar="LIB:PROVIDER[:TARGET]",
+        built=False,
+        help="op packages to register, several separated by commas; TARGET is CPU or HTP",
+    )
+    config_file: str | None = opt(
+        "--config_file",
+        metavar="FILE",
+        built=False,
+        help="a JSON file with backend, context and graph settings",
+    )
+    platform_options: tuple[tuple[str, str], ...] | None = opt(
+        "--platform_options",
+        type=key_values,
+        metavar="KEY:VALUE[;...]",
+        built=False,
+        help="options passed to the platform as they are",
+    )
+    use_mmap: bool = opt("--use_mmap", nargs=0, built=False, help="map the context binary into memory")
+    validate_binary: bool = opt(
+        "--validate_binary", nargs=0, built=False, help="have the backend check the context binary first"
+    )
+    retrieve_context_timeout: int | None = opt(
+        "--retrieve_context_timeout",
+        type=number_from(0),
+        metavar="MICROSECONDS",
+        built=False,
+        help="give up loading the context after this time",
+    )
+
+
+@dataclass(frozen=True)
+class InputFiles(OptionGroup):
+    """Where the inputs come from and how their files are read."""
+
+    title = "Inputs"
+    rules = (
+        Excludes("--use_native_input_files", "--native_input_tensor_names"),
+        Excludes("--max_input_cache_tensor_sets", "--max_input_cache_size_mb"),
+    )
+
+    input_list: tuple[str, ...] = opt(
+        "--input_list",
+        required=True,
+        type=names,
+        metavar="FILE",
+        help="a text file with one set of input files a line; one for each graph, separated by commas, "
+        "__ (two underscores) for a graph to skip",
+    )
+    use_native_input_files: bool = opt(
+        "--use_native_input_files",
+        nargs=0,
+        help="input files hold the data types of the graph; all float32 otherwise",
+    )
+    native_input_tensor_names: tuple[str, ...] | None = opt(
+        "--native_input_tensor_names",
+        type=names,
+        metavar="NAME[,...]",
+        help="the inputs whose files hold the data type of the graph; the others float32",
+    )
+    input_data_type: str = opt(
+        "--input_data_type",
+        choices=("float", "native"),
+        default="float",
+        help="another spelling: native is --use_native_input_files",
+    )
+    batch_multiplier: int | None = opt(
+        "--batch_multiplier",
+        type=number_from(1),
+        metavar="N",
+        built=False,
+        help="multiply the batch of inputs and outputs at execution",
+    )
+    max_input_cache_tensor_sets: int | None = opt(
+        "--max_input_cache_tensor_sets",
+        type=number_from(-1),
+        metavar="N",
+        built=False,
+        help="keep at most so many input sets in memory, -1 for all",
+    )
+    max_input_cache_size_mb: int | None = opt(
+        "--max_input_cache_size_mb",
+        type=number_from(0),
+        metavar="MB",
+        built=False,
+        help="keep at most so much of the inputs in memory",
+    )
+
+    def is_native(self, name: str) -> bool:
+        """Whether the files of this input hold the data type of the graph."""
+        if self.use_native_input_files or self.input_data_type == "native":
+            return True
+        return self.native_input_tensor_names is not None and name in self.native_input_tensor_names
+
+
+@dataclass(frozen=True)
+class OutputFiles(OptionGroup):
+    """Which outputs are written, where and how."""
+
+    title = "Outputs"
+    rules = (Excludes("--debug", "--set_output_tensors"),)
+
+    output_dir: str = opt(
+        "--output_dir", default="./output", metavar="FOLDER", help="where the outputs are written"
+    )
+    use_native_output_files: bool = opt(
+        "--use_native_output_files",
+        nargs=0,
+        help="output files hold the data types of the graph; all float32 otherwise",
+    )
+    output_data_type: str = opt(
+        "--output_data_type",
+        choices=("float_only", "native_only", "float_and_native"),
+        default="float_only",
+        not_built=("float_and_native",),
+        help="another spelling: native_only is --use_native_output_files",
+    )
+    debug: bool = opt("--debug", nargs=0, help="write the outputs of every op, not only those of the graph")
+    set_output_tensors: tuple[tuple[str, tuple[str, ...]], ...] = opt(
+        "--set_output_tensors",
+        type=tensors_by_graph,
+        default=(),
+        metavar="GRAPH:NAME[,...][;...]",
+        example="--set_output_tensors graph0:tensor0,tensor1",
+        help="tensors to write beside the outputs of the graph; the graph name may be left out",
+    )
+    keep_num_outputs: int | None = opt(
+        "--keep_num_outputs",
+        type=number_from(0),
+        metavar="N",
+        help="write the outputs of the first N runs only",
+    )
+
+    @property
+    def is_native(self) -> bool:
+        """Whether output files hold the data types of the graph."""
+        return self.use_native_output_files or self.output_data_type == "native_only"
+
+
+@dataclass(frozen=True)
+class Execution(OptionGroup):
+    """How often and in which way the graph is executed."""
+
+    title = "Execution"
+
+    num_inferences: int | None = opt(
+        "--num_inferences",
+        type=number_from(1),
+        metavar="N",
+        help="run N times, over the inputs again if need be",
+    )
+    duration: float | None = opt(
+        "--duration",
+        type=seconds,
+        metavar="SECONDS",
+        help="run for this time, over the inputs again if need be",
+    )
+    synchronous: bool = opt(
+        "--synchronous", nargs=0, help="execute one after the other, as the CPU backend always does"
+    )
+    perf_profile: str = opt(
+        "--perf_profile",
+        choices=PERF_PROFILES,
+        default="default",
+        metavar="PROFILE",
+        without_effect="the CPU backend has no performance profiles",
+        help=f"the performance profile: {', '.join(PERF_PROFILES)}",
+    )
+    shared_buffer: bool = opt(
+        "--shared_buffer", nargs=0, built=False, help="share memory between the graph and the device"
+    )
+    timeout: int | None = opt(
+        "--timeout",
+        type=number_from(0),
+        metavar="MICROSECONDS",
+        built=False,
+        help="give up an execution after this time",
+    )
+
+
+@dataclass(frozen=True)
+class Profiling(OptionGroup):
+    """What is measured."""
+
+    title = "Profiling"
+    rules = (Needs("--graph_profiling_num_executions", "--graph_profiling_start_delay"),)
+
+    profiling_level: str | None = opt(
+        "--profiling_level",
+        choices=("basic", "detailed", "client", "backend"),
+        not_built=("detailed", "client", "backend"),
+        help="measure set-up and execution (basic), each op (detailed), or only what the tool sees (client)",
+    )
+    graph_profiling_start_delay: float | None = opt(
+        "--graph_profiling_start_delay",
+        type=seconds,
+        metavar="SECONDS",
+        built=False,
+        help="begin to measure after this time",
+    )
+    graph_profiling_num_executions: int | None = opt(
+        "--graph_profiling_num_executions",
+        type=number_from(1),
+        metavar="N",
+        built=False,
+        help="measure at most so many executions",
+    )
+
+
+@dataclass(frozen=True)
+class NetRunLog(OptionGroup):
+    """How much the tool says."""
+
+    title = "Messages"
+
+    log_level: str | None = opt(
+        "--log_level",
+        choices=("error", "warn", "warning", "info", "debug", "verbose"),
+        help="the least grave messages to show; debug and verbose show tracebacks too",
+    )
+
+    @property
+    def loudness(self) -> str | None:
+        """The level of --log_level."""
+        return self.log_level
+
+
+NET_RUN: tuple[type[OptionGroup], ...] = (Model, InputFiles, OutputFiles, Execution, Profiling, NetRunLog)
+NET_RUN_RULES: tuple[Rule, ...] = (
+    Excludes("--debug", "--retrieve_context"),
+    Excludes("--set_output_tensors", "--retrieve_context"),
+)

@@ -1,0 +1,63 @@
+"""The option that keeps layouts and data types of inputs and outputs as the source has them."""
+
+from dataclasses import dataclass
+
+from edgewright.config.group import OptionGroup
+from edgewright.config.option import opt
+from edgewright.config.rules import Check, Given
+from edgewright.core.errors import UsageError, shown
+
+__all__ = ["PreserveIo"]
+
+
+def _preserve_io_problem(given: Given) -> UsageError | None:
+    usages = given.get("--preserve_io", ())
+    for usage in usages:
+        if usage and usage[0] not in {"layout", "datatype"}:
+            return UsageError(
+                f"--preserve_io begins with '{shown(usage[0])}', expected 'layout', 'datatype' or nothing",
+                do=f"for example: --preserve_io layout {shown(usage[0])}",
+            )
+    # Guide 11044: names (its usage 3) do not go together with "all tensors" (its usages 1 and 2).
+    if len({len(usage) > 1 for usage in usages}) > 1:
+        return UsageError(
+            "--preserve_io was given both with and without names, expected one of the two",
+            do="name the tensors everywhere or nowhere",
+        )
+    return None
+
+
+@dataclass(frozen=True)
+class PreserveIo(OptionGroup):
+    """Inputs and outputs that keep the layout or the data type of the source."""
+
+    title = "Inputs and outputs as in the source"
+    rules = (Check(_preserve_io_problem),)
+
+    preserve_io: tuple[tuple[str, ...], ...] = opt(
+        "--preserve_io",
+        nargs="*",
+        repeated=True,
+        metavar=("[{layout,datatype} [NAME ...]]",),
+        example="--preserve_io layout input1 output1",
+        help="keep the layout or the data type of all inputs and outputs, or of those named; both and all "
+        "where nothing follows",
+    )
+
+    def layout_of(self, name: str) -> bool:
+        """Whether the input or output keeps the layout of the source."""
+        return self._keeps("layout", name)
+
+    def datatype_of(self, name: str) -> bool:
+        """Whether the input or output keeps the data type of the source."""
+        return self._keeps("datatype", name)
+
+    def named(self) -> tuple[str, ...]:
+        """The inputs and outputs that were named, for a check that the model has them."""
+        return tuple(dict.fromkeys(name for _, *names in filter(None, self.preserve_io) for name in names))
+
+    def _keeps(self, what: str, name: str) -> bool:
+        return any(
+            not usage or (usage[0] == what and (len(usage) == 1 or name in usage[1:]))
+            for usage in self.preserve_io
+        )

@@ -1,0 +1,117 @@
+"""The options of the quantizer inside the legacy converters."""
+
+from dataclasses import dataclass
+
+from edgewright.config.group import OptionGroup
+from edgewright.config.option import opt
+from edgewright.config.rules import Excludes, WithoutEffect
+from edgewright.config.values import hex_range, on_off
+
+__all__ = ["Quantizer"]
+
+_QUANTIZERS = ("tf", "enhanced", "adjusted", "symmetric")
+# What makes a converter quantize (guide 2037, 11744); overrides alone count as --float_fallback.
+_QUANTIZES = ("--input_list", "--float_fallback", "--quantization_overrides")
+
+
+@dataclass(frozen=True)
+class Quantizer(OptionGroup):
+    """Quantization at conversion."""
+
+    title = "Quantizer"
+    rules = (
+        Excludes("--ignore_encodings", "--quantization_overrides"),
+        WithoutEffect(
+            (
+                *(
+                    "--param_quantizer",
+                    "--act_quantizer",
+                    "--algorithms",
+                    "--bias_bw",
+                    "--act_bw",
+                    "--weight_bw",
+                ),
+                *("--use_per_row_quantization", "--use_per_channel_quantization", "--use_native_input_files"),
+                *("--use_native_output_files", "--restrict_quantization_steps", "--ignore_encodings"),
+            ),
+            unless=_QUANTIZES,
+        ),
+    )
+
+    quantization_overrides: str | None = opt(
+        "--quantization_overrides",
+        metavar="FILE",
+        built=False,
+        help="a JSON file with encodings that replace those of the model and those computed",
+    )
+    keep_quant_nodes: bool = opt(
+        "--keep_quant_nodes",
+        nargs=0,
+        built=False,
+        help="keep the quantization nodes of activations in the graph",
+    )
+    input_list: str | None = opt(
+        "--input_list",
+        metavar="FILE",
+        built=False,
+        help="calibration inputs, one set a line, files of a set separated by spaces; needed to quantize",
+    )
+    float_fallback: bool = opt(
+        "--float_fallback",
+        nargs=0,
+        built=False,
+        help="quantize from the encodings of the model and the overrides alone; the rest stays float",
+    )
+    param_quantizer: str = opt(
+        "--param_quantizer", choices=_QUANTIZERS, default="tf", help="how the range of weights is chosen"
+    )
+    act_quantizer: str = opt(
+        "--act_quantizer", choices=_QUANTIZERS, default="tf", help="how the range of activations is chosen"
+    )
+    algorithms: tuple[str, ...] = opt(
+        "--algorithms",
+        nargs="+",
+        choices=("cle",),
+        help="corrections before quantizing: cle (cross layer equalization)",
+    )
+    bias_bw: int = opt("--bias_bw", type=int, choices=(8, 32), default=8, help="bits of quantized biases")
+    act_bw: int = opt("--act_bw", type=int, choices=(8, 16), default=8, help="bits of quantized activations")
+    weight_bw: int = opt("--weight_bw", type=int, choices=(8,), default=8, help="bits of quantized weights")
+    ignore_encodings: bool = opt(
+        "--ignore_encodings", nargs=0, help="compute all encodings, leaving out those of the model"
+    )
+    use_per_row_quantization: bool = opt(
+        "--use_per_row_quantization",
+        nargs="?",
+        const=True,
+        default=False,
+        type=on_off,
+        metavar="[{true,false}]",
+        help="one encoding for each row of MatMul and FullyConnected weights",
+    )
+    use_per_channel_quantization: bool = opt(
+        "--use_per_channel_quantization",
+        nargs="?",
+        const=True,
+        default=False,
+        type=on_off,
+        metavar="[{true,false}]",
+        help="one encoding for each output channel of convolution weights; replaces those of the model",
+    )
+    use_native_input_files: bool = opt(
+        *("--use_native_input_files", "--use_native_dtype"),
+        nargs=0,
+        help="calibration files hold the data types of the model, float32 otherwise",
+    )
+    use_native_output_files: bool = opt(
+        "--use_native_output_files",
+        nargs=0,
+        help="output files hold the data types of the model, float32 otherwise",
+    )
+    restrict_quantization_steps: tuple[int, int] | None = opt(
+        "--restrict_quantization_steps",
+        type=hex_range,
+        metavar='"MIN MAX"',
+        example='--restrict_quantization_steps "-0x80 0x7F"',
+        help="the smallest and the largest step, in hexadecimal, between which encodings are computed",
+    )
