@@ -1,0 +1,1 @@
+"""Command lines: options in, api, reports, exit code out."""

@@ -1,0 +1,140 @@
+"""From the words of a command line to option groups, and from option groups to the help text."""
+
+import argparse
+import textwrap
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from edgewright.config.group import OptionGroup, build
+from edgewright.config.option import Option
+from edgewright.config.rules import Rule
+from edgewright.core.errors import EdgewrightError, Problems, UsageError, shown
+from edgewright.core.words import did_you_mean
+
+__all__ = ["help_text", "read_words"]
+
+WIDTH = 100
+INDENT = 26
+Groups = Sequence[type[OptionGroup]]
+
+
+def read_words(words: Sequence[str], kinds: Groups, rules: Sequence[Rule]) -> tuple[OptionGroup, ...]:
+    """The groups of a tool, filled from its command line; everything wrong with it is one error."""
+    options = [option for kind in kinds for option in kind.options().values()]
+    found, rest = _split(words, [option for option in options if not option.is_positional])
+    found |= _positional(rest, [option for option in options if option.is_positional], options)
+    values = [
+        {
+            name: option.read(found[option.name])
+            for name, option in kind.options().items()
+            if option.name in found
+        }
+        for kind in kinds
+    ]
+    return build(kinds, values, rules)
+
+
+def help_text(name: str, summary: str, kinds: Groups, examples: Sequence[tuple[str, str]]) -> str:
+    """The answer to --help."""
+    options = [option for kind in kinds for option in kind.options().values()]
+    needed = [option.spelled() for option in options if option.required]
+    lines = [f"usage: {' '.join([name, *needed])} [options]", "", summary]
+    for kind in kinds:
+        lines += ["", f"{kind.title}:"]
+        for option in kind.options().values():
+            lines += _described(", ".join([*_flags(option)]), option.metavar, _explained(option))
+    lines += ["", "Other:", *_described("-h, --help", (), "show this text and exit")]
+    lines += _described("--version", (), "show the version and exit")
+    if examples:
+        lines += ["", "Examples:"]
+        for command, does in examples:
+            lines += [f"  # {does}", f"  {command}"]
+    return "\n".join(lines)
+
+
+class _Words(argparse.ArgumentParser):
+    """Only splits the words: what the values mean, and what they may be, is in the options."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message)
+
+
+def _split(words: Sequence[str], options: Sequence[Option]) -> tuple[dict[str, Any], list[str]]:
+    parser = _Words(add_help=False, allow_abbrev=False, exit_on_error=False)
+    by_flags = {"/".join(option.flags): option for option in options}
+    for option in options:
+        parser.add_argument(*option.flags, dest=option.name, **_argparse_terms(option))
+    try:
+        space, rest = parser.parse_known_args(list(words))
+    except argparse.ArgumentError as problem:
+        raise _miscounted(by_flags.get(problem.argument_name or ""), problem.message) from None
+    found = {name: _occurrences(texts) for name, texts in vars(space).items() if texts is not None}
+    return found, [word for word in rest if word != "--"]
+
+
+def _argparse_terms(option: Option) -> dict[str, Any]:
+    if option.nargs == 0:
+        return {"action": "append_const", "const": []}
+    nargs = "+" if isinstance(option.nargs, tuple) else option.nargs
+    return {"action": "append", "nargs": nargs}
+
+
+def _occurrences(texts: Sequence[Any]) -> list[list[str]]:
+    # argparse gives a bare word, or None, where at most one word may follow the flag.
+    return [[] if text is None else [text] if isinstance(text, str) else list(text) for text in texts]
+
+
+def _miscounted(option: Option | None, message: str) -> UsageError:
+    if option is None:
+        return UsageError(message)
+    advice = f"write {option.spelled()}" + (f", for example: {option.example}" if option.example else "")
+    return UsageError(f"option '{option.name}': {shown(message)}", do=advice)
+
+
+def _positional(
+    rest: Sequence[str], wanted: Sequence[Option], known: Sequence[Option]
+) -> dict[str, list[list[str]]]:
+    unknown = [word for word in rest if word.startswith("-") and word != "-"]
+    plain = [word for word in rest if word not in unknown]
+    problems: list[EdgewrightError] = [_unknown(word, known) for word in unknown]
+    # The value of an unknown option looks like an argument too many: it is not reported a second time.
+    if not problems and len(plain) > len(wanted):
+        extra = plain[len(wanted)]
+        problems.append(
+            UsageError(f"argument '{shown(extra)}' was not expected", do="--help lists what is expected")
+        )
+    if problems:
+        raise problems[0] if len(problems) == 1 else Problems(problems)
+    return {option.name: [[word]] for option, word in zip(wanted, plain, strict=False)}
+
+
+def _unknown(word: str, known: Sequence[Option]) -> UsageError:
+    flags = [flag for option in known for flag in option.flags if flag.startswith("-")]
+    flag = word.partition("=")[0]
+    otherwise = "--help lists the options"
+    return UsageError(
+        f"option '{shown(flag)}' is unknown", do=did_you_mean(flag, [*flags, "--help"], otherwise)
+    )
+
+
+def _flags(option: Option) -> list[str]:
+    return sorted(option.flags, key=lambda flag: flag.startswith("--"))
+
+
+def _explained(option: Option) -> str:
+    notes = []
+    if option.default not in (None, False, (), ""):
+        notes.append(f"default: {option.default}")
+    if not option.built:
+        notes.append("not built yet")
+    elif option.not_built:
+        notes.append("not built yet: " + ", ".join(str(value) for value in option.not_built))
+    return option.help + (f" ({'; '.join(notes)})" if notes else "")
+
+
+def _described(flags: str, metavar: tuple[str, ...], text: str) -> list[str]:
+    head = "  " + " ".join([flags, *metavar])
+    body = textwrap.wrap(text, WIDTH - INDENT, break_on_hyphens=False)
+    if len(head) <= INDENT - 2:
+        return [f"{head:<{INDENT}}{body[0]}", *(" " * INDENT + line for line in body[1:])]
+    return [head, *(" " * INDENT + line for line in body)]

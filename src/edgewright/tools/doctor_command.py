@@ -1,0 +1,89 @@
+"""`edgewright doctor`: what is installed, what works, what each part is for and what to do."""
+
+import json
+import os
+import platform
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from edgewright.config.umbrella import Messages, Report
+from edgewright.core.errors import EnvironmentProblem
+from edgewright.tools.environment import Finding, compiler, packages
+from edgewright.tools.tool import Tool, version
+
+__all__ = ["TOOL", "as_json", "as_text"]
+
+
+def run(report: Report, messages: Messages) -> int:
+    """Print the findings; the exit code says whether something must be done."""
+    findings = [*packages(), compiler()]
+    print(as_json(findings) if report.json else as_text(findings))
+    return EnvironmentProblem.exit_code if any(finding.is_problem for finding in findings) else 0
+
+
+def as_text(findings: Sequence[Finding]) -> str:
+    """The findings as tables, needed things first, and what to do."""
+    needed = [finding for finding in findings if finding.is_needed]
+    optional = [finding for finding in findings if not finding.is_needed]
+    lines = [_machine_line(), "", "Needed:", *_table(needed), "", "Optional:", *_table(optional)]
+    problems = [finding for finding in findings if finding.is_problem]
+    lines += ["", _verdict(len(problems))]
+    for finding in problems:
+        lines += [f"  {finding.name}: {finding.trouble or finding.state}", f"    do: {finding.do}"]
+    absent = [finding for finding in optional if finding.state == "absent"]
+    if absent:
+        lines += ["", "To get what is absent:", *(f"  {line}" for line in _installing(absent))]
+    return "\n".join(lines)
+
+
+def as_json(findings: Sequence[Finding]) -> str:
+    """The same for programs."""
+    found = {
+        "edgewright": version(),
+        "python": platform.python_version(),
+        "system": platform.system(),
+        "machine": platform.machine(),
+        "cores": os.cpu_count(),
+        "findings": [asdict(finding) for finding in findings],
+        "is_healthy": not any(finding.is_problem for finding in findings),
+    }
+    return json.dumps(found, indent=2)
+
+
+def _machine_line() -> str:
+    return (
+        f"Edgewright {version()}, Python {platform.python_version()}, "
+        f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
+    )
+
+
+def _table(findings: Sequence[Finding]) -> list[str]:
+    names = max((len(finding.name) for finding in findings), default=0)
+    versions = max((len(finding.version) for finding in findings), default=0)
+    return [
+        f"  {found.name:<{names}}  {found.version or '-':<{versions}}  {found.state:<7}  {found.gives}"
+        for found in findings
+    ]
+
+
+def _verdict(problems: int) -> str:
+    if problems == 0:
+        return "Everything that is needed works."
+    return f"{problems} {'problem' if problems == 1 else 'problems'}:"
+
+
+def _installing(absent: Sequence[Finding]) -> list[str]:
+    return list(dict.fromkeys(finding.do for finding in absent))
+
+
+TOOL = Tool(
+    "edgewright doctor",
+    "Say what is installed, what works, what each part is for and what to do.",
+    (Report, Messages),
+    run,
+    examples=(
+        ("edgewright doctor", "look at this machine"),
+        ("edgewright doctor --json", "the same for a program"),
+    ),
+)
+main = TOOL.main

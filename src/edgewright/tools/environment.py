@@ -1,0 +1,141 @@
+"""What this machine has of what Edgewright can use, found out by trying it."""
+
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib import metadata
+
+from edgewright.core.optional import PACKAGES, Package, install_command
+
+__all__ = ["Finding", "compiler", "packages"]
+
+LONGEST_IMPORT = 300  # seconds for all packages together; tensorflow alone may take half a minute
+
+# Announces each package before importing it: where the process dies, the parent knows at which one.
+_TRY_IMPORTS = """
+import importlib, sys
+for name in sys.argv[1:]:
+    print("trying", name, flush=True)
+    try:
+        importlib.import_module(name)
+    except BaseException as problem:
+        print("failed", " ".join(f"{type(problem).__name__}: {problem}".split()), flush=True)
+    else:
+        print("fine", name, flush=True)
+"""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked for: what it gives, whether it works, what to do where it does not."""
+
+    name: str
+    gives: str
+    state: str  # works, absent, broken, or too old
+    version: str = ""
+    is_needed: bool = True
+    trouble: str = ""
+    do: str = ""
+
+    @property
+    def is_problem(self) -> bool:
+        """Whether something must be done: needed and not working, or optional and broken."""
+        return self.state != "works" and (self.is_needed or self.state != "absent")
+
+
+def packages(wanted: Sequence[Package] = PACKAGES) -> list[Finding]:
+    """The state of each package; those that are installed are imported in a process of their own."""
+    versions = {package.module: _version(package) for package in wanted}
+    troubles = _troubles([module for module, version in versions.items() if version is not None])
+    return [
+        _finding(package, versions[package.module], troubles.get(package.module, "")) for package in wanted
+    ]
+
+
+def compiler() -> Finding:
+    """The C++ compiler that turns a converted model into a library."""
+    gives = "compiling converted models"
+    for name in ("g++", "clang++", "c++"):
+        if shutil.which(name):
+            said = subprocess.run(
+                [name, "--version"], capture_output=True, text=True, check=False, timeout=60
+            )
+            found = re.search(r"\d+\.\d+(\.\d+)?", said.stdout)
+            return Finding(f"C++ ({name})", gives, "works", found.group() if found else "", is_needed=False)
+    return Finding("C++ compiler", gives, "absent", is_needed=False, do="install g++ or clang++")
+
+
+def _version(package: Package) -> str | None:
+    try:
+        return metadata.version(package.distribution)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _finding(package: Package, version: str | None, trouble: str) -> Finding:
+    advice = install_command(package.module)
+    state = "works"
+    if version is None:
+        state = "absent"
+    elif trouble:
+        state, advice = "broken", f"pip install --force-reinstall {package.distribution}"
+    elif package.minimum and _numbers(version) < _numbers(package.minimum):
+        state = "too old"
+        trouble = f"version {version} found, {package.minimum} or newer expected"
+        advice = f"pip install --upgrade '{package.distribution}>={package.minimum}'"
+    return Finding(
+        package.distribution,
+        package.gives,
+        state,
+        version or "",
+        is_needed=package.extra is None,
+        trouble=trouble,
+        do="" if state == "works" else advice,
+    )
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", version.split("+", maxsplit=1)[0]))
+
+
+def _troubles(modules: Iterable[str]) -> dict[str, str]:
+    """The modules that cannot be imported, and why; one that kills the process is found out too."""
+    left = list(modules)
+    troubles: dict[str, str] = {}
+    while left:
+        lines, ending = _import_all(left)
+        trying = ""
+        for word, _, text in (line.partition(" ") for line in lines):
+            if word == "trying":
+                trying = text
+                left.remove(text)
+            elif word == "failed":
+                troubles[trying] = text
+        if ending:
+            # Without a name nothing could even be tried: then the interpreter itself is the trouble.
+            troubles.update({trying: ending} if trying else dict.fromkeys(left, ending))
+        if not trying:
+            break
+    return troubles
+
+
+def _import_all(modules: Sequence[str]) -> tuple[list[str], str]:
+    # -P: a file of the current folder that is named like a package is not that package.
+    command = [sys.executable, "-P", "-c", _TRY_IMPORTS, *modules]
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", check=False, timeout=LONGEST_IMPORT
+        )
+    except subprocess.TimeoutExpired as late:
+        said = late.stdout.decode(errors="replace") if isinstance(late.stdout, bytes) else late.stdout or ""
+        return _told(said), f"importing it takes longer than {LONGEST_IMPORT} seconds"
+    ending = f"importing it ends the process with code {done.returncode}" if done.returncode else ""
+    return _told(done.stdout), ending
+
+
+def _told(said: str) -> list[str]:
+    # Packages print while they are imported: only our own lines count.
+    return [line for line in said.splitlines() if line.split(" ")[0] in {"trying", "failed", "fine"}]

@@ -1,0 +1,119 @@
+"""Progress as tools draw it: a bar on a terminal, a line now and then elsewhere, nothing for short work."""
+
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from edgewright.core.errors import shown
+from edgewright.core.events import Listener, Work, listening
+
+__all__ = ["Bars", "PlainLines", "drawn"]
+
+SHORT = 1.0  # seconds: work that ends sooner is not worth drawing
+EVERY = 5.0  # seconds between two plain lines
+
+
+@contextmanager
+def drawn() -> Iterator[None]:
+    """Draw the progress of what happens inside the block on stderr."""
+    listener: Listener = Bars() if sys.stderr.isatty() else PlainLines()
+    with listening(listener):
+        yield
+
+
+class PlainLines:
+    """A line after the first second, every few seconds, and at the end."""
+
+    def __init__(self, short: float = SHORT, every: float = EVERY) -> None:
+        self._short = short
+        self._every = every
+        self._last = 0.0
+
+    def started(self, work: Work) -> None:
+        """Nothing yet: the work may be short."""
+
+    def advanced(self, work: Work) -> None:
+        """A line, where the last one is long enough ago."""
+        now = time.monotonic()
+        if work.seconds >= self._short and now - self._last >= self._every:
+            self._last = now
+            self._say(work, _share(work))
+
+    def ended(self, work: Work) -> None:
+        """A last line, where the work was long."""
+        if work.seconds >= self._short:
+            self._say(work, _share(work) if work.total and work.done < work.total else "done")
+
+    @staticmethod
+    def _say(work: Work, state: str) -> None:
+        print(f"{shown(work.title)}: {state}, {work.seconds:.0f} s", file=sys.stderr, flush=True)
+
+
+class Bars:
+    """One bar for each work that takes longer than a second, gone when it ends."""
+
+    def __init__(self, short: float = SHORT, console: Any = None) -> None:
+        self._short = short
+        self._console = console
+        self._display: Any = None
+        self._tasks: dict[int, Any] = {}
+        self._timers: dict[int, threading.Timer] = {}
+        # The timer's thread draws the bar even where the work makes no step for a long time.
+        self._lock = threading.RLock()
+
+    def started(self, work: Work) -> None:
+        """Begin to wait: the bar comes when the work proves long."""
+        timer = threading.Timer(self._short, self._draw, [work])
+        timer.daemon = True
+        with self._lock:
+            self._timers[id(work)] = timer
+        timer.start()
+
+    def advanced(self, work: Work) -> None:
+        """Move the bar, where there is one."""
+        task = self._tasks.get(id(work))
+        if task is not None:
+            with self._lock:
+                self._display.update(task, completed=work.done)
+
+    def ended(self, work: Work) -> None:
+        """Take the bar away, and the display with the last one."""
+        with self._lock:
+            self._timers.pop(id(work)).cancel()
+            task = self._tasks.pop(id(work), None)
+            if task is not None:
+                self._display.remove_task(task)
+            if self._display is not None and not self._tasks:
+                self._display.stop()
+                self._display = None
+
+    def _draw(self, work: Work) -> None:
+        display = _bars(self._console)  # imports a heavy package: outside the lock, so that steps go on
+        with self._lock:
+            if id(work) not in self._timers:
+                return  # it ended meanwhile
+            if self._display is None:
+                self._display = display
+                self._display.start()
+            self._tasks[id(work)] = self._display.add_task(
+                shown(work.title), total=work.total, completed=work.done
+            )
+
+
+def _bars(console: Any) -> Any:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    # markup off: a title may hold brackets from a name in the model.
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        *(BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()),
+    )
+    return Progress(*columns, console=console or Console(stderr=True), transient=True)
+
+
+def _share(work: Work) -> str:
+    return f"{work.done} of {work.total}" if work.total is not None else str(work.done)

@@ -1,0 +1,156 @@
+"""What every command line does the same: options, help, errors as text, exit codes, being stopped."""
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import FrameType
+
+from edgewright.config.group import OptionGroup
+from edgewright.config.rules import Rule
+from edgewright.core.errors import EdgewrightError, EnvironmentProblem
+from edgewright.core.log import is_debugging, log_to_stderr, set_level
+from edgewright.tools.command_line import help_text, read_words
+from edgewright.tools.progress import drawn
+
+__all__ = ["Tool", "guarded", "version"]
+
+BROKEN_PIPE = 128 + 13
+# Signals that ask a process to end; with the default action it would end without cleaning up.
+_STOPPING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A command line: its options and the function that does the work.
+
+    `run` gets the groups in their order and returns an exit code, or None for 0.
+    """
+
+    name: str
+    summary: str
+    groups: tuple[type[OptionGroup], ...]
+    run: Callable[..., int | None]
+    examples: tuple[tuple[str, str], ...] = ()
+    rules: tuple[Rule, ...] = ()
+
+    def main(self, argv: Sequence[str] | None = None) -> int:
+        """Do what the command line asks for and return the exit code."""
+        words = list(sys.argv[1:] if argv is None else argv)
+        return guarded(lambda: self._answer(words))
+
+    def help(self) -> str:
+        """The answer to --help."""
+        return help_text(self.name, self.summary, self.groups, self.examples)
+
+    def _answer(self, words: list[str]) -> int:
+        if "-h" in words or "--help" in words:
+            print(self.help())
+            return 0
+        if "--version" in words:
+            print(f"{self.name} (edgewright) {version()}")
+            return 0
+        return self._work(read_words(words, self.groups, self.rules))
+
+    def _work(self, groups: tuple[OptionGroup, ...]) -> int:
+        from logging import getLogger
+
+        for group in groups:
+            if group.loudness is not None:
+                set_level(group.loudness)
+        for text in self._warnings(groups):
+            getLogger(__name__).warning("%s", text)
+        with drawn():
+            return self.run(*groups) or 0
+
+    def _warnings(self, groups: tuple[OptionGroup, ...]) -> list[str]:
+        given = {name: value for group in groups for name, value in group.given().items()}
+        across = [text for rule in self.rules if (text := rule.warning(given)) is not None]
+        return across + [text for group in groups for text in group.warnings()]
+
+
+def guarded(answer: Callable[[], int]) -> int:
+    """Run a tool: expected failures become text and an exit code, bugs keep their traceback."""
+    with _stopped_by_signals(), log_to_stderr():
+        try:
+            code = answer()
+            sys.stdout.flush()
+        except EdgewrightError as error:
+            return _tell(error)
+        except MemoryError as error:
+            return _tell(_out_of_memory(error))
+        except KeyboardInterrupt as stop:
+            print("stopped", file=sys.stderr)
+            return 128 + getattr(stop, "signal", signal.SIGINT)
+        except BrokenPipeError:
+            _forget_stdout()
+            return BROKEN_PIPE
+        return code
+
+
+def version() -> str:
+    """The version of the installed Edgewright."""
+    from importlib import metadata
+
+    try:
+        return metadata.version("edgewright")
+    except metadata.PackageNotFoundError:
+        return "0 (not installed)"
+
+
+class _Stopped(KeyboardInterrupt):
+    """A signal asked the process to end: the same way out as ^C, so that the same cleaning up happens."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.signal = number
+
+
+@contextmanager
+def _stopped_by_signals() -> Iterator[None]:
+    # Python allows handlers in the main thread only; a tool called from elsewhere does without.
+    wanted = _STOPPING if threading.current_thread() is threading.main_thread() else ()
+    before = {number: signal.signal(number, _stop) for number in wanted if _is_default(number)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _is_default(number: int) -> bool:
+    # A signal that is ignored (nohup) stays ignored.
+    return signal.getsignal(number) is signal.SIG_DFL
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    raise _Stopped(number)
+
+
+def _tell(error: EdgewrightError) -> int:
+    if is_debugging():
+        import traceback
+
+        traceback.print_exception(error)
+    # Results printed so far come before the message about what went wrong.
+    sys.stdout.flush()
+    print(error, file=sys.stderr)
+    return error.exit_code
+
+
+def _out_of_memory(error: MemoryError) -> EnvironmentProblem:
+    problem = EnvironmentProblem(
+        "there is not enough memory", do="use a smaller batch or a machine with more memory"
+    )
+    problem.__cause__ = error
+    return problem
+
+
+def _forget_stdout() -> None:
+    # The reader is gone; what Python still holds would fail again when it flushes at exit.
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, sys.stdout.fileno())
+    os.close(null)

@@ -1,0 +1,71 @@
+"""The command `edgewright`: finds the subcommand and hands over, loading nothing else."""
+
+import importlib
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from edgewright.core.errors import UsageError, shown
+from edgewright.core.words import did_you_mean
+from edgewright.tools.tool import Tool, guarded, version
+
+__all__ = ["COMMANDS", "Command", "main"]
+
+
+@dataclass(frozen=True)
+class Command:
+    """A subcommand: the module whose TOOL it is, and one line about it."""
+
+    module: str
+    summary: str
+
+
+COMMANDS: dict[str, Command] = {
+    "doctor": Command("edgewright.tools.doctor_command", "say what is installed, what works and what to do"),
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the subcommand that the first word names and return its exit code."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    if words and words[0] == "help":
+        words = [*words[1:], "--help"]
+    if words and words[0] in COMMANDS:
+        return _tool(words[0]).main(words[1:])
+    return guarded(lambda: _answer(words))
+
+
+def _tool(name: str) -> Tool:
+    tool: Tool = importlib.import_module(COMMANDS[name].module).TOOL
+    return tool
+
+
+def _answer(words: list[str]) -> int:
+    if not words or words[0] in {"-h", "--help"}:
+        print(_help())
+        return 0
+    if words[0] == "--version":
+        print(f"edgewright {version()}")
+        return 0
+    kind = "option" if words[0].startswith("-") else "command"
+    raise UsageError(
+        f"{kind} '{shown(words[0])}' is unknown, expected one of: {', '.join(COMMANDS)}",
+        do=did_you_mean(words[0], [*COMMANDS, "--help", "--version"], "edgewright --help lists the commands"),
+    )
+
+
+def _help() -> str:
+    width = max(len(name) for name in COMMANDS)
+    listed = [f"  {name:<{width}}  {command.summary}" for name, command in COMMANDS.items()]
+    return "\n".join(
+        [
+            "usage: edgewright COMMAND [options]",
+            "",
+            "Bring a trained network to an edge NPU and prove that it arrived intact.",
+            "",
+            "Commands:",
+            *listed,
+            "",
+            "edgewright COMMAND --help tells more about a command; --version shows the version.",
+        ]
+    )
