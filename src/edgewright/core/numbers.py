@@ -1,5 +1,6 @@
 """Datatypes with QNN's codes, their numpy storage, and the rounding rules shared by all layers."""
 
+import re
 from enum import IntEnum
 from typing import Any
 
@@ -146,8 +147,8 @@ _NUMPY |= {
 
 
 def _bits_of(dtype: DType) -> int:
-    digits = "".join(c for c in dtype.name.split("E")[0] if c.isdigit())
-    return int(digits) if digits else 8
+    found = re.search(r"_(\d+)", dtype.name)
+    return int(found.group(1)) if found else 8
 
 
 _BITS: dict[DType, int] = {dtype: _bits_of(dtype) for dtype in DType}
