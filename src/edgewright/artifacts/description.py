@@ -41,6 +41,7 @@ class Description:
 
 def check_names(graph: QnnGraph) -> None:
     """Refuses names that cannot be identifiers and file names: they end up in C++ source and in a tar."""
+    _check_name("graph", graph.name)
     for tensor in graph.tensors.values():
         _check_name("tensor", tensor.name)
     seen = set()
@@ -57,6 +58,6 @@ def _check_name(kind: str, name: str) -> None:
     if len(name) > _LONGEST_NAME or not _IDENTIFIER.fullmatch(name):
         raise BadInput(
             f"{kind} name '{shown(name)}' is not a C identifier of at most {_LONGEST_NAME} characters",
-            Where(node=name) if kind == "node" else Where(tensor=name),
+            Where(detail=f"{kind} '{shown(name)}'"),
             do="convert the model again: conversion gives every tensor and node such a name",
         )

@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -70,7 +71,7 @@ class Fields:
     def integers(self, low: int, high: int, *keys: str) -> tuple[int, ...]:
         """The list of whole numbers under a key, each within limits."""
         return tuple(
-            as_integer(item, f"'{keys[0]}' holds", self.where, low, high) for item in self.array(*keys)
+            as_integer(item, f"an item of '{keys[0]}'", self.where, low, high) for item in self.array(*keys)
         )
 
     def text(self, key: str) -> str:
@@ -114,11 +115,9 @@ def as_name(value: object, called: str, where: Where) -> str:
     """A name that can be printed and compared."""
     if not isinstance(value, str):
         raise BadInput(f"{called} is {kind_of(value)}, expected a name", where)
-    if not value or len(value) > _LONGEST_NAME or "\0" in value or not value.isprintable():
-        raise BadInput(
-            f"{called} is '{shown(value)}', expected a name of 1 to {_LONGEST_NAME} printable characters",
-            where,
-        )
+    if not value or len(value) > _LONGEST_NAME or not value.isprintable():
+        expected = f"a name of 1 to {_LONGEST_NAME} printable characters"
+        raise BadInput(f"{called} is '{shown(value)}', expected {expected}", where)
     return value
 
 
@@ -131,7 +130,6 @@ def kind_of(value: object) -> str:
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in found if keys.count(key) > 1)
+        twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
         raise ValueError(f"key '{shown(twice)}' appears twice in one object")
     return found

@@ -99,10 +99,8 @@ def _tensor_param(name: str, value: Any, where: Where) -> QnnTensor:
     tensor_name, item = _only_item(name, value, where)
     tensor = tensor_of(tensor_name, item, where, _refuse_lookup(where))
     if tensor.kind != TensorKind.STATIC:
-        raise BadInput(
-            f"parameter '{shown(name)}' has tensor type {int(tensor.kind)}, expected {int(TensorKind.STATIC)}",
-            where,
-        )
+        found, expected = int(tensor.kind), int(TensorKind.STATIC)
+        raise BadInput(f"parameter '{shown(name)}' has tensor type {found}, expected {expected}", where)
     return tensor
 
 
@@ -146,8 +144,8 @@ def _source_names(ours: Fields) -> dict[str, str]:
 
 def _check_order(tensors: dict[str, QnnTensor], nodes: list[QnnNode], file: Where) -> None:
     """Every tensor is written once, by a node that stands before those that read it."""
-    ready = {name for name, tensor in tensors.items() if tensor.kind not in _WRITTEN_BY_NODES}
-    ready |= {name for name, tensor in tensors.items() if tensor.kind == TensorKind.APP_READWRITE}
+    made_here = {TensorKind.NATIVE, TensorKind.APP_READ}
+    ready = {name for name, tensor in tensors.items() if tensor.kind not in made_here}
     written: set[str] = set()
     for node in nodes:
         where = replace(file, node=node.name)
@@ -166,11 +164,9 @@ def _check_order(tensors: dict[str, QnnTensor], nodes: list[QnnNode], file: Wher
 def _check_output(tensors: dict[str, QnnTensor], name: str, written: set[str], where: Where) -> None:
     if name not in tensors:
         raise BadInput(f"output '{shown(name)}' is not among the tensors", where)
-    if tensors[name].kind not in _WRITTEN_BY_NODES:
-        raise BadInput(
-            f"output '{shown(name)}' has tensor type {int(tensors[name].kind)}, which no node may write",
-            where,
-        )
+    kind = tensors[name].kind
+    if kind not in _WRITTEN_BY_NODES:
+        raise BadInput(f"output '{shown(name)}' has tensor type {int(kind)}, which no node may write", where)
     if name in written:
         raise BadInput(f"output '{shown(name)}' is written by two nodes", where)
 

@@ -1,0 +1,251 @@
+"""model.cpp: C++ that rebuilds the graph through the QNN interface, one function a tensor and a node."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from edgewright.artifacts.cpp.literals import array_lines, array_type, comment, real, scalar, text
+from edgewright.artifacts.description import Description, check_names
+from edgewright.core.errors import UnsupportedFeature, Where
+from edgewright.core.numbers import Array
+from edgewright.ir.encodings import Encoding
+from edgewright.lower.qnn_graph import QnnGraph, QnnNode, QnnTensor, TensorKind
+
+__all__ = ["SDK_VERSION", "to_chunks"]
+
+# The layout of structs and function table that the source is written for; loaders read it from the library.
+SDK_VERSION = "qaisw-v2.22.0"
+
+_HEAD = """
+#include <cmath>
+
+#include "QnnModel.hpp"
+#include "QnnOpDef.h"
+
+// Every node is shown to the backend's validation before it is added.
+#define DO_GRAPH_NODE_VALIDATIONS 1
+
+using namespace qnn_wrapper_api;
+
+const __attribute__((visibility("default"))) char* QNN_SDK_VERSION = {version};
+
+extern "C" {{
+"""
+
+_COMPOSE = """
+QNN_API
+ModelError_t {prefix}_composeGraphs(Qnn_BackendHandle_t backendHandle,
+                                    QNN_INTERFACE_VER_TYPE qnnInterface,
+                                    Qnn_ContextHandle_t contextHandle,
+                                    const GraphConfigInfo_t** graphsConfigInfo,
+                                    const uint32_t numGraphsConfigInfo,
+                                    GraphInfoPtr_t** graphsInfo,
+                                    uint32_t* numGraphsInfo,
+                                    bool debug,
+                                    QnnLog_Callback_t logCallback,
+                                    QnnLog_Level_t maxLogLevel) {{
+  (void)logCallback;
+  (void)maxLogLevel;
+  ModelError_t err = MODEL_NO_ERROR;
+  QnnModel model;
+  const QnnGraph_Config_t** graphConfigs = nullptr;
+  VALIDATE(getQnnGraphConfigFromInfo({graph}, graphsConfigInfo, numGraphsConfigInfo, graphConfigs), err);
+  VALIDATE(model.initialize(backendHandle, qnnInterface, contextHandle, {graph}, debug,
+                            DO_GRAPH_NODE_VALIDATIONS, graphConfigs), err);
+
+"""
+
+_FREE = """
+  QnnModel* models[] = {{&model}};
+  VALIDATE(getGraphInfoFromModels(*models, 1, graphsInfo), err);
+  *numGraphsInfo = 1;
+  return err;
+}}
+
+QNN_API
+ModelError_t {prefix}_freeGraphsInfo(GraphInfoPtr_t** graphsInfo, uint32_t numGraphsInfo) {{
+  return freeGraphsInfo(graphsInfo, numGraphsInfo);
+}}
+
+}}  // extern "C"
+"""
+
+
+def to_chunks(graph: QnnGraph, description: Description) -> Iterator[bytes]:
+    """The source, in chunks of one function each."""
+    for piece in _pieces(graph, description):
+        yield piece.encode()
+
+
+def _pieces(graph: QnnGraph, description: Description) -> Iterator[str]:
+    check_names(graph)
+    if description.copyright_text:
+        yield comment(description.copyright_text)
+    yield comment(description.command)
+    yield _HEAD.format(version=text(SDK_VERSION))
+    for tensor in graph.tensors.values():
+        if _is_added_alone(tensor):
+            yield _tensor_function(tensor)
+    for node in graph.nodes:
+        yield _node_function(graph, node, description)
+    yield _COMPOSE.format(prefix=description.prefix, graph=text(graph.name))
+    yield from _calls(graph)
+    yield _FREE.format(prefix=description.prefix)
+
+
+def _is_added_alone(tensor: QnnTensor) -> bool:
+    # What nodes write is created together with the node.
+    return tensor.kind not in {TensorKind.NATIVE, TensorKind.APP_READ}
+
+
+def _calls(graph: QnnGraph) -> Iterator[str]:
+    added = [name for name, tensor in graph.tensors.items() if tensor.kind == TensorKind.APP_WRITE]
+    for name in added:
+        yield f"  VALIDATE(addTensor_{name}(model), err);\n"
+    seen = set(added)
+    for node in graph.nodes:
+        for name in node.inputs:
+            if name not in seen and _is_added_alone(graph.tensors[name]):
+                seen.add(name)
+                yield f"  VALIDATE(addTensor_{name}(model), err);\n"
+        yield f"  VALIDATE(addNode_{node.name}(model), err);\n"
+
+
+def _tensor_function(tensor: QnnTensor) -> str:
+    buffer = "{.data = nullptr, .dataSize = 0}"
+    if tensor.kind == TensorKind.STATIC:
+        buffer = f"{{.data = BINVARSTART({tensor.name}), .dataSize = BINLEN({tensor.name})}}"
+    # Unused where no node reads the tensor, which is no reason for a warning.
+    return (
+        f"[[gnu::unused]] static ModelError_t addTensor_{tensor.name}(QnnModel& model) {{\n"
+        "  ModelError_t err = MODEL_NO_ERROR;\n"
+        f"{_locals(tensor)}"
+        f"  Qnn_Tensor_t tensor = {_tensor(tensor, buffer)};\n"
+        f"  VALIDATE(model.addTensor({text(tensor.name)}, tensor), err);\n"
+        "  return err;\n}\n\n"
+    )
+
+
+def _node_function(graph: QnnGraph, node: QnnNode, description: Description) -> str:
+    outputs = [graph.tensors[name] for name in node.outputs]
+    lines = [
+        f"static ModelError_t addNode_{node.name}(QnnModel& model) {{\n  ModelError_t err = MODEL_NO_ERROR;\n"
+    ]
+    lines += [_locals(param) + _data(param) for param in node.tensor_params.values()]
+    lines += [_locals(output) for output in outputs]
+    lines.append(_list("Qnn_Param_t", "params", list(_params(node))))
+    lines.append(_list("const char*", "inputs", [text(name) for name in node.inputs]))
+    nothing = "{.data = nullptr, .dataSize = 0}"
+    lines.append(_list("Qnn_Tensor_t", "outputs", [_tensor(output, nothing) for output in outputs]))
+    params = len(node.scalar_params) + len(node.tensor_params)
+    lines.append(
+        f"  VALIDATE(model.addNode(QNN_OPCONFIG_VERSION_1, {text(node.name)},\n"
+        f"                         {text(description.package_of(node))}, {text(node.type)},\n"
+        f"                         {_pointer('params', params)}, {params},\n"
+        f"                         {_pointer('inputs', len(node.inputs))}, {len(node.inputs)},\n"
+        f"                         {_pointer('outputs', len(outputs))}, {len(outputs)}), err);\n"
+        "  return err;\n}\n\n"
+    )
+    return "".join(lines)
+
+
+def _params(node: QnnNode) -> Iterator[str]:
+    where = Where(op=node.type, node=node.name)
+    for name, param in node.tensor_params.items():
+        size = 0 if param.data is None else param.data.nbytes
+        buffer = f"{{.data = data_{param.name}, .dataSize = {size}}}"
+        yield _param("QNN_PARAMTYPE_TENSOR", name, f".tensorParam = {_tensor(param, buffer)}")
+    for name, value in node.scalar_params.items():
+        yield _param("QNN_PARAMTYPE_SCALAR", name, f".scalarParam = {scalar(value, where)}")
+
+
+def _param(kind: str, name: str, value: str) -> str:
+    return f"{{.paramType = {kind}, .name = {text(name)}, {{{value}}}}}"
+
+
+def _list(kind: str, name: str, items: list[str]) -> str:
+    # C++ has no arrays of length zero; the call passes nullptr instead.
+    joined = ",\n    ".join(items)
+    return f"  {kind} {name}[] = {{\n    {joined}}};\n" if items else ""
+
+
+def _pointer(name: str, count: int) -> str:
+    return name if count else "nullptr"
+
+
+def _locals(tensor: QnnTensor) -> str:
+    """The arrays that the initialiser of a tensor points to."""
+    lines = ""
+    if tensor.dims:
+        lines += f"  uint32_t dimensions_{tensor.name}[] = {{{', '.join(map(str, tensor.dims))}}};\n"
+    encoding = tensor.encoding
+    if encoding is None or encoding.axis is None:
+        return lines
+    scales = [real(scale) for scale in encoding.scales]
+    offsets = [str(offset) for offset in encoding.offsets]
+    if _is_narrow(tensor, encoding):
+        lines += _list("float", f"scales_{tensor.name}", scales)
+        return lines + _list("int32_t", f"offsets_{tensor.name}", offsets)
+    pairs = [
+        f"{{.scale = {scale}, .offset = {offset}}}" for scale, offset in zip(scales, offsets, strict=True)
+    ]
+    return lines + _list("Qnn_ScaleOffset_t", f"steps_{tensor.name}", pairs)
+
+
+def _data(param: QnnTensor) -> str:
+    data: Array = np.empty(0) if param.data is None else param.data
+    # Static: a long table must not lie on the stack. The lone zero stands where there is nothing.
+    values = list(array_lines(data, param.dtype)) or ["0"]
+    return _list(f"static {array_type(param.dtype)}", f"data_{param.name}", values)
+
+
+def _tensor(tensor: QnnTensor, buffer: str) -> str:
+    if not tensor.dtype.is_qnn:
+        raise UnsupportedFeature(f"QNN has no data type for '{tensor.dtype.name}'", Where(tensor=tensor.name))
+    rank = len(tensor.dims)
+    return (
+        "{\n"
+        "      .version = QNN_TENSOR_VERSION_2,\n"
+        "      {.v2 = {.id = 0,\n"
+        f"              .name = {text(tensor.name)},\n"
+        f"              .type = QNN_TENSOR_TYPE_{tensor.kind.name},\n"
+        "              .dataFormat = QNN_TENSOR_DATA_FORMAT_FLAT_BUFFER,\n"
+        f"              .dataType = QNN_DATATYPE_{tensor.dtype.name},\n"
+        f"              .quantizeParams = {_encoding(tensor)},\n"
+        f"              .rank = {rank},\n"
+        f"              .dimensions = {_pointer(f'dimensions_{tensor.name}', rank)},\n"
+        "              .memType = QNN_TENSORMEMTYPE_RAW,\n"
+        f"              {{.clientBuf = {buffer}}},\n"
+        "              .isDynamicDimensions = nullptr,\n"
+        "              .sparseParams = {QNN_SPARSE_LAYOUT_UNDEFINED, {.hybridCoo = {0, 0}}},\n"
+        "              .isProduced = 0}}}"
+    )
+
+
+def _is_narrow(tensor: QnnTensor, encoding: Encoding) -> bool:
+    return encoding.bitwidth != tensor.dtype.bits
+
+
+def _encoding(tensor: QnnTensor) -> str:
+    encoding = tensor.encoding
+    if encoding is None:
+        steps = ".scaleOffsetEncoding = {.scale = 0.0f, .offset = 0}"
+        return f"{{QNN_DEFINITION_UNDEFINED, QNN_QUANTIZATION_ENCODING_UNDEFINED, {{{steps}}}}}"
+    narrow = _is_narrow(tensor, encoding)
+    kind = f"{'BW_' if narrow else ''}{'SCALE_OFFSET' if encoding.axis is None else 'AXIS_SCALE_OFFSET'}"
+    steps = _steps(tensor.name, encoding, narrow)
+    return f"{{QNN_DEFINITION_DEFINED, QNN_QUANTIZATION_ENCODING_{kind}, {{{steps}}}}}"
+
+
+def _steps(name: str, encoding: Encoding, narrow: bool) -> str:
+    width = f".bitwidth = {encoding.bitwidth}, " if narrow else ""
+    count = len(encoding.scales)
+    if encoding.axis is None:
+        pair = f".scale = {real(encoding.scales[0])}, .offset = {encoding.offsets[0]}"
+        return f".{'bwScaleOffset' if narrow else 'scaleOffset'}Encoding = {{{width}{pair}}}"
+    if narrow:
+        arrays = f".numElements = {count}, .scales = {_pointer(f'scales_{name}', count)}, "
+        arrays += f".offsets = {_pointer(f'offsets_{name}', count)}"
+        return f".bwAxisScaleOffsetEncoding = {{{width}.axis = {encoding.axis}, {arrays}}}"
+    array = f".numScaleOffsets = {count}, .scaleOffset = {_pointer(f'steps_{name}', count)}"
+    return f".axisScaleOffsetEncoding = {{.axis = {encoding.axis}, {array}}}"
