@@ -123,7 +123,10 @@ def evaluate(dim: Dim, values: Mapping[str, int]) -> Dim:
         return dim
     total: Dim = 0
     for monomial, factor in dim.terms:
-        total = reduce(lambda product, atom: product * _evaluate_atom(atom, values), monomial, _as_dim(factor)) + total
+        total = (
+            reduce(lambda product, atom: product * _evaluate_atom(atom, values), monomial, _as_dim(factor))
+            + total
+        )
     return total
 
 

@@ -43,6 +43,7 @@ class Graph:
         self._producers: dict[str, Node] = {}
         self._consumers: dict[str, dict[Node, None]] = {}
         self._fresh = 0
+        self._reserved: set[str] = set()
 
     @property
     def nodes(self) -> list[Node]:
@@ -158,8 +159,12 @@ class Graph:
         while True:
             self._fresh += 1
             name = f"{hint}_{self._fresh}"
-            if name not in self.types and name not in self._nodes:
+            if name not in self.types and name not in self._nodes and name not in self._reserved:
                 return name
+
+    def reserve(self, names: Iterable[str]) -> None:
+        """Keeps names that are going to be defined out of ``fresh_name``."""
+        self._reserved.update(names)
 
     def sort(self) -> None:
         """Puts the nodes into an order that can run, staying close to the present one."""
@@ -182,7 +187,9 @@ class Graph:
                 if before is None or before.name in order:
                     continue
                 if before.name in open_nodes:
-                    raise BadInput("the graph has a cycle", Where(node=before.name), do="remove the cycle from the model")
+                    raise BadInput(
+                        "the graph has a cycle", Where(node=before.name), do="remove the cycle from the model"
+                    )
                 open_nodes.add(before.name)
                 stack.append((before, iter(before.inputs)))
                 break
@@ -193,7 +200,11 @@ class Graph:
 
     def _claim(self, value: str) -> None:
         if value in self.types:
-            raise BadInput(f"value '{value}' is defined twice", Where(tensor=value), do="give the second one another name")
+            raise BadInput(
+                f"value '{value}' is defined twice",
+                Where(tensor=value),
+                do="give the second one another name",
+            )
 
 
 @dataclass

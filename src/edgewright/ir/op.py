@@ -21,6 +21,7 @@ __all__ = [
     "Param",
     "Port",
     "Sample",
+    "given",
     "register",
     "scalar",
     "structural",
@@ -103,12 +104,12 @@ class Op:
                 found.append(Param(item.name, dtype, value, is_tensor))
         return found
 
-    def infer(self, *inputs: TensorType | None) -> tuple[TensorType, ...]:
-        """Types of the outputs for types of the inputs (None: not given)."""
+    def infer(self, *inputs: TensorType) -> tuple[TensorType, ...]:
+        """Types of the outputs for types of the inputs. An optional input left out comes as None."""
         raise NotImplementedError(f"{type(self).__name__} has no shape rule")
 
-    def compute(self, *inputs: Array | None) -> tuple[Array, ...]:
-        """The meaning, in plain numpy; slow is fine."""
+    def compute(self, *inputs: Array) -> tuple[Array, ...]:
+        """The meaning, in plain numpy; slow is fine. An optional input left out comes as None."""
         raise NotImplementedError(f"{type(self).__name__} has no reference")
 
     @classmethod
@@ -122,12 +123,14 @@ class Op:
         yield from ()
 
     @classmethod
-    def structure(cls, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]) -> Mapping[str, Any]:
+    def structure(
+        cls, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]
+    ) -> Mapping[str, Any]:
         """Values of the structural fields, read off the tensors of a stored node."""
         del inputs, outputs
         return {}
 
-    def permuted(self, order: tuple[int, ...], *inputs: TensorType | None) -> tuple[Self, list[bool]] | None:
+    def permuted(self, order: tuple[int, ...], *inputs: TensorType) -> tuple[Self, list[bool]] | None:
         """The op for inputs transposed by ``order`` so that its outputs come out transposed by ``order``.
 
         The list tells which inputs must be transposed (the others are given as they are).
@@ -152,7 +155,13 @@ class Sample:
 
 
 T = TypeVar("T", bound=Op)
+X = TypeVar("X")
 REGISTRY: dict[str, type[Op]] = {}
+
+
+def given(inputs: Sequence[X], index: int) -> X | None:
+    """The optional input at ``index``; None where it is left out or the list ends before it."""
+    return inputs[index] if index < len(inputs) else None
 
 
 def register(cls: type[T]) -> type[T]:

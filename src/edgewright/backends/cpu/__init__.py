@@ -1,0 +1,19 @@
+"""The CPU backend on ONNX Runtime: importing it registers every lowering, in this order."""
+
+from edgewright.backends.base import RunOptions, Session
+from edgewright.backends.cpu import activation, conv, elementwise, foreign, matmul, pool, rearrange
+from edgewright.backends.cpu.session import CpuSession
+from edgewright.ir.graph import Graph
+
+__all__ = ["CpuBackend", "activation", "conv", "elementwise", "foreign", "matmul", "pool", "rearrange"]
+
+
+class CpuBackend:
+    """Float and integer graphs on this machine's processor."""
+
+    name = "cpu"
+    library_names = ("libQnnCpu.so", "QnnCpu.dll")
+
+    def prepare(self, graph: Graph, options: RunOptions) -> Session:
+        """A session for the graph."""
+        return CpuSession(graph, options)

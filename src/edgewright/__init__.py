@@ -1,0 +1,20 @@
+"""Edgewright: from a trained network to an edge NPU, and proof that it arrived intact."""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from edgewright.api.convert import convert
+    from edgewright.api.model import Model
+
+__all__ = ["Model", "convert"]
+
+_HOMES = {"Model": "edgewright.api.model", "convert": "edgewright.api.convert"}
+
+
+def __getattr__(name: str) -> Any:
+    """Loads a public name when it is first used: importing the package must stay cheap."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'edgewright' has no attribute '{name}'")
+    from importlib import import_module
+
+    return getattr(import_module(_HOMES[name]), name)

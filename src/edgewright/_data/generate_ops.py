@@ -1,0 +1,34 @@
+"""Makes ops.json here from a full op catalogue: python generate_ops.py CATALOGUE.json.
+
+Keeps what a check needs to hold our op classes to QNN's spelling: ports, parameters, enums, support flags.
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+PORT_FIELDS = ("name", "required", "rank")
+PARAM_FIELDS = ("name", "kind", "type", "required", "default", "enum")
+
+
+def slim(op: dict[str, Any]) -> dict[str, Any]:
+    """The fields of one op that are kept."""
+    return {
+        "in_2_22": op["in_2_22"],
+        "inputs": [{key: port.get(key) for key in PORT_FIELDS} for port in op["inputs"]],
+        "outputs": [{key: port.get(key) for key in PORT_FIELDS} for port in op["outputs"]],
+        "params": [{key: param[key] for key in PARAM_FIELDS if key in param} for param in op["params"]],
+        "backends": op.get("backends_2_25", {}),
+    }
+
+
+def main() -> None:
+    """Writes ops.json beside this file."""
+    catalogue = json.loads(Path(sys.argv[1]).read_text())
+    ops = {name: slim(op) for name, op in sorted(catalogue.items()) if not name.startswith("_")}
+    (Path(__file__).parent / "ops.json").write_text(json.dumps(ops, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

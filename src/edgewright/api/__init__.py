@@ -1,0 +1,1 @@
+"""What a Python program calls: every function returns records and prints nothing."""

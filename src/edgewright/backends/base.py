@@ -1,0 +1,42 @@
+"""What every backend offers: prepare a graph once, then run it on arrays."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from edgewright.core.numbers import Array
+from edgewright.ir.graph import Graph
+
+__all__ = ["Backend", "RunOptions", "Session"]
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """How a session runs; 0 threads leaves the choice to the engine."""
+
+    threads: int = 0
+    # Values to return besides the graph's outputs (layer dumps).
+    extra_outputs: tuple[str, ...] = ()
+
+
+class Session(Protocol):
+    """A graph that is ready to run."""
+
+    def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
+        """Values of the outputs, by name."""
+        ...
+
+    def placement(self) -> Mapping[str, str]:
+        """Node name -> how it runs ("engine", "reference")."""
+        ...
+
+
+class Backend(Protocol):
+    """Turns graphs into sessions."""
+
+    name: str
+    library_names: Sequence[str]
+
+    def prepare(self, graph: Graph, options: RunOptions) -> Session:
+        """A session for the graph."""
+        ...

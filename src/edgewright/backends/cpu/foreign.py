@@ -1,0 +1,43 @@
+"""ONNX ops that QNN does not have: the engine runs them as they are, or ONNX's own reference does."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+import onnx.reference
+
+from edgewright.backends.cpu.registry import lowers
+from edgewright.backends.cpu.writer import Writer
+from edgewright.core.numbers import Array
+from edgewright.ir.graph import Node
+from edgewright.ops.source import SourceOp
+
+__all__ = ["run_source_op"]
+
+
+@lowers(SourceOp)
+def source_op(w: Writer, op: SourceOp, inputs: list[str], node: Node) -> list[str]:
+    """The same op with the same attributes."""
+    return w.node_all(op.type, *inputs, outputs=len(node.outputs), **_attributes(op))
+
+
+def run_source_op(op: SourceOp, arrays: Sequence[Any]) -> tuple[Array, ...]:
+    """The op's results by ONNX's reference implementation."""
+    names = ["" if array is None else f"in{i}" for i, array in enumerate(arrays)]
+    outputs = [f"out{i}" for i in range(len(op.results))]
+    node = onnx.helper.make_node(op.type, names, outputs, **_attributes(op))
+    graph = onnx.helper.make_graph([node], "single", [], [onnx.ValueInfoProto(name=name) for name in outputs])
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", op.version)])
+    for name, array in zip(names, arrays, strict=True):
+        if name:
+            code = onnx.helper.np_dtype_to_tensor_dtype(array.dtype)
+            graph.input.append(onnx.helper.make_tensor_value_info(name, code, array.shape))
+            model.graph.input.append(graph.input[-1])
+    session = onnx.reference.ReferenceEvaluator(model)
+    feed = {name: array for name, array in zip(names, arrays, strict=True) if name}
+    return tuple(np.asarray(result) for result in session.run(None, feed))
+
+
+def _attributes(op: SourceOp) -> dict[str, Any]:
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in op.attributes}

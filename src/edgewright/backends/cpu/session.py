@@ -1,0 +1,184 @@
+"""Runs a planned graph: ONNX Runtime for the engine's parts, numpy for the rest."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import onnxruntime
+
+from edgewright.backends.base import RunOptions
+from edgewright.backends.cpu.foreign import run_source_op
+from edgewright.backends.cpu.plan import Part, outputs_of, plan
+from edgewright.backends.cpu.writer import SYMBOL_PREFIX, Writer
+from edgewright.core.errors import BackendCrash, TypeMismatch, UsageError, Where
+from edgewright.core.numbers import Array
+from edgewright.ir.graph import Graph, Node
+from edgewright.ir.symbols import resolve_op, symbol_values
+from edgewright.ops.source import SourceOp
+
+__all__ = ["CpuSession"]
+
+Values = dict[str, Array]
+
+
+class CpuSession:
+    """A graph that is ready to run on this machine's processor."""
+
+    def __init__(self, graph: Graph, options: RunOptions) -> None:
+        self._graph = graph
+        self._outputs = list(dict.fromkeys((*graph.outputs, *options.extra_outputs)))
+        self._options = options
+        self._steps = self._prepare()
+        self._expected = [
+            (name, graph.types[name].dtype.numpy, graph.types[name].shape) for name in graph.inputs
+        ]
+        self._is_static = all(graph.types[name].is_static for name in graph.inputs)
+
+    def run(self, inputs: Mapping[str, Array]) -> Values:
+        """Values of the outputs for the inputs, which must have the declared types."""
+        symbols = self._check(inputs)
+        if (
+            len(self._steps) == 1
+            and isinstance(self._steps[0], _EngineStep)
+            and not self._steps[0].is_partial
+        ):
+            return self._steps[0].run(inputs, symbols)
+        values: Values = dict(inputs)
+        for step in self._steps:
+            values.update(step.run(values, symbols))
+        return {
+            name: values[name] if name in values else self._graph.constants[name] for name in self._outputs
+        }
+
+    def placement(self) -> Mapping[str, str]:
+        """Node name -> "engine" or "reference"."""
+        return {node.name: step.how for step in self._steps for node in step.nodes}
+
+    def _check(self, inputs: Mapping[str, Array]) -> dict[str, int]:
+        for name, dtype, shape in self._expected:
+            if name not in inputs:
+                raise UsageError(
+                    f"input '{name}' is missing", do=f"give all of {[n for n, _, _ in self._expected]}"
+                )
+            array = inputs[name]
+            if array.dtype != dtype:
+                raise TypeMismatch(
+                    f"input is {array.dtype}, expected {dtype}",
+                    Where(tensor=name),
+                    do=f"convert it with .astype('{dtype}')",
+                )
+            if self._is_static and array.shape != shape:
+                symbol_values(self._graph, {n: inputs[n].shape for n in self._graph.inputs if n in inputs})
+        return (
+            {}
+            if self._is_static
+            else symbol_values(self._graph, {n: inputs[n].shape for n in self._graph.inputs})
+        )
+
+    def _prepare(self) -> list["_EngineStep | _ReferenceStep"]:
+        refused: frozenset[str] = frozenset()
+        while True:
+            try:
+                return self._steps_for(plan(self._graph, refused))
+            except _EngineRefused as problem:
+                if problem.node in refused:
+                    raise BackendCrash(
+                        f"the engine rejects the graph: {problem}", Where(node=problem.node)
+                    ) from problem
+                refused |= {problem.node}
+
+    def _steps_for(self, parts: Sequence[Part]) -> list["_EngineStep | _ReferenceStep"]:
+        steps: list[_EngineStep | _ReferenceStep] = []
+        for index, part in enumerate(parts):
+            wanted = outputs_of(parts, index, self._outputs)
+            if not part.opset:
+                steps.append(_ReferenceStep(self._graph, part, wanted))
+            elif wanted:
+                steps.append(_EngineStep(self._graph, part, wanted, self._options))
+        if len(steps) == 1 and isinstance(steps[0], _EngineStep):
+            steps[0].is_partial = steps[0].outputs != self._outputs
+        return steps
+
+
+class _EngineRefused(Exception):
+    """The engine cannot run a node."""
+
+    def __init__(self, node: str, text: str) -> None:
+        super().__init__(text)
+        self.node = node
+
+
+class _EngineStep:
+    how = "engine"
+
+    def __init__(self, graph: Graph, part: Part, outputs: list[str], options: RunOptions) -> None:
+        self.nodes, self.outputs, self.is_partial = part.nodes, outputs, False
+        writer = Writer(graph, part.opset)
+        self._inputs = [writer.add_input(value) for value in part.reads() if value not in graph.constants]
+        for node in part.nodes:
+            writer.write(node)
+        model, self._names = writer.model(outputs)
+        self._symbols = sorted(writer.symbols)
+        self._session = _session(model.SerializeToString(), writer.external, options, part)
+
+    def run(self, values: Mapping[str, Array], symbols: Mapping[str, int]) -> Values:
+        feed: dict[str, Any] = {name: values[name] for name in self._inputs}
+        for name in self._symbols:
+            feed[SYMBOL_PREFIX + name] = np.asarray(symbols[name], np.int64)
+        return dict(zip(self.outputs, self._session.run(self._names, feed), strict=True))
+
+
+class _ReferenceStep:
+    how = "reference"
+
+    def __init__(self, graph: Graph, part: Part, outputs: list[str]) -> None:
+        self._graph, self.nodes, self.outputs = graph, part.nodes, outputs
+
+    def run(self, values: Mapping[str, Array], symbols: Mapping[str, int]) -> Values:
+        local: Values = {}
+        with np.errstate(all="ignore"):
+            for node in self.nodes:
+                arrays = [self._read(value, local, values) for value in node.inputs]
+                local.update(zip(node.outputs, _computed(node, arrays, symbols), strict=False))
+        return {name: local[name] for name in self.outputs}
+
+    def _read(self, value: str, local: Values, values: Mapping[str, Array]) -> Any:
+        if not value:
+            return None
+        if value in local:
+            return local[value]
+        return values[value] if value in values else self._graph.constants[value]
+
+
+def _computed(node: Node, arrays: list[Any], symbols: Mapping[str, int]) -> Sequence[Array]:
+    if isinstance(node.op, SourceOp):
+        return run_source_op(node.op, arrays)
+    return resolve_op(node.op, symbols).compute(*arrays)
+
+
+def _session(
+    model: bytes, external: Mapping[str, Array], options: RunOptions, part: Part
+) -> onnxruntime.InferenceSession:
+    settings = onnxruntime.SessionOptions()
+    settings.log_severity_level = 4
+    settings.intra_op_num_threads = options.threads
+    # The engine borrows these buffers: they must be dense, and live as long as the session does.
+    values = [
+        onnxruntime.OrtValue.ortvalue_from_numpy(np.ascontiguousarray(array)) for array in external.values()
+    ]
+    if values:
+        settings.add_external_initializers(list(external), values)
+    try:
+        return onnxruntime.InferenceSession(model, settings, providers=["CPUExecutionProvider"])
+    except Exception as problem:
+        raise _EngineRefused(_culprit(str(problem), part), str(problem)) from None
+
+
+def _culprit(text: str, part: Part) -> str:
+    """The node an engine's message is about; the whole part's last node where it does not say."""
+    names = {node.name for node in part.nodes}
+    for found in re.findall(r"\(?(?:node with name |Node \(|Node:|name ')['\"]?([^'\"()]+?)#\d+", text):
+        if found in names:
+            return str(found)
+    return part.nodes[-1].name

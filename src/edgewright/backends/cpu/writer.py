@@ -1,0 +1,242 @@
+"""Writes part of an IR graph as an ONNX model for the engine."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+
+from edgewright.backends.cpu.registry import LOWERINGS, NotOnEngine
+from edgewright.core.numbers import Array, DType
+from edgewright.ir.dims import Dim
+from edgewright.ir.graph import Graph, Node
+from edgewright.ir.types import TensorType
+
+__all__ = ["ENGINE_CODES", "ENGINE_OPSET", "SYMBOL_PREFIX", "Writer"]
+
+ENGINE_OPSET = 21
+SYMBOL_PREFIX = "@symbol:"
+# Larger constants are handed to the engine by reference instead of being copied into the model's bytes.
+LARGEST_INLINE = 256
+_T = onnx.TensorProto
+ENGINE_CODES: dict[DType, int] = {
+    DType.FLOAT_32: _T.FLOAT,
+    DType.FLOAT_16: _T.FLOAT16,
+    DType.FLOAT_64: _T.DOUBLE,
+    DType.INT_8: _T.INT8,
+    DType.INT_16: _T.INT16,
+    DType.INT_32: _T.INT32,
+    DType.INT_64: _T.INT64,
+    DType.UINT_8: _T.UINT8,
+    DType.UINT_16: _T.UINT16,
+    DType.UINT_32: _T.UINT32,
+    DType.UINT_64: _T.UINT64,
+    DType.BOOL_8: _T.BOOL,
+    DType.SFIXED_POINT_8: _T.INT8,
+    DType.SFIXED_POINT_16: _T.INT16,
+    DType.SFIXED_POINT_32: _T.INT32,
+    DType.UFIXED_POINT_8: _T.UINT8,
+    DType.UFIXED_POINT_16: _T.UINT16,
+    DType.UFIXED_POINT_32: _T.UINT32,
+}
+
+
+class Writer:
+    """An ONNX graph under construction. Values have the engine's names, which differ from the IR's."""
+
+    def __init__(self, graph: Graph, opset: int = ENGINE_OPSET) -> None:
+        self.graph = graph
+        self.opset = opset
+        self.external: dict[str, Array] = {}
+        self.symbols: set[str] = set()
+        self._names: dict[str, str] = {}  # IR value -> engine value
+        self._nodes: list[onnx.NodeProto] = []
+        self._initializers: dict[str, onnx.TensorProto] = {}
+        self._inputs: list[str] = []
+        self._outputs: set[str] = set()
+        # engine value -> (engine value, order): transposes that need not be computed when they are undone
+        self._turned: dict[str, tuple[str, tuple[int, ...]]] = {}
+        self._made: dict[tuple[str, tuple[int, ...]], str] = {}
+        self._count = 0
+        self._label = ""
+
+    def type(self, value: str) -> TensorType:
+        """Type of an IR value."""
+        return self.graph.types[value]
+
+    def add_input(self, value: str) -> str:
+        """Declares an IR value as an input of the model."""
+        self._inputs.append(value)
+        self._names[value] = value
+        return value
+
+    def write(self, node: Node) -> None:
+        """Writes one IR node; raises NotOnEngine and leaves nothing behind where the engine lacks it."""
+        lowering = LOWERINGS.get(type(node.op))
+        if lowering is None or any(
+            self.type(v).dtype not in ENGINE_CODES for v in (*node.inputs, *node.outputs) if v
+        ):
+            raise NotOnEngine
+        before = len(self._nodes)
+        self._label = node.name
+        try:
+            written = lowering(self, node.op, [self.value(v) if v else "" for v in node.inputs], node)
+        except NotOnEngine:
+            del self._nodes[before:]
+            raise
+        names = [written] if isinstance(written, str) else list(written)
+        self._names.update(zip(node.outputs, names, strict=False))
+
+    def value(self, name: str) -> str:
+        """The engine's name of an IR value; constants are declared when they are first read."""
+        if name not in self._names:
+            self._names[name] = self.constant(self.graph.constants[name])
+        return self._names[name]
+
+    def node(self, op_type: str, *inputs: str, domain: str = "", **attributes: Any) -> str:
+        """Writes an engine node of one output."""
+        return self.node_all(op_type, *inputs, outputs=1, domain=domain, **attributes)[0]
+
+    def node_all(
+        self, op_type: str, *inputs: str, outputs: int, domain: str = "", **attributes: Any
+    ) -> list[str]:
+        """Writes an engine node of several outputs."""
+        names = [self._fresh() for _ in range(outputs)]
+        given = {key: value for key, value in attributes.items() if value is not None}
+        self._nodes.append(
+            onnx.helper.make_node(
+                op_type, inputs, names, name=f"{self._label}#{self._count}", domain=domain, **given
+            )
+        )
+        return names
+
+    def constant(self, array: Array) -> str:
+        """Declares a constant; large ones stay where they are."""
+        name = self._fresh()
+        if array.size > LARGEST_INLINE:
+            self.external[name] = array
+            self._initializers[name] = _external_tensor(name, array)
+        else:
+            self._initializers[name] = onnx.numpy_helper.from_array(
+                np.ascontiguousarray(array).reshape(array.shape), name
+            )
+        return name
+
+    def scalar(self, number: float | bool, dtype: DType) -> str:
+        """A constant of rank 0."""
+        return self.constant(np.asarray(number).astype(dtype.numpy))
+
+    def ints(self, dims: Sequence[Dim]) -> str:
+        """An int64 vector; symbolic entries are computed from the run's symbols."""
+        if all(isinstance(dim, int) for dim in dims):
+            return self.constant(np.asarray([int(dim) for dim in dims], np.int64))
+        parts = [self.node("Unsqueeze", self.dim(dim), self.constant(np.zeros(1, np.int64))) for dim in dims]
+        return self.node("Concat", *parts, axis=0)
+
+    def dim(self, dim: Dim) -> str:
+        """One dimension as an int64 scalar."""
+        if isinstance(dim, int):
+            return self.constant(np.asarray(dim, np.int64))
+        terms = []
+        for monomial, factor in dim.terms:
+            product = self.constant(np.asarray(factor, np.int64))
+            for atom in monomial:
+                product = self.node("Mul", product, self._atom(atom))
+            terms.append(product)
+        return terms[0] if len(terms) == 1 else self._total(terms)
+
+    def transpose(self, value: str, order: Sequence[int]) -> str:
+        """A transposed value; what was transposed before is not transposed twice."""
+        base, before = self._turned.get(value, (value, tuple(range(len(order)))))
+        combined = tuple(before[axis] for axis in order)
+        if combined == tuple(range(len(order))):
+            return base
+        key = (base, combined)
+        if key not in self._made:
+            self._made[key] = self._transposed(base, combined)
+            self._turned[self._made[key]] = key
+        return self._made[key]
+
+    def channel_first(self, value: str, rank: int) -> str:
+        """N, spatial..., C to N, C, spatial..."""
+        return self.transpose(value, (0, rank - 1, *range(1, rank - 1)))
+
+    def channel_last(self, value: str, rank: int) -> str:
+        """N, C, spatial... to N, spatial..., C."""
+        return self.transpose(value, (0, *range(2, rank), 1))
+
+    def model(self, outputs: Sequence[str]) -> tuple[onnx.ModelProto, list[str]]:
+        """The model that computes the given IR values, and the engine's names of them."""
+        names = [self._output(value) for value in outputs]
+        nodes = _needed(self._nodes, names)
+        used = {name for node in nodes for name in node.input} | set(names)
+        inputs = [self._value_info(name, self.type(name)) for name in self._inputs]
+        inputs += [
+            self._value_info(SYMBOL_PREFIX + name, TensorType((), DType.INT_64))
+            for name in sorted(self.symbols)
+        ]
+        results = [
+            self._value_info(name, self.type(value)) for name, value in zip(names, outputs, strict=True)
+        ]
+        weights = [tensor for name, tensor in self._initializers.items() if name in used]
+        self.external = {name: array for name, array in self.external.items() if name in used}
+        graph = onnx.helper.make_graph(nodes, "edgewright", inputs, results, weights)
+        domains = sorted({node.domain for node in nodes if node.domain})
+        opsets = [
+            onnx.helper.make_opsetid("", self.opset),
+            *(onnx.helper.make_opsetid(domain, 1) for domain in domains),
+        ]
+        return onnx.helper.make_model(graph, opset_imports=opsets, ir_version=10), names
+
+    def _output(self, value: str) -> str:
+        name = self.value(value)
+        taken = name in self._inputs or name in self._initializers or name in self._outputs
+        name = self.node("Identity", name) if taken else name
+        self._outputs.add(name)
+        return name
+
+    def _value_info(self, name: str, tensor_type: TensorType) -> onnx.ValueInfoProto:
+        dims = [dim if isinstance(dim, int) else str(dim) for dim in tensor_type.shape]
+        return onnx.helper.make_tensor_value_info(name, ENGINE_CODES[tensor_type.dtype], dims)
+
+    def _transposed(self, value: str, order: tuple[int, ...]) -> str:
+        if value in self.external:
+            return self.constant(np.transpose(self.external[value], order))
+        if value in self._initializers:
+            return self.constant(np.transpose(onnx.numpy_helper.to_array(self._initializers[value]), order))
+        return self.node("Transpose", value, perm=list(order))
+
+    def _atom(self, atom: Any) -> str:
+        if isinstance(atom, str):
+            self.symbols.add(atom)
+            return SYMBOL_PREFIX + atom
+        left, right = (self.dim(argument) for argument in atom.arguments)
+        return self.node("Max" if atom.function == "max" else "Div", left, right)
+
+    def _total(self, terms: list[str]) -> str:
+        total = terms[0]
+        for term in terms[1:]:
+            total = self.node("Add", total, term)
+        return total
+
+    def _fresh(self) -> str:
+        self._count += 1
+        return f"t{self._count}"
+
+
+def _external_tensor(name: str, array: Array) -> onnx.TensorProto:
+    tensor = onnx.TensorProto(name=name, dims=array.shape, data_type=ENGINE_CODES[DType.of(array.dtype)])
+    tensor.data_location = onnx.TensorProto.EXTERNAL
+    for key, value in (("location", "memory"), ("offset", "0"), ("length", str(array.nbytes))):
+        tensor.external_data.add(key=key, value=value)
+    return tensor
+
+
+def _needed(nodes: Sequence[onnx.NodeProto], outputs: Sequence[str]) -> list[onnx.NodeProto]:
+    """The nodes that the outputs depend on: undone transposes stay unwritten."""
+    wanted, kept = set(outputs), []
+    for node in reversed(nodes):
+        if wanted.intersection(node.output):
+            wanted.update(node.input)
+            kept.append(node)
+    return kept[::-1]

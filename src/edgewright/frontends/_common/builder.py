@@ -1,0 +1,227 @@
+"""Builds an IR graph op by op, folding what is already known: the part all frontends share."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from edgewright.core.numbers import Array, DType
+from edgewright.ir.dims import Dim, Expr, Shape
+from edgewright.ir.graph import Graph, Node
+from edgewright.ir.op import Op
+from edgewright.ir.types import TensorType
+from edgewright.ops.rearrange import Reshape, Transpose
+
+__all__ = ["Builder", "NeedsValue"]
+
+# Values up to this size are folded while the graph is built: shape arithmetic, never weights.
+SMALL = 1024
+# Folding on demand (a parameter that must be known) may look at more, but not at a bomb.
+LARGEST_FOLD = 1 << 26
+VIEWS = (Transpose, Reshape)
+
+
+class NeedsValue(Exception):
+    """A parameter must be known to build the graph, but it is computed from ``value`` at run time."""
+
+    def __init__(self, value: str) -> None:
+        super().__init__(value)
+        self.value = value
+
+
+class Builder:
+    """A graph under construction and what is known of its values.
+
+    ``emit`` adds an op and returns the name of its first output; small results of known inputs are folded
+    through the op's own meaning, with symbolic dimensions as ordinary numbers.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.prefix = ""
+        self.source = ""
+        self.emitted: list[Node] = []
+        self._dims: dict[str, Array] = {}  # object arrays that hold symbolic dimensions
+        self._scalars: dict[tuple[bytes, str, tuple[int, ...]], str] = {}
+
+    def type(self, value: str) -> TensorType:
+        """Type of a value."""
+        return self.graph.types[value]
+
+    def shape(self, value: str) -> Shape:
+        """Shape of a value."""
+        return self.graph.types[value].shape
+
+    def rank(self, value: str) -> int:
+        """Number of dimensions of a value."""
+        return len(self.graph.types[value].shape)
+
+    def dtype(self, value: str) -> DType:
+        """Datatype of a value."""
+        return self.graph.types[value].dtype
+
+    def emit(self, op: Op, *inputs: str, outputs: int = 1) -> str:
+        """Adds an op and returns its first output."""
+        return self.emit_all(op, *inputs, outputs=outputs)[0]
+
+    def emit_all(self, op: Op, *inputs: str, outputs: int | None = None) -> list[str]:
+        """Adds an op and returns all its outputs."""
+        types = op.infer(*(self.graph.types[value] if value else None for value in inputs))
+        wanted = len(types) if outputs is None else outputs
+        folded = self._folded(op, inputs, types[:wanted])
+        if folded is not None:
+            return [
+                self.constant(array, tensor_type) for array, tensor_type in zip(folded, types, strict=False)
+            ]
+        name = self.graph.fresh_name(self.prefix or type(op).__name__)
+        values = [self.graph.fresh_name(self.prefix or "value") for _ in range(wanted)]
+        node = Node(name, op, list(inputs), values, source=self.source)
+        self.graph.add(node, types[:wanted])
+        self.emitted.append(node)
+        self._note_dims(op, inputs, values)
+        return values
+
+    def constant(self, array: Array, tensor_type: TensorType | None = None, name: str | None = None) -> str:
+        """Adds a constant and returns its name."""
+        key = (
+            (array.tobytes(), array.dtype.str, array.shape)
+            if array.size <= 1 and array.dtype != object
+            else None
+        )
+        if key is not None and name is None and tensor_type is None and key in self._scalars:
+            return self._scalars[key]
+        value = self.graph.add_constant(
+            name or self.graph.fresh_name(self.prefix or "constant"), array, tensor_type
+        )
+        if key is not None and tensor_type is None:
+            self._scalars[key] = value
+        return value
+
+    def scalar(self, number: float | bool, like: str | DType, rank: int = 0) -> str:
+        """A constant of one element in the datatype of another value."""
+        dtype = like if isinstance(like, DType) else self.dtype(like)
+        return self.constant(np.full((1,) * rank, number).astype(dtype.numpy))
+
+    def known(self, value: str) -> Array | None:
+        """The value as an array where it is constant or follows from constants; None where it does not."""
+        if value in self.graph.constants:
+            return self.graph.constants[value]
+        if value in self._dims:
+            return None
+        return self._evaluate(value)
+
+    def array(self, value: str) -> Array:
+        """The value as an array; raises NeedsValue where it is not known."""
+        found = self.known(value)
+        if found is None:
+            raise NeedsValue(value)
+        return found
+
+    def dims(self, value: str) -> Shape:
+        """A vector of integers that may hold symbolic dimensions; raises NeedsValue where it is not known."""
+        if value in self._dims:
+            return tuple(_as_dim(item) for item in self._dims[value].reshape(-1))
+        return tuple(int(item) for item in self.array(value).reshape(-1))
+
+    def ints(self, value: str) -> tuple[int, ...]:
+        """A vector of integers that must be numbers."""
+        found = self.dims(value)
+        if any(isinstance(item, Expr) for item in found):
+            raise NeedsValue(value)
+        return tuple(int(item) for item in found)
+
+    def set_dims(self, value: str, dims: Sequence[Dim]) -> None:
+        """Says that a value holds these dimensions."""
+        array = np.empty(len(dims), object)
+        array[:] = list(dims)
+        self._dims[value] = array
+
+    def reshape(self, value: str, shape: Sequence[Dim]) -> str:
+        """The value in another shape; itself where that is its shape already."""
+        if tuple(shape) == self.shape(value):
+            return value
+        return self.emit(Reshape(shape=tuple(shape)), value)
+
+    def transpose(self, value: str, order: Sequence[int]) -> str:
+        """The value with its axes in another order; itself where that changes nothing."""
+        if tuple(order) == tuple(range(len(order))):
+            return value
+        return self.emit(Transpose(perm=tuple(order)), value)
+
+    def channel_last(self, value: str) -> str:
+        """N, C, spatial... to N, spatial..., C."""
+        rank = self.rank(value)
+        return self.transpose(value, (0, *range(2, rank), 1))
+
+    def channel_first(self, value: str) -> str:
+        """N, spatial..., C to N, C, spatial..."""
+        rank = self.rank(value)
+        return self.transpose(value, (0, rank - 1, *range(1, rank - 1)))
+
+    def _folded(self, op: Op, inputs: Sequence[str], types: Sequence[TensorType]) -> tuple[Array, ...] | None:
+        if not op.is_pure or not op.has_reference() or not inputs:
+            return None
+        if not all(value in self.graph.constants or not value for value in inputs):
+            return None
+        sizes = [t.count for t in (*types, *(self.type(v) for v in inputs if v))]
+        if isinstance(op, VIEWS) or all(isinstance(size, int) and size <= SMALL for size in sizes):
+            return self._computed(op, [self.graph.constants[v] if v else None for v in inputs])
+        return None
+
+    def _computed(self, op: Op, arrays: Sequence[Array | None]) -> tuple[Array, ...]:
+        with np.errstate(all="ignore"):
+            return op.compute(*arrays)
+
+    def _note_dims(self, op: Op, inputs: Sequence[str], values: Sequence[str]) -> None:
+        """Follows symbolic dimensions through integer arithmetic."""
+        if not any(value in self._dims for value in inputs):
+            return
+        arrays = [self._dims.get(v, self.graph.constants.get(v)) if v else None for v in inputs]
+        if any(array is None and value for array, value in zip(arrays, inputs, strict=True)):
+            return
+        try:
+            results = op.compute(*arrays)
+        except (TypeError, ValueError, AttributeError, IndexError):
+            return
+        for value, result in zip(values, results, strict=False):
+            if (
+                not self.type(value).dtype.is_float
+                and isinstance(result, np.ndarray)
+                and result.dtype == object
+            ):
+                self._dims[value] = result
+
+    def _evaluate(self, value: str) -> Array | None:
+        """Computes a value from constants alone, or finds that it depends on an input."""
+        pending, order = [value], []
+        seen: set[str] = set()
+        while pending:
+            current = pending.pop()
+            node = self.graph.producer(current)
+            if current in self.graph.constants or not current or (node and node.name in seen):
+                continue
+            if node is None or not node.op.is_pure or not node.op.has_reference() or self._is_huge(node):
+                return None
+            seen.add(node.name)
+            order.append(node)
+            pending.extend(node.inputs)
+        return self._run(order, value)
+
+    def _run(self, nodes: Sequence[Node], value: str) -> Array:
+        names = {node.name for node in nodes}
+        found: dict[str, Array] = {}
+        for node in self.graph.nodes:
+            if node.name in names:
+                arrays = [
+                    None if not v else found[v] if v in found else self.graph.constants[v]
+                    for v in node.inputs
+                ]
+                found.update(zip(node.outputs, self._computed(node.op, arrays), strict=False))
+        return found[value]
+
+    def _is_huge(self, node: Node) -> bool:
+        counts = [tensor_type.count for tensor_type in self.graph.output_types(node)]
+        return any(not isinstance(count, int) or count > LARGEST_FOLD for count in counts)
+
+
+def _as_dim(item: object) -> Dim:
+    return item if isinstance(item, Expr) else int(item)  # type: ignore[call-overload, no-any-return]

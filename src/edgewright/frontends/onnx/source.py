@@ -1,0 +1,67 @@
+"""One node of an ONNX file as its translation sees it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import onnx
+
+from edgewright.core.errors import BadInput, Where
+
+__all__ = ["SourceNode"]
+
+
+@dataclass(frozen=True)
+class SourceNode:
+    """Inputs are names of graph values ("" where left out); attributes are read by name."""
+
+    proto: onnx.NodeProto
+    inputs: list[str]
+    version: int
+    label: str
+    attributes: dict[str, onnx.AttributeProto]
+
+    @property
+    def op_type(self) -> str:
+        """Name of the op in ONNX."""
+        return self.proto.op_type
+
+    @property
+    def outputs(self) -> list[str]:
+        """Names of the outputs in the source; "" where one is not wanted."""
+        return list(self.proto.output)
+
+    @property
+    def where(self) -> Where:
+        """The place of this node for error messages."""
+        return Where(op=self.proto.op_type, node=self.label)
+
+    def input(self, index: int) -> str:
+        """The input at ``index``; "" where it is left out."""
+        return self.inputs[index] if index < len(self.inputs) else ""
+
+    def has(self, name: str) -> bool:
+        """Whether an attribute is given."""
+        return name in self.attributes
+
+    def attr(self, name: str, default: Any = None) -> Any:
+        """An attribute's value: int, float, str, list of these, or a proto."""
+        if name not in self.attributes:
+            return default
+        return _value(self.attributes[name])
+
+    def need(self, name: str) -> Any:
+        """An attribute that must be given."""
+        if name not in self.attributes:
+            raise BadInput(f"attribute '{name}' is missing", self.where, do="export the model again")
+        return _value(self.attributes[name])
+
+
+def _value(attribute: onnx.AttributeProto) -> Any:
+    value = onnx.helper.get_attribute_value(attribute)
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    if attribute.type == onnx.AttributeProto.STRINGS:
+        return [item.decode("utf-8", "replace") for item in value]
+    if attribute.type in {onnx.AttributeProto.INTS, onnx.AttributeProto.FLOATS}:
+        return list(value)
+    return value

@@ -1,0 +1,113 @@
+"""ONNX tensors as arrays: views of the stored bytes, sizes checked before memory is taken."""
+
+from math import prod
+from typing import Any
+
+import numpy as np
+import onnx
+
+from edgewright.core.errors import BadInput, UnsupportedFeature, Where
+from edgewright.core.numbers import Array, DType
+
+__all__ = ["DTYPES", "ONNX_CODES", "array_of", "dtype_of"]
+
+_T = onnx.TensorProto
+DTYPES: dict[int, DType] = {
+    _T.FLOAT: DType.FLOAT_32,
+    _T.UINT8: DType.UINT_8,
+    _T.INT8: DType.INT_8,
+    _T.UINT16: DType.UINT_16,
+    _T.INT16: DType.INT_16,
+    _T.INT32: DType.INT_32,
+    _T.INT64: DType.INT_64,
+    _T.STRING: DType.STRING,
+    _T.BOOL: DType.BOOL_8,
+    _T.FLOAT16: DType.FLOAT_16,
+    _T.DOUBLE: DType.FLOAT_64,
+    _T.UINT32: DType.UINT_32,
+    _T.UINT64: DType.UINT_64,
+    _T.COMPLEX64: DType.COMPLEX_64,
+    _T.COMPLEX128: DType.COMPLEX_128,
+    _T.BFLOAT16: DType.BFLOAT_16,
+    _T.FLOAT8E4M3FN: DType.FLOAT_8E4M3FN,
+    _T.FLOAT8E4M3FNUZ: DType.FLOAT_8E4M3FNUZ,
+    _T.FLOAT8E5M2: DType.FLOAT_8E5M2,
+    _T.FLOAT8E5M2FNUZ: DType.FLOAT_8E5M2FNUZ,
+    _T.FLOAT8E8M0: DType.FLOAT_8E8M0,
+    _T.UINT4: DType.UINT_4,
+    _T.INT4: DType.INT_4,
+    _T.FLOAT4E2M1: DType.FLOAT_4E2M1,
+    _T.UINT2: DType.UINT_2,
+    _T.INT2: DType.INT_2,
+}
+ONNX_CODES = {dtype: code for code, dtype in DTYPES.items()}
+
+
+def dtype_of(code: int, where: Where) -> DType:
+    """The datatype of an ONNX type code."""
+    if code not in DTYPES:
+        raise BadInput(f"datatype code {code} is not one of ONNX's", where, do="export the model again")
+    return DTYPES[code]
+
+
+def array_of(tensor: onnx.TensorProto, where: Where) -> Array:
+    """The tensor as an array; stored bytes are viewed, not copied, where their layout allows."""
+    dtype = dtype_of(tensor.data_type, where)
+    dims = tuple(tensor.dims)
+    if any(dim < 0 for dim in dims):
+        raise BadInput(f"dimensions {list(dims)} are negative", where, do="export the model again")
+    if tensor.data_location == _T.EXTERNAL:
+        raise UnsupportedFeature("external data was not resolved", where, do="load the model from its file")
+    if tensor.HasField("raw_data"):
+        return from_bytes(tensor.raw_data, dtype, dims, where)
+    return _from_fields(tensor, dtype, dims, where)
+
+
+def from_bytes(data: Any, dtype: DType, dims: tuple[int, ...], where: Where) -> Array:
+    """Stored bytes as an array of the given type and shape."""
+    count = prod(dims)
+    expected = (count * dtype.bits + 7) // 8
+    if dtype == DType.STRING or len(data) != expected:
+        raise BadInput(
+            f"{len(data)} bytes are stored, but {dtype.name} {list(dims)} takes {expected}",
+            where,
+            do="export the model again",
+        )
+    if dtype.bits < 8:
+        return _unpacked(np.frombuffer(data, np.uint8), dtype, count).reshape(dims)
+    return np.frombuffer(
+        data, dtype.numpy.newbyteorder("<") if dtype.numpy.kind in "iufc" else dtype.numpy
+    ).reshape(dims)
+
+
+def _unpacked(packed: Array, dtype: DType, count: int) -> Array:
+    """Elements of 2 or 4 bits, lowest bits first."""
+    per_byte = 8 // dtype.bits
+    shifts = np.arange(per_byte, dtype=np.uint8) * dtype.bits
+    raw = ((packed[:, None] >> shifts) & ((1 << dtype.bits) - 1)).reshape(-1)[:count]
+    if dtype.is_integer and dtype.is_signed:
+        top = 1 << (dtype.bits - 1)
+        raw = (raw.astype(np.int8) ^ top) - top
+        return raw.astype(dtype.numpy)
+    return raw.astype(np.uint8).view(dtype.numpy) if dtype.is_float else raw.astype(dtype.numpy)
+
+
+def _from_fields(tensor: onnx.TensorProto, dtype: DType, dims: tuple[int, ...], where: Where) -> Array:
+    """Elements stored one by one in a typed field."""
+    count = prod(dims)
+    stored = max(
+        len(getattr(tensor, name))
+        for name in ("float_data", "int32_data", "int64_data", "double_data", "uint64_data", "string_data")
+    )
+    per_element = 2 if dtype.is_complex else 1
+    expected = (
+        count * per_element if dtype.bits >= 8 or dtype == DType.STRING else (count * dtype.bits + 7) // 8
+    )
+    if stored != expected:
+        raise BadInput(
+            f"{stored} elements are stored, but shape {list(dims)} has {expected}",
+            where,
+            do="export the model again",
+        )
+    array: Array = onnx.numpy_helper.to_array(tensor)
+    return array.astype(dtype.numpy, copy=False)

@@ -1,0 +1,66 @@
+"""Gives symbolic dimensions their numbers: in an op's parameters, in types, from the shapes of inputs."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from edgewright.core.errors import ShapeMismatch, Where
+from edgewright.ir.dims import Expr, evaluate
+from edgewright.ir.graph import Graph
+from edgewright.ir.op import Op
+
+__all__ = ["resolve", "resolve_op", "symbol_values", "symbols_of"]
+
+
+def resolve(value: Any, values: Mapping[str, int]) -> Any:
+    """A parameter, a dimension or nested tuples of them, with symbols replaced."""
+    if isinstance(value, Expr):
+        return evaluate(value, values)
+    if isinstance(value, tuple):
+        return tuple(resolve(item, values) for item in value)
+    return value
+
+
+def resolve_op(op: Op, values: Mapping[str, int]) -> Op:
+    """The op with the symbols in its parameters replaced."""
+    changed = {
+        item.name: resolve(getattr(op, item.name), values)
+        for item in dataclasses.fields(op)
+        if symbols_of(getattr(op, item.name))
+    }
+    return dataclasses.replace(op, **changed) if changed else op
+
+
+def symbols_of(value: Any) -> frozenset[str]:
+    """Names of the symbols in a parameter or shape."""
+    if isinstance(value, Expr):
+        return value.symbols
+    if isinstance(value, tuple):
+        return frozenset().union(*(symbols_of(item) for item in value))
+    return frozenset()
+
+
+def symbol_values(graph: Graph, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, int]:
+    """The numbers that the shapes of the inputs give to the symbols; a contradiction is an error."""
+    values: dict[str, int] = {}
+    for name in graph.inputs:
+        expected, found = graph.types[name].shape, shapes[name]
+        fits = len(expected) == len(found)
+        for dim, number in zip(expected, found, strict=False):
+            if isinstance(dim, Expr) and len(dim.symbols) == 1 and str(dim) in dim.symbols:
+                fits = fits and values.setdefault(str(dim), number) == number
+            elif isinstance(dim, int):
+                fits = fits and dim == number
+        if not fits:
+            text = ",".join(str(dim) for dim in expected)
+            raise ShapeMismatch(
+                f"shape {list(found)} does not fit [{text}]" + _already(values, expected),
+                Where(tensor=name),
+                do="give the input in the expected shape",
+            )
+    return values
+
+
+def _already(values: Mapping[str, int], shape: tuple[Any, ...]) -> str:
+    known = [f"{name} = {values[name]}" for name in sorted(symbols_of(shape)) if name in values]
+    return f" ({', '.join(known)})" if known else ""

@@ -1,0 +1,56 @@
+"""The ONNX backend interface on the CPU backend, so that ONNX's own test suites run on Edgewright."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx.backend.base import Backend, BackendRep
+
+from edgewright.api.convert import convert
+from edgewright.api.model import Model
+
+__all__ = ["EdgewrightBackend", "EdgewrightRep", "prepare", "run_model", "supports_device"]
+
+
+class EdgewrightRep(BackendRep):
+    """A converted model that takes its inputs by position or by name."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+
+    def run(self, inputs: Any, **kwargs: Any) -> tuple[Any, ...]:
+        """Outputs in the model's order."""
+        del kwargs
+        names = [item.name for item in self.model.inputs]
+        values: Sequence[Any] = list(inputs.values()) if isinstance(inputs, Mapping) else inputs
+        given = inputs if isinstance(inputs, Mapping) else dict(zip(names, values, strict=False))
+        results = self.model.run({name: np.asarray(array) for name, array in given.items()})
+        return tuple(results.values())
+
+
+class EdgewrightBackend(Backend):
+    """Converts ONNX models to the IR and runs them on the CPU backend."""
+
+    @classmethod
+    def prepare(cls, model: onnx.ModelProto, device: str = "CPU", **kwargs: Any) -> EdgewrightRep:
+        """Converts a model."""
+        del device, kwargs
+        return EdgewrightRep(convert(model))
+
+    @classmethod
+    def run_model(
+        cls, model: onnx.ModelProto, inputs: Any, device: str = "CPU", **kwargs: Any
+    ) -> tuple[Any, ...]:
+        """Converts and runs a model."""
+        return cls.prepare(model, device, **kwargs).run(inputs)
+
+    @classmethod
+    def supports_device(cls, device: str) -> bool:
+        """Only the processor."""
+        return device == "CPU"
+
+
+prepare = EdgewrightBackend.prepare
+run_model = EdgewrightBackend.run_model
+supports_device = EdgewrightBackend.supports_device
