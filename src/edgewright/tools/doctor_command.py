@@ -14,7 +14,7 @@ from edgewright.tools.tool import Tool, version
 __all__ = ["TOOL", "as_json", "as_text"]
 
 
-def run(report: Report, messages: Messages) -> int:
+def run(report: Report, _messages: Messages) -> int:
     """Print the findings; the exit code says whether something must be done."""
     findings = [*packages(), compiler()]
     print(as_json(findings) if report.json else as_text(findings))

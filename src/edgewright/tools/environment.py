@@ -15,16 +15,17 @@ __all__ = ["Finding", "compiler", "packages"]
 LONGEST_IMPORT = 300  # seconds for all packages together; tensorflow alone may take half a minute
 
 # Announces each package before importing it: where the process dies, the parent knows at which one.
+# Packages print while they are imported: what they say goes to stderr, only our own lines to stdout.
 _TRY_IMPORTS = """
-import importlib, sys
+import importlib, os, sys
+told = os.fdopen(os.dup(1), "w")
+os.dup2(2, 1)
 for name in sys.argv[1:]:
-    print("trying", name, flush=True)
+    print("trying", name, file=told, flush=True)
     try:
         importlib.import_module(name)
     except BaseException as problem:
-        print("failed", " ".join(f"{type(problem).__name__}: {problem}".split()), flush=True)
-    else:
-        print("fine", name, flush=True)
+        print("failed", " ".join(f"{type(problem).__name__}: {problem}".split()), file=told, flush=True)
 """
 
 
@@ -131,11 +132,6 @@ def _import_all(modules: Sequence[str]) -> tuple[list[str], str]:
         )
     except subprocess.TimeoutExpired as late:
         said = late.stdout.decode(errors="replace") if isinstance(late.stdout, bytes) else late.stdout or ""
-        return _told(said), f"importing it takes longer than {LONGEST_IMPORT} seconds"
+        return said.splitlines(), f"importing it takes longer than {LONGEST_IMPORT} seconds"
     ending = f"importing it ends the process with code {done.returncode}" if done.returncode else ""
-    return _told(done.stdout), ending
-
-
-def _told(said: str) -> list[str]:
-    # Packages print while they are imported: only our own lines count.
-    return [line for line in said.splitlines() if line.split(" ")[0] in {"trying", "failed", "fine"}]
+    return done.stdout.splitlines(), ending

@@ -76,12 +76,10 @@ def guarded(answer: Callable[[], int]) -> int:
     """Run a tool: expected failures become text and an exit code, bugs keep their traceback."""
     with _stopped_by_signals(), log_to_stderr():
         try:
-            code = answer()
+            code = _within_memory(answer)
             sys.stdout.flush()
         except EdgewrightError as error:
             return _tell(error)
-        except MemoryError as error:
-            return _tell(_out_of_memory(error))
         except KeyboardInterrupt as stop:
             print("stopped", file=sys.stderr)
             return 128 + getattr(stop, "signal", signal.SIGINT)
@@ -126,7 +124,7 @@ def _is_default(number: int) -> bool:
     return signal.getsignal(number) is signal.SIG_DFL
 
 
-def _stop(number: int, frame: FrameType | None) -> None:
+def _stop(number: int, _frame: FrameType | None) -> None:
     raise _Stopped(number)
 
 
@@ -141,12 +139,13 @@ def _tell(error: EdgewrightError) -> int:
     return error.exit_code
 
 
-def _out_of_memory(error: MemoryError) -> EnvironmentProblem:
-    problem = EnvironmentProblem(
-        "there is not enough memory", do="use a smaller batch or a machine with more memory"
-    )
-    problem.__cause__ = error
-    return problem
+def _within_memory(answer: Callable[[], int]) -> int:
+    try:
+        return answer()
+    except MemoryError as error:
+        raise EnvironmentProblem(
+            "there is not enough memory", do="use a smaller batch or a machine with more memory"
+        ) from error
 
 
 def _forget_stdout() -> None:

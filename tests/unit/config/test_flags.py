@@ -1,0 +1,56 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from edgewright.config.net_run import NET_RUN
+from edgewright.config.onnx import ONNX_CONVERTER
+from edgewright.config.umbrella import Messages, Report
+
+GENUINE = json.loads((Path(__file__).parent / "genuine_flags.json").read_text())
+TOOLS = {"qnn-onnx-converter": ONNX_CONVERTER, "qnn-net-run": NET_RUN}
+EVERY_TOOL_HAS = {"-h", "--help", "--version"}
+GROUPS = sorted({*ONNX_CONVERTER, *NET_RUN, Messages, Report}, key=lambda kind: kind.__name__)
+
+
+def flags_of(groups):
+    return [flag for kind in groups for option in kind.options().values() for flag in option.flags]
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_a_tool_has_exactly_the_genuine_flags(tool):
+    assert {*flags_of(TOOLS[tool]), *EVERY_TOOL_HAS} == {*GENUINE[tool], *EVERY_TOOL_HAS}
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_no_flag_belongs_to_two_options(tool):
+    flags = flags_of(TOOLS[tool])
+    assert sorted(flags) == sorted(set(flags))
+
+
+@pytest.mark.parametrize("kind", GROUPS, ids=lambda kind: kind.__name__)
+def test_every_group_and_option_explains_itself(kind):
+    assert kind.title
+    for option in kind.options().values():
+        assert len(option.help) > 10
+        assert not option.help.endswith(".")
+        assert option.nargs in (0, "?", "*", "+") or option.metavar
+
+
+@pytest.mark.parametrize("kind", GROUPS, ids=lambda kind: kind.__name__)
+def test_every_example_is_accepted_by_its_own_option(kind):
+    for option in kind.options().values():
+        if option.example:
+            flag, *words = option.example.replace('"-0x80 0x7F"', "-0x80_0x7F").split()
+            assert flag in option.flags
+            option.read([[word.replace("_0x", " 0x") for word in words]])
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_every_rule_speaks_of_options_that_exist(tool):
+    names = {option.name for kind in TOOLS[tool] for option in kind.options().values()}
+    for kind in TOOLS[tool]:
+        for rule in kind.rules:
+            for value in vars(rule).values():
+                for name in value if isinstance(value, tuple) else (value,):
+                    assert not isinstance(name, str) or name in names
