@@ -24,6 +24,7 @@ uint64_t elementSize(Qnn_DataType_t type) {
     case QNN_DATATYPE_INT_16:
     case QNN_DATATYPE_UINT_16:
     case QNN_DATATYPE_FLOAT_16:
+    case QNN_DATATYPE_BFLOAT_16:
     case QNN_DATATYPE_SFIXED_POINT_16:
     case QNN_DATATYPE_UFIXED_POINT_16: return 2;
     case QNN_DATATYPE_INT_32:

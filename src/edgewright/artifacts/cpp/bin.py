@@ -159,7 +159,7 @@ def _read_header(path: Path, block: bytes, offset: int) -> tuple[str, int]:
         info = tarfile.TarInfo.frombuf(block, "utf-8", "strict")
     except (tarfile.HeaderError, ValueError) as problem:
         raise _damaged(path, f"there is no tar header at byte {offset} ({problem})") from problem
-    if not info.isreg() or info.issparse():
+    if info.type not in {tarfile.REGTYPE, tarfile.AREGTYPE}:
         raise _damaged(path, f"member '{shown(info.name)}' is not a regular file")
     name = info.name.removesuffix(".raw")
     is_plain = name == os.path.basename(name) and "\\" not in name and name not in {"", ".", ".."}  # noqa: PTH119
