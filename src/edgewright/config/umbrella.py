@@ -5,7 +5,16 @@ from dataclasses import dataclass
 from edgewright.config.group import OptionGroup
 from edgewright.config.option import opt
 
-__all__ = ["Messages", "Report"]
+__all__ = ["Messages", "OpName", "Report"]
+
+
+@dataclass(frozen=True)
+class OpName(OptionGroup):
+    """Which op is meant."""
+
+    title = "Op"
+
+    name: str | None = opt("NAME", help="the name of an op as QNN spells it; all are listed without it")
 
 
 @dataclass(frozen=True)

@@ -37,8 +37,7 @@ def read_words(words: Sequence[str], kinds: Groups, rules: Sequence[Rule]) -> tu
 def help_text(name: str, summary: str, kinds: Groups, examples: Sequence[tuple[str, str]]) -> str:
     """The answer to --help."""
     options = [option for kind in kinds for option in kind.options().values()]
-    needed = [option.spelled() for option in options if option.required]
-    lines = [f"usage: {' '.join([name, *needed])} [options]", "", summary]
+    lines = [f"usage: {' '.join([name, *_in_usage(options)])} [options]", "", summary]
     for kind in kinds:
         lines += ["", f"{kind.title}:"]
         for option in kind.options().values():
@@ -115,6 +114,14 @@ def _unknown(word: str, known: Sequence[Option]) -> UsageError:
     return UsageError(
         f"option '{shown(flag)}' is unknown", do=did_you_mean(flag, [*flags, "--help"], otherwise)
     )
+
+
+def _in_usage(options: Sequence[Option]) -> list[str]:
+    return [
+        option.spelled() if option.required else f"[{option.spelled()}]"
+        for option in options
+        if option.required or option.is_positional
+    ]
 
 
 def _flags(option: Option) -> list[str]:

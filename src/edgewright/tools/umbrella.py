@@ -22,6 +22,7 @@ class Command:
 
 COMMANDS: dict[str, Command] = {
     "doctor": Command("edgewright.tools.doctor_command", "say what is installed, what works and what to do"),
+    "op": Command("edgewright.tools.op_command", "show the card of an op, or list all ops"),
 }
 
 

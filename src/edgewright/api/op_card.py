@@ -1,0 +1,130 @@
+"""Everything that is known about an op, gathered from its class."""
+
+import dataclasses
+import typing
+from collections.abc import Sequence
+from dataclasses import MISSING, dataclass
+from enum import IntEnum
+from typing import Any
+
+import edgewright.ops  # noqa: F401 - registers the ops
+from edgewright.backends.cpu.registry import LOWERINGS
+from edgewright.core.errors import UsageError, shown
+from edgewright.core.numbers import DType
+from edgewright.core.words import did_you_mean
+from edgewright.ir.op import ANY, FLOATS, INTEGERS, NUMERIC, REGISTRY, Op, Port
+
+__all__ = ["OpCard", "ParamCard", "PortCard", "op_card", "op_names"]
+
+_SETS = ((ANY, "any"), (NUMERIC, "numeric"), (FLOATS, "float"), (INTEGERS, "integer"))
+
+
+@dataclass(frozen=True)
+class PortCard:
+    """An input or output place: what may stand there."""
+
+    name: str
+    dtypes: tuple[str, ...]
+    rank: int | None
+    is_required: bool
+    is_repeated: bool
+
+
+@dataclass(frozen=True)
+class ParamCard:
+    """A parameter: its kind and type, and its default and choices where it has them."""
+
+    name: str
+    kind: str  # scalar, tensor, or structural (not stored by QNN)
+    dtype: str
+    is_required: bool
+    default: str = ""
+    choices: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class OpCard:
+    """An op on one page."""
+
+    name: str
+    meaning: str
+    inputs: tuple[PortCard, ...]
+    outputs: tuple[PortCard, ...]
+    params: tuple[ParamCard, ...]
+    encoding_rule: str
+    has_reference: bool
+    cpu: str  # engine, reference, or no
+    samples: tuple[str, ...]
+
+
+def op_names() -> list[str]:
+    """The names of all ops, in alphabetical order."""
+    return sorted(REGISTRY)
+
+
+def op_card(name: str) -> OpCard:
+    """The card of the op with this QNN name."""
+    kind = REGISTRY.get(name)
+    if kind is None:
+        raise UsageError(
+            f"op '{shown(name)}' is not one of the {len(REGISTRY)} that are known",
+            do=did_you_mean(name, REGISTRY, "edgewright op lists them all"),
+        )
+    return OpCard(
+        name=kind.qnn_name(),
+        meaning=" ".join((kind.__doc__ or "").split()),
+        inputs=_ports(kind.inputs),
+        outputs=_ports(kind.outputs),
+        params=_params(kind),
+        encoding_rule=kind.encoding_rule.value,
+        has_reference=kind.has_reference(),
+        cpu=_cpu(kind),
+        samples=tuple(sample.label for sample in kind.samples()),
+    )
+
+
+def _ports(ports: Sequence[Port]) -> tuple[PortCard, ...]:
+    return tuple(
+        PortCard(port.name, _dtypes(port.dtypes), port.rank, port.is_required, port.is_repeated)
+        for port in ports
+    )
+
+
+def _dtypes(dtypes: frozenset[DType]) -> tuple[str, ...]:
+    for known, word in _SETS:
+        if dtypes == known:
+            return (word,)
+    return tuple(dtype.name.lower() for dtype in sorted(dtypes))
+
+
+def _params(kind: type[Op]) -> tuple[ParamCard, ...]:
+    return tuple(_param(item) for item in dataclasses.fields(kind))
+
+
+def _param(item: dataclasses.Field[Any]) -> ParamCard:
+    dtype, is_tensor = item.metadata.get("param", (None, False))
+    is_required = item.default is MISSING and item.default_factory is MISSING
+    default = "" if is_required or item.default in (None, MISSING) else str(item.default)
+    choices = (
+        tuple((member.name, int(member)) for enum in _enums(item.type) for member in enum) if dtype else ()
+    )
+    return ParamCard(
+        item.name,
+        "structural" if dtype is None else "tensor" if is_tensor else "scalar",
+        "" if dtype is None else dtype.name.lower(),
+        is_required,
+        getattr(item.default, "name", default),
+        choices,
+    )
+
+
+def _enums(hint: Any) -> list[type[IntEnum]]:
+    """The enum that a hint names, also where it stands beside None."""
+    parts = (hint, *typing.get_args(hint))
+    return [part for part in parts if isinstance(part, type) and issubclass(part, IntEnum)]
+
+
+def _cpu(kind: type[Op]) -> str:
+    if kind in LOWERINGS:
+        return "engine"
+    return "reference" if kind.has_reference() else "no"

@@ -1,0 +1,1 @@
+"""Records as text, JSON, CSV, HTML and plots: looks, not numbers."""

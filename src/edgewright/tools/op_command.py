@@ -1,0 +1,33 @@
+"""`edgewright op`: the card of an op, or the list of all ops."""
+
+import json
+
+from edgewright.config.umbrella import Messages, OpName, Report
+from edgewright.tools.tool import Tool
+
+__all__ = ["TOOL"]
+
+
+def run(op: OpName, report: Report, _messages: Messages) -> None:
+    """Print the card of the named op, or the names of all."""
+    from edgewright.api.op_card import op_card, op_names
+    from edgewright.reports.op_card import as_json, as_text
+
+    if op.name is None:
+        print(json.dumps(op_names(), indent=2) if report.json else "\n".join(op_names()))
+        return
+    card = op_card(op.name)
+    print(as_json(card) if report.json else as_text(card))
+
+
+TOOL = Tool(
+    "edgewright op",
+    "Show what an op means, what it takes and who can run it; without a name list all ops.",
+    (OpName, Report, Messages),
+    run,
+    examples=(
+        ("edgewright op PoolMax2d", "the card of an op"),
+        ("edgewright op --json", "the names of all ops, for a program"),
+    ),
+)
+main = TOOL.main
