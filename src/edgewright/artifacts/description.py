@@ -1,6 +1,7 @@
 """What the files of one model say about themselves beside its graph."""
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 
 from edgewright.core.errors import BadInput, UsageError, Where, shown
@@ -41,23 +42,31 @@ class Description:
 
 def check_names(graph: QnnGraph) -> None:
     """Refuses names that cannot be identifiers and file names: they end up in C++ source and in a tar."""
-    _check_name("graph", graph.name)
-    for tensor in graph.tensors.values():
-        _check_name("tensor", tensor.name)
-    seen = set()
+    params = [param.name for node in graph.nodes for param in node.tensor_params.values()]
+    _check_unique("tensor", [*graph.tensors, *params])
+    _check_unique("node", [node.name for node in graph.nodes])
+    for kind, names in (("graph", [graph.name]), ("tensor", graph.tensors), ("parameter", params)):
+        for name in names:
+            # Parameters are not members of the tar: they may be longer by the name of their node.
+            _check_name(kind, name, _LONGEST_NAME if kind != "parameter" else 2 * _LONGEST_NAME)
     for node in graph.nodes:
-        _check_name("node", node.name)
-        for param in node.tensor_params.values():
-            _check_name("tensor", param.name)
-        if node.name in seen:
-            raise BadInput(f"two nodes are named '{node.name}', expected unique names", Where(node=node.name))
-        seen.add(node.name)
+        _check_name("node", node.name, _LONGEST_NAME)
 
 
-def _check_name(kind: str, name: str) -> None:
-    if len(name) > _LONGEST_NAME or not _IDENTIFIER.fullmatch(name):
+def _check_unique(kind: str, names: list[str]) -> None:
+    name, count = max(Counter(names).items(), key=lambda item: item[1], default=("", 0))
+    if count > 1:
         raise BadInput(
-            f"{kind} name '{shown(name)}' is not a C identifier of at most {_LONGEST_NAME} characters",
+            f"{count} {kind}s are named '{shown(name)}', expected unique names",
+            Where(detail=f"{kind} '{shown(name)}'"),
+            do=f"rename the {kind} in the source model",
+        )
+
+
+def _check_name(kind: str, name: str, longest: int) -> None:
+    if len(name) > longest or not _IDENTIFIER.fullmatch(name):
+        raise BadInput(
+            f"{kind} name '{shown(name)}' is not a C identifier of at most {longest} characters",
             Where(detail=f"{kind} '{shown(name)}'"),
             do="convert the model again: conversion gives every tensor and node such a name",
         )

@@ -152,8 +152,8 @@ def every_dtype_graph() -> QnnGraph:
     tensors = [
         tensor("x", TensorKind.APP_WRITE, dims=()),
         *weights,
-        tensor("nothing", TensorKind.NULL, dims=(0,)),
         tensor("y", TensorKind.APP_READ, dims=(2,)),
+        tensor("nothing", TensorKind.NULL, dims=(1,)),
     ]
     inputs = ("x", "nothing", *(w.name for w in weights))
     return graph_of(

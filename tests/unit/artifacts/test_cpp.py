@@ -60,7 +60,14 @@ def test_a_name_that_is_no_identifier_never_reaches_the_source(name):
 def test_two_nodes_of_one_name_are_refused():
     graph = conv_graph()
     graph.nodes[1] = replace(graph.nodes[1], name="conv")
-    with pytest.raises(BadInput, match="two nodes are named 'conv'"):
+    with pytest.raises(BadInput, match="2 nodes are named 'conv'"):
+        source(graph)
+
+
+def test_a_parameter_that_is_named_like_a_tensor_is_refused():
+    graph = conv_graph()
+    graph.tensors["conv_stride"] = replace(graph.tensors["x"], name="conv_stride")
+    with pytest.raises(BadInput, match="2 tensors are named 'conv_stride'"):
         source(graph)
 
 

@@ -98,6 +98,21 @@ def test_a_model_without_weights_needs_no_bin(tmp_path):
     same_graph(reader.read(path), graph)
 
 
+def test_an_input_left_out_is_named_but_not_listed_among_the_tensors():
+    document = json.loads(b"".join(writer.to_chunks(every_dtype_graph(), ABOUT)))
+    assert document["edgewright"]["absent_inputs"] == ["nothing"]
+    assert "nothing" in document["graph"]["nodes"]["op"]["input_names"]
+    assert {entry["type"] for entry in document["graph"]["tensors"].values()} == {0, 1, 4}
+
+
+def test_a_null_tensor_of_another_writer_is_read(tmp_path):
+    def add(document):
+        document["graph"]["tensors"]["gap"] = document["graph"]["tensors"]["x"] | {"type": 5}
+        document["graph"]["nodes"]["conv"]["input_names"].append("gap")
+
+    assert reader.read(edited(tmp_path, add)).tensors["gap"].kind == TensorKind.NULL
+
+
 def test_the_bin_may_be_named_by_the_caller(tmp_path):
     path = save(tmp_path, conv_graph())
     (tmp_path / "m.bin").rename(tmp_path / "elsewhere.bin")
@@ -227,6 +242,7 @@ HOSTILE = {
     "param-too-deep": (stride(data=[[1], [[[1]]]]), "is a list, expected a whole number"),
     "param-a-word": (stride(data=["a", 1]), "expected a whole number"),
     "param-out-of-range": (stride(data=[1, 2**32]), "expected 0 to 4294967295"),
+    "absent-inputs": (lambda d: d["edgewright"].update(absent_inputs=[5]), "is '5', expected a name"),
     "source-names": (lambda d: d["edgewright"].update(source_names={"x": 5}), "no text for 'x'"),
     "graph-name": (lambda d: d["edgewright"].update(graph_name="a\nb"), "printable"),
     "tensor-name-surrogate": (lambda d: d["graph"]["tensors"].update({"\ud800": {}}), "printable"),
@@ -285,6 +301,58 @@ def test_a_file_with_random_bytes_changed_is_read_or_refused(seed, tmp_path):
     # Any other exception fails the test.
     with suppress(EdgewrightError):
         reader.read(path)
+
+
+VALUES = [
+    None,
+    True,
+    -1,
+    0,
+    3,
+    2**31,
+    2**64,
+    10**30,
+    0.5,
+    1e308,
+    "",
+    "x",
+    "562",
+    "nan",
+    [],
+    [[]],
+    [0],
+    {},
+    {"562": 1},
+]
+
+
+def _replace_something(document, rng):
+    """Puts a value of another kind into a random place, or takes the place away."""
+    place = document
+    while True:
+        keys = list(place) if isinstance(place, dict) else list(range(len(place)))
+        key = keys[rng.integers(len(keys))]
+        inner = place[key]
+        if not (isinstance(inner, dict | list) and inner) or rng.random() < 0.1:
+            break
+        place = inner
+    if rng.random() < 0.2:
+        del place[key]
+    else:
+        place[key] = VALUES[rng.integers(len(VALUES))]
+
+
+@pytest.mark.parametrize("make", [conv_graph, quantized_graph])
+def test_any_value_in_any_place_is_read_or_refused(make, tmp_path):
+    rng = np.random.default_rng(0)
+    path = save(tmp_path, make())
+    original = path.read_bytes()
+    for _ in range(400):
+        document = json.loads(original)
+        _replace_something(document, rng)
+        path.write_text(json.dumps(document))
+        with suppress(EdgewrightError):
+            reader.read(path)
 
 
 def test_a_name_that_is_no_identifier_is_never_written():

@@ -57,11 +57,6 @@ class WeightFile:
         self._content = content
         self._members = members
 
-    @property
-    def names(self) -> list[str]:
-        """Names of the tensors, in order."""
-        return list(self._members)
-
     def array(self, name: str, dtype: DType, dims: tuple[int, ...]) -> Array:
         """The tensor as a read-only array, its size checked against dtype and dims."""
         member = self._members.get(name)

@@ -37,9 +37,11 @@ def read(path: Path | str, weights: Path | str | None = None) -> QnnGraph:
     tensors = {
         name: tensor_of(name, value, where, lookup.array) for name, value in graph.fields("tensors").items()
     }
+    ours = document.fields("edgewright") if "edgewright" in document else Fields({}, where, "'edgewright'")
+    for name in ours.names("absent_inputs") if "absent_inputs" in ours else ():
+        tensors.setdefault(name, QnnTensor(name, TensorKind.NULL, DType.FLOAT_32, (1,)))
     nodes = [_node(name, value, where) for name, value in graph.fields("nodes").items()]
     _check_order(tensors, nodes, where)
-    ours = document.fields("edgewright") if "edgewright" in document else Fields({}, where, "'edgewright'")
     return QnnGraph(_graph_name(ours, path), tensors, nodes, _source_names(ours))
 
 

@@ -43,7 +43,12 @@ def _head(graph: QnnGraph, description: Description, weights: int) -> Json:
         "Total parameters": f"{weights} ({weights * 4 // _MEGABYTE} MB assuming single precision float)",
         "Total MACs per inference": _with_suffix(sum(node.macs for node in graph.nodes)),
         # Ours; other readers skip it.
-        "edgewright": {"graph_name": graph.name, "source_names": graph.source_names},
+        "edgewright": {
+            "graph_name": graph.name,
+            "source_names": graph.source_names,
+            # Netron refuses tensors of this kind, but opens a file in which they are only named.
+            "absent_inputs": [tensor.name for tensor in graph.of_kind(TensorKind.NULL)],
+        },
     }
 
 
@@ -58,6 +63,8 @@ def _lines(entries: Iterable[tuple[str, Json]]) -> Iterator[bytes]:
 def _tensors(graph: QnnGraph, weights: int) -> Iterator[tuple[str, Json]]:
     ids = _first_ids(graph)
     for tensor in graph.tensors.values():
+        if tensor.kind == TensorKind.NULL:
+            continue
         entry = _tensor(tensor, ids[tensor.name])
         if tensor.kind == TensorKind.STATIC:
             count = math.prod(tensor.dims)
