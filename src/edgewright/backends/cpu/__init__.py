@@ -1,11 +1,21 @@
 """The CPU backend on ONNX Runtime: importing it registers every lowering, in this order."""
 
 from edgewright.backends.base import RunOptions, Session
-from edgewright.backends.cpu import activation, conv, elementwise, foreign, matmul, pool, rearrange
+from edgewright.backends.cpu import activation, cast, conv, elementwise, foreign, matmul, pool, rearrange
 from edgewright.backends.cpu.session import CpuSession
 from edgewright.ir.graph import Graph
 
-__all__ = ["CpuBackend", "activation", "conv", "elementwise", "foreign", "matmul", "pool", "rearrange"]
+__all__ = [
+    "CpuBackend",
+    "activation",
+    "cast",
+    "conv",
+    "elementwise",
+    "foreign",
+    "matmul",
+    "pool",
+    "rearrange",
+]
 
 
 class CpuBackend:
