@@ -102,7 +102,10 @@ def is_static(shape: Iterable[Dim]) -> bool:
 
 def element_count(shape: Iterable[Dim]) -> Dim:
     """Product of all dimensions (1 for a scalar)."""
-    return reduce(lambda a, b: a * b, shape, 1)
+    count: Dim = 1
+    for dim in shape:
+        count = count * dim
+    return count
 
 
 def ceil_div(dim: Dim, divisor: int) -> Dim:

@@ -90,7 +90,7 @@ class Graph:
         """Appends a node; the types of its outputs are inferred where not given."""
         if node.name in self._nodes:
             node.name = self.fresh_name(node.name)
-        given = tuple(types) if types is not None else node.op.infer(*self.input_types(node))
+        given = tuple(types) if types is not None else node.op.types_for(self.input_types(node))
         for value, tensor_type in zip(node.outputs, given, strict=False):
             if value:
                 self._claim(value)
@@ -138,7 +138,7 @@ class Graph:
     def replace_op(self, node: Node, op: Op) -> None:
         """Gives a node another op of the same inputs; the types of its outputs are inferred anew."""
         node.op = op
-        for value, tensor_type in zip(node.outputs, op.infer(*self.input_types(node)), strict=False):
+        for value, tensor_type in zip(node.outputs, op.types_for(self.input_types(node)), strict=False):
             self.types[value] = tensor_type
 
     def drop_constant(self, name: str) -> None:

@@ -112,6 +112,18 @@ class Op:
         """The meaning, in plain numpy; slow is fine. An optional input left out comes as None."""
         raise NotImplementedError(f"{type(self).__name__} has no reference")
 
+    def types_for(self, inputs: Sequence[TensorType | None]) -> tuple[TensorType, ...]:
+        """``infer`` with optional inputs left out as None."""
+        return self.infer(*inputs)  # type: ignore[arg-type]
+
+    def values_for(self, inputs: Sequence[Array | None]) -> tuple[Array, ...]:
+        """``compute`` with optional inputs left out as None."""
+        return self.compute(*inputs)  # type: ignore[arg-type]
+
+    def canonical(self) -> "Op":
+        """The one form of this meaning that the IR keeps; QNN has synonyms."""
+        return self
+
     @classmethod
     def has_reference(cls) -> bool:
         """Whether ``compute`` says what the op means."""

@@ -16,6 +16,6 @@ def run(graph: Graph, inputs: Mapping[str, Array], outputs: Iterable[str] | None
     with np.errstate(all="ignore"):
         for node in graph.nodes:
             arrays = [values[value] if value else None for value in node.inputs]
-            results = node.op.compute(*arrays)  # type: ignore[arg-type]
+            results = node.op.values_for(arrays)
             values.update(zip(node.outputs, results, strict=False))
     return {name: values[name] for name in (graph.outputs if outputs is None else outputs)}

@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 import onnx
 
-from edgewright.backends.cpu.registry import LOWERINGS, NotOnEngine
+from edgewright.backends.cpu.registry import LOWERINGS, Lowering, NotOnEngine
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.dims import Dim
 from edgewright.ir.graph import Graph, Node
+from edgewright.ir.op import Op
 from edgewright.ir.types import TensorType
 
 __all__ = ["ENGINE_CODES", "ENGINE_OPSET", "SYMBOL_PREFIX", "Writer"]
@@ -57,12 +58,13 @@ class Writer:
         # engine value -> (engine value, order): transposes that need not be computed when they are undone
         self._turned: dict[str, tuple[str, tuple[int, ...]]] = {}
         self._made: dict[tuple[str, tuple[int, ...]], str] = {}
+        self._seen_as: dict[str, TensorType] = {}
         self._count = 0
         self._label = ""
 
     def type(self, value: str) -> TensorType:
-        """Type of an IR value."""
-        return self.graph.types[value]
+        """Type of an IR value, as the op that is being written sees it."""
+        return self._seen_as.get(value) or self.graph.types[value]
 
     def add_input(self, value: str) -> str:
         """Declares an IR value as an input of the model."""
@@ -80,12 +82,47 @@ class Writer:
         before = len(self._nodes)
         self._label = node.name
         try:
-            written = lowering(self, node.op, [self.value(v) if v else "" for v in node.inputs], node)
+            names = self._written_turned(lowering, node) or self._written(lowering, node.op, node, None)
         except NotOnEngine:
             del self._nodes[before:]
             raise
-        names = [written] if isinstance(written, str) else list(written)
+        finally:
+            self._seen_as.clear()
         self._names.update(zip(node.outputs, names, strict=False))
+
+    def _written(self, lowering: Lowering, op: Op, node: Node, inputs: list[str] | None) -> list[str]:
+        given = inputs if inputs is not None else [self.value(v) if v else "" for v in node.inputs]
+        written = lowering(self, op, given, node)
+        return [written] if isinstance(written, str) else list(written)
+
+    def _written_turned(self, lowering: Lowering, node: Node) -> list[str] | None:
+        """Computes on what was transposed before the transpose, where the op allows: it may never be needed."""
+        order = next((self._turned[n][1] for n in map(self._names.get, node.inputs) if n in self._turned), None)
+        if order is None:
+            return None
+        back = tuple(order.index(axis) for axis in range(len(order)))
+        types = [self.graph.types[value] if value else None for value in node.inputs]
+        turned = node.op.permuted(back, *types)  # type: ignore[arg-type]
+        if turned is None:
+            return None
+        op, is_moved = turned
+        inputs = [self._undone(v, order, back, m) for v, m in zip(node.inputs, is_moved, strict=True)]
+        if None in inputs:
+            return None
+        moved = [v for v, m in zip(node.inputs, is_moved, strict=True) if m]
+        self._seen_as.update({v: _permuted(self.graph.types[v], back) for v in (*moved, *node.outputs) if v})
+        names = self._written(lowering, op, node, [name or "" for name in inputs])
+        self._seen_as.clear()
+        return [self.transpose(name, order) for name in names]
+
+    def _undone(self, value: str, order: tuple[int, ...], back: tuple[int, ...], is_moved: bool) -> str | None:
+        """The engine's name of a value before it was transposed; None where that would cost a transpose."""
+        if not value or not is_moved:
+            return self.value(value) if value else ""
+        name = self.value(value)
+        if self._turned.get(name, ("", ()))[1] == order or name in self._initializers:
+            return self.transpose(name, back)
+        return None
 
     def value(self, name: str) -> str:
         """The engine's name of an IR value; constants are declared when they are first read."""
@@ -222,6 +259,10 @@ class Writer:
     def _fresh(self) -> str:
         self._count += 1
         return f"t{self._count}"
+
+
+def _permuted(tensor_type: TensorType, order: tuple[int, ...]) -> TensorType:
+    return tensor_type.with_shape(tensor_type.shape[axis] for axis in order)
 
 
 def _external_tensor(name: str, array: Array) -> onnx.TensorProto:

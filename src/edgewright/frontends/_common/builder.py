@@ -65,7 +65,7 @@ class Builder:
 
     def emit_all(self, op: Op, *inputs: str, outputs: int | None = None) -> list[str]:
         """Adds an op and returns all its outputs."""
-        types = op.infer(*(self.graph.types[value] if value else None for value in inputs))
+        types = op.types_for([self.graph.types[value] if value else None for value in inputs])
         wanted = len(types) if outputs is None else outputs
         folded = self._folded(op, inputs, types[:wanted])
         if folded is not None:
@@ -169,7 +169,7 @@ class Builder:
 
     def _computed(self, op: Op, arrays: Sequence[Array | None]) -> tuple[Array, ...]:
         with np.errstate(all="ignore"):
-            return op.compute(*arrays)
+            return op.values_for(arrays)
 
     def _note_dims(self, op: Op, inputs: Sequence[str], values: Sequence[str]) -> None:
         """Follows symbolic dimensions through integer arithmetic."""
@@ -179,7 +179,7 @@ class Builder:
         if any(array is None and value for array, value in zip(arrays, inputs, strict=True)):
             return
         try:
-            results = op.compute(*arrays)
+            results = op.values_for(arrays)
         except (TypeError, ValueError, AttributeError, IndexError):
             return
         for value, result in zip(values, results, strict=False):
@@ -224,4 +224,4 @@ class Builder:
 
 
 def _as_dim(item: object) -> Dim:
-    return item if isinstance(item, Expr) else int(item)  # type: ignore[call-overload, no-any-return]
+    return item if isinstance(item, Expr) else int(item)  # type: ignore[call-overload]

@@ -1,0 +1,123 @@
+"""Turns QNN records back into an IR graph: the one way in for every stored format."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from enum import IntEnum
+from typing import Any
+
+from edgewright.core.errors import BadInput, EdgewrightError, Problems, UnsupportedOp, Where
+from edgewright.core.numbers import Array
+from edgewright.ir.graph import Graph, Node
+from edgewright.ir.op import REGISTRY, Op
+from edgewright.ir.types import TensorType
+from edgewright.lower.qnn_graph import QnnGraph, QnnNode, QnnTensor, TensorKind
+from edgewright.ops.rearrange import Reshape
+
+__all__ = ["lift"]
+
+# Written by converters for their own use; they do not change an op's meaning.
+BOOKKEEPING = frozenset({"packageName", "reuse_sparse_indices", "reuse_sparse_indicies", "bias_op_name", "padding_size_strategy"})
+
+
+def lift(stored: QnnGraph) -> Graph:
+    """The graph that the records describe, in the source's names where they are recorded."""
+    problems: list[EdgewrightError] = [
+        UnsupportedOp(f"op '{node.type}' of package '{node.package}' is not in the catalogue", Where(op=node.type, node=node.name), do="use an op of the QNN catalogue")
+        for node in stored.nodes
+        if node.type not in REGISTRY
+    ]
+    if problems:
+        raise Problems(problems)
+    return _Lifting(stored).run()
+
+
+class _Lifting:
+    def __init__(self, stored: QnnGraph) -> None:
+        self._stored = stored
+        self._graph = Graph(stored.name)
+        self._names = {name: self._name(tensor) for name, tensor in stored.tensors.items()}
+
+    def run(self) -> Graph:
+        for tensor in self._stored.of_kind(TensorKind.APP_WRITE):
+            self._graph.add_input(self._names[tensor.name], _type(tensor))
+        for tensor in self._stored.of_kind(TensorKind.STATIC):
+            self._graph.add_constant(self._names[tensor.name], _data(tensor), _type(tensor))
+        for node in self._stored.nodes:
+            self._add(node)
+        self._graph.outputs = [self._names[t.name] for t in self._stored.of_kind(TensorKind.APP_READ)]
+        return self._graph
+
+    def _add(self, stored: QnnNode) -> None:
+        inputs = [self._names[name] for name in stored.inputs]
+        records = [self._stored.tensors[name] for name in stored.outputs]
+        given = [self._graph.types[value] if value else None for value in inputs]
+        op = _op(stored, given, [_type(tensor) for tensor in records]).canonical()
+        node = Node(stored.name, op, inputs, [self._names[tensor.name] for tensor in records], source=stored.name)
+        self._connect(node, op.types_for(given), [_type(tensor) for tensor in records])
+
+    def _connect(self, node: Node, inferred: Sequence[TensorType], stored: Sequence[TensorType]) -> None:
+        """Adds a node; where QNN's lack of scalars shows (rank 1 for rank 0), a reshape stands between."""
+        wanted = list(node.outputs)
+        turned = [i for i, (a, b) in enumerate(zip(inferred, stored, strict=False)) if a.shape != b.shape]
+        for index in turned:
+            if inferred[index].count != stored[index].count:
+                raise BadInput(
+                    f"tensor is stored as {list(stored[index].shape)}, but the op makes {list(inferred[index].shape)}",
+                    Where(op=node.op.qnn_name(), node=node.name, tensor=wanted[index]),
+                    do="check that the file belongs to its weights and was not edited",
+                )
+            node.outputs[index] = self._graph.fresh_name(wanted[index])
+        self._graph.add(node, [dataclasses.replace(s, shape=i.shape) for i, s in zip(inferred, stored, strict=False)])
+        for index in turned:
+            reshape = Node(self._graph.fresh_name(node.name), Reshape(shape=stored[index].shape), [node.outputs[index]], [wanted[index]])
+            self._graph.add(reshape, [stored[index]])
+
+    def _name(self, tensor: QnnTensor) -> str:
+        return "" if tensor.kind == TensorKind.NULL else self._stored.source_names.get(tensor.name, tensor.name)
+
+
+def _type(tensor: QnnTensor) -> TensorType:
+    layout = None if tensor.axis_format in {"", "ANY"} else tensor.axis_format
+    return TensorType(tensor.dims, tensor.dtype, layout, tensor.encoding)
+
+
+def _data(tensor: QnnTensor) -> Array:
+    if tensor.data is None:
+        raise BadInput("static tensor has no data", Where(tensor=tensor.name), do="give the weights file too")
+    return tensor.data
+
+
+def _op(stored: QnnNode, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]) -> Op:
+    kind = REGISTRY[stored.type]
+    values: dict[str, Any] = {name: scalar.value for name, scalar in stored.scalar_params.items()}
+    values |= {name: _nested(_data(tensor)) for name, tensor in stored.tensor_params.items()}
+    values = {name: value for name, value in values.items() if name not in BOOKKEEPING}
+    known = {item.name: item for item in dataclasses.fields(kind) if "param" in item.metadata}
+    where = Where(op=stored.type, node=stored.name)
+    unknown = sorted(set(values) - set(known))
+    missing = sorted(n for n, f in known.items() if f.default is dataclasses.MISSING and n not in values)
+    if unknown or missing:
+        raise BadInput(f"parameters do not fit: unknown {unknown}, missing {missing}", where, do=f"expected {sorted(known)}")
+    return kind(**{name: _typed(known[name].type, value, where) for name, value in values.items()}, **_structure(kind, inputs, outputs, where))
+
+
+def _structure(kind: type[Op], inputs: Sequence[TensorType | None], outputs: Sequence[TensorType], where: Where) -> Mapping[str, Any]:
+    try:
+        return kind.structure(inputs, outputs)
+    except (IndexError, AttributeError, TypeError, ValueError):
+        raise BadInput("its tensors do not tell what the op does", where, do="check the node's inputs and outputs") from None
+
+
+def _typed(annotation: Any, value: Any, where: Where) -> Any:
+    if not (isinstance(annotation, type) and issubclass(annotation, IntEnum)):
+        return value
+    try:
+        return annotation(value)
+    except ValueError:
+        allowed = {item.name: int(item) for item in annotation}
+        raise BadInput(f"{value} is no {annotation.__name__}", where, do=f"use one of {allowed}") from None
+
+
+def _nested(data: Array) -> Any:
+    """A parameter tensor as nested tuples of Python numbers."""
+    return tuple(_nested(item) for item in data) if data.ndim else data.item()

@@ -1,0 +1,169 @@
+"""Turns an IR graph into QNN records; everything QNN cannot hold is reported at once."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from edgewright.core.errors import EdgewrightError, Problems, UnsupportedFeature, UnsupportedOp, UsageError, Where
+from edgewright.core.numbers import Array, DType
+from edgewright.ir.graph import Graph, Node
+from edgewright.ir.op import Param
+from edgewright.ir.types import TensorType
+from edgewright.lower.names import NameTable
+from edgewright.lower.qnn_graph import QnnGraph, QnnNode, QnnScalar, QnnTensor, TensorKind
+from edgewright.ops.source import SourceOp
+
+__all__ = ["QNN_PACKAGE", "LowerOptions", "lower"]
+
+QNN_PACKAGE = "qti.aisw"
+SOURCE_ORDERS = {"NHWC": (0, 3, 1, 2), "NDHWC": (0, 4, 1, 2, 3), "NFC": (0, 2, 1)}
+
+
+@dataclass(frozen=True)
+class LowerOptions:
+    """How names and packages are written."""
+
+    package: str = QNN_PACKAGE
+    is_counted: bool = False
+
+
+def lower(graph: Graph, options: LowerOptions | None = None) -> QnnGraph:
+    """The records of a static graph of QNN ops."""
+    problems = [*_symbolic(graph), *_foreign(graph), *_unknown_types(graph)]
+    if problems:
+        raise Problems(problems)
+    return _Lowering(graph, options or LowerOptions()).run()
+
+
+class _Lowering:
+    def __init__(self, graph: Graph, options: LowerOptions) -> None:
+        self._graph = graph
+        self._options = options
+        self._tensor_name = NameTable((*graph.inputs, *graph.outputs), is_counted=options.is_counted)
+        self._node_name = NameTable(longest=60)  # a parameter's name is put behind it
+        self._tensors: dict[str, QnnTensor] = {}
+
+    def run(self) -> QnnGraph:
+        for value in self._graph.inputs:
+            self._tensor(value, TensorKind.APP_WRITE)
+        nodes = [self._node(node) for node in self._graph.nodes]
+        shown = {value for node in self._graph.nodes for value in (*node.inputs, *node.outputs)} | set(self._graph.inputs)
+        names = {form: name for form, name in self._tensor_name.source_names().items() if name in shown}
+        return QnnGraph(self._node_name(self._graph.name), self._tensors, nodes, names)
+
+    def _node(self, node: Node) -> QnnNode:
+        name = self._node_name(node.name)
+        inputs = tuple(self._tensor(v, TensorKind.STATIC) if v else self._absent() for v in _without_tail(node.inputs))
+        outputs = tuple(self._tensor(value, self._made_kind(value)) for value in node.outputs if value)
+        params = node.op.params()
+        return QnnNode(
+            name,
+            self._options.package,
+            node.op.qnn_name(),
+            {p.name: _scalar(p) for p in params if not p.is_tensor},
+            {p.name: _tensor_param(name, p) for p in params if p.is_tensor},
+            inputs,
+            outputs,
+            node.op.macs(self._graph.input_types(node), self._graph.output_types(node)),
+        )
+
+    def _tensor(self, value: str, kind: TensorKind) -> str:
+        name = self._tensor_name(value)
+        if name not in self._tensors:
+            self._tensors[name] = _record(name, kind, self._graph.types[value], self._graph.constants.get(value))
+        return name
+
+    def _made_kind(self, value: str) -> TensorKind:
+        return TensorKind.APP_READ if value in self._graph.outputs else TensorKind.NATIVE
+
+    def _absent(self) -> str:
+        """An optional input left out before a given one: QNN marks the place with a NULL tensor."""
+        name = self._tensor_name("")
+        self._tensors.setdefault(name, QnnTensor(name, TensorKind.NULL, DType.FLOAT_32, (1,)))
+        return name
+
+
+def _record(name: str, kind: TensorKind, tensor_type: TensorType, data: Array | None) -> QnnTensor:
+    dims = tensor_type.static_shape() or (1,)
+    layout = tensor_type.layout
+    return QnnTensor(
+        name,
+        kind,
+        tensor_type.dtype,
+        dims,
+        tensor_type.encoding,
+        None if data is None else data.reshape(dims),
+        layout or "ANY",
+        SOURCE_ORDERS.get(layout or "", ()),
+    )
+
+
+def _scalar(param: Param) -> QnnScalar:
+    value = param.value
+    if param.dtype.is_float:
+        return QnnScalar(param.dtype, float(value))
+    if param.dtype == DType.STRING:
+        return QnnScalar(param.dtype, str(value))
+    return QnnScalar(param.dtype, bool(value) if param.dtype == DType.BOOL_8 else int(value))
+
+
+def _tensor_param(node: str, param: Param) -> QnnTensor:
+    data: Array = np.asarray(param.value, param.dtype.numpy)
+    if data.ndim == 0:
+        data = data.reshape(1)
+    return QnnTensor(f"{node}_{param.name}", TensorKind.STATIC, param.dtype, data.shape, data=data)
+
+
+def _without_tail(inputs: list[str]) -> list[str]:
+    """The inputs without those left out at the end."""
+    end = len(inputs)
+    while end and not inputs[end - 1]:
+        end -= 1
+    return inputs[:end]
+
+
+def _symbolic(graph: Graph) -> list[EdgewrightError]:
+    open_inputs = [name for name in graph.inputs if not graph.types[name].is_static]
+    if open_inputs:
+        text = "; ".join(f"{name} {graph.types[name]}" for name in open_inputs)
+        options = " ".join(f"-d '{name}' N,N,..." for name in open_inputs)
+        return [UsageError(f"inputs have symbolic dimensions: {text}", do=f"fix them with {options} or -s SYMBOL VALUE")]
+    loose = [(node, v) for node in graph.nodes for v in node.outputs if v and not graph.types[v].is_static]
+    return [
+        UnsupportedOp(
+            f"the shape {graph.types[value]} is only known at run time",
+            Where(op=node.op.qnn_name(), node=node.name, tensor=value),
+            do="cut the graph before it with --out_node",
+        )
+        for node, value in loose[:1]
+    ]
+
+
+def _foreign(graph: Graph) -> list[EdgewrightError]:
+    return [
+        UnsupportedOp(
+            f"op '{_source_type(node.op)}' has no QNN equivalent",
+            Where(op=_source_type(node.op), node=node.source or node.name),
+            do="cut the graph before it with --out_node, or replace the op in the source model",
+        )
+        for node in graph.nodes
+        if isinstance(node.op, SourceOp)
+    ]
+
+
+def _source_type(op: Any) -> str:
+    return str(op.type)
+
+
+def _unknown_types(graph: Graph) -> list[EdgewrightError]:
+    unfit = {dtype for dtype in DType if not dtype.is_qnn or dtype == DType.STRING}
+    found = [(n, v) for n in graph.nodes for v in (*n.inputs, *n.outputs) if v and graph.types[v].dtype in unfit]
+    return [
+        UnsupportedFeature(
+            f"datatype {graph.types[value].dtype.name} does not exist in QNN",
+            Where(op=node.op.qnn_name(), node=node.name, tensor=value),
+            do="convert the tensor to float32, float16 or an integer type in the source model",
+        )
+        for node, value in {value: (node, value) for node, value in found}.values()
+    ]

@@ -1,0 +1,44 @@
+"""Computes nodes whose inputs are all constant, up to a size."""
+
+import numpy as np
+
+from edgewright.ir.graph import Graph, Node
+from edgewright.passes.graph_pass import Refused, graph_pass, rewrite_each
+
+__all__ = ["LARGEST_RESULT", "fold_constants"]
+
+# Elements of a result. What is larger than its inputs and this stays a node: a file of a few bytes
+# must not become a file of gigabytes.
+LARGEST_RESULT = 1 << 20
+
+
+@graph_pass()
+def fold_constants(graph: Graph) -> int:
+    """Replaces such nodes by their results."""
+    return rewrite_each(graph, _fold)
+
+
+def _fold(graph: Graph, node: Node) -> bool:
+    values = [value for value in node.inputs if value]
+    if not values or not all(value in graph.constants for value in values):
+        return False
+    if not node.op.is_pure or not node.op.has_reference() or node.subgraphs:
+        return False
+    if any(value in graph.outputs for value in node.outputs):
+        raise Refused("its result is a graph output and must be made by a node")
+    _check_size(graph, node, values)
+    with np.errstate(all="ignore"):
+        results = node.op.values_for([graph.constants[v] if v else None for v in node.inputs])
+    types = graph.output_types(node)
+    graph.remove(node)
+    for name, array, tensor_type in zip([v for v in node.outputs if v], results, types, strict=False):
+        graph.add_constant(name, array, tensor_type)
+    return True
+
+
+def _check_size(graph: Graph, node: Node, values: list[str]) -> None:
+    read = sum(graph.constants[value].size for value in values)
+    for tensor_type in graph.output_types(node):
+        count = tensor_type.count
+        if not isinstance(count, int) or count > max(LARGEST_RESULT, read):
+            raise Refused(f"its result has {count} elements, more than {LARGEST_RESULT} and than its inputs")

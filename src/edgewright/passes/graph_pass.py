@@ -1,0 +1,66 @@
+"""What a pass is: a function that rewrites a graph in place, counts its changes and says why it refused."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from edgewright.ir.graph import Graph, Node
+
+__all__ = ["PASSES", "GraphPass", "Refused", "graph_pass", "rewrite_each"]
+
+log = logging.getLogger(__name__)
+
+Rewrite = Callable[[Graph, Node], bool]
+
+
+class Refused(Exception):
+    """A rewrite that fits, but must not be made here; the text says why."""
+
+
+@dataclass(frozen=True)
+class GraphPass:
+    """A registered pass. ``rtol`` is how far results may move (0: not at all)."""
+
+    name: str
+    function: Callable[[Graph], int]
+    after: tuple[str, ...]
+    rtol: float
+
+    def __call__(self, graph: Graph) -> int:
+        """Runs it until it finds nothing more; returns the number of changes."""
+        total = 0
+        while changes := self.function(graph):
+            total += changes
+            graph.sort()
+        if total:
+            log.debug("%s: %d changes", self.name, total)
+        return total
+
+
+PASSES: dict[str, GraphPass] = {}
+
+
+def graph_pass(after: tuple[str, ...] = (), rtol: float = 0.0) -> Callable[[Callable[[Graph], int]], Callable[[Graph], int]]:
+    """Registers a pass under its function's name; ``after`` names passes that must have run before it."""
+
+    def register(function: Callable[[Graph], int]) -> Callable[[Graph], int]:
+        name = function.__name__
+        if name in PASSES:
+            raise AssertionError(f"pass {name} is registered twice")
+        PASSES[name] = GraphPass(name, function, after, rtol)
+        return function
+
+    return register
+
+
+def rewrite_each(graph: Graph, rewrite: Rewrite) -> int:
+    """Offers every node to a rewrite; returns how many it changed."""
+    changes = 0
+    for node in graph.nodes:
+        if node not in graph:
+            continue
+        try:
+            changes += rewrite(graph, node)
+        except Refused as reason:
+            log.debug("node '%s' is kept: %s", node.name, reason)
+    return changes

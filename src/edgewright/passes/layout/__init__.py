@@ -1,0 +1,1 @@
+"""Passes that move transposes until spatial ops meet without them."""

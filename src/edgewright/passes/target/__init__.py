@@ -1,0 +1,1 @@
+"""Passes that fit a graph to what QNN artifacts can hold."""
