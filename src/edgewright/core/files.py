@@ -58,10 +58,10 @@ def inside(folder: Path | str, relative: str, file: str | None = None) -> Path:
         raise _outside(relative, "contains '..', expected one inside the folder of the model", file)
     # realpath and not resolve(): a loop of links must end in a message, not in a RuntimeError.
     root = os.path.realpath(folder)
-    target = os.path.realpath(os.path.join(root, relative))  # noqa: PTH118 - pairs with realpath
-    if os.path.commonpath([root, target]) != root or target == root:
+    target = Path(os.path.realpath(Path(root, relative)))
+    if not target.is_relative_to(root) or target == Path(root):
         raise _outside(relative, "leads out of the folder of the model through a link", file)
-    return Path(target)
+    return target
 
 
 def file_size(path: Path | str) -> int:

@@ -1,4 +1,5 @@
 import io
+import threading
 import time
 
 import pytest
@@ -70,6 +71,10 @@ def test_short_work_gets_no_bar():
     with listening(Bars(short=60, console=console)), progress("reading", total=2) as step:
         step()
     assert console.file.getvalue() == ""
+    waiting = [thread for thread in threading.enumerate() if isinstance(thread, threading.Timer)]
+    for thread in waiting:
+        thread.join(timeout=10)
+    assert not any(thread.is_alive() for thread in waiting)
 
 
 def test_bars_inside_bars_end_in_any_order():

@@ -80,8 +80,9 @@ def test_being_interrupted_is_one_line_and_130(capsys):
 
 
 def test_handlers_and_logging_are_as_before_afterwards():
-    before = (signal.getsignal(signal.SIGTERM), list(logging.getLogger("edgewright").handlers))
-    tool_that(lambda: 0).main([])
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    before = (signal.SIG_DFL, list(logging.getLogger("edgewright").handlers))
+    assert tool_that(lambda: signal.getsignal(signal.SIGTERM) is signal.SIG_DFL).main([]) == 0
     assert (signal.getsignal(signal.SIGTERM), list(logging.getLogger("edgewright").handlers)) == before
 
 
@@ -131,12 +132,13 @@ def test_version_names_the_tool_and_the_package(capsys):
     assert capsys.readouterr().out.startswith("a-tool (edgewright) ")
 
 
-def test_a_reader_that_went_away_is_no_error():
+@pytest.mark.parametrize("lines", [1, 100_000])
+def test_a_reader_that_went_away_is_no_error(lines):
     script = (
         "import sys\n"
         "from edgewright.tools.tool import Tool\n"
         "def act():\n"
-        "    for _ in range(100000): print('line')\n"
+        f"    for _ in range({lines}): print('line')\n"
         "sys.exit(Tool('t', 's', (), act).main([]))\n"
     )
     reading, writing = os.pipe()
