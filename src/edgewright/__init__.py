@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from edgewright.api.convert import convert
-    from edgewright.api.model import Model
+    from edgewright.api.model import Model, load
 
-__all__ = ["Model", "convert"]
+__all__ = ["Model", "convert", "load"]
 
-_HOMES = {"Model": "edgewright.api.model", "convert": "edgewright.api.convert"}
+_HOMES = {"Model": "edgewright.api.model", "convert": "edgewright.api.convert", "load": "edgewright.api.model"}
 
 
 def __getattr__(name: str) -> Any:

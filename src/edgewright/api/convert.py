@@ -1,32 +1,59 @@
-"""From a source model to an IR graph."""
+"""From a source model to a model that runs, saves and compiles."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from edgewright.api.model import Model, info
+import edgewright.frontends.onnx  # noqa: F401 - registers the translations
+from edgewright.api.model import Model, TensorInfo, info
 from edgewright.core.errors import Problems
 from edgewright.core.numbers import Array
-import edgewright.frontends.onnx  # noqa: F401 - registers the translations
 from edgewright.frontends.onnx.load import OnnxSource
+from edgewright.ir.graph import Graph
+from edgewright.passes.pipeline import ALWAYS, LAYOUT, SIMPLIFY, run_passes
 
-__all__ = ["convert"]
+__all__ = ["Rewrites", "convert"]
 
 
-def convert(source: str | Path | Any, *, input_shapes: Mapping[str, Sequence[int]] | None = None) -> Model:
-    """Converts a model and keeps the source's I/O names, layouts and dtypes."""
-    onnx_source = OnnxSource.open(source, input_shapes=input_shapes or {})
-    imported = onnx_source.build({})
+@dataclass(frozen=True)
+class Rewrites:
+    """Which rewrites a conversion makes."""
+
+    is_simplified: bool = True
+    left_out: tuple[str, ...] = ()
+
+    def apply(self, graph: Graph) -> Graph:
+        """Rewrites the graph in place and gives it back."""
+        names = (*SIMPLIFY, *LAYOUT) if self.is_simplified else (*ALWAYS, *LAYOUT)
+        run_passes(graph, [name for name in names if name not in self.left_out])
+        return graph
+
+
+def convert(
+    source: str | Path | Any,
+    *,
+    input_shapes: Mapping[str, Sequence[int]] | None = None,
+    rewrites: Rewrites | None = None,
+) -> Model:
+    """Converts a model and keeps the source's I/O names, layouts and dtypes.
+
+    Args:
+        source: a file, or an ONNX ModelProto.
+        input_shapes: shapes for inputs whose dimensions are symbolic, or other shapes than the declared ones.
+        rewrites: which optional rewrites are made; all by default.
+    """
+    opened = OnnxSource.open(source, input_shapes=input_shapes or {})
+    chosen = rewrites or Rewrites()
+    imported = opened.build({})
     if imported.problems:
         raise Problems(imported.problems)
     if not imported.bound:
-        graph = imported.graph
-        inputs = [info(name, graph.types[name]) for name in graph.inputs]
-        return Model(graph, inputs, [info(name, graph.types[name]) for name in graph.outputs])
+        return Model.of(chosen.apply(imported.graph))
+    bound = tuple(imported.bound)
 
-    def specialise(values: Mapping[str, Array]) -> Any:
-        return onnx_source.specialise(values, tuple(imported.bound))
+    def specialise(values: Mapping[str, Array]) -> Graph:
+        return chosen.apply(opened.specialise(values, bound))
 
-    declared = onnx_source.inputs
-    inputs = [info(name, t, is_bound=name in imported.bound) for name, t in declared.items()]
-    return Model(None, inputs, onnx_source.declared_outputs(), specialise, tuple(imported.bound))
+    inputs = [info(name, tensor_type, is_bound=name in bound) for name, tensor_type in opened.inputs.items()]
+    return Model(None, inputs, [TensorInfo(name, "unknown", ()) for name in opened.outputs], specialise)

@@ -2,17 +2,19 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
 
 import numpy as np
 
+from edgewright.api.artifacts import SavedFiles, SaveOptions, load_graph, save_graph
 from edgewright.backends.base import RunOptions, Session
 from edgewright.backends.cpu import CpuBackend
+from edgewright.core.errors import UnsupportedFeature, UsageError
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph
 from edgewright.ir.types import TensorType
 
-__all__ = ["Model", "TensorInfo"]
+__all__ = ["Model", "TensorInfo", "load"]
 
 # Sessions of graphs that were specialised on the values or shapes of bound inputs.
 SPECIALISED_KEPT = 8
@@ -26,6 +28,7 @@ class TensorInfo:
     dtype: str
     shape: tuple[int | str, ...]
     layout: str | None = None
+    # Its value shapes the graph: a graph is made for each value it takes.
     is_bound: bool = False
 
 
@@ -38,18 +41,38 @@ class Model:
     outputs: list[TensorInfo]
     # Builds the graph for given inputs; set where ``graph`` is None.
     specialise: Callable[[Mapping[str, Array]], Graph] | None = None
-    bound: tuple[str, ...] = ()
     _session: Session | None = None
-    _sessions: dict[Any, tuple[Graph, Session]] = field(default_factory=dict)
+    _options: RunOptions | None = None
+    _sessions: dict[object, tuple[Graph, Session]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, graph: Graph) -> "Model":
+        """A model of a finished graph."""
+        inputs = [info(name, graph.types[name]) for name in graph.inputs]
+        return cls(graph, inputs, [info(name, graph.types[name]) for name in graph.outputs])
 
     def run(self, inputs: Mapping[str, Array], *, threads: int = 0) -> dict[str, Array]:
-        """Runs on the CPU backend: numpy in, a dict of numpy out by the source's output names."""
-        if self.graph is not None:
-            if self._session is None:
-                self._session = CpuBackend().prepare(self.graph, RunOptions(threads=threads))
-            return self._session.run(inputs)
-        graph, session = self._specialised(inputs, threads)
-        return session.run({name: np.asarray(inputs[name]) for name in graph.inputs})
+        """Runs on the CPU backend: numpy in, a dict of numpy out by the source's output names.
+
+        ``threads``: 0 leaves the number to the engine.
+        """
+        if self.graph is None:
+            graph, session = self._specialised(inputs, threads)
+            return session.run({name: np.asarray(inputs[name]) for name in graph.inputs})
+        if self._session is None or self._options is None or self._options.threads != threads:
+            self._options = RunOptions(threads=threads)
+            self._session = CpuBackend().prepare(self.graph, self._options)
+        return self._session.run(inputs)
+
+    def save(self, path: Path | str, options: SaveOptions | None = None) -> SavedFiles:
+        """Writes ``path`` (model.cpp) with its .bin and _net.json beside it."""
+        if self.graph is None:
+            bound = [item.name for item in self.inputs if item.is_bound]
+            raise UnsupportedFeature(
+                f"inputs {bound} shape the graph: their values must be known to write it",
+                do="make them constants (initializers) in the source model",
+            )
+        return save_graph(self.graph, path, options)
 
     def graph_for(self, inputs: Mapping[str, Array]) -> Graph:
         """The graph that runs for these inputs."""
@@ -57,16 +80,26 @@ class Model:
 
     def _specialised(self, inputs: Mapping[str, Array], threads: int) -> tuple[Graph, Session]:
         assert self.specialise is not None
-        key = tuple(
-            (n, a.shape, a.tobytes() if n in self.bound and a.dtype != object else b"")
-            for n, a in sorted(inputs.items())
-        )
+        missing = [item.name for item in self.inputs if item.name not in inputs]
+        if missing:
+            raise UsageError(f"inputs {missing} are missing", do=f"give all of {[i.name for i in self.inputs]}")
+        key = (threads, *(self._key(item, np.asarray(inputs[item.name])) for item in self.inputs))
         if key not in self._sessions:
             graph = self.specialise(inputs)
             while len(self._sessions) >= SPECIALISED_KEPT:
                 del self._sessions[next(iter(self._sessions))]
             self._sessions[key] = (graph, CpuBackend().prepare(graph, RunOptions(threads=threads)))
         return self._sessions[key]
+
+    @staticmethod
+    def _key(item: TensorInfo, array: Array) -> tuple[object, ...]:
+        value = (repr(array.tolist()) if array.dtype == object else array.tobytes()) if item.is_bound else b""
+        return item.name, array.shape, str(array.dtype), value
+
+
+def load(path: Path | str, weight_file: Path | str | None = None) -> Model:
+    """A model from its net.json; the weights are beside it unless another file is named."""
+    return Model.of(load_graph(path, weight_file))
 
 
 def info(name: str, tensor_type: TensorType, *, is_bound: bool = False) -> TensorInfo:

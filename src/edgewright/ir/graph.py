@@ -1,7 +1,7 @@
 """The graph: named values, nodes that make them, constants that stay where they are until needed."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from edgewright.core.errors import BadInput, Where
 from edgewright.core.numbers import Array
@@ -165,6 +165,21 @@ class Graph:
     def reserve(self, names: Iterable[str]) -> None:
         """Keeps names that are going to be defined out of ``fresh_name``."""
         self._reserved.update(names)
+
+    def copy(self) -> "Graph":
+        """A graph of its own that shares only ops and arrays."""
+        twin = Graph(self.name)
+        twin.inputs, twin.outputs = list(self.inputs), list(self.outputs)
+        twin.types, twin.constants = dict(self.types), dict(self.constants)
+        twin.source_names, twin._fresh, twin._reserved = dict(self.source_names), self._fresh, set(self._reserved)
+        for node in self._nodes.values():
+            subgraphs = tuple(graph.copy() for graph in node.subgraphs)
+            clone = replace(node, inputs=list(node.inputs), outputs=list(node.outputs), subgraphs=subgraphs)
+            twin._nodes[clone.name] = clone
+            twin._producers.update({value: clone for value in clone.outputs if value})
+            for value in clone.inputs:
+                twin._consumers.setdefault(value, {})[clone] = None
+        return twin
 
     def sort(self) -> None:
         """Puts the nodes into an order that can run, staying close to the present one."""

@@ -62,7 +62,7 @@ class _Lowering:
             self._options.package,
             node.op.qnn_name(),
             {p.name: _scalar(p) for p in params if not p.is_tensor},
-            {p.name: _tensor_param(name, p) for p in params if p.is_tensor},
+            {p.name: _tensor_param(self._tensor_name.reserve(f"{name}_{p.name}"), p) for p in params if p.is_tensor},
             inputs,
             outputs,
             node.op.macs(self._graph.input_types(node), self._graph.output_types(node)),
@@ -108,11 +108,11 @@ def _scalar(param: Param) -> QnnScalar:
     return QnnScalar(param.dtype, bool(value) if param.dtype == DType.BOOL_8 else int(value))
 
 
-def _tensor_param(node: str, param: Param) -> QnnTensor:
+def _tensor_param(name: str, param: Param) -> QnnTensor:
     data: Array = np.asarray(param.value, param.dtype.numpy)
     if data.ndim == 0:
         data = data.reshape(1)
-    return QnnTensor(f"{node}_{param.name}", TensorKind.STATIC, param.dtype, data.shape, data=data)
+    return QnnTensor(name, TensorKind.STATIC, param.dtype, data.shape, data=data)
 
 
 def _without_tail(inputs: list[str]) -> list[str]:

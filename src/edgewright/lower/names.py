@@ -42,6 +42,10 @@ class NameTable:
             self._given[name] = self._free(f"tensor_{len(self._given)}" if self._is_counted else sanitized(name, self._longest))
         return self._given[name]
 
+    def reserve(self, form: str) -> str:
+        """A form that no other name has or gets, close to the given one."""
+        return self._free(form)
+
     def source_names(self) -> dict[str, str]:
         """Sanitized form -> name, where they differ."""
         return {form: name for name, form in self._given.items() if form != name}

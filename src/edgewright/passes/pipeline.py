@@ -9,7 +9,7 @@ from edgewright.passes.graph_pass import PASSES
 from edgewright.passes.layout import push_transposes
 from edgewright.passes.target import narrow_int64, promote_scalars
 
-__all__ = ["ALWAYS", "LAYOUT", "SIMPLIFY", "run_passes"]
+__all__ = ["ALWAYS", "LAYOUT", "SIMPLIFY", "TARGET", "run_passes"]
 
 REGISTERED = (drop_dead_code, drop_identity, merge_moves, fold_constants, push_transposes, narrow_int64, promote_scalars)
 
@@ -19,6 +19,9 @@ ALWAYS = ("drop_dead_code",)
 SIMPLIFY = ("fold_constants", "merge_moves", "drop_identity", "drop_dead_code")
 # Spatial ops meet without transposes between them.
 LAYOUT = ("merge_moves", "push_transposes", "merge_moves", "drop_identity", "pull_transposes", "merge_moves", "drop_identity", "drop_dead_code")
+
+# What QNN artifacts cannot hold.
+TARGET = ("promote_scalars",)
 
 
 def run_passes(graph: Graph, names: Sequence[str]) -> dict[str, int]:
