@@ -6,7 +6,19 @@ from functools import reduce
 from math import gcd
 from typing import Union
 
-__all__ = ["Dim", "Expr", "Shape", "ceil_div", "element_count", "evaluate", "is_static", "maximum", "symbol"]
+__all__ = [
+    "Dim",
+    "Expr",
+    "Shape",
+    "ceil_div",
+    "element_count",
+    "evaluate",
+    "is_static",
+    "lower_bound",
+    "maximum",
+    "minimum",
+    "symbol",
+]
 
 Dim = Union[int, "Expr"]
 Shape = tuple[Dim, ...]
@@ -114,10 +126,35 @@ def ceil_div(dim: Dim, divisor: int) -> Dim:
 
 
 def maximum(left: Dim, right: Dim) -> Dim:
-    """The larger dimension; symbolic where that cannot be told."""
-    if left == right or (isinstance(left, int) and isinstance(right, int)):
-        return max(left, right) if isinstance(left, int) and isinstance(right, int) else left
-    return _call("max", left, right)
+    """The larger dimension; symbolic where that cannot be told, always written as ``b + max(a-b, 0)``."""
+    difference = left - right
+    for gap, larger in ((difference, left), (difference * -1, right)):
+        low = lower_bound(gap)
+        if low is not None and low >= 0:
+            return larger
+    if isinstance(left, int) or (isinstance(right, Expr) and str(left) < str(right)):
+        left, right = right, left
+    return _call("max", left - right, 0) + right
+
+
+def minimum(left: Dim, right: Dim) -> Dim:
+    """The smaller dimension; symbolic where that cannot be told."""
+    return left + right - maximum(left, right)
+
+
+def lower_bound(dim: Dim) -> int | None:
+    """A number that it never falls below where every symbol is 0 or more; None where none is found."""
+    if isinstance(dim, int):
+        return dim
+    total = 0
+    for monomial, factor in dim.terms:
+        if factor < 0 and monomial:
+            return _bound_without(dim, monomial, factor)
+        lows = [_lowest(atom) for atom in monomial]
+        if any(low < 0 for low in lows):
+            return None
+        total += reduce(lambda a, b: a * b, lows, factor)
+    return total
 
 
 def evaluate(dim: Dim, values: Mapping[str, int]) -> Dim:
@@ -145,6 +182,34 @@ def _evaluate_atom(atom: Atom, values: Mapping[str, int]) -> Dim:
         return values[atom] if atom in values else symbol(atom)
     left, right = (evaluate(argument, values) for argument in atom.arguments)
     return _FUNCTIONS[atom.function](left, right)
+
+
+def _lowest(atom: Atom) -> int:
+    """A lower bound of one atom; -1 where none is known."""
+    if isinstance(atom, str):
+        return 0
+    lows = [-1 if low is None else low for low in map(lower_bound, atom.arguments)]
+    if atom.function == "max":
+        return max(lows)
+    divisor = atom.arguments[1]
+    if isinstance(divisor, int) and divisor > 0:
+        return lows[0] // divisor
+    return 0 if min(lows) >= 0 else -1
+
+
+def _bound_without(dim: Expr, monomial: Monomial, factor: int) -> int | None:
+    """Bounds a dimension with a negative term: r - max(y, 0) is r or r - y, and -k*(x//k) is at least -x."""
+    if len(monomial) != 1 or isinstance(monomial[0], str):
+        return None
+    first, second = monomial[0].arguments
+    rest = dim + Expr(((monomial, -factor),))
+    if monomial[0].function == "max":
+        lows = [lower_bound(rest), lower_bound(rest + first * factor)]
+        known = [low for low in lows if low is not None]
+        return min(known) if len(known) == len(lows) else None
+    if isinstance(second, int) and second > 0 and factor % second == 0:
+        return lower_bound(rest + first * (factor // second))
+    return None
 
 
 def _call(function: str, left: Dim, right: Dim) -> Dim:

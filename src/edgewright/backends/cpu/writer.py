@@ -8,7 +8,7 @@ import onnx
 
 from edgewright.backends.cpu.registry import LOWERINGS, Lowering, NotOnEngine
 from edgewright.core.numbers import Array, DType
-from edgewright.ir.dims import Dim
+from edgewright.ir.dims import Dim, lower_bound
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op
 from edgewright.ir.types import TensorType
@@ -248,7 +248,13 @@ class Writer:
             self.symbols.add(atom)
             return SYMBOL_PREFIX + atom
         left, right = (self.dim(argument) for argument in atom.arguments)
-        return self.node("Max" if atom.function == "max" else "Div", left, right)
+        if atom.function == "max":
+            return self.node("Max", left, right)
+        # The engine's Div rounds towards zero, a dimension's quotient rounds down.
+        low = lower_bound(atom.arguments[0])
+        if low is None or low < 0:
+            left = self.node("Sub", left, self.node("Mod", left, right))
+        return self.node("Div", left, right)
 
     def _total(self, terms: list[str]) -> str:
         total = terms[0]

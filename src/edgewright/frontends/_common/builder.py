@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from edgewright.core.errors import UnsupportedOp, Where
 from edgewright.core.numbers import Array, DType
-from edgewright.ir.dims import Dim, Expr, Shape
+from edgewright.ir.dims import Dim, Expr, Shape, lower_bound, symbol
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op
 from edgewright.ir.types import TensorType
@@ -41,6 +42,7 @@ class Builder:
         self.source = ""
         self.emitted: list[Node] = []
         self._dims: dict[str, Array] = {}  # object arrays that hold symbolic dimensions
+        self._counted: set[str] = set()  # symbols whose number depends on data
         self._scalars: dict[tuple[bytes, str, tuple[int, ...]], str] = {}
 
     def type(self, value: str) -> TensorType:
@@ -68,6 +70,9 @@ class Builder:
         types = op.types_for([self.graph.types[value] if value else None for value in inputs])
         wanted = len(types) if outputs is None else outputs
         folded = self._folded(op, inputs, types[:wanted])
+        followed = self._followed(op, inputs, types[:wanted]) if folded is None else []
+        if followed and not any(array is None or array.dtype == object for array in followed):
+            folded = tuple(array for array in followed if array is not None)
         if folded is not None:
             return [
                 self.constant(array, tensor_type) for array, tensor_type in zip(folded, types, strict=False)
@@ -77,7 +82,9 @@ class Builder:
         node = Node(name, op, list(inputs), values, source=self.source)
         self.graph.add(node, types[:wanted])
         self.emitted.append(node)
-        self._note_dims(op, inputs, values)
+        self._dims.update(
+            (value, array) for value, array in zip(values, followed, strict=False) if array is not None
+        )
         return values
 
     def constant(self, array: Array, tensor_type: TensorType | None = None, name: str | None = None) -> str:
@@ -119,7 +126,9 @@ class Builder:
     def dims(self, value: str) -> Shape:
         """A vector of integers that may hold symbolic dimensions; raises NeedsValue where it is not known."""
         if value in self._dims:
-            return tuple(_as_dim(item) for item in self._dims[value].reshape(-1))
+            found = tuple(_as_dim(item) for item in self._dims[value].reshape(-1))
+            self._check_foreseeable(found, value)
+            return found
         return tuple(int(item) for item in self.array(value).reshape(-1))
 
     def ints(self, value: str) -> tuple[int, ...]:
@@ -128,6 +137,12 @@ class Builder:
         if any(isinstance(item, Expr) for item in found):
             raise NeedsValue(value)
         return tuple(int(item) for item in found)
+
+    def counted_at_run(self, hint: str) -> Expr:
+        """A new dimension that only a run can tell: values may have it, no parameter may depend on it."""
+        name = self.graph.fresh_name(f"{hint}_count")
+        self._counted.add(name)
+        return symbol(name)
 
     def set_dims(self, value: str, dims: Sequence[Dim]) -> None:
         """Says that a value holds these dimensions."""
@@ -157,6 +172,15 @@ class Builder:
         rank = self.rank(value)
         return self.transpose(value, (0, rank - 1, *range(1, rank - 1)))
 
+    def _check_foreseeable(self, dims: Shape, value: str) -> None:
+        counted = [dim for dim in dims if isinstance(dim, Expr) and dim.symbols & self._counted]
+        if counted:
+            raise UnsupportedOp(
+                f"a parameter depends on the size '{counted[0]}', which only a run can tell",
+                Where(tensor=value),
+                do="cut the graph where that size arises (NonZero, Compress ...), or make it a constant",
+            )
+
     def _folded(self, op: Op, inputs: Sequence[str], types: Sequence[TensorType]) -> tuple[Array, ...] | None:
         if not op.is_pure or not op.has_reference() or not inputs:
             return None
@@ -171,24 +195,18 @@ class Builder:
         with np.errstate(all="ignore"):
             return op.values_for(arrays)
 
-    def _note_dims(self, op: Op, inputs: Sequence[str], values: Sequence[str]) -> None:
-        """Follows symbolic dimensions through integer arithmetic."""
+    def _followed(self, op: Op, inputs: Sequence[str], types: Sequence[TensorType]) -> list[Array | None]:
+        """Follows symbolic dimensions through integer arithmetic; empty where there are none."""
         if not any(value in self._dims for value in inputs):
-            return
+            return []
         arrays = [self._dims.get(v, self.graph.constants.get(v)) if v else None for v in inputs]
         if any(array is None and value for array, value in zip(arrays, inputs, strict=True)):
-            return
+            return []
         try:
-            results = op.values_for(arrays)
+            results = self._computed(op, arrays)
         except (TypeError, ValueError, AttributeError, IndexError):
-            return
-        for value, result in zip(values, results, strict=False):
-            if (
-                not self.type(value).dtype.is_float
-                and isinstance(result, np.ndarray)
-                and result.dtype == object
-            ):
-                self._dims[value] = result
+            return []
+        return [_settled(array, t, arrays) for array, t in zip(results, types, strict=False)]
 
     def _evaluate(self, value: str) -> Array | None:
         """Computes a value from constants alone, or finds that it depends on an input."""
@@ -225,3 +243,28 @@ class Builder:
 
 def _as_dim(item: object) -> Dim:
     return item if isinstance(item, Expr) else int(item)  # type: ignore[call-overload]
+
+
+def _settled(result: Array, tensor_type: TensorType, arrays: Sequence[Array | None]) -> Array | None:
+    """A followed result: plain numbers where no symbol is left, None where it cannot be trusted."""
+    if not isinstance(result, np.ndarray) or tensor_type.dtype.is_float:
+        return None
+    if result.dtype != object:
+        return result if _is_decided(arrays) else None
+    if any(isinstance(item, Expr) for item in result.reshape(-1)):
+        return result
+    return result.astype(tensor_type.dtype.numpy)
+
+
+def _is_decided(arrays: Sequence[Array | None]) -> bool:
+    """Whether a comparison of two arrays of dimensions comes out the same for every value of the symbols."""
+    left, right = arrays if len(arrays) == 2 else (None, None)
+    if left is None or right is None:
+        return False
+    gaps = (_as_dim(a) - _as_dim(b) for a, b in np.broadcast(left, right))
+    return all(isinstance(gap, int) or max(_low(gap), _low(gap * -1)) > 0 for gap in gaps)
+
+
+def _low(dim: Dim) -> int:
+    low = lower_bound(dim)
+    return 0 if low is None else low
