@@ -3,18 +3,52 @@
 from edgewright.backends.cpu.registry import lowers
 from edgewright.backends.cpu.writer import Writer
 from edgewright.ir.graph import Node
-from edgewright.ops.matmul import MatMul
+from edgewright.ops.matmul import FullyConnected, MatMul
 
 __all__: list[str] = []
 
 
 @lowers(MatMul)
 def matmul(w: Writer, op: MatMul, inputs: list[str], node: Node) -> str:
-    """MatMul, operands transposed where asked, bias added."""
-    left = _turned(w, inputs[0], w.type(node.inputs[0]).rank, op.transpose_in0)
-    right = _turned(w, inputs[1], w.type(node.inputs[1]).rank, op.transpose_in1)
-    result = w.node("MatMul", left, right)
-    return w.node("Add", result, inputs[2]) if len(inputs) > 2 and inputs[2] else result
+    """Gemm for two float matrices; else MatMul, operands transposed where asked, bias added."""
+    left, right = (w.type(value) for value in node.inputs[:2])
+    bias = inputs[2] if len(inputs) > 2 else ""
+    is_gemm = left.rank == right.rank == 2 and left.dtype.is_float
+    if is_gemm and (bias or op.transpose_in0 or op.transpose_in1):
+        return _gemm(w, [*inputs[:2], bias], op.transpose_in0, op.transpose_in1)
+    product = w.node(
+        "MatMul",
+        _turned(w, inputs[0], left.rank, op.transpose_in0),
+        _turned(w, inputs[1], right.rank, op.transpose_in1),
+    )
+    return w.node("Add", product, bias) if bias else product
+
+
+@lowers(FullyConnected)
+def fully_connected(w: Writer, op: FullyConnected, inputs: list[str], node: Node) -> str:
+    """Gemm for matrices, MatMul for more axes; the weights as they lie in memory."""
+    x, weights = (w.type(value) for value in node.inputs[:2])
+    rows, bias = inputs[0], inputs[2] if len(inputs) > 2 else ""
+    is_folded = not op.keep_dims and (x.rank != 2 or x.shape[-1] != weights.shape[-1])
+    if is_folded:
+        rows = w.node("Reshape", rows, w.ints((-1, weights.shape[1])))
+    if x.dtype.is_float and (is_folded or x.rank == 2):
+        is_turned = not _lies_transposed(w, node.inputs[1])
+        matrix = inputs[1] if is_turned else w.transpose(inputs[1], (1, 0))
+        return _gemm(w, [rows, matrix, bias], False, is_turned)
+    product = w.node("MatMul", rows, w.transpose(inputs[1], (1, 0)))
+    return w.node("Add", product, bias) if bias else product
+
+
+def _gemm(w: Writer, operands: list[str], turns_left: bool, turns_right: bool) -> str:
+    given = operands if operands[2] else operands[:2]
+    return w.node("Gemm", *given, transA=int(turns_left), transB=int(turns_right))
+
+
+def _lies_transposed(w: Writer, value: str) -> bool:
+    """Whether a constant is the transposed view of a dense matrix: turning it back then copies nothing."""
+    array = w.graph.constants.get(value)
+    return array is not None and array.flags.f_contiguous and not array.flags.c_contiguous
 
 
 def _turned(w: Writer, value: str, rank: int, is_turned: bool) -> str:

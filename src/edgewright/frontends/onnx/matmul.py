@@ -1,26 +1,134 @@
 """ONNX matrix products."""
 
-from edgewright.frontends.onnx.context import Context
-from edgewright.frontends.onnx.registry import onnx_op
-from edgewright.frontends.onnx.source import SourceNode
-from edgewright.ops.matmul import MatMul
+import numpy as np
 
-__all__: list[str] = []
+from edgewright.core.errors import ShapeMismatch
+from edgewright.core.numbers import Array
+from edgewright.frontends.onnx.context import Context
+from edgewright.frontends.onnx.registry import MICROSOFT, onnx_op
+from edgewright.frontends.onnx.source import SourceNode
+from edgewright.ir.dims import Dim
+from edgewright.ops.broadcast import broadcast_shapes
+from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseMultiply
+from edgewright.ops.matmul import FullyConnected, MatMul
+
+__all__ = ["product"]
 
 
 @onnx_op("MatMul")
 def matmul(ctx: Context, node: SourceNode) -> str:
     """Vectors become matrices and back, as numpy's matmul has it."""
-    left, right = node.inputs
+    return product(ctx, *node.inputs[:2])
+
+
+@onnx_op("FusedMatMul", domain=MICROSOFT)
+def fused_matmul(ctx: Context, node: SourceNode) -> str:
+    """alpha * a @ b; a "batch" transpose moves the first axis before the last."""
+    left, right = (
+        _batch_turned(ctx, value, bool(node.attr(f"transBatch{side}", 0)))
+        for value, side in zip(node.inputs, "AB", strict=True)
+    )
+    turned = MatMul(
+        transpose_in0=bool(node.attr("transA", 0)) and ctx.rank(left) > 1,
+        transpose_in1=bool(node.attr("transB", 0)) and ctx.rank(right) > 1,
+    )
+    return _scaled(ctx, product(ctx, left, right, turned), node.attr("alpha", 1.0))
+
+
+@onnx_op("Gemm")
+def gemm(ctx: Context, node: SourceNode) -> str:
+    """alpha * a' @ b' + beta * c: a fully connected layer where the weights are known."""
+    left, right = node.inputs[:2]
+    if ctx.rank(left) != 2 or ctx.rank(right) != 2:
+        raise ShapeMismatch(f"operands are {ctx.type(left)} and {ctx.type(right)}, expected matrices")
+    turns = bool(node.attr("transA", 0)), bool(node.attr("transB", 0))
+    alpha, bias = node.attr("alpha", 1.0), _scaled_bias(ctx, node)
+    if not _is_weight(ctx, right):
+        if alpha == 1.0 and bias and _is_row(ctx, bias, ctx.shape(right)[0 if turns[1] else 1]):
+            return ctx.emit(MatMul(transpose_in0=turns[0], transpose_in1=turns[1]), left, right, bias)
+        rows = ctx.emit(MatMul(transpose_in0=turns[0], transpose_in1=turns[1]), left, right)
+        return _added(ctx, _scaled(ctx, rows, alpha), bias)
+    weights = _scaled(ctx, right if turns[1] else ctx.transpose(right, (1, 0)), alpha)
+    units, x = ctx.shape(weights)[0], ctx.transpose(left, (1, 0)) if turns[0] else left
+    if bias and ctx.known(bias) is not None and isinstance(units, int):
+        row = _as_row(ctx.array(bias), units)
+        if row is not None:
+            return _connected(ctx, x, weights, bias if _is_row(ctx, bias, units) else ctx.constant(row))
+    return _added(ctx, _connected(ctx, x, weights), bias)
+
+
+def product(ctx: Context, left: str, right: str, turned: MatMul | None = None) -> str:
+    """numpy's matmul; a fully connected layer where the right operand is a known matrix."""
+    turned = turned or MatMul()
     left_rank, right_rank = ctx.rank(left), ctx.rank(right)
+    if left_rank == 0 or right_rank == 0:
+        raise ShapeMismatch(
+            f"operands are {ctx.type(left)} and {ctx.type(right)}, expected one axis or more",
+            do="multiply scalars with Mul",
+        )
     if left_rank == 1:
         left = ctx.reshape(left, (1, *ctx.shape(left)))
     if right_rank == 1:
         right = ctx.reshape(right, (*ctx.shape(right), 1))
-    result = ctx.emit(MatMul(), left, right)
-    shape = list(ctx.shape(result))
-    if right_rank == 1:
-        shape = shape[:-1]
-    if left_rank == 1:
-        del shape[len(shape) - (1 if right_rank == 1 else 2)]
-    return ctx.reshape(result, shape)
+    if right_rank == 2 and not turned.transpose_in0 and _is_weight(ctx, right):
+        weights = right if turned.transpose_in1 else ctx.transpose(right, (1, 0))
+        result = _connected(ctx, left, weights)
+    else:
+        result = ctx.emit(turned, left, right)
+    return ctx.reshape(result, _without_vectors(ctx.shape(result), left_rank, right_rank))
+
+
+def _connected(ctx: Context, x: str, weights: str, *bias: str) -> str:
+    # Without keep_dims the layer would fold rows of another width; a product must not.
+    MatMul(transpose_in1=True).infer(ctx.type(x), ctx.type(weights))
+    return ctx.emit(FullyConnected(keep_dims=ctx.rank(x) > 2), x, weights, *bias)
+
+
+def _without_vectors(shape: tuple[Dim, ...], left_rank: int, right_rank: int) -> tuple[Dim, ...]:
+    rows = () if left_rank == 1 else shape[-2:-1]
+    columns = () if right_rank == 1 else shape[-1:]
+    return (*shape[:-2], *rows, *columns)
+
+
+def _is_weight(ctx: Context, value: str) -> bool:
+    return value in ctx.graph.constants and ctx.dtype(value).is_float
+
+
+def _is_row(ctx: Context, bias: str, units: Dim) -> bool:
+    return bias in ctx.graph.constants and ctx.shape(bias) == (units,)
+
+
+def _as_row(bias: Array, units: int) -> Array | None:
+    """The bias as one number for each column; None where it differs from row to row."""
+    if bias.ndim > 2 or (bias.ndim == 2 and bias.shape[0] != 1) or bias.size not in {1, units}:
+        return None
+    return np.ascontiguousarray(np.broadcast_to(bias.reshape(-1), (units,)))
+
+
+def _scaled_bias(ctx: Context, node: SourceNode) -> str:
+    bias, beta = node.input(2), node.attr("beta", 1.0)
+    if not bias or beta == 0:
+        return ""
+    return _scaled(ctx, bias, beta)
+
+
+def _scaled(ctx: Context, value: str, factor: float) -> str:
+    if factor == 1:
+        return value
+    if value in ctx.graph.constants:
+        array = ctx.graph.constants[value]
+        return ctx.constant((array * np.asarray(factor, np.float32)).astype(array.dtype))
+    return ctx.emit(ElementWiseMultiply(), value, ctx.scalar(factor, value))
+
+
+def _added(ctx: Context, rows: str, bias: str) -> str:
+    if not bias:
+        return rows
+    if ctx.rank(bias) > 2 or broadcast_shapes(ctx.shape(rows), ctx.shape(bias)) != ctx.shape(rows):
+        raise ShapeMismatch(f"bias {ctx.type(bias)} does not broadcast to {ctx.type(rows)}")
+    return ctx.emit(ElementWiseAdd(), rows, bias)
+
+
+def _batch_turned(ctx: Context, value: str, is_turned: bool) -> str:
+    rank = ctx.rank(value)
+    return ctx.transpose(value, (*range(1, rank - 1), 0, rank - 1)) if is_turned and rank > 2 else value
