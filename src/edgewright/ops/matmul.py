@@ -53,7 +53,7 @@ class MatMul(Product):
         return (TensorType((*batch, left[-2], right[-1]), inputs[0].dtype),)
 
     def compute(self, *inputs: Array) -> tuple[Array, ...]:
-        """a @ b + bias."""
+        """The product plus the bias."""
         left = np.swapaxes(inputs[0], -1, -2) if self.transpose_in0 else inputs[0]
         right = np.swapaxes(inputs[1], -1, -2) if self.transpose_in1 else inputs[1]
         return (_biased(np.matmul(left, right), given(inputs, 2)).astype(inputs[0].dtype, copy=False),)
@@ -97,7 +97,7 @@ class FullyConnected(Product):
         return (TensorType((self._batch(x, width), units), x.dtype),)
 
     def compute(self, *inputs: Array) -> tuple[Array, ...]:
-        """x @ weights^T + bias."""
+        """Rows times transposed weights, plus the bias."""
         x, weights = inputs[0], inputs[1]
         rows = x if self.keep_dims else x.reshape(x.size // max(weights.shape[1], 1), weights.shape[1])
         return (_biased(np.matmul(rows, weights.T), given(inputs, 2)).astype(x.dtype, copy=False),)

@@ -18,12 +18,12 @@ __all__ = ["product"]
 @onnx_op("MatMul")
 def matmul(ctx: Context, node: SourceNode) -> str:
     """Vectors become matrices and back, as numpy's matmul has it."""
-    return product(ctx, *node.inputs[:2])
+    return product(ctx, node.inputs[0], node.inputs[1])
 
 
 @onnx_op("FusedMatMul", domain=MICROSOFT)
 def fused_matmul(ctx: Context, node: SourceNode) -> str:
-    """alpha * a @ b; a "batch" transpose moves the first axis before the last."""
+    """A product times alpha; a "batch" transpose moves the first axis before the last."""
     left, right = (
         _batch_turned(ctx, value, bool(node.attr(f"transBatch{side}", 0)))
         for value, side in zip(node.inputs, "AB", strict=True)
@@ -37,7 +37,7 @@ def fused_matmul(ctx: Context, node: SourceNode) -> str:
 
 @onnx_op("Gemm")
 def gemm(ctx: Context, node: SourceNode) -> str:
-    """alpha * a' @ b' + beta * c: a fully connected layer where the weights are known."""
+    """Product and bias with factors: a fully connected layer where the weights are known."""
     left, right = node.inputs[:2]
     if ctx.rank(left) != 2 or ctx.rank(right) != 2:
         raise ShapeMismatch(f"operands are {ctx.type(left)} and {ctx.type(right)}, expected matrices")
@@ -58,7 +58,7 @@ def gemm(ctx: Context, node: SourceNode) -> str:
 
 
 def product(ctx: Context, left: str, right: str, turned: MatMul | None = None) -> str:
-    """numpy's matmul; a fully connected layer where the right operand is a known matrix."""
+    """As numpy multiplies matrices; a fully connected layer where the right operand is a known matrix."""
     turned = turned or MatMul()
     left_rank, right_rank = ctx.rank(left), ctx.rank(right)
     if left_rank == 0 or right_rank == 0:

@@ -81,7 +81,8 @@ def test_fused_matmul_keeps_its_turns(attributes: str) -> None:
 
 
 def test_integer_and_double_products_are_exact() -> None:
-    text = "g (int64[3,4] x, double[3,4] d) => (int64[3,5] y, double[3,5] z) { y = MatMul(x, w) z = MatMul(d, v) }"
+    results = "int64[3,5] y, double[3,5] z"
+    text = f"g (int64[3,4] x, double[3,4] d) => ({results}) {{ y = MatMul(x, w) z = MatMul(d, v) }}"
     weights = {"w": np.arange(20, dtype=np.int64).reshape(4, 5), "v": normal(4, 5, dtype=np.float64)}
     feed = {"x": np.arange(12, dtype=np.int64).reshape(3, 4), "d": normal(3, 4, dtype=np.float64)}
     agree(model_of(text, weights), feed, rtol=1e-12)
