@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from edgewright.core.errors import UnsupportedOp, Where
+from edgewright.core.errors import LimitExceeded, ShapeMismatch, UnsupportedOp, Where
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.dims import Dim, Expr, Shape, lower_bound, symbol
 from edgewright.ir.graph import Graph, Node
@@ -18,15 +18,21 @@ __all__ = ["Builder", "NeedsValue"]
 SMALL = 1024
 # Folding on demand (a parameter that must be known) may look at more, but not at a bomb.
 LARGEST_FOLD = 1 << 26
+# No machine holds a value of so many elements: what claims it is damaged or hostile.
+LARGEST_VALUE = 1 << 40
 VIEWS = (Transpose, Reshape)
 
 
 class NeedsValue(Exception):
-    """A parameter must be known to build the graph, but it is computed from ``value`` at run time."""
+    """A parameter must be known to build the graph, but it is computed from ``value`` at run time.
 
-    def __init__(self, value: str) -> None:
+    ``is_shape``: the shape of the value is all that is needed.
+    """
+
+    def __init__(self, value: str, *, is_shape: bool = False) -> None:
         super().__init__(value)
         self.value = value
+        self.is_shape = is_shape
 
 
 class Builder:
@@ -44,6 +50,7 @@ class Builder:
         self._dims: dict[str, Array] = {}  # object arrays that hold symbolic dimensions
         self._counted: set[str] = set()  # symbols whose number depends on data
         self._scalars: dict[tuple[bytes, str, tuple[int, ...]], str] = {}
+        self._dynamic: set[str] = set()  # values that depend on a graph input or on chance
 
     def type(self, value: str) -> TensorType:
         """Type of a value."""
@@ -69,6 +76,8 @@ class Builder:
         """Adds an op and returns all its outputs."""
         types = op.types_for([self.graph.types[value] if value else None for value in inputs])
         wanted = len(types) if outputs is None else outputs
+        for tensor_type in types:
+            _check_size(tensor_type)
         folded = self._folded(op, inputs, types[:wanted])
         followed = self._followed(op, inputs, types[:wanted]) if folded is None else []
         if followed and not any(array is None or array.dtype == object for array in followed):
@@ -85,6 +94,8 @@ class Builder:
         self._dims.update(
             (value, array) for value, array in zip(values, followed, strict=False) if array is not None
         )
+        if not op.is_pure or any(self._is_dynamic(value) for value in inputs if value):
+            self._dynamic.update(values)
         return values
 
     def constant(self, array: Array, tensor_type: TensorType | None = None, name: str | None = None) -> str:
@@ -112,7 +123,7 @@ class Builder:
         """The value as an array where it is constant or follows from constants; None where it does not."""
         if value in self.graph.constants:
             return self.graph.constants[value]
-        if value in self._dims:
+        if value in self._dims or self._is_dynamic(value):
             return None
         return self._evaluate(value)
 
@@ -149,6 +160,20 @@ class Builder:
         array = np.empty(len(dims), object)
         array[:] = list(dims)
         self._dims[value] = array
+
+    def symbols(self, value: str) -> frozenset[str]:
+        """Names of the symbols that a vector of dimensions depends on; none where the value is no such."""
+        items = self._dims[value].reshape(-1) if value in self._dims else ()
+        return frozenset().union(*(item.symbols for item in items if isinstance(item, Expr)))
+
+    def rename(self, old: str, new: str) -> None:
+        """Gives a produced value another name, here and in the graph."""
+        self.graph.rename_value(old, new)
+        if old in self._dims:
+            self._dims[new] = self._dims.pop(old)
+        if old in self._dynamic:
+            self._dynamic.discard(old)
+            self._dynamic.add(new)
 
     def reshape(self, value: str, shape: Sequence[Dim]) -> str:
         """The value in another shape; itself where that is its shape already."""
@@ -197,7 +222,7 @@ class Builder:
 
     def _followed(self, op: Op, inputs: Sequence[str], types: Sequence[TensorType]) -> list[Array | None]:
         """Follows symbolic dimensions through integer arithmetic; empty where there are none."""
-        if not any(value in self._dims for value in inputs):
+        if not any(value in self._dims for value in inputs) or any(_is_long(t.count) for t in types):
             return []
         arrays = [self._dims.get(v, self.graph.constants.get(v)) if v else None for v in inputs]
         if any(array is None and value for array, value in zip(arrays, inputs, strict=True)):
@@ -208,37 +233,61 @@ class Builder:
             return []
         return [_settled(array, t, arrays) for array, t in zip(results, types, strict=False)]
 
-    def _evaluate(self, value: str) -> Array | None:
-        """Computes a value from constants alone, or finds that it depends on an input."""
-        pending, order = [value], []
-        seen: set[str] = set()
-        while pending:
-            current = pending.pop()
-            node = self.graph.producer(current)
-            if current in self.graph.constants or not current or (node and node.name in seen):
-                continue
-            if node is None or not node.op.is_pure or not node.op.has_reference() or self._is_huge(node):
-                return None
-            seen.add(node.name)
-            order.append(node)
-            pending.extend(node.inputs)
-        return self._run(order, value)
+    def _is_dynamic(self, value: str) -> bool:
+        return value in self._dynamic or (
+            value not in self.graph.constants and self.graph.producer(value) is None
+        )
 
-    def _run(self, nodes: Sequence[Node], value: str) -> Array:
-        names = {node.name for node in nodes}
+    def _evaluate(self, value: str) -> Array | None:
+        """Computes a value from constants alone; None where an op has no reference or a result is huge."""
+        nodes = self._behind(value)
+        if any(not node.op.has_reference() for node in nodes) or self._is_huge(nodes):
+            return None
         found: dict[str, Array] = {}
-        for node in self.graph.nodes:
-            if node.name in names:
-                arrays = [
-                    None if not v else found[v] if v in found else self.graph.constants[v]
-                    for v in node.inputs
-                ]
-                found.update(zip(node.outputs, self._computed(node.op, arrays), strict=False))
+        for node in nodes:
+            arrays = [
+                None if not v else found[v] if v in found else self.graph.constants[v] for v in node.inputs
+            ]
+            found.update(zip(node.outputs, self._computed(node.op, arrays), strict=False))
         return found[value]
 
-    def _is_huge(self, node: Node) -> bool:
-        counts = [tensor_type.count for tensor_type in self.graph.output_types(node)]
-        return any(not isinstance(count, int) or count > LARGEST_FOLD for count in counts)
+    def _behind(self, value: str) -> list[Node]:
+        """The nodes a value is computed by, in an order that can run."""
+        order: dict[str, Node] = {}
+        pending = [self.graph.producer(value)]
+        while pending:
+            node = pending[-1]
+            before = [] if node is None else [self.graph.producer(v) for v in node.inputs if v]
+            missing = [other for other in before if other is not None and other.name not in order]
+            if missing:
+                pending.extend(missing)
+                continue
+            pending.pop()
+            if node is not None:
+                order.setdefault(node.name, node)
+        return list(order.values())
+
+    def _is_huge(self, nodes: Sequence[Node]) -> bool:
+        counts = [tensor_type.count for node in nodes for tensor_type in self.graph.output_types(node)]
+        return any(not isinstance(count, int) for count in counts) or sum(map(int, counts)) > LARGEST_FOLD
+
+
+def _is_long(count: Dim) -> bool:
+    return not isinstance(count, int) or count > SMALL
+
+
+def _check_size(tensor_type: TensorType) -> None:
+    if any(isinstance(dim, int) and dim < 0 for dim in tensor_type.shape):
+        raise ShapeMismatch(
+            f"the result would have shape {list(tensor_type.shape)}, expected no dimension below 0",
+            do="check the op's parameters against the shapes of its inputs",
+        )
+    if isinstance(tensor_type.count, int) and tensor_type.count > LARGEST_VALUE:
+        raise LimitExceeded(
+            f"the result would have shape {list(tensor_type.shape)}: {tensor_type.count} elements, "
+            f"at most {LARGEST_VALUE} are allowed",
+            do="check the op's parameters",
+        )
 
 
 def _as_dim(item: object) -> Dim:

@@ -175,7 +175,7 @@ class Importer:
                 )
             node = self._graph.producer(value)
             if is_renamed and node is not None and value != name and value not in self._scopes[0].values():
-                self._graph.rename_value(value, name)
+                self._context.rename(value, name)
                 self._scopes[-1][name] = name
             else:
                 self._scopes[-1][name] = value
