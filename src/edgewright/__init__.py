@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from edgewright.api.convert import convert
     from edgewright.api.model import Model, load
+    from edgewright.core.errors import EdgewrightError
 
-__all__ = ["Model", "convert", "load"]
+__all__ = ["EdgewrightError", "Model", "convert", "load"]
 
-_HOMES = {"Model": "edgewright.api.model", "convert": "edgewright.api.convert", "load": "edgewright.api.model"}
+_HOMES = {"EdgewrightError": "edgewright.core.errors", "Model": "edgewright.api.model", "convert": "edgewright.api.convert", "load": "edgewright.api.model"}
 
 
 def __getattr__(name: str) -> Any:
