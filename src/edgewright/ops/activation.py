@@ -1,12 +1,33 @@
 """Activation functions."""
 
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
 import numpy as np
 
-from edgewright.core.numbers import Array
-from edgewright.ir.op import register
-from edgewright.ops.elementwise import Unary
+from edgewright.core.numbers import Array, DType
+from edgewright.ir.op import EncodingRule, Sample, register, scalar
+from edgewright.ir.types import TensorType
+from edgewright.ops.elementwise import Binary, Unary
 
-__all__ = ["Relu"]
+__all__ = [
+    "ElementWiseSoftplus",
+    "Elu",
+    "Gelu",
+    "HardSigmoid",
+    "HardSwish",
+    "Prelu",
+    "Relu",
+    "Relu1",
+    "Relu6",
+    "ReluMinMax",
+    "Sigmoid",
+    "Tanh",
+]
+
+X = (TensorType((2, 3, 4)),)
+_ERF = np.frompyfunc(math.erf, 1, 1)
 
 
 @register
@@ -16,4 +37,155 @@ class Relu(Unary):
     @staticmethod
     def meaning(x: Array) -> Array:
         """max(x, 0)."""
-        return np.maximum(x, np.zeros((), x.dtype))
+        return np.asarray(np.maximum(x, np.zeros((), x.dtype)))
+
+
+@register
+class Relu1(Unary):
+    """x between -1 and 1."""
+
+    @staticmethod
+    def meaning(x: Array) -> Array:
+        """Values between -1 and 1."""
+        return np.clip(x, -1, 1)
+
+
+@register
+class Relu6(Unary):
+    """x between 0 and 6."""
+
+    @staticmethod
+    def meaning(x: Array) -> Array:
+        """Values between 0 and 6."""
+        return np.clip(x, 0, 6)
+
+
+@register
+@dataclass(frozen=True, kw_only=True)
+class ReluMinMax(Unary):
+    """x between two bounds; the upper one wins where they cross."""
+
+    min_value: float = scalar(DType.FLOAT_32)
+    max_value: float = scalar(DType.FLOAT_32)
+
+    def apply(self, x: Array) -> Array:
+        """Clipped."""
+        return np.asarray(np.minimum(np.maximum(x, self.min_value), self.max_value))
+
+    @classmethod
+    def samples(cls) -> Iterator[Sample]:
+        """Bounds in order, and crossed."""
+        yield Sample("plain", cls(min_value=-0.5, max_value=1.0), X)
+        yield Sample("crossed", cls(min_value=1.0, max_value=-0.5), X)
+
+
+@register
+@dataclass(frozen=True, kw_only=True)
+class Elu(Unary):
+    """x where it is positive, else alpha * (exp(x) - 1)."""
+
+    alpha: float = scalar(DType.FLOAT_32, 1.0)
+
+    def apply(self, x: Array) -> Array:
+        """The exponential is taken of negative numbers only: it cannot overflow."""
+        return np.where(x > 0, x, self.alpha * np.expm1(np.minimum(x, 0)))
+
+    @classmethod
+    def samples(cls) -> Iterator[Sample]:
+        """The default and another slope."""
+        yield Sample("plain", cls(), X)
+        yield Sample("alpha", cls(alpha=1.7), X)
+
+
+@register
+class Gelu(Unary):
+    """x / 2 * (1 + erf(x / sqrt(2))), the exact form."""
+
+    @staticmethod
+    def meaning(x: Array) -> Array:
+        """Through the error function in double precision."""
+        wide = x.astype(np.float64)
+        return np.asarray(wide / 2 * (1 + np.asarray(_ERF(wide / math.sqrt(2)), np.float64)))
+
+
+@register
+class HardSwish(Unary):
+    """x * clip(x / 6 + 1/2, 0, 1)."""
+
+    @staticmethod
+    def meaning(x: Array) -> Array:
+        """A clipped line times x."""
+        return np.asarray(x * np.clip(x / 6 + 0.5, 0, 1))
+
+
+@register
+class Prelu(Binary):
+    """x where it is not negative, else x times a slope that broadcasts."""
+
+    @staticmethod
+    def meaning(x: Array, slope: Array) -> Array:
+        """x, or the slope times x."""
+        return np.where(x < 0, x * slope, x)
+
+    @classmethod
+    def samples(cls) -> Iterator[Sample]:
+        """A slope a channel, and one for all."""
+        yield Sample("channels", cls(), (TensorType((1, 4, 4, 3)), TensorType((3,))))
+        yield Sample("single", cls(), (*X, np.full((1,), 0.1, np.float32)))
+
+
+@register
+class Sigmoid(Unary):
+    """1 / (1 + exp(-x))."""
+
+    encoding_rule = EncodingRule.FIXED
+
+    @staticmethod
+    def meaning(x: Array) -> Array:
+        """1 / (1 + exp(-x))."""
+        return np.asarray(np.divide(1, 1 + np.exp(-x)))
+
+
+@register
+class Tanh(Unary):
+    """Hyperbolic tangent."""
+
+    encoding_rule = EncodingRule.FIXED
+    meaning = np.tanh
+
+
+@register
+@dataclass(frozen=True, kw_only=True)
+class ElementWiseSoftplus(Unary):
+    """ln(exp(beta * x) + 1) / beta; x itself where beta * x is above a threshold that is not negative."""
+
+    beta: float = scalar(DType.FLOAT_32, 1.0)
+    threshold: float = scalar(DType.FLOAT_32, -1.0)
+
+    def apply(self, x: Array) -> Array:
+        """A stable form: the exponential is taken of negative numbers only."""
+        scaled = x * self.beta
+        smooth = (np.maximum(scaled, 0) + np.log1p(np.exp(-np.abs(scaled)))) / self.beta
+        return smooth if self.threshold < 0 else np.where(scaled > self.threshold, x, smooth)
+
+    @classmethod
+    def samples(cls) -> Iterator[Sample]:
+        """The default, another beta, and a threshold in the middle."""
+        yield Sample("plain", cls(), X)
+        yield Sample("beta", cls(beta=2.5), X)
+        yield Sample("threshold", cls(threshold=0.5), X)
+        yield Sample("high_threshold", cls(threshold=20.0), X)
+
+
+@dataclass(frozen=True, kw_only=True)
+class HardSigmoid(Unary):
+    """clip(alpha * x + beta, 0, 1). QNN knows it only as an operation of ElementWiseNeuron."""
+
+    encoding_rule = EncodingRule.FIXED
+
+    alpha: float = scalar(DType.FLOAT_32, 0.2)
+    beta: float = scalar(DType.FLOAT_32, 0.5)
+
+    def apply(self, x: Array) -> Array:
+        """A line, cut at 0 and 1."""
+        return np.clip(self.alpha * x + self.beta, 0, 1)

@@ -1,4 +1,4 @@
-"""The shapes of elementwise ops: one operand, two operands, comparisons."""
+"""Elementwise ops of two and more operands, and the bases of all elementwise ops."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -6,12 +6,51 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from edgewright.core.errors import TypeMismatch
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.op import Op, Port, Sample, register
 from edgewright.ir.types import TensorType
 from edgewright.ops.broadcast import broadcast_shapes
+from edgewright.ops.elementwise_dims import (
+    compare_objects,
+    divide_objects,
+    maximum_objects,
+    minimum_objects,
+)
 
-__all__ = ["Binary", "Comparison", "ElementWiseAdd", "ElementWiseMultiply", "Unary"]
+__all__ = [
+    "Binary",
+    "Broadcasting",
+    "Comparison",
+    "ElementWiseAdd",
+    "ElementWiseAnd",
+    "ElementWiseDivide",
+    "ElementWiseEqual",
+    "ElementWiseFloorDiv",
+    "ElementWiseFmod",
+    "ElementWiseGreater",
+    "ElementWiseGreaterEqual",
+    "ElementWiseLess",
+    "ElementWiseLessEqual",
+    "ElementWiseMaximum",
+    "ElementWiseMinimum",
+    "ElementWiseMod",
+    "ElementWiseMultiply",
+    "ElementWiseNotEqual",
+    "ElementWiseOr",
+    "ElementWisePower",
+    "ElementWiseSelect",
+    "ElementWiseSquaredDifference",
+    "ElementWiseSubtract",
+    "ElementWiseXor",
+    "Logical",
+    "Unary",
+    "in_dtype",
+    "widened",
+]
+
+# Bool, integers and objects, which numpy computes as they are.
+PLAIN_KINDS = "biuO"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +65,12 @@ class Unary(Op):
 
     def compute(self, *inputs: Array) -> tuple[Array, ...]:
         """The function of each element, in the input's datatype."""
-        return (in_dtype(type(self).meaning(*inputs), inputs[0].dtype),)
+        return (in_dtype(self.apply(widened(inputs[0])), inputs[0].dtype),)
+
+    def apply(self, x: Array) -> Array:
+        """The function of each element; ops with parameters say it here."""
+        result: Array = type(self).meaning(x)
+        return result
 
     def permuted(self, order: tuple[int, ...], *inputs: TensorType) -> tuple[Self, list[bool]] | None:
         """Any order will do."""
@@ -40,25 +84,32 @@ class Unary(Op):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Binary(Op):
-    """An op of two operands that broadcast against each other as numpy's do; ``meaning`` is the function."""
-
-    inputs = (Port("in[0]"), Port("in[1]"))
-    meaning: ClassVar[Callable[..., Any]]
-
-    def infer(self, *inputs: TensorType) -> tuple[TensorType, ...]:
-        """The broadcast shape in the datatype of the first operand."""
-        return (TensorType(broadcast_shapes(*(t.shape for t in inputs)), inputs[0].dtype),)
-
-    def compute(self, *inputs: Array) -> tuple[Array, ...]:
-        """The function of each pair of elements."""
-        return (in_dtype(type(self).meaning(*inputs), inputs[0].dtype),)
+class Broadcasting(Op):
+    """An op whose operands broadcast against each other as numpy's do."""
 
     def permuted(self, order: tuple[int, ...], *inputs: TensorType) -> tuple[Self, list[bool]] | None:
         """Operands of full rank are transposed, scalars stay; a rank between would change the meaning."""
         if any(t.rank != len(order) and t.count != 1 for t in inputs):
             return None
         return self, [t.rank == len(order) and t.count != 1 for t in inputs]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Binary(Broadcasting):
+    """An op of two operands of one datatype; ``meaning`` is the function."""
+
+    inputs = (Port("in[0]"), Port("in[1]"))
+    meaning: ClassVar[Callable[..., Any]]
+
+    def infer(self, *inputs: TensorType) -> tuple[TensorType, ...]:
+        """The broadcast shape in the datatype of the operands."""
+        same_dtype(*inputs)
+        return (TensorType(broadcast_shapes(*(t.shape for t in inputs)), inputs[0].dtype),)
+
+    def compute(self, *inputs: Array) -> tuple[Array, ...]:
+        """The function of each pair of elements."""
+        dtype = object if is_symbolic(*inputs) else inputs[0].dtype
+        return (in_dtype(type(self).meaning(*(widened(array) for array in inputs)), dtype),)
 
     @classmethod
     def samples(cls) -> Iterator[Sample]:
@@ -71,19 +122,61 @@ class Binary(Op):
 class Comparison(Binary):
     """A binary op whose result is true or false."""
 
+    outputs = (Port("out[0]", frozenset({DType.BOOL_8})),)
+
     def infer(self, *inputs: TensorType) -> tuple[TensorType, ...]:
         """The broadcast shape, bool."""
-        return (TensorType(broadcast_shapes(*(t.shape for t in inputs)), DType.BOOL_8),)
+        return (super().infer(*inputs)[0].with_dtype(DType.BOOL_8),)
 
     def compute(self, *inputs: Array) -> tuple[Array, ...]:
         """The function of each pair of elements, as bool."""
-        return (in_dtype(type(self).meaning(*inputs), np.bool_),)
+        if is_symbolic(*inputs):
+            return (compare_objects(type(self).meaning, *inputs),)
+        return (in_dtype(type(self).meaning(*(widened(array) for array in inputs)), np.bool_),)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Logical(Comparison):
+    """A comparison of truth values."""
+
+    inputs = (Port("in[0]", frozenset({DType.BOOL_8})), Port("in[1]", frozenset({DType.BOOL_8})))
+
+    @classmethod
+    def samples(cls) -> Iterator[Sample]:
+        """Truth values that broadcast."""
+        shapes = ((2, 1, 8), (4, 1))
+        yield Sample("broadcast", cls(), tuple(TensorType(shape, DType.BOOL_8) for shape in shapes))
+
+
+def same_dtype(*operands: TensorType) -> None:
+    """Refuses operands of different datatypes; fixed-point ones may differ, their encodings say how."""
+    found = {operand.dtype for operand in operands}
+    if len(found) > 1 and not any(dtype.is_fixed_point for dtype in found):
+        raise TypeMismatch(
+            f"operands are {' and '.join(operand.dtype.name for operand in operands)}, expected one datatype",
+            do="cast one of them",
+        )
 
 
 def in_dtype(result: Any, dtype: Any) -> Array:
     """The result as an array of the datatype; symbolic dimensions (object arrays) stay what they are."""
     array: Array = np.asarray(result)
     return array if array.dtype == object else array.astype(dtype, copy=False)
+
+
+def is_symbolic(*arrays: Array) -> bool:
+    """Whether one of the arrays holds symbolic dimensions (or strings)."""
+    return any(array.dtype == object for array in arrays)
+
+
+def widened(array: Array) -> Array:
+    """Narrow floats and integers of less than a byte in a type that numpy computes well in."""
+    if array.dtype.kind in PLAIN_KINDS or array.dtype in (np.float32, np.float64):
+        return array
+    dtype = DType.of(array.dtype)
+    if dtype.is_float:
+        return array.astype(np.float32)
+    return array.astype(np.int8) if dtype.is_integer else array
 
 
 @register
@@ -94,7 +187,199 @@ class ElementWiseAdd(Binary):
 
 
 @register
+class ElementWiseSubtract(Binary):
+    """Difference of two tensors."""
+
+    meaning = np.subtract
+
+
+@register
 class ElementWiseMultiply(Binary):
     """Product of two tensors."""
 
     meaning = np.multiply
+
+
+@register
+class ElementWiseDivide(Binary):
+    """Quotient of two tensors; integers are rounded towards zero."""
+
+    @staticmethod
+    def meaning(a: Array, b: Array) -> Array:
+        """Truncated for integers."""
+        if is_symbolic(a, b):
+            return divide_objects(a, b)
+        if a.dtype.kind not in "iu":
+            return np.asarray(np.divide(a, b))
+        quotient = np.floor_divide(a, b)
+        is_rounded_down = (quotient < 0) & (quotient * b != a)
+        return np.asarray(quotient + is_rounded_down.astype(a.dtype))
+
+
+@register
+class ElementWiseFloorDiv(Binary):
+    """Quotient of two tensors, rounded down."""
+
+    @staticmethod
+    def meaning(a: Array, b: Array) -> Array:
+        """Rounded down."""
+        if is_symbolic(a, b):
+            return divide_objects(a, b)
+        is_integer = a.dtype.kind in "iu"
+        return np.asarray(np.floor_divide(a, b) if is_integer else np.floor(np.divide(a, b)))
+
+
+@register
+class ElementWiseMod(Binary):
+    """Remainder with the sign of the divisor."""
+
+    meaning = np.mod
+
+
+@register
+class ElementWiseFmod(Binary):
+    """Remainder with the sign of the dividend, as C's fmod."""
+
+    meaning = np.fmod
+
+
+@register
+class ElementWisePower(Binary):
+    """The first operand to the power of the second."""
+
+    @staticmethod
+    def meaning(a: Array, b: Array) -> Array:
+        """Integers with a negative exponent go through floating point: numpy refuses them."""
+        if b.dtype.kind == "i" and np.any(b < 0):
+            with np.errstate(all="ignore"):
+                return np.asarray(np.power(a.astype(np.float64), b))
+        return np.asarray(np.power(a, b))
+
+    @classmethod
+    def samples(cls) -> Iterator[Sample]:
+        """Positive bases (the others have no real power), and whole numbers."""
+        bases = np.linspace(0.25, 4, 6, dtype=np.float32).reshape(2, 3)
+        yield Sample("positive", cls(), (bases, TensorType((2, 3))))
+        yield Sample("square", cls(), (TensorType((2, 3)), np.full((1,), 2, np.float32)))
+        yield Sample("integer", cls(), (np.arange(6, dtype=np.int32), np.arange(6, dtype=np.int32)))
+
+
+@register
+class ElementWiseMaximum(Binary):
+    """The larger of two; not-a-number wins."""
+
+    @staticmethod
+    def meaning(a: Array, b: Array) -> Array:
+        """The larger."""
+        return maximum_objects(a, b) if is_symbolic(a, b) else np.asarray(np.maximum(a, b))
+
+
+@register
+class ElementWiseMinimum(Binary):
+    """The smaller of two; not-a-number wins."""
+
+    @staticmethod
+    def meaning(a: Array, b: Array) -> Array:
+        """The smaller."""
+        return minimum_objects(a, b) if is_symbolic(a, b) else np.asarray(np.minimum(a, b))
+
+
+@register
+class ElementWiseSquaredDifference(Binary):
+    """(a - b) squared."""
+
+    @staticmethod
+    def meaning(a: Array, b: Array) -> Array:
+        """(a - b) squared."""
+        return np.asarray(np.square(np.subtract(a, b)))
+
+
+@register
+class ElementWiseEqual(Comparison):
+    """Whether a is b."""
+
+    meaning = np.equal
+
+
+@register
+class ElementWiseNotEqual(Comparison):
+    """Whether a is not b."""
+
+    meaning = np.not_equal
+
+
+@register
+class ElementWiseGreater(Comparison):
+    """Whether a is larger than b."""
+
+    meaning = np.greater
+
+
+@register
+class ElementWiseGreaterEqual(Comparison):
+    """Whether a is at least b."""
+
+    meaning = np.greater_equal
+
+
+@register
+class ElementWiseLess(Comparison):
+    """Whether a is smaller than b."""
+
+    meaning = np.less
+
+
+@register
+class ElementWiseLessEqual(Comparison):
+    """Whether a is at most b."""
+
+    meaning = np.less_equal
+
+
+@register
+class ElementWiseAnd(Logical):
+    """Whether both are true."""
+
+    meaning = np.logical_and
+
+
+@register
+class ElementWiseOr(Logical):
+    """Whether one is true."""
+
+    meaning = np.logical_or
+
+
+@register
+class ElementWiseXor(Logical):
+    """Whether exactly one is true."""
+
+    meaning = np.logical_xor
+
+
+@register
+@dataclass(frozen=True, kw_only=True)
+class ElementWiseSelect(Broadcasting):
+    """The second operand where the first is true, else the third."""
+
+    inputs = (Port("in[0]", frozenset({DType.BOOL_8})), Port("in[1]"), Port("in[2]"))
+
+    def infer(self, *inputs: TensorType) -> tuple[TensorType, ...]:
+        """The broadcast shape in the datatype of the second operand."""
+        if inputs[0].dtype != DType.BOOL_8:
+            raise TypeMismatch(
+                f"the condition is {inputs[0].dtype.name}, expected BOOL_8", do="compare first"
+            )
+        same_dtype(*inputs[1:])
+        return (TensorType(broadcast_shapes(*(t.shape for t in inputs)), inputs[1].dtype),)
+
+    def compute(self, *inputs: Array) -> tuple[Array, ...]:
+        """One or the other."""
+        condition, a, b = inputs
+        return (np.where(condition.astype(np.bool_), a, b),)
+
+    @classmethod
+    def samples(cls) -> Iterator[Sample]:
+        """Three shapes that broadcast."""
+        condition = TensorType((4, 1), DType.BOOL_8)
+        yield Sample("broadcast", cls(), (condition, TensorType((2, 4, 3)), TensorType((3,))))

@@ -1,7 +1,18 @@
 """The CPU backend on ONNX Runtime: importing it registers every lowering, in this order."""
 
 from edgewright.backends.base import RunOptions, Session
-from edgewright.backends.cpu import activation, cast, conv, elementwise, foreign, matmul, pool, rearrange
+from edgewright.backends.cpu import (
+    activation,
+    cast,
+    conv,
+    elementwise,
+    foreign,
+    matmul,
+    norm,
+    pool,
+    rearrange,
+    reduce,
+)
 from edgewright.backends.cpu.session import CpuSession
 from edgewright.ir.graph import Graph
 
@@ -13,8 +24,10 @@ __all__ = [
     "elementwise",
     "foreign",
     "matmul",
+    "norm",
     "pool",
     "rearrange",
+    "reduce",
 ]
 
 

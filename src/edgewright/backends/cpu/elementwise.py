@@ -1,8 +1,117 @@
 """Elementwise ops for the engine."""
 
-from edgewright.backends.cpu.registry import one_to_one
-from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseMultiply
+from collections.abc import Sequence
+
+from edgewright.backends.cpu.registry import LOWERINGS, NotOnEngine, lowers, one_to_one
+from edgewright.backends.cpu.writer import Writer
+from edgewright.core.numbers import DType
+from edgewright.ir.graph import Node
+from edgewright.ops import elementwise as binary
+from edgewright.ops import elementwise_unary as unary
+from edgewright.ops.elementwise_generic import ElementWiseBinary, ElementWiseNeuron, ElementWiseUnary, Generic
 
 __all__: list[str] = []
 
-one_to_one({ElementWiseAdd: "Add", ElementWiseMultiply: "Mul"})
+one_to_one(
+    {
+        binary.ElementWiseAdd: "Add",
+        binary.ElementWiseAnd: "And",
+        # The engine truncates quotients of integers, as this op does.
+        binary.ElementWiseDivide: "Div",
+        binary.ElementWiseEqual: "Equal",
+        binary.ElementWiseGreater: "Greater",
+        binary.ElementWiseGreaterEqual: "GreaterOrEqual",
+        binary.ElementWiseLess: "Less",
+        binary.ElementWiseLessEqual: "LessOrEqual",
+        binary.ElementWiseMaximum: "Max",
+        binary.ElementWiseMinimum: "Min",
+        binary.ElementWiseMultiply: "Mul",
+        binary.ElementWiseOr: "Or",
+        binary.ElementWisePower: "Pow",
+        binary.ElementWiseSelect: "Where",
+        binary.ElementWiseSubtract: "Sub",
+        binary.ElementWiseXor: "Xor",
+        unary.ElementWiseAbs: "Abs",
+        unary.ElementWiseAsin: "Asin",
+        unary.ElementWiseAtan: "Atan",
+        unary.ElementWiseCeil: "Ceil",
+        unary.ElementWiseCos: "Cos",
+        unary.ElementWiseExp: "Exp",
+        unary.ElementWiseFloor: "Floor",
+        unary.ElementWiseLog: "Log",
+        unary.ElementWiseNeg: "Neg",
+        unary.ElementWiseNot: "Not",
+        unary.ElementWiseRound: "Round",
+        unary.ElementWiseSign: "Sign",
+        unary.ElementWiseSin: "Sin",
+        unary.ElementWiseSquareRoot: "Sqrt",
+        unary.IsNan: "IsNaN",
+        unary.Reciprocal: "Reciprocal",
+    }
+)
+
+
+@lowers(ElementWiseBinary, ElementWiseNeuron, ElementWiseUnary)
+def generic(w: Writer, op: Generic, inputs: list[str], node: Node) -> str | Sequence[str]:
+    """As the op it stands for."""
+    specific = op.specific()
+    if type(specific) not in LOWERINGS:
+        raise NotOnEngine
+    return LOWERINGS[type(specific)](w, specific, inputs, node)
+
+
+@lowers(binary.ElementWiseNotEqual)
+def not_equal(w: Writer, op: binary.ElementWiseNotEqual, inputs: list[str], node: Node) -> str:
+    """Not, of Equal."""
+    return w.node("Not", w.node("Equal", *inputs))
+
+
+@lowers(binary.ElementWiseMod)
+def mod(w: Writer, op: binary.ElementWiseMod, inputs: list[str], node: Node) -> str:
+    """The engine has it for integers; for floats it has the remainder of the other sign only."""
+    if w.type(node.outputs[0]).dtype.is_float:
+        raise NotOnEngine
+    return w.node("Mod", *inputs)
+
+
+@lowers(binary.ElementWiseFmod)
+def fmod(w: Writer, op: binary.ElementWiseFmod, inputs: list[str], node: Node) -> str:
+    """Mod with the sign of the dividend."""
+    return w.node("Mod", *inputs, fmod=1)
+
+
+@lowers(binary.ElementWiseFloorDiv)
+def floor_div(w: Writer, op: binary.ElementWiseFloorDiv, inputs: list[str], node: Node) -> str:
+    """Integers lose their remainder first, so that truncation has nothing left to round."""
+    if w.type(node.outputs[0]).dtype.is_float:
+        return w.node("Floor", w.node("Div", *inputs))
+    exact = w.node("Sub", inputs[0], w.node("Mod", *inputs))
+    return w.node("Div", exact, inputs[1])
+
+
+@lowers(binary.ElementWiseSquaredDifference)
+def squared_difference(
+    w: Writer, op: binary.ElementWiseSquaredDifference, inputs: list[str], node: Node
+) -> str:
+    """The difference times itself."""
+    difference = w.node("Sub", *inputs)
+    return w.node("Mul", difference, difference)
+
+
+@lowers(unary.ElementWiseRsqrt)
+def rsqrt(w: Writer, op: unary.ElementWiseRsqrt, inputs: list[str], node: Node) -> str:
+    """One over the root."""
+    return w.node("Reciprocal", w.node("Sqrt", inputs[0]))
+
+
+@lowers(unary.IsInf)
+def is_inf(w: Writer, op: unary.IsInf, inputs: list[str], node: Node) -> str:
+    """Both signs are the engine's default too."""
+    if w.type(node.inputs[0]).dtype not in {DType.FLOAT_32, DType.FLOAT_64}:
+        raise NotOnEngine
+    return w.node(
+        "IsInf",
+        inputs[0],
+        detect_negative=int(op.detect_negative),
+        detect_positive=int(op.detect_positive),
+    )

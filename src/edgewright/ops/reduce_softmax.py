@@ -1,0 +1,124 @@
+"""The softmax family: elements of an axis as shares of one."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import IntEnum
+from typing import Self
+
+import numpy as np
+
+from edgewright.core.errors import ShapeMismatch, UnsupportedFeature
+from edgewright.core.numbers import Array, DType
+from edgewright.ir.op import EncodingRule, Op, Port, Sample, register, scalar
+from edgewright.ir.types import TensorType
+from edgewright.ops.axes import moved_axis
+from edgewright.ops.broadcast import broadcast_shapes
+from edgewright.ops.elementwise import in_dtype, widened
+from edgewright.ops.reduce import reduced_shape
+
+__all__ = ["LogSoftmax", "MaskMode", "MaskedSoftmax", "Softmax", "log_shares"]
+
+
+def log_shares(x: Array, axis: int) -> Array:
+    """Logarithm of the softmax; the largest element is taken off first so that nothing overflows."""
+    shifted = x - np.max(x, axis=axis, keepdims=True, initial=-np.inf)
+    return np.asarray(shifted - np.log(np.sum(np.exp(shifted), axis=axis, keepdims=True)))
+
+
+@register
+@dataclass(frozen=True, kw_only=True)
+class Softmax(Op):
+    """exp(beta * x) of each element, divided by their sum along an axis (the last if none is given)."""
+
+    encoding_rule = EncodingRule.FIXED
+
+    axis: int | None = scalar(DType.UINT_32, None)
+    beta: float = scalar(DType.FLOAT_32, 1.0)
+
+    def infer(self, *inputs: TensorType) -> tuple[TensorType, ...]:
+        """The type of the input."""
+        reduced_shape(inputs[0].shape, (self.axis_of(inputs[0].rank),), keep_dims=True)
+        return (inputs[0],)
+
+    def compute(self, *inputs: Array) -> tuple[Array, ...]:
+        """The shares."""
+        x = widened(inputs[0])
+        scaled = x * self.beta
+        powers = np.exp(scaled - np.max(scaled, axis=self.axis_of(x.ndim), keepdims=True, initial=-np.inf))
+        return (in_dtype(powers / np.sum(powers, self.axis_of(x.ndim), keepdims=True), inputs[0].dtype),)
+
+    def axis_of(self, rank: int) -> int:
+        """The axis for inputs of this rank."""
+        return rank - 1 if self.axis is None else self.axis
+
+    def permuted(self, order: tuple[int, ...], *inputs: TensorType) -> tuple[Self, list[bool]] | None:
+        """The axis moves with the others."""
+        return replace(self, axis=moved_axis(self.axis_of(len(order)), order)), [True]
+
+    @classmethod
+    def samples(cls) -> Iterator[Sample]:
+        """Another axis, and another beta."""
+        x = (TensorType((2, 3, 4)),)
+        yield Sample("last", cls(axis=2), x)
+        yield Sample("axis", cls(axis=1), x)
+        yield Sample("beta", cls(axis=2, beta=0.5), x)
+
+
+@register
+@dataclass(frozen=True, kw_only=True)
+class LogSoftmax(Softmax):
+    """Logarithm of the softmax."""
+
+    encoding_rule = EncodingRule.FREE
+
+    axis: int = scalar(DType.UINT_32)
+
+    def compute(self, *inputs: Array) -> tuple[Array, ...]:
+        """Without taking the logarithm of a small number."""
+        x = widened(inputs[0])
+        return (in_dtype(log_shares(x * self.beta, self.axis), inputs[0].dtype),)
+
+
+class MaskMode(IntEnum):
+    """How a mask says what is left out."""
+
+    UNCOMPRESSED = 0
+    COMPRESSED = 1
+
+
+@register
+@dataclass(frozen=True, kw_only=True)
+class MaskedSoftmax(Op):
+    """Softmax of the last axis after a mask [batch, channel] was added to every row and column."""
+
+    inputs = (Port("in[0]", rank=4), Port("in[1]", rank=2))
+    encoding_rule = EncodingRule.FIXED
+
+    mode: MaskMode = scalar(DType.UINT_32, MaskMode.UNCOMPRESSED)
+
+    def infer(self, *inputs: TensorType) -> tuple[TensorType, ...]:
+        """The type of the data."""
+        data, mask = inputs
+        if data.rank != 4 or mask.rank != 2:
+            raise ShapeMismatch(
+                f"data {data} and mask {mask} have ranks {data.rank} and {mask.rank}, expected 4 and 2",
+                do="give the data as [batch, height, width, channel] and the mask as [batch, channel]",
+            )
+        if self.mode == MaskMode.UNCOMPRESSED:
+            broadcast_shapes(data.shape, (mask.shape[0], 1, 1, mask.shape[1]))
+        return (data,)
+
+    def compute(self, *inputs: Array) -> tuple[Array, ...]:
+        """The mask is added, then shares are taken."""
+        if self.mode != MaskMode.UNCOMPRESSED:
+            raise UnsupportedFeature(
+                "MaskedSoftmax with a compressed mask has no reference here", do="use mode UNCOMPRESSED"
+            )
+        data, mask = inputs
+        return Softmax(axis=3).compute(data + mask[:, np.newaxis, np.newaxis, :])
+
+    @classmethod
+    def samples(cls) -> Iterator[Sample]:
+        """A mask that leaves out the last element."""
+        mask = np.asarray([[0, 0, 0, -10000]], np.float32)
+        yield Sample("mask", cls(mode=MaskMode.UNCOMPRESSED), (TensorType((1, 2, 3, 4)), mask))
