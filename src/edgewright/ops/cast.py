@@ -89,7 +89,7 @@ def converted(array: Array, dtype: DType, *, saturate: bool = True, round_mode: 
     if dtype == DType.FLOAT_8E8M0:
         return _powers_of_two(wide, round_mode, is_clamped=saturate)
     if dtype in CLAMPED and saturate:
-        limits = ml_dtypes.finfo(dtype.numpy)
+        limits = ml_dtypes.finfo(dtype.numpy)  # type: ignore[no-untyped-call]
         wide = np.clip(wide, float(limits.min), float(limits.max))
     result: Array = wide.astype(dtype.numpy)
     return result

@@ -1,5 +1,5 @@
 """The ONNX frontend: importing it registers every translation, in this order."""
 
-from edgewright.frontends.onnx import activation, cast, conv, elementwise, matmul, pool, rearrange
+from edgewright.frontends.onnx import activation, cast, conv, elementwise, matmul, norm, pool, rearrange
 
-__all__ = ["activation", "cast", "conv", "elementwise", "matmul", "pool", "rearrange"]
+__all__ = ["activation", "cast", "conv", "elementwise", "matmul", "norm", "pool", "rearrange"]

@@ -1,0 +1,216 @@
+"""ONNX normalisations."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from edgewright.core.errors import ShapeMismatch
+from edgewright.core.numbers import Array, DType
+from edgewright.frontends.onnx.cast import cast_to
+from edgewright.frontends.onnx.compose import compose, reduced
+from edgewright.frontends.onnx.context import Context
+from edgewright.frontends.onnx.registry import onnx_op
+from edgewright.frontends.onnx.source import SourceNode
+from edgewright.ir.dims import element_count
+from edgewright.ops.axes import normal_axis
+from edgewright.ops.elementwise import ElementWiseMultiply
+from edgewright.ops.norm import AxesNorm, Batchnorm, L2Norm, LayerNorm, RmsNorm
+from edgewright.ops.norm_channel import GroupNorm, InstanceNorm, Lrn
+
+__all__ = ["axes_norm"]
+
+
+@onnx_op("BatchNormalization", since=7)
+def batch_normalization(ctx: Context, node: SourceNode) -> str | Sequence[str]:
+    """Statistics folded into one scale and one bias a channel."""
+    if not node.attr("spatial", 1):
+        raise ctx.refuse(
+            node, "statistics of every element ('spatial' is 0)", do="export with opset 9 or later"
+        )
+    if node.attr("training_mode", 0):
+        return _trained_batch(ctx, node)
+    if any(node.outputs[1:]):
+        raise ctx.refuse(node, "running statistics are wanted outside of training")
+    return _normalized_batch(ctx, node, *node.inputs[3:5])
+
+
+@onnx_op("InstanceNormalization", since=6)
+def instance_normalization(ctx: Context, node: SourceNode) -> str:
+    """Channel last and back."""
+    op = InstanceNorm(epsilon=node.attr("epsilon", 1e-5))
+    x, gamma, beta = node.inputs
+    return ctx.channel_first(ctx.emit(op, ctx.channel_last(x), gamma, beta))
+
+
+@onnx_op("GroupNormalization", since=18)
+def group_normalization_18(ctx: Context, node: SourceNode) -> str:
+    """Weights of a group spread over its channels."""
+    channels, groups = _channels(ctx, node), node.need("num_groups")
+    if groups < 1 or channels % groups:
+        raise ShapeMismatch(f"{channels} channels do not fall into {groups} groups", node.where)
+    ones = ctx.constant(np.ones((groups, channels // groups), ctx.dtype(node.inputs[1]).numpy))
+    weights = [
+        ctx.reshape(ctx.emit(ElementWiseMultiply(), ctx.reshape(w, (groups, 1)), ones), (channels,))
+        for w in node.inputs[1:]
+    ]
+    return _group_norm(ctx, node, *weights)
+
+
+@onnx_op("GroupNormalization", since=21)
+def group_normalization(ctx: Context, node: SourceNode) -> str:
+    """Channel last and back."""
+    return _group_norm(ctx, node, *node.inputs[1:])
+
+
+@onnx_op("LayerNormalization", since=17)
+def layer_normalization(ctx: Context, node: SourceNode) -> list[str]:
+    """Over all axes from one on; the statistics only where they are wanted."""
+    x = node.inputs[0]
+    axis = normal_axis(node.attr("axis", -1), ctx.rank(x))
+    op = LayerNorm(axes=tuple(range(axis, ctx.rank(x))), epsilon=node.attr("epsilon", 1e-5))
+    result = axes_norm(ctx, op, x, node.input(1), node.input(2))
+    return [result, *(_statistics(ctx, node, op) if any(node.outputs[1:]) else ())]
+
+
+@onnx_op("RMSNormalization", since=23)
+def rms_normalization(ctx: Context, node: SourceNode) -> str:
+    """Over all axes from one on; the result has the datatype of the scale."""
+    x, scale = node.inputs[:2]
+    axis = normal_axis(node.attr("axis", -1), ctx.rank(x))
+    op = RmsNorm(axes=tuple(range(axis, ctx.rank(x))), epsilon=node.attr("epsilon", 1e-5))
+    if ctx.dtype(x) == ctx.dtype(scale):
+        return axes_norm(ctx, op, x, scale)
+    return compose(ctx, "Mul", cast_to(ctx, ctx.emit(op, x), ctx.dtype(scale)), scale)
+
+
+@onnx_op("LpNormalization")
+def lp_normalization(ctx: Context, node: SourceNode) -> str:
+    """Length 2 is an op of its own; length 1 is a sum of absolutes. Both leave zeros where they are."""
+    x = node.inputs[0]
+    axis = normal_axis(node.attr("axis", -1), ctx.rank(x))
+    power = node.attr("p", 2)
+    if power not in {1, 2}:
+        raise ctx.refuse(node, f"p is {power}, expected 1 or 2")
+    op = L2Norm(axis=axis)
+    if power == 2:
+        return ctx.emit(op, x)
+    length = reduced(ctx, node, "ReduceSum", compose(ctx, "Abs", x), (axis,))
+    return compose(ctx, "Div", x, compose(ctx, "Max", length, ctx.scalar(op.epsilon, x)))
+
+
+@onnx_op("LRN")
+def lrn(ctx: Context, node: SourceNode) -> str:
+    """Channel last and back; ONNX divides alpha by the window, QNN does not."""
+    size = node.need("size")
+    alpha, beta, bias = (node.attr(n, d) for n, d in (("alpha", 1e-4), ("beta", 0.75), ("bias", 1.0)))
+    if size < 1:
+        raise ShapeMismatch(f"size is {size}, expected at least 1", node.where)
+    if size % 2 == 0:
+        return _even_lrn(ctx, node, size, alpha, beta, bias)
+    op = Lrn(radius=size // 2, alpha=alpha / size, beta=beta, bias=bias)
+    return ctx.channel_first(ctx.emit(op, ctx.channel_last(node.inputs[0])))
+
+
+def axes_norm(ctx: Context, op: AxesNorm, x: str, gamma: str = "", beta: str = "") -> str:
+    """A normalisation with weights; those that only broadcast are applied after it."""
+    wanted = tuple(ctx.shape(x)[axis] for axis in op.axes)
+    weights = [w for w in (gamma, beta) if w]
+    if all(ctx.shape(w) == wanted and ctx.dtype(w) == ctx.dtype(x) for w in weights):
+        return ctx.emit(op, x, *([gamma, beta] if beta else weights))
+    result = ctx.emit(op, x)
+    result = compose(ctx, "Mul", result, gamma) if gamma else result
+    return compose(ctx, "Add", result, beta) if beta else result
+
+
+def _normalized_batch(ctx: Context, node: SourceNode, mean: str, variance: str) -> str:
+    x, scale, offset = node.inputs[:3]
+    weight, bias = _folded(ctx, node, (scale, offset, mean, variance))
+    if ctx.rank(x) == 1:  # ONNX reads a vector as N values of one channel
+        return ctx.reshape(
+            ctx.emit(Batchnorm(), ctx.reshape(x, (*ctx.shape(x), 1)), weight, bias), ctx.shape(x)
+        )
+    result = ctx.emit(Batchnorm(), ctx.channel_last(x), weight, bias)
+    made = ctx.graph.producer(result)
+    gamma, beta = ctx.known(scale), ctx.known(offset)
+    if made is not None and gamma is not None and beta is not None:
+        made.notes.update(gamma=gamma, beta=beta)
+    return ctx.channel_first(result)
+
+
+def _folded(ctx: Context, node: SourceNode, values: Sequence[str]) -> tuple[str, str]:
+    """The weight scale / sqrt(variance + epsilon) and the bias offset - mean * weight, in x's type."""
+    dtype, epsilon = ctx.dtype(node.inputs[0]), node.attr("epsilon", 1e-5)
+    arrays = [ctx.known(value) for value in values]
+    scale, offset, mean, variance = values
+    if all(array is not None for array in arrays):
+        s, o, m, v = (np.asarray(array, np.float64) for array in arrays)
+        weight: Array = s / np.sqrt(v + epsilon)
+        return tuple(ctx.constant(a.astype(dtype.numpy)) for a in (weight, o - m * weight))  # type: ignore[return-value]
+    wide = max(DType.FLOAT_32, ctx.dtype(variance), key=lambda t: t.bits)
+    scale, offset, mean, variance = (cast_to(ctx, value, wide) for value in values)
+    deviation = compose(ctx, "Sqrt", compose(ctx, "Add", variance, ctx.scalar(epsilon, variance)))
+    ratio = compose(ctx, "Div", scale, deviation)
+    bias = compose(ctx, "Sub", offset, compose(ctx, "Mul", mean, ratio))
+    return cast_to(ctx, ratio, dtype), cast_to(ctx, bias, dtype)
+
+
+def _trained_batch(ctx: Context, node: SourceNode) -> list[str]:
+    """Statistics of this batch, and the running ones moved towards them."""
+    x = node.inputs[0]
+    axes = [axis for axis in range(ctx.rank(x)) if axis != 1]
+    mean, variance = (ctx.reshape(v, (_channels(ctx, node),)) for v in _moments(ctx, node, x, axes))
+    momentum = node.attr("momentum", 0.9)
+    running = []
+    for old, new in zip(node.inputs[3:5], (mean, variance), strict=True):
+        moved = cast_to(ctx, new, ctx.dtype(old))
+        parts = [
+            compose(ctx, "Mul", v, ctx.scalar(f, v)) for v, f in ((old, momentum), (moved, 1 - momentum))
+        ]
+        running.append(compose(ctx, "Add", *parts))
+    return [_normalized_batch(ctx, node, mean, variance), *running]
+
+
+def _statistics(ctx: Context, node: SourceNode, op: LayerNorm) -> tuple[str, str]:
+    """Mean and 1 / deviation, as a layer norm has them inside."""
+    x = node.inputs[0]
+    wide = cast_to(ctx, x, DType.FLOAT_32) if ctx.dtype(x).bits < 32 else x
+    mean, variance = _moments(ctx, node, wide, op.axes)
+    deviation = compose(ctx, "Sqrt", compose(ctx, "Add", variance, ctx.scalar(op.epsilon, variance)))
+    return mean, compose(ctx, "Div", ctx.scalar(1, deviation), deviation)
+
+
+def _moments(ctx: Context, node: SourceNode, x: str, axes: Sequence[int]) -> tuple[str, str]:
+    mean = reduced(ctx, node, "ReduceMean", x, axes)
+    centred = compose(ctx, "Sub", x, mean)
+    return mean, reduced(ctx, node, "ReduceMean", compose(ctx, "Mul", centred, centred), axes)
+
+
+def _group_norm(ctx: Context, node: SourceNode, gamma: str, beta: str) -> str:
+    op = GroupNorm(epsilon=node.attr("epsilon", 1e-5), group=node.need("num_groups"))
+    return ctx.channel_first(ctx.emit(op, ctx.channel_last(node.inputs[0]), gamma, beta))
+
+
+def _even_lrn(ctx: Context, node: SourceNode, size: int, *numbers: Any) -> str:
+    """An even window reaches further to one side than QNN's: a pool over the channels takes the mean."""
+    alpha, beta, bias = numbers
+    x = node.inputs[0]
+    batch, channels, *spatial = ctx.shape(x)
+    flat = (batch, 1, channels, element_count(spatial))
+    pads = [(size - 1) // 2, 0, size - 1 - (size - 1) // 2, 0]
+    square = ctx.reshape(compose(ctx, "Mul", x, x), flat)
+    mean = compose(
+        ctx, "AveragePool", square, kernel_shape=[size, 1], strides=[1, 1], pads=pads, count_include_pad=1
+    )
+    weighted = compose(ctx, "Mul", ctx.reshape(mean, ctx.shape(x)), ctx.scalar(alpha, x))
+    power = compose(ctx, "Pow", compose(ctx, "Add", weighted, ctx.scalar(bias, x)), ctx.scalar(beta, x))
+    return compose(ctx, "Div", x, power)
+
+
+def _channels(ctx: Context, node: SourceNode) -> int:
+    shape = ctx.shape(node.inputs[0])
+    if len(shape) < 2 or not isinstance(shape[1], int):
+        raise ShapeMismatch(
+            f"{ctx.type(node.inputs[0])} has no known number of channels on axis 1", node.where
+        )
+    return shape[1]
