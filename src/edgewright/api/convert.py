@@ -48,7 +48,7 @@ def convert(
     imported = opened.build({})
     if imported.problems:
         raise Problems(imported.problems)
-    if not imported.bound:
+    if imported.is_complete:
         return Model.of(chosen.apply(imported.graph))
     bound = tuple(imported.bound)
 

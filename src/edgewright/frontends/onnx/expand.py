@@ -1,19 +1,22 @@
-"""Definitions that ONNX itself gives for its composed ops: how an op without a translation is decomposed."""
+"""Definitions of composed ops, ONNX's own and the model's: how an op without a translation is decomposed."""
+
+from typing import Any
 
 import onnx
 
+from edgewright.core.errors import BadInput
 from edgewright.frontends.onnx.context import Context
+from edgewright.frontends.onnx.order import check_name
 from edgewright.frontends.onnx.source import SourceNode
 from edgewright.frontends.onnx.tensors import ONNX_CODES
 
-__all__ = ["function_body"]
+__all__ = ["bind_attributes", "call_of", "function_body"]
 
 
 def function_body(ctx: Context, node: SourceNode) -> onnx.FunctionProto | None:
     """The op's own definition for these inputs; None where ONNX has none."""
-    domain = "" if node.proto.domain == "ai.onnx" else node.proto.domain
     try:
-        schema = onnx.defs.get_schema(node.op_type, node.version, domain)
+        schema: Any = onnx.defs.get_schema(node.op_type, node.version, node.domain)
     except onnx.defs.SchemaError:
         return None
     if schema.has_function:
@@ -23,22 +26,67 @@ def function_body(ctx: Context, node: SourceNode) -> onnx.FunctionProto | None:
     return None
 
 
-def _fitting(schema: onnx.defs.OpSchema, version: int) -> onnx.FunctionProto | None:
+def call_of(function: onnx.FunctionProto, node: SourceNode) -> SourceNode:
+    """A call of the model's own function with its default attributes filled in."""
+    for inner in function.node:
+        check_name(inner.op_type)
+        check_name(inner.name)
+        for name in inner.output:
+            check_name(name)
+    defaults = {attribute.name: attribute for attribute in function.attribute_proto}
+    return SourceNode(node.proto, node.inputs, node.version, node.label, {**defaults, **node.attributes})
+
+
+def bind_attributes(inner: onnx.NodeProto, call: SourceNode) -> onnx.NodeProto:
+    """A function's node with the attributes that refer to the call's filled in."""
+    if not any(attribute.ref_attr_name for attribute in inner.attribute):
+        return inner
+    bound = onnx.NodeProto()
+    bound.CopyFrom(inner)
+    del bound.attribute[:]
+    for attribute in inner.attribute:
+        if not attribute.ref_attr_name:
+            bound.attribute.append(attribute)
+        elif call.has(attribute.ref_attr_name):
+            given = call.attributes[attribute.ref_attr_name]
+            if given.ref_attr_name:
+                raise BadInput(
+                    f"attribute '{given.name}' refers to an attribute that no function has",
+                    call.where,
+                    do="export the model again",
+                )
+            copy = bound.attribute.add()
+            copy.CopyFrom(given)
+            copy.name = attribute.name
+    return bound
+
+
+def _fitting(schema: Any, version: int) -> onnx.FunctionProto | None:
     versions = [v for v in schema.function_opset_versions if v <= version]
     if not versions:
         return None
-    return onnx.FunctionProto.FromString(schema.get_function_with_opset_version(max(versions)))
+    data: bytes = schema.get_function_with_opset_version(max(versions))
+    return _parsed(data)
 
 
-def _built(ctx: Context, schema: onnx.defs.OpSchema, node: SourceNode) -> onnx.FunctionProto | None:
+def _built(ctx: Context, schema: Any, node: SourceNode) -> onnx.FunctionProto | None:
     versions = [v for v in schema.context_dependent_function_opset_versions if v <= node.version]
     if not versions:
         return None
     types = [_type_proto(ctx, value) for value in node.inputs]
-    body = schema.get_context_dependent_function_with_opset_version(
-        max(versions), node.proto.SerializeToString(), [t.SerializeToString() for t in types]
-    )
-    return onnx.FunctionProto.FromString(body) if body else None
+    try:
+        body = schema.get_context_dependent_function_with_opset_version(
+            max(versions), node.proto.SerializeToString(), [t.SerializeToString() for t in types]
+        )
+    except RuntimeError:  # onnx gives up on attributes it cannot combine
+        return None
+    return _parsed(body) if body else None
+
+
+def _parsed(data: bytes) -> onnx.FunctionProto:
+    function = onnx.FunctionProto()
+    function.ParseFromString(data)
+    return function
 
 
 def _type_proto(ctx: Context, value: str) -> onnx.TypeProto:

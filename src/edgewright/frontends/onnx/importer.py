@@ -1,28 +1,32 @@
 """Walks an ONNX graph and translates it node by node, collecting everything that cannot be translated."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import onnx
 
-from edgewright.core.errors import BadInput, EdgewrightError, UnsupportedOp, Where
+from edgewright.core.errors import BadInput, EdgewrightError, LimitExceeded, UnsupportedOp, Where
 from edgewright.core.numbers import Array
 from edgewright.frontends._common.builder import NeedsValue
 from edgewright.frontends.onnx import registry
 from edgewright.frontends.onnx.context import Context
-from edgewright.frontends.onnx.expand import function_body
+from edgewright.frontends.onnx.declared import declared_type
+from edgewright.frontends.onnx.expand import bind_attributes, call_of, function_body
+from edgewright.frontends.onnx.faults import FAULTS, fault, guarded, located
 from edgewright.frontends.onnx.foreign import keep_as_source_op
-from edgewright.frontends.onnx.order import needed_nodes
+from edgewright.frontends.onnx.order import check_name, needed_nodes
 from edgewright.frontends.onnx.reader import OnnxFile
-from edgewright.frontends.onnx.source import SourceNode
-
+from edgewright.frontends.onnx.scopes import Scopes
+from edgewright.frontends.onnx.signature import check_node
+from edgewright.frontends.onnx.source import SourceNode, label_of
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.types import TensorType
 from edgewright.ops.rearrange import Reshape
 
-__all__ = ["Imported", "Importer", "InputSpec"]
+__all__ = ["Imported", "Importer", "InputSpec", "Step"]
 
-DEEPEST_NESTING = 64
+# Nodes that subgraphs and functions may add: a file of a few kilobytes can ask for any number of them.
+MOST_INLINED = 200_000
 
 
 @dataclass(frozen=True)
@@ -33,14 +37,43 @@ class InputSpec:
     value: Array | None = None
 
 
+@dataclass(frozen=True)
+class Step:
+    """What became of one node of the main graph: the IR nodes from ``first`` to ``last``, or a problem."""
+
+    proto: onnx.NodeProto
+    first: int
+    last: int
+    problem: EdgewrightError | None = None
+    is_skipped: bool = False
+
+
 @dataclass
 class Imported:
     """What came of an import: a graph, or the reasons why there is none."""
 
     graph: Graph
     problems: list[EdgewrightError] = field(default_factory=list)
-    # Graph inputs whose values must be known before a graph can be built, and the parameter that needs them.
+    # Graph inputs whose values must be known before a graph can be built, and the node that needs them.
     bound: dict[str, str] = field(default_factory=dict)
+    # A node that needs the shapes of the inputs as numbers, "" where none does.
+    shapes_for: str = ""
+    steps: list[Step] = field(default_factory=list)
+    emitted: list[Node] = field(default_factory=list)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the graph is there: nothing failed, and no value or shape is waited for."""
+        return not (self.problems or self.bound or self.shapes_for)
+
+
+@dataclass
+class _Body:
+    """A subgraph that is translated once or many times: its nodes in order, its constants made once."""
+
+    proto: onnx.GraphProto
+    nodes: list[onnx.NodeProto]
+    constants: dict[str, str] = field(default_factory=dict)
 
 
 class Importer:
@@ -60,167 +93,256 @@ class Importer:
         self._keep_all = keep_all
         self._graph = Graph(file.graph.name or "main")
         self._context = Context(self._graph, self)
-        self._scopes: list[dict[str, str]] = [{}]
+        self._scopes = Scopes()
+        self._calls: list[SourceNode] = []
+        self._open: list[tuple[str, str, str]] = []
+        self._bodies: dict[int, _Body] = {}
+        self._named: set[str] = set()
         self._missing: set[str] = set()
-        self._result = Imported(self._graph)
+        self._placeholders: set[str] = set()
+        self._inlined = 0
+        self._result = Imported(self._graph, emitted=self._context.emitted)
 
     def run(self) -> Imported:
-        """Translates the graph; stops early only where a parameter's value is needed."""
-        source = self._file.graph
-        nodes = needed_nodes(source, None if self._keep_all else self._outputs)
-        self._graph.reserve(name for node in source.node for name in node.output)
-        self._declare_inputs()
-        self._declare_constants(source)
-        for node in nodes:
-            self._import_node(node)
-            if self._result.bound:
-                return self._result
-        if not self._result.problems:
-            self._declare_outputs()
-        return self._result
+        """Translates the graph; stops early only where a value or a shape is needed."""
+        with guarded(self._file.name):
+            source = self._file.graph
+            check_name(source.name)
+            nodes = needed_nodes(source, self._outputs, is_whole=self._keep_all)
+            self._graph.reserve(name for node in source.node for name in node.output)
+            self._declare_inputs()
+            for name, value in self._constants(source).items():
+                self._scopes.define(name, value)
+            for node in nodes:
+                self._import_node(node)
+                if self._result.bound or self._result.shapes_for:
+                    return self._result
+            if not self._result.problems:
+                self._declare_outputs()
+            return self._result
 
-    def inline(self, body: onnx.GraphProto, arguments: Sequence[str]) -> list[str]:
+    def tensor(self, proto: onnx.TensorProto, where: Where) -> Array:
+        """A stored tensor as an array."""
+        return self._file.array(proto, where)
+
+    def inline(self, proto: onnx.GraphProto, arguments: Sequence[str]) -> list[str]:
         """Translates a subgraph in place and returns the values of its outputs."""
-        if len(self._scopes) > DEEPEST_NESTING:
+        body = self._body(proto)
+        if len(arguments) != len(proto.input):
             raise BadInput(
-                f"subgraphs are nested deeper than {DEEPEST_NESTING}", do="flatten the model's control flow"
+                f"the subgraph '{proto.name}' has {len(proto.input)} inputs, expected {len(arguments)}",
+                do="export the model again",
             )
-        formal = (item.name for item in body.input)
-        self._scopes.append(dict(zip(formal, arguments, strict=False)))
-        try:
-            self._declare_constants(body)
-            for node in needed_nodes(body, [item.name for item in body.output], outer=self._visible()):
-                self._define(
-                    node, self.translate(node, [self._resolve(name) for name in node.input]), is_renamed=False
-                )
-            return [self._resolve(item.name) for item in body.output]
-        finally:
-            self._scopes.pop()
+        with self._scopes.opened({i.name: value for i, value in zip(proto.input, arguments, strict=True)}):
+            for name, value in body.constants.items():
+                self._scopes.define(name, value)
+            self._translate_all([node for node in body.nodes if node.output[0] not in body.constants])
+            return [self._scopes.resolve(item.name) for item in proto.output]
 
-    def translate(self, proto: onnx.NodeProto, inputs: Sequence[str]) -> list[str]:
-        """Translates one node and returns the values of its outputs."""
-        version = self._file.opset(proto.domain)
-        node = SourceNode(
-            proto,
-            list(inputs),
-            version,
-            proto.name or (proto.output[0] if proto.output else ""),
-            {a.name: a for a in proto.attribute},
-        )
-        handler = registry.find(_domain(proto), proto.op_type, version)
+    def translate(self, proto: onnx.NodeProto, inputs: Sequence[str], *, is_given: bool = False) -> list[str]:
+        """Translates one node and returns the values of its outputs; a given one is first checked."""
+        function = self._file.functions.get((registry.domain_of(proto), proto.op_type, proto.overload))
+        version = 1 if function is not None else self._file.opset(proto.domain)
+        node = SourceNode(proto, list(inputs), version, label_of(proto), {a.name: a for a in proto.attribute})
+        if function is not None:
+            return self._call(function, node)
+        if is_given:
+            check_node(node, self._context.dtypes(node))
+        handler = registry.find(node.domain, proto.op_type, version)
         if handler is not None:
             values = handler(self._context, node)
-        else:
-            body = function_body(self._context, node)
-            values = self._expand(body, node) if body is not None else keep_as_source_op(self._context, node)
-        return [values] if isinstance(values, str) else list(values)
+            return [values] if isinstance(values, str) else list(values)
+        self._context.refuse_sequences(node)
+        body = function_body(self._context, node)
+        return keep_as_source_op(self._context, node) if body is None else self._expand(body, node)
 
-    def _expand(self, body: onnx.FunctionProto, node: SourceNode) -> list[str]:
-        """Translates the definition that ONNX itself gives for an op."""
-        self._scopes.append(
-            {"": "", **dict(zip(body.input, [*node.inputs, *[""] * len(body.input)], strict=False))}
-        )
+    def _call(self, function: onnx.FunctionProto, node: SourceNode) -> list[str]:
+        """Translates a function that the model itself defines."""
+        key = (function.domain, function.name, function.overload)
+        if key in self._open:
+            raise BadInput(f"function '{function.name}' calls itself", node.where, do="remove the recursion")
+        self._open.append(key)
         try:
-            with self._file.opsets_of(body):
-                for inner in body.node:
-                    bound = bind_attributes(inner, node)
-                    self._define(
-                        bound,
-                        self.translate(bound, [self._resolve(name) for name in inner.input]),
-                        is_renamed=False,
-                    )
-            return [self._resolve(name) for name in body.output]
+            return self._expand(function, call_of(function, node), is_given=True)
         finally:
-            self._scopes.pop()
+            self._open.pop()
+
+    def _expand(self, body: onnx.FunctionProto, node: SourceNode, *, is_given: bool = False) -> list[str]:
+        """Translates the definition of an op, ONNX's own or the model's."""
+        if len(node.inputs) > len(body.input):
+            raise BadInput(
+                f"{len(node.inputs)} inputs are given, expected up to {len(body.input)}", node.where
+            )
+        arguments = dict(zip(body.input, [*node.inputs, *[""] * len(body.input)], strict=False))
+        self._calls.append(node)
+        try:
+            with self._file.opsets_of(body), self._scopes.opened(arguments, is_closed=True):
+                self._translate_all(body.node, is_given=is_given)
+                return [self._scopes.resolve(name) for name in body.output]
+        finally:
+            self._calls.pop()
+
+    def _translate_all(self, nodes: Sequence[onnx.NodeProto], *, is_given: bool = True) -> None:
+        """Translates the nodes of a subgraph or a function."""
+        self._inlined += len(nodes) + 1
+        if self._inlined > MOST_INLINED:
+            raise LimitExceeded(
+                f"control flow and functions add more than {MOST_INLINED} nodes",
+                do="lower the trip counts, or flatten the model's control flow",
+            )
+        for proto in nodes:
+            bound = bind_attributes(proto, self._calls[-1]) if self._calls else proto
+            try:
+                inputs = [self._scopes.resolve(name) for name in proto.input]
+                values = self.translate(bound, inputs, is_given=is_given)
+            except EdgewrightError as problem:
+                raise located(problem, Where(op=proto.op_type, node=label_of(proto))) from problem.__cause__
+            for name, value in zip(proto.output, values, strict=False):
+                if name:
+                    self._scopes.define(name, value)
 
     def _import_node(self, proto: onnx.NodeProto) -> None:
-        label = proto.name or (proto.output[0] if proto.output else "")
-        where = Where(file=self._file.name, op=proto.op_type, node=label)
+        first, problem = len(self._context.emitted), None
+        where = Where(file=self._file.name, op=proto.op_type, node=label_of(proto))
         if any(name in self._missing for name in proto.input):
-            self._missing.update(proto.output)
-            self._check_known(proto, where)
+            problem = self._unknown(proto, where)
+            self._give_up(proto, problem)
+            self._result.steps.append(Step(proto, first, first, problem, is_skipped=True))
             return
-        self._context.prefix, self._context.source = (proto.output[0] if proto.output else label), label
+        self._context.source = where.node or ""
+        self._context.prefix = next(filter(None, proto.output), "value")
         try:
-            self._define(
-                proto, self.translate(proto, [self._resolve(name) for name in proto.input]), is_renamed=True
-            )
+            inputs = [self._scopes.resolve(name) for name in proto.input]
+            self._define(proto, self.translate(proto, inputs, is_given=True))
         except NeedsValue as needed:
-            self._bind(needed.value, label)
-        except UnsupportedOp as problem:
-            self._missing.update(proto.output)
-            self._result.problems.append(located(problem, where))
-        except EdgewrightError as problem:
-            raise located(problem, where) from None
+            problem = self._wait_for(needed, where)
+            self._give_up(proto, problem)
+        except UnsupportedOp as found:
+            problem = located(found, where)
+            self._give_up(proto, problem)
+        except EdgewrightError as found:
+            raise located(found, where) from found.__cause__
+        except FAULTS as found:
+            raise fault(found, where) from found
+        self._result.steps.append(Step(proto, first, len(self._context.emitted), problem))
 
-    def _check_known(self, proto: onnx.NodeProto, where: Where) -> None:
-        """A node behind an unsupported one: report it too where its op is unknown."""
-        if registry.find(_domain(proto), proto.op_type, self._file.opset(proto.domain)) or onnx.defs.has(
-            proto.op_type, _domain(proto)
-        ):
-            return
-        self._result.problems.append(
-            UnsupportedOp(f"ONNX op '{proto.op_type}' of domain '{proto.domain}' is not known", where)
+    def _unknown(self, proto: onnx.NodeProto, where: Where) -> EdgewrightError | None:
+        """A node behind an unsupported one: a problem of its own where its op is unknown."""
+        domain = registry.domain_of(proto)
+        is_known = (
+            (domain, proto.op_type, proto.overload) in self._file.functions
+            or onnx.defs.has(proto.op_type, domain)
+            or registry.find(domain, proto.op_type, self._file.opset(domain)) is not None
         )
+        what = f"ONNX op '{proto.op_type}' of domain '{domain}' is not known"
+        return None if is_known else UnsupportedOp(what, where)
 
-    def _define(self, proto: onnx.NodeProto, values: Sequence[str], *, is_renamed: bool) -> None:
+    def _give_up(self, proto: onnx.NodeProto, problem: EdgewrightError | None) -> None:
+        """Goes on without a node, with the types the file declares for its outputs: more is checked so."""
+        if problem is not None:
+            self._result.problems.append(problem)
+        for name in filter(None, proto.output):
+            known = declared_type(self._file, name)
+            if known is None or name in self._graph.types:
+                self._missing.add(name)
+                continue
+            self._placeholders.add(self._graph.add_input(name, known))
+            self._scopes.define(name, name)
+
+    def _define(self, proto: onnx.NodeProto, values: Sequence[str]) -> None:
         for name, value in zip(proto.output, values, strict=False):
             if not name:
                 continue
-            if name in self._scopes[-1]:
-                raise BadInput(
-                    f"value '{name}' is defined twice",
-                    Where(file=self._file.name, tensor=name),
-                    do="export the model again",
-                )
-            node = self._graph.producer(value)
-            if is_renamed and node is not None and value != name and value not in self._scopes[0].values():
+            if self._graph.producer(value) is not None and value != name and value not in self._named:
                 self._context.rename(value, name)
-                self._scopes[-1][name] = name
+                self._scopes.define(name, name)
+                self._named.add(name)
             else:
-                self._scopes[-1][name] = value
+                self._scopes.define(name, value)
 
-    def _bind(self, value: str, label: str) -> None:
-        """Finds the graph inputs a needed value is computed from."""
-        pending, seen = [value], {value}
+    def _wait_for(self, needed: NeedsValue, where: Where) -> EdgewrightError | None:
+        """Finds the graph inputs that a needed value is computed from; an error where there are none."""
+        pending, seen = [needed.value], {needed.value}
+        inputs = set(self._graph.inputs)
         while pending:
             current = pending.pop()
-            if current in self._graph.inputs:
-                self._result.bound[current] = label
+            symbols = self._context.symbols(current)
+            if needed.is_shape or symbols:
+                symbols = symbols or self._graph.types[current].symbols
+                if symbols <= self._input_symbols():
+                    self._result.shapes_for = label_of_where(where)
+                    continue
+            if current in self._placeholders:
+                return None
+            if current in inputs:
+                self._result.bound[current] = label_of_where(where)
             node = self._graph.producer(current)
             fresh = [] if node is None else [name for name in node.inputs if name and name not in seen]
             seen.update(fresh)
             pending.extend(fresh)
-        if not self._result.bound:
-            raise UnsupportedOp(
-                "a parameter depends on a value that only exists at run time",
-                Where(file=self._file.name, node=label, tensor=value),
-                do="make the parameter a constant in the source model",
-            )
+        if self._result.bound or self._result.shapes_for:
+            return None
+        return UnsupportedOp(
+            "a parameter depends on a value that only exists at run time",
+            Where(file=where.file, op=where.op, node=where.node, tensor=needed.value),
+            do="make the parameter a constant in the source model",
+        )
+
+    def _input_symbols(self) -> frozenset[str]:
+        return frozenset().union(*(self._graph.types[name].symbols for name in self._inputs))
 
     def _declare_inputs(self) -> None:
         for name, spec in self._inputs.items():
+            check_name(name)
             if spec.value is None:
                 self._graph.add_input(name, spec.tensor_type)
             else:
                 self._graph.add_constant(name, spec.value, spec.tensor_type)
-            self._scopes[0][name] = name
+            self._scopes.define(name, name)
 
-    def _declare_constants(self, source: onnx.GraphProto) -> None:
-        is_top = len(self._scopes) == 1
-        for tensor in source.initializer:
-            if is_top and tensor.name in self._scopes[0]:
+    def _constants(self, source: onnx.GraphProto) -> dict[str, str]:
+        """Declares the tensors that a graph stores; an input that was given a value hides its default."""
+        is_top = self._scopes.depth == 0 and source is self._file.graph
+        values: dict[str, str] = {}
+        stored = [(t.name, t) for t in source.initializer]
+        sparse = [(s.values.name, s) for s in source.sparse_initializer]
+        for name, proto in (*stored, *sparse):
+            check_name(name)
+            if is_top and name in self._inputs:
                 continue
-            name = tensor.name if is_top else self._graph.fresh_name(tensor.name or "constant")
-            array = self._file.array(tensor, Where(file=self._file.name, tensor=tensor.name))
-            self._scopes[-1][tensor.name] = self._graph.add_constant(name, array)
+            where = Where(file=self._file.name, tensor=name)
+            if name in values:
+                raise BadInput(f"value '{name}' is made twice", where, do="export the model again")
+            array = self._array(proto, where)
+            chosen = name if is_top else self._graph.fresh_name(name or "constant")
+            values[name] = self._graph.add_constant(chosen, array)
+        return values
+
+    def _array(self, proto: onnx.TensorProto | onnx.SparseTensorProto, where: Where) -> Array:
+        try:
+            if isinstance(proto, onnx.SparseTensorProto):
+                return self._file.dense(proto, where)
+            return self._file.array(proto, where)
+        except FAULTS as found:
+            raise fault(found, where) from found
+
+    def _body(self, proto: onnx.GraphProto) -> _Body:
+        """A subgraph made ready; weights and Constant nodes in it are shared by all its uses."""
+        if id(proto) not in self._bodies:
+            outputs = [item.name for item in proto.output]
+            body = _Body(proto, needed_nodes(proto, outputs, outer=self._scopes), self._constants(proto))
+            for node in body.nodes:
+                if node.op_type == "Constant" and not any(a.ref_attr_name for a in node.attribute):
+                    body.constants[node.output[0]] = self.translate(node, [])[0]
+            self._bodies[id(proto)] = body
+        return self._bodies[id(proto)]
 
     def _declare_outputs(self) -> None:
-        for name in self._outputs:
-            value = self._resolve(name)
+        for name in dict.fromkeys(self._outputs):
+            value = self._scopes.resolve(name)
             if value not in self._graph.types:
                 raise UnsupportedOp(
-                    f"output '{name}' is a sequence, not a tensor",
+                    f"output '{name}' is a sequence or an optional, not a tensor",
                     Where(file=self._file.name, tensor=name),
                     do="export a model whose outputs are tensors",
                 )
@@ -238,45 +360,7 @@ class Importer:
         )
         return name
 
-    def _resolve(self, name: str) -> str:
-        if not name:
-            return ""
-        for scope in reversed(self._scopes):
-            if name in scope:
-                return scope[name]
-        raise BadInput(
-            f"value '{name}' is read but never made",
-            Where(file=self._file.name, tensor=name),
-            do="export the model again",
-        )
 
-    def _visible(self) -> set[str]:
-        return {name for scope in self._scopes for name in scope}
-
-
-def located(problem: EdgewrightError, where: Where) -> EdgewrightError:
-    """The same error with the place filled in where it did not say one."""
-    if problem.where is not None:
-        where = replace(where, **{k: v for k, v in vars(problem.where).items() if v is not None})
-    return type(problem)(problem.what, where, problem.do)
-
-
-def bind_attributes(inner: onnx.NodeProto, call: SourceNode) -> onnx.NodeProto:
-    """A function's node with attributes that refer to the call's filled in."""
-    if not any(attribute.ref_attr_name for attribute in inner.attribute):
-        return inner
-    bound = onnx.NodeProto()
-    bound.CopyFrom(inner)
-    del bound.attribute[:]
-    for attribute in inner.attribute:
-        if not attribute.ref_attr_name:
-            bound.attribute.append(attribute)
-        elif call.has(attribute.ref_attr_name):
-            copy = bound.attribute.add()
-            copy.CopyFrom(call.attributes[attribute.ref_attr_name])
-            copy.name = attribute.name
-    return bound
-
-
-def _domain(proto: onnx.NodeProto) -> str:
-    return "" if proto.domain == "ai.onnx" else proto.domain
+def label_of_where(where: Where) -> str:
+    """The node an import stopped at, as a text that is never empty."""
+    return where.node or where.op or "a node"

@@ -1,49 +1,78 @@
-"""From an ONNX file and the user's wishes for its inputs to an import."""
+"""From an ONNX model and the user's wishes for its inputs and outputs to an import."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import onnx
 
-from edgewright.core.errors import Problems, UnsupportedFeature, UsageError, Where
-from edgewright.core.numbers import Array
+from edgewright.core.errors import (
+    BadInput,
+    Problems,
+    ShapeMismatch,
+    UnsupportedOp,
+    UsageError,
+    Where,
+    shown,
+)
+from edgewright.core.numbers import Array, DType
+from edgewright.core.words import did_you_mean
+from edgewright.frontends.onnx.declared import input_type
+from edgewright.frontends.onnx.faults import guarded
 from edgewright.frontends.onnx.importer import Imported, Importer, InputSpec
 from edgewright.frontends.onnx.reader import OnnxFile
-from edgewright.frontends.onnx.tensors import dtype_of
-from edgewright.ir.dims import Dim, symbol
+from edgewright.ir.dims import Dim, Expr
 from edgewright.ir.graph import Graph
+from edgewright.ir.symbols import resolve
 from edgewright.ir.types import TensorType, type_of
 
-__all__ = ["OnnxSource"]
+__all__ = ["OnnxSource", "Overrides"]
+
+NAMES_LISTED = 10
+
+
+@dataclass(frozen=True)
+class Overrides:
+    """What the user says about a model's inputs and outputs in place of the model itself."""
+
+    input_shapes: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    batch: int | None = None
+    symbols: Mapping[str, int] = field(default_factory=dict)
+    input_dtypes: Mapping[str, DType] = field(default_factory=dict)
+    # Any values of the graph; the model's own outputs where none is named.
+    outputs: Sequence[str] = ()
+    keep_disconnected: bool = False
 
 
 class OnnxSource:
     """An opened model with the types of its inputs decided."""
 
-    def __init__(self, file: OnnxFile, input_shapes: Mapping[str, Sequence[int]]) -> None:
-        self._file = file
-        stored = {tensor.name for tensor in file.graph.initializer}
-        declared = [item for item in file.graph.input if item.name not in stored]
-        unknown = sorted(set(input_shapes) - {item.name for item in declared})
-        if unknown:
-            raise UsageError(
-                f"input '{unknown[0]}' is not in the model",
-                Where(file=file.name),
-                do=f"use one of {[i.name for i in declared]}",
-            )
-        self.inputs = {
-            item.name: _input_type(item, file.name, input_shapes.get(item.name)) for item in declared
-        }
-        self.outputs = [item.name for item in file.graph.output]
+    def __init__(self, file: OnnxFile, overrides: Overrides | None = None) -> None:
+        wishes = overrides or Overrides()
+        self.file = file
+        self._keep_all = wishes.keep_disconnected
+        with guarded(file.name):
+            self.inputs = _input_types(file, wishes)
+            self.outputs = _outputs(file, wishes)
 
     @classmethod
     def open(
-        cls, source: str | Path | onnx.ModelProto, *, input_shapes: Mapping[str, Sequence[int]]
+        cls,
+        source: str | Path | bytes | onnx.ModelProto,
+        overrides: Overrides | None = None,
+        *,
+        folder: str | Path | None = None,
+        input_shapes: Mapping[str, Sequence[int]] | None = None,
     ) -> "OnnxSource":
-        """From a path, or from a model in memory."""
-        file = OnnxFile(source) if isinstance(source, onnx.ModelProto) else OnnxFile.open(Path(source))
-        return cls(file, input_shapes)
+        """From a path, or from a model in memory with the folder of its external data."""
+        wishes = overrides or Overrides(input_shapes=input_shapes or {})
+        beside = Path(folder) if folder is not None else None
+        if isinstance(source, onnx.ModelProto):
+            return cls(OnnxFile(source, folder=beside), wishes)
+        if isinstance(source, bytes):
+            return cls(OnnxFile.from_bytes(source, beside), wishes)
+        return cls(OnnxFile.open(Path(source)), wishes)
 
     def build(self, values: Mapping[str, Array]) -> Imported:
         """Imports the graph with some inputs bound to values."""
@@ -51,42 +80,144 @@ class OnnxSource:
             name: InputSpec(type_of(values[name]), values[name]) if name in values else InputSpec(t)
             for name, t in self.inputs.items()
         }
-        return Importer(self._file, specs, self.outputs).run()
+        return self._import(specs)
 
     def specialise(self, values: Mapping[str, Array], bound: tuple[str, ...]) -> Graph:
         """The graph for one set of inputs: bound ones become constants, the others get their shapes."""
         names = set(bound)
+        for name, declared in self.inputs.items():
+            _check_given(name, declared, values)
         while True:
             specs = {
                 name: InputSpec(type_of(values[name]), values[name] if name in names else None)
                 for name in self.inputs
             }
-            imported = Importer(self._file, specs, self.outputs).run()
+            imported = self._import(specs)
             if imported.problems:
                 raise Problems(imported.problems)
-            if not imported.bound:
+            if imported.is_complete:
                 return imported.graph
+            if imported.shapes_for or names.issuperset(imported.bound):
+                label = imported.shapes_for or next(iter(imported.bound.values()))
+                raise UnsupportedOp(
+                    "a parameter depends on a size that only exists at run time",
+                    Where(file=self.file.name, node=label),
+                    do="make the parameter a constant in the source model",
+                )
             names |= set(imported.bound)
 
     def declared_outputs(self) -> list[Any]:
         """Names of the outputs; their types follow from the values of the bound inputs."""
         return list(self.outputs)
 
+    def _import(self, specs: Mapping[str, InputSpec]) -> Imported:
+        return Importer(self.file, specs, self.outputs, keep_all=self._keep_all).run()
 
-def _input_type(item: onnx.ValueInfoProto, file: str, wanted: Sequence[int] | None) -> TensorType:
-    where = Where(file=file, tensor=item.name)
-    if not item.type.HasField("tensor_type"):
-        kind = item.type.WhichOneof("value") or "nothing"
-        raise UnsupportedFeature(
-            f"input '{item.name}' is a {kind}, not a tensor",
-            where,
-            do="export a model whose inputs are tensors",
+
+def _input_types(file: OnnxFile, wishes: Overrides) -> dict[str, TensorType]:
+    stored = {tensor.name for tensor in file.graph.initializer}
+    stored |= {sparse.values.name for sparse in file.graph.sparse_initializer}
+    declared = {item.name: item for item in file.graph.input if item.name not in stored}
+    for option, names in (("--input_dim", wishes.input_shapes), ("--input_dtype", wishes.input_dtypes)):
+        _check_names(file, option, names, list(declared), "input")
+    types = {
+        name: _shaped(_with_shape(item, wishes), file, wishes.input_shapes.get(name), wishes.batch)
+        for name, item in declared.items()
+    }
+    known = sorted({symbol for tensor_type in types.values() for symbol in tensor_type.symbols})
+    _check_names(file, "--define_symbol", wishes.symbols, known, "symbolic dimension")
+    _check_positive(wishes.symbols)
+    return {
+        name: replace(
+            tensor_type,
+            shape=resolve(tensor_type.shape, wishes.symbols),
+            dtype=wishes.input_dtypes.get(name, tensor_type.dtype),
         )
-    dtype = dtype_of(item.type.tensor_type.elem_type, where)
+        for name, tensor_type in types.items()
+    }
+
+
+def _with_shape(item: onnx.ValueInfoProto, wishes: Overrides) -> onnx.ValueInfoProto:
+    """An input that the model gives no rank, in the rank of the user's shape."""
+    wanted = wishes.input_shapes.get(item.name)
+    if wanted is None or not item.type.HasField("tensor_type") or item.type.tensor_type.HasField("shape"):
+        return item
+    copy = onnx.ValueInfoProto()
+    copy.CopyFrom(item)
+    for dim in wanted:
+        copy.type.tensor_type.shape.dim.add(dim_value=dim)
+    return copy
+
+
+def _shaped(
+    item: onnx.ValueInfoProto, file: OnnxFile, wanted: Sequence[int] | None, batch: int | None
+) -> TensorType:
+    declared = input_type(item, file.name)
+    where = Where(file=file.name, tensor=item.name)
     if wanted is not None:
-        return TensorType(tuple(wanted), dtype)
-    dims: list[Dim] = []
-    for axis, dim in enumerate(item.type.tensor_type.shape.dim):
-        named = dim.dim_param or f"{item.name}_{axis}"
-        dims.append(dim.dim_value if dim.HasField("dim_value") else symbol(named))
-    return TensorType(tuple(dims), dtype)
+        if len(wanted) != declared.rank or any(isinstance(d, bool) or d < 0 for d in wanted):
+            raise ShapeMismatch(
+                f"shape {list(wanted)} is given for an input of shape {_text(declared.shape)}",
+                where,
+                do=f"give {declared.rank} dimensions, none below 0",
+            )
+        return declared.with_shape(wanted)
+    if batch is not None and declared.rank:
+        if batch < 1:
+            raise UsageError(f"batch {batch} is given, expected 1 or more", where)
+        return declared.with_shape((batch, *declared.shape[1:]))
+    return declared
+
+
+def _outputs(file: OnnxFile, wishes: Overrides) -> list[str]:
+    if not wishes.outputs:
+        if not file.graph.output:
+            raise BadInput(
+                "the model has no outputs" if file.graph.node else "not an ONNX model: it holds no graph",
+                Where(file=file.name),
+                do="check the file, or name outputs with --out_node",
+            )
+        return [item.name for item in file.graph.output]
+    made = {name for node in file.graph.node for name in node.output if name}
+    made |= {item.name for item in file.graph.input} | {item.name for item in file.graph.initializer}
+    _check_names(file, "--out_node", wishes.outputs, sorted(made), "value")
+    return list(dict.fromkeys(wishes.outputs))
+
+
+def _check_names(
+    file: OnnxFile, option: str, found: Mapping[str, object] | Sequence[str], known: Sequence[str], kind: str
+) -> None:
+    for name in found:
+        if name not in known:
+            listed = ", ".join(f"'{shown(k, 60)}'" for k in known[:NAMES_LISTED])
+            raise UsageError(
+                f"{option} names the {kind} '{shown(name)}', which the model does not have",
+                Where(file=file.name),
+                do=did_you_mean(name, known, f"use one of {listed}" if known else f"the model has no {kind}"),
+            )
+
+
+def _check_positive(symbols: Mapping[str, int]) -> None:
+    for name, size in symbols.items():
+        if size < 1:
+            raise UsageError(f"--define_symbol gives '{shown(name)}' the size {size}, expected 1 or more")
+
+
+def _check_given(name: str, declared: TensorType, values: Mapping[str, Array]) -> None:
+    """The arrays of a run against the declared types, before a graph is built for them."""
+    if name not in values:
+        raise UsageError(f"input '{shown(name)}' is missing", do="give all inputs of the model")
+    shape = values[name].shape
+    fits = len(shape) == declared.rank and all(
+        isinstance(dim, Expr) or dim == size for dim, size in zip(declared.shape, shape, strict=True)
+    )
+    if not fits:
+        raise ShapeMismatch(
+            f"shape {list(shape)} does not fit {_text(declared.shape)}",
+            Where(tensor=name),
+            do="give the input in the expected shape",
+        )
+
+
+def _text(shape: Sequence[Dim]) -> str:
+    return "[" + ",".join(str(dim) for dim in shape) + "]"

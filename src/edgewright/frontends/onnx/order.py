@@ -1,33 +1,64 @@
 """Which nodes of an ONNX graph are needed, in an order that can run."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from heapq import heapify, heappop, heappush
+from typing import Protocol
 
 import onnx
 
-from edgewright.core.errors import BadInput, Where
+from edgewright.core.errors import BadInput, LimitExceeded, Where, shown
 
-__all__ = ["captured", "needed_nodes"]
+__all__ = ["captured", "check_name", "needed_nodes"]
+
+# A name is repeated in the names of everything made from it: a long one could fill the memory.
+LONGEST_NAME = 1 << 16
+
+
+class Names(Protocol):
+    """Anything that can say whether it knows a name."""
+
+    def __contains__(self, name: object, /) -> bool: ...
 
 
 def needed_nodes(
-    graph: onnx.GraphProto, outputs: Sequence[str] | None, outer: Collection[str] = ()
+    graph: onnx.GraphProto, outputs: Sequence[str], outer: Names = frozenset(), *, is_whole: bool = False
 ) -> list[onnx.NodeProto]:
-    """The nodes that the outputs depend on (all where None), sorted; a cycle or a dangling name is an error."""
+    """The nodes that the outputs depend on, or all of them, in an order that can run.
+
+    A cycle, a name that nobody makes and a name that is made twice are errors.
+    """
     producers = _producers(graph)
-    available = (
-        {item.name for item in (*graph.input, *graph.initializer)}
-        | {s.values.name for s in graph.sparse_initializer}
-        | set(outer)
-    )
-    roots = list(producers) if outputs is None else list(outputs)
+    available = {item.name for item in (*graph.input, *graph.initializer)} | {
+        s.values.name for s in graph.sparse_initializer
+    }
+    roots = [*producers, *outputs] if is_whole else list(outputs)
     for name in roots:
-        if name not in producers and name not in available:
+        if name not in producers and name not in available and name not in outer:
             raise BadInput(
                 f"output '{name}' is never made", Where(tensor=name), do="name one of the graph's values"
             )
-    chosen = _reached(graph, producers, roots)
-    return _sorted(graph, chosen, producers, available)
+    nodes = list(graph.node)
+    chosen = _reached(nodes, producers, roots)
+    for index in chosen:
+        for name in nodes[index].input:
+            if name and name not in producers and name not in available and name not in outer:
+                raise BadInput(
+                    f"value '{name}' is read but never made",
+                    Where(op=nodes[index].op_type, node=nodes[index].name, tensor=name),
+                    do="export the model again",
+                )
+    return _sorted(nodes, chosen, producers)
+
+
+def check_name(name: str) -> None:
+    """A name must be text of a bearable length."""
+    if not isinstance(name, str):  # protobuf hands out bytes where it cannot decode them
+        raise BadInput(f"name {name!r} is not UTF-8", do="export the model again")
+    if len(name) > LONGEST_NAME:
+        raise LimitExceeded(
+            f"name '{shown(name)}' has {len(name)} characters, at most {LONGEST_NAME} are allowed",
+            do="shorten the names in the model",
+        )
 
 
 def captured(graph: onnx.GraphProto) -> Iterator[str]:
@@ -43,13 +74,18 @@ def reads(node: onnx.NodeProto) -> Iterator[str]:
     for attribute in node.attribute:
         if attribute.type == onnx.AttributeProto.GRAPH:
             yield from captured(attribute.g)
+        for graph in attribute.graphs:
+            yield from captured(graph)
 
 
 def _producers(graph: onnx.GraphProto) -> dict[str, int]:
     producers: dict[str, int] = {}
     for index, node in enumerate(graph.node):
-        for name in node.output:
-            if name and name in producers:
+        check_name(node.name)
+        check_name(node.op_type)
+        for name in filter(None, node.output):
+            check_name(name)
+            if name in producers:
                 raise BadInput(
                     f"value '{name}' is made twice",
                     Where(node=node.name, tensor=name),
@@ -59,11 +95,11 @@ def _producers(graph: onnx.GraphProto) -> dict[str, int]:
     return producers
 
 
-def _reached(graph: onnx.GraphProto, producers: dict[str, int], roots: Sequence[str]) -> set[int]:
+def _reached(nodes: Sequence[onnx.NodeProto], producers: dict[str, int], roots: Sequence[str]) -> set[int]:
     pending = [producers[name] for name in roots if name in producers]
     chosen = set(pending)
     while pending:
-        for name in reads(graph.node[pending.pop()]):
+        for name in reads(nodes[pending.pop()]):
             index = producers.get(name)
             if index is not None and index not in chosen:
                 chosen.add(index)
@@ -72,28 +108,21 @@ def _reached(graph: onnx.GraphProto, producers: dict[str, int], roots: Sequence[
 
 
 def _sorted(
-    graph: onnx.GraphProto, chosen: set[int], producers: dict[str, int], available: Collection[str]
+    nodes: Sequence[onnx.NodeProto], chosen: set[int], producers: dict[str, int]
 ) -> list[onnx.NodeProto]:
     """Kahn's algorithm in file order, so that a sorted file stays as it is."""
     waiting: dict[int, set[int]] = {}
     readers: dict[int, list[int]] = {}
     for index in sorted(chosen):
-        node = graph.node[index]
-        before = {producers[name] for name in reads(node) if name in producers}
-        unknown = [name for name in node.input if name and name not in producers and name not in available]
-        if unknown:
-            raise BadInput(
-                f"value '{unknown[0]}' is read but never made",
-                Where(op=node.op_type, node=node.name, tensor=unknown[0]),
-                do="export the model again",
-            )
-        waiting[index] = before
-        for other in before:
+        waiting[index] = {producers[name] for name in reads(nodes[index]) if name in producers}
+        for other in waiting[index]:
             readers.setdefault(other, []).append(index)
-    return [graph.node[index] for index in _drain(graph, waiting, readers)]
+    return [nodes[index] for index in _drain(nodes, waiting, readers)]
 
 
-def _drain(graph: onnx.GraphProto, waiting: dict[int, set[int]], readers: dict[int, list[int]]) -> list[int]:
+def _drain(
+    nodes: Sequence[onnx.NodeProto], waiting: dict[int, set[int]], readers: dict[int, list[int]]
+) -> list[int]:
     ready = [index for index, before in waiting.items() if not before]
     heapify(ready)
     order: list[int] = []
@@ -105,10 +134,10 @@ def _drain(graph: onnx.GraphProto, waiting: dict[int, set[int]], readers: dict[i
             if not waiting[reader]:
                 heappush(ready, reader)
     if len(order) < len(waiting):
-        stuck = min(set(waiting) - set(order))
+        stuck = nodes[min(set(waiting) - set(order))]
         raise BadInput(
             "the graph has a cycle",
-            Where(op=graph.node[stuck].op_type, node=graph.node[stuck].name),
+            Where(op=stuck.op_type, node=stuck.name),
             do="export the model again",
         )
     return order

@@ -1,57 +1,167 @@
-"""Opens an ONNX file: the graph, its opsets and its weights, without copying what can stay on disk."""
+"""Opens an ONNX model: the graph, its opsets and its weights, without copying what can stay on disk."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import prod
 from pathlib import Path
+from typing import Protocol
 
+import numpy as np
 import onnx
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
-from edgewright.core.errors import BadInput, Where
+from edgewright.core.errors import BadInput, LimitExceeded, UnsupportedFeature, Where
 from edgewright.core.numbers import Array
-from edgewright.frontends.onnx.tensors import array_of
+from edgewright.frontends.onnx.external import ExternalData, mapped
+from edgewright.frontends.onnx.tensors import array_of, dims_of, dtype_of, from_bytes
+from edgewright.frontends.onnx.wire import Slim, slim
 
 __all__ = ["OnnxFile"]
+
+# A sparse tensor of a few bytes can claim any size; what is made dense must stay small.
+LARGEST_DENSE = 1 << 26
+
+
+class _Versioned(Protocol):
+    @property
+    def domain(self) -> str: ...
+    @property
+    def version(self) -> int: ...
 
 
 class OnnxFile:
     """A parsed model and where its weights lie."""
 
-    def __init__(self, model: onnx.ModelProto, name: str = "model") -> None:
+    def __init__(
+        self,
+        model: onnx.ModelProto,
+        name: str = "model",
+        folder: Path | None = None,
+        weights: Slim | None = None,
+    ) -> None:
         self.name = name
         self.graph = model.graph
-        self.functions = model.functions
-        self._opsets = {
-            ("" if item.domain == "ai.onnx" else item.domain): item.version for item in model.opset_import
-        }
+        self.value_info = {i.name: i for i in (*model.graph.value_info, *model.graph.output)}
+        self.metadata = {item.key: item.value for item in model.metadata_props}
+        self.functions = {(_domain(f.domain), f.name, f.overload): f for f in model.functions}
+        self._external = ExternalData(folder)
+        self._weights = weights or Slim()
+        self._data = memoryview(b"")
+        self._opsets = _opsets(model, name)
 
     @classmethod
     def open(cls, path: Path) -> "OnnxFile":
-        """Reads a file."""
+        """Maps a file; its external data must lie in the same folder or below."""
+        where = Where(file=str(path))
+        data = mapped(path, where)
+        return cls._parsed(data, str(path), path.absolute().parent)
+
+    @classmethod
+    def from_bytes(cls, data: bytes, folder: Path | None = None) -> "OnnxFile":
+        """A serialized model in memory, with the folder of its external data where it has some."""
+        return cls._parsed(memoryview(data), "model", folder)
+
+    @classmethod
+    def _parsed(cls, data: memoryview, name: str, folder: Path | None) -> "OnnxFile":
+        where = Where(file=name)
         try:
-            model = onnx.load(str(path))
-        except Exception as problem:
+            weights = slim(data)
+            model = onnx.ModelProto.FromString(weights.data())
+        except (BadInput, LimitExceeded) as problem:
+            raise type(problem)(problem.what, where, problem.do) from None
+        except DecodeError as problem:
             raise BadInput(
-                f"not an ONNX model ({problem})", Where(file=str(path)), do="check the file"
+                f"not an ONNX model ({problem})",
+                where,
+                do="check that the file is complete and is an ONNX model",
             ) from None
-        return cls(model, str(path))
+        weights.chunks = []
+        file = cls(model, name, folder, weights)
+        file._data = data
+        return file
 
     def opset(self, domain: str) -> int:
-        """The version of a domain that the model was written for."""
-        return self._opsets.get("" if domain == "ai.onnx" else domain, 1)
+        """The version of a domain that the model was written for; ONNX's own must be given."""
+        found = self._opsets.get(_domain(domain), 0 if _domain(domain) == "" else 1)
+        if not found:
+            raise BadInput(
+                "the model does not say which opset it was written for",
+                Where(file=self.name),
+                do="export the model again",
+            )
+        return found
 
     @contextmanager
     def opsets_of(self, body: onnx.FunctionProto) -> Iterator[None]:
         """Inside, the opsets are those that a function was written for."""
         before = self._opsets
-        self._opsets = {
-            **before,
-            **{("" if i.domain == "ai.onnx" else i.domain): i.version for i in body.opset_import},
-        }
+        self._opsets = {**before, **{_domain(i.domain): i.version for i in body.opset_import}}
         try:
             yield
         finally:
             self._opsets = before
 
     def array(self, tensor: onnx.TensorProto, where: Where) -> Array:
-        """An initializer as an array."""
-        return array_of(tensor, where)
+        """A tensor as an array: a view of the file wherever its layout allows."""
+        if tensor.data_location != onnx.TensorProto.EXTERNAL:
+            return array_of(tensor, where)
+        dtype, dims = dtype_of(tensor.data_type, where), dims_of(tensor, where)
+        entries = tensor.external_data
+        if entries and entries[-1].key == self._weights.key:
+            payload = self._weights.payloads[int(entries[-1].value)]
+            data = self._data[payload.offset : payload.offset + payload.length]
+            return from_bytes(data, dtype, dims, where, payload.field)
+        expected = (prod(dims) * dtype.bits + 7) // 8
+        return from_bytes(self._external.data(tensor, expected, where), dtype, dims, where)
+
+    def dense(self, sparse: onnx.SparseTensorProto, where: Where) -> Array:
+        """A sparse tensor with its zeros written out."""
+        dims = tuple(sparse.dims)
+        if any(dim < 0 for dim in dims) or prod(dims) > LARGEST_DENSE:
+            raise LimitExceeded(
+                f"a sparse tensor of shape {list(dims)} has more than {LARGEST_DENSE} elements",
+                where,
+                do="store it as a dense tensor",
+            )
+        values = self.array(sparse.values, where)
+        places = _places(self.array(sparse.indices, where), dims, values.size, where)
+        result: Array = np.zeros(prod(dims), values.dtype)
+        result[places] = values.reshape(-1)
+        return result.reshape(dims)
+
+
+def _places(indices: Array, dims: tuple[int, ...], count: int, where: Where) -> Array:
+    """Positions in row-major order: stored so, or as one row of coordinates for each value."""
+    expected = (count,) if indices.ndim == 1 else (count, len(dims))
+    if indices.shape != expected or indices.dtype != np.int64:
+        raise BadInput(
+            f"sparse indices are {indices.dtype} {list(indices.shape)}, expected int64 {list(expected)}",
+            where,
+            do="export the model again",
+        )
+    limits = np.asarray([prod(dims)] if indices.ndim == 1 else dims, np.int64)
+    if count and bool(np.any((indices < 0) | (indices >= limits))):
+        raise BadInput(f"a sparse index lies outside shape {list(dims)}", where, do="export the model again")
+    if indices.ndim == 1 or not count:
+        return indices.reshape(-1)[:count]
+    places: Array = np.ravel_multi_index(tuple(indices.T), dims)
+    return places
+
+
+def _opsets(model: onnx.ModelProto, name: str) -> dict[str, int]:
+    opsets = {_domain(item.domain): item.version for item in model.opset_import}
+    newest = onnx.defs.onnx_opset_version()
+    found = opsets.get("", newest)
+    if found < 1:
+        raise BadInput(f"opset {found} does not exist", Where(file=name), do="export the model again")
+    if found > newest:
+        raise UnsupportedFeature(
+            f"the model is written for opset {found}, the newest known one is {newest}",
+            Where(file=name),
+            do=f"export it for opset {newest}, or install a newer onnx package",
+        )
+    return opsets
+
+
+def _domain(name: str) -> str:
+    return "" if name == "ai.onnx" else name

@@ -6,7 +6,6 @@ from edgewright.core.errors import ShapeMismatch
 from edgewright.frontends.onnx.context import Context
 from edgewright.frontends.onnx.registry import onnx_op
 from edgewright.frontends.onnx.source import SourceNode
-from edgewright.frontends.onnx.tensors import array_of
 from edgewright.ir.dims import Dim, element_count
 from edgewright.ops.axes import normal_axis
 from edgewright.ops.rearrange import Concat, Reshape, Transpose
@@ -18,7 +17,7 @@ __all__: list[str] = []
 def constant(ctx: Context, node: SourceNode) -> str:
     """A tensor, number, string or list given as an attribute."""
     if node.has("value"):
-        return ctx.constant(array_of(node.need("value"), node.where))
+        return ctx.constant(ctx.tensor(node.need("value"), node))
     for name, dtype in (
         ("value_float", np.float32),
         ("value_floats", np.float32),

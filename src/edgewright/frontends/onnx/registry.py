@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 from edgewright.ir.op import Op
 
 if TYPE_CHECKING:
+    import onnx
+
     from edgewright.frontends.onnx.context import Context
     from edgewright.frontends.onnx.source import SourceNode
 
-__all__ = ["MICROSOFT", "Handler", "find", "one_to_one", "onnx_op", "translated_ops"]
+__all__ = ["MICROSOFT", "Handler", "domain_of", "find", "one_to_one", "onnx_op", "translated_ops"]
 
 # Returns the values of the node's outputs, in order (one value may stand without a list).
 Handler = Callable[["Context", "SourceNode"], str | Sequence[str]]
@@ -43,6 +45,11 @@ def find(domain: str, name: str, version: int) -> Handler | None:
     versions = _HANDLERS.get((domain, name), {})
     usable = [since for since in versions if since <= version]
     return versions[max(usable)] if usable else None
+
+
+def domain_of(proto: "onnx.NodeProto") -> str:
+    """The domain of a node's op; "" for ONNX's own, which has two spellings."""
+    return "" if proto.domain == "ai.onnx" else proto.domain
 
 
 def translated_ops() -> list[tuple[str, str]]:

@@ -7,7 +7,7 @@ import onnx
 
 from edgewright.core.errors import BadInput, Where
 
-__all__ = ["SourceNode"]
+__all__ = ["SourceNode", "label_of"]
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,11 @@ class SourceNode:
     def op_type(self) -> str:
         """Name of the op in ONNX."""
         return self.proto.op_type
+
+    @property
+    def domain(self) -> str:
+        """Where the op is defined; "" for ONNX's own."""
+        return "" if self.proto.domain == "ai.onnx" else self.proto.domain
 
     @property
     def outputs(self) -> list[str]:
@@ -54,6 +59,11 @@ class SourceNode:
         if name not in self.attributes:
             raise BadInput(f"attribute '{name}' is missing", self.where, do="export the model again")
         return _value(self.attributes[name])
+
+
+def label_of(proto: onnx.NodeProto) -> str:
+    """How messages call a node: by its name, or by its first output."""
+    return proto.name or next((name for name in proto.output if name), "")
 
 
 def _value(attribute: onnx.AttributeProto) -> Any:

@@ -9,7 +9,10 @@ import onnx
 from edgewright.core.errors import BadInput, UnsupportedFeature, Where
 from edgewright.core.numbers import Array, DType
 
-__all__ = ["DTYPES", "ONNX_CODES", "array_of", "dtype_of"]
+__all__ = ["DTYPES", "ONNX_CODES", "array_of", "dims_of", "dtype_of", "from_bytes"]
+
+# More than any machine has: what claims such a size is damaged.
+LARGEST_DIM = 1 << 48
 
 _T = onnx.TensorProto
 DTYPES: dict[int, DType] = {
@@ -40,6 +43,12 @@ DTYPES: dict[int, DType] = {
     _T.UINT2: DType.UINT_2,
     _T.INT2: DType.INT_2,
 }
+LARGEST_RANK = 32
+# Fields that lie in a file just as raw data does, and the types they are for.
+FIELD_DTYPES: dict[str, tuple[DType, ...]] = {
+    "float_data": (DType.FLOAT_32, DType.COMPLEX_64),
+    "double_data": (DType.FLOAT_64, DType.COMPLEX_128),
+}
 ONNX_CODES = {dtype: code for code, dtype in DTYPES.items()}
 
 
@@ -53,9 +62,7 @@ def dtype_of(code: int, where: Where) -> DType:
 def array_of(tensor: onnx.TensorProto, where: Where) -> Array:
     """The tensor as an array; stored bytes are viewed, not copied, where their layout allows."""
     dtype = dtype_of(tensor.data_type, where)
-    dims = tuple(tensor.dims)
-    if any(dim < 0 for dim in dims):
-        raise BadInput(f"dimensions {list(dims)} are negative", where, do="export the model again")
+    dims = dims_of(tensor, where)
     if tensor.data_location == _T.EXTERNAL:
         raise UnsupportedFeature("external data was not resolved", where, do="load the model from its file")
     if tensor.HasField("raw_data"):
@@ -63,16 +70,35 @@ def array_of(tensor: onnx.TensorProto, where: Where) -> Array:
     return _from_fields(tensor, dtype, dims, where)
 
 
-def from_bytes(data: Any, dtype: DType, dims: tuple[int, ...], where: Where) -> Array:
+def dims_of(tensor: onnx.TensorProto, where: Where) -> tuple[int, ...]:
+    """The tensor's shape, if it can be one."""
+    dims = tuple(tensor.dims)
+    if any(not 0 <= dim <= LARGEST_DIM for dim in dims) or len(dims) > LARGEST_RANK:
+        raise BadInput(
+            f"dimensions {list(dims[:8])} are out of range, expected up to {LARGEST_RANK} "
+            f"from 0 to {LARGEST_DIM}",
+            where,
+            do="export the model again",
+        )
+    return dims
+
+
+def from_bytes(
+    data: Any, dtype: DType, dims: tuple[int, ...], where: Where, field: str = "raw_data"
+) -> Array:
     """Stored bytes as an array of the given type and shape."""
     count = prod(dims)
     expected = (count * dtype.bits + 7) // 8
+    if dtype not in FIELD_DTYPES.get(field, (dtype,)):
+        raise BadInput(f"{dtype.name} elements are stored as {field}", where, do="export the model again")
     if dtype == DType.STRING or len(data) != expected:
         raise BadInput(
             f"{len(data)} bytes are stored, but {dtype.name} {list(dims)} takes {expected}",
             where,
             do="export the model again",
         )
+    if not count:
+        return np.empty(dims, dtype.numpy)
     if dtype.bits < 8:
         return _unpacked(np.frombuffer(data, np.uint8), dtype, count).reshape(dims)
     return np.frombuffer(
@@ -95,10 +121,7 @@ def _unpacked(packed: Array, dtype: DType, count: int) -> Array:
 def _from_fields(tensor: onnx.TensorProto, dtype: DType, dims: tuple[int, ...], where: Where) -> Array:
     """Elements stored one by one in a typed field."""
     count = prod(dims)
-    stored = max(
-        len(getattr(tensor, name))
-        for name in ("float_data", "int32_data", "int64_data", "double_data", "uint64_data", "string_data")
-    )
+    stored = len(getattr(tensor, onnx.helper.tensor_dtype_to_field(tensor.data_type)))
     per_element = 2 if dtype.is_complex else 1
     expected = (
         count * per_element if dtype.bits >= 8 or dtype == DType.STRING else (count * dtype.bits + 7) // 8

@@ -1,0 +1,57 @@
+"""Types that an ONNX file declares for its values."""
+
+import onnx
+
+from edgewright.core.errors import BadInput, UnsupportedOp, Where, shown
+from edgewright.frontends.onnx.reader import OnnxFile
+from edgewright.frontends.onnx.tensors import LARGEST_DIM, LARGEST_RANK, dtype_of
+from edgewright.ir.dims import Dim, symbol
+from edgewright.ir.types import TensorType
+
+__all__ = ["declared_type", "input_type"]
+
+
+def input_type(item: onnx.ValueInfoProto, file: str) -> TensorType:
+    """The type of a graph input; a dimension without a name is called after the input and its axis."""
+    where = Where(file=file, tensor=item.name)
+    kind = item.type.WhichOneof("value") or "nothing"
+    if kind != "tensor_type":
+        raise UnsupportedOp(
+            f"input '{shown(item.name)}' is a {kind.removesuffix('_type').replace('_', ' ')}, not a tensor",
+            where,
+            do="export a model whose inputs are tensors",
+        )
+    declared = item.type.tensor_type
+    if not declared.HasField("shape"):
+        raise BadInput(
+            f"input '{shown(item.name)}' has no shape, not even a rank",
+            where,
+            do="give its shape with --input_dim (input_shapes in Python)",
+        )
+    return TensorType(_dims(declared.shape, item.name, where), dtype_of(declared.elem_type, where))
+
+
+def declared_type(file: OnnxFile, name: str) -> TensorType | None:
+    """What the file says of a value inside the graph; None where it says too little."""
+    item = file.value_info.get(name)
+    if item is None or not item.type.tensor_type.HasField("shape"):
+        return None
+    where = Where(file=file.name, tensor=name)
+    declared = item.type.tensor_type
+    return TensorType(_dims(declared.shape, name, where), dtype_of(declared.elem_type, where))
+
+
+def _dims(shape: onnx.TensorShapeProto, name: str, where: Where) -> tuple[Dim, ...]:
+    dims: list[Dim] = []
+    for axis, dim in enumerate(shape.dim):
+        if dim.HasField("dim_value") and not 0 <= dim.dim_value <= LARGEST_DIM:
+            raise BadInput(
+                f"dimension {axis} is {dim.dim_value}, expected 0 to {LARGEST_DIM}",
+                where,
+                do="give the shape with --input_dim (input_shapes in Python)",
+            )
+        named = dim.dim_param if dim.HasField("dim_param") and dim.dim_param else f"{name}_{axis}"
+        dims.append(dim.dim_value if dim.HasField("dim_value") else symbol(str(named)))
+    if len(dims) > LARGEST_RANK:
+        raise BadInput(f"the shape has {len(dims)} dimensions, at most {LARGEST_RANK} are allowed", where)
+    return tuple(dims)

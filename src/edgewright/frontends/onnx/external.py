@@ -1,0 +1,127 @@
+"""Weights in files beside the model: mapped, never copied, and never read from outside its folder."""
+
+import os
+import re
+import stat
+from mmap import ACCESS_READ, mmap
+from pathlib import Path
+
+import onnx
+
+from edgewright.core.errors import BadInput, Where, shown
+from edgewright.core.files import inside
+
+__all__ = ["ExternalData", "mapped"]
+
+# "basepath" and "prepacked..." are written by onnx and by ONNX Runtime; both only help a loader to be faster.
+KNOWN_KEYS = re.compile(r"location|offset|length|checksum|basepath|prepacked\w*")
+LONGEST_PATH = 4096
+NUMBER = re.compile(r"[0-9]{1,19}")
+
+
+class ExternalData:
+    """The files that one model keeps its weights in."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+        self._maps: dict[Path, memoryview] = {}
+
+    def data(self, tensor: onnx.TensorProto, expected: int, where: Where) -> memoryview:
+        """The bytes of a tensor, ``expected`` of them."""
+        entries = _entries(tensor, where)
+        view = self._map(entries.get("location", ""), where)
+        offset = _number(entries, "offset", 0, where)
+        length = _number(entries, "length", expected, where)
+        if length != expected:
+            raise BadInput(
+                f"external data has length {length}, expected {expected} bytes",
+                where,
+                do="export the model again",
+            )
+        if offset + length > len(view):
+            raise BadInput(
+                f"external data ends at {offset + length}, but its file '{shown(entries['location'])}' "
+                f"has {len(view)} bytes",
+                where,
+                do="check that the file is complete and belongs to this model",
+            )
+        return view[offset : offset + length]
+
+    def _map(self, location: str, where: Where) -> memoryview:
+        if self._folder is None:
+            raise BadInput(
+                f"weights lie in the file '{shown(location)}', but the model was given without a folder",
+                where,
+                do="convert the model from its file, or load the weights into it first",
+            )
+        if len(location) > LONGEST_PATH:
+            raise BadInput(
+                f"external data names a path of {len(location)} characters, at most {LONGEST_PATH}",
+                where,
+                do="give the file a shorter name",
+            )
+        path = inside(self._folder, location, where.file)
+        if path not in self._maps:
+            self._maps[path] = mapped(path, where, is_stranger=True)
+        return self._maps[path]
+
+
+def mapped(path: Path, where: Where, *, is_stranger: bool = False) -> memoryview:
+    """A file's bytes, read from disk as they are used; a stranger names it where a model does, not the user.
+
+    A file that a stranger names must have one name only: a second hard link could be a file of another
+    folder. ONNX's own loader refuses these too.
+    """
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    # The path was resolved before: a link that appears now is not followed.
+    flags |= getattr(os, "O_NOFOLLOW", 0) if is_stranger else 0
+    try:
+        handle = os.open(path, flags)
+    except (OSError, ValueError) as problem:
+        reason = getattr(problem, "strerror", None) or "not a file name"
+        raise BadInput(
+            f"cannot open '{shown(path)}': {reason.lower()}", where, do="check the name and the permissions"
+        ) from None
+    try:
+        return _checked_map(handle, path, where, is_stranger=is_stranger)
+    finally:
+        os.close(handle)
+
+
+def _checked_map(handle: int, path: Path, where: Where, *, is_stranger: bool) -> memoryview:
+    found = os.fstat(handle)
+    if not stat.S_ISREG(found.st_mode):
+        kind = "a folder" if stat.S_ISDIR(found.st_mode) else "a pipe or a device"
+        raise BadInput(f"'{shown(path)}' is {kind}, expected a file", where, do="name a regular file")
+    if is_stranger and found.st_nlink > 1:
+        raise BadInput(
+            f"'{shown(path)}' has {found.st_nlink} hard links, expected 1: it may belong elsewhere",
+            where,
+            do="copy the file to a new one of the same name",
+        )
+    return memoryview(mmap(handle, 0, access=ACCESS_READ)) if found.st_size else memoryview(b"")
+
+
+def _entries(tensor: onnx.TensorProto, where: Where) -> dict[str, str]:
+    entries: dict[str, str] = {}
+    for item in tensor.external_data:
+        if not isinstance(item.key, str) or not KNOWN_KEYS.fullmatch(item.key) or item.key in entries:
+            raise BadInput(
+                f"external data has the entry '{shown(item.key)}', expected location, offset and length once",
+                where,
+                do="export the model again",
+            )
+        entries[item.key] = item.value if isinstance(item.value, str) else ""
+    return entries
+
+
+def _number(entries: dict[str, str], key: str, default: int, where: Where) -> int:
+    if key not in entries:
+        return default
+    if not NUMBER.fullmatch(entries[key]):
+        raise BadInput(
+            f"external data has {key} '{shown(entries[key])}', expected a number of bytes",
+            where,
+            do="export the model again",
+        )
+    return int(entries[key])

@@ -1,0 +1,54 @@
+"""Turns what a damaged model can provoke in Python into errors that say where."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from edgewright.core.errors import BadInput, EdgewrightError, LimitExceeded, Where, shown
+
+__all__ = ["FAULTS", "fault", "guarded", "located"]
+
+# What nonsense in a node makes Python raise in a translation or a shape rule that did not expect it.
+FAULTS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+
+
+@contextmanager
+def guarded(file: str) -> Iterator[None]:
+    """Errors inside name the file; running out of stack, of memory or of letters is an error of the model."""
+    where = Where(file=file)
+    try:
+        yield
+    except EdgewrightError as problem:
+        raise located(problem, where) from problem.__cause__
+    except RecursionError:
+        raise LimitExceeded(
+            "subgraphs are nested too deeply to be read", where, do="flatten the model's control flow"
+        ) from None
+    except MemoryError:
+        raise LimitExceeded(
+            "the model needs more memory than there is", where, do="free memory, or convert a smaller model"
+        ) from None
+    except UnicodeDecodeError:
+        raise BadInput("a name is not UTF-8", where, do="export the model again") from None
+
+
+def fault(found: Exception, where: Where) -> EdgewrightError:
+    """The error for a node that a translation stumbled over; the cause is kept for --debug."""
+    return BadInput(
+        f"the node cannot be translated ({type(found).__name__}: {shown(found)})",
+        where,
+        do="check its attributes and the shapes of its inputs; if they are right, report it with --debug",
+    )
+
+
+def located(problem: EdgewrightError, where: Where) -> EdgewrightError:
+    """The same error with the place filled in where it did not say one; inner places come first."""
+    if type(problem).__init__ is not EdgewrightError.__init__:
+        return problem
+    inner = problem.where
+    if inner is not None:
+        given = {key: value for key, value in vars(inner).items() if value is not None}
+        if inner.node and where.node and inner.node != where.node and not inner.detail:
+            given["detail"] = f"inside '{where.op}' node '{shown(where.node)}'"
+        where = replace(where, **given)
+    return type(problem)(problem.what, where, problem.do)
