@@ -13,7 +13,6 @@ from onnx.backend.test.case.node import collect_testcases
 
 from edgewright.core.errors import EdgewrightError
 from edgewright.onnx_backend import EdgewrightBackend
-from edgewright.ops.source import SourceOp
 
 
 @dataclass(frozen=True)
@@ -23,6 +22,8 @@ class Outcome:
     case: str
     kind: str
     detail: str = ""
+    onnx_ops: tuple[str, ...] = ()
+    qnn_ops: tuple[str, ...] = ()
 
 
 def cases(pattern: str = "") -> Iterator[Any]:
@@ -34,21 +35,22 @@ def cases(pattern: str = "") -> Iterator[Any]:
 
 def outcome(case: Any) -> Outcome:
     """Runs every data set of a case at the case's own tolerance."""
+    source = tuple(dict.fromkeys(node.op_type for node in case.model.graph.node))
     try:
         rep = EdgewrightBackend.prepare(case.model)
-        kinds = set()
+        ops: set[str] = set()
         for given, expected in case.data_sets:
             inputs = [onnx.numpy_helper.to_array(i) if isinstance(i, onnx.TensorProto) else i for i in given]
             compare(rep.run(inputs), expected, case.rtol, case.atol)
-            kinds.add(_kind(rep, case, inputs))
+            ops |= _ops(rep, inputs)
     except EdgewrightError as problem:
         kind = "refused" if problem.code == "unsupported-op" else "error"
-        return Outcome(case.name, kind, f"{problem.code}: {problem.what}")
+        return Outcome(case.name, kind, f"{problem.code}: {problem.what}", source)
     except AssertionError as problem:
-        return Outcome(case.name, "wrong", " ".join(str(problem).split())[:300])
+        return Outcome(case.name, "wrong", " ".join(str(problem).split())[:300], source)
     except Exception as problem:  # noqa: BLE001 - a crash is an outcome to report, not to die of
-        return Outcome(case.name, "crash", f"{type(problem).__name__}: {problem}"[:300])
-    return Outcome(case.name, "source" if "source" in kinds else "qnn")
+        return Outcome(case.name, "crash", f"{type(problem).__name__}: {problem}"[:300], source)
+    return Outcome(case.name, "source" if "SourceOp" in ops else "qnn", "", source, tuple(sorted(ops)))
 
 
 def compare(found: Any, expected: Any, rtol: float, atol: float) -> None:
@@ -70,10 +72,11 @@ def compare(found: Any, expected: Any, rtol: float, atol: float) -> None:
             np.testing.assert_allclose(ours, theirs, rtol=rtol, atol=atol)
 
 
-def _kind(rep: Any, case: Any, inputs: Any) -> str:
+def _ops(rep: Any, inputs: Any) -> set[str]:
+    """Names of the ops in the graph that ran."""
     names = [item.name for item in rep.model.inputs]
     graph = rep.model.graph_for(dict(zip(names, (np.asarray(i) for i in inputs), strict=False)))
-    return "source" if any(isinstance(node.op, SourceOp) for node in graph.nodes) else "qnn"
+    return {node.op.qnn_name() for node in graph.nodes}
 
 
 def main() -> None:

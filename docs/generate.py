@@ -1,0 +1,160 @@
+"""Writes docs/reference from the code: python docs/generate.py [--check]."""
+
+import argparse
+import importlib
+import inspect
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+REFERENCE = ROOT / "docs" / "reference"
+sys.path.insert(0, str(ROOT))
+
+from edgewright.api.op_card import op_card, op_names  # noqa: E402 - after the path of the tests
+from edgewright.core import errors  # noqa: E402
+from tests.backend import onnx_suite  # noqa: E402
+
+TOOLS = {
+    "qnn-onnx-converter": "edgewright.tools.qnn_onnx_converter",
+    "qnn-net-run": "edgewright.tools.qnn_net_run",
+    "edgewright inspect": "edgewright.tools.inspect_command",
+    "edgewright convert": "edgewright.tools.convert_command",
+    "edgewright run": "edgewright.tools.run_command",
+    "edgewright op": "edgewright.tools.op_command",
+    "edgewright doctor": "edgewright.tools.doctor_command",
+}
+PUBLIC = ("convert", "load", "Model", "EdgewrightError")
+GENERATED = "<!-- Made by docs/generate.py; change the code, not this page. -->\n\n"
+
+
+def main() -> int:
+    """Writes the pages, or with --check says which are stale."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true")
+    is_check = parser.parse_args().check
+    stale = [name for name, page in PAGES.items() if _differs(name, page())]
+    if is_check:
+        for name in stale:
+            print(f"docs/reference/{name} is stale: run 'make docs'")
+        return 1 if stale else 0
+    for name in stale:
+        REFERENCE.mkdir(parents=True, exist_ok=True)
+        (REFERENCE / name).write_text(GENERATED + PAGES[name]())
+        print(f"wrote docs/reference/{name}")
+    return 0
+
+
+def _differs(name: str, text: str) -> bool:
+    path = REFERENCE / name
+    return not path.exists() or path.read_text() != GENERATED + text
+
+
+@cache
+def errors_page() -> str:
+    """Every error class: code, exit code, meaning."""
+    classes = [item for item in vars(errors).values() if inspect.isclass(item) and issubclass(item, errors.EdgewrightError)]
+    lines = ["# Errors\n", "Every error says what happened, where, and what to do. Tools end with the exit code.\n"]
+    for item in sorted(classes, key=lambda c: (c.exit_code, c.code)):
+        lines.append(f"## `{item.code}` (exit code {item.exit_code}): {item.__name__}\n\n{inspect.getdoc(item)}\n")
+    return "\n".join(lines)
+
+
+@cache
+def options_page() -> str:
+    """The help of every tool."""
+    parts = ["# Tools and options\n"]
+    for name, module in TOOLS.items():
+        parts.append(f"## {name}\n\n```text\n{importlib.import_module(module).TOOL.help().rstrip()}\n```\n")
+    return "\n".join(parts)
+
+
+@cache
+def api_page() -> str:
+    """The public names of the package."""
+    package = importlib.import_module("edgewright")
+    parts = ["# Python API\n"]
+    for name in PUBLIC:
+        item = getattr(package, name)
+        parts.append(f"## `edgewright.{name}`\n\n{_described(name, item)}\n")
+    return "\n".join(parts)
+
+
+def _described(name: str, item: object) -> str:
+    if not inspect.isclass(item):
+        return f"```python\n{name}{inspect.signature(item)}\n```\n\n{inspect.getdoc(item)}"
+    methods = [
+        f"- `{key}{inspect.signature(getattr(item, key))}`: {(inspect.getdoc(getattr(item, key)) or '').splitlines()[0]}"
+        for key, value in vars(item).items()
+        if not key.startswith("_") and inspect.isfunction(value)
+    ]
+    return "\n".join([inspect.getdoc(item) or "", "", *methods])
+
+
+@cache
+def outcomes() -> list[onnx_suite.Outcome]:
+    """How every case of ONNX's node suite goes."""
+    return [onnx_suite.outcome(case) for case in onnx_suite.cases()]
+
+
+@cache
+def suite_page() -> str:
+    """ONNX op by op: how many cases pass, and what the op becomes."""
+    rows: dict[str, Counter[str]] = defaultdict(Counter)
+    becomes: dict[str, set[str]] = defaultdict(set)
+    for found in outcomes():
+        for name in found.onnx_ops[:1]:
+            rows[name][found.kind] += 1
+            becomes[name].update(found.qnn_ops)
+    total = Counter(found.kind for found in outcomes())
+    lines = ["# ONNX's node suite on Edgewright\n", _summary(total), "\n| ONNX op | cases | QNN ops only | with source ops | refused | other | becomes |", "|---|---|---|---|---|---|---|"]
+    for name, counts in sorted(rows.items()):
+        other = counts.total() - counts["qnn"] - counts["source"] - counts["refused"]
+        cells = [name, counts.total(), counts["qnn"], counts["source"], counts["refused"], other, " ".join(sorted(becomes[name]))]
+        lines.append("| " + " | ".join(str(cell or "") for cell in cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def _summary(total: Counter[str]) -> str:
+    passed = total["qnn"] + total["source"]
+    return (
+        f"{total.total()} cases at their own tolerances: {passed} pass, {total['qnn']} of them with QNN ops only; "
+        f"{total['refused']} are refused with the code `unsupported-op`; "
+        f"{total.total() - passed - total['refused']} fail otherwise (random ops have no values to compare).\n"
+    )
+
+
+@cache
+def ops_page() -> str:
+    """QNN op by op: which ONNX ops become it, how the CPU backend runs it."""
+    sources: dict[str, set[str]] = defaultdict(set)
+    for found in outcomes():
+        for name in found.qnn_ops:
+            sources[name].update(found.onnx_ops[:1])
+    cards = [op_card(name) for name in op_names()]
+    how = Counter(card.cpu for card in cards)
+    lines = [
+        "# QNN ops: where they come from and how they run\n",
+        f"{len(cards)} ops: {how['engine']} run on ONNX Runtime, {how['reference']} in the numpy reference, "
+        f"{how['no']} are known by signature and shape rule.\n",
+        "| QNN op | CPU backend | from ONNX (as seen in the node suite) | parameters |",
+        "|---|---|---|---|",
+    ]
+    for card in cards:
+        params = " ".join(param.name for param in card.params)
+        lines.append(f"| {card.name} | {card.cpu} | {' '.join(sorted(sources[card.name]))} | {params} |")
+    return "\n".join(lines) + "\n"
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "errors.md": errors_page,
+    "options.md": options_page,
+    "api.md": api_page,
+    "onnx-node-suite.md": suite_page,
+    "ops.md": ops_page,
+}
+
+if __name__ == "__main__":
+    sys.exit(main())
