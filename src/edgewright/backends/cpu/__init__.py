@@ -7,11 +7,14 @@ from edgewright.backends.cpu import (
     conv,
     elementwise,
     foreign,
+    gather,
     matmul,
     norm,
     pool,
     rearrange,
+    recurrent,
     reduce,
+    resize,
 )
 from edgewright.backends.cpu.session import CpuSession
 from edgewright.ir.graph import Graph
@@ -23,11 +26,14 @@ __all__ = [
     "conv",
     "elementwise",
     "foreign",
+    "gather",
     "matmul",
     "norm",
     "pool",
     "rearrange",
+    "recurrent",
     "reduce",
+    "resize",
 ]
 
 
