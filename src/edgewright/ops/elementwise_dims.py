@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from edgewright.core.numbers import Array
-from edgewright.ir.dims import Dim, Expr, maximum
+from edgewright.ir.dims import Dim, Expr, lower_bound, maximum
 
 __all__ = ["compare_objects", "divide_objects", "maximum_objects", "minimum_objects"]
 
@@ -46,13 +46,9 @@ def _decided(relation: Callable[..., Any], left: Any, right: Any) -> bool:
 
 
 def _sign(difference: Dim) -> int | None:
-    """-1, 0 or 1 where every value of the symbols (none is negative) gives that sign."""
+    """-1, 0 or 1 where every value of the symbols gives that sign."""
     if not isinstance(difference, Expr):
         return int(difference > 0) - int(difference < 0)
-    terms = dict(difference.terms)
-    constant = terms.pop((), 0)
-    if not all(isinstance(atom, str) for monomial in terms for atom in monomial):
-        return None
-    if constant > 0 and all(factor > 0 for factor in terms.values()):
+    if (lower_bound(difference) or 0) > 0:
         return 1
-    return -1 if constant < 0 and all(factor < 0 for factor in terms.values()) else None
+    return -1 if (lower_bound(difference * -1) or 0) > 0 else None

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from edgewright.core.errors import BadInput
 from edgewright.core.numbers import Array, DType
-from edgewright.ir.op import Op, Port, Sample, register, scalar
+from edgewright.ir.op import REGISTRY, Op, Port, Sample, register, scalar
 from edgewright.ir.types import TensorType
 from edgewright.ops import activation, elementwise, elementwise_unary
 from edgewright.ops.elementwise_unary import POSITIVE
@@ -133,6 +133,11 @@ class Generic(Op):
     @abstractmethod
     def specific(self) -> Op:
         """The op that has the meaning."""
+
+    def canonical(self) -> Op:
+        """The op it stands for where QNN has that op too."""
+        specific = self.specific()
+        return specific if specific.qnn_name() in REGISTRY else self
 
     def infer(self, *inputs: TensorType) -> tuple[TensorType, ...]:
         """As the op it stands for."""

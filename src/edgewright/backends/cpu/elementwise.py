@@ -69,9 +69,12 @@ def not_equal(w: Writer, op: binary.ElementWiseNotEqual, inputs: list[str], node
 @lowers(binary.ElementWiseMod)
 def mod(w: Writer, op: binary.ElementWiseMod, inputs: list[str], node: Node) -> str:
     """The engine has it for integers; for floats it has the remainder of the other sign only."""
-    if w.type(node.outputs[0]).dtype.is_float:
-        raise NotOnEngine
-    return w.node("Mod", *inputs)
+    if not w.type(node.outputs[0]).dtype.is_float:
+        return w.node("Mod", *inputs)
+    rest = w.node("Mod", *inputs, fmod=1)
+    zero = w.scalar(0, w.type(node.outputs[0]).dtype)
+    is_other_sign = w.node("Less", w.node("Mul", rest, inputs[1]), zero)
+    return w.node("Where", is_other_sign, w.node("Add", rest, inputs[1]), rest)
 
 
 @lowers(binary.ElementWiseFmod)

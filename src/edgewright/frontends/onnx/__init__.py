@@ -1,5 +1,37 @@
 """The ONNX frontend: importing it registers every translation, in this order."""
 
-from edgewright.frontends.onnx import activation, cast, conv, elementwise, matmul, norm, pool, rearrange
+from edgewright.frontends.onnx import (
+    activation,
+    cast,
+    conv,
+    elementwise,
+    elementwise_bits,
+    elementwise_functions,
+    matmul,
+    norm,
+    pool,
+    pool_max,
+    rearrange,
+    recurrent,
+    reduce,
+    reduce_order,
+    resize,
+)
 
-__all__ = ["activation", "cast", "conv", "elementwise", "matmul", "norm", "pool", "rearrange"]
+__all__ = [
+    "activation",
+    "cast",
+    "conv",
+    "elementwise",
+    "elementwise_bits",
+    "elementwise_functions",
+    "matmul",
+    "norm",
+    "pool",
+    "pool_max",
+    "rearrange",
+    "recurrent",
+    "reduce",
+    "reduce_order",
+    "resize",
+]
