@@ -1,6 +1,7 @@
 """How integers stand for real numbers: scale and offset, for a tensor or for each slice of an axis."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -32,6 +33,10 @@ class Encoding:
         steps = np.rint(real.astype(np.float32) / scale.astype(np.float32)).astype(np.float64) - offset
         stored: Array = np.clip(steps, low, high).astype(dtype.numpy)
         return stored
+
+    def permuted(self, order: Sequence[int]) -> "Encoding":
+        """The encoding of the tensor transposed by ``order``."""
+        return self if self.axis is None else replace(self, axis=tuple(order).index(self.axis))
 
     def limits(self, dtype: DType) -> tuple[int, int]:
         """Smallest and largest integer that may be stored."""

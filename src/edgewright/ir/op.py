@@ -88,6 +88,8 @@ class Op:
     encoding_rule: ClassVar[EncodingRule] = EncodingRule.FREE
     # Whether the result may be computed ahead of time (random ops and the like say no).
     is_pure: ClassVar[bool] = True
+    # Whether a result that is known may stand for the op (not where the op says what an encoding means).
+    is_foldable: ClassVar[bool] = True
 
     @classmethod
     def qnn_name(cls) -> str:

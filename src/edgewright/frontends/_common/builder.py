@@ -207,7 +207,7 @@ class Builder:
             )
 
     def _folded(self, op: Op, inputs: Sequence[str], types: Sequence[TensorType]) -> tuple[Array, ...] | None:
-        if not op.is_pure or not op.has_reference() or not inputs:
+        if not (op.is_pure and op.is_foldable and op.has_reference() and inputs):
             return None
         if not all(value in self.graph.constants or not value for value in inputs):
             return None

@@ -22,7 +22,7 @@ def _fold(graph: Graph, node: Node) -> bool:
     values = [value for value in node.inputs if value]
     if not values or not all(value in graph.constants for value in values):
         return False
-    if not node.op.is_pure or not node.op.has_reference() or node.subgraphs:
+    if not (node.op.is_pure and node.op.is_foldable and node.op.has_reference()) or node.subgraphs:
         return False
     if any(value in graph.outputs for value in node.outputs):
         raise Refused("its result is a graph output and must be made by a node")
