@@ -1,36 +1,105 @@
 """Sliding windows: output sizes, and a view of the input's windows for reference computations."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from edgewright.core.errors import ShapeMismatch
 from edgewright.core.numbers import Array
-from edgewright.ir.dims import Dim, ceil_div
+from edgewright.ir.dims import Dim, ceil_div, maximum
+from edgewright.ir.types import TensorType
 
-__all__ = ["Pair", "Pairs", "output_size", "padded", "windows"]
+__all__ = [
+    "Geometry",
+    "Pair",
+    "Pairs",
+    "check_geometry",
+    "fixed_dims",
+    "output_size",
+    "padded",
+    "spatial_sizes",
+    "windows",
+]
 
 Pair = tuple[int, ...]
-Pairs = tuple[tuple[int, int], ...]
+# Amounts of padding may be symbolic: "same" padding of a strided window depends on the size.
+Pairs = tuple[tuple[Dim, Dim], ...]
 
 
-def output_size(size: Dim, window: int, stride: int, pads: tuple[int, int], *, is_ceil: bool = False) -> Dim:
-    """Number of windows along one axis (``window`` counts dilation)."""
-    room = size + (pads[0] + pads[1] - window)
+@dataclass(frozen=True)
+class Geometry:
+    """How windows slide, one entry for each spatial axis."""
+
+    stride: Pair
+    pads: Pairs
+    dilation: Pair
+    group: int = 1
+
+
+def output_size(size: Dim, window: int, stride: int, pads: tuple[Dim, Dim], *, is_ceil: bool = False) -> Dim:
+    """Number of windows along one axis (``window`` counts dilation).
+
+    Rounded up, a last window that would start in the padding behind the data is left out.
+    """
+    room = size + pads[0] + pads[1] - window
     if isinstance(room, int) and room < 0:
         raise ShapeMismatch(
             f"window {window} is larger than the padded axis ({room + window})",
             do="lower the window or raise the padding",
         )
-    if stride < 1:
-        raise ShapeMismatch(f"stride {stride} is not positive", do="use a stride of at least 1")
-    return (ceil_div(room, stride) if is_ceil else room // stride) + 1
+    if not is_ceil:
+        return room // stride + 1
+    count, starts = ceil_div(room, stride) + 1, ceil_div(size + pads[0], stride)
+    if isinstance(pads[1], int) and pads[1] + stride <= window:
+        return count
+    return count + starts - maximum(count, starts)
 
 
-def padded(array: Array, pads: Sequence[tuple[int, int]], value: float) -> Array:
+def check_geometry(x: TensorType, window: Sequence[int], geometry: Geometry) -> None:
+    """Refuses windows that do not slide: wrong lengths, strides below 1, negative padding."""
+    axes = x.rank - 2
+    lists = (window, geometry.stride, geometry.dilation, geometry.pads)
+    if axes < 1 or any(len(item) != axes for item in lists):
+        raise ShapeMismatch(
+            f"windows of {len(window)} axes (strides {list(geometry.stride)}, dilations "
+            f"{list(geometry.dilation)}, pads {list(geometry.pads)}) do not fit {x}",
+            do="give one window size, stride, dilation and pair of pads for each spatial axis",
+        )
+    _at_least(1, "window", window)
+    _at_least(1, "stride", geometry.stride)
+    _at_least(1, "dilation", geometry.dilation)
+    _at_least(1, "group", [geometry.group])
+    _at_least(0, "padding", [side for pair in geometry.pads for side in pair])
+
+
+def fixed_dims(dims: Sequence[Dim], of: str) -> tuple[int, ...]:
+    """Dimensions that must be numbers, such as a filter's."""
+    if any(not isinstance(dim, int) for dim in dims):
+        raise ShapeMismatch(
+            f"{of} have the symbolic shape [{','.join(str(dim) for dim in dims)}], expected numbers",
+            do="fix the dimensions",
+        )
+    return tuple(int(dim) for dim in dims)
+
+
+def spatial_sizes(
+    x: TensorType, window: Sequence[int], geometry: Geometry, *, is_ceil: bool = False
+) -> list[Dim]:
+    """Number of windows along each spatial axis of a channel-last input."""
+    check_geometry(x, window, geometry)
+    reach = [(size - 1) * step + 1 for size, step in zip(window, geometry.dilation, strict=True)]
+    return [
+        output_size(size, reach[axis], geometry.stride[axis], geometry.pads[axis], is_ceil=is_ceil)
+        for axis, size in enumerate(x.shape[1:-1])
+    ]
+
+
+def padded(array: Array, pads: Sequence[tuple[Dim, Dim]], value: float) -> Array:
     """The array with its spatial axes (all but the first and last) padded."""
-    return np.pad(array, [(0, 0), *pads, (0, 0)], constant_values=value)
+    amounts = [(int(before), int(after)) for before, after in pads]
+    return np.pad(array, [(0, 0), *amounts, (0, 0)], constant_values=value)
 
 
 def windows(
@@ -43,3 +112,8 @@ def windows(
     inside = tuple(step[axis] * dilation[axis - 1] for axis in spatial)
     shape = (array.shape[0], *count, *size, array.shape[-1])
     return as_strided(array, shape, (step[0], *moves, *inside, step[-1]), writeable=False)
+
+
+def _at_least(least: int, what: str, numbers: Sequence[Dim]) -> None:
+    if any(isinstance(number, int) and number < least for number in numbers):
+        raise ShapeMismatch(f"{what} {list(numbers)} is below {least}", do=f"use at least {least}")

@@ -1,27 +1,54 @@
 """Convolutions for the engine."""
 
 from edgewright.backends.cpu.registry import lowers
+from edgewright.backends.cpu.windows import flat_pads, pad_by_itself
 from edgewright.backends.cpu.writer import Writer
 from edgewright.ir.graph import Node
-from edgewright.ops.conv import Conv2d, Convolution
+from edgewright.ops.conv import Conv1d, Conv2d, Conv3d, Convolution, DepthWiseConv1d, DepthWiseConv2d
+from edgewright.ops.conv_transpose import (
+    TransposeConv1d,
+    TransposeConv2d,
+    TransposeConv3d,
+    TransposedConvolution,
+)
 
 __all__: list[str] = []
 
 
-@lowers(Conv2d)
+@lowers(Conv1d, Conv2d, Conv3d, DepthWiseConv1d, DepthWiseConv2d)
 def convolution(w: Writer, op: Convolution, inputs: list[str], node: Node) -> str:
     """Channel first, filters OIHW, and back."""
-    rank = w.type(node.outputs[0]).rank
-    stride, pads, dilation, group = op.geometry()
+    x = w.type(node.inputs[0])
+    rank, geometry = x.rank, op.geometry(x.shape[-1])
     filters = w.transpose(inputs[1], (rank - 1, rank - 2, *range(rank - 2)))
+    data, pads = pad_by_itself(w, w.channel_first(inputs[0], rank), geometry.pads, x.dtype, 0)
     result = w.node(
         "Conv",
-        w.channel_first(inputs[0], rank),
+        data,
         filters,
         *inputs[2:],
-        strides=list(stride),
-        pads=[before for before, _ in pads] + [after for _, after in pads],
-        dilations=list(dilation),
-        group=group,
+        strides=list(geometry.stride),
+        pads=flat_pads(pads),
+        dilations=list(geometry.dilation),
+        group=geometry.group,
+    )
+    return w.channel_last(result, rank)
+
+
+@lowers(TransposeConv1d, TransposeConv2d, TransposeConv3d)
+def transposed(w: Writer, op: TransposedConvolution, inputs: list[str], node: Node) -> str:
+    """Channel first, filters IOHW, and back."""
+    rank = w.type(node.inputs[0]).rank
+    geometry, extra = op.geometry()
+    result = w.node(
+        "ConvTranspose",
+        w.channel_first(inputs[0], rank),
+        w.transpose(inputs[1], (rank - 2, rank - 1, *range(rank - 2))),
+        *inputs[2:],
+        strides=list(geometry.stride),
+        pads=flat_pads(geometry.pads),
+        dilations=list(geometry.dilation),
+        group=geometry.group,
+        output_padding=list(extra),
     )
     return w.channel_last(result, rank)

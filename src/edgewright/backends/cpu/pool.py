@@ -1,23 +1,70 @@
 """Pooling for the engine."""
 
-from edgewright.backends.cpu.registry import lowers
+from math import prod
+
+from edgewright.backends.cpu.registry import NotOnEngine, lowers
+from edgewright.backends.cpu.windows import flat_pads, pad_by_itself
 from edgewright.backends.cpu.writer import Writer
+from edgewright.core.numbers import DType
 from edgewright.ir.graph import Node
-from edgewright.ops.pool import PoolMax2d
+from edgewright.ops.pool import L2Pool2d, Pool, PoolAvg2d, PoolAvg3d, PoolMax2d, PoolMax3d
 
 __all__: list[str] = []
 
 
-@lowers(PoolMax2d)
-def max_pool(w: Writer, op: PoolMax2d, inputs: list[str], node: Node) -> str:
+@lowers(PoolMax2d, PoolMax3d)
+def max_pool(w: Writer, op: Pool, inputs: list[str], node: Node) -> str:
     """Channel first and back."""
-    rank = w.type(node.outputs[0]).rank
+    rank = w.type(node.inputs[0]).rank
+    lowest = float("-inf")
+    x, pads = pad_by_itself(
+        w, w.channel_first(inputs[0], rank), op.pad_amount, w.type(node.inputs[0]).dtype, lowest
+    )
     result = w.node(
         "MaxPool",
+        x,
+        kernel_shape=list(op.filter_size),
+        strides=list(op.stride),
+        pads=flat_pads(pads),
+        ceil_mode=int(op.is_ceil()),
+    )
+    return w.channel_last(result, rank)
+
+
+@lowers(PoolAvg2d, PoolAvg3d)
+def average_pool(w: Writer, op: PoolAvg2d, inputs: list[str], node: Node) -> str:
+    """Channel first and back."""
+    _need_numbers(op)
+    rank = w.type(node.inputs[0]).rank
+    result = w.node(
+        "AveragePool",
         w.channel_first(inputs[0], rank),
         kernel_shape=list(op.filter_size),
         strides=list(op.stride),
-        pads=[before for before, _ in op.pad_amount] + [after for _, after in op.pad_amount],
-        ceil_mode=int(op.rounding_mode),
+        pads=flat_pads(op.pad_amount),
+        count_include_pad=int(op.count_pad_for_edges),
+        ceil_mode=int(op.is_ceil()),
     )
     return w.channel_last(result, rank)
+
+
+@lowers(L2Pool2d)
+def l2_pool(w: Writer, op: L2Pool2d, inputs: list[str], node: Node) -> str:
+    """The engine's p-norm sums where QNN takes the mean: without padding they differ by a factor."""
+    if any(side != 0 for pair in op.pad_amount for side in pair):
+        raise NotOnEngine
+    x = w.type(node.inputs[0])
+    norm = w.node(
+        "LpPool",
+        w.channel_first(inputs[0], x.rank),
+        kernel_shape=list(op.filter_size),
+        strides=list(op.stride),
+        p=2,
+    )
+    factor = w.scalar(prod(op.filter_size) ** -0.5, x.dtype if x.dtype.is_float else DType.FLOAT_32)
+    return w.channel_last(w.node("Mul", norm, factor), x.rank)
+
+
+def _need_numbers(op: Pool) -> None:
+    if any(not isinstance(side, int) for pair in op.pad_amount for side in pair):
+        raise NotOnEngine

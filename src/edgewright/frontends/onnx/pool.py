@@ -1,26 +1,174 @@
 """ONNX pooling."""
 
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+
+from edgewright.core.errors import BadInput
+from edgewright.core.numbers import Array
+from edgewright.frontends._common.builder import NeedsValue
 from edgewright.frontends.onnx.context import Context
+from edgewright.frontends.onnx.conv import emit_conv
 from edgewright.frontends.onnx.registry import onnx_op
 from edgewright.frontends.onnx.source import SourceNode
-from edgewright.frontends.onnx.windows import window_pads
-from edgewright.ops.pool import PoolMax2d, Rounding
+from edgewright.frontends.onnx.terms import reduced
+from edgewright.frontends.onnx.windows import (
+    flattened,
+    int_of,
+    ints_of,
+    lifted,
+    make_geometry,
+    unflattened,
+)
+from edgewright.ops.elementwise import ElementWiseDivide, ElementWiseMultiply, ElementWisePower
+from edgewright.ops.elementwise_unary import ElementWiseAbs
+from edgewright.ops.pool import L2Pool2d, Pool, PoolAvg2d, PoolAvg3d, PoolMax2d, PoolMax3d, Rounding
+from edgewright.ops.windows import Geometry, Pair, output_size
 
-__all__: list[str] = []
+__all__ = ["axis_taps", "emit_pool", "pool_windows", "static_windows"]
 
 
-@onnx_op("MaxPool")
-def max_pool(ctx: Context, node: SourceNode) -> str:
-    """Channel last and back."""
-    size = node.need("kernel_shape")
-    stride = node.attr("strides", [1] * len(size))
-    dilation = node.attr("dilations", [1] * len(size))
-    if len(size) != 2 or set(dilation) != {1} or len(node.outputs) > 1:
-        raise ctx.refuse(node, "only 2-D, undilated, without indices")
-    op = PoolMax2d(
-        filter_size=tuple(size),
-        stride=tuple(stride),
-        pad_amount=window_pads(ctx, node, size, stride, dilation),
-        rounding_mode=Rounding(node.attr("ceil_mode", 0)),
+@onnx_op("AveragePool")
+def average_pool(ctx: Context, node: SourceNode) -> str:
+    """Channel last and back; dilated windows are sums by a convolution, divided by what they count."""
+    size, geometry, rounding = pool_windows(ctx, node)
+    counts_pads = bool(int_of(node, "count_include_pad", 0))
+    if set(geometry.dilation) == {1}:
+        kind = PoolAvg3d if len(size) == 3 else PoolAvg2d
+        return emit_pool(ctx, node.inputs[0], kind, size, geometry, rounding, count_pad_for_edges=counts_pads)
+    total, taps = _window_sums(ctx, node, node.inputs[0])
+    counts: Array = np.ones((), np.float64)
+    for axis, places in enumerate(taps):
+        before, after = geometry.pads[axis]
+        length = int(ctx.shape(node.inputs[0])[axis + 2])
+        low, high = (-int(before), length + int(after)) if counts_pads else (0, length)
+        counts = counts[..., None] * ((places >= low) & (places < high)).sum(1)
+    divisor = counts.reshape(1, 1, *counts.shape).astype(ctx.dtype(total).numpy)
+    return ctx.emit(ElementWiseDivide(), total, ctx.constant(divisor))
+
+
+@onnx_op("LpPool")
+def lp_pool(ctx: Context, node: SourceNode) -> str:
+    """The p-norm of each window; QNN's L2 pooling takes the mean, so it is scaled."""
+    size, geometry, rounding = pool_windows(ctx, node)
+    p = int_of(node, "p", 2)
+    if p < 1:
+        raise BadInput(f"p is {p}, expected at least 1", node.where, do="export the model again")
+    is_plain = not any(side for pair in geometry.pads for side in pair) and set(geometry.dilation) == {1}
+    if p == 2 and is_plain and rounding == Rounding.FLOOR and len(size) < 3:
+        result = emit_pool(ctx, node.inputs[0], L2Pool2d, size, geometry, rounding)
+        return ctx.emit(ElementWiseMultiply(), result, ctx.scalar(prod(size) ** 0.5, result))
+    power = ctx.emit(ElementWiseAbs(), node.inputs[0])
+    power = ctx.emit(ElementWisePower(), power, ctx.scalar(p, power))
+    total, _ = _window_sums(ctx, node, power)
+    return ctx.emit(ElementWisePower(), total, ctx.scalar(1 / p, total))
+
+
+@onnx_op("GlobalAveragePool")
+def global_average_pool(ctx: Context, node: SourceNode) -> str:
+    """A window over everything, or a mean where the size is not known."""
+    return _global(ctx, node, PoolAvg2d, PoolAvg3d) or _reduced(ctx, node, "ReduceMean", node.inputs[0])
+
+
+@onnx_op("GlobalMaxPool")
+def global_max_pool(ctx: Context, node: SourceNode) -> str:
+    """A window over everything, or a maximum where the size is not known."""
+    return _global(ctx, node, PoolMax2d, PoolMax3d) or _reduced(ctx, node, "ReduceMax", node.inputs[0])
+
+
+@onnx_op("GlobalLpPool")
+def global_lp_pool(ctx: Context, node: SourceNode) -> str:
+    """The p-norm over all spatial axes."""
+    p = int_of(node, "p", 2)
+    if p < 1:
+        raise BadInput(f"p is {p}, expected at least 1", node.where, do="export the model again")
+    power = ctx.emit(ElementWiseAbs(), node.inputs[0])
+    power = ctx.emit(ElementWisePower(), power, ctx.scalar(p, power))
+    total = _reduced(ctx, node, "ReduceSum", power)
+    return ctx.emit(ElementWisePower(), total, ctx.scalar(1 / p, total))
+
+
+def pool_windows(ctx: Context, node: SourceNode) -> tuple[Pair, Geometry, Rounding]:
+    """Size, geometry and rounding of a pool's windows."""
+    size = ints_of(node, "kernel_shape")
+    if len(size) not in {1, 2, 3}:
+        raise ctx.refuse(node, f"{len(size)} spatial axes, expected 1 to 3")
+    return size, make_geometry(ctx, node, size), Rounding(bool(int_of(node, "ceil_mode", 0)))
+
+
+def emit_pool(
+    ctx: Context,
+    x: str,
+    kind: type[Pool],
+    size: Pair,
+    geometry: Geometry,
+    rounding: Rounding = Rounding.FLOOR,
+    **params: bool,
+) -> str:
+    """A pool of a channel-first value; 1-D becomes 2-D of height 1."""
+    flat = lifted(geometry)
+    given = {**params, "rounding_mode": rounding} if kind is not L2Pool2d else params
+    op = kind(
+        filter_size=size if len(size) > 1 else (1, *size),
+        stride=flat.stride,
+        pad_amount=flat.pads,
+        **given,
     )
-    return ctx.channel_first(ctx.emit(op, ctx.channel_last(node.inputs[0])))
+    result = ctx.emit(op, ctx.channel_last(flattened(ctx, x)))
+    return unflattened(ctx, ctx.channel_first(result), ctx.rank(x))
+
+
+def static_windows(ctx: Context, node: SourceNode) -> list[Array]:
+    """The places [windows, taps] that windows see along each spatial axis; some lie outside the data."""
+    size, geometry, rounding = pool_windows(ctx, node)
+    spatial = ctx.shape(node.inputs[0])[2:]
+    if not all(isinstance(dim, int) for dim in spatial):
+        raise NeedsValue(node.inputs[0])
+    return [
+        axis_taps(int(length), size[axis], geometry, axis, is_ceil=bool(rounding))
+        for axis, length in enumerate(spatial)
+    ]
+
+
+def axis_taps(length: int, window: int, geometry: Geometry, axis: int, *, is_ceil: bool) -> Array:
+    """The places [windows, taps] that windows see along one axis of a known length."""
+    step, stride, pads = geometry.dilation[axis], geometry.stride[axis], geometry.pads[axis]
+    count = int(output_size(length, (window - 1) * step + 1, stride, pads, is_ceil=is_ceil))
+    starts: Array = np.arange(count) * stride - int(pads[0])
+    return starts[:, None] + np.arange(window) * step
+
+
+def _window_sums(ctx: Context, node: SourceNode, x: str) -> tuple[str, list[Array]]:
+    """The sum over each window, by a convolution of each channel with ones."""
+    size, geometry, _ = pool_windows(ctx, node)
+    taps, channels = static_windows(ctx, node), ctx.shape(x)[1]
+    if not isinstance(channels, int):
+        raise NeedsValue(node.inputs[0])
+    lengths = [int(dim) for dim in ctx.shape(x)[2:]]
+    pads = tuple(
+        (-int(places.min()), max(0, int(places.max()) + 1 - length))
+        for places, length in zip(taps, lengths, strict=True)
+    )
+    ones = np.ones((channels, 1, *size), ctx.dtype(x).numpy)
+    summing = Geometry(geometry.stride, pads, geometry.dilation, channels)
+    return emit_conv(ctx, x, ctx.constant(ones), [], summing), taps
+
+
+def _global(ctx: Context, node: SourceNode, flat: type[Pool], deep: type[Pool]) -> str | None:
+    spatial: Sequence[object] = ctx.shape(node.inputs[0])[2:]
+    size = tuple(dim for dim in spatial if isinstance(dim, int) and dim > 0)
+    if len(size) != len(spatial) or len(size) not in {1, 2, 3}:
+        return None
+    axes = len(size)
+    whole = Geometry((1,) * axes, ((0, 0),) * axes, (1,) * axes)
+    return emit_pool(ctx, node.inputs[0], deep if axes == 3 else flat, size, whole)
+
+
+def _reduced(ctx: Context, node: SourceNode, op_type: str, value: str) -> str:
+    rank = ctx.rank(value)
+    if rank < 3:
+        raise BadInput(
+            f"{ctx.type(value)} has no spatial axes", node.where, do="give an input of rank 3 or more"
+        )
+    return reduced(ctx, node, op_type, value, range(2, rank))

@@ -1,32 +1,121 @@
-"""Padding of ONNX's sliding windows, explicit or automatic."""
+"""Geometry of ONNX's sliding windows: strides, dilations, padding (explicit or automatic)."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from edgewright.frontends._common.builder import NeedsValue
+from edgewright.core.errors import BadInput
 from edgewright.frontends.onnx.context import Context
 from edgewright.frontends.onnx.source import SourceNode
-from edgewright.ops.windows import Pairs
+from edgewright.ir.dims import Dim, ceil_div, maximum
+from edgewright.ops.windows import Geometry, Pair, Pairs
 
-__all__ = ["window_pads"]
+__all__ = ["flattened", "int_of", "ints_of", "lifted", "make_geometry", "text_of", "unflattened"]
+
+MOST_AXES = 8
 
 
-def window_pads(
-    ctx: Context, node: SourceNode, size: Sequence[int], stride: Sequence[int], dilation: Sequence[int]
-) -> Pairs:
-    """(before, after) for each spatial axis of the first input."""
-    mode = node.attr("auto_pad", "NOTSET")
-    if mode in {"NOTSET", ""}:
-        pads = node.attr("pads", [0] * (2 * len(size)))
-        return tuple(zip(pads[: len(size)], pads[len(size) :], strict=True))
-    if mode == "VALID":
-        return ((0, 0),) * len(size)
-    pairs = []
-    for axis, dim in enumerate(ctx.shape(node.inputs[0])[2:]):
-        if not isinstance(dim, int):
-            raise NeedsValue(node.inputs[0])
-        total = max(
-            0, (-(-dim // stride[axis]) - 1) * stride[axis] + (size[axis] - 1) * dilation[axis] + 1 - dim
+def ints_of(node: SourceNode, name: str, default: Sequence[int] | None = None) -> Pair:
+    """An attribute that is a short list of integers."""
+    value = node.attr(name, default) if default is not None else node.need(name)
+    if not isinstance(value, list | tuple) or len(value) > 2 * MOST_AXES:
+        raise BadInput(
+            f"attribute '{name}' is {value!r}, expected a short list of integers",
+            node.where,
+            do="export the model again",
         )
-        small, large = total // 2, total - total // 2
-        pairs.append((small, large) if mode == "SAME_UPPER" else (large, small))
-    return tuple(pairs)
+    if not all(isinstance(item, int) for item in value):
+        raise BadInput(
+            f"attribute '{name}' is {value!r}, expected integers", node.where, do="export the model again"
+        )
+    return tuple(value)
+
+
+def int_of(node: SourceNode, name: str, default: int) -> int:
+    """An attribute that is one integer."""
+    value = node.attr(name, default)
+    if not isinstance(value, int):
+        raise BadInput(
+            f"attribute '{name}' is {value!r}, expected an integer", node.where, do="export the model again"
+        )
+    return value
+
+
+def text_of(node: SourceNode, name: str, default: str, choices: Sequence[str]) -> str:
+    """An attribute that is one of a few words."""
+    value = node.attr(name, default)
+    if value not in choices:
+        raise BadInput(
+            f"attribute '{name}' is '{value}', expected one of {list(choices)}",
+            node.where,
+            do="export the model again",
+        )
+    return str(value)
+
+
+def make_geometry(ctx: Context, node: SourceNode, size: Sequence[int]) -> Geometry:
+    """Strides, dilations and padding of windows of the given size over the first input."""
+    ones = [1] * len(size)
+    stride, dilation = ints_of(node, "strides", ones), ints_of(node, "dilations", ones)
+    spatial = ctx.shape(node.inputs[0])[2:]
+    fits = len(size) == len(stride) == len(dilation) == len(spatial)
+    if not fits or min((*size, *stride, *dilation), default=0) < 1:
+        raise BadInput(
+            f"windows {list(size)} with strides {list(stride)} and dilations {list(dilation)} do not fit "
+            f"the {len(spatial)} spatial axes of {ctx.type(node.inputs[0])}",
+            node.where,
+            do="give one positive number for each spatial axis",
+        )
+    reach = [(n - 1) * step + 1 for n, step in zip(size, dilation, strict=True)]
+    return Geometry(stride, _pads(node, spatial, reach, stride), dilation, int_of(node, "group", 1))
+
+
+def lifted(geometry: Geometry) -> Geometry:
+    """A 1-D geometry as a 2-D one whose height is 1."""
+    if len(geometry.stride) != 1:
+        return geometry
+    return replace(
+        geometry,
+        stride=(1, *geometry.stride),
+        dilation=(1, *geometry.dilation),
+        pads=((0, 0), *geometry.pads),
+    )
+
+
+def flattened(ctx: Context, value: str) -> str:
+    """[a, b, W] as [a, b, 1, W]; anything of another rank as it is."""
+    if ctx.rank(value) != 3:
+        return value
+    shape = ctx.shape(value)
+    return ctx.reshape(value, (*shape[:2], 1, shape[2]))
+
+
+def unflattened(ctx: Context, value: str, rank: int) -> str:
+    """[a, b, 1, W] as [a, b, W] where that rank is wanted."""
+    if rank != 3:
+        return value
+    shape = ctx.shape(value)
+    return ctx.reshape(value, (*shape[:2], shape[3]))
+
+
+def _pads(node: SourceNode, spatial: Sequence[Dim], reach: Sequence[int], stride: Sequence[int]) -> Pairs:
+    mode = text_of(node, "auto_pad", "NOTSET", ("NOTSET", "", "VALID", "SAME_UPPER", "SAME_LOWER"))
+    axes = len(spatial)
+    if mode == "VALID":
+        return ((0, 0),) * axes
+    if mode in {"NOTSET", ""}:
+        pads = ints_of(node, "pads", [0] * (2 * axes))
+        if len(pads) != 2 * axes or min(pads) < 0:
+            raise BadInput(
+                f"pads {list(pads)}, expected {2 * axes} numbers of at least 0",
+                node.where,
+                do="export the model again",
+            )
+        return tuple(zip(pads[:axes], pads[axes:], strict=True))
+    totals = [_same_total(size, reach[axis], stride[axis]) for axis, size in enumerate(spatial)]
+    halves = [(total // 2, total - total // 2) for total in totals]
+    return tuple(halves if mode == "SAME_UPPER" else [(large, small) for small, large in halves])
+
+
+def _same_total(size: Dim, reach: int, stride: int) -> Dim:
+    """Padding that makes ceil(size / stride) windows."""
+    return maximum(0, (ceil_div(size, stride) - 1) * stride + reach - size)
