@@ -11,6 +11,7 @@ from edgewright.core.numbers import Array, DType
 from edgewright.ir.op import FLOATS, Op, Port, Sample, given, register, scalar, tensor
 from edgewright.ir.types import TensorType
 from edgewright.ops.axes import moved_axis
+from edgewright.ops.elementwise import widened
 
 __all__ = [
     "AxesNorm",
@@ -20,7 +21,6 @@ __all__ = [
     "Norm",
     "RmsNorm",
     "keeps_channels_last",
-    "widened",
 ]
 
 
@@ -220,12 +220,6 @@ class L2Norm(Op):
         yield Sample("axis", cls(axis=1), x)
         yield Sample("axes", cls(axes=(0, 2)), x)
         yield Sample("epsilon", cls(axis=2, epsilon=10.0), x)
-
-
-def widened(x: Array) -> Array:
-    """At least float32: statistics of small floats would lose too much."""
-    wide: Array = x.astype(np.float32) if x.dtype.itemsize < np.dtype(np.float32).itemsize else x
-    return wide
 
 
 def keeps_channels_last(order: tuple[int, ...]) -> bool:

@@ -12,7 +12,8 @@ from edgewright.core.errors import ShapeMismatch
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.op import FLOATS, Op, Port, Sample, register, scalar
 from edgewright.ir.types import TensorType
-from edgewright.ops.norm import Norm, keeps_channels_last, widened
+from edgewright.ops.elementwise import widened
+from edgewright.ops.norm import Norm, keeps_channels_last
 
 __all__ = ["GroupNorm", "InstanceNorm", "InstanceRegion", "Lrn", "LrnRegion", "NormMode"]
 
