@@ -5,11 +5,13 @@ from functools import reduce
 from edgewright.core.errors import ShapeMismatch
 from edgewright.frontends.onnx.cast import cast_to
 from edgewright.frontends.onnx.context import Context
+from edgewright.frontends.onnx.elementwise_erf import gelu_operand
 from edgewright.frontends.onnx.registry import Handler, one_to_one, onnx_op
 from edgewright.frontends.onnx.source import SourceNode
 from edgewright.ir.op import Op
 from edgewright.ops import elementwise as binary
 from edgewright.ops import elementwise_unary as unary
+from edgewright.ops.activation import Gelu
 from edgewright.ops.axes import normal_axis
 from edgewright.ops.elementwise_generic import ElementWiseUnary, UnaryOperation
 
@@ -49,7 +51,6 @@ _BINARY: dict[str, Op] = {
     "GreaterOrEqual": binary.ElementWiseGreaterEqual(),
     "Less": binary.ElementWiseLess(),
     "LessOrEqual": binary.ElementWiseLessEqual(),
-    "Mul": binary.ElementWiseMultiply(),
     "Or": binary.ElementWiseOr(),
     "Sub": binary.ElementWiseSubtract(),
     "Xor": binary.ElementWiseXor(),
@@ -65,6 +66,14 @@ def _two_operands(op: Op) -> Handler:
 
 for _name, _op in _BINARY.items():
     onnx_op(_name)(_two_operands(_op))
+
+
+@onnx_op("Mul")
+def product(ctx: Context, node: SourceNode) -> str:
+    """The last product of a Gelu that was written out is that Gelu."""
+    left, right = _aligned(ctx, node)
+    operand = gelu_operand(ctx, left, right)
+    return ctx.emit(Gelu(), operand) if operand else ctx.emit(binary.ElementWiseMultiply(), left, right)
 
 
 @onnx_op("Pow")
@@ -118,27 +127,6 @@ def mean(ctx: Context, node: SourceNode) -> str:
     """The sum divided by the number of operands."""
     added = _chained(ctx, binary.ElementWiseAdd(), node)
     return ctx.emit(binary.ElementWiseDivide(), added, ctx.scalar(len(node.inputs), added))
-
-
-@onnx_op("BitwiseNot")
-def bitwise_not(ctx: Context, node: SourceNode) -> str:
-    """Two's complement: the largest unsigned number, or -1, minus x."""
-    x = node.inputs[0]
-    dtype = ctx.dtype(x)
-    ones = ctx.scalar(-1 if dtype.is_signed else (1 << dtype.bits) - 1, x)
-    return ctx.emit(binary.ElementWiseSubtract(), ones, x)
-
-
-@onnx_op("BitShift")
-def bit_shift(ctx: Context, node: SourceNode) -> str:
-    """Times a power of two (the product wraps), or divided by it."""
-    direction = node.need("direction")
-    if direction not in {"LEFT", "RIGHT"}:
-        raise ctx.refuse(node, f"direction is '{direction}', expected LEFT or RIGHT")
-    x, places = node.inputs
-    factor = ctx.emit(binary.ElementWisePower(), ctx.scalar(2, x), places)
-    op = binary.ElementWiseMultiply() if direction == "LEFT" else binary.ElementWiseFloorDiv()
-    return ctx.emit(op, x, factor)
 
 
 def _chained(ctx: Context, op: Op, node: SourceNode) -> str:

@@ -10,11 +10,16 @@ from edgewright.frontends.onnx.source import SourceNode
 from edgewright.ir.op import Op
 from edgewright.ops.elementwise import (
     ElementWiseFloorDiv,
+    ElementWiseLess,
     ElementWiseMaximum,
     ElementWiseMinimum,
     ElementWiseMod,
     ElementWiseMultiply,
+    ElementWiseOr,
+    ElementWisePower,
+    ElementWiseSelect,
     ElementWiseSquaredDifference,
+    ElementWiseSubtract,
 )
 from edgewright.ops.reduce import ReduceSum
 
@@ -39,6 +44,50 @@ def bitwise(ctx: Context, node: SourceNode) -> str:
         weights[-1] = -weights[-1]
     weighted = ctx.emit(ElementWiseMultiply(), combined, _row(ctx, weights, node.inputs[0]))
     return ctx.emit(ReduceSum(axes=(ctx.rank(weighted) - 1,)), weighted)
+
+
+@onnx_op("BitwiseNot")
+def bitwise_not(ctx: Context, node: SourceNode) -> str:
+    """Two's complement: the largest unsigned number, or -1, minus x."""
+    x = node.inputs[0]
+    dtype = ctx.dtype(x)
+    ones = ctx.scalar(-1 if dtype.is_signed else (1 << dtype.bits) - 1, x)
+    return ctx.emit(ElementWiseSubtract(), ones, x)
+
+
+@onnx_op("BitShift")
+def bit_shift(ctx: Context, node: SourceNode) -> str:
+    """Times a power of two (the product wraps), or divided by it; all bits may be shifted out."""
+    direction = node.need("direction")
+    if direction not in {"LEFT", "RIGHT"}:
+        raise ctx.refuse(node, f"direction is '{direction}', expected LEFT or RIGHT")
+    x, places = node.inputs
+    dtype = ctx.dtype(x)
+    largest = dtype.bits - (2 if dtype.is_signed else 1)  # whose power of two is a number of the type
+    op = ElementWiseMultiply() if direction == "LEFT" else ElementWiseFloorDiv()
+    known = ctx.known(places)
+    if known is not None and np.all((known >= 0) & (known <= largest)):
+        return ctx.emit(op, x, ctx.emit(ElementWisePower(), ctx.scalar(2, x), places))
+    return _far_shift(ctx, op, x, places, largest)
+
+
+def _far_shift(ctx: Context, op: Op, x: str, places: str, largest: int) -> str:
+    """In three steps: as far as one factor goes, one place more for the sign, and all out."""
+
+    def chosen(condition: str, this: str, that: str) -> str:
+        return ctx.emit(ElementWiseSelect(), condition, this, that)
+
+    two, one, zero, limit = (ctx.scalar(number, x) for number in (2, 1, 0, largest))
+    is_negative = ctx.emit(ElementWiseLess(), places, zero)
+    is_beyond = ctx.emit(ElementWiseLess(), limit, places)
+    is_far = ctx.emit(ElementWiseOr(), is_negative, is_beyond)
+    factor = ctx.emit(ElementWisePower(), two, chosen(is_far, limit, places))
+    result = ctx.emit(op, ctx.emit(op, x, factor), chosen(is_far, two, one))
+    if isinstance(op, ElementWiseFloorDiv):
+        return result  # what is left of all bits is the sign, which a division keeps
+    last = ctx.scalar(ctx.dtype(x).bits - 1, x)
+    is_out = ctx.emit(ElementWiseOr(), is_negative, ctx.emit(ElementWiseLess(), last, places))
+    return chosen(is_out, zero, result)
 
 
 def _bits(ctx: Context, value: str) -> str:

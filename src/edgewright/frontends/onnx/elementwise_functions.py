@@ -1,4 +1,4 @@
-"""ONNX functions of one operand that QNN composes: trigonometry, hyperbolic functions, the error function."""
+"""ONNX functions of one operand that QNN composes: trigonometry and hyperbolic functions."""
 
 import math
 
@@ -6,13 +6,10 @@ from edgewright.frontends.onnx.context import Context
 from edgewright.frontends.onnx.registry import onnx_op
 from edgewright.frontends.onnx.source import SourceNode
 from edgewright.ir.op import Op
-from edgewright.ops.activation import Gelu
 from edgewright.ops.elementwise import (
     ElementWiseAdd,
     ElementWiseDivide,
-    ElementWiseEqual,
     ElementWiseMultiply,
-    ElementWiseSelect,
     ElementWiseSubtract,
 )
 from edgewright.ops.elementwise_unary import (
@@ -96,19 +93,6 @@ def inverse_hyperbolic_tangent(ctx: Context, node: SourceNode) -> str:
     below = ctx.emit(ElementWiseSubtract(), ctx.scalar(1, x), x)
     ratio = ctx.emit(ElementWiseDivide(), add(ctx, x, 1), below)
     return multiply(ctx, ctx.emit(ElementWiseLog(), ratio), 0.5)
-
-
-@onnx_op("Erf")
-def error_function(ctx: Context, node: SourceNode) -> str:
-    """Through Gelu(s) = s / 2 * (1 + erf(s / sqrt(2))), solved for erf; 0 is a hole and gets its value."""
-    x = node.inputs[0]
-    if not ctx.dtype(x).is_float:
-        raise ctx.refuse(node, f"its operand is {ctx.dtype(x).name}, expected a floating-point type")
-    scaled = multiply(ctx, x, math.sqrt(2))
-    ratio = ctx.emit(ElementWiseDivide(), ctx.emit(Gelu(), scaled), scaled)
-    solved = add(ctx, multiply(ctx, ratio, 2), -1)
-    zero = ctx.scalar(0, x)
-    return ctx.emit(ElementWiseSelect(), ctx.emit(ElementWiseEqual(), scaled, zero), zero, solved)
 
 
 def _half_of_exponentials(ctx: Context, x: str, op: Op) -> str:
