@@ -12,7 +12,7 @@ from pathlib import Path
 from edgewright.core.errors import BadInput, EnvironmentProblem, LimitExceeded, UsageError, Where, shown
 from edgewright.core.words import did_you_mean
 
-__all__ = ["file_size", "inside", "read_limited", "write_all", "write_whole"]
+__all__ = ["file_size", "inside", "read_limited", "write_all", "write_folder", "write_whole"]
 
 Chunks = Iterable[bytes | memoryview]
 _DRIVE = re.compile(r"[A-Za-z]:")
@@ -38,6 +38,27 @@ def write_all(files: Mapping[Path | str, Chunks] | Mapping[Path, Chunks] | Mappi
     # Everything: a ^C between two chunks must not leave half a file either.
     except BaseException:
         _remove(staged.values(), made)
+        raise
+
+
+def write_folder(folder: Path | str, files: Mapping[str, Chunks]) -> None:
+    """Write a folder of files that appears complete or not at all, in place of an older one of that name."""
+    folder = Path(folder)
+    _check_replaceable(folder)
+    made: list[Path] = []
+    temporary = folder.with_name(f".{folder.name[:64]}.{secrets.token_hex(4)}.part")
+    try:
+        _make_folder(temporary, made)
+        staged: dict[Path, Path] = {}
+        for name, chunks in files.items():
+            _stage(temporary / name, chunks, staged)
+        with _writing(folder):
+            for path, part in staged.items():
+                part.replace(path)
+            _swap(temporary, folder)
+    except BaseException:
+        _empty(temporary)
+        _remove([], made)
         raise
 
 
@@ -97,6 +118,43 @@ def _check_target(path: Path) -> None:
             raise UsageError(
                 f"cannot write '{shown(path)}': it is not a regular file", do="name another file"
             )
+
+
+def _check_replaceable(folder: Path) -> None:
+    """A folder of plain files may be replaced; anything else is not ours to take away."""
+    with _writing(folder):
+        if not folder.exists():
+            return
+        if not folder.is_dir():
+            raise UsageError(f"cannot write to '{shown(folder)}': it is a file, expected a folder")
+        strangers = [entry.name for entry in folder.iterdir() if entry.is_dir() and not entry.is_symlink()]
+    if strangers:
+        raise UsageError(
+            f"cannot replace folder '{shown(folder)}': it holds the folder '{shown(strangers[0])}'",
+            do="name another place, or remove the old folder",
+        )
+
+
+def _swap(temporary: Path, folder: Path) -> None:
+    old = folder.with_name(f".{folder.name[:64]}.{secrets.token_hex(4)}.old")
+    is_replaced = folder.exists()
+    if is_replaced:
+        folder.rename(old)
+    try:
+        temporary.rename(folder)
+    except BaseException:
+        if is_replaced:
+            old.rename(folder)
+        raise
+    if is_replaced:
+        _empty(old)
+        _remove([], [old])
+
+
+def _empty(folder: Path) -> None:
+    with suppress(OSError):
+        for entry in folder.iterdir():
+            entry.unlink(missing_ok=True)
 
 
 def _make_folder(folder: Path, made: list[Path]) -> None:

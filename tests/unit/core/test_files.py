@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from edgewright.core.errors import BadInput, EnvironmentProblem, LimitExceeded, UsageError
-from edgewright.core.files import file_size, inside, read_limited, write_all, write_whole
+from edgewright.core.files import file_size, inside, read_limited, write_all, write_folder, write_whole
 
 
 def everything_in(folder: Path) -> list[str]:
@@ -243,3 +243,44 @@ def test_every_piece_of_advice_belongs_to_a_real_error_number():
     from edgewright.core import files
 
     assert {errno.errorcode[number] for number in files._WRITING_ADVICE} >= {"ENOSPC", "EACCES", "EROFS"}
+
+
+def test_a_folder_replaces_an_older_one_whole(tmp_path):
+    (tmp_path / "Result_0").mkdir()
+    (tmp_path / "Result_0" / "stale.raw").write_bytes(b"old")
+    write_folder(tmp_path / "Result_0", {"a.raw": [b"1", b"2"], "b.raw": [b""]})
+    assert {p.name: p.read_bytes() for p in (tmp_path / "Result_0").iterdir()} == {
+        "a.raw": b"12",
+        "b.raw": b"",
+    }
+    assert [p.name for p in tmp_path.iterdir()] == ["Result_0"]
+
+
+def test_a_folder_that_is_stopped_half_way_leaves_the_old_one_and_nothing_else(tmp_path):
+    def stops():
+        yield b"1"
+        raise KeyboardInterrupt
+
+    write_folder(tmp_path / "Result_0", {"a.raw": [b"old"]})
+    for name in ("Result_0", "deep/Result_1"):
+        with pytest.raises(KeyboardInterrupt):
+            write_folder(tmp_path / name, {"a.raw": [b"new"], "b.raw": stops()})
+    assert [str(p.relative_to(tmp_path)) for p in sorted(tmp_path.rglob("*"))] == [
+        "Result_0",
+        "Result_0/a.raw",
+    ]
+    assert (tmp_path / "Result_0" / "a.raw").read_bytes() == b"old"
+
+
+def test_a_folder_that_holds_folders_is_not_taken_away(tmp_path):
+    (tmp_path / "Result_0" / "inner").mkdir(parents=True)
+    with pytest.raises(UsageError, match="it holds the folder 'inner'"):
+        write_folder(tmp_path / "Result_0", {"a.raw": [b"1"]})
+    assert (tmp_path / "Result_0" / "inner").is_dir()
+
+
+def test_a_file_in_place_of_the_folder_stays(tmp_path):
+    (tmp_path / "Result_0").write_bytes(b"mine")
+    with pytest.raises(UsageError, match="it is a file, expected a folder"):
+        write_folder(tmp_path / "Result_0", {"a.raw": [b"1"]})
+    assert (tmp_path / "Result_0").read_bytes() == b"mine"
