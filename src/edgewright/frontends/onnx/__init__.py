@@ -3,9 +3,11 @@
 from edgewright.frontends.onnx import (
     activation,
     cast,
+    control,
     conv,
     elementwise,
     elementwise_bits,
+    elementwise_erf,
     elementwise_functions,
     matmul,
     norm,
@@ -17,14 +19,17 @@ from edgewright.frontends.onnx import (
     reduce,
     reduce_order,
     resize,
+    sequence,
 )
 
 __all__ = [
     "activation",
     "cast",
+    "control",
     "conv",
     "elementwise",
     "elementwise_bits",
+    "elementwise_erf",
     "elementwise_functions",
     "matmul",
     "norm",
@@ -36,4 +41,5 @@ __all__ = [
     "reduce",
     "reduce_order",
     "resize",
+    "sequence",
 ]

@@ -1,0 +1,138 @@
+"""Recurrent layers for the engine: the gates' weights packed as ONNX packs them."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from edgewright.backends.cpu.registry import NotOnEngine, lowers
+from edgewright.backends.cpu.writer import Writer
+from edgewright.core.numbers import Array, DType
+from edgewright.ir.graph import Node
+from edgewright.ops.recurrent import Direction, Gru, Lstm, Recurrent
+
+__all__: list[str] = []
+
+DIRECTIONS = {Direction.FORWARD: "forward", Direction.REVERSE: "reverse"}
+# Input places of an Lstm in ONNX's order of gates: input, output, forget, cell.
+LSTM_WEIGHTS, LSTM_RECURRENT, LSTM_BIASES = (16, 3, 1, 2), (17, 6, 4, 5), (21, 9, 7, 8)
+LSTM_PEEPHOLES = (18, 20, 19)
+# The input gate coupled to the forget gate: sigmoid(-x) is 1 - sigmoid(x).
+COUPLED = {16: 1, 17: 4, 21: 7, 18: 19}
+LSTM_EXTRAS = (12, 13, 14, 15, 22, 23)
+
+
+@lowers(Lstm)
+def lstm(w: Writer, op: Lstm, inputs: list[str], node: Node) -> list[str]:
+    """One LSTM of one direction."""
+    if op.cell_clip_threshold or any(_has(node, place) for place in LSTM_EXTRAS):
+        raise NotOnEngine
+    x, pack = _sequence(w, op, inputs[0], node), _Pack(w, node, inputs)
+    units = int(w.type(node.inputs[1]).shape[0])
+    biases = pack.joined([*LSTM_BIASES, *[None] * 4], units)
+    peepholes = pack.joined(LSTM_PEEPHOLES, units) if any(_has(node, p) for p in LSTM_PEEPHOLES) else ""
+    states = [_unsqueezed(w, inputs[place], 0) if _has(node, place) else "" for place in (10, 11)]
+    outputs = w.node_all(
+        "LSTM",
+        *_trimmed(x, pack.joined(LSTM_WEIGHTS), pack.joined(LSTM_RECURRENT), biases, "", *states, peepholes),
+        outputs=3,
+        hidden_size=units,
+        direction=DIRECTIONS[op.direction],
+    )
+    last, cell = (_squeezed(w, value, 0) for value in outputs[1:])
+    sequence = last if w.type(node.inputs[0]).rank == 2 else _result(w, op, outputs[0])
+    return [sequence, cell, last]
+
+
+@lowers(Gru)
+def gru(w: Writer, op: Gru, inputs: list[str], node: Node) -> list[str]:
+    """One GRU of one direction; an RNN where its gates are shut for good."""
+    x, pack = _sequence(w, op, inputs[0], node), _Pack(w, node, inputs)
+    units = int(w.type(node.inputs[1]).shape[0])
+    state = inputs[13] if _has(node, 13) else ""
+    is_plain = _is_without_gates(w, node)
+    gates = slice(2, None, 3) if is_plain else slice(None)
+    has_bias = any(_has(node, place) for place in range(7, 13))
+    biases = pack.joined(range(7, 13)[gates], units) if has_bias else ""
+    outputs = w.node_all(
+        "RNN" if is_plain else "GRU",
+        *_trimmed(x, pack.joined(range(1, 4)[gates]), pack.joined(range(4, 7)[gates]), biases, "", state),
+        outputs=2,
+        hidden_size=units,
+        direction=DIRECTIONS[op.direction],
+        linear_before_reset=None if is_plain else op.linear_before_reset,
+    )
+    return [_result(w, op, outputs[0]), outputs[1]]
+
+
+class _Pack:
+    """Joins the weights of gates into one tensor of one direction; known ones are joined here and now."""
+
+    def __init__(self, w: Writer, node: Node, inputs: list[str]) -> None:
+        self._writer, self._node, self._inputs = w, node, inputs
+
+    def joined(self, places: Sequence[int | None], units: int = 0) -> str:
+        parts = [self._known(place, units) for place in places]
+        if all(part is not None for part in parts):
+            return self._writer.constant(np.concatenate([p for p in parts if p is not None])[None])
+        names = [self._name(place, units) for place in places]
+        return _unsqueezed(self._writer, self._writer.node("Concat", *names, axis=0), 0)
+
+    def _known(self, place: int | None, units: int) -> Array | None:
+        if place is not None and _has(self._node, place):
+            return self._writer.graph.constants.get(self._node.inputs[place])
+        if place in COUPLED and not _has(self._node, 16) and _has(self._node, COUPLED[place]):
+            forget = self._known(COUPLED[place], units)
+            return None if forget is None else -forget
+        return np.zeros(units, np.float32)
+
+    def _name(self, place: int | None, units: int) -> str:
+        if place is not None and _has(self._node, place):
+            return self._inputs[place]
+        if place in COUPLED and not _has(self._node, 16) and _has(self._node, COUPLED[place]):
+            return self._writer.node("Neg", self._inputs[COUPLED[place]])
+        return self._writer.constant(np.zeros(units, np.float32))
+
+
+def _sequence(w: Writer, op: Recurrent, x: str, node: Node) -> str:
+    """The input with time first."""
+    tensor_type = w.type(node.inputs[0])
+    if tensor_type.dtype != DType.FLOAT_32 or not isinstance(w.type(node.inputs[1]).shape[0], int):
+        raise NotOnEngine
+    if tensor_type.rank == 2:
+        return _unsqueezed(w, x, 0)
+    return x if op.time_major else w.transpose(x, (1, 0, 2))
+
+
+def _result(w: Writer, op: Recurrent, sequence: str) -> str:
+    result = _squeezed(w, sequence, 1)
+    return result if op.time_major else w.transpose(result, (1, 0, 2))
+
+
+def _is_without_gates(w: Writer, node: Node) -> bool:
+    """Whether update and reset have no weights, and biases that keep them at 0 and 1."""
+    known = [w.graph.constants.get(node.inputs[place]) for place in (1, 2, 4, 5)]
+    if any(array is None or array.any() for array in known) or not (_has(node, 7) and _has(node, 8)):
+        return False
+    update, reset = (w.graph.constants.get(node.inputs[place]) for place in (7, 8))
+    if update is None or reset is None or _has(node, 10) or _has(node, 11):
+        return False
+    return bool((update <= -50).all() and (reset >= 50).all())
+
+
+def _has(node: Node, place: int) -> bool:
+    return place < len(node.inputs) and bool(node.inputs[place])
+
+
+def _trimmed(*inputs: str) -> list[str]:
+    names = list(inputs)
+    while names and not names[-1]:
+        names.pop()
+    return names
+
+
+def _unsqueezed(w: Writer, value: str, axis: int) -> str:
+    return w.node("Unsqueeze", value, w.constant(np.asarray([axis], np.int64)))
+
+
+def _squeezed(w: Writer, value: str, axis: int) -> str:
+    return w.node("Squeeze", value, w.constant(np.asarray([axis], np.int64)))
