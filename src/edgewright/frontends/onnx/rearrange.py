@@ -1,16 +1,23 @@
-"""ONNX ops that move elements."""
+"""ONNX ops that move elements: other shapes, other orders, joins and repeats."""
 
 import numpy as np
 
-from edgewright.core.errors import ShapeMismatch
+from edgewright.core.errors import BadInput, ShapeMismatch
 from edgewright.frontends.onnx.context import Context
-from edgewright.frontends.onnx.registry import onnx_op
+from edgewright.frontends.onnx.foreign import keep_as_source_op
+from edgewright.frontends.onnx.registry import MICROSOFT, onnx_op
 from edgewright.frontends.onnx.source import SourceNode
-from edgewright.ir.dims import Dim, element_count
-from edgewright.ops.axes import normal_axis
+from edgewright.ir.dims import Dim, Shape, element_count, maximum
+from edgewright.ops.axes import normal_axes, normal_axis
+from edgewright.ops.broadcast import broadcast_shapes
 from edgewright.ops.rearrange import Concat, Reshape, Transpose
+from edgewright.ops.rearrange_blocks import BlockMode, DepthToSpace, SpaceToDepth
+from edgewright.ops.rearrange_fill import Tile
 
-__all__: list[str] = []
+__all__ = ["broadcast_to", "given_dims", "given_ints"]
+
+# Until then Dropout's mask had the datatype of the data.
+FIRST_BOOL_MASK_OPSET = 10
 
 
 @onnx_op("Constant")
@@ -26,7 +33,10 @@ def constant(ctx: Context, node: SourceNode) -> str:
     ):
         if node.has(name):
             return ctx.constant(np.asarray(node.attr(name), dtype))
-    raise ctx.refuse(node, "it holds strings or a sparse tensor")
+    for name in ("value_string", "value_strings"):
+        if node.has(name):
+            return ctx.constant(np.asarray(node.attr(name), object))
+    raise ctx.refuse(node, "it holds a sparse tensor")
 
 
 @onnx_op("Identity")
@@ -60,6 +70,142 @@ def reshape(ctx: Context, node: SourceNode) -> str:
     if not node.attr("allowzero", 0):
         wanted = [ctx.shape(x)[axis] if dim == 0 else dim for axis, dim in enumerate(wanted)]
     return ctx.emit(Reshape(shape=_resolved(wanted, ctx.type(x).count)), x)
+
+
+@onnx_op("Flatten")
+def flatten(ctx: Context, node: SourceNode) -> str:
+    """Two axes: what is before the axis, and the rest."""
+    shape = ctx.shape(node.inputs[0])
+    given = node.attr("axis", 1)
+    axis = given if given == len(shape) else normal_axis(given, len(shape))
+    return ctx.reshape(node.inputs[0], (element_count(shape[:axis]), element_count(shape[axis:])))
+
+
+@onnx_op("Squeeze")
+def squeeze(ctx: Context, node: SourceNode) -> str:
+    """Without the axes named, or without all that are known to have size 1."""
+    shape = ctx.shape(node.inputs[0])
+    given = given_ints(ctx, node, "axes", 1)
+    if given is None:
+        return ctx.reshape(node.inputs[0], tuple(dim for dim in shape if dim != 1))
+    axes = normal_axes(given, len(shape))
+    for axis in axes:
+        if isinstance(shape[axis], int) and shape[axis] != 1:
+            raise ShapeMismatch(
+                f"axis {axis} of {ctx.type(node.inputs[0])} has size {shape[axis]}, expected 1",
+                do="squeeze axes of size 1",
+            )
+    return ctx.reshape(node.inputs[0], tuple(dim for axis, dim in enumerate(shape) if axis not in axes))
+
+
+@onnx_op("Unsqueeze")
+@onnx_op("ExpandDims", domain=MICROSOFT)
+def unsqueeze(ctx: Context, node: SourceNode) -> str:
+    """Axes of size 1 at the places they have in the result."""
+    given = given_ints(ctx, node, "axes", 1)
+    if given is None:
+        raise BadInput("axes are missing", do="export the model again")
+    rank = ctx.rank(node.inputs[0]) + len(given)
+    axes = normal_axes(given, rank)
+    if len(axes) != len(given):
+        raise ShapeMismatch(f"axes {list(given)} name one axis twice", do="name each axis once")
+    dims = iter(ctx.shape(node.inputs[0]))
+    return ctx.reshape(node.inputs[0], tuple(1 if axis in axes else next(dims) for axis in range(rank)))
+
+
+@onnx_op("Expand", since=8)
+def expand(ctx: Context, node: SourceNode) -> str:
+    """Repeated along axes of size 1, as an operand would be."""
+    return broadcast_to(ctx, node.inputs[0], ctx.dims(node.inputs[1]))
+
+
+@onnx_op("Tile", since=6)
+def tile(ctx: Context, node: SourceNode) -> str:
+    """Repeated along each axis."""
+    multiples = ctx.dims(node.inputs[1])
+    if len(multiples) == ctx.rank(node.inputs[0]) and all(multiple == 1 for multiple in multiples):
+        return node.inputs[0]
+    return ctx.emit(Tile(multiples=multiples), node.inputs[0])
+
+
+@onnx_op("DepthToSpace")
+def depth_to_space(ctx: Context, node: SourceNode) -> str:
+    """Channel last in between; the order of depth is an attribute."""
+    op = DepthToSpace(block_size=_block(ctx, node), mode=_block_mode(node))
+    return ctx.channel_first(ctx.emit(op, ctx.channel_last(node.inputs[0])))
+
+
+@onnx_op("SpaceToDepth")
+def space_to_depth(ctx: Context, node: SourceNode) -> str:
+    """Channel last in between; newer opsets have the order of depth too."""
+    op = SpaceToDepth(block_size=_block(ctx, node), mode=_block_mode(node))
+    return ctx.channel_first(ctx.emit(op, ctx.channel_last(node.inputs[0])))
+
+
+@onnx_op("Dropout")
+def dropout(ctx: Context, node: SourceNode) -> str | list[str]:
+    """The data as they are, and a mask of ones; training is random and stays ONNX's own."""
+    x = node.inputs[0]
+    is_training = bool(node.input(2)) and bool(ctx.array(node.input(2)).any())
+    if is_training and not (node.input(1) and float(ctx.array(node.input(1)).reshape(-1)[0]) == 0):
+        return keep_as_source_op(ctx, node)
+    if len(node.outputs) == 1:
+        return x
+    is_bool = node.version >= FIRST_BOOL_MASK_OPSET
+    one = ctx.constant(np.ones((), np.bool_ if is_bool else ctx.dtype(x).numpy))
+    return [x, broadcast_to(ctx, one, ctx.shape(x))]
+
+
+def given_dims(ctx: Context, node: SourceNode, name: str, index: int) -> Shape | None:
+    """Numbers that older opsets give as an attribute and newer ones as an input; None where neither is."""
+    if node.has(name):
+        return tuple(node.attr(name))
+    return ctx.dims(node.input(index)) if node.input(index) else None
+
+
+def given_ints(ctx: Context, node: SourceNode, name: str, index: int) -> tuple[int, ...] | None:
+    """The same where no symbolic dimension will do."""
+    if node.has(name):
+        return tuple(node.attr(name))
+    return ctx.ints(node.input(index)) if node.input(index) else None
+
+
+def broadcast_to(ctx: Context, value: str, wanted: Shape) -> str:
+    """The value repeated along axes of size 1 so that it has the shape, or more where it is longer."""
+    if any(isinstance(dim, int) and dim < 0 for dim in wanted):
+        raise ShapeMismatch(f"shape {list(wanted)} has a negative size", do="use sizes of 0 or more")
+    shape = broadcast_shapes(ctx.shape(value), wanted)
+    padded = (1,) * (len(shape) - ctx.rank(value)) + ctx.shape(value)
+    targets = (1,) * (len(shape) - len(wanted)) + tuple(wanted)
+    multiples = tuple(_multiple(dim, target) for dim, target in zip(padded, targets, strict=True))
+    aligned = ctx.reshape(value, padded)
+    if all(multiple == 1 for multiple in multiples):
+        return aligned
+    # A symbolic size may be 1 or not: the tile's own size says so in more words than the shape.
+    return ctx.reshape(ctx.emit(Tile(multiples=multiples), aligned), shape)
+
+
+def _multiple(dim: Dim, target: Dim) -> Dim:
+    if dim == 1:
+        return target
+    if target in (1, dim) or isinstance(dim, int):
+        return 1
+    return maximum(target // maximum(dim, 1), 1)
+
+
+def _block_mode(node: SourceNode) -> BlockMode:
+    mode = node.attr("mode", "DCR")
+    if mode not in BlockMode.__members__:
+        raise BadInput(f"mode is '{mode}', expected DCR or CRD", do="export the model again")
+    return BlockMode[mode]
+
+
+def _block(ctx: Context, node: SourceNode) -> tuple[int, int]:
+    if ctx.rank(node.inputs[0]) != 4:
+        raise ShapeMismatch(
+            f"{ctx.type(node.inputs[0])} is given, expected rank 4", do="reshape it to rank 4"
+        )
+    return (node.need("blocksize"),) * 2
 
 
 def _resolved(wanted: list[Dim], count: Dim) -> tuple[Dim, ...]:
