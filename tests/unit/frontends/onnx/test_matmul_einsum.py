@@ -35,7 +35,7 @@ EQUATIONS = [
 
 
 def shapes(equation: str) -> list[tuple[int, ...]]:
-    words = equation.split("->")[0].split(",")
+    words = equation.split("->", maxsplit=1)[0].split(",")
     return [tuple(SIZES[c] for c in word.replace("...", "ab")) for word in words]
 
 
