@@ -34,8 +34,15 @@ class Session(Protocol):
 class Backend(Protocol):
     """Turns graphs into sessions."""
 
-    name: str
-    library_names: Sequence[str]
+    @property
+    def name(self) -> str:
+        """A short word for messages and records."""
+        ...
+
+    @property
+    def library_names(self) -> Sequence[str]:
+        """Names of the genuine libraries that it stands in for."""
+        ...
 
     def prepare(self, graph: Graph, options: RunOptions) -> Session:
         """A session for the graph."""
