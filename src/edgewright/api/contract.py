@@ -1,0 +1,48 @@
+"""The I/O contract of a model: its inputs and outputs as they are, beside what the source model has."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from edgewright.core.numbers import DType
+from edgewright.ir.graph import Graph
+from edgewright.ir.types import TensorType
+
+__all__ = ["IoTensor", "contract", "dtype_word", "shape_of"]
+
+
+@dataclass(frozen=True)
+class IoTensor:
+    """One input or output; the source's type and shape are empty where there is no source to compare with."""
+
+    role: str  # input or output
+    name: str
+    dtype: str
+    shape: tuple[int | str, ...]
+    layout: str = ""
+    source_dtype: str = ""
+    source_shape: tuple[int | str, ...] = ()
+
+
+def contract(graph: Graph, source: Mapping[str, TensorType] | None = None) -> tuple[IoTensor, ...]:
+    """All inputs, then all outputs; ``source`` holds their types before anything was changed."""
+    roles = [("input", name) for name in graph.inputs] + [("output", name) for name in graph.outputs]
+    return tuple(_tensor(role, name, graph.types[name], (source or {}).get(name)) for role, name in roles)
+
+
+def dtype_word(dtype: DType) -> str:
+    """A datatype as options spell it: float32, int64, bool; fixed-point types keep QNN's spelling."""
+    if dtype == DType.BOOL_8:
+        return "bool"
+    word = dtype.name.lower()
+    return word if dtype.is_fixed_point else re.sub(r"_(?=\d)", "", word)
+
+
+def shape_of(tensor_type: TensorType) -> tuple[int | str, ...]:
+    """The dimensions as numbers, and as text where they are symbolic."""
+    return tuple(dim if isinstance(dim, int) else str(dim) for dim in tensor_type.shape)
+
+
+def _tensor(role: str, name: str, found: TensorType, source: TensorType | None) -> IoTensor:
+    before = () if source is None else (dtype_word(source.dtype), shape_of(source))
+    return IoTensor(role, name, dtype_word(found.dtype), shape_of(found), found.layout or "", *before)

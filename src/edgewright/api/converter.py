@@ -1,0 +1,270 @@
+"""From a source model to QNN artifacts, as the legacy converters do it: spatial-first, 32-bit integers."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from edgewright.api.artifacts import SavedFiles, SaveOptions, save_graph
+from edgewright.api.contract import IoTensor, contract, dtype_word
+from edgewright.api.convert import Rewrites
+from edgewright.api.source import fixed_source
+from edgewright.config.converter import GraphChanges, OpPackage, Output, Source
+from edgewright.config.group import OptionGroup
+from edgewright.config.onnx import OnnxOnly
+from edgewright.config.preserve_io import PreserveIo
+from edgewright.core.errors import BadInput, EdgewrightError, Problems, UsageError, Where, shown
+from edgewright.core.events import progress
+from edgewright.core.files import read_limited
+from edgewright.core.numbers import DType
+from edgewright.core.words import did_you_mean
+from edgewright.frontends.onnx.load import Overrides
+from edgewright.ir.graph import Graph
+from edgewright.ir.types import TensorType
+from edgewright.lower.lower import QNN_PACKAGE, LowerOptions
+from edgewright.lower.names import sanitized
+from edgewright.ops.rearrange import Transpose
+from edgewright.passes.layout.push_transposes import channel_first, channel_last
+from edgewright.passes.layout.spatial_io import spatial_io
+from edgewright.passes.pipeline import run_passes
+from edgewright.passes.target.retype_io import retype_input, retype_output
+
+__all__ = ["Conversion", "ConverterOptions", "command_text", "convert_files", "output_path", "overrides_of"]
+
+LARGEST_COPYRIGHT = 1 << 20
+WIDE = frozenset({DType.INT_64, DType.UINT_64})
+SPATIAL = frozenset({"NFC", "NHWC", "NDHWC"})
+CHANNEL_FIRST = {3: "NCF", 4: "NCHW", 5: "NCDHW"}
+# Options that name files: the written text must not depend on where they lie.
+_PATHS = frozenset({"input_network", "output_path", "copyright_file", "custom_io", "input_list"})
+_DTYPES = {dtype_word(dtype): dtype for dtype in DType}
+
+
+@dataclass(frozen=True)
+class ConverterOptions:
+    """The options of a converter that change what is written."""
+
+    source: Source
+    output: Output = field(default_factory=Output)
+    changes: GraphChanges = field(default_factory=GraphChanges)
+    package: OpPackage = field(default_factory=OpPackage)
+    preserve: PreserveIo = field(default_factory=PreserveIo)
+    onnx: OnnxOnly = field(default_factory=OnnxOnly)
+    # QNN's backends compute with 32-bit integers.
+    is_narrowed: bool = True
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """What a conversion wrote, and what its user must know."""
+
+    files: SavedFiles
+    contract: tuple[IoTensor, ...]
+    notes: tuple[str, ...]
+    ops: int
+    parameters: int
+    macs: int
+
+
+def convert_files(options: ConverterOptions, command: str = "edgewright") -> Conversion:
+    """Imports, rewrites and writes a model; on any problem nothing is written."""
+    path = Path(options.source.input_network)
+    with progress(f"converting {path.name}", total=3) as step:
+        source = fixed_source(path, overrides_of(options))
+        graph = source.graph()
+        step()
+        before = {name: graph.types[name] for name in (*graph.inputs, *graph.outputs)}
+        _check_named(options, graph)
+        _rewrite(graph, options, before)
+        step()
+        files = save_graph(graph, output_path(options), _save_options(options, command))
+        step()
+    tensors = contract(graph, before)
+    macs = sum(n.op.macs(graph.input_types(n), graph.output_types(n)) for n in graph.nodes)
+    return Conversion(
+        files,
+        tensors,
+        (*source.notes, *_changes(tensors)),
+        len(graph),
+        sum(array.size for array in graph.constants.values()),
+        macs,
+    )
+
+
+def overrides_of(options: ConverterOptions) -> Overrides:
+    """What the options say about the source's inputs and outputs."""
+    return Overrides(
+        input_shapes=dict(options.source.input_dims),
+        batch=options.onnx.batch,
+        symbols=dict(options.onnx.define_symbols),
+        outputs=options.source.out_names,
+        keep_disconnected=options.changes.keep_disconnected_nodes,
+    )
+
+
+def output_path(options: ConverterOptions) -> Path:
+    """The C++ file to write: named after the source where nothing, or only a folder, is said."""
+    source = Path(options.source.input_network)
+    if options.output.output_path is None:
+        return source.with_name(f"{source.stem}.cpp")
+    wanted = Path(options.output.output_path)
+    return wanted / f"{source.stem}.cpp" if wanted.is_dir() else wanted
+
+
+def command_text(tool: str, groups: Iterable[OptionGroup]) -> str:
+    """The tool and all its options as one line that is the same on every machine."""
+    values = {name: getattr(group, name) for group in groups for name in group.options()}
+    return "; ".join([tool, *(f"{name}={_value_text(name, values[name])}" for name in sorted(values))])
+
+
+def _value_text(name: str, value: object) -> str:
+    return Path(value).name if name in _PATHS and isinstance(value, str) else str(value)
+
+
+def _rewrite(graph: Graph, options: ConverterOptions, before: dict[str, TensorType]) -> None:
+    left_out: tuple[str, ...] = ("fold_batchnorm",) if options.changes.disable_batchnorm_folding else ()
+    left_out += ("drop_dead_code",) if options.changes.keep_disconnected_nodes else ()
+    Rewrites(is_simplified=not options.onnx.no_simplification, left_out=left_out).apply(graph)
+    _assign_layouts(graph, options)
+    if options.is_narrowed:
+        run_passes(graph, ("narrow_int64",))
+    for name, dtype in _wanted_dtypes(graph, options, before).items():
+        (retype_input if name in graph.inputs else retype_output)(graph, name, dtype)
+
+
+def _assign_layouts(graph: Graph, options: ConverterOptions) -> None:
+    """Spatial first at both ends, except where the source is so already or its layout is kept."""
+    given = dict(options.source.input_layouts)
+    kept = {name for name in (*graph.inputs, *graph.outputs) if options.preserve.layout_of(name)}
+    turned = set(CHANNEL_FIRST.values())
+    spatial_io(graph, {*kept, *(name for name, layout in given.items() if layout not in turned)})
+    for name in kept:
+        found = graph.types[name]
+        if found.rank in CHANNEL_FIRST and _is_channel_first(graph, name):
+            graph.types[name] = replace(found, layout=CHANNEL_FIRST[found.rank])
+
+
+def _is_channel_first(graph: Graph, name: str) -> bool:
+    """Whether the network itself turns the tensor: then its axes have the meaning that ONNX gives them."""
+    rank = graph.types[name].rank
+    maker = graph.producer(name)
+    if maker is not None:
+        return isinstance(maker.op, Transpose) and maker.op.perm == channel_first(rank)
+    readers = graph.consumers(name)
+    wanted = channel_last(rank)
+    return bool(readers) and all(isinstance(r.op, Transpose) and r.op.perm == wanted for r in readers)
+
+
+def _wanted_dtypes(
+    graph: Graph, options: ConverterOptions, before: dict[str, TensorType]
+) -> dict[str, DType]:
+    wanted = {name: _DTYPES[word] for name, word in options.source.input_dtypes}
+    for name in (*graph.inputs, *graph.outputs):
+        is_wide_input = name in graph.inputs and before[name].dtype in WIDE
+        if options.preserve.datatype_of(name) or (options.onnx.keep_int64_inputs and is_wide_input):
+            wanted.setdefault(name, before[name].dtype)
+    return wanted
+
+
+def _check_named(options: ConverterOptions, graph: Graph) -> None:
+    """Every name that an option gives must be in the model, with a rank and a type that fit."""
+    ends = (*graph.inputs, *graph.outputs)
+    problems = [*_unknown("--preserve_io", options.preserve.named(), ends, "input or output")]
+    pairs: dict[str, Sequence[tuple[str, str]]] = {
+        "--input_type": options.source.input_types,
+        "--input_dtype": options.source.input_dtypes,
+        "--input_layout": options.source.input_layouts,
+    }
+    for option, given in pairs.items():
+        problems += _unknown(option, [name for name, _ in given], graph.inputs, "input")
+    problems += _unfit(options.source.input_layouts, graph, _layout_problem)
+    problems += _unfit(
+        [(n, w) for n, w in options.source.input_dtypes if options.preserve.datatype_of(n)],
+        graph,
+        _dtype_problem,
+    )
+    if problems:
+        raise problems[0] if len(problems) == 1 else Problems(problems)
+
+
+def _unknown(option: str, names: Iterable[str], known: Sequence[str], kind: str) -> list[EdgewrightError]:
+    return [
+        UsageError(
+            f"{option} names the {kind} '{shown(name)}', which the model does not have",
+            do=did_you_mean(name, known, f"use one of: {', '.join(shown(k, 60) for k in known[:10])}"),
+        )
+        for name in names
+        if name not in known
+    ]
+
+
+def _unfit(
+    pairs: Iterable[tuple[str, str]],
+    graph: Graph,
+    problem: Callable[[str, str, TensorType], UsageError | None],
+) -> list[EdgewrightError]:
+    known = [(name, word) for name, word in pairs if name in graph.inputs]
+    found = [problem(name, word, graph.types[name]) for name, word in known]
+    return [item for item in found if item is not None]
+
+
+def _layout_problem(name: str, layout: str, tensor_type: TensorType) -> UsageError | None:
+    if layout == "NONTRIVIAL" or len(layout) == tensor_type.rank:
+        return None
+    return UsageError(
+        f"--input_layout gives '{shown(name)}' the layout {layout} of {len(layout)} axes, "
+        f"the input has {tensor_type.rank}",
+        do="use a layout with as many letters as the input has axes, or NONTRIVIAL",
+    )
+
+
+def _dtype_problem(name: str, word: str, tensor_type: TensorType) -> UsageError | None:
+    if _DTYPES[word] == tensor_type.dtype:
+        return None
+    return UsageError(
+        f"--input_dtype gives '{shown(name)}' the type {word}, --preserve_io keeps the source's "
+        f"{dtype_word(tensor_type.dtype)}",
+        do="leave one of the two options out for this input",
+    )
+
+
+def _save_options(options: ConverterOptions, command: str) -> SaveOptions:
+    stem = output_path(options).stem
+    return SaveOptions(
+        command=command,
+        copyright_text=_copyright(options.output.copyright_file),
+        prefix=sanitized(stem) if options.output.overwrite_model_prefix else "QnnModel",
+        lowering=LowerOptions(
+            package=options.package.package_name or QNN_PACKAGE,
+            is_counted=options.output.exclude_named_tensors,
+        ),
+    )
+
+
+def _copyright(file: str | None) -> str:
+    if file is None:
+        return ""
+    try:
+        return read_limited(file, LARGEST_COPYRIGHT).decode("utf-8")
+    except UnicodeDecodeError as problem:
+        raise BadInput(
+            f"the copyright file is not UTF-8 text (byte {problem.start})",
+            Where(file=file),
+            do="save it as UTF-8",
+        ) from None
+
+
+def _changes(tensors: Sequence[IoTensor]) -> tuple[str, ...]:
+    """What differs from the source, one line for each kind of change."""
+    retyped = [t for t in tensors if t.dtype != t.source_dtype]
+    moved = [t for t in tensors if t.layout in SPATIAL]
+    found = [(f"{t.source_dtype} became {t.dtype}", t.name) for t in retyped]
+    turned = [(f"the layout became {t.layout}", t.name) for t in moved]
+    grouped: dict[str, list[str]] = {}
+    for change, name in (*found, *turned):
+        grouped.setdefault(change, []).append(f"'{shown(name, 60)}'")
+    advice = {"the": "--preserve_io layout keeps the source's"}
+    return tuple(
+        f"{change} for {', '.join(names)}; "
+        f"{advice.get(change.split()[0], '--preserve_io datatype keeps the type of the source')}"
+        for change, names in grouped.items()
+    )

@@ -1,0 +1,159 @@
+"""Input lists: text files that name one set of input files a line."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from edgewright.core.errors import BadInput, EdgewrightError, Problems, UsageError, Where, shown
+from edgewright.core.files import read_limited
+from edgewright.core.words import did_you_mean
+
+__all__ = ["InputLine", "InputList", "read_input_list"]
+
+LARGEST_LIST = 1 << 28
+# Enough to see what is wrong; a list of a million bad lines must not become a million errors.
+PROBLEMS_KEPT = 200
+# A name may stand in quotes; what follows ':=' reaches up to the next name, spaces included.
+_NAMED = re.compile(r"""(?:^|(?<=\s))("[^"]*"|'[^']*'|[^\s:]+(?::[^\s:=]+)*):=""")
+_WORD = re.compile(r"""(?:[^\s"']|"[^"]*"|'[^']*')+""")
+
+
+@dataclass(frozen=True)
+class InputLine:
+    """The files of one set by input name; an empty name stands for all inputs in one .npz file."""
+
+    number: int
+    files: Mapping[str, Path]
+
+
+@dataclass(frozen=True)
+class InputList:
+    """The sets in their order, and the tensors that lines beginning with % or # ask for."""
+
+    path: Path
+    lines: tuple[InputLine, ...]
+    tensors: tuple[str, ...] = ()
+    layers: tuple[str, ...] = ()
+
+
+def read_input_list(path: Path | str, inputs: Sequence[str], spellings: Mapping[str, str]) -> InputList:
+    """Reads a list for the inputs of a model; everything wrong with its lines comes at once.
+
+    Args:
+        path: the list. Relative paths in it count from the current folder, else from the list's own.
+        inputs: names of the model's inputs in order.
+        spellings: other spellings of input names (as sanitized in artifacts) to the names themselves.
+    """
+    path = Path(path)
+    texts = _texts(path)
+    layers, tensors, start = _head(texts)
+    known = {**spellings, **{name: name for name in inputs}}
+    lines: list[InputLine] = []
+    problems: list[EdgewrightError] = []
+    for number, text in enumerate(texts[start:], start=start + 1):
+        if not text or text.startswith(("#", "%")):
+            continue
+        try:
+            lines.append(InputLine(number, _files(text, inputs, known, path)))
+        except EdgewrightError as problem:
+            where = Where(file=str(path), detail=f"line {number}")
+            problems.append(type(problem)(problem.what, where, problem.do))
+        if len(problems) >= PROBLEMS_KEPT:
+            break
+    if problems:
+        raise Problems(problems)
+    if not lines:
+        raise BadInput(
+            "the input list names no files",
+            Where(file=str(path)),
+            do="write one line for each set of inputs: NAME:=FILE NAME:=FILE, or FILE for a single input",
+        )
+    return InputList(path, tuple(lines), tensors, layers)
+
+
+def _texts(path: Path) -> list[str]:
+    try:
+        whole = read_limited(path, LARGEST_LIST).decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        raise BadInput(
+            f"the input list is not UTF-8 text (byte {problem.start})",
+            Where(file=str(path)),
+            do="give a text file; the inputs themselves are named in it",
+        ) from None
+    return [line.strip() for line in whole.split("\n")]
+
+
+def _head(texts: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...], int]:
+    """Layers and tensors named before the first set, and where the sets begin."""
+    found: dict[str, list[str]] = {"#": [], "%": []}
+    for index, text in enumerate(texts):
+        if text and text[0] not in found:
+            return tuple(found["#"]), tuple(found["%"]), index
+        if text:
+            found[text[0]] += text[1:].split()
+    return tuple(found["#"]), tuple(found["%"]), len(texts)
+
+
+def _files(text: str, inputs: Sequence[str], known: Mapping[str, str], path: Path) -> dict[str, Path]:
+    named = list(_NAMED.finditer(text))
+    if not named:
+        return _by_position(text, inputs, path)
+    if text[: named[0].start()].strip():
+        raise BadInput("the line mixes files with and without names", do="name all of them: NAME:=FILE")
+    files: dict[str, Path] = {}
+    for item, following in zip(named, [*named[1:], None], strict=True):
+        end = len(text) if following is None else following.start()
+        name = _known(_unquoted(item.group(1)), known, inputs)
+        if name in files:
+            raise BadInput(f"input '{shown(name)}' is named twice")
+        files[name] = _path(_unquoted(text[item.end() : end].strip()), path)
+    missing = [name for name in inputs if name not in files]
+    if missing:
+        raise BadInput(
+            f"{len(files)} of {len(inputs)} inputs are named, missing: {_listed(missing)}",
+            do="name a file for each input",
+        )
+    return files
+
+
+def _by_position(text: str, inputs: Sequence[str], path: Path) -> dict[str, Path]:
+    words = [_unquoted(word) for word in _WORD.findall(text)]
+    # A path with spaces that nobody put in quotes.
+    if len(words) > 1 and len(inputs) == 1 and _path(_unquoted(text), path).exists():
+        words = [_unquoted(text)]
+    files = [_path(word, path) for word in words]
+    if len(files) == 1 and files[0].suffix == ".npz" and len(inputs) > 1:
+        return {"": files[0]}
+    if len(files) != len(inputs):
+        raise BadInput(
+            f"{len(files)} files are given for {len(inputs)} inputs: {_listed(inputs)}",
+            do="give one file for each input, in this order, or with names: NAME:=FILE; put paths with "
+            "spaces in quotes",
+        )
+    return dict(zip(inputs, files, strict=True))
+
+
+def _known(name: str, known: Mapping[str, str], inputs: Sequence[str]) -> str:
+    if name not in known:
+        raise UsageError(
+            f"input '{shown(name)}' is not in the model, which has {_listed(inputs)}",
+            do=did_you_mean(name, inputs),
+        )
+    return known[name]
+
+
+def _path(text: str, path: Path) -> Path:
+    if not text:
+        raise BadInput("a name is given without a file", do="write NAME:=FILE without spaces around ':='")
+    plain, beside = Path(text), path.parent / text
+    return beside if not plain.exists() and beside.exists() else plain
+
+
+def _unquoted(text: str) -> str:
+    return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'" else text
+
+
+def _listed(names: Sequence[str]) -> str:
+    text = ", ".join(f"'{shown(name, 60)}'" for name in names[:10])
+    return text if len(names) <= 10 else f"{text} and {len(names) - 10} more"

@@ -1,0 +1,257 @@
+"""Runs a converted model on files, as qnn-net-run does."""
+
+import logging
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+from edgewright.api.artifacts import load_graph
+from edgewright.api.contract import dtype_word, shape_of
+from edgewright.api.input_list import InputList, read_input_list
+from edgewright.api.input_sets import InputSets
+from edgewright.api.run_results import InputRecord, ResultFolder, RunRecord
+from edgewright.api.tensor_files import Expected
+from edgewright.artifacts.profile_log.writer import ProfileEvent, ProfileLog, to_chunks
+from edgewright.backends.base import RunOptions
+from edgewright.backends.registry import find_backend
+from edgewright.config.net_run import Execution, InputFiles, OutputFiles, Profiling
+from edgewright.config.net_run import Model as ModelOptions
+from edgewright.core.errors import BadInput, NotBuiltYet, UsageError, Where, shown
+from edgewright.core.events import progress
+from edgewright.core.files import write_whole
+from edgewright.core.words import did_you_mean
+from edgewright.ir.graph import Graph
+from edgewright.lower.names import NameTable
+
+__all__ = ["NetRun", "NetRunOptions", "net_run"]
+
+log = logging.getLogger(__name__)
+
+PROFILE_FILE = "qnn-profiling-data_0.log"
+# Executions that are kept one by one in a profile; their sum goes on.
+EVENTS_KEPT = 100_000
+
+
+@dataclass(frozen=True)
+class NetRunOptions:
+    """The options of qnn-net-run that change what is done."""
+
+    model: ModelOptions
+    inputs: InputFiles
+    outputs: OutputFiles
+    execution: Execution
+    profiling: Profiling
+
+
+@dataclass(frozen=True)
+class NetRun:
+    """What was run, and how long it took; times in microseconds."""
+
+    record: RunRecord
+    init: int
+    execute_total: int
+    execute_least: int
+    execute_most: int
+    wall: int
+    profile: str = ""
+
+
+def net_run(options: NetRunOptions) -> NetRun:
+    """Runs the model on every set of the input list; each result folder is written whole."""
+    clock = _Clock()
+    backend = find_backend(options.model.backend)
+    path = _net_json(options.model.models or ())
+    graph = load_graph(path)
+    listed = read_input_list(_only_list(options.inputs), graph.inputs, _spellings(graph.inputs))
+    sets = InputSets(listed, _expected(graph, options.inputs))
+    tensors = _wanted_tensors(graph, options.outputs, listed)
+    folder = Path(options.outputs.output_dir)
+    results = ResultFolder(folder, graph, tensors, is_native=options.outputs.is_native)
+    with clock.measure("INIT", graph.name):
+        session = backend.prepare(graph, RunOptions(extra_outputs=tuple(tensors)))
+    record = RunRecord(str(path), backend.name, str(folder), _inputs(graph, options.inputs), results.outputs)
+    try:
+        for number in _numbers(len(sets), options.execution):
+            feed = sets.feed(number % len(sets))
+            with clock.measure("EXECUTE", graph.name):
+                values = session.run(feed)
+            if _is_kept(number, options.outputs):
+                record.results[results.write(number, values)] = sets.files(number % len(sets))
+            record.inferences += 1
+        record.is_complete = True
+    finally:
+        results.describe(record)
+    return _finished(options, record, clock, graph)
+
+
+class _Clock:
+    def __init__(self) -> None:
+        self._began = time.perf_counter_ns()
+        self.events: list[ProfileEvent] = []
+        self.executed = 0
+        self.least, self.most = 0, 0
+
+    def measure(self, message: str, identifier: str) -> "_Span":
+        return _Span(self, message, identifier)
+
+    def microseconds(self) -> int:
+        return (time.perf_counter_ns() - self._began) // 1000
+
+    def note(self, message: str, identifier: str, start: int, span: int) -> None:
+        if len(self.events) < EVENTS_KEPT:
+            self.events.append(ProfileEvent(message, start, span, identifier))
+        if message == "EXECUTE":
+            self.least = span if not self.executed else min(self.least, span)
+            self.most = max(self.most, span)
+            self.executed += span
+
+
+@dataclass
+class _Span:
+    clock: _Clock
+    message: str
+    identifier: str
+    start: int = 0
+
+    def __enter__(self) -> None:
+        self.start = self.clock.microseconds()
+
+    def __exit__(self, *_: object) -> None:
+        self.clock.note(self.message, self.identifier, self.start, self.clock.microseconds() - self.start)
+
+
+def _finished(options: NetRunOptions, record: RunRecord, clock: _Clock, graph: Graph) -> NetRun:
+    profile = ""
+    level = options.profiling.profiling_level
+    if level is not None:
+        file = Path(options.outputs.output_dir, PROFILE_FILE)
+        write_whole(file, to_chunks(ProfileLog(level, record.backend, graph.name, clock.events)))
+        profile = str(file)
+    init = sum(event.time for event in clock.events if event.message == "INIT")
+    return NetRun(record, init, clock.executed, clock.least, clock.most, clock.microseconds(), profile)
+
+
+def _net_json(models: Sequence[str]) -> Path:
+    """The net.json of the model that was named, by itself or by the files beside it."""
+    if len(models) != 1:
+        raise NotBuiltYet(f"{len(models)} models were given, running several is not built yet", do="give one")
+    path = Path(models[0])
+    if path.name.endswith((".so", ".dll")):
+        raise NotBuiltYet(
+            f"running the model library '{shown(path)}' is not built yet",
+            do="give the model's _net.json instead: --model model_net.json",
+        )
+    if path.suffix == ".onnx":
+        raise UsageError(
+            f"'{shown(path)}' is not converted yet",
+            do=f"convert it with qnn-onnx-converter -i {shown(path)}, or use edgewright run {shown(path)}",
+        )
+    if path.suffix in {".cpp", ".bin"}:
+        beside = path.with_name(f"{path.stem}_net.json")
+        if not beside.exists():
+            raise BadInput(
+                f"'{shown(beside)}' does not exist, it is needed to run '{shown(path.name)}'",
+                Where(file=str(path)),
+                do="keep the three files of a model together",
+            )
+        return beside
+    return path
+
+
+def _only_list(inputs: InputFiles) -> Path:
+    named = [name for name in inputs.input_list if name != "__"]
+    if len(inputs.input_list) != 1 or not named:
+        raise UsageError(
+            f"{len(inputs.input_list)} input lists were given for a model of 1 graph", do="give one list"
+        )
+    return Path(named[0])
+
+
+def _spellings(names: Sequence[str]) -> dict[str, str]:
+    table = NameTable(names)
+    return {table(name): name for name in names}
+
+
+def _expected(graph: Graph, inputs: InputFiles) -> list[Expected]:
+    spellings = _spellings(graph.inputs) | {name: name for name in graph.inputs}
+    unknown = [name for name in inputs.native_input_tensor_names or () if name not in spellings]
+    if unknown:
+        raise UsageError(
+            f"--native_input_tensor_names names '{shown(unknown[0])}', which is no input of the model",
+            do=did_you_mean(
+                unknown[0], graph.inputs, f"use one of: {', '.join(map(shown, graph.inputs[:10]))}"
+            ),
+        )
+    sanitized = {name: form for form, name in _spellings(graph.inputs).items()}
+    return [
+        Expected(name, graph.types[name], inputs.is_native(name) or inputs.is_native(sanitized[name]))
+        for name in graph.inputs
+    ]
+
+
+def _inputs(graph: Graph, inputs: InputFiles) -> tuple[InputRecord, ...]:
+    return tuple(
+        InputRecord(
+            item.name,
+            dtype_word(item.tensor_type.dtype),
+            shape_of(item.tensor_type),
+            item.tensor_type.layout or "",
+            item.word,
+        )
+        for item in _expected(graph, inputs)
+    )
+
+
+def _wanted_tensors(graph: Graph, outputs: OutputFiles, listed: InputList) -> list[str]:
+    """The graph's outputs, and what else was asked for."""
+    made = [value for node in graph.nodes for value in node.outputs if value]
+    if outputs.debug:
+        return list(dict.fromkeys((*graph.outputs, *made)))
+    spellings = {**_spellings(made), **{name: name for name in made}}
+    asked: list[str] = []
+    for graph_name, names in outputs.set_output_tensors:
+        if graph_name not in {"", graph.name}:
+            raise UsageError(
+                f"--set_output_tensors names graph '{shown(graph_name)}', the model has '{shown(graph.name)}'"
+            )
+        asked += names
+    unknown = [name for name in asked if name not in spellings]
+    if unknown:
+        raise UsageError(
+            f"--set_output_tensors names the tensor '{shown(unknown[0])}', which no op of the model makes",
+            do=did_you_mean(unknown[0], spellings, "--debug writes all tensors"),
+        )
+    asked += _asked_in_list(graph, spellings, listed)
+    return list(dict.fromkeys((*graph.outputs, *(spellings[name] for name in asked))))
+
+
+def _asked_in_list(graph: Graph, spellings: dict[str, str], listed: InputList) -> list[str]:
+    """Tensors and layers that the list's first lines name; other words there are taken for a comment."""
+    layers = {node.name: [v for v in node.outputs if v] for node in graph.nodes}
+    asked = [name for name in listed.tensors if name in spellings]
+    for name in listed.layers:
+        asked += layers.get(name, [name] if name in spellings else [])
+    passed = [n for n in (*listed.tensors, *listed.layers) if n not in spellings and n not in layers]
+    if passed:
+        log.info("the input list names %d words that are neither tensors nor layers", len(passed))
+    return asked
+
+
+def _is_kept(number: int, outputs: OutputFiles) -> bool:
+    return outputs.keep_num_outputs is None or number < outputs.keep_num_outputs
+
+
+def _numbers(sets: int, execution: Execution) -> Iterator[int]:
+    """The runs, until their number or the time is reached; every set once where neither is said."""
+    limit = execution.num_inferences
+    if limit is None and execution.duration is None:
+        limit = sets
+    began = time.monotonic()
+    with progress("running", total=limit) as step:
+        for number in count() if limit is None else range(limit):
+            if execution.duration is not None and time.monotonic() - began >= execution.duration:
+                return
+            yield number
+            step()

@@ -1,0 +1,46 @@
+"""Finds a backend by the name of its QNN library, by a path to it, or by a short word."""
+
+import re
+from pathlib import PureWindowsPath
+
+from edgewright.backends.base import Backend
+from edgewright.core.errors import NotBuiltYet, UsageError, shown
+from edgewright.core.words import did_you_mean
+
+__all__ = ["BACKENDS", "find_backend"]
+
+# QNN's backends by the word in their library's name, and whether there is one here.
+BACKENDS: dict[str, bool] = {
+    "Cpu": True,
+    "Gpu": False,
+    "Htp": False,
+    "HtpAltPrepStub": False,
+    "Hta": False,
+    "Dsp": False,
+    "DspV65Stub": False,
+    "DspV66Stub": False,
+    "Lpai": False,
+    "Saver": False,
+}
+_LIBRARY = re.compile(r"(?:lib)?Qnn(\w+)\.(?:so|dll)(?:\.\d+)*", re.IGNORECASE)
+
+
+def find_backend(name: str) -> Backend:
+    """The backend that libQnnCpu.so, QnnCpu.dll, a path to one of them, or cpu stands for."""
+    # Both separators: a Windows path may reach a Linux machine in a recorded command.
+    last = PureWindowsPath(name).name
+    library = _LIBRARY.fullmatch(last)
+    word = library.group(1) if library else last
+    known = {spelled.lower(): spelled for spelled in BACKENDS}
+    found = known.get(word.lower())
+    if found is None:
+        spellings = [f"libQnn{spelled}.so" for spelled in BACKENDS] + list(known)
+        raise UsageError(
+            f"backend '{shown(name)}' is unknown, expected a QNN library such as libQnnCpu.so, or cpu",
+            do=did_you_mean(last, spellings, "use --backend libQnnCpu.so"),
+        )
+    if not BACKENDS[found]:
+        raise NotBuiltYet(f"backend '{found}' is not built yet", do="use --backend libQnnCpu.so")
+    from edgewright.backends.cpu import CpuBackend
+
+    return CpuBackend()

@@ -1,0 +1,37 @@
+"""What a run did: outputs, files and times."""
+
+from edgewright.api.net_run import NetRun
+from edgewright.reports.numbers import dims
+from edgewright.reports.page import Block, Table
+
+__all__ = ["page"]
+
+
+def page(run: NetRun) -> list[Block]:
+    """The report of qnn-net-run; times in the words that scripts look for."""
+    record = run.record
+    rows = tuple((o.name, o.file_dtype, dims(o.shape), o.layout or "-", o.file) for o in record.outputs)
+    kept = len(record.results)
+    blocks: list[Block] = [
+        Table("Outputs", ("name", "type in file", "shape", "layout", "file"), rows),
+        f"{record.inferences} inferences on backend {record.backend}, {kept} kept in {record.folder}",
+    ]
+    if run.profile:
+        blocks += [*_times(run), f"wrote {run.profile}"]
+    return blocks
+
+
+def _times(run: NetRun) -> list[str]:
+    count = max(run.record.inferences, 1)
+    return [
+        "Init Stats:",
+        f"    NetRun: {run.init} us",
+        "Execute Stats (Average):",
+        f"    NetRun: {run.execute_total // count} us",
+        "Execute Stats (Min):",
+        f"    NetRun: {run.execute_least} us",
+        "Execute Stats (Max):",
+        f"    NetRun: {run.execute_most} us",
+        "Execute Stats (Overall):",
+        f"    NetRun IPS (includes IO and misc. time): {count * 1e6 / max(run.wall, 1):.4f} inf/sec",
+    ]

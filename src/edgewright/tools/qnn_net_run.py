@@ -1,0 +1,64 @@
+"""qnn-net-run: runs a converted model on files."""
+
+from edgewright.config.net_run import (
+    NET_RUN,
+    NET_RUN_RULES,
+    Execution,
+    InputFiles,
+    Model,
+    NetRunLog,
+    OutputFiles,
+    Profiling,
+)
+from edgewright.config.umbrella import Report
+from edgewright.tools.tool import Tool
+
+__all__ = ["TOOL", "main"]
+
+NAME = "qnn-net-run"
+
+
+def run(
+    model: Model,
+    inputs: InputFiles,
+    outputs: OutputFiles,
+    execution: Execution,
+    profiling: Profiling,
+    *more: NetRunLog | Report,
+) -> int:
+    """Run every set of the input list and say what was written."""
+    from edgewright.api.net_run import NetRunOptions, net_run
+    from edgewright.reports.json_text import as_json
+    from edgewright.reports.net_run import page
+    from edgewright.reports.page import show
+
+    done = net_run(NetRunOptions(model, inputs, outputs, execution, profiling))
+    if any(isinstance(group, Report) and group.json for group in more):
+        print(as_json(done))
+    else:
+        show(page(done))
+    return 0
+
+
+TOOL = Tool(
+    NAME,
+    "Run a converted model on the inputs that a list names; outputs go to OUTPUT_DIR/Result_N.",
+    (*NET_RUN, Report),
+    run,
+    examples=(
+        (
+            f"{NAME} --model m_net.json --backend libQnnCpu.so --input_list inputs.txt",
+            "run once for each line; a line is FILE or NAME:=FILE NAME:=FILE",
+        ),
+        (
+            f"{NAME} --model m_net.json --backend cpu --input_list inputs.txt --use_native_output_files",
+            "write outputs in the types of the model, not as float32",
+        ),
+        (
+            f"{NAME} --model m_net.json --backend cpu --input_list inputs.txt --duration 5 --profiling_level basic",
+            "run over the list again and again for five seconds, and say how long a run takes",
+        ),
+    ),
+    rules=NET_RUN_RULES,
+)
+main = TOOL.main
