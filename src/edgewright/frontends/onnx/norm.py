@@ -8,10 +8,10 @@ import numpy as np
 from edgewright.core.errors import ShapeMismatch
 from edgewright.core.numbers import Array, DType
 from edgewright.frontends.onnx.cast import cast_to
-from edgewright.frontends.onnx.compose import compose, reduced
 from edgewright.frontends.onnx.context import Context
 from edgewright.frontends.onnx.registry import onnx_op
 from edgewright.frontends.onnx.source import SourceNode
+from edgewright.frontends.onnx.terms import in_onnx, reduced
 from edgewright.ir.dims import element_count
 from edgewright.ops.axes import normal_axis
 from edgewright.ops.elementwise import ElementWiseMultiply
@@ -81,7 +81,7 @@ def rms_normalization(ctx: Context, node: SourceNode) -> str:
     op = RmsNorm(axes=tuple(range(axis, ctx.rank(x))), epsilon=node.attr("epsilon", 1e-5))
     if ctx.dtype(x) == ctx.dtype(scale):
         return axes_norm(ctx, op, x, scale)
-    return compose(ctx, "Mul", cast_to(ctx, ctx.emit(op, x), ctx.dtype(scale)), scale)
+    return in_onnx(ctx, "Mul", cast_to(ctx, ctx.emit(op, x), ctx.dtype(scale)), scale)
 
 
 @onnx_op("LpNormalization")
@@ -95,8 +95,8 @@ def lp_normalization(ctx: Context, node: SourceNode) -> str:
     op = L2Norm(axis=axis)
     if power == 2:
         return ctx.emit(op, x)
-    length = reduced(ctx, node, "ReduceSum", compose(ctx, "Abs", x), (axis,))
-    return compose(ctx, "Div", x, compose(ctx, "Max", length, ctx.scalar(op.epsilon, x)))
+    length = reduced(ctx, node, "ReduceSum", in_onnx(ctx, "Abs", x), (axis,))
+    return in_onnx(ctx, "Div", x, in_onnx(ctx, "Max", length, ctx.scalar(op.epsilon, x)))
 
 
 @onnx_op("LRN")
@@ -119,8 +119,8 @@ def axes_norm(ctx: Context, op: AxesNorm, x: str, gamma: str = "", beta: str = "
     if all(ctx.shape(w) == wanted and ctx.dtype(w) == ctx.dtype(x) for w in weights):
         return ctx.emit(op, x, *([gamma, beta] if beta else weights))
     result = ctx.emit(op, x)
-    result = compose(ctx, "Mul", result, gamma) if gamma else result
-    return compose(ctx, "Add", result, beta) if beta else result
+    result = in_onnx(ctx, "Mul", result, gamma) if gamma else result
+    return in_onnx(ctx, "Add", result, beta) if beta else result
 
 
 def _normalized_batch(ctx: Context, node: SourceNode, mean: str, variance: str) -> str:
@@ -149,9 +149,9 @@ def _folded(ctx: Context, node: SourceNode, values: Sequence[str]) -> tuple[str,
         return tuple(ctx.constant(a.astype(dtype.numpy)) for a in (weight, o - m * weight))  # type: ignore[return-value]
     wide = max(DType.FLOAT_32, ctx.dtype(variance), key=lambda t: t.bits)
     scale, offset, mean, variance = (cast_to(ctx, value, wide) for value in values)
-    deviation = compose(ctx, "Sqrt", compose(ctx, "Add", variance, ctx.scalar(epsilon, variance)))
-    ratio = compose(ctx, "Div", scale, deviation)
-    bias = compose(ctx, "Sub", offset, compose(ctx, "Mul", mean, ratio))
+    deviation = in_onnx(ctx, "Sqrt", in_onnx(ctx, "Add", variance, ctx.scalar(epsilon, variance)))
+    ratio = in_onnx(ctx, "Div", scale, deviation)
+    bias = in_onnx(ctx, "Sub", offset, in_onnx(ctx, "Mul", mean, ratio))
     return cast_to(ctx, ratio, dtype), cast_to(ctx, bias, dtype)
 
 
@@ -165,9 +165,9 @@ def _trained_batch(ctx: Context, node: SourceNode) -> list[str]:
     for old, new in zip(node.inputs[3:5], (mean, variance), strict=True):
         moved = cast_to(ctx, new, ctx.dtype(old))
         parts = [
-            compose(ctx, "Mul", v, ctx.scalar(f, v)) for v, f in ((old, momentum), (moved, 1 - momentum))
+            in_onnx(ctx, "Mul", v, ctx.scalar(f, v)) for v, f in ((old, momentum), (moved, 1 - momentum))
         ]
-        running.append(compose(ctx, "Add", *parts))
+        running.append(in_onnx(ctx, "Add", *parts))
     return [_normalized_batch(ctx, node, mean, variance), *running]
 
 
@@ -176,14 +176,14 @@ def _statistics(ctx: Context, node: SourceNode, op: LayerNorm) -> tuple[str, str
     x = node.inputs[0]
     wide = cast_to(ctx, x, DType.FLOAT_32) if ctx.dtype(x).bits < 32 else x
     mean, variance = _moments(ctx, node, wide, op.axes)
-    deviation = compose(ctx, "Sqrt", compose(ctx, "Add", variance, ctx.scalar(op.epsilon, variance)))
-    return mean, compose(ctx, "Div", ctx.scalar(1, deviation), deviation)
+    deviation = in_onnx(ctx, "Sqrt", in_onnx(ctx, "Add", variance, ctx.scalar(op.epsilon, variance)))
+    return mean, in_onnx(ctx, "Div", ctx.scalar(1, deviation), deviation)
 
 
 def _moments(ctx: Context, node: SourceNode, x: str, axes: Sequence[int]) -> tuple[str, str]:
     mean = reduced(ctx, node, "ReduceMean", x, axes)
-    centred = compose(ctx, "Sub", x, mean)
-    return mean, reduced(ctx, node, "ReduceMean", compose(ctx, "Mul", centred, centred), axes)
+    centred = in_onnx(ctx, "Sub", x, mean)
+    return mean, reduced(ctx, node, "ReduceMean", in_onnx(ctx, "Mul", centred, centred), axes)
 
 
 def _group_norm(ctx: Context, node: SourceNode, gamma: str, beta: str) -> str:
@@ -198,13 +198,13 @@ def _even_lrn(ctx: Context, node: SourceNode, size: int, *numbers: Any) -> str:
     batch, channels, *spatial = ctx.shape(x)
     flat = (batch, 1, channels, element_count(spatial))
     pads = [(size - 1) // 2, 0, size - 1 - (size - 1) // 2, 0]
-    square = ctx.reshape(compose(ctx, "Mul", x, x), flat)
-    mean = compose(
+    square = ctx.reshape(in_onnx(ctx, "Mul", x, x), flat)
+    mean = in_onnx(
         ctx, "AveragePool", square, kernel_shape=[size, 1], strides=[1, 1], pads=pads, count_include_pad=1
     )
-    weighted = compose(ctx, "Mul", ctx.reshape(mean, ctx.shape(x)), ctx.scalar(alpha, x))
-    power = compose(ctx, "Pow", compose(ctx, "Add", weighted, ctx.scalar(bias, x)), ctx.scalar(beta, x))
-    return compose(ctx, "Div", x, power)
+    weighted = in_onnx(ctx, "Mul", ctx.reshape(mean, ctx.shape(x)), ctx.scalar(alpha, x))
+    power = in_onnx(ctx, "Pow", in_onnx(ctx, "Add", weighted, ctx.scalar(bias, x)), ctx.scalar(beta, x))
+    return in_onnx(ctx, "Div", x, power)
 
 
 def _channels(ctx: Context, node: SourceNode) -> int:

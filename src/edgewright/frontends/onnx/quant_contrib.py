@@ -1,0 +1,219 @@
+"""Quantised ops of com.microsoft, in terms of the real numbers their integers stand for."""
+
+import numpy as np
+import onnx
+
+from edgewright.core.errors import BadInput, ShapeMismatch
+from edgewright.core.numbers import Array, DType
+from edgewright.frontends.onnx.cast import cast_to
+from edgewright.frontends.onnx.context import Context
+from edgewright.frontends.onnx.contrib import check_inputs, number, passed_on
+from edgewright.frontends.onnx.quant import Scaling, quantized
+from edgewright.frontends.onnx.quant_integer import integer_matmul, real
+from edgewright.frontends.onnx.registry import MICROSOFT, Handler, onnx_op
+from edgewright.frontends.onnx.source import SourceNode
+from edgewright.frontends.onnx.terms import in_onnx
+from edgewright.ops.axes import normal_axis
+
+__all__: list[str] = []
+
+BINARY = {"QLinearAdd": "Add", "QLinearMul": "Mul"}
+UNARY = {
+    "QLinearSigmoid": "Sigmoid",
+    "QLinearLeakyRelu": "LeakyRelu",
+    "QLinearAveragePool": "AveragePool",
+    "QLinearGlobalAveragePool": "GlobalAveragePool",
+}
+LARGEST_WEIGHTS = 1 << 31
+
+
+def _binary(name: str) -> Handler:
+    def handler(ctx: Context, node: SourceNode) -> str:
+        check_inputs(node, 0, 1, 3, 4, 6)
+        operands = [_real(ctx, node, index) for index in (0, 3)]
+        return _quantized(ctx, node, in_onnx(ctx, name, *operands), 6)
+
+    return handler
+
+
+def _unary(name: str) -> Handler:
+    def handler(ctx: Context, node: SourceNode) -> str:
+        check_inputs(node, 0, 1, 3)
+        is_last = bool(number(node, "channels_last", 0))
+        x = ctx.channel_first(_real(ctx, node, 0)) if is_last else _real(ctx, node, 0)
+        result = in_onnx(ctx, name, x, **passed_on(node, "channels_last"))
+        return _quantized(ctx, node, ctx.channel_last(result) if is_last else result, 3)
+
+    return handler
+
+
+for _name, _target in BINARY.items():
+    onnx_op(_name, domain=MICROSOFT)(_binary(_target))
+for _name, _target in UNARY.items():
+    onnx_op(_name, domain=MICROSOFT)(_unary(_target))
+
+
+@onnx_op("QLinearSoftmax", domain=MICROSOFT)
+def qlinear_softmax(ctx: Context, node: SourceNode) -> str:
+    """Over the last axis; elsewhere old and new opsets of Softmax differ."""
+    check_inputs(node, 0, 1, 3)
+    rank = ctx.rank(node.inputs[0])
+    axis = normal_axis(number(node, "axis", -1), rank)
+    if axis != rank - 1:
+        raise ctx.refuse(node, f"axis is {axis}, expected the last, {rank - 1}")
+    return _quantized(ctx, node, in_onnx(ctx, "Softmax", _real(ctx, node, 0), axis=axis), 3)
+
+
+@onnx_op("QLinearConcat", domain=MICROSOFT)
+def qlinear_concat(ctx: Context, node: SourceNode) -> str:
+    """Operands of any encodings under one."""
+    groups = range(2, len(node.inputs), 3)
+    check_inputs(node, 0, 1, *(index + offset for index in groups for offset in (0, 1)))
+    parts = [_real(ctx, node, index) for index in groups]
+    if not parts:
+        raise BadInput("nothing is given to join", node.where, do="export the model again")
+    return _quantized(ctx, node, in_onnx(ctx, "Concat", *parts, axis=number(node, "axis", 0)), 0)
+
+
+@onnx_op("QLinearWhere", domain=MICROSOFT)
+def qlinear_where(ctx: Context, node: SourceNode) -> str:
+    """One of two operands under one encoding."""
+    check_inputs(node, 0, 1, 2, 4, 5, 7)
+    result = in_onnx(ctx, "Where", node.inputs[0], _real(ctx, node, 1), _real(ctx, node, 4))
+    return _quantized(ctx, node, result, 7)
+
+
+@onnx_op("QGemm", domain=MICROSOFT)
+def qgemm(ctx: Context, node: SourceNode) -> str:
+    """Alpha * (a @ b + c); a float result where no encoding is given for it."""
+    check_inputs(node, 0, 1, 3, 4)
+    is_turned = bool(number(node, "transB", 0))
+    values = [_real(ctx, node, 0), _real(ctx, node, 3, axis=0 if is_turned else 1)]
+    if node.input(6):
+        scale = in_onnx(ctx, "Mul", node.inputs[1], node.inputs[4])
+        values.append(real(ctx, node.input(6), scale, "", node.where, axis=ctx.rank(node.input(6)) - 1))
+    alpha = float(number(node, "alpha", 1.0))
+    turns = {"transA": number(node, "transA", 0), "transB": int(is_turned)}
+    result = in_onnx(ctx, "Gemm", *values, alpha=alpha, beta=alpha, **turns)
+    return _quantized(ctx, node, result, 7) if node.input(7) else result
+
+
+@onnx_op("MatMulIntegerToFloat", domain=MICROSOFT)
+def matmul_integer_to_float(ctx: Context, node: SourceNode) -> str:
+    """A product of real numbers that stays real."""
+    check_inputs(node, 0, 1, 2, 3)
+    a, b, a_scale, b_scale = node.inputs[:4]
+    left = real(ctx, a, a_scale, node.input(4), node.where, axis=-1)
+    right = real(ctx, b, b_scale, node.input(5), node.where, axis=-1)
+    result = in_onnx(ctx, "MatMul", left, right)
+    return in_onnx(ctx, "Add", result, node.input(6)) if node.input(6) else result
+
+
+@onnx_op("DynamicQuantizeMatMul", domain=MICROSOFT)
+def dynamic_quantize_matmul(ctx: Context, node: SourceNode) -> str:
+    """The left side quantised by its own range, the product made of integers."""
+    check_inputs(node, 0, 1, 2)
+    a, b, b_scale = node.inputs[:3]
+    stored, a_scale, a_zero = ctx.translate(
+        onnx.helper.make_node("DynamicQuantizeLinear", ["x"], ["y", "scale", "zero"]), [a]
+    )
+    product = integer_matmul(ctx, stored, b, a_zero, node.input(3), node.where)
+    if not product:
+        raise ctx.refuse(node, f"sums over {ctx.shape(b)[0]} products cannot be exact")
+    scale = in_onnx(ctx, "Mul", a_scale, b_scale)
+    result = in_onnx(ctx, "Mul", cast_to(ctx, product, DType.FLOAT_32), scale)
+    return in_onnx(ctx, "Add", result, node.input(4)) if node.input(4) else result
+
+
+@onnx_op("DynamicQuantizeLSTM", domain=MICROSOFT)
+def dynamic_quantize_lstm(ctx: Context, node: SourceNode) -> list[str]:
+    """An LSTM of the weights' real values; the activations are not quantised, so it is the more exact one."""
+    check_inputs(node, 0, 1, 2, 8, 10)
+    weights = []
+    for index, scale in ((1, 8), (2, 10)):
+        step, zero = (_over_inputs(ctx, node.input(place)) for place in (scale, scale + 1))
+        weight = real(ctx, node.inputs[index], step, zero, node.where, axis=0)
+        weights.append(ctx.transpose(weight, (0, 2, 1)))
+    inputs = [node.inputs[0], *weights, *(node.input(index) for index in range(3, 8))]
+    while not inputs[-1]:
+        inputs.pop()
+    proto = onnx.helper.make_node("LSTM", inputs, ["y", "h", "c"], **passed_on(node))
+    return ctx.translate(proto, inputs)
+
+
+@onnx_op("MatMulNBits", domain=MICROSOFT)
+def matmul_nbits(ctx: Context, node: SourceNode) -> str:
+    """A product with weights of 2, 4 or 8 bits in blocks, which are decoded now."""
+    check_inputs(node, 0, 1, 2)
+    if node.input(4):
+        raise ctx.refuse(node, "its weights are reordered (g_idx)")
+    dtype = ctx.dtype(node.inputs[0])
+    weights = _decoded_blocks(ctx, node).astype(dtype.numpy)
+    result = in_onnx(ctx, "MatMul", node.inputs[0], ctx.constant(weights.T))
+    return in_onnx(ctx, "Add", result, node.input(5)) if node.input(5) else result
+
+
+def _over_inputs(ctx: Context, value: str) -> str:
+    """Numbers of each direction and gate in a shape that fits [direction, input, gate]."""
+    if not value or ctx.rank(value) != 2:
+        return value
+    directions, gates = ctx.shape(value)
+    return ctx.reshape(value, (directions, 1, gates))
+
+
+def _decoded_blocks(ctx: Context, node: SourceNode) -> Array:
+    """Weights [N, K] in float32."""
+    columns, rows, size = (number(node, name, 0) for name in ("K", "N", "block_size"))
+    bits = number(node, "bits", 4)
+    if bits not in {2, 4, 8} or min(columns, rows) < 1 or size < 16 or columns * rows > LARGEST_WEIGHTS:
+        raise BadInput(
+            f"K {columns}, N {rows}, bits {bits} and block_size {size} are no packed matrix", node.where
+        )
+    blocks = -(-columns // size)
+    packed, scales = ctx.array(node.inputs[1]), ctx.array(node.inputs[2])
+    _check_count(node, "packed weights", packed.size, rows * blocks * (size * bits // 8))
+    _check_count(node, "scales", scales.size, rows * blocks)
+    stored = _unpacked(packed.view(np.uint8).reshape(rows * blocks, -1), bits).reshape(rows, blocks, size)
+    steps = scales.astype(np.float32).reshape(rows, blocks, 1)
+    decoded = (stored - _zeros(ctx, node, rows, blocks, bits)) * steps
+    return np.asarray(decoded.reshape(rows, -1)[:, :columns])
+
+
+def _zeros(ctx: Context, node: SourceNode, rows: int, blocks: int, bits: int) -> Array:
+    """Zero points [N, blocks, 1]: packed like the weights, floats, or half of the range."""
+    if not node.input(3):
+        return np.full((1, 1, 1), 1 << (bits - 1), np.float32)
+    zeros = ctx.array(node.input(3))
+    if zeros.dtype == np.uint8:
+        _check_count(node, "packed zero points", zeros.size, rows * -(-blocks * bits // 8))
+        zeros = _unpacked(zeros.reshape(rows, -1), bits)[:, :blocks]
+    _check_count(node, "zero points", zeros.size, rows * blocks)
+    return zeros.astype(np.float32).reshape(rows, blocks, 1)
+
+
+def _unpacked(packed: Array, bits: int) -> Array:
+    """Unsigned numbers of a few bits, lowest bits first."""
+    shifts = np.arange(8 // bits, dtype=np.uint8) * bits
+    numbers: Array = (packed[..., None] >> shifts) & ((1 << bits) - 1)
+    return numbers.reshape(packed.shape[0], -1).astype(np.float32)
+
+
+def _check_count(node: SourceNode, what: str, found: int, expected: int) -> None:
+    if found != expected:
+        raise ShapeMismatch(f"{found} {what} are given, expected {expected}", node.where)
+
+
+def _real(ctx: Context, node: SourceNode, index: int, axis: int = 1) -> str:
+    """The value at ``index``, with its scale and zero point after it."""
+    return real(ctx, *_three(node, index), node.where, axis)
+
+
+def _three(node: SourceNode, index: int) -> tuple[str, str, str]:
+    return node.input(index), node.input(index + 1), node.input(index + 2)
+
+
+def _quantized(ctx: Context, node: SourceNode, value: str, index: int) -> str:
+    """Under the scale at ``index`` and the zero point after it, in the datatype of the latter."""
+    zero = node.input(index + 1)
+    dtype = ctx.dtype(zero) if zero else DType.UINT_8
+    return quantized(ctx, value, Scaling(node.input(index), zero), dtype, node.where)
