@@ -1,6 +1,7 @@
 """ONNX bitwise ops: numbers are taken apart into bits, which QNN can count, and put together again."""
 
 from collections.abc import Sequence
+from functools import reduce
 
 import numpy as np
 
@@ -9,6 +10,7 @@ from edgewright.frontends.onnx.registry import onnx_op
 from edgewright.frontends.onnx.source import SourceNode
 from edgewright.ir.op import Op
 from edgewright.ops.elementwise import (
+    ElementWiseAdd,
     ElementWiseFloorDiv,
     ElementWiseLess,
     ElementWiseMaximum,
@@ -25,6 +27,9 @@ from edgewright.ops.reduce import ReduceSum
 
 __all__: list[str] = []
 
+# Bits that are added up at once: engines add integers up as doubles, which hold no 64 bits.
+WORD = 32
+
 # What these ops do to bits as numbers 0 and 1.
 _BITS: dict[str, Op] = {
     "BitwiseAnd": ElementWiseMinimum(),
@@ -36,12 +41,19 @@ _BITS: dict[str, Op] = {
 @onnx_op("BitwiseAnd", "BitwiseOr", "BitwiseXor")
 def bitwise(ctx: Context, node: SourceNode) -> str:
     """Bits along a new last axis, combined, weighted and added up."""
-    left, right = (_bits(ctx, value) for value in node.inputs)
+    bits = ctx.dtype(node.inputs[0]).bits
+    words = [range(start, min(start + WORD, bits)) for start in range(0, bits, WORD)]
+    parts = [_word(ctx, node, word) for word in words]
+    return reduce(lambda left, right: ctx.emit(ElementWiseAdd(), left, right), parts)
+
+
+def _word(ctx: Context, node: SourceNode, word: range) -> str:
+    """What some of the bits add up to."""
+    left, right = (_bits(ctx, value, word) for value in node.inputs)
     combined = ctx.emit(_BITS[node.op_type], left, right)
     dtype = ctx.dtype(node.inputs[0])
-    weights = [1 << bit for bit in range(dtype.bits)]
-    if dtype.is_signed:
-        weights[-1] = -weights[-1]
+    is_sign = [dtype.is_signed and bit == dtype.bits - 1 for bit in word]
+    weights = [-(1 << bit) if sign else 1 << bit for bit, sign in zip(word, is_sign, strict=True)]
     weighted = ctx.emit(ElementWiseMultiply(), combined, _row(ctx, weights, node.inputs[0]))
     return ctx.emit(ReduceSum(axes=(ctx.rank(weighted) - 1,)), weighted)
 
@@ -90,17 +102,16 @@ def _far_shift(ctx: Context, op: Op, x: str, places: str, largest: int) -> str:
     return chosen(is_out, zero, result)
 
 
-def _bits(ctx: Context, value: str) -> str:
+def _bits(ctx: Context, value: str, word: range) -> str:
     """Bit i is the remainder by 2 of the value divided by 2^i, rounded down."""
     dtype = ctx.dtype(value)
-    factors = [1 << bit for bit in range(dtype.bits)]
+    # 2^(bits-1) is no number of a signed type: the sign's bit is reached in two steps.
+    largest = dtype.bits - (2 if dtype.is_signed else 1)
+    steps = [[1 << min(bit, largest) for bit in word], [1 << bit - min(bit, largest) for bit in word]]
     rest = ctx.reshape(value, (*ctx.shape(value), 1))
-    if dtype.is_signed:
-        # 2^(bits-1) is no number of a signed type: the sign's bit is reached in two steps.
-        factors[-1] //= 2
-        rest = ctx.emit(ElementWiseFloorDiv(), rest, _row(ctx, factors, value))
-        factors = [1] * (dtype.bits - 1) + [2]
-    rest = ctx.emit(ElementWiseFloorDiv(), rest, _row(ctx, factors, value))
+    for factors in steps:
+        if set(factors) != {1}:
+            rest = ctx.emit(ElementWiseFloorDiv(), rest, _row(ctx, factors, value))
     return ctx.emit(ElementWiseMod(), rest, ctx.scalar(2, value))
 
 

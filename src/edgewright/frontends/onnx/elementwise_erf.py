@@ -15,29 +15,33 @@ from edgewright.ops.broadcast import broadcast_shapes
 from edgewright.ops.elementwise import (
     ElementWiseAdd,
     ElementWiseDivide,
-    ElementWiseEqual,
+    ElementWiseLess,
     ElementWiseMultiply,
     ElementWiseSelect,
 )
+from edgewright.ops.elementwise_unary import ElementWiseAbs
 
 __all__ = ["gelu_operand"]
 
 # Exporters round the root of 2 to the precision of the model.
 ROOT_TOLERANCE = 1e-3
+# By the width of a float.
+FRACTION_BITS = {16: 10, 32: 23, 64: 52}
 
 
 @onnx_op("Erf")
 def error_function(ctx: Context, node: SourceNode) -> str:
-    """Through Gelu(s) = s / 2 * (1 + erf(s / sqrt(2))), solved for erf; 0 is a hole and gets its value."""
+    """Through Gelu(s) = s / 2 * (1 + erf(s / sqrt(2))), solved for erf; near 0, its tangent."""
     x = node.inputs[0]
     if not ctx.dtype(x).is_float:
         raise ctx.refuse(node, f"its operand is {ctx.dtype(x).name}, expected a floating-point type")
     scaled = multiply(ctx, x, math.sqrt(2))
     ratio = ctx.emit(ElementWiseDivide(), ctx.emit(Gelu(), scaled), scaled)
     solved = add(ctx, multiply(ctx, ratio, 2), -1)
-    zero = ctx.scalar(0, x)
-    is_hole = ctx.emit(ElementWiseEqual(), scaled, zero)
-    return ctx.emit(ElementWiseSelect(), is_hole, zero, solved)
+    # There the next term of the series is below the precision of the type, and the quotient loses its own.
+    near = ctx.scalar(2.0 ** (-FRACTION_BITS.get(ctx.dtype(x).bits, 10) / 2), x)
+    is_near = ctx.emit(ElementWiseLess(), ctx.emit(ElementWiseAbs(), scaled), near)
+    return ctx.emit(ElementWiseSelect(), is_near, multiply(ctx, scaled, math.sqrt(2 / math.pi)), solved)
 
 
 def gelu_operand(ctx: Context, left: str, right: str) -> str:
