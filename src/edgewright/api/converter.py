@@ -23,7 +23,7 @@ from edgewright.ir.types import TensorType
 from edgewright.lower.lower import QNN_PACKAGE, LowerOptions
 from edgewright.lower.names import sanitized
 from edgewright.ops.rearrange import Transpose
-from edgewright.passes.layout.push_transposes import channel_first, channel_last
+from edgewright.passes.layout.orders import channel_first, channel_last
 from edgewright.passes.layout.spatial_io import spatial_io
 from edgewright.passes.pipeline import run_passes
 from edgewright.passes.target.retype_io import retype_input, retype_output
@@ -33,6 +33,8 @@ __all__ = ["Conversion", "ConverterOptions", "command_text", "convert_files", "o
 LARGEST_COPYRIGHT = 1 << 20
 WIDE = frozenset({DType.INT_64, DType.UINT_64})
 SPATIAL = frozenset({"NFC", "NHWC", "NDHWC"})
+MOVES_AS_VIEWS = ("transpose_to_reshape",)
+TIDY = ("merge_moves", "drop_identity", "drop_dead_code")
 CHANNEL_FIRST = {3: "NCF", 4: "NCHW", 5: "NCDHW"}
 # Options that name files: the written text must not depend on where they lie.
 _PATHS = frozenset({"input_network", "output_path", "copyright_file", "custom_io", "input_list"})
@@ -123,8 +125,11 @@ def _value_text(name: str, value: object) -> str:
 def _rewrite(graph: Graph, options: ConverterOptions, before: dict[str, TensorType]) -> None:
     left_out: tuple[str, ...] = ("fold_batchnorm",) if options.changes.disable_batchnorm_folding else ()
     left_out += ("drop_dead_code",) if options.changes.keep_disconnected_nodes else ()
-    Rewrites(is_simplified=not options.onnx.no_simplification, left_out=left_out).apply(graph)
+    # A transpose at the graph's ends must still look like one when layouts are assigned.
+    layouts_first = (*left_out, *MOVES_AS_VIEWS)
+    Rewrites(is_simplified=not options.onnx.no_simplification, left_out=layouts_first).apply(graph)
     _assign_layouts(graph, options)
+    run_passes(graph, [name for name in (*MOVES_AS_VIEWS, *TIDY) if name not in left_out])
     if options.is_narrowed:
         run_passes(graph, ("narrow_int64",))
     for name, dtype in _wanted_dtypes(graph, options, before).items():

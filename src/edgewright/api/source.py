@@ -1,5 +1,6 @@
 """Opens a source model for artifacts, which need every dimension as a number."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,6 +13,8 @@ from edgewright.ir.graph import Graph
 from edgewright.ir.types import TensorType
 
 __all__ = ["FixedSource", "fixed_source"]
+
+_BATCH = re.compile(r"batch|^(n|b|bs)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -56,15 +59,14 @@ def fixed_source(path: Path | str, wishes: Overrides) -> FixedSource:
 
 
 def _batch_symbols(inputs: Mapping[str, TensorType]) -> frozenset[str]:
-    """Symbols that stand in first place, and nowhere else."""
+    """Symbols that stand in first place and nowhere else, or are called so wherever they stand."""
     first: set[str] = set()
     elsewhere: set[str] = set()
     for tensor_type in inputs.values():
         for axis, dim in enumerate(tensor_type.shape):
             if isinstance(dim, Expr):
-                is_batch = axis == 0 and str(dim) in dim.symbols
-                (first if is_batch else elsewhere).update(dim.symbols)
-    return frozenset(first - elsewhere)
+                (first if axis == 0 else elsewhere).update(dim.symbols)
+    return frozenset(name for name in first if name not in elsewhere or _BATCH.search(name))
 
 
 def _symbols_left(loose: Mapping[str, TensorType], left: Sequence[str], file: str) -> UsageError:
@@ -76,7 +78,7 @@ def _symbols_left(loose: Mapping[str, TensorType], left: Sequence[str], file: st
         f"-d '{shown(name)}' {','.join('N' if isinstance(d, Expr) else str(d) for d in tensor_type.shape)}"
     )
     return UsageError(
-        f"{len(left)} symbolic dimensions must be numbers, found {shapes}",
+        f"{len(left)} symbolic dimension{'s' * (len(left) > 1)} must be numbers, found {shapes}",
         Where(file=file),
         do=f"fix them with {by_symbol}, or by input: {by_shape}",
     )

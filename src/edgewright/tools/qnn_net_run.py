@@ -55,8 +55,8 @@ TOOL = Tool(
             "write outputs in the types of the model, not as float32",
         ),
         (
-            f"{NAME} --model m_net.json --backend cpu --input_list inputs.txt --duration 5 --profiling_level basic",
-            "run over the list again and again for five seconds, and say how long a run takes",
+            f"{NAME} --model m_net.json --backend cpu --input_list in.txt --duration 5",
+            "run over the list again and again for five seconds",
         ),
     ),
     rules=NET_RUN_RULES,
