@@ -11,7 +11,7 @@ from edgewright.backends.base import RunOptions
 from edgewright.backends.cpu.foreign import run_source_op
 from edgewright.backends.cpu.plan import Part, outputs_of, plan
 from edgewright.backends.cpu.writer import SYMBOL_PREFIX, Writer
-from edgewright.core.errors import BackendCrash, TypeMismatch, UsageError, Where
+from edgewright.core.errors import BackendCrash, BadInput, TypeMismatch, UsageError, Where
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.symbols import resolve_op, symbol_values
@@ -126,7 +126,11 @@ class _EngineStep:
         feed: dict[str, Any] = {name: values[name] for name in self._inputs}
         for name in self._symbols:
             feed[SYMBOL_PREFIX + name] = np.asarray(symbols[name], np.int64)
-        return dict(zip(self.outputs, self._session.run(self._names, feed), strict=True))
+        try:
+            results = self._session.run(self._names, feed)
+        except Exception as problem:
+            raise _stopped(problem, self.nodes) from problem
+        return dict(zip(self.outputs, results, strict=True))
 
 
 class _ReferenceStep:
@@ -173,6 +177,19 @@ def _session(
         return onnxruntime.InferenceSession(model, settings, providers=["CPUExecutionProvider"])
     except Exception as problem:
         raise _EngineRefused(_culprit(str(problem), part), str(problem)) from None
+
+
+def _stopped(problem: Exception, nodes: Sequence[Node]) -> BadInput:
+    """The engine met values it cannot compute with (an index out of range) or has no memory for."""
+    text = str(problem).splitlines()[0]
+    found = re.search(r"Name:'([^']+?)#\d+'", text)
+    name = found.group(1) if found else nodes[-1].name
+    node = next((n for n in nodes if n.name == name), nodes[-1])
+    return BadInput(
+        f"the engine stopped: {text.split('Status Message:')[-1].strip()}",
+        Where(op=type(node.op).__name__, node=node.source or node.name),
+        do="check the values and shapes of the inputs",
+    )
 
 
 def _culprit(text: str, part: Part) -> str:

@@ -31,6 +31,8 @@ def needed_nodes(
     available = {item.name for item in (*graph.input, *graph.initializer)} | {
         s.values.name for s in graph.sparse_initializer
     }
+    for name in available.intersection(producers):
+        raise _made_twice(name, graph.node[producers[name]])
     roots = [*producers, *outputs] if is_whole else list(outputs)
     for name in roots:
         if name not in producers and name not in available and name not in outer:
@@ -62,10 +64,13 @@ def check_name(name: str) -> None:
 
 
 def captured(graph: onnx.GraphProto) -> Iterator[str]:
-    """Every name that a subgraph reads, its own included."""
+    """The names that a subgraph reads from around it."""
+    own = {item.name for item in (*graph.input, *graph.initializer)}
+    own |= {s.values.name for s in graph.sparse_initializer}
+    own.update(name for node in graph.node for name in node.output)
     for node in graph.node:
-        yield from reads(node)
-    yield from (item.name for item in graph.output)
+        yield from (name for name in reads(node) if name not in own)
+    yield from (item.name for item in graph.output if item.name not in own)
 
 
 def reads(node: onnx.NodeProto) -> Iterator[str]:
@@ -86,13 +91,17 @@ def _producers(graph: onnx.GraphProto) -> dict[str, int]:
         for name in filter(None, node.output):
             check_name(name)
             if name in producers:
-                raise BadInput(
-                    f"value '{name}' is made twice",
-                    Where(node=node.name, tensor=name),
-                    do="export the model again",
-                )
+                raise _made_twice(name, node)
             producers[name] = index
     return producers
+
+
+def _made_twice(name: str, node: onnx.NodeProto) -> BadInput:
+    return BadInput(
+        f"value '{name}' is made twice",
+        Where(op=node.op_type, node=node.name, tensor=name),
+        do="export the model again",
+    )
 
 
 def _reached(nodes: Sequence[onnx.NodeProto], producers: dict[str, int], roots: Sequence[str]) -> set[int]:
