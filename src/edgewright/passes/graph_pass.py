@@ -12,6 +12,9 @@ log = logging.getLogger(__name__)
 
 Rewrite = Callable[[Graph, Node], bool]
 
+# A pass settles within a few rounds; one that does not must not keep a conversion from ending.
+MOST_ROUNDS = 100
+
 
 class Refused(Exception):
     """A rewrite that fits, but must not be made here; the text says why."""
@@ -29,9 +32,14 @@ class GraphPass:
     def __call__(self, graph: Graph) -> int:
         """Runs it until it finds nothing more; returns the number of changes."""
         total = 0
-        while changes := self.function(graph):
+        for _ in range(MOST_ROUNDS):
+            changes = self.function(graph)
+            if not changes:
+                break
             total += changes
             graph.sort()
+        else:
+            log.warning("%s: stopped after %d rounds that each found something", self.name, MOST_ROUNDS)
         if total:
             log.debug("%s: %d changes", self.name, total)
         return total
@@ -40,7 +48,9 @@ class GraphPass:
 PASSES: dict[str, GraphPass] = {}
 
 
-def graph_pass(after: tuple[str, ...] = (), rtol: float = 0.0) -> Callable[[Callable[[Graph], int]], Callable[[Graph], int]]:
+def graph_pass(
+    after: tuple[str, ...] = (), rtol: float = 0.0
+) -> Callable[[Callable[[Graph], int]], Callable[[Graph], int]]:
     """Registers a pass under its function's name; ``after`` names passes that must have run before it."""
 
     def register(function: Callable[[Graph], int]) -> Callable[[Graph], int]:

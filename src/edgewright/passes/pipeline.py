@@ -3,30 +3,56 @@
 from collections.abc import Sequence
 
 from edgewright.ir.graph import Graph
-from edgewright.passes.clean import drop_dead_code, drop_identity, merge_moves
+from edgewright.ir.verify import verify
+from edgewright.passes.clean import drop_dead_code, drop_identity, merge_moves, transpose_to_reshape
 from edgewright.passes.fold import fold_constants
 from edgewright.passes.graph_pass import PASSES
-from edgewright.passes.layout import push_transposes
+from edgewright.passes.layout import absorb_transposes, assign_layout
 from edgewright.passes.target import narrow_int64, promote_scalars
 
 __all__ = ["ALWAYS", "LAYOUT", "SIMPLIFY", "TARGET", "run_passes"]
 
-REGISTERED = (drop_dead_code, drop_identity, merge_moves, fold_constants, push_transposes, narrow_int64, promote_scalars)
+REGISTERED = (
+    absorb_transposes,
+    assign_layout,
+    drop_dead_code,
+    drop_identity,
+    fold_constants,
+    merge_moves,
+    narrow_int64,
+    promote_scalars,
+    transpose_to_reshape,
+)
 
 # What every conversion needs; `--no_simplification` does not switch it off.
 ALWAYS = ("drop_dead_code",)
 # Optional rewrites.
 SIMPLIFY = ("fold_constants", "merge_moves", "drop_identity", "drop_dead_code")
 # Spatial ops meet without transposes between them.
-LAYOUT = ("merge_moves", "push_transposes", "merge_moves", "drop_identity", "pull_transposes", "merge_moves", "drop_identity", "drop_dead_code")
-
+LAYOUT = (
+    "merge_moves",
+    "drop_identity",
+    "assign_layout",
+    "merge_moves",
+    "drop_identity",
+    "transpose_to_reshape",
+    "merge_moves",
+    "drop_identity",
+    "absorb_transposes",
+    "drop_dead_code",
+)
 # What QNN artifacts cannot hold.
 TARGET = ("promote_scalars",)
 
 
-def run_passes(graph: Graph, names: Sequence[str]) -> dict[str, int]:
-    """Runs passes by name; returns how much each changed."""
+def run_passes(graph: Graph, names: Sequence[str], *, is_checked: bool = False) -> dict[str, int]:
+    """Runs passes by name; returns how much each changed.
+
+    With ``is_checked`` the graph is verified after each one, and the pass that broke it is named.
+    """
     changes: dict[str, int] = {}
     for name in names:
         changes[name] = changes.get(name, 0) + PASSES[name](graph)
+        if is_checked:
+            verify(graph, after=name)
     return changes

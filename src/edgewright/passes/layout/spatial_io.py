@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from edgewright.ir.graph import Graph, Node
 from edgewright.ops.rearrange import Transpose
-from edgewright.passes.layout.push_transposes import channel_first, channel_last
+from edgewright.passes.layout.orders import channel_first, channel_last
 
 __all__ = ["spatial_io"]
 
@@ -25,7 +25,9 @@ def _absorb_input(graph: Graph, name: str) -> bool:
     readers, rank = graph.consumers(name), graph.types[name].rank
     if not readers or name in graph.outputs or rank not in LAYOUTS:
         return False
-    if not all(isinstance(reader.op, Transpose) and reader.op.perm == channel_last(rank) for reader in readers):
+    if not all(
+        isinstance(reader.op, Transpose) and reader.op.perm == channel_last(rank) for reader in readers
+    ):
         return False
     turned = graph.types[readers[0].outputs[0]]
     if any(reader.outputs[0] in graph.outputs for reader in readers):

@@ -45,5 +45,7 @@ def _narrowed(graph: Graph, name: str, dtype: DType) -> np.ndarray[tuple[int, ..
 
 
 def _narrow_op(op: Op) -> Op:
-    changed = {f.name: NARROW[v] for f in fields(op) if isinstance(v := getattr(op, f.name), DType) and v in NARROW}
+    changed = {
+        f.name: NARROW[v] for f in fields(op) if isinstance(v := getattr(op, f.name), DType) and v in NARROW
+    }
     return replace(op, **changed) if changed else op

@@ -1,0 +1,166 @@
+"""Layout: spatial networks work channel last throughout, and nothing is transposed in vain."""
+
+import numpy as np
+import pytest
+
+from edgewright.ir.dims import symbol
+from edgewright.ir.graph import Graph
+from edgewright.ir.op import Op
+from edgewright.ir.text import parse
+from edgewright.ir.verify import verify
+from edgewright.ops.activation import Relu, Sigmoid
+from edgewright.ops.matmul import FullyConnected, MatMul
+from edgewright.ops.rearrange import Transpose
+from edgewright.passes.layout.orders import channel_first, channel_last
+from edgewright.passes.layout.spatial_io import spatial_io
+from edgewright.passes.pipeline import LAYOUT, run_passes
+from tests.unit.passes.nets import SPATIAL, Net, cnn_head, feed, results, transposes
+
+
+def laid_out(graph: Graph) -> Graph:
+    run_passes(graph, LAYOUT, is_checked=True)
+    return graph
+
+
+@pytest.mark.parametrize("name", SPATIAL)
+def test_a_spatial_network_keeps_transposes_only_at_its_ends(name: str) -> None:
+    graph = SPATIAL[name]()
+    inputs = feed(graph)
+    before = results(graph, inputs)
+    laid_out(graph)
+    assert transposes(graph) <= 2
+    for found, expected in zip(results(graph, inputs), before, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", SPATIAL)
+def test_with_spatial_ends_a_spatial_network_has_no_transposes(name: str) -> None:
+    graph = SPATIAL[name]()
+    inputs = feed(graph)
+    before = results(graph, inputs)
+    laid_out(graph)
+    spatial_io(graph)
+    verify(graph)
+    assert transposes(graph) == 0
+    turned = {name: np.transpose(array, channel_last(array.ndim)) for name, array in inputs.items()}
+    for found, expected in zip(results(graph, turned), before, strict=True):
+        back = np.transpose(found, channel_first(found.ndim)) if found.ndim > 2 else found
+        np.testing.assert_allclose(back, expected, rtol=1e-5, atol=1e-5)
+
+
+def test_ends_that_must_stay_keep_their_transposes_and_their_names() -> None:
+    graph = laid_out(SPATIAL["chain"]())
+    output = graph.outputs[0]
+    assert spatial_io(graph, keep=("x", output)) == 0
+    assert spatial_io(graph, keep=("x",)) == 1
+    assert graph.outputs == [output]
+    assert graph.types[output].layout == "NHWC"
+    assert graph.types["x"].shape == (1, 4, 6, 6)
+
+
+def two_readers(op: Op, *shape: int) -> Graph:
+    net = Net(1, 8, 4)
+    turned = net.transpose(net.x, (0, 2, 1))
+    left, right = net.emit(Relu(), turned), net.emit(Sigmoid(), turned)
+    return net.done(net.emit(op, left, net.random(*shape)), net.emit(op, right, net.random(*shape)))
+
+
+def test_an_op_that_reads_a_transpose_twice_is_not_made_to_transpose_twice() -> None:
+    assert transposes(laid_out(two_readers(FullyConnected(keep_dims=True), 3, 8))) == 1
+
+
+def test_a_transpose_goes_where_products_behind_other_ops_can_swap() -> None:
+    assert transposes(laid_out(two_readers(MatMul(), 8, 3))) == 0
+
+
+def test_a_transpose_that_a_model_asks_for_stays() -> None:
+    graph = laid_out(
+        parse("""
+            graph main {
+              input x: float_32[2,3,4,5]
+              t = Transpose(x) {perm=(0, 2, 3, 1)}
+              y = Relu(t)
+              output y
+            }
+        """)
+    )
+    assert [type(node.op) for node in graph.nodes] == [Transpose, Relu]
+
+
+def test_a_graph_output_that_is_a_turned_value_keeps_its_name() -> None:
+    net = Net()
+    x = net.relu(net.conv(net.x, 4))
+    turned = net.transpose(x, (0, 2, 3, 1))
+    graph = laid_out(net.done(turned, x))
+    assert graph.outputs == [turned, x]
+    assert transposes(graph) == 2  # the input's, and the one that gives x channel first
+
+
+def test_values_keep_the_names_of_the_source_in_the_name_map() -> None:
+    net = Net()
+    x = net.conv(net.x, 4)
+    activated = net.relu(x)
+    graph = laid_out(net.done(net.conv(activated, 4)))
+    (relu,) = (node for node in graph.nodes if isinstance(node.op, Relu))
+    assert graph.source_names[relu.outputs[0]] == activated
+
+
+def test_a_symbolic_size_does_not_hinder_the_layout() -> None:
+    net = Net(symbol("batch"), 4, symbol("h"), symbol("w"))
+    x = net.relu(net.conv(net.x, 4))
+    graph = laid_out(net.done(net.conv(x, 4)))
+    assert transposes(graph) == 2
+
+
+def test_a_product_of_a_swapped_matrix_swaps_it_itself() -> None:
+    graph = laid_out(
+        parse("""
+            graph main {
+              input a: float_32[2,3,4]
+              input b: float_32[2,5,4]
+              t = Transpose(b) {perm=(0, 2, 1)}
+              y = MatMul(a, t)
+              output y
+            }
+        """)
+    )
+    assert [node.op for node in graph.nodes] == [MatMul(transpose_in1=True)]
+
+
+def test_a_transpose_of_single_axes_is_a_reshape() -> None:
+    graph = laid_out(
+        parse("""
+            graph main {
+              input x: float_32[2,7,1,1]
+              t = Transpose(x) {perm=(0, 2, 3, 1)}
+              y = Relu(t)
+              output y
+            }
+        """)
+    )
+    assert [node.op.qnn_name() for node in graph.nodes] == ["Reshape", "Relu"]
+
+
+def test_the_weights_behind_a_flattening_take_its_transpose() -> None:
+    graph = cnn_head()
+    inputs = feed(graph)
+    before = results(graph, inputs)
+    laid_out(graph)
+    assert transposes(graph) == 1  # the input's
+    np.testing.assert_allclose(results(graph, inputs)[0], before[0], rtol=1e-5, atol=1e-5)
+
+
+def test_weights_that_are_not_known_leave_the_transpose_before_them() -> None:
+    graph = laid_out(
+        parse("""
+            graph main {
+              input x: float_32[1,2,3,4]
+              input w: float_32[5,24]
+              t = Transpose(x) {perm=(0, 3, 1, 2)}
+              r = Reshape(t) {shape=(1, 24)}
+              y = FullyConnected(r, w)
+              output y
+            }
+        """)
+    )
+    assert transposes(graph) == 1
