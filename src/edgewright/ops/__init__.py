@@ -3,8 +3,13 @@
 from edgewright.ops import (
     activation,
     cast,
+    colour,
     conv,
+    conv_patches,
     conv_transpose,
+    detection,
+    detection_proposals,
+    detection_roi,
     elementwise,
     elementwise_generic,
     elementwise_unary,
@@ -25,14 +30,21 @@ from edgewright.ops import (
     reduce_order,
     reduce_softmax,
     resize,
+    resize_sample,
+    signal,
     source,
 )
 
 __all__ = [
     "activation",
     "cast",
+    "colour",
     "conv",
+    "conv_patches",
     "conv_transpose",
+    "detection",
+    "detection_proposals",
+    "detection_roi",
     "elementwise",
     "elementwise_generic",
     "elementwise_unary",
@@ -53,5 +65,7 @@ __all__ = [
     "reduce_order",
     "reduce_softmax",
     "resize",
+    "resize_sample",
+    "signal",
     "source",
 ]

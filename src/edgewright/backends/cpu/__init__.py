@@ -5,6 +5,7 @@ from edgewright.backends.cpu import (
     activation,
     cast,
     conv,
+    detection,
     elementwise,
     foreign,
     gather,
@@ -16,6 +17,8 @@ from edgewright.backends.cpu import (
     recurrent,
     reduce,
     resize,
+    resize_sample,
+    signal,
 )
 from edgewright.backends.cpu.session import CpuSession
 from edgewright.ir.graph import Graph
@@ -25,6 +28,7 @@ __all__ = [
     "activation",
     "cast",
     "conv",
+    "detection",
     "elementwise",
     "foreign",
     "gather",
@@ -36,6 +40,8 @@ __all__ = [
     "recurrent",
     "reduce",
     "resize",
+    "resize_sample",
+    "signal",
 ]
 
 

@@ -12,6 +12,7 @@ from edgewright.frontends.onnx import (
     gather,
     gather_scatter,
     matmul,
+    matmul_det,
     matmul_einsum,
     norm,
     norm_contrib,
@@ -28,6 +29,7 @@ from edgewright.frontends.onnx import (
     reduce_order,
     resize,
     sequence,
+    signal,
 )
 
 __all__ = [
@@ -42,6 +44,7 @@ __all__ = [
     "gather",
     "gather_scatter",
     "matmul",
+    "matmul_det",
     "matmul_einsum",
     "norm",
     "norm_contrib",
@@ -58,4 +61,5 @@ __all__ = [
     "reduce_order",
     "resize",
     "sequence",
+    "signal",
 ]
