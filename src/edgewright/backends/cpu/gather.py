@@ -58,7 +58,10 @@ def one_hot(w: Writer, op: OneHot, inputs: list[str], node: Node) -> str:
     """OneHot."""
     values = w.constant(np.asarray([op.off_value, op.on_value]).astype(op.dtype.numpy))
     axis = -1 if op.axis is None else op.axis
-    return w.node("OneHot", inputs[0], w.ints([op.depth]), values, axis=axis)
+    indices = inputs[0]
+    if w.type(node.inputs[0]).dtype != DType.INT_64:
+        indices = w.node("Cast", indices, to=onnx.TensorProto.INT64)
+    return w.node("OneHot", indices, w.ints([op.depth]), values, axis=axis)
 
 
 @lowers(NonZero)

@@ -36,7 +36,9 @@ def constant(ctx: Context, node: SourceNode) -> str:
     for name in ("value_string", "value_strings"):
         if node.has(name):
             return ctx.constant(np.asarray(node.attr(name), object))
-    raise ctx.refuse(node, "it holds a sparse tensor")
+    if node.has("sparse_value"):
+        raise ctx.refuse(node, "it holds a sparse tensor")
+    raise BadInput("a constant without a value is given", node.where, do="export the model again")
 
 
 @onnx_op("Identity")
@@ -181,8 +183,10 @@ def broadcast_to(ctx: Context, value: str, wanted: Shape) -> str:
     aligned = ctx.reshape(value, padded)
     if all(multiple == 1 for multiple in multiples):
         return aligned
-    # A symbolic size may be 1 or not: the tile's own size says so in more words than the shape.
-    return ctx.reshape(ctx.emit(Tile(multiples=multiples), aligned), shape)
+    tiled = ctx.emit(Tile(multiples=multiples), aligned)
+    # Of two symbolic sizes either may be 1, as the tile's size says; a number is the size whatever the other.
+    sizes = zip(shape, ctx.shape(tiled), strict=True)
+    return ctx.reshape(tiled, tuple(dim if isinstance(dim, int) else exact for dim, exact in sizes))
 
 
 def _multiple(dim: Dim, target: Dim) -> Dim:

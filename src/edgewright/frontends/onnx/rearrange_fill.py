@@ -68,7 +68,7 @@ def range_(ctx: Context, node: SourceNode) -> str:
     low = lower_bound(span)
     if ctx.ints(delta)[0] != 1 or low is None or low < 0:
         # Steps and empty ranges depend on the sizes' numbers.
-        raise NeedsValue(limit)
+        raise NeedsValue(start if isinstance(last, int) else limit)
     length = limit if first == 0 else ctx.emit(ElementWiseSubtract(), limit, start)
     places = iota(ctx, ctx.reshape(length, (1,)), span, ctx.dtype(start))
     return places if first == 0 else ctx.emit(ElementWiseAdd(), places, start)
