@@ -36,7 +36,13 @@ def run_source_op(op: SourceOp, arrays: Sequence[Any]) -> tuple[Array, ...]:
             model.graph.input.append(graph.input[-1])
     session = onnx.reference.ReferenceEvaluator(model)
     feed = {name: array for name, array in zip(names, arrays, strict=True) if name}
-    return tuple(np.asarray(result) for result in session.run(None, feed))
+    return tuple(_as_array(result) for result in session.run(None, feed))
+
+
+def _as_array(result: Any) -> Array:
+    """Text as objects, as every other string tensor here."""
+    array: Array = np.asarray(result)
+    return array.astype(object) if array.dtype.kind in "US" else array
 
 
 def _attributes(op: SourceOp) -> dict[str, Any]:

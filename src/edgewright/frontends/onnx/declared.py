@@ -17,7 +17,7 @@ def input_type(item: onnx.ValueInfoProto, file: str) -> TensorType:
     kind = item.type.WhichOneof("value") or "nothing"
     if kind != "tensor_type":
         raise UnsupportedOp(
-            f"input '{shown(item.name)}' is a {kind.removesuffix('_type').replace('_', ' ')}, not a tensor",
+            f"input '{shown(item.name)}' is of the kind '{kind.removesuffix('_type')}', expected a tensor",
             where,
             do="export a model whose inputs are tensors",
         )

@@ -5,7 +5,7 @@ from typing import Any
 
 import onnx
 
-from edgewright.core.numbers import Array
+from edgewright.core.numbers import Array, DType
 from edgewright.frontends.onnx.context import Context
 from edgewright.frontends.onnx.source import SourceNode
 from edgewright.frontends.onnx.tensors import DTYPES, ONNX_CODES
@@ -25,15 +25,18 @@ SIMPLE_ATTRIBUTES = frozenset(
         onnx.AttributeProto.STRINGS,
     }
 )
+# ONNX knows these, but neither the engine nor a plain installation can run them.
+NOT_RUNNABLE = {"ImageDecoder": "decoding image files is not part of a network"}
 
 
 def keep_as_source_op(ctx: Context, node: SourceNode) -> list[str]:
     """Emits the node as a SourceOp, or refuses it where its types cannot be told."""
-    domain = "" if node.proto.domain == "ai.onnx" else node.proto.domain
-    if domain or not onnx.defs.has(node.op_type, node.version, domain):
+    if node.domain or not onnx.defs.has(node.op_type, node.version, node.domain):
         raise ctx.refuse(
-            node, f"the op is not known in domain '{domain or 'ai.onnx'}' at opset {node.version}"
+            node, f"the op is not known in domain '{node.domain or 'ai.onnx'}' at opset {node.version}"
         )
+    if node.op_type in NOT_RUNNABLE:
+        raise ctx.refuse(node, NOT_RUNNABLE[node.op_type])
     if any(a.type not in SIMPLE_ATTRIBUTES for a in node.attributes.values()):
         raise ctx.refuse(node, "it holds a subgraph, a tensor or a type as attribute")
     results = _result_types(ctx, node)
@@ -49,8 +52,6 @@ def _frozen(value: Any) -> Hashable:
 
 
 def _result_types(ctx: Context, node: SourceNode) -> tuple[TensorType, ...]:
-    if any(value and value not in ctx.graph.types for value in node.inputs):
-        raise ctx.refuse(node, "an input is a sequence or an optional")
     names = [f"in{i}" if value else "" for i, value in enumerate(node.inputs)]
     single = onnx.helper.make_node(
         node.op_type,
@@ -71,7 +72,16 @@ def _result_types(ctx: Context, node: SourceNode) -> tuple[TensorType, ...]:
     except onnx.shape_inference.InferenceError as problem:
         raise ctx.refuse(node, f"ONNX cannot infer its types ({str(problem).splitlines()[0]})") from None
     found = {item.name: item.type for item in inferred.graph.value_info}
+    if any(name and not found[name].tensor_type.HasField("shape") for name in single.output if name in found):
+        _need_parameters(ctx, node)
     return tuple(_type(ctx, node, found.get(name), index) for index, name in enumerate(single.output))
+
+
+def _need_parameters(ctx: Context, node: SourceNode) -> None:
+    """The shape of a result may follow from a vector of integers: then that must be known."""
+    for value in node.inputs:
+        if value and ctx.dtype(value) == DType.INT_64 and ctx.rank(value) <= 1:
+            ctx.array(value)
 
 
 def _declare(ctx: Context, graph: onnx.GraphProto, name: str, value: str) -> None:

@@ -178,7 +178,12 @@ class Importer:
         try:
             with self._file.opsets_of(body), self._scopes.opened(arguments, is_closed=True):
                 self._translate_all(body.node, is_given=is_given)
-                return [self._scopes.resolve(name) for name in body.output]
+                # ONNX's own definitions do not make the outputs that a call leaves out.
+                wanted = [*node.outputs, *[""] * len(body.output)]
+                return [
+                    self._scopes.resolve(name) if want or name in self._scopes else ""
+                    for name, want in zip(body.output, wanted, strict=False)
+                ]
         finally:
             self._calls.pop()
 
