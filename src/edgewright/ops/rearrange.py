@@ -68,7 +68,9 @@ class Transpose(Op):
                 f"perm {list(self.perm)} does not order the {inputs[0].rank} axes of {inputs[0]}",
                 do="name every axis once",
             )
-        return (replace(inputs[0], shape=permute_shape(inputs[0].shape, self.perm), layout=None),)
+        x = inputs[0]
+        encoding = x.encoding.permuted(self.perm) if x.encoding is not None else None
+        return (replace(x, shape=permute_shape(x.shape, self.perm), layout=None, encoding=encoding),)
 
     def compute(self, *inputs: Array) -> tuple[Array, ...]:
         """Transposed (a view)."""

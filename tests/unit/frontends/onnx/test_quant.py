@@ -4,13 +4,14 @@ from typing import Any
 
 import numpy as np
 import onnx
-import onnx.reference
 import pytest
 
 import edgewright as ew
 from edgewright.core.errors import EdgewrightError
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
+from edgewright.ir.types import TensorType
+from edgewright.ops.rearrange import Transpose
 from tests.unit.frontends.onnx.side_by_side import agree, model_of, normal, op_names
 
 MICROSOFT = {"com.microsoft": 1}
@@ -270,3 +271,33 @@ def test_a_damaged_encoding_is_an_error(call: str) -> None:
     model = model_of(f"g (float[3,4] x) => (uint8[3,4] y) {{ y = {call} }}", given, MICROSOFT)
     with pytest.raises(EdgewrightError):
         ew.convert(model)
+
+
+@pytest.mark.parametrize("is_per_gate", [False, True])
+def test_a_recurrent_layer_of_quantised_weights(is_per_gate: bool) -> None:
+    text = """g (float[5,1,3] x) => (float[5,1,1,4] y) {
+        y = com.microsoft.DynamicQuantizeLSTM<hidden_size=4>(x, w, r, b, , , , , ws, wz, rs, rz) }"""
+    shape = (1, 16) if is_per_gate else (1,)
+    given = {
+        "w": integers(1, 3, 16, dtype=np.int8), "r": integers(1, 4, 16, dtype=np.int8, seed=1),
+        "b": normal(1, 32), "wz": np.zeros(shape, np.int8), "rz": np.zeros(shape, np.int8),
+        "ws": np.full(shape, 0.01, np.float32), "rs": np.full(shape, 0.01, np.float32),
+    }  # fmt: skip
+    agree(model_of(text, given, MICROSOFT), {"x": normal(5, 1, 3)}, rtol=0.05, atol=0.02)
+
+
+def test_an_encoding_follows_its_axis_through_a_transpose() -> None:
+    given = Encoding((0.5, 2.0), (0, 3), axis=1)
+    x = TensorType((4, 2), DType.SFIXED_POINT_8, encoding=given)
+    (turned,) = Transpose(perm=(1, 0)).infer(x)
+    assert turned.encoding == Encoding((0.5, 2.0), (0, 3), axis=0)
+    stored = np.arange(8, dtype=np.int8).reshape(4, 2)
+    np.testing.assert_array_equal(turned.encoding.decode(stored.T), given.decode(stored).T)
+
+
+def test_products_with_dequantized_weights_are_not_quantised_further() -> None:
+    text = "g (float[4,8] x) => (float[4,3] y) { f = DequantizeLinear<axis=1>(w, s, z) y = MatMul(x, f) }"
+    stored, steps, x = integers(8, 3, dtype=np.int8), scale(0.1, 0.5, 0.2), normal(4, 8)
+    model = model_of(text, {"w": stored, "s": steps, "z": zero(0, 3, 1, dtype=np.int8)})
+    expected = x @ ((stored - np.array([0.0, 3.0, 1.0])) * steps)
+    np.testing.assert_allclose(ew.convert(model).run({"x": x})["y"], expected, rtol=1e-4, atol=1e-4)
