@@ -11,7 +11,7 @@ from edgewright.core.errors import ShapeMismatch
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.dims import Dim, is_static
 from edgewright.ir.op import EncodingRule, Op, Sample, register, scalar, structural, tensor
-from edgewright.ir.types import TensorType, type_of
+from edgewright.ir.types import TensorType
 from edgewright.ops.axes import permute_shape
 
 __all__ = ["ConstantOfShape", "Pad", "RandomNormalLike", "RandomUniformLike", "Scheme", "Shape", "Tile"]
@@ -204,16 +204,16 @@ class _RandomLike(Op):
 
     is_pure: ClassVar[bool] = False
 
-    dtype: DType | None = structural(None)
+    dtype: DType = structural(DType.FLOAT_32)
 
     def infer(self, *inputs: TensorType) -> tuple[TensorType, ...]:
         """The input's shape."""
-        return (inputs[0].with_dtype(self.dtype or inputs[0].dtype),)
+        return (inputs[0].with_dtype(self.dtype),)
 
     def compute(self, *inputs: Array) -> tuple[Array, ...]:
         """Another draw each time."""
         drawn = self._draw(np.random.default_rng(), inputs[0].shape)
-        return (drawn.astype(self.infer(type_of(inputs[0]))[0].dtype.numpy),)
+        return (drawn.astype(self.dtype.numpy),)
 
     def _draw(self, random: np.random.Generator, shape: tuple[int, ...]) -> Array:
         raise NotImplementedError

@@ -9,6 +9,7 @@ from edgewright.core.numbers import Array, DType
 from edgewright.ir.dims import Dim, Expr, Shape, lower_bound, symbol
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op
+from edgewright.ir.symbols import symbols_of
 from edgewright.ir.types import TensorType
 from edgewright.ops.rearrange import Reshape, Transpose
 
@@ -78,6 +79,8 @@ class Builder:
         wanted = len(types) if outputs is None else outputs
         for tensor_type in types:
             _check_size(tensor_type)
+        if self._counted:
+            self._check_params(op)
         folded = self._folded(op, inputs, types[:wanted])
         followed = self._followed(op, inputs, types[:wanted]) if folded is None else []
         if followed and not any(array is None or array.dtype == object for array in followed):
@@ -197,12 +200,21 @@ class Builder:
         rank = self.rank(value)
         return self.transpose(value, (0, rank - 1, *range(1, rank - 1)))
 
+    def _check_params(self, op: Op) -> None:
+        """No parameter may hold a size that only a run can tell; a reshape can leave one such size open."""
+        if isinstance(op, Reshape):
+            counted = [dim for dim in op.shape if isinstance(dim, Expr) and dim.symbols & self._counted]
+            self._check_foreseeable(tuple(counted[1:]), "")
+        for param in op.params():
+            found = symbols_of(param.value) & self._counted
+            self._check_foreseeable(tuple(symbol(name) for name in sorted(found)), "")
+
     def _check_foreseeable(self, dims: Shape, value: str) -> None:
         counted = [dim for dim in dims if isinstance(dim, Expr) and dim.symbols & self._counted]
         if counted:
             raise UnsupportedOp(
                 f"a parameter depends on the size '{counted[0]}', which only a run can tell",
-                Where(tensor=value),
+                Where(tensor=value or None),
                 do="cut the graph where that size arises (NonZero, Compress ...), or make it a constant",
             )
 

@@ -173,12 +173,12 @@ def _numbers(ctx: Context, value: str) -> tuple[int, ...]:
     return ctx.type(value).static_shape()
 
 
-def _random_model(ctx: Context, node: SourceNode) -> tuple[str, DType | None]:
+def _random_model(ctx: Context, node: SourceNode) -> tuple[str, DType]:
     """A tensor of the shape wanted, and the datatype wanted."""
-    dtype = dtype_of(node.need("dtype"), node.where) if node.has("dtype") else None
+    dtype = dtype_of(node.need("dtype"), node.where) if node.has("dtype") else DType.FLOAT_32
     if node.op_type.endswith("Like"):
-        return node.inputs[0], dtype
+        return node.inputs[0], dtype if node.has("dtype") else ctx.dtype(node.inputs[0])
     dims = node.need("shape")
     if any(dim < 0 for dim in dims):
         raise BadInput(f"shape {dims} has a negative size", do="use sizes of 0 or more")
-    return ctx.constant(np.broadcast_to(np.zeros((), np.float32), dims)), dtype or DType.FLOAT_32
+    return ctx.constant(np.broadcast_to(np.zeros((), np.float32), dims)), dtype

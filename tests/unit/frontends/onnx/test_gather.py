@@ -165,3 +165,20 @@ def test_an_index_outside_the_axis_says_what_was_found_and_expected() -> None:
         i = Constant<value_ints=[7]>()  a = Constant<value_ints=[1,2]>()  y = Gather(a, i) }"""
     with pytest.raises(EdgewrightError, match="indices from 7 to 7 leave an axis of size 2"):
         ew.convert(model_of(text))
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "y = Slice(z, zero, two)",
+        'y = Pad<mode="wrap">(z, pads)',
+        "s = Shape(z)  y = ConstantOfShape(s)",
+        "s = Shape(z)  y = Expand(w, s)",
+    ],
+)
+def test_a_size_that_only_a_run_can_tell_is_refused_as_a_parameter(use: str) -> None:
+    text = f"""g (float[N] x, bool[N] c, float[1] w) => (float[M] y) {{
+        zero = Constant<value_ints=[0]>()  two = Constant<value_ints=[2]>()
+        pads = Constant<value_ints=[1,1]>()  z = Compress(x, c)  {use} }}"""
+    with pytest.raises(EdgewrightError, match="which only a run can tell"):
+        ew.convert(model_of(text))
