@@ -5,6 +5,8 @@ from edgewright.frontends.onnx import (
     cast,
     control,
     conv,
+    conv_deform,
+    detection,
     elementwise,
     elementwise_bits,
     elementwise_erf,
@@ -28,6 +30,7 @@ from edgewright.frontends.onnx import (
     reduce,
     reduce_order,
     resize,
+    resize_sample,
     sequence,
     signal,
 )
@@ -37,6 +40,8 @@ __all__ = [
     "cast",
     "control",
     "conv",
+    "conv_deform",
+    "detection",
     "elementwise",
     "elementwise_bits",
     "elementwise_erf",
@@ -60,6 +65,7 @@ __all__ = [
     "reduce",
     "reduce_order",
     "resize",
+    "resize_sample",
     "sequence",
     "signal",
 ]
