@@ -9,7 +9,7 @@ import edgewright.frontends.onnx  # noqa: F401 - registers the translations
 from edgewright.api.model import Model, TensorInfo, info
 from edgewright.core.errors import Problems
 from edgewright.core.numbers import Array
-from edgewright.frontends.onnx.load import OnnxSource
+from edgewright.frontends.onnx.load import OnnxSource, Overrides
 from edgewright.ir.graph import Graph
 from edgewright.passes.pipeline import ALWAYS, LAYOUT, SIMPLIFY, run_passes
 
@@ -34,6 +34,9 @@ def convert(
     source: str | Path | Any,
     *,
     input_shapes: Mapping[str, Sequence[int]] | None = None,
+    batch: int | None = None,
+    symbols: Mapping[str, int] | None = None,
+    outputs: Sequence[str] = (),
     rewrites: Rewrites | None = None,
 ) -> Model:
     """Converts a model and keeps the source's I/O names, layouts and dtypes.
@@ -41,9 +44,13 @@ def convert(
     Args:
         source: a file, or an ONNX ModelProto.
         input_shapes: shapes for inputs whose dimensions are symbolic, or other shapes than the declared ones.
+        batch: replaces the first dimension of every input that has no shape above.
+        symbols: numbers for symbolic dimensions by their names.
+        outputs: values of the graph that become the outputs, in place of the model's own.
         rewrites: which optional rewrites are made; all by default.
     """
-    opened = OnnxSource.open(source, input_shapes=input_shapes or {})
+    wishes = Overrides(input_shapes or {}, batch, symbols or {}, outputs=outputs)
+    opened = OnnxSource.open(source, wishes)
     chosen = rewrites or Rewrites()
     imported = opened.build({})
     if imported.problems:

@@ -25,7 +25,7 @@ from edgewright.lower.names import sanitized
 from edgewright.ops.rearrange import Transpose
 from edgewright.passes.layout.orders import channel_first, channel_last
 from edgewright.passes.layout.spatial_io import spatial_io
-from edgewright.passes.pipeline import run_passes
+from edgewright.passes.pipeline import TARGET, run_passes
 from edgewright.passes.target.retype_io import retype_input, retype_output
 
 __all__ = ["Conversion", "ConverterOptions", "command_text", "convert_files", "output_path", "overrides_of"]
@@ -37,7 +37,7 @@ MOVES_AS_VIEWS = ("transpose_to_reshape",)
 TIDY = ("merge_moves", "drop_identity", "drop_dead_code")
 CHANNEL_FIRST = {3: "NCF", 4: "NCHW", 5: "NCDHW"}
 # Options that name files: the written text must not depend on where they lie.
-_PATHS = frozenset({"input_network", "output_path", "copyright_file", "custom_io", "input_list"})
+_PATHS = frozenset({"input_network", "model", "output_path", "copyright_file", "custom_io", "input_list"})
 _DTYPES = {dtype_word(dtype): dtype for dtype in DType}
 
 
@@ -132,6 +132,8 @@ def _rewrite(graph: Graph, options: ConverterOptions, before: dict[str, TensorTy
     run_passes(graph, [name for name in (*MOVES_AS_VIEWS, *TIDY) if name not in left_out])
     if options.is_narrowed:
         run_passes(graph, ("narrow_int64",))
+    # Here and not only where files are written: the contract must show what they hold.
+    run_passes(graph, TARGET)
     for name, dtype in _wanted_dtypes(graph, options, before).items():
         (retype_input if name in graph.inputs else retype_output)(graph, name, dtype)
 

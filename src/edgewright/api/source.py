@@ -12,7 +12,7 @@ from edgewright.ir.dims import Expr, evaluate
 from edgewright.ir.graph import Graph
 from edgewright.ir.types import TensorType
 
-__all__ = ["FixedSource", "fixed_source"]
+__all__ = ["FixedSource", "batch_symbols", "fixed_source"]
 
 _BATCH = re.compile(r"batch|^(n|b|bs)$", re.IGNORECASE)
 
@@ -46,7 +46,7 @@ def fixed_source(path: Path | str, wishes: Overrides) -> FixedSource:
     loose = {name: t for name, t in opened.inputs.items() if not t.is_static}
     if not loose:
         return FixedSource(opened, str(path))
-    batches = _batch_symbols(opened.inputs)
+    batches = batch_symbols(opened.inputs)
     left = sorted(frozenset().union(*(t.symbols for t in loose.values())) - batches)
     if left:
         raise _symbols_left(loose, left, str(path))
@@ -58,7 +58,7 @@ def fixed_source(path: Path | str, wishes: Overrides) -> FixedSource:
     return FixedSource(OnnxSource.open(path, settled), str(path), (note,))
 
 
-def _batch_symbols(inputs: Mapping[str, TensorType]) -> frozenset[str]:
+def batch_symbols(inputs: Mapping[str, TensorType]) -> frozenset[str]:
     """Symbols that stand in first place and nowhere else, or are called so wherever they stand."""
     first: set[str] = set()
     elsewhere: set[str] = set()

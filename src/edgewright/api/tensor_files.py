@@ -16,7 +16,7 @@ from edgewright.core.files import file_size
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.types import TensorType
 
-__all__ = ["Expected", "batch_of", "file_values", "model_values", "read_tensor"]
+__all__ = ["Expected", "array_in", "batch_of", "file_values", "is_raw", "model_values", "read_tensor"]
 
 _SUFFIXES = (".npy", ".npz")
 LARGEST_ITEM = 16  # bytes; a complex128
@@ -53,7 +53,7 @@ def batch_of(path: Path, expected: Expected) -> int:
 
     Only sizes and headers are looked at; a file that does not fit is an error with both sizes.
     """
-    if path.suffix in _SUFFIXES:
+    if not is_raw(path):
         shape, dtype = _header(path, expected.name)
         if dtype.hasobject or dtype.itemsize > LARGEST_ITEM:
             raise TypeMismatch(
@@ -76,10 +76,15 @@ def batch_of(path: Path, expected: Expected) -> int:
     )
 
 
+def is_raw(path: Path) -> bool:
+    """Whether a file holds nothing but values."""
+    return path.suffix not in _SUFFIXES
+
+
 def read_tensor(path: Path, expected: Expected) -> Array:
     """The values of a checked file in the model's own type: the whole input, or one element of its batch."""
-    if path.suffix in _SUFFIXES:
-        array = _array(path, expected.name)
+    if not is_raw(path):
+        array = array_in(path, expected.name)
         return model_values(array, expected.tensor_type)
     if expected.tensor_type.dtype == DType.STRING:
         raise UnsupportedFeature("raw files cannot hold text", Where(file=str(path), tensor=expected.name))
@@ -169,7 +174,8 @@ def _header(path: Path, name: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
     return shape, dtype
 
 
-def _array(path: Path, name: str) -> Array:
+def array_in(path: Path, name: str) -> Array:
+    """The array of an .npy file, or the one of an .npz file that belongs to an input."""
     with _opened(path, name) as file:
         array: Array = np.lib.format.read_array(file, allow_pickle=False)
     return array

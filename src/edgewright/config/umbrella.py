@@ -1,11 +1,24 @@
 """The options that the subcommands of `edgewright` share."""
 
+import math
 from dataclasses import dataclass
 
 from edgewright.config.group import OptionGroup
 from edgewright.config.option import opt
+from edgewright.config.rules import Excludes, Needs
+from edgewright.config.values import dims, number_from
 
-__all__ = ["Messages", "OpName", "Report"]
+__all__ = [
+    "Comparison",
+    "ConvertTo",
+    "Messages",
+    "ModelFile",
+    "OpName",
+    "Report",
+    "RunInputs",
+    "RunOutputs",
+    "Shapes",
+]
 
 
 @dataclass(frozen=True)
@@ -15,6 +28,154 @@ class OpName(OptionGroup):
     title = "Op"
 
     name: str | None = opt("NAME", help="the name of an op as QNN spells it; all are listed without it")
+
+
+@dataclass(frozen=True)
+class ModelFile(OptionGroup):
+    """Which model is meant."""
+
+    title = "Model"
+
+    model: str = opt("MODEL", required=True, help="an ONNX file, or the _net.json of a converted model")
+
+
+@dataclass(frozen=True)
+class Shapes(OptionGroup):
+    """Numbers for dimensions that an ONNX file gives by names, or other numbers than it gives."""
+
+    title = "Shapes of an ONNX model"
+
+    input_dims: tuple[tuple[str, tuple[int, ...]], ...] = opt(
+        *("--input_dim", "-d"),
+        nargs=2,
+        repeated=True,
+        keyed=True,
+        type=(str, dims),
+        metavar=("NAME", "DIMS"),
+        example="-d data 1,3,224,224",
+        help="the shape of an input, dimensions separated by commas; once for each input",
+    )
+    batch: int | None = opt(
+        *("--batch", "-b"),
+        type=number_from(1),
+        metavar="SIZE",
+        help="replace the first dimension of every input",
+    )
+    define_symbols: tuple[tuple[str, int], ...] = opt(
+        *("--define_symbol", "-s"),
+        nargs=2,
+        repeated=True,
+        keyed=True,
+        type=(str, number_from(1)),
+        metavar=("NAME", "SIZE"),
+        example="-s height 224",
+        help="the size of a dimension that the model gives by a name; once for each name",
+    )
+
+
+@dataclass(frozen=True)
+class ConvertTo(OptionGroup):
+    """Where a converted model goes."""
+
+    title = "Output"
+
+    output_path: str | None = opt(
+        *("--output_path", "-o"),
+        metavar="FILE",
+        help="the C++ file to write, its .bin and _net.json beside it; named after the source otherwise",
+    )
+
+
+def _name_and_file(text: str) -> tuple[str, str]:
+    name, equals, file = text.partition("=")
+    if not (name and equals and file):
+        raise ValueError("NAME=FILE")
+    return name, file
+
+
+def _share(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not (math.isfinite(value) and value >= 0):
+        raise ValueError("a number, 0 or more")
+    return value
+
+
+@dataclass(frozen=True)
+class RunInputs(OptionGroup):
+    """What a model is run on."""
+
+    title = "Inputs"
+    rules = (
+        Excludes("--input", "--input_list"),
+        Excludes("--input", "--random"),
+        Excludes("--input_list", "--random"),
+    )
+
+    inputs: tuple[tuple[str, str], ...] = opt(
+        "--input",
+        type=_name_and_file,
+        repeated=True,
+        keyed=True,
+        metavar="NAME=FILE",
+        example="--input data=image.npy",
+        help="the file of an input: .npy, .npz, or raw values in the model's type or float32; once for each "
+        "input",
+    )
+    input_list: str | None = opt(
+        "--input_list",
+        metavar="FILE",
+        help="a text file with one set of input files a line, as in qnn-net-run",
+    )
+    random: int | None = opt(
+        "--random",
+        nargs="?",
+        const=0,
+        type=number_from(0),
+        metavar="[SEED]",
+        help="random inputs: 0 to 1 for floats, 0 or 1 for integers",
+    )
+
+
+@dataclass(frozen=True)
+class RunOutputs(OptionGroup):
+    """Where outputs go."""
+
+    title = "Outputs"
+
+    output_dir: str | None = opt(
+        *("--output_dir", "-o"),
+        metavar="FOLDER",
+        help="write the outputs there as Result_N/NAME.npy; they are only summarised otherwise",
+    )
+    threads: int = opt(
+        "--threads", type=number_from(0), default=0, metavar="N", help="threads to run on; 0 leaves it open"
+    )
+
+
+@dataclass(frozen=True)
+class Comparison(OptionGroup):
+    """The check against ONNX Runtime."""
+
+    title = "Comparison"
+    rules = (Needs("--tolerance", "--compare"),)
+
+    compare: str | None = opt(
+        "--compare",
+        nargs="?",
+        const="",
+        metavar="[FILE]",
+        help="run the ONNX file (MODEL where it is one) in ONNX Runtime on the same inputs and compare",
+    )
+    tolerance: float = opt(
+        "--tolerance",
+        type=_share,
+        default=1e-4,
+        metavar="SHARE",
+        help="the largest difference allowed, as a share of the output's range",
+    )
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,59 @@
+"""How far results are from a reference."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from edgewright.core.errors import ShapeMismatch, Where
+from edgewright.core.numbers import Array
+
+__all__ = ["TensorError", "compared", "worst"]
+
+
+@dataclass(frozen=True)
+class TensorError:
+    """The difference of one tensor; ``share`` is the largest one over the range of the reference."""
+
+    tensor: str
+    max_abs: float
+    share: float
+    sqnr_db: float
+    is_close: bool
+
+
+def compared(found: Mapping[str, Array], wanted: Mapping[str, Array], tolerance: float) -> list[TensorError]:
+    """The differences of all tensors of the reference."""
+    return [_error(name, found[name], array, tolerance) for name, array in wanted.items()]
+
+
+def worst(errors: Iterable[TensorError]) -> list[TensorError]:
+    """For each tensor the largest of its differences."""
+    found: dict[str, TensorError] = {}
+    for error in errors:
+        if error.tensor not in found or not error.share <= found[error.tensor].share:
+            found[error.tensor] = error
+    return list(found.values())
+
+
+def _error(name: str, found: Array, wanted: Array, tolerance: float) -> TensorError:
+    if found.shape != wanted.shape:
+        raise ShapeMismatch(
+            f"the result has the shape {list(found.shape)}, the reference {list(wanted.shape)}",
+            Where(tensor=name),
+        )
+    if wanted.dtype == object or wanted.dtype.kind in "US":
+        is_same = bool(np.array_equal(found, wanted))
+        return TensorError(name, 0.0 if is_same else np.inf, 0.0 if is_same else np.inf, np.inf, is_same)
+    with np.errstate(all="ignore"):
+        a, b = found.astype(np.float64), wanted.astype(np.float64)
+        # Equal infinities and equal not-a-numbers are equal.
+        gap = np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0.0, np.abs(a - b))
+        largest = float(np.max(gap, initial=0.0))
+        finite = b[np.isfinite(b)]
+        width = float(finite.max() - finite.min()) if finite.size > 1 else 0.0
+        scale = width or float(np.max(np.abs(finite), initial=0.0)) or 1.0
+        share = largest / scale
+        noise = float(np.sum(gap**2))
+        sqnr = 10 * np.log10(float(np.sum(finite**2)) / noise) if noise else np.inf
+    return TensorError(name, largest, share, float(sqnr), share <= tolerance)

@@ -1,0 +1,131 @@
+"""Runs a model of any format on files, and compares it with its source in ONNX Runtime."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+
+from edgewright.api.compare import TensorError, worst
+from edgewright.api.convert import convert
+from edgewright.api.model import Model, load
+from edgewright.api.run_inputs import input_sets
+from edgewright.api.source_run import SourceRun
+from edgewright.config.umbrella import Comparison, ModelFile, RunInputs, RunOutputs, Shapes
+from edgewright.core.errors import UsageError, shown
+from edgewright.core.events import progress
+from edgewright.core.files import write_folder
+from edgewright.core.numbers import Array
+from edgewright.lower.names import NameTable
+
+__all__ = ["OutputSummary", "RunReport", "open_model", "run_files"]
+
+
+@dataclass(frozen=True)
+class OutputSummary:
+    """One output over all runs."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    least: float
+    most: float
+    mean: float
+
+
+@dataclass(frozen=True)
+class RunReport:
+    """What was run, what came out, and how far it is from the source where that was asked."""
+
+    model: str
+    runs: int
+    seconds: float
+    outputs: tuple[OutputSummary, ...]
+    folder: str = ""
+    reference: str = ""
+    tolerance: float = 0.0
+    errors: tuple[TensorError, ...] = ()
+
+    @property
+    def is_close(self) -> bool:
+        """Whether every output is within the tolerance."""
+        return all(error.is_close for error in self.errors)
+
+
+def open_model(model: ModelFile, shapes: Shapes) -> Model:
+    """A model from an ONNX file or from a net.json."""
+    if Path(model.model).suffix == ".json":
+        if shapes.given():
+            raise UsageError(
+                f"{' and '.join(shapes.given())} are for ONNX files, '{shown(model.model)}' has fixed shapes",
+                do="leave them out, or convert the source again",
+            )
+        return load(model.model)
+    return convert(
+        model.model,
+        input_shapes=dict(shapes.input_dims),
+        batch=shapes.batch,
+        symbols=dict(shapes.define_symbols),
+    )
+
+
+def run_files(
+    file: ModelFile, shapes: Shapes, inputs: RunInputs, outputs: RunOutputs, comparison: Comparison
+) -> RunReport:
+    """Runs every set of inputs; results are written and compared as they come."""
+    model = open_model(file, shapes)
+    reference = None if comparison.compare is None else SourceRun(comparison.compare or file.model, model)
+    sets = input_sets(model, inputs)
+    summaries: dict[str, OutputSummary] = {}
+    errors: list[TensorError] = []
+    seconds = 0.0
+    with progress("running", total=len(sets)) as step:
+        for number, chosen in enumerate(sets):
+            feed = chosen.feed()
+            began = time.perf_counter()
+            found = model.run(feed, threads=outputs.threads)
+            seconds += time.perf_counter() - began
+            _summarise(summaries, found, number)
+            if outputs.output_dir is not None:
+                _write(Path(outputs.output_dir, f"Result_{number}"), found)
+            if reference is not None:
+                errors = worst([*errors, *reference.differences(feed, found, comparison.tolerance)])
+            step()
+    report = RunReport(file.model, len(sets), seconds, tuple(summaries.values()), outputs.output_dir or "")
+    if reference is None:
+        return report
+    return replace(report, reference=reference.name, tolerance=comparison.tolerance, errors=tuple(errors))
+
+
+def _summarise(summaries: dict[str, OutputSummary], found: Mapping[str, Array], number: int) -> None:
+    for name, array in found.items():
+        now = _summary(name, array)
+        before = summaries.get(name)
+        if before is not None:
+            now = replace(
+                now,
+                least=min(before.least, now.least),
+                most=max(before.most, now.most),
+                mean=before.mean + (now.mean - before.mean) / (number + 1),
+            )
+        summaries[name] = now
+
+
+def _summary(name: str, array: Array) -> OutputSummary:
+    is_number = array.size > 0 and array.dtype.kind not in "OUSc"
+    values = array.astype(np.float64) if is_number else np.zeros(1)
+    return OutputSummary(
+        name, str(array.dtype), array.shape, float(values.min()), float(values.max()), float(values.mean())
+    )
+
+
+def _write(folder: Path, found: Mapping[str, Array]) -> None:
+    table = NameTable(found)
+    files = {}
+    for name, array in found.items():
+        buffer = BytesIO()
+        np.save(buffer, array, allow_pickle=False)
+        files[f"{table(name)}.npy"] = [buffer.getvalue()]
+    write_folder(folder, files)

@@ -1,0 +1,40 @@
+"""What a run gave: a line for each output, and how far it is from the reference."""
+
+import math
+
+from edgewright.api.run import RunReport
+from edgewright.reports.numbers import dims
+from edgewright.reports.page import Block, Table
+
+__all__ = ["page"]
+
+
+def page(report: RunReport) -> list[Block]:
+    """The report of `edgewright run`."""
+    rows = tuple(
+        (o.name, o.dtype, dims(o.shape), f"{o.least:.6g}", f"{o.most:.6g}", f"{o.mean:.6g}")
+        for o in report.outputs
+    )
+    headers = ("name", "type", "shape", "least", "most", "mean")
+    times = f"{report.runs} run{'s' * (report.runs != 1)} in {report.seconds:.3f} s"
+    blocks: list[Block] = [Table("Outputs", headers, rows, frozenset({3, 4, 5})), times]
+    if report.folder:
+        blocks.append(f"wrote {report.folder}")
+    if report.reference:
+        blocks += _comparison(report)
+    return blocks
+
+
+def _comparison(report: RunReport) -> list[Block]:
+    rows = tuple(
+        (
+            e.tensor,
+            f"{e.max_abs:.3g}",
+            f"{e.share:.3g}",
+            "exact" if math.isinf(e.sqnr_db) and e.is_close else f"{e.sqnr_db:.1f} dB",
+            "yes" if e.is_close else "NO",
+        )
+        for e in report.errors
+    )
+    headers = ("name", "largest difference", "share of range", "SQNR", f"within {report.tolerance:g}")
+    return [Table(f"Compared with {report.reference}", headers, rows, frozenset({1, 2, 3}))]

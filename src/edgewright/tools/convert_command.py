@@ -1,0 +1,44 @@
+"""`edgewright convert`: QNN artifacts that keep the source's input and output layouts and types."""
+
+from edgewright.config.umbrella import ConvertTo, Messages, ModelFile, Report, Shapes
+from edgewright.tools.tool import Tool
+
+__all__ = ["TOOL"]
+
+
+def run(model: ModelFile, shapes: Shapes, output: ConvertTo, report: Report, _messages: Messages) -> int:
+    """Convert and say what was written."""
+    from edgewright.api.converter import ConverterOptions, command_text, convert_files
+    from edgewright.config.converter import Output, Source
+    from edgewright.config.onnx import OnnxOnly
+    from edgewright.config.preserve_io import PreserveIo
+    from edgewright.reports.conversion import page
+    from edgewright.reports.json_text import as_json
+    from edgewright.reports.page import show
+
+    options = ConverterOptions(
+        Source(input_network=model.model, input_dims=shapes.input_dims),
+        Output(output_path=output.output_path),
+        preserve=PreserveIo(preserve_io=((),)),
+        onnx=OnnxOnly(batch=shapes.batch, define_symbols=shapes.define_symbols),
+        is_narrowed=False,
+    )
+    conversion = convert_files(options, command_text("edgewright convert", (model, shapes, output)))
+    if report.json:
+        print(as_json(conversion))
+    else:
+        show(page(conversion))
+    return 0
+
+
+TOOL = Tool(
+    "edgewright convert",
+    "Convert a model to QNN artifacts; inputs and outputs keep the layouts and types of the source.",
+    (ModelFile, Shapes, ConvertTo, Report, Messages),
+    run,
+    examples=(
+        ("edgewright convert model.onnx -o out/model.cpp", "write model.cpp, model.bin and model_net.json"),
+        ("edgewright convert model.onnx -d data 1,3,224,224", "with a shape for a symbolic input"),
+    ),
+)
+main = TOOL.main

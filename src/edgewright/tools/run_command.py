@@ -1,0 +1,53 @@
+"""`edgewright run`: runs a model on files or random inputs, and compares it with ONNX Runtime."""
+
+from edgewright.config.umbrella import (
+    Comparison,
+    Messages,
+    ModelFile,
+    Report,
+    RunInputs,
+    RunOutputs,
+    Shapes,
+)
+from edgewright.core.errors import AccuracyGate
+from edgewright.tools.tool import Tool
+
+__all__ = ["TOOL"]
+
+
+def run(
+    model: ModelFile,
+    shapes: Shapes,
+    inputs: RunInputs,
+    outputs: RunOutputs,
+    comparison: Comparison,
+    report: Report,
+    _messages: Messages,
+) -> int:
+    """Run and report; a difference over the tolerance is a failure."""
+    from edgewright.api.run import run_files
+    from edgewright.reports.json_text import as_json
+    from edgewright.reports.page import show
+    from edgewright.reports.run import page
+
+    done = run_files(model, shapes, inputs, outputs, comparison)
+    if report.json:
+        print(as_json(done))
+    else:
+        show(page(done))
+    return 0 if done.is_close else AccuracyGate.exit_code
+
+
+TOOL = Tool(
+    "edgewright run",
+    "Run a model, an ONNX file or a converted one, on the CPU backend.",
+    (ModelFile, Shapes, RunInputs, RunOutputs, Comparison, Report, Messages),
+    run,
+    examples=(
+        ("edgewright run model.onnx --input data=image.npy", "run once and summarise the outputs"),
+        ("edgewright run model.onnx --random --compare", "convert, run, and compare with ONNX Runtime"),
+        ("edgewright run m_net.json --input_list in.txt -o out", "run a converted model on a list of inputs"),
+        ("edgewright run m_net.json --random --compare m.onnx", "compare a converted model with its source"),
+    ),
+)
+main = TOOL.main
