@@ -1,0 +1,162 @@
+"""What an import made of a model: op by op, with everything that stands in the way."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from edgewright.core.errors import EdgewrightError
+from edgewright.frontends.onnx.importer import Imported, Step
+from edgewright.frontends.onnx.load import OnnxSource
+from edgewright.frontends.onnx.order import reads
+from edgewright.frontends.onnx.registry import domain_of
+from edgewright.frontends.onnx.source import label_of
+from edgewright.ir.graph import Graph, Node
+from edgewright.ops.source import SourceOp
+
+__all__ = ["FOLDED", "HOWS", "ImportReport", "OpCount", "Problem", "report_on"]
+
+# How a source op comes across: as one QNN op, as several, as a constant, only as itself, or not at all.
+QNN, DECOMPOSED, FOLDED, SOURCE_OP, UNSUPPORTED = "qnn", "decomposed", "folded", "source op", "unsupported"
+NOT_CHECKED = "behind an unsupported op"
+HOWS = (QNN, DECOMPOSED, FOLDED, SOURCE_OP, UNSUPPORTED, NOT_CHECKED)
+
+
+@dataclass(frozen=True)
+class OpCount:
+    """How often an op of the source comes across in one way, and the multiply-accumulates behind it."""
+
+    op: str
+    how: str
+    nodes: int
+    macs: int
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that stands in the way, and what to do about it."""
+
+    op: str
+    node: str
+    reason: str
+    do: str
+
+
+@dataclass(frozen=True)
+class ImportReport:
+    """The record behind a dry run: counts by op, problems, and what of the I/O has no part in the model."""
+
+    file: str
+    ops: tuple[OpCount, ...]
+    problems: tuple[Problem, ...]
+    # Ops that only the CPU backend can run: no QNN artifact holds them.
+    source_ops: tuple[Problem, ...]
+    unused_inputs: tuple[str, ...]
+    unused_outputs: tuple[str, ...]
+    # Inputs that must be constants in a QNN graph, and the node that needs each.
+    bound: dict[str, str] = field(default_factory=dict)
+    # The node that needs symbolic dimensions as numbers, "" where none does.
+    shapes_for: str = ""
+    # MACs are not counted where a dimension is symbolic.
+    symbolic_nodes: int = 0
+
+    @property
+    def nodes(self) -> int:
+        """Nodes of the source graph that the outputs depend on."""
+        return sum(item.nodes for item in self.ops)
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates of what is known."""
+        return sum(item.macs for item in self.ops)
+
+    @property
+    def is_convertible(self) -> bool:
+        """Whether a QNN artifact can be written."""
+        return not (self.problems or self.source_ops or self.bound or self.shapes_for)
+
+    def share(self, of: str) -> float:
+        """The part of the "nodes" or of the "macs" that a QNN artifact can hold, from 0 to 1."""
+        total = sum(getattr(item, of) for item in self.ops)
+        good = sum(getattr(item, of) for item in self.ops if item.how in {QNN, DECOMPOSED, FOLDED})
+        return good / total if total else 1.0
+
+
+def report_on(source: OnnxSource, imported: Imported | None = None) -> ImportReport:
+    """Imports a model (unless that was done) and says what became of it."""
+    done = imported if imported is not None else source.build({})
+    counts: Counter[tuple[str, str]] = Counter()
+    macs: Counter[tuple[str, str]] = Counter()
+    symbolic, foreign = 0, []
+    for step in done.steps:
+        nodes = done.emitted[step.first : step.last]
+        key = (_name(step), _how(step, nodes))
+        counts[key] += 1
+        for node in nodes:
+            known = _macs(done.graph, node)
+            symbolic += known is None
+            macs[key] += known or 0
+        if key[1] == SOURCE_OP:
+            foreign.append(_foreign(step))
+    return ImportReport(
+        file=source.file.name,
+        ops=tuple(OpCount(op, how, count, macs[op, how]) for (op, how), count in sorted(counts.items())),
+        problems=tuple(_problem(problem) for problem in done.problems),
+        source_ops=tuple(foreign),
+        unused_inputs=tuple(_unused_inputs(source, done.steps)),
+        unused_outputs=tuple(_unused_outputs(source, done.steps)),
+        bound=dict(done.bound),
+        shapes_for=done.shapes_for,
+        symbolic_nodes=symbolic,
+    )
+
+
+def _name(step: Step) -> str:
+    domain = domain_of(step.proto)
+    return f"{domain}.{step.proto.op_type}" if domain else step.proto.op_type
+
+
+def _how(step: Step, nodes: Sequence[Node]) -> str:
+    if step.problem is not None:
+        return UNSUPPORTED
+    if step.is_skipped:
+        return NOT_CHECKED
+    if any(isinstance(node.op, SourceOp) for node in nodes):
+        return SOURCE_OP
+    return FOLDED if not nodes else QNN if len(nodes) == 1 else DECOMPOSED
+
+
+def _macs(graph: Graph, node: Node) -> int | None:
+    """Multiply-accumulates; None where a dimension is symbolic."""
+    types = [*graph.input_types(node), *graph.output_types(node)]
+    if any(tensor_type is not None and not tensor_type.is_static for tensor_type in types):
+        return None
+    return int(node.op.macs(graph.input_types(node), graph.output_types(node)))
+
+
+def _problem(error: EdgewrightError) -> Problem:
+    where = error.where
+    op, node = (where.op, where.node) if where is not None else (None, None)
+    return Problem(op or "", node or "", error.what, error.do)
+
+
+def _foreign(step: Step) -> Problem:
+    return Problem(
+        _name(step),
+        label_of(step.proto),
+        f"ONNX op '{step.proto.op_type}' has no QNN equivalent; only the CPU backend runs it",
+        "cut the graph before it with --out_node, or replace the op in the source model",
+    )
+
+
+def _unused_inputs(source: OnnxSource, steps: Iterable[Step]) -> list[str]:
+    used = {name for step in steps for name in reads(step.proto)} | set(source.outputs)
+    return [name for name in source.inputs if name not in used]
+
+
+def _unused_outputs(source: OnnxSource, steps: Iterable[Step]) -> list[str]:
+    """Results that nobody reads: of the nodes left out, and outputs of the model that were not asked for."""
+    kept = {name for step in steps for name in step.proto.output}
+    graph = source.file.graph
+    read = {name for node in graph.node for name in reads(node)} | {item.name for item in graph.output}
+    loose = [n for node in graph.node for n in node.output if n and n not in read and n not in kept]
+    return [*(i.name for i in graph.output if i.name not in source.outputs), *loose]
