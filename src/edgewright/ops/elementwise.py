@@ -8,7 +8,7 @@ import numpy as np
 
 from edgewright.core.errors import TypeMismatch
 from edgewright.core.numbers import Array, DType
-from edgewright.ir.op import Op, Port, Sample, register
+from edgewright.ir.op import NUMERIC, Op, Port, Sample, register
 from edgewright.ir.types import TensorType
 from edgewright.ops.broadcast import broadcast_shapes
 from edgewright.ops.elementwise_dims import (
@@ -19,6 +19,7 @@ from edgewright.ops.elementwise_dims import (
 )
 
 __all__ = [
+    "BOOLS",
     "Binary",
     "Broadcasting",
     "Comparison",
@@ -45,22 +46,26 @@ __all__ = [
     "ElementWiseXor",
     "Logical",
     "Unary",
+    "check_dtypes",
     "in_dtype",
     "widened",
 ]
 
 # Bool, integers and objects, which numpy computes as they are.
 PLAIN_KINDS = "biuO"
+BOOLS = frozenset({DType.BOOL_8})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Unary(Op):
     """An op that maps each element by itself; ``meaning`` is the function."""
 
+    inputs = (Port("in[0]", NUMERIC),)
     meaning: ClassVar[Callable[..., Any]]
 
     def infer(self, *inputs: TensorType) -> tuple[TensorType, ...]:
         """The type of the input."""
+        check_dtypes(self, *inputs)
         return (inputs[0],)
 
     def compute(self, *inputs: Array) -> tuple[Array, ...]:
@@ -98,11 +103,12 @@ class Broadcasting(Op):
 class Binary(Broadcasting):
     """An op of two operands of one datatype; ``meaning`` is the function."""
 
-    inputs = (Port("in[0]"), Port("in[1]"))
+    inputs = (Port("in[0]", NUMERIC), Port("in[1]", NUMERIC))
     meaning: ClassVar[Callable[..., Any]]
 
     def infer(self, *inputs: TensorType) -> tuple[TensorType, ...]:
         """The broadcast shape in the datatype of the operands."""
+        check_dtypes(self, *inputs)
         same_dtype(*inputs)
         return (TensorType(broadcast_shapes(*(t.shape for t in inputs)), inputs[0].dtype),)
 
@@ -122,7 +128,8 @@ class Binary(Broadcasting):
 class Comparison(Binary):
     """A binary op whose result is true or false."""
 
-    outputs = (Port("out[0]", frozenset({DType.BOOL_8})),)
+    inputs = (Port("in[0]"), Port("in[1]"))
+    outputs = (Port("out[0]", BOOLS),)
 
     def infer(self, *inputs: TensorType) -> tuple[TensorType, ...]:
         """The broadcast shape, bool."""
@@ -139,13 +146,24 @@ class Comparison(Binary):
 class Logical(Comparison):
     """A comparison of truth values."""
 
-    inputs = (Port("in[0]", frozenset({DType.BOOL_8})), Port("in[1]", frozenset({DType.BOOL_8})))
+    inputs = (Port("in[0]", BOOLS), Port("in[1]", BOOLS))
 
     @classmethod
     def samples(cls) -> Iterator[Sample]:
         """Truth values that broadcast."""
         shapes = ((2, 1, 8), (4, 1))
         yield Sample("broadcast", cls(), tuple(TensorType(shape, DType.BOOL_8) for shape in shapes))
+
+
+def check_dtypes(op: Op, *operands: TensorType) -> None:
+    """Refuses operands of datatypes that the op's ports do not take."""
+    for port, operand in zip(op.inputs, operands, strict=False):
+        if operand.dtype not in port.dtypes:
+            wanted = "BOOL_8" if port.dtypes == BOOLS else "numbers"
+            raise TypeMismatch(
+                f"{port.name} of {op.qnn_name()} is {operand.dtype.name}, expected {wanted}",
+                do="cast or compare it first",
+            )
 
 
 def same_dtype(*operands: TensorType) -> None:
@@ -362,14 +380,11 @@ class ElementWiseXor(Logical):
 class ElementWiseSelect(Broadcasting):
     """The second operand where the first is true, else the third."""
 
-    inputs = (Port("in[0]", frozenset({DType.BOOL_8})), Port("in[1]"), Port("in[2]"))
+    inputs = (Port("in[0]", BOOLS), Port("in[1]"), Port("in[2]"))
 
     def infer(self, *inputs: TensorType) -> tuple[TensorType, ...]:
         """The broadcast shape in the datatype of the second operand."""
-        if inputs[0].dtype != DType.BOOL_8:
-            raise TypeMismatch(
-                f"the condition is {inputs[0].dtype.name}, expected BOOL_8", do="compare first"
-            )
+        check_dtypes(self, *inputs)
         same_dtype(*inputs[1:])
         return (TensorType(broadcast_shapes(*(t.shape for t in inputs)), inputs[1].dtype),)
 

@@ -8,7 +8,7 @@ import numpy as np
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.op import Port, Sample, register, scalar
 from edgewright.ir.types import TensorType
-from edgewright.ops.elementwise import Unary
+from edgewright.ops.elementwise import BOOLS, Unary, check_dtypes
 
 __all__ = [
     "ElementWiseAbs",
@@ -49,10 +49,11 @@ class OfPositive(Unary):
 class Predicate(Unary):
     """A question about each element."""
 
-    outputs = (Port("out[0]", frozenset({DType.BOOL_8})),)
+    outputs = (Port("out[0]", BOOLS),)
 
     def infer(self, *inputs: TensorType) -> tuple[TensorType, ...]:
         """The shape of the input, bool."""
+        check_dtypes(self, *inputs)
         return (inputs[0].with_dtype(DType.BOOL_8),)
 
     def compute(self, *inputs: Array) -> tuple[Array, ...]:
@@ -137,7 +138,7 @@ class ElementWiseNeg(Unary):
 class ElementWiseNot(Predicate):
     """Whether x is false."""
 
-    inputs = (Port("in[0]", frozenset({DType.BOOL_8})),)
+    inputs = (Port("in[0]", BOOLS),)
     meaning = np.logical_not
 
     @classmethod

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import edgewright as ew
-from edgewright.core.errors import EdgewrightError
+from edgewright.core.errors import EdgewrightError, TypeMismatch
 from tests.unit.frontends.onnx.side_by_side import agree, model_of, normal, op_names
 
 MICROSOFT = {"com.microsoft": 1}
@@ -125,3 +125,9 @@ def test_activations_that_make_no_sense_end_in_an_error_that_says_so(call: str) 
     model = model_of(f"g (float[2,3,4] x, float[7] w) => (float[2,3,4] y) {{ y = {call} }}")
     with pytest.raises(EdgewrightError):
         ew.convert(model)
+
+
+def test_truth_values_have_no_activation() -> None:
+    text = "g (bool[4] x) => (bool[4] y) { y = com.microsoft.QuickGelu(x) }"
+    with pytest.raises(TypeMismatch, match="is BOOL_8, expected numbers"):
+        ew.convert(model_of(text, opsets=MICROSOFT))
