@@ -11,7 +11,7 @@ from edgewright.core.errors import Problems
 from edgewright.core.numbers import Array
 from edgewright.frontends.onnx.load import OnnxSource, Overrides
 from edgewright.ir.graph import Graph
-from edgewright.passes.pipeline import ALWAYS, LAYOUT, SIMPLIFY, run_passes
+from edgewright.passes.pipeline import ALWAYS, FINISH, FOLD, LAYOUT, SIMPLIFY, run_passes
 
 __all__ = ["Rewrites", "convert"]
 
@@ -25,7 +25,7 @@ class Rewrites:
 
     def apply(self, graph: Graph) -> Graph:
         """Rewrites the graph in place and gives it back."""
-        names = (*SIMPLIFY, *LAYOUT) if self.is_simplified else (*ALWAYS, *LAYOUT)
+        names = (*SIMPLIFY, *LAYOUT, *FINISH) if self.is_simplified else (*ALWAYS, *LAYOUT, *FOLD)
         run_passes(graph, [name for name in names if name not in self.left_out])
         return graph
 

@@ -5,18 +5,20 @@ from collections.abc import Sequence
 from edgewright.ir.graph import Graph
 from edgewright.ir.verify import verify
 from edgewright.passes.clean import drop_dead_code, drop_identity, merge_moves, transpose_to_reshape
-from edgewright.passes.fold import fold_constants
+from edgewright.passes.fold import fold_batchnorm, fold_channels, fold_constants
 from edgewright.passes.graph_pass import PASSES
 from edgewright.passes.layout import absorb_transposes, assign_layout
 from edgewright.passes.target import narrow_int64, promote_scalars
 
-__all__ = ["ALWAYS", "LAYOUT", "SIMPLIFY", "TARGET", "run_passes"]
+__all__ = ["ALWAYS", "FINISH", "FOLD", "LAYOUT", "SIMPLIFY", "TARGET", "run_passes"]
 
 REGISTERED = (
     absorb_transposes,
     assign_layout,
     drop_dead_code,
     drop_identity,
+    fold_batchnorm,
+    fold_channels,
     fold_constants,
     merge_moves,
     narrow_int64,
@@ -41,6 +43,10 @@ LAYOUT = (
     "absorb_transposes",
     "drop_dead_code",
 )
+# Batch norms go into the weights before them, also where nothing is simplified; they have an option of their own.
+FOLD = ("fold_batchnorm", "drop_dead_code")
+# Optional rewrites of what the layout has brought together.
+FINISH = ("fold_channels", "fold_batchnorm", "fold_channels", "drop_dead_code")
 # What QNN artifacts cannot hold.
 TARGET = ("promote_scalars",)
 

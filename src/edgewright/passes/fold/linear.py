@@ -1,0 +1,110 @@
+"""Ops that are linear in their weights: weights and bias can scale and shift their output channels."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from edgewright.core.numbers import Array
+from edgewright.ir.graph import Graph, Node
+from edgewright.ir.op import given
+from edgewright.ops.conv import Convolution
+from edgewright.ops.conv_transpose import TransposedConvolution
+from edgewright.ops.matmul import FullyConnected, MatMul
+from edgewright.passes.graph_pass import Refused
+
+__all__ = ["Affine", "absorb", "linear_before"]
+
+LINEAR = (Convolution, TransposedConvolution, FullyConnected, MatMul)
+
+
+@dataclass(frozen=True)
+class Affine:
+    """y = x * scale + shift for each output channel; None is 1, or 0."""
+
+    scale: Array | None = None
+    shift: Array | None = None
+
+
+def linear_before(graph: Graph, value: str) -> Node | None:
+    """The linear op that makes a value and can still be changed; refuses where others read the value."""
+    node = graph.producer(value)
+    if node is None or not isinstance(node.op, LINEAR):
+        return None
+    if not graph.is_used_once(value):
+        raise Refused(f"the output of '{node.name}' is read elsewhere too")
+    if not graph.types[value].dtype.is_float or not isinstance(graph.types[value].shape[-1], int):
+        raise Refused(f"'{node.name}' makes {graph.types[value]}, expected floating point and known channels")
+    return node
+
+
+def absorb(graph: Graph, node: Node, reader: Node, affine: Affine) -> Node:
+    """The linear op does what its reader did to each channel, and makes the reader's output."""
+    weights, bias = node.inputs[1], given(node.inputs, 2) or ""
+    _check(graph, node, weights, bias, affine)
+    inputs = [node.inputs[0], _scaled_weights(graph, node, affine), _changed_bias(graph, node, bias, affine)]
+    outputs, types = list(reader.outputs), graph.output_types(reader)
+    graph.remove(reader)
+    graph.remove(node)
+    merged = Node(
+        node.name, node.op, [i for i in inputs if i], outputs, node.source, (), _notes(node, affine)
+    )
+    graph.add(merged, types)
+    for old in {weights, bias, *reader.inputs}:
+        if old in graph.constants and not graph.consumers(old):
+            graph.drop_constant(old)
+    return merged
+
+
+def _check(graph: Graph, node: Node, weights: str, bias: str, affine: Affine) -> None:
+    if affine.scale is not None and weights not in graph.constants:
+        raise Refused(f"the weights of '{node.name}' are not known")
+    if bias and bias not in graph.constants:
+        raise Refused(f"the bias of '{node.name}' is not known")
+    if any(graph.types[value].encoding is not None for value in (weights, bias) if value):
+        raise Refused(f"the weights of '{node.name}' are quantized")
+    if any(a is not None and not np.all(np.isfinite(a)) for a in (affine.scale, affine.shift)):
+        raise Refused("a factor or summand is not finite")
+
+
+def _scaled_weights(graph: Graph, node: Node, affine: Affine) -> str:
+    name = node.inputs[1]
+    if affine.scale is None:
+        return name
+    weights = graph.constants[name]
+    product = weights * _aligned(node, weights, affine.scale).astype(weights.dtype)
+    return graph.add_constant(graph.fresh_name(name), product, graph.types[name])
+
+
+def _aligned(node: Node, weights: Array, scale: Array) -> Array:
+    """One factor for each output channel, in a shape that broadcasts against the weights."""
+    if isinstance(node.op, FullyConnected):
+        return scale[:, None]
+    if isinstance(node.op, MatMul):
+        return scale[:, None] if node.op.transpose_in1 else scale
+    if isinstance(node.op, TransposedConvolution):
+        # Filters [..., C, K/group]: the channels of one group make the outputs of that group.
+        group = node.op.geometry()[0].group
+        return np.repeat(scale.reshape(group, -1), weights.shape[-2] // group, axis=0)
+    return scale
+
+
+def _changed_bias(graph: Graph, node: Node, name: str, affine: Affine) -> str:
+    if not name and affine.shift is None:
+        return ""
+    dtype = graph.types[node.outputs[0]].dtype.numpy
+    channels = int(graph.types[node.outputs[0]].shape[-1])
+    bias = graph.constants[name] if name else np.zeros(channels, dtype)
+    scaled = bias if affine.scale is None else bias * affine.scale.astype(bias.dtype)
+    shifted = scaled if affine.shift is None else scaled + affine.shift.astype(bias.dtype)
+    return graph.add_constant(graph.fresh_name(name or f"{node.name}_bias"), shifted)
+
+
+def _notes(node: Node, affine: Affine) -> dict[str, Array]:
+    """A batch norm folded before keeps telling the output's spread (gamma) and mean (beta)."""
+    notes = dict(node.notes)
+    for name in ("gamma", "beta"):
+        if name in notes and affine.scale is not None:
+            notes[name] = notes[name] * affine.scale
+    if "beta" in notes and affine.shift is not None:
+        notes["beta"] = notes["beta"] + affine.shift
+    return notes
