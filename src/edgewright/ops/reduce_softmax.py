@@ -41,9 +41,9 @@ class Softmax(Op):
         return (inputs[0],)
 
     def compute(self, *inputs: Array) -> tuple[Array, ...]:
-        """The shares."""
-        x = widened(inputs[0])
-        scaled = x * self.beta
+        """The shares; bfloat16 is rounded after each step, as ONNX defines its own softmax and attention."""
+        x = inputs[0] if DType.of(inputs[0].dtype) == DType.BFLOAT_16 else widened(inputs[0])
+        scaled = x * np.asarray(self.beta, x.dtype)
         powers = np.exp(scaled - np.max(scaled, axis=self.axis_of(x.ndim), keepdims=True, initial=-np.inf))
         return (in_dtype(powers / np.sum(powers, self.axis_of(x.ndim), keepdims=True), inputs[0].dtype),)
 
