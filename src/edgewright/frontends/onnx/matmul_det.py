@@ -27,7 +27,7 @@ def det(ctx: Context, node: SourceNode) -> str | list[str]:
         return keep_as_source_op(ctx, node)
     axis = ctx.rank(x) - 2
     rows = [parts(ctx, row, axis + 1, size) for row in parts(ctx, x, axis, size)]
-    minors = {(column,): value for column, value in enumerate(rows[-1])}
+    minors: dict[tuple[int, ...], str] = {(column,): value for column, value in enumerate(rows[-1])}
     for height in range(2, size + 1):
         row = rows[size - height]
         minors = {
