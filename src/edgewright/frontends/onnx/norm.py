@@ -13,7 +13,7 @@ from edgewright.frontends.onnx.registry import onnx_op
 from edgewright.frontends.onnx.source import SourceNode
 from edgewright.frontends.onnx.terms import in_onnx, reduced
 from edgewright.ir.dims import element_count
-from edgewright.ops.axes import normal_axis
+from edgewright.ops.axes import normal_axes, normal_axis
 from edgewright.ops.elementwise import ElementWiseMultiply
 from edgewright.ops.norm import AxesNorm, Batchnorm, L2Norm, LayerNorm, RmsNorm
 from edgewright.ops.norm_channel import GroupNorm, InstanceNorm, Lrn
@@ -97,6 +97,14 @@ def lp_normalization(ctx: Context, node: SourceNode) -> str:
         return ctx.emit(op, x)
     length = reduced(ctx, node, "ReduceSum", in_onnx(ctx, "Abs", x), (axis,))
     return in_onnx(ctx, "Div", x, in_onnx(ctx, "Max", length, ctx.scalar(op.epsilon, x)))
+
+
+@onnx_op("MeanVarianceNormalization", since=9)
+def mean_variance_normalization(ctx: Context, node: SourceNode) -> str:
+    """A layer norm without weights; ONNX adds 1e-9 to the deviation, which is nothing but a guard."""
+    x = node.inputs[0]
+    axes = normal_axes(node.attr("axes", [0, 2, 3]), ctx.rank(x))
+    return ctx.emit(LayerNorm(axes=axes, epsilon=1e-12), x)
 
 
 @onnx_op("LRN")

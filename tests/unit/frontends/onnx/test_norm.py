@@ -105,6 +105,12 @@ def test_lp_normalisation_leaves_zeros_alone(p: int, ops: list[str] | None, axis
     np.testing.assert_array_equal(converted.run({"x": zeros})["y"], zeros)
 
 
+@pytest.mark.parametrize("attributes", ["", "<axes=[1]>", "<axes=[-1,-2]>"])
+def test_mean_variance_normalisation_is_a_layer_norm_without_weights(attributes: str) -> None:
+    text = f"g (float[N,6,H,5] x) => (float[N,6,H,5] y) {{ y = MeanVarianceNormalization{attributes}(x) }}"
+    assert op_names(agree(model_of(text), {"x": IMAGE}, {"x": IMAGE[:1, :, :2]}, atol=1e-4)) == ["LayerNorm"]
+
+
 @pytest.mark.parametrize("size", [1, 3, 5, 4])
 def test_local_response_norm_of_odd_and_even_windows(size: int) -> None:
     call = f"LRN<size={size}, alpha=0.3, beta=0.6, bias=1.5>(x)"
