@@ -9,8 +9,9 @@ from onnx.backend.base import Backend, BackendRep
 
 from edgewright.api.convert import convert
 from edgewright.api.model import Model
+from edgewright.core.errors import Problems, UnsupportedOp
 
-__all__ = ["EdgewrightBackend", "EdgewrightRep", "prepare", "run_model", "supports_device"]
+__all__ = ["EdgewrightBackend", "EdgewrightRep", "is_compatible", "prepare", "run_model", "run_node", "supports_device"]
 
 
 class EdgewrightRep(BackendRep):
@@ -46,11 +47,25 @@ class EdgewrightBackend(Backend):
         return cls.prepare(model, device, **kwargs).run(inputs)
 
     @classmethod
+    def is_compatible(cls, model: onnx.ModelProto, device: str = "CPU", **kwargs: Any) -> bool:
+        """Whether every op of a model is supported (its conversion is tried)."""
+        del kwargs
+        try:
+            convert(model)
+        except UnsupportedOp:
+            return False
+        except Problems as problems:
+            return problems.code != UnsupportedOp.code and cls.supports_device(device)
+        return cls.supports_device(device)
+
+    @classmethod
     def supports_device(cls, device: str) -> bool:
         """Only the processor."""
         return device == "CPU"
 
 
+is_compatible = EdgewrightBackend.is_compatible
 prepare = EdgewrightBackend.prepare
+run_node = EdgewrightBackend.run_node
 run_model = EdgewrightBackend.run_model
 supports_device = EdgewrightBackend.supports_device
