@@ -28,9 +28,20 @@ EIGHT_BIT = Encoding((0.25,), (-128,))
 PER_AXIS = Encoding((0.25, 0.5, 1.0), (0, 1, -2), axis=1)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Encoded(Op):
+    """An op with an encoding on one of its sides."""
+
+    encoding: Encoding = structural()
+
+    def permuted(self, order: tuple[int, ...], *inputs: TensorType) -> tuple[Self, list[bool]] | None:
+        """The encoding's axis moves with the others."""
+        return replace(self, encoding=self.encoding.permuted(order)), [True]
+
+
 @register
 @dataclass(frozen=True, kw_only=True)
-class Quantize(Op):
+class Quantize(Encoded):
     """The integers nearest to real numbers, halves to even, clamped; the output's type has the encoding."""
 
     inputs = (Port("in[0]", FLOATS),)
@@ -38,7 +49,6 @@ class Quantize(Op):
     encoding_rule = EncodingRule.FIXED
 
     dtype: DType = structural(DType.UFIXED_POINT_8)
-    encoding: Encoding = structural()
 
     def infer(self, *inputs: TensorType) -> tuple[TensorType, ...]:
         """The same shape in fixed point."""
@@ -48,10 +58,6 @@ class Quantize(Op):
     def compute(self, *inputs: Array) -> tuple[Array, ...]:
         """Encoded."""
         return (self.encoding.encode(inputs[0], self.dtype),)
-
-    def permuted(self, order: tuple[int, ...], *inputs: TensorType) -> tuple[Self, list[bool]] | None:
-        """The encoding's axis moves with the others."""
-        return replace(self, encoding=self.encoding.permuted(order)), [True]
 
     @classmethod
     def structure(
@@ -75,7 +81,7 @@ class Quantize(Op):
 
 @register
 @dataclass(frozen=True, kw_only=True)
-class Dequantize(Op):
+class Dequantize(Encoded):
     """The real numbers that integers stand for: scale * (stored + offset)."""
 
     inputs = (Port("in[0]", FIXED_POINTS),)
@@ -83,7 +89,6 @@ class Dequantize(Op):
     # The constant's encoding is what a quantizer and an artifact want to see, not its decoded numbers.
     is_foldable = False
 
-    encoding: Encoding = structural()
     dtype: DType = structural(DType.FLOAT_32)
 
     def infer(self, *inputs: TensorType) -> tuple[TensorType, ...]:
@@ -100,10 +105,6 @@ class Dequantize(Op):
     def compute(self, *inputs: Array) -> tuple[Array, ...]:
         """Decoded."""
         return (self.encoding.decode(inputs[0]).astype(self.dtype.numpy),)
-
-    def permuted(self, order: tuple[int, ...], *inputs: TensorType) -> tuple[Self, list[bool]] | None:
-        """The encoding's axis moves with the others."""
-        return replace(self, encoding=self.encoding.permuted(order)), [True]
 
     @classmethod
     def structure(
