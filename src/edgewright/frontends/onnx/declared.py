@@ -44,14 +44,16 @@ def declared_type(file: OnnxFile, name: str) -> TensorType | None:
 def _dims(shape: onnx.TensorShapeProto, name: str, where: Where) -> tuple[Dim, ...]:
     dims: list[Dim] = []
     for axis, dim in enumerate(shape.dim):
-        if dim.HasField("dim_value") and not 0 <= dim.dim_value <= LARGEST_DIM:
+        # Some exporters write -1 for a dimension that is left open.
+        is_number = dim.HasField("dim_value") and dim.dim_value != -1
+        if is_number and not 0 <= dim.dim_value <= LARGEST_DIM:
             raise BadInput(
                 f"dimension {axis} is {dim.dim_value}, expected 0 to {LARGEST_DIM}",
                 where,
                 do="give the shape with --input_dim (input_shapes in Python)",
             )
         named = dim.dim_param if dim.HasField("dim_param") and dim.dim_param else f"{name}_{axis}"
-        dims.append(dim.dim_value if dim.HasField("dim_value") else symbol(str(named)))
+        dims.append(dim.dim_value if is_number else symbol(str(named)))
     if len(dims) > LARGEST_RANK:
         raise BadInput(f"the shape has {len(dims)} dimensions, at most {LARGEST_RANK} are allowed", where)
     return tuple(dims)

@@ -58,7 +58,7 @@ def _express(graph: Graph, node: Node, place: int, order: Order) -> None:
     else:
         reader = _reader_of_rows(graph, node, node.inputs[0])
         assert reader is not None
-        _reorder_columns(graph, reader, graph.types[node.inputs[0]].static_shape()[1:], order)
+        _reorder_columns(graph, reader, tuple(int(d) for d in graph.types[node.inputs[0]].shape[1:]), order)
 
 
 def _reader_of_rows(graph: Graph, reshape: Node, value: str) -> Node | None:
