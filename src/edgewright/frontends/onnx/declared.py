@@ -52,7 +52,8 @@ def _dims(shape: onnx.TensorShapeProto, name: str, where: Where) -> tuple[Dim, .
                 where,
                 do="give the shape with --input_dim (input_shapes in Python)",
             )
-        named = dim.dim_param if dim.HasField("dim_param") and dim.dim_param else f"{name}_{axis}"
+        # "?" is no name either: two of them need not be equal.
+        named = dim.dim_param if dim.dim_param.strip("?") else f"{name}_{axis}"
         dims.append(dim.dim_value if is_number else symbol(str(named)))
     if len(dims) > LARGEST_RANK:
         raise BadInput(f"the shape has {len(dims)} dimensions, at most {LARGEST_RANK} are allowed", where)
