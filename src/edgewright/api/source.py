@@ -1,18 +1,32 @@
 """Opens a source model for artifacts, which need every dimension as a number."""
 
+import logging
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import edgewright.frontends.onnx  # noqa: F401 - registers the translations
-from edgewright.core.errors import Problems, UnsupportedFeature, UsageError, Where, shown
+from edgewright.core.errors import (
+    EdgewrightError,
+    Problems,
+    UnsupportedFeature,
+    UnsupportedOp,
+    UsageError,
+    Where,
+    shown,
+)
+from edgewright.frontends.onnx.importer import Imported
 from edgewright.frontends.onnx.load import OnnxSource, Overrides
+from edgewright.frontends.onnx.report import report_on
 from edgewright.ir.dims import Expr, evaluate
 from edgewright.ir.graph import Graph
 from edgewright.ir.types import TensorType
+from edgewright.ops.source import SourceOp
 
 __all__ = ["FixedSource", "batch_symbols", "fixed_source"]
+
+log = logging.getLogger(__name__)
 
 _BATCH = re.compile(r"batch|^(n|b|bs)$", re.IGNORECASE)
 
@@ -22,40 +36,57 @@ class FixedSource:
     """A source whose inputs have numbers for shapes, and what was decided to get there."""
 
     opened: OnnxSource
-    file: str
     notes: tuple[str, ...] = ()
+    # What the user has to decide before the source can be converted.
+    problem: UsageError | None = None
 
     def graph(self) -> Graph:
         """The imported graph; all reasons why there is none come at once."""
+        if self.problem is not None:
+            raise self.problem
         imported = self.opened.build({})
-        if imported.problems:
-            raise Problems(imported.problems)
-        if imported.bound:
-            names = ", ".join(f"'{shown(name)}'" for name in imported.bound)
-            raise UnsupportedFeature(
-                f"the values of inputs {names} shape the graph, expected them as constants",
-                Where(file=self.file),
-                do="make them constants (initializers) in the source model",
+        if imported.is_complete and not any(isinstance(n.op, SourceOp) for n in imported.graph.nodes):
+            return imported.graph
+        report = report_on(self.opened, imported)
+        foreign = [
+            UnsupportedOp(item.reason, Where(self.opened.file.name, item.op, item.node), item.do)
+            for item in report.source_ops
+        ]
+        log.warning(
+            "%.1f %% of the nodes and %.1f %% of the MACs would convert; --dry_run shows which",
+            100 * report.share("nodes"),
+            100 * report.share("macs"),
+        )
+        raise Problems([*imported.problems, *foreign, *self._waiting(imported)])
+
+    def _waiting(self, imported: Imported) -> list[EdgewrightError]:
+        """Inputs that a QNN graph can only have as constants."""
+        return [
+            UnsupportedFeature(
+                f"the value of input '{shown(name)}' shapes the graph, expected a constant",
+                Where(file=self.opened.file.name, node=node),
+                do="make it a constant (initializer) in the source model, or cut the graph with --out_node",
             )
-        return imported.graph
+            for name, node in imported.bound.items()
+        ]
 
 
 def fixed_source(path: Path | str, wishes: Overrides) -> FixedSource:
-    """The source with the batch set to 1 where nothing is said; other symbols are one error for all."""
+    """The source with the batch set to 1 where nothing is said; other symbols are one problem for all."""
     opened = OnnxSource.open(path, wishes)
     loose = {name: t for name, t in opened.inputs.items() if not t.is_static}
     if not loose:
-        return FixedSource(opened, str(path))
+        return FixedSource(opened)
     batches = batch_symbols(opened.inputs)
     left = sorted(frozenset().union(*(t.symbols for t in loose.values())) - batches)
     if left:
-        raise _symbols_left(loose, left, str(path))
+        return FixedSource(opened, problem=_symbols_left(loose, left, str(path)))
     ones = dict.fromkeys(batches, 1)
     shapes = {name: tuple(int(evaluate(dim, ones)) for dim in t.shape) for name, t in loose.items()}
     named = ", ".join(f"'{shown(name)}'" for name in sorted(batches))
     note = f"batch {named} of {_listed(loose)} was set to 1; -b sets another one"
     settled = replace(wishes, input_shapes={**wishes.input_shapes, **shapes}, batch=None, symbols={})
-    return FixedSource(OnnxSource.open(path, settled), str(path), (note,))
+    return FixedSource(OnnxSource.open(path, settled), (note,))
 
 
 def batch_symbols(inputs: Mapping[str, TensorType]) -> frozenset[str]:

@@ -1,6 +1,7 @@
 """Sentences and tables: plain lines anywhere, drawn by rich on a terminal."""
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,7 +32,8 @@ Block = str | Table
 
 def plain(blocks: Sequence[Block]) -> str:
     """All blocks as text, with an empty line around tables."""
-    return "\n".join(line for block in blocks for line in _lines(block)).strip("\n")
+    text = "\n".join(line for block in blocks for line in _lines(block))
+    return re.sub(r"\n{3,}", "\n\n", text).strip("\n")
 
 
 def show(blocks: Sequence[Block]) -> None:

@@ -1,5 +1,7 @@
 """qnn-onnx-converter: an ONNX model to model.cpp, model.bin and model_net.json."""
 
+from typing import TYPE_CHECKING
+
 from edgewright.config.converter import (
     DryRun,
     GraphChanges,
@@ -11,7 +13,11 @@ from edgewright.config.group import OptionGroup
 from edgewright.config.onnx import ONNX_CONVERTER, ONNX_CONVERTER_RULES, OnnxOnly
 from edgewright.config.preserve_io import PreserveIo
 from edgewright.config.umbrella import Report
+from edgewright.core.errors import UnsupportedOp
 from edgewright.tools.tool import Tool
+
+if TYPE_CHECKING:
+    from edgewright.api.converter import ConverterOptions
 
 __all__ = ["TOOL", "main"]
 
@@ -31,12 +37,29 @@ def run(*groups: OptionGroup) -> int:
 
     kinds = (Source, Output, GraphChanges, OpPackage, PreserveIo, OnnxOnly)
     options = ConverterOptions(*(chosen[kind] for kind in kinds))  # type: ignore[arg-type]
+    if dry_run.dry_run is not None:
+        return _look(options, dry_run.dry_run, report)
     conversion = convert_files(options, command_text(NAME, chosen.values()))
     if report.json:
         print(as_json(conversion))
     else:
         show(page(conversion))
     return 0
+
+
+def _look(options: "ConverterOptions", detail: str, report: Report) -> int:
+    from edgewright.api.converter import overrides_of
+    from edgewright.api.inspect import dry_run
+    from edgewright.reports.inspection import dry_run_page
+    from edgewright.reports.json_text import as_json
+    from edgewright.reports.page import show
+
+    found = dry_run(options.source.input_network, overrides_of(options))
+    if report.json:
+        print(as_json(found))
+    else:
+        show(dry_run_page(found, detail))
+    return 0 if found.is_convertible else UnsupportedOp.exit_code
 
 
 TOOL = Tool(

@@ -1,0 +1,119 @@
+"""The demo: inspect, convert and run a small real network, and compare it with ONNX Runtime.
+
+Everything is done with the command line tools and the three-line Python API, as a user would.
+"""
+
+import json
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+import edgewright as ew
+
+EXAMPLES = Path(__file__).parent
+MODEL = EXAMPLES / "models" / "mnist_cntk.onnx"
+DIGITS = EXAMPLES / "data" / "digits.npz"
+INPUT, OUTPUT = "Input3", "Plus214_Output_0"
+SHOWN = 5
+
+Images = NDArray[np.float32]
+Labels = NDArray[np.uint8]
+
+
+def main(folder: Path) -> int:
+    """Runs all steps in a folder; a step that fails ends the demo with its exit code."""
+    began = time.monotonic()
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    with np.load(DIGITS) as stored:
+        images, labels = stored["images"].astype(np.float32), stored["labels"]
+    inspect()
+    convert(folder)
+    run_on_files(folder, images[:SHOWN], labels[:SHOWN])
+    score(folder, images, labels)
+    compare(folder)
+    list_files(folder, began)
+    return 0
+
+
+def inspect() -> None:
+    """What is in the source model?"""
+    say(1, "Look at the model: a digit classifier from the ONNX model zoo")
+    tool("edgewright", "inspect", MODEL)
+
+
+def convert(folder: Path) -> None:
+    """The three files of a QNN model."""
+    say(2, "Convert it to a QNN model")
+    tool("qnn-onnx-converter", "--input_network", MODEL, "--output_path", folder / "mnist.cpp")
+
+
+def run_on_files(folder: Path, images: Images, labels: Labels) -> None:
+    """Raw files in, raw files out."""
+    say(3, f"Run it on {len(images)} digits in raw files")
+    files = [folder / f"digit_{number}.raw" for number in range(len(images))]
+    for file, image in zip(files, images, strict=True):
+        image.tofile(file)  # one channel: 28 x 28 values are the same in NCHW and NHWC
+    listed = folder / "inputs.txt"
+    listed.write_text("".join(f"{INPUT}:={file}\n" for file in files), "utf-8")
+    results = folder / "results"
+    tool(
+        *("qnn-net-run", "--model", folder / "mnist_net.json", "--backend", "libQnnCpu.so"),
+        *("--input_list", listed, "--output_dir", results, "--profiling_level", "basic"),
+    )
+    described = json.loads((results / "run.json").read_text("utf-8"))["outputs"][0]
+    for number, label in enumerate(labels):
+        scores = np.fromfile(results / f"Result_{number}" / described["file"], described["file_dtype"])
+        print(f"  Result_{number}: digit {label} is read as {scores.argmax()}")
+
+
+def score(folder: Path, images: Images, labels: Labels) -> None:
+    """The same model from Python."""
+    say(4, f"Load it in Python and score it on {len(images)} labelled digits")
+    print("  model = ew.load('mnist_net.json'); model.run({...})")
+    model = ew.load(folder / "mnist_net.json")
+    shape = (1, 28, 28, 1)
+    found = [model.run({INPUT: image.reshape(shape)})[OUTPUT].argmax() for image in images]
+    right = int(np.sum(np.array(found) == labels))
+    print(f"  {right} of {len(labels)} digits are right: {100 * right / len(labels):.1f} %")
+
+
+def compare(folder: Path) -> None:
+    """The converted model against the original, on the same inputs."""
+    say(5, "Compare the converted model with the original in ONNX Runtime")
+    model, listed = folder / "mnist_net.json", folder / "inputs.txt"
+    tool("edgewright", "run", model, "--input_list", listed, "--compare", MODEL)
+
+
+def list_files(folder: Path, began: float) -> None:
+    """What is left on disk."""
+    say(6, "What was written")
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and not path.name.startswith("digit_"):
+            print(f"  {path.stat().st_size:8d} bytes  {path}")
+    print(f"\nDone in {time.monotonic() - began:.1f} s.")
+
+
+def say(number: int, title: str) -> None:
+    """The heading of a step."""
+    print(f"\n[{number}] {title}\n")
+
+
+def tool(name: str, *words: object) -> None:
+    """Runs a command line tool of this environment and shows the command."""
+    program = Path(sys.executable).with_name(name)
+    command = [name, *map(str, words)]
+    print(f"  $ {shlex.join(command)}", flush=True)
+    done = subprocess.run([str(program), *command[1:]], check=False)
+    if done.returncode:
+        sys.exit(done.returncode)
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path("output", "demo")))

@@ -1,0 +1,35 @@
+"""`edgewright inspect`: what a model holds, and what of it can be converted."""
+
+from edgewright.config.umbrella import Messages, ModelFile, Report, Shapes
+from edgewright.tools.tool import Tool
+
+__all__ = ["TOOL"]
+
+
+def run(model: ModelFile, shapes: Shapes, report: Report, _messages: Messages) -> None:
+    """Look and report; a model that does not convert is no failure of looking at it."""
+    from edgewright.api.inspect import inspect
+    from edgewright.frontends.onnx.load import Overrides
+    from edgewright.reports.inspection import page
+    from edgewright.reports.json_text import as_json
+    from edgewright.reports.page import show
+
+    wishes = Overrides(dict(shapes.input_dims), shapes.batch, dict(shapes.define_symbols))
+    found = inspect(model.model, wishes)
+    if report.json:
+        print(as_json(found))
+    else:
+        show(page(found))
+
+
+TOOL = Tool(
+    "edgewright inspect",
+    "Show inputs and outputs, ops, parameters, MACs and what is unsupported, for an ONNX or converted model.",
+    (ModelFile, Shapes, Report, Messages),
+    run,
+    examples=(
+        ("edgewright inspect model.onnx", "look at a source model"),
+        ("edgewright inspect out/model_net.json --json", "look at a converted model, for a program"),
+    ),
+)
+main = TOOL.main
