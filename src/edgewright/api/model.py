@@ -1,7 +1,7 @@
 """A converted model: its I/O contract, running it, saving it."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -34,7 +34,7 @@ class TensorInfo:
 
 @dataclass
 class Model:
-    """A graph with the source model's I/O names, or a recipe for graphs where some inputs must be known first."""
+    """A graph with the source model's I/O names, or a recipe for graphs where inputs must be known first."""
 
     graph: Graph | None
     inputs: list[TensorInfo]
@@ -68,6 +68,11 @@ class Model:
         """Writes ``path`` (model.cpp) with its .bin and _net.json beside it."""
         if self.graph is None:
             bound = [item.name for item in self.inputs if item.is_bound]
+            if not bound:
+                raise UnsupportedFeature(
+                    "the graph depends on the numbers of its symbolic dimensions",
+                    do="fix them with input_shapes or symbols (-d or -s on the command line)",
+                )
             raise UnsupportedFeature(
                 f"inputs {bound} shape the graph: their values must be known to write it",
                 do="make them constants (initializers) in the source model",
@@ -82,17 +87,32 @@ class Model:
         assert self.specialise is not None
         missing = [item.name for item in self.inputs if item.name not in inputs]
         if missing:
-            raise UsageError(f"inputs {missing} are missing", do=f"give all of {[i.name for i in self.inputs]}")
-        key = (threads, *(self._key(item, np.asarray(inputs[item.name])) for item in self.inputs))
+            names = [item.name for item in self.inputs]
+            raise UsageError(f"inputs {missing} are missing", do=f"give all of {names}")
+        key = self._key(inputs, threads)
         if key not in self._sessions:
             graph = self.specialise(inputs)
+            self._learn_bound(graph)
             while len(self._sessions) >= SPECIALISED_KEPT:
                 del self._sessions[next(iter(self._sessions))]
+            key = self._key(inputs, threads)
             self._sessions[key] = (graph, CpuBackend().prepare(graph, RunOptions(threads=threads)))
         return self._sessions[key]
 
+    def _learn_bound(self, graph: Graph) -> None:
+        """Notes the inputs that became constants of a graph: an import stops at the first it needs."""
+        kept = set(graph.inputs)
+        fresh = {item.name for item in self.inputs if not item.is_bound and item.name not in kept}
+        if fresh:
+            self.inputs = [replace(i, is_bound=i.is_bound or i.name in fresh) for i in self.inputs]
+            # Made before it was known that these values matter.
+            self._sessions.clear()
+
+    def _key(self, inputs: Mapping[str, Array], threads: int) -> tuple[object, ...]:
+        return (threads, *(self._part(item, np.asarray(inputs[item.name])) for item in self.inputs))
+
     @staticmethod
-    def _key(item: TensorInfo, array: Array) -> tuple[object, ...]:
+    def _part(item: TensorInfo, array: Array) -> tuple[object, ...]:
         value = (repr(array.tolist()) if array.dtype == object else array.tobytes()) if item.is_bound else b""
         return item.name, array.shape, str(array.dtype), value
 

@@ -271,12 +271,11 @@ class Importer:
         inputs = set(self._graph.inputs)
         while pending:
             current = pending.pop()
-            symbols = self._context.symbols(current)
-            if needed.is_shape or symbols:
-                symbols = symbols or self._graph.types[current].symbols
-                if symbols <= self._input_symbols():
-                    self._result.shapes_for = label_of_where(where)
-                    continue
+            # A shape may be all that is missing: values are asked for once shapes are numbers.
+            symbols = self._context.symbols(current) or self._graph.types[current].symbols
+            if symbols and symbols <= self._input_symbols():
+                self._result.shapes_for = label_of_where(where)
+                continue
             if current in self._placeholders:
                 return None
             if current in inputs:

@@ -333,3 +333,18 @@ def test_a_function_that_calls_itself_is_refused():
     )
     with pytest.raises(EdgewrightError, match="calls itself"):
         ew.convert(proto)
+
+
+def test_inputs_that_are_bound_one_after_the_other_each_count():
+    nodes = [
+        h.make_node("Loop", ["n", "", "x"], ["a", "rows"], body=loop_body()),
+        h.make_node("Reshape", ["rows", "shape"], ["y"]),
+    ]
+    inputs = [info("n", INT, ()), info("x"), info("shape", INT, ("r",))]
+    proto = model(nodes, inputs, [info("y", shape=None)])
+    feeds = [
+        {"n": np.asarray(n), "x": X, "shape": np.asarray(shape)}
+        for n, shape in ((2, [4]), (2, [2, 2]), (2, [1, 4]), (3, [6]), (2, [4]))
+    ]
+    converted = agrees(proto, *feeds)
+    assert {item.name for item in converted.inputs if item.is_bound} == {"n", "shape"}
