@@ -13,7 +13,7 @@ from edgewright.ir.dims import Dim, element_count
 from edgewright.ir.op import Op, Port, Sample, given, register, scalar, tensor
 from edgewright.ir.types import TensorType
 from edgewright.ops.conv import NO_PADS, check_bias
-from edgewright.ops.windows import Geometry, Pair, Pairs, check_geometry, fixed_dims
+from edgewright.ops.windows import Geometry, Pair, Pairs, check_count, check_geometry, fixed_dims
 
 __all__ = ["TransposeConv1d", "TransposeConv2d", "TransposeConv3d", "TransposedConvolution"]
 
@@ -33,6 +33,7 @@ class TransposedConvolution(Op):
         self._check(x, filters)
         check_geometry(x, fixed_dims(filters.shape[:-2], "filters"), geometry)
         sizes = [self._size(x, filters, axis) for axis in range(self.axes)]
+        check_count(sizes)
         channels = filters.shape[-1] * geometry.group
         check_bias(given(inputs, 2), channels)
         if len(extra) != self.axes or any(amount < 0 for amount in extra):

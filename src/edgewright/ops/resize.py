@@ -22,6 +22,7 @@ from edgewright.ops.resize_axis import (
     positions,
     weight_matrix,
 )
+from edgewright.ops.windows import check_count
 
 __all__ = ["Resize", "ResizeBilinear", "ResizeNearestNeighbor", "ResizeRule", "Resizing"]
 
@@ -59,6 +60,7 @@ class Resizing(Op):
             raise ShapeMismatch(
                 f"sizes {list(self.size)} of {x} must be at least 1", do="resize to at least one element"
             )
+        check_count(self.size)
         return (x.with_shape((x.shape[0], *self.size, x.shape[-1])),)
 
     def compute(self, *inputs: Array) -> tuple[Array, ...]:

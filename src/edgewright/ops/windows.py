@@ -6,15 +6,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from edgewright.core.errors import ShapeMismatch
+from edgewright.core.errors import LimitExceeded, ShapeMismatch
 from edgewright.core.numbers import Array
-from edgewright.ir.dims import Dim, ceil_div, maximum
+from edgewright.ir.dims import Dim, ceil_div, element_count, maximum
 from edgewright.ir.types import TensorType
 
 __all__ = [
     "Geometry",
     "Pair",
     "Pairs",
+    "check_count",
     "check_geometry",
     "fixed_dims",
     "output_size",
@@ -26,6 +27,8 @@ __all__ = [
 Pair = tuple[int, ...]
 # Amounts of padding may be symbolic: "same" padding of a strided window depends on the size.
 Pairs = tuple[tuple[Dim, Dim], ...]
+
+LARGEST_COUNT = 1 << 32
 
 
 @dataclass(frozen=True)
@@ -90,10 +93,22 @@ def spatial_sizes(
     """Number of windows along each spatial axis of a channel-last input."""
     check_geometry(x, window, geometry)
     reach = [(size - 1) * step + 1 for size, step in zip(window, geometry.dilation, strict=True)]
-    return [
+    sizes = [
         output_size(size, reach[axis], geometry.stride[axis], geometry.pads[axis], is_ceil=is_ceil)
         for axis, size in enumerate(x.shape[1:-1])
     ]
+    check_count(sizes)
+    return sizes
+
+
+def check_count(sizes: Sequence[Dim]) -> None:
+    """Refuses sizes that no machine can hold: a few bytes of padding or stride can ask for them."""
+    count = element_count(sizes)
+    if isinstance(count, int) and count > LARGEST_COUNT:
+        raise LimitExceeded(
+            f"sizes {list(sizes)} make {count} elements, expected at most {LARGEST_COUNT}",
+            do="lower the padding, the stride or the scale",
+        )
 
 
 def padded(array: Array, pads: Sequence[tuple[Dim, Dim]], value: float) -> Array:

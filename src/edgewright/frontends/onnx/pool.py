@@ -5,7 +5,7 @@ from math import prod
 
 import numpy as np
 
-from edgewright.core.errors import BadInput
+from edgewright.core.errors import BadInput, LimitExceeded
 from edgewright.core.numbers import Array
 from edgewright.frontends._common.builder import NeedsValue
 from edgewright.frontends.onnx.context import Context
@@ -26,7 +26,9 @@ from edgewright.ops.elementwise_unary import ElementWiseAbs
 from edgewright.ops.pool import L2Pool2d, Pool, PoolAvg2d, PoolAvg3d, PoolMax2d, PoolMax3d, Rounding
 from edgewright.ops.windows import Geometry, Pair, output_size
 
-__all__ = ["axis_taps", "emit_pool", "pool_windows", "static_windows"]
+__all__ = ["axis_taps", "check_taps", "emit_pool", "pool_windows", "static_windows"]
+
+LARGEST_TABLE = 1 << 26
 
 
 @onnx_op("AveragePool")
@@ -135,8 +137,18 @@ def axis_taps(length: int, window: int, geometry: Geometry, axis: int, *, is_cei
     """The places [windows, taps] that windows see along one axis of a known length."""
     step, stride, pads = geometry.dilation[axis], geometry.stride[axis], geometry.pads[axis]
     count = int(output_size(length, (window - 1) * step + 1, stride, pads, is_ceil=is_ceil))
+    check_taps((count, window))
     starts: Array = np.arange(count) * stride - int(pads[0])
     return starts[:, None] + np.arange(window) * step
+
+
+def check_taps(sizes: Sequence[int]) -> None:
+    """Refuses tables of windows that are larger than any real one."""
+    if prod(sizes) > LARGEST_TABLE:
+        raise LimitExceeded(
+            f"windows make a table of {list(sizes)}, expected at most {LARGEST_TABLE} entries",
+            do="lower the window or the padding",
+        )
 
 
 def _window_sums(ctx: Context, node: SourceNode, x: str) -> tuple[str, list[Array]]:
@@ -150,6 +162,7 @@ def _window_sums(ctx: Context, node: SourceNode, x: str) -> tuple[str, list[Arra
         (-int(places.min()), max(0, int(places.max()) + 1 - length))
         for places, length in zip(taps, lengths, strict=True)
     )
+    check_taps((channels, *size))
     ones = np.ones((channels, 1, *size), ctx.dtype(x).numpy)
     summing = Geometry(geometry.stride, pads, geometry.dilation, channels)
     return emit_conv(ctx, x, ctx.constant(ones), [], summing), taps

@@ -9,7 +9,7 @@ from edgewright.core.errors import BadInput, ShapeMismatch
 from edgewright.core.numbers import Array
 from edgewright.frontends._common.builder import NeedsValue
 from edgewright.frontends.onnx.context import Context
-from edgewright.frontends.onnx.pool import emit_pool, pool_windows, static_windows
+from edgewright.frontends.onnx.pool import check_taps, emit_pool, pool_windows, static_windows
 from edgewright.frontends.onnx.registry import onnx_op
 from edgewright.frontends.onnx.source import SourceNode
 from edgewright.frontends.onnx.terms import in_onnx, taken
@@ -54,6 +54,7 @@ def max_unpool(ctx: Context, node: SourceNode) -> str:
             node.where,
             do="give an output shape at least as large",
         )
+    check_taps(wanted)
     zeros = ctx.constant(np.zeros(prod(full), ctx.dtype(x).numpy))
     flat = [ctx.reshape(value, (prod(shape),)) for value in (indices, x)]
     result = ctx.reshape(in_onnx(ctx, "ScatterElements", zeros, *flat, axis=0), full)
@@ -100,6 +101,7 @@ def _indices(ctx: Context, node: SourceNode, size: Pair) -> str:
     grouped = ctx.reshape(_unrolled(ctx, node), (*shape[:2], *split))
     order = (0, 1, *range(2, 2 + 2 * axes, 2), *range(3, 3 + 2 * axes, 2))
     taps = ctx.reshape(ctx.transpose(grouped, order), (*shape[:2], prod(counts), prod(size)))
+    check_taps((prod(counts), prod(size)))
     best = in_onnx(ctx, "ArgMax", taps, axis=3, keepdims=0)
     starts = ctx.constant(np.arange(prod(counts), dtype=np.int64) * prod(size))
     table = _flat_places(places, shape[2:], is_column_major=bool(int_of(node, "storage_order", 0)))

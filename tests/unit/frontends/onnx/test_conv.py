@@ -121,6 +121,7 @@ def test_a_one_dimensional_fold_is_a_transposed_convolution() -> None:
         'strides="text"',
         "group=1.5",
         "strides=[1.5,2.5]",
+        "pads=[1073741824,1073741824,0,0]",
     ],
 )
 @pytest.mark.parametrize("kind", ["Conv", "ConvTranspose"])
@@ -129,6 +130,12 @@ def test_hostile_attributes_are_refused_without_a_traceback(kind: str, attribute
     with pytest.raises(EdgewrightError) as caught:
         ew.convert(model)
     assert caught.value.exit_code in {3, 4}
+
+
+def test_a_stride_that_asks_for_more_than_any_machine_has_is_refused() -> None:
+    model = conv("strides=[1073741824,1073741824]", normal(4, 4, 3, 3), "1,4,8,8", kind="ConvTranspose")
+    with pytest.raises(EdgewrightError, match="expected at most"):
+        ew.convert(model)
 
 
 @pytest.mark.parametrize("dims", ["4,4", "1,3,8,8", "1,4,2,2", "1,4,8,8,8", "1,4,8"])

@@ -132,6 +132,9 @@ def test_global_pools_agree_for_known_and_symbolic_sizes(kind: str, dims: str, o
         "kernel_shape=[2,2], dilations=[0,0]",
         "kernel_shape=[2,2], dilations=[99,1]",
         "kernel_shape=[2,2,2,2,2,2,2,2,2]",
+        "kernel_shape=[1073741824,2], pads=[1073741823,0,1073741823,0], dilations=[1,1]",
+        "kernel_shape=[2,2], pads=[1073741823,1073741823,0,0]",
+        "kernel_shape=[1073741824,2], pads=[1073741824,0,1073741824,0], dilations=[1,2]",
     ],
 )
 @pytest.mark.parametrize("kind", ["MaxPool", "AveragePool", "LpPool"])
