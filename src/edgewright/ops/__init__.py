@@ -2,6 +2,7 @@
 
 from edgewright.ops import (
     activation,
+    attention,
     cast,
     colour,
     conv,
@@ -37,6 +38,7 @@ from edgewright.ops import (
 
 __all__ = [
     "activation",
+    "attention",
     "cast",
     "colour",
     "conv",

@@ -2,6 +2,7 @@
 
 from edgewright.frontends.onnx import (
     activation,
+    attention,
     cast,
     control,
     conv,
@@ -37,6 +38,7 @@ from edgewright.frontends.onnx import (
 
 __all__ = [
     "activation",
+    "attention",
     "cast",
     "control",
     "conv",

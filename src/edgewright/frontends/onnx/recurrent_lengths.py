@@ -7,6 +7,7 @@ import onnx
 
 from edgewright.core.errors import ShapeMismatch
 from edgewright.core.numbers import DType
+from edgewright.frontends.onnx.counting import counted
 from edgewright.frontends.onnx.recurrent_layer import Layer
 from edgewright.ops.cast import Cast
 from edgewright.ops.elementwise import (
@@ -78,17 +79,6 @@ class Lengths:
     @cached_property
     def _steps(self) -> str:
         """The place of each step, along the axis of time."""
+        places = counted(self._ctx, self._layer.x, self._time)
         count = self._ctx.shape(self._layer.x)[self._time]
-        dims = (1, count, 1) if self._time else (count, 1, 1)
-        if isinstance(count, int):
-            return self._ctx.constant(np.arange(count, dtype=np.int32).reshape(dims))
-        return self._ctx.reshape(self._counted(), dims)
-
-    def _counted(self) -> str:
-        ctx = self._ctx
-        shape = ctx.translate(onnx.helper.make_node("Shape", ["x"], ["s"]), [self._layer.x])[0]
-        place = ctx.constant(np.asarray(self._time, np.int64))
-        count = ctx.translate(onnx.helper.make_node("Gather", ["s", "i"], ["n"]), [shape, place])[0]
-        bounds = [ctx.constant(np.asarray(0, np.int64)), count, ctx.constant(np.asarray(1, np.int64))]
-        steps = ctx.translate(onnx.helper.make_node("Range", ["a", "b", "c"], ["r"]), bounds)[0]
-        return ctx.emit(Cast(dtype=DType.INT_32), steps)
+        return self._ctx.reshape(places, (1, count, 1) if self._time else (count, 1, 1))
