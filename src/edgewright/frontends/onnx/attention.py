@@ -12,13 +12,12 @@ from edgewright.frontends.onnx.attention_parts import (
     joined_heads,
     penalty,
     rotated,
-    split_at,
     split_heads,
 )
 from edgewright.frontends.onnx.context import Context
 from edgewright.frontends.onnx.counting import counted, size
+from edgewright.frontends.onnx.cutting import parts, split_at
 from edgewright.frontends.onnx.matmul import product
-from edgewright.frontends.onnx.recurrent_layer import parts
 from edgewright.frontends.onnx.registry import MICROSOFT, onnx_op
 from edgewright.frontends.onnx.source import SourceNode
 from edgewright.ops.cast import Cast

@@ -8,6 +8,7 @@ import numpy as np
 
 from edgewright.core.errors import BadInput, ShapeMismatch
 from edgewright.frontends.onnx.context import Context
+from edgewright.frontends.onnx.cutting import split_at
 from edgewright.frontends.onnx.source import SourceNode
 from edgewright.ops.activation import Tanh
 from edgewright.ops.elementwise import (
@@ -18,10 +19,9 @@ from edgewright.ops.elementwise import (
 )
 from edgewright.ops.matmul import MatMul
 from edgewright.ops.rearrange import Concat
-from edgewright.ops.rearrange_slice import Split
 from edgewright.ops.reduce_softmax import Softmax
 
-__all__ = ["Scores", "attend", "head_count", "joined_heads", "penalty", "rotated", "split_at", "split_heads"]
+__all__ = ["Scores", "attend", "head_count", "joined_heads", "penalty", "rotated", "split_heads"]
 
 
 @dataclass(frozen=True)
@@ -55,11 +55,6 @@ def joined_heads(ctx: Context, value: str) -> str:
     """[batch, heads, length, size] to [batch, length, heads * size]."""
     batch, heads, length, size = ctx.shape(value)
     return ctx.reshape(ctx.transpose(value, (0, 2, 1, 3)), (batch, length, heads * size))
-
-
-def split_at(ctx: Context, value: str, places: Sequence[int]) -> list[str]:
-    """Parts of the last axis that begin at the places."""
-    return ctx.emit_all(Split(axis=ctx.rank(value) - 1, split_index=tuple(places)), value)
 
 
 def attend(ctx: Context, query: str, key: str, value: str, scores: Scores) -> str:

@@ -4,8 +4,8 @@ from itertools import combinations
 
 from edgewright.core.errors import ShapeMismatch
 from edgewright.frontends.onnx.context import Context
+from edgewright.frontends.onnx.cutting import parts
 from edgewright.frontends.onnx.foreign import keep_as_source_op
-from edgewright.frontends.onnx.recurrent_layer import parts
 from edgewright.frontends.onnx.registry import onnx_op
 from edgewright.frontends.onnx.source import SourceNode
 from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseMultiply, ElementWiseSubtract

@@ -4,16 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
 from edgewright.core.errors import BadInput, ShapeMismatch
 from edgewright.frontends.onnx.context import Context
+from edgewright.frontends.onnx.cutting import parts
 from edgewright.frontends.onnx.source import SourceNode
 from edgewright.ir.dims import Dim
 from edgewright.ops.rearrange import Concat
-from edgewright.ops.rearrange_slice import Split
 
-__all__ = ["Activation", "Layer", "parts"]
+__all__ = ["Activation", "Layer"]
 
 DIRECTIONS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
 # Defaults of the activations that take factors: (alpha, beta); None where one takes none.
@@ -190,14 +188,3 @@ class Layer:
             isinstance(a, int) and isinstance(b, int) and a != b for a, b in zip(found, wanted, strict=True)
         ):
             raise ShapeMismatch(f"{what} has shape {list(found)}, expected {list(wanted)}", self.node.where)
-
-
-def parts(ctx: Context, value: str, axis: int, count: int) -> list[str]:
-    """Equal parts along an axis; those of a constant are views of it."""
-    if count == 1:
-        return [value]
-    array = ctx.graph.constants.get(value)
-    if array is not None:
-        return [ctx.constant(part) for part in np.split(array, count, axis)]
-    size = ctx.shape(value)[axis] // count
-    return ctx.emit_all(Split(axis=axis, split_index=tuple(size * i for i in range(1, count))), value)

@@ -5,7 +5,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import onnx
 
-from edgewright.frontends.onnx.recurrent_layer import Activation, Layer, parts
+from edgewright.frontends.onnx.cutting import parts
+from edgewright.frontends.onnx.recurrent_layer import Activation, Layer
 from edgewright.ir.op import Op
 from edgewright.ops.activation import Relu, ReluMinMax, Sigmoid, Tanh
 from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseMultiply, ElementWiseSubtract
