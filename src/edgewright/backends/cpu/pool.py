@@ -33,9 +33,12 @@ def max_pool(w: Writer, op: Pool, inputs: list[str], node: Node) -> str:
 
 @lowers(PoolAvg2d, PoolAvg3d)
 def average_pool(w: Writer, op: PoolAvg2d, inputs: list[str], node: Node) -> str:
-    """Channel first and back."""
+    """Channel first and back; one window over everything is what the engine does fastest."""
     _need_numbers(op)
-    rank = w.type(node.inputs[0]).rank
+    x = w.type(node.inputs[0])
+    rank = x.rank
+    if op.filter_size == x.shape[1:-1] and not any(side for pair in op.pad_amount for side in pair):
+        return w.channel_last(w.node("GlobalAveragePool", w.channel_first(inputs[0], rank)), rank)
     result = w.node(
         "AveragePool",
         w.channel_first(inputs[0], rank),

@@ -10,7 +10,7 @@ from edgewright.ir.dims import Dim, Expr
 from edgewright.ir.dims import Shape as Dims
 from edgewright.ir.graph import Node
 from edgewright.ops.rearrange import Concat, ExpandDims, Pack, Reshape, Squeeze, Transpose, UnPack
-from edgewright.ops.rearrange_blocks import BlockMode, DepthToSpace, SpaceToDepth
+from edgewright.ops.rearrange_blocks import BlockMode, ChannelShuffle, DepthToSpace, SpaceToDepth
 from edgewright.ops.rearrange_fill import (
     ConstantOfShape,
     Pad,
@@ -156,6 +156,17 @@ def depth_to_space(w: Writer, op: DepthToSpace, inputs: list[str], node: Node) -
     return w.channel_last(
         w.node("DepthToSpace", x, blocksize=op.block_size[0], mode=BlockMode(op.mode).name), 4
     )
+
+
+@lowers(ChannelShuffle)
+def channel_shuffle(w: Writer, op: ChannelShuffle, inputs: list[str], node: Node) -> str:
+    """The axis split into groups and rest, the two swapped, and joined again."""
+    shape = w.type(node.inputs[0]).shape
+    axis = len(shape) - 1 if op.axis is None else op.axis
+    split = (*shape[:axis], op.num_groups, shape[axis] // op.num_groups, *shape[axis + 1 :])
+    order = [*range(axis), axis + 1, axis, *range(axis + 2, len(split))]
+    groups = w.node("Transpose", w.node("Reshape", inputs[0], w.ints(split)), perm=order)
+    return w.node("Reshape", groups, w.ints(shape))
 
 
 @lowers(SpaceToDepth)

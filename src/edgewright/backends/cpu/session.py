@@ -10,16 +10,17 @@ import onnxruntime
 from edgewright.backends.base import RunOptions
 from edgewright.backends.cpu.foreign import run_source_op
 from edgewright.backends.cpu.plan import Part, outputs_of, plan
-from edgewright.backends.cpu.writer import SYMBOL_PREFIX, Writer
+from edgewright.backends.cpu.writer import Writer
 from edgewright.core.errors import BackendCrash, BadInput, TypeMismatch, UsageError, Where
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph, Node
-from edgewright.ir.symbols import resolve_op, symbol_values
+from edgewright.ir.symbols import resolve, resolve_op, symbol_values
 from edgewright.ops.source import SourceOp
 
 __all__ = ["CpuSession"]
 
 Values = dict[str, Array]
+SHAPES_KEPT = 256
 
 
 class CpuSession:
@@ -30,10 +31,9 @@ class CpuSession:
         self._outputs = list(dict.fromkeys((*graph.outputs, *options.extra_outputs)))
         self._options = options
         self._steps = self._prepare()
-        self._expected = [
-            (name, graph.types[name].dtype.numpy, graph.types[name].shape) for name in graph.inputs
-        ]
-        self._is_static = all(graph.types[name].is_static for name in graph.inputs)
+        self._expected = [(name, graph.types[name].dtype.numpy) for name in graph.inputs]
+        # Shapes of the inputs that were seen -> the numbers they give to the symbols.
+        self._symbols: dict[tuple[tuple[int, ...], ...], dict[str, int]] = {}
 
     def run(self, inputs: Mapping[str, Array]) -> Values:
         """Values of the outputs for the inputs, which must have the declared types."""
@@ -56,25 +56,26 @@ class CpuSession:
         return {node.name: step.how for step in self._steps for node in step.nodes}
 
     def _check(self, inputs: Mapping[str, Array]) -> dict[str, int]:
-        for name, dtype, shape in self._expected:
-            if name not in inputs:
-                raise UsageError(
-                    f"input '{name}' is missing", do=f"give all of {[n for n, _, _ in self._expected]}"
-                )
-            array = inputs[name]
-            if array.dtype != dtype:
+        """The numbers of the symbols in this run; inputs that do not fit are an error."""
+        try:
+            shapes = tuple(inputs[name].shape for name, _ in self._expected)
+        except KeyError as missing:
+            names = [name for name, _ in self._expected]
+            raise UsageError(f"input {missing} is missing", do=f"give all of {names}") from None
+        for name, dtype in self._expected:
+            if inputs[name].dtype != dtype:
                 raise TypeMismatch(
-                    f"input is {array.dtype}, expected {dtype}",
+                    f"input is {inputs[name].dtype}, expected {dtype}",
                     Where(tensor=name),
                     do=f"convert it with .astype('{dtype}')",
                 )
-            if self._is_static and array.shape != shape:
-                symbol_values(self._graph, {n: inputs[n].shape for n in self._graph.inputs if n in inputs})
-        return (
-            {}
-            if self._is_static
-            else symbol_values(self._graph, {n: inputs[n].shape for n in self._graph.inputs})
-        )
+        if shapes not in self._symbols:
+            if len(self._symbols) >= SHAPES_KEPT:
+                self._symbols.clear()
+            self._symbols[shapes] = symbol_values(
+                self._graph, dict(zip(self._graph.inputs, shapes, strict=True))
+            )
+        return self._symbols[shapes]
 
     def _prepare(self) -> list["_EngineStep | _ReferenceStep"]:
         refused: frozenset[str] = frozenset()
@@ -119,18 +120,30 @@ class _EngineStep:
         for node in part.nodes:
             writer.write(node)
         model, self._names = writer.model(outputs)
-        self._symbols = sorted(writer.symbols)
+        self._computed = writer.computed
+        self._known: dict[tuple[int, ...], Values] = {}
         self._session = _session(model.SerializeToString(), writer.external, options, part)
 
     def run(self, values: Mapping[str, Array], symbols: Mapping[str, int]) -> Values:
         feed: dict[str, Any] = {name: values[name] for name in self._inputs}
-        for name in self._symbols:
-            feed[SYMBOL_PREFIX + name] = np.asarray(symbols[name], np.int64)
+        if self._computed:
+            feed.update(self._dims(symbols))
         try:
             results = self._session.run(self._names, feed)
         except Exception as problem:
             raise _stopped(problem, self.nodes) from problem
         return dict(zip(self.outputs, results, strict=True))
+
+    def _dims(self, symbols: Mapping[str, int]) -> Values:
+        """Dimensions the engine asks for; most runs have shapes that were seen before."""
+        key = tuple(symbols.values())
+        if key not in self._known:
+            if len(self._known) >= SHAPES_KEPT:
+                self._known.clear()
+            self._known[key] = {
+                n: np.asarray(resolve(d, symbols), np.int64) for d, n in self._computed.items()
+            }
+        return self._known[key]
 
 
 class _ReferenceStep:

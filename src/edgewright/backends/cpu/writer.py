@@ -8,15 +8,14 @@ import onnx
 
 from edgewright.backends.cpu.registry import LOWERINGS, Lowering, NotOnEngine
 from edgewright.core.numbers import Array, DType
-from edgewright.ir.dims import Dim, lower_bound
+from edgewright.ir.dims import Dim
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op
 from edgewright.ir.types import TensorType
 
-__all__ = ["ENGINE_CODES", "ENGINE_OPSET", "SYMBOL_PREFIX", "Writer"]
+__all__ = ["ENGINE_CODES", "ENGINE_OPSET", "Writer"]
 
 ENGINE_OPSET = 21
-SYMBOL_PREFIX = "@symbol:"
 # Larger constants are handed to the engine by reference instead of being copied into the model's bytes.
 LARGEST_INLINE = 256
 _T = onnx.TensorProto
@@ -51,7 +50,8 @@ class Writer:
         self.graph = graph
         self.opset = opset
         self.external: dict[str, Array] = {}
-        self.symbols: set[str] = set()
+        # Dimensions that follow from the shapes of a run -> the input that gives them.
+        self.computed: dict[Dim | tuple[Dim, ...], str] = {}
         self._names: dict[str, str] = {}  # IR value -> engine value
         self._nodes: list[onnx.NodeProto] = []
         self._initializers: dict[str, onnx.TensorProto] = {}
@@ -99,7 +99,9 @@ class Writer:
 
     def _written_turned(self, lowering: Lowering, node: Node) -> list[str] | None:
         """Computes on what was transposed before the transpose, where the op allows: it may never be needed."""
-        order = next((self._turned[n][1] for n in map(self._names.get, node.inputs) if n in self._turned), None)
+        order = next(
+            (self._turned[n][1] for n in map(self._names.get, node.inputs) if n in self._turned), None
+        )
         if order is None:
             return None
         back = tuple(order.index(axis) for axis in range(len(order)))
@@ -117,7 +119,9 @@ class Writer:
         self._seen_as.clear()
         return [self.transpose(name, order) for name in names]
 
-    def _undone(self, value: str, order: tuple[int, ...], back: tuple[int, ...], is_moved: bool) -> str | None:
+    def _undone(
+        self, value: str, order: tuple[int, ...], back: tuple[int, ...], is_moved: bool
+    ) -> str | None:
         """The engine's name of a value before it was transposed; None where that would cost a transpose."""
         if not value or not is_moved:
             return self.value(value) if value else ""
@@ -166,23 +170,19 @@ class Writer:
         return self.constant(np.asarray(number).astype(dtype.numpy))
 
     def ints(self, dims: Sequence[Dim]) -> str:
-        """An int64 vector; symbolic entries are computed from the run's symbols."""
+        """An int64 vector; symbolic entries make it an input that the session computes."""
         if all(isinstance(dim, int) for dim in dims):
             return self.constant(np.asarray([int(dim) for dim in dims], np.int64))
-        parts = [self.node("Unsqueeze", self.dim(dim), self.constant(np.zeros(1, np.int64))) for dim in dims]
-        return self.node("Concat", *parts, axis=0)
+        return self._computed(tuple(dims))
 
     def dim(self, dim: Dim) -> str:
         """One dimension as an int64 scalar."""
-        if isinstance(dim, int):
-            return self.constant(np.asarray(dim, np.int64))
-        terms = []
-        for monomial, factor in dim.terms:
-            product = self.constant(np.asarray(factor, np.int64))
-            for atom in monomial:
-                product = self.node("Mul", product, self._atom(atom))
-            terms.append(product)
-        return terms[0] if len(terms) == 1 else self._total(terms)
+        return self.constant(np.asarray(dim, np.int64)) if isinstance(dim, int) else self._computed(dim)
+
+    def _computed(self, dims: Dim | tuple[Dim, ...]) -> str:
+        if dims not in self.computed:
+            self.computed[dims] = f"@dims{len(self.computed)}"
+        return self.computed[dims]
 
     def transpose(self, value: str, order: Sequence[int]) -> str:
         """A transposed value; what was transposed before is not transposed twice."""
@@ -210,10 +210,10 @@ class Writer:
         nodes = _needed(self._nodes, names)
         used = {name for node in nodes for name in node.input} | set(names)
         inputs = [self._value_info(name, self.type(name)) for name in self._inputs]
-        inputs += [
-            self._value_info(SYMBOL_PREFIX + name, TensorType((), DType.INT_64))
-            for name in sorted(self.symbols)
-        ]
+        self.computed = {dims: name for dims, name in self.computed.items() if name in used}
+        for dims, name in self.computed.items():
+            shape = (len(dims),) if isinstance(dims, tuple) else ()
+            inputs.append(self._value_info(name, TensorType(shape, DType.INT_64)))
         results = [
             self._value_info(name, self.type(value)) for name, value in zip(names, outputs, strict=True)
         ]
@@ -244,25 +244,6 @@ class Writer:
         if value in self._initializers:
             return self.constant(np.transpose(onnx.numpy_helper.to_array(self._initializers[value]), order))
         return self.node("Transpose", value, perm=list(order))
-
-    def _atom(self, atom: Any) -> str:
-        if isinstance(atom, str):
-            self.symbols.add(atom)
-            return SYMBOL_PREFIX + atom
-        left, right = (self.dim(argument) for argument in atom.arguments)
-        if atom.function == "max":
-            return self.node("Max", left, right)
-        # The engine's Div rounds towards zero, a dimension's quotient rounds down.
-        low = lower_bound(atom.arguments[0])
-        if low is None or low < 0:
-            left = self.node("Sub", left, self.node("Mod", left, right))
-        return self.node("Div", left, right)
-
-    def _total(self, terms: list[str]) -> str:
-        total = terms[0]
-        for term in terms[1:]:
-            total = self.node("Add", total, term)
-        return total
 
     def _fresh(self) -> str:
         self._count += 1
