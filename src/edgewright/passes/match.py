@@ -12,6 +12,7 @@ from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op
 
 __all__ = [
+    "NEAR",
     "drop_unread",
     "is_number",
     "made_by",

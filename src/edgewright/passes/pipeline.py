@@ -4,8 +4,24 @@ from collections.abc import Sequence
 
 from edgewright.ir.graph import Graph
 from edgewright.ir.verify import verify
-from edgewright.passes.clean import drop_dead_code, drop_identity, merge_moves, transpose_to_reshape
+from edgewright.passes.clean import (
+    drop_dead_code,
+    drop_identity,
+    merge_casts,
+    merge_moves,
+    transpose_to_reshape,
+)
 from edgewright.passes.fold import fold_batchnorm, fold_channels, fold_constants
+from edgewright.passes.fuse import (
+    fuse_channel_shuffle,
+    fuse_clip,
+    fuse_fully_connected,
+    fuse_hard_swish,
+    fuse_norm,
+    fuse_pad,
+    fuse_prelu,
+    fuse_softmax,
+)
 from edgewright.passes.graph_pass import PASSES
 from edgewright.passes.layout import absorb_transposes, assign_layout
 from edgewright.passes.target import narrow_int64, promote_scalars
@@ -20,6 +36,15 @@ REGISTERED = (
     fold_batchnorm,
     fold_channels,
     fold_constants,
+    fuse_channel_shuffle,
+    fuse_clip,
+    fuse_fully_connected,
+    fuse_hard_swish,
+    fuse_norm,
+    fuse_pad,
+    fuse_prelu,
+    fuse_softmax,
+    merge_casts,
     merge_moves,
     narrow_int64,
     promote_scalars,
@@ -29,7 +54,23 @@ REGISTERED = (
 # What every conversion needs; `--no_simplification` does not switch it off.
 ALWAYS = ("drop_dead_code",)
 # Optional rewrites.
-SIMPLIFY = ("fold_constants", "merge_moves", "drop_identity", "drop_dead_code")
+SIMPLIFY = (
+    "drop_dead_code",
+    "fold_constants",
+    "merge_casts",
+    "merge_moves",
+    "drop_identity",
+    "fuse_clip",
+    "fuse_prelu",
+    "fuse_hard_sigmoid",
+    "fuse_hard_swish",
+    "fuse_softmax",
+    "fuse_norm",
+    "fuse_norm_weights",
+    "fuse_channel_shuffle",
+    "fuse_fully_connected",
+    "drop_dead_code",
+)
 # Spatial ops meet without transposes between them.
 LAYOUT = (
     "merge_moves",
@@ -43,10 +84,10 @@ LAYOUT = (
     "absorb_transposes",
     "drop_dead_code",
 )
-# Batch norms go into the weights before them, also where nothing is simplified; they have an option of their own.
+# Batch norms go into the weights before them even where nothing is simplified: they have their own option.
 FOLD = ("fold_batchnorm", "drop_dead_code")
 # Optional rewrites of what the layout has brought together.
-FINISH = ("fold_channels", "fold_batchnorm", "fold_channels", "drop_dead_code")
+FINISH = ("fuse_pad", "fold_channels", "fold_batchnorm", "fold_channels", "drop_dead_code")
 # What QNN artifacts cannot hold.
 TARGET = ("promote_scalars",)
 

@@ -1,0 +1,110 @@
+"""Writes what exporters make of a leaky or parametric Relu as Prelu."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from edgewright.core.numbers import Array
+from edgewright.ir.graph import Graph, Node
+from edgewright.ops.activation import Prelu, Relu
+from edgewright.ops.elementwise import (
+    ElementWiseAdd,
+    ElementWiseGreater,
+    ElementWiseGreaterEqual,
+    ElementWiseLess,
+    ElementWiseLessEqual,
+    ElementWiseMaximum,
+    ElementWiseMinimum,
+    ElementWiseMultiply,
+    ElementWiseSelect,
+    ElementWiseSubtract,
+)
+from edgewright.ops.elementwise_unary import ElementWiseNeg
+from edgewright.passes.graph_pass import Refused, graph_pass, rewrite_each
+from edgewright.passes.match import made_by, number_of, swapped, take_over
+
+__all__ = ["fuse_prelu"]
+
+POSITIVE = (ElementWiseGreater, ElementWiseGreaterEqual)
+NEGATIVE = (ElementWiseLess, ElementWiseLessEqual)
+
+
+@graph_pass(after=("fold_constants", "fuse_clip"), rtol=1e-6)
+def fuse_prelu(graph: Graph) -> int:
+    """max(x, a * x), relu(x) + a * min(x, 0), relu(x) - a * relu(-x), and x > 0 ? x : a * x."""
+    return rewrite_each(graph, _fuse)
+
+
+def _fuse(graph: Graph, node: Node) -> bool:
+    found = next(_readings(graph, node), None)
+    if found is None or not graph.types[node.outputs[0]].dtype.is_float:
+        return False
+    x, slope = found
+    if graph.types[x].shape != graph.types[node.outputs[0]].shape:
+        raise Refused("its slope makes the result larger than its input")
+    take_over(graph, node, Prelu(), [x, slope])
+    return True
+
+
+def _readings(graph: Graph, node: Node) -> Iterator[tuple[str, str]]:
+    """The input and the slope, for each form that fits."""
+    if isinstance(node.op, ElementWiseMaximum):
+        yield from _maximum(graph, node)
+    elif isinstance(node.op, ElementWiseSelect):
+        yield from _selection(graph, node)
+    elif isinstance(node.op, ElementWiseAdd):
+        for positive, negative in swapped(node):
+            yield from _sum(graph, positive, negative, sign=1)
+    elif isinstance(node.op, ElementWiseSubtract):
+        yield from _sum(graph, node.inputs[0], node.inputs[1], sign=-1)
+
+
+def _maximum(graph: Graph, node: Node) -> Iterator[tuple[str, str]]:
+    for x, product in swapped(node):
+        for factor, slope in _constant_factors(graph, product):
+            if factor == x and np.all(graph.constants[slope] <= 1):
+                yield x, slope
+
+
+def _selection(graph: Graph, node: Node) -> Iterator[tuple[str, str]]:
+    condition, first, second = node.inputs
+    test = graph.producer(condition)
+    if test is None or not isinstance(test.op, POSITIVE + NEGATIVE) or number_of(graph, test.inputs[1]) != 0:
+        return
+    kept, changed = (first, second) if isinstance(test.op, POSITIVE) else (second, first)
+    for factor, slope in _constant_factors(graph, changed):
+        if kept == factor == test.inputs[0]:
+            yield kept, slope
+
+
+def _sum(graph: Graph, positive: str, negative: str, sign: int) -> Iterator[tuple[str, str]]:
+    relu = made_by(graph, positive, Relu)
+    if relu is None:
+        return
+    x = relu.inputs[0]
+    for factor, slope in _constant_factors(graph, negative):
+        flip = _negative_part(graph, factor, x)
+        if flip:
+            array = graph.constants[slope]
+            yield x, slope if flip * sign > 0 else _negated(graph, slope, array)
+
+
+def _negative_part(graph: Graph, value: str, x: str) -> int:
+    """1 where the value is min(x, 0), -1 where it is relu(-x), else 0."""
+    least = made_by(graph, value, ElementWiseMinimum)
+    if any(other == x and number_of(graph, zero) == 0 for other, zero in swapped(least)):
+        return 1
+    relu = made_by(graph, value, Relu)
+    negated = made_by(graph, relu.inputs[0], ElementWiseNeg) if relu is not None else None
+    return -1 if negated is not None and negated.inputs[0] == x else 0
+
+
+def _negated(graph: Graph, slope: str, array: Array) -> str:
+    return graph.add_constant(graph.fresh_name(slope), -array, graph.types[slope])
+
+
+def _constant_factors(graph: Graph, value: str) -> Iterator[tuple[str, str]]:
+    """The factors of a product by a constant: the other one, and the constant."""
+    for factor, constant in swapped(made_by(graph, value, ElementWiseMultiply)):
+        if constant in graph.constants:
+            yield factor, constant
