@@ -167,15 +167,16 @@ def _make_folder(folder: Path, made: list[Path]) -> None:
                 do="name another place",
             )
         for parent in reversed(missing):
-            parent.mkdir(exist_ok=True)
             made.append(parent)
+            parent.mkdir(exist_ok=True)
 
 
 def _stage(path: Path, chunks: Chunks, staged: dict[Path, Path]) -> None:
     temporary = path.with_name(f".{path.name[:64]}.{secrets.token_hex(4)}.part")
+    # Noted before it exists: a signal right after the opening must find it in the list.
+    staged[path] = temporary
     with _writing(path):
         file = temporary.open("xb")
-    staged[path] = temporary
     try:
         # The guard is around the write alone: an error of whoever yields the chunks is not a writing error.
         for chunk in chunks:
