@@ -43,7 +43,12 @@ def measure(megabytes: int, *, is_external: bool) -> Conversion:
         path = Path(folder) / "generated.onnx"
         generated_model(path, megabytes, is_external=is_external)
         size = sum(file.stat().st_size for file in Path(folder).iterdir())
-        run = subprocess.run([sys.executable, "-m", "benchmarks.conversion", str(path)], capture_output=True, text=True, check=True)
+        run = subprocess.run(
+            [sys.executable, "-m", "benchmarks.conversion", str(path)],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
         seconds, peak = json.loads(run.stdout)
     return Conversion(size / 2**20, "external" if is_external else "inline", seconds, peak)
 

@@ -31,7 +31,10 @@ def generated_model(path: Path, megabytes: int, *, is_external: bool) -> None:
     """Writes a chain of matrix products with the given size of weights, inline or in a file beside it."""
     count = max(1, megabytes * 2**20 // (4 * WEIGHT[0] * WEIGHT[1]))
     names = [f"w{i}" for i in range(count)]
-    nodes = [helper.make_node("MatMul", [f"x{i}", name], [f"x{i + 1}"], name=f"n{i}") for i, name in enumerate(names)]
+    nodes = [
+        helper.make_node("MatMul", [f"x{i}", name], [f"x{i + 1}"], name=f"n{i}")
+        for i, name in enumerate(names)
+    ]
     x = helper.make_tensor_value_info("x0", TensorProto.FLOAT, [1, WEIGHT[0]])
     y = helper.make_tensor_value_info(f"x{count}", TensorProto.FLOAT, [1, WEIGHT[1]])
     graph = helper.make_graph(nodes, "generated", [x], [y])
@@ -55,9 +58,13 @@ def _write(path: Path, model: onnx.ModelProto, names: list[str], *, is_external:
         return
     with path.open("wb") as file:
         head = model.graph.SerializeToString()
-        tensors = [TensorProto(name=n, data_type=TensorProto.FLOAT, dims=WEIGHT).SerializeToString() for n in names]
+        tensors = [
+            TensorProto(name=n, data_type=TensorProto.FLOAT, dims=WEIGHT).SerializeToString() for n in names
+        ]
         raw = _key(9, 2) + _varint(size)
-        total = len(head) + sum(len(_key(5, 2) + _varint(len(t) + len(raw) + size)) + len(t) + len(raw) + size for t in tensors)
+        total = len(head) + sum(
+            len(_key(5, 2) + _varint(len(t) + len(raw) + size)) + len(t) + len(raw) + size for t in tensors
+        )
         del model.graph.node[:], model.graph.input[:], model.graph.output[:]
         model.ClearField("graph")
         file.write(model.SerializeToString() + _key(7, 2) + _varint(total) + head)
@@ -87,7 +94,9 @@ def _data(random: np.random.Generator, item: object) -> np.ndarray:
     shape = [dim if isinstance(dim, int) and dim > 0 else 1 for dim in item.shape]  # type: ignore[attr-defined]
     kind = item.type  # type: ignore[attr-defined]
     if kind in {"tensor(float)", "tensor(double)", "tensor(float16)"}:
-        dtype = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(float16)": np.float16}[kind]
+        dtype = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(float16)": np.float16}[
+            kind
+        ]
         return random.standard_normal(shape).astype(dtype)
     if kind == "tensor(bool)":
         return random.random(shape) < 0.5

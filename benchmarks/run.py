@@ -1,4 +1,4 @@
-"""Runs the benchmarks and prints their tables: python -m benchmarks.run [--models DIR] [--only latency|conversion]."""
+"""Runs the benchmarks and prints their tables: python -m benchmarks.run --help."""
 
 import argparse
 from math import exp, log
@@ -14,7 +14,9 @@ CONVERSIONS = ((14, False), (100, False), (2560, False), (14, True), (100, True)
 def main() -> None:
     """All tables, or those asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--models", action="append", type=Path, default=[], help="a folder with more ONNX files")
+    parser.add_argument(
+        "--models", action="append", type=Path, default=[], help="a folder with more ONNX files"
+    )
     parser.add_argument("--only", choices=("latency", "conversion"))
     parser.add_argument("--filter", default="", help="only models whose name holds this")
     parser.add_argument("--largest", type=int, default=2560, help="largest generated model in MB")
@@ -26,29 +28,40 @@ def main() -> None:
 
 
 def _latency(paths: list[Path]) -> None:
-    print(f"{'model':32s} {'ORT ms':>9s} {'ours/ORT':>9s} {'net.json/ORT':>13s} {'extra us':>9s} {'difference':>11s}")
+    print(
+        f"{'model':32s} {'ORT ms':>9s} {'ours/ORT':>9s} {'net.json':>9s} {'extra us':>9s} {'difference':>11s}"
+    )
     rows = []
     for path in paths:
         try:
             row = latency.measure(path)
-        except Exception as problem:  # noqa: BLE001 - one model must not end the table
+        except Exception as problem:
             print(f"{path.stem[:32]:32s} failed: {str(problem).splitlines()[0][:100]}")
             continue
         rows.append(row)
         extra = (row.converted_ms - row.engine_ms) * 1000
         loaded = "-" if row.loaded_ratio is None else f"{row.loaded_ratio:.3f}"
-        print(f"{row.model[:32]:32s} {row.engine_ms:9.3f} {row.ratio:9.3f} {loaded:>13s} {extra:9.1f} {row.difference:11.1e}", flush=True)
+        cells = f"{row.engine_ms:9.3f} {row.ratio:9.3f} {loaded:>9s} {extra:9.1f} {row.difference:11.1e}"
+        print(f"{row.model[:32]:32s} {cells}", flush=True)
     _verdict(rows)
 
 
 def _verdict(rows: list[latency.Latency]) -> None:
-    for name, ratio_of in (("as converted", lambda r: r.ratio), ("loaded from net.json", lambda r: r.loaded_ratio)):
+    for name, ratio_of in (
+        ("as converted", lambda r: r.ratio),
+        ("loaded from net.json", lambda r: r.loaded_ratio),
+    ):
         some = [(r, ratio_of(r)) for r in rows if ratio_of(r) is not None]
         if some:
             mean = exp(sum(log(ratio) for _, ratio in some) / len(some))
             late = [f"{r.model} {ratio:.3f}" for r, ratio in some if r.engine_ms > 1 and ratio > WORST_LIMIT]
-            small = [r.model for r, ratio in some if r.engine_ms <= 1 and (ratio - 1) * r.engine_ms * 1000 > SMALL_LIMIT_US]
-            print(f"{name}: geometric mean {mean:.3f} (limit {MEAN_LIMIT}), over {WORST_LIMIT}: {late or 'none'}, over {SMALL_LIMIT_US} us: {small or 'none'}")
+            small = [
+                r.model
+                for r, ratio in some
+                if r.engine_ms <= 1 and (ratio - 1) * r.engine_ms * 1000 > SMALL_LIMIT_US
+            ]
+            print(f"{name}: geometric mean {mean:.3f} (limit {MEAN_LIMIT})")
+            print(f"  over {WORST_LIMIT}: {late or 'none'}; over {SMALL_LIMIT_US} us: {small or 'none'}")
 
 
 def _conversion(largest: int) -> None:
@@ -56,11 +69,10 @@ def _conversion(largest: int) -> None:
     for megabytes, is_external in CONVERSIONS:
         if megabytes <= largest:
             row = conversion.measure(megabytes, is_external=is_external)
-            print(
-                f"{row.size_mb:8.0f} MB {row.weights:12s} {row.seconds:8.2f} {row.peak_mb:9.0f} {row.factor:16.2f} "
-                f"{conversion.LIMITS[row.weights]:6.1f} {'' if row.is_met else 'NOT MET'}",
-                flush=True,
-            )
+            cells = f"{row.seconds:8.2f} {row.peak_mb:9.0f} {row.factor:16.2f}"
+            verdict = "" if row.is_met else "NOT MET"
+            limit = conversion.LIMITS[row.weights]
+            print(f"{row.size_mb:8.0f} MB {row.weights:12s} {cells} {limit:6.1f} {verdict}", flush=True)
 
 
 if __name__ == "__main__":

@@ -55,10 +55,19 @@ def _differs(name: str, text: str) -> bool:
 @cache
 def errors_page() -> str:
     """Every error class: code, exit code, meaning."""
-    classes = [item for item in vars(errors).values() if inspect.isclass(item) and issubclass(item, errors.EdgewrightError)]
-    lines = ["# Errors\n", "Every error says what happened, where, and what to do. Tools end with the exit code.\n"]
+    classes = [
+        item
+        for item in vars(errors).values()
+        if inspect.isclass(item) and issubclass(item, errors.EdgewrightError)
+    ]
+    lines = [
+        "# Errors\n",
+        "Every error says what happened, where, and what to do. Tools end with the exit code.\n",
+    ]
     for item in sorted(classes, key=lambda c: (c.exit_code, c.code)):
-        lines.append(f"## `{item.code}` (exit code {item.exit_code}): {item.__name__}\n\n{inspect.getdoc(item)}\n")
+        lines.append(
+            f"## `{item.code}` (exit code {item.exit_code}): {item.__name__}\n\n{inspect.getdoc(item)}\n"
+        )
     return "\n".join(lines)
 
 
@@ -85,10 +94,10 @@ def api_page() -> str:
 def _described(name: str, item: object) -> str:
     if not inspect.isclass(item):
         return f"```python\n{name}{inspect.signature(item)}\n```\n\n{inspect.getdoc(item)}"
+    public = {k: v for k, v in vars(item).items() if not k.startswith("_") and inspect.isfunction(v)}
     methods = [
-        f"- `{key}{inspect.signature(getattr(item, key))}`: {(inspect.getdoc(getattr(item, key)) or '').splitlines()[0]}"
-        for key, value in vars(item).items()
-        if not key.startswith("_") and inspect.isfunction(value)
+        f"- `{k}{inspect.signature(v)}`: {(inspect.getdoc(v) or ' ').splitlines()[0]}"
+        for k, v in public.items()
     ]
     return "\n".join([inspect.getdoc(item) or "", "", *methods])
 
@@ -109,10 +118,23 @@ def suite_page() -> str:
             rows[name][found.kind] += 1
             becomes[name].update(found.qnn_ops)
     total = Counter(found.kind for found in outcomes())
-    lines = ["# ONNX's node suite on Edgewright\n", _summary(total), "\n| ONNX op | cases | QNN ops only | with source ops | refused | other | becomes |", "|---|---|---|---|---|---|---|"]
+    lines = [
+        "# ONNX's node suite on Edgewright\n",
+        _summary(total),
+        "\n| ONNX op | cases | QNN ops only | with source ops | refused | other | becomes |",
+        "|---|---|---|---|---|---|---|",
+    ]
     for name, counts in sorted(rows.items()):
         other = counts.total() - counts["qnn"] - counts["source"] - counts["refused"]
-        cells = [name, counts.total(), counts["qnn"], counts["source"], counts["refused"], other, " ".join(sorted(becomes[name]))]
+        cells = [
+            name,
+            counts.total(),
+            counts["qnn"],
+            counts["source"],
+            counts["refused"],
+            other,
+            " ".join(sorted(becomes[name])),
+        ]
         lines.append("| " + " | ".join(str(cell or "") for cell in cells) + " |")
     return "\n".join(lines) + "\n"
 
@@ -120,9 +142,9 @@ def suite_page() -> str:
 def _summary(total: Counter[str]) -> str:
     passed = total["qnn"] + total["source"]
     return (
-        f"{total.total()} cases at their own tolerances: {passed} pass, {total['qnn']} of them with QNN ops only; "
-        f"{total['refused']} are refused with the code `unsupported-op`; "
-        f"{total.total() - passed - total['refused']} fail otherwise (random ops have no values to compare).\n"
+        f"{total.total()} cases at their own tolerances: {passed} pass, {total['qnn']} of them with QNN ops "
+        f"only; {total['refused']} are refused with the code `unsupported-op`; "
+        f"{total.total() - passed - total['refused']} fail otherwise.\n"
     )
 
 
@@ -137,8 +159,10 @@ def ops_page() -> str:
     how = Counter(card.cpu for card in cards)
     lines = [
         "# QNN ops: where they come from and how they run\n",
-        f"{len(cards)} ops: {how['engine']} run on ONNX Runtime, {how['reference']} in the numpy reference, "
-        f"{how['no']} are known by signature and shape rule.\n",
+        (
+            f"{len(cards)} ops: {how['engine']} run on ONNX Runtime, {how['reference']} in the numpy reference, "
+            f"{how['no']} are known by signature and shape rule.\n"
+        ),
         "| QNN op | CPU backend | from ONNX (as seen in the node suite) | parameters |",
         "|---|---|---|---|",
     ]

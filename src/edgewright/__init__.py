@@ -9,7 +9,12 @@ if TYPE_CHECKING:
 
 __all__ = ["EdgewrightError", "Model", "convert", "load"]
 
-_HOMES = {"EdgewrightError": "edgewright.core.errors", "Model": "edgewright.api.model", "convert": "edgewright.api.convert", "load": "edgewright.api.model"}
+_HOMES = {
+    "EdgewrightError": "edgewright.core.errors",
+    "Model": "edgewright.api.model",
+    "convert": "edgewright.api.convert",
+    "load": "edgewright.api.model",
+}
 
 
 def __getattr__(name: str) -> Any:

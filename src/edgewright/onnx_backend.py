@@ -11,7 +11,15 @@ from edgewright.api.convert import convert
 from edgewright.api.model import Model
 from edgewright.core.errors import Problems, UnsupportedOp
 
-__all__ = ["EdgewrightBackend", "EdgewrightRep", "is_compatible", "prepare", "run_model", "run_node", "supports_device"]
+__all__ = [
+    "EdgewrightBackend",
+    "EdgewrightRep",
+    "is_compatible",
+    "prepare",
+    "run_model",
+    "run_node",
+    "supports_device",
+]
 
 
 class EdgewrightRep(BackendRep):

@@ -5,6 +5,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -48,7 +49,7 @@ def outcome(case: Any) -> Outcome:
         return Outcome(case.name, kind, f"{problem.code}: {problem.what}", source)
     except AssertionError as problem:
         return Outcome(case.name, "wrong", " ".join(str(problem).split())[:300], source)
-    except Exception as problem:  # noqa: BLE001 - a crash is an outcome to report, not to die of
+    except Exception as problem:
         return Outcome(case.name, "crash", f"{type(problem).__name__}: {problem}"[:300], source)
     return Outcome(case.name, "source" if "SourceOp" in ops else "qnn", "", source, tuple(sorted(ops)))
 
@@ -56,10 +57,9 @@ def outcome(case: Any) -> Outcome:
 def compare(found: Any, expected: Any, rtol: float, atol: float) -> None:
     """The comparison of ONNX's own runner."""
     assert len(found) == len(expected), f"{len(found)} outputs, expected {len(expected)}"
-    for ours, theirs in zip(found, expected, strict=True):
-        theirs = onnx.numpy_helper.to_array(theirs) if isinstance(theirs, onnx.TensorProto) else theirs
+    for ours, stored in zip(found, expected, strict=True):
+        theirs = onnx.numpy_helper.to_array(stored) if isinstance(stored, onnx.TensorProto) else stored
         assert isinstance(theirs, np.ndarray | np.generic), "expected output is not a tensor"
-        theirs = np.asarray(theirs)
         assert ours.dtype == theirs.dtype, f"dtype {ours.dtype}, expected {theirs.dtype}"
         assert ours.shape == theirs.shape, f"shape {ours.shape}, expected {theirs.shape}"
         if ours.dtype.kind in "OUS":
@@ -90,8 +90,7 @@ def main() -> None:
     lines = [f"{o.kind:8s} {o.case} {o.detail}" for o in outcomes if o.kind in arguments.kinds.split(",")]
     text = "\n".join([*lines, str(dict(Counter(o.kind for o in outcomes)))])
     if arguments.out:
-        with open(arguments.out, "w") as file:
-            file.write(text + "\n")
+        Path(arguments.out).write_text(text + "\n")
     sys.stdout.write(text.splitlines()[-1] + "\n" if arguments.out else text + "\n")
 
 

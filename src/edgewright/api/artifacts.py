@@ -72,5 +72,7 @@ def _files(path: Path) -> SavedFiles:
     base = path.with_suffix("") if path.suffix in {".cpp", ".json", ".bin"} else path
     stem = base.name.removesuffix("_net")
     if not stem:
-        raise UsageError(f"'{path}' names no file", Where(file=str(path)), do="give a path such as out/model.cpp")
+        raise UsageError(
+            f"'{path}' names no file", Where(file=str(path)), do="give a path such as out/model.cpp"
+        )
     return SavedFiles(*(base.with_name(stem + ending) for ending in (".cpp", ".bin", "_net.json")))

@@ -1,0 +1,1 @@
+"""The graph that everything works on: dimensions, types, encodings, ops, nodes, text form, verifier."""

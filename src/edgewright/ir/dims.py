@@ -23,7 +23,7 @@ __all__ = [
 Dim = Union[int, "Expr"]
 Shape = tuple[Dim, ...]
 
-# A monomial is a sorted tuple of atoms (repeated for powers); an atom is a symbol's name or a rounded quotient.
+# A monomial is a sorted tuple of atoms (repeated for powers); an atom is a symbol's name or a function.
 Atom = Union[str, "_Call"]
 Monomial = tuple[Atom, ...]
 

@@ -12,22 +12,30 @@ __all__ = ["Encoding"]
 
 @dataclass(frozen=True)
 class Encoding:
-    """real = scale * (stored + offset): one pair for the tensor, or one for each slice along ``axis``."""
+    """real = scale * (stored + offset): one pair for the tensor, or one for each slice along ``axis``.
+
+    With ``block_size`` every slice is cut into blocks along ``block_axis``, listed slice by slice. Either each
+    block has a pair of its own, or ``block_scales`` has a whole factor for each block (low-power blockwise
+    quantization): then the pairs are the slices', and a block's scale is its slice's times its factor.
+    """
 
     scales: tuple[float, ...]
     offsets: tuple[int, ...]
     axis: int | None = None
     bitwidth: int = 8
+    block_axis: int | None = None
+    block_size: int = 0
+    block_scales: tuple[int, ...] = ()
 
     def decode(self, stored: Array) -> Array:
         """Real values (float32) of stored integers."""
-        scale, offset = self._aligned(stored.ndim)
+        scale, offset = self._aligned(stored.shape)
         real: Array = ((stored.astype(np.float64) + offset) * scale).astype(np.float32)
         return real
 
     def encode(self, real: Array, dtype: DType) -> Array:
         """Integers nearest to real values, halves to even (as ONNX does), clamped to the type's range."""
-        scale, offset = self._aligned(real.ndim)
+        scale, offset = self._aligned(real.shape)
         low, high = self.limits(dtype)
         # float32 division first: that is where the engine rounds, and a double would break ties differently
         steps = np.rint(real.astype(np.float32) / scale.astype(np.float32)).astype(np.float64) - offset
@@ -36,7 +44,11 @@ class Encoding:
 
     def permuted(self, order: Sequence[int]) -> "Encoding":
         """The encoding of the tensor transposed by ``order``."""
-        return self if self.axis is None else replace(self, axis=tuple(order).index(self.axis))
+        if self.axis is None:
+            return self
+        place = tuple(order).index
+        block_axis = None if self.block_axis is None else place(self.block_axis)
+        return replace(self, axis=place(self.axis), block_axis=block_axis)
 
     def limits(self, dtype: DType) -> tuple[int, int]:
         """Smallest and largest integer that may be stored."""
@@ -44,11 +56,39 @@ class Encoding:
             return -(1 << (self.bitwidth - 1)), (1 << (self.bitwidth - 1)) - 1
         return 0, (1 << self.bitwidth) - 1
 
-    def _aligned(self, rank: int) -> tuple[Array, Array]:
-        shape = [1] * rank
+    def _aligned(self, shape: tuple[int, ...]) -> tuple[Array, Array]:
+        """Scales and offsets in shapes that broadcast with a tensor of ``shape``."""
+        if self.block_axis is not None:
+            return self._blocks(shape)
+        aligned = [1] * len(shape)
         if self.axis is not None:
-            shape[self.axis] = len(self.scales)
+            aligned[self.axis] = len(self.scales)
         elif len(self.scales) != 1:
             raise ValueError(f"{len(self.scales)} scales need an axis")
-        scale = np.asarray(self.scales, np.float64).reshape(shape)
-        return scale, np.asarray(self.offsets, np.float64).reshape(shape)
+        scale = np.asarray(self.scales, np.float64).reshape(aligned)
+        return scale, np.asarray(self.offsets, np.float64).reshape(aligned)
+
+    def _blocks(self, shape: tuple[int, ...]) -> tuple[Array, Array]:
+        assert self.axis is not None
+        assert self.block_axis is not None
+        slices, size = shape[self.axis], shape[self.block_axis]
+        count = -(-size // self.block_size)
+        factors = np.asarray(self.block_scales or 1.0, np.float64).reshape(
+            slices if self.block_scales else 1, -1
+        )
+        scales = np.asarray(self.scales, np.float64).reshape(slices, -1) * factors
+        offsets = np.asarray(self.offsets, np.float64).reshape(slices, -1)
+        return tuple(  # type: ignore[return-value]
+            self._spread(np.broadcast_to(pairs, (slices, count)), len(shape), size)
+            for pairs in (scales, offsets)
+        )
+
+    def _spread(self, pairs: Array, rank: int, size: int) -> Array:
+        """One number for each slice and element of the block axis, in their places among the axes."""
+        assert self.axis is not None
+        assert self.block_axis is not None
+        spread = np.repeat(pairs, self.block_size, axis=1)[:, :size]
+        ordered = spread if self.axis < self.block_axis else spread.T
+        aligned = [1] * rank
+        aligned[self.axis], aligned[self.block_axis] = pairs.shape[0], size
+        return ordered.reshape(aligned)

@@ -171,7 +171,11 @@ class Graph:
         twin = Graph(self.name)
         twin.inputs, twin.outputs = list(self.inputs), list(self.outputs)
         twin.types, twin.constants = dict(self.types), dict(self.constants)
-        twin.source_names, twin._fresh, twin._reserved = dict(self.source_names), self._fresh, set(self._reserved)
+        twin.source_names, twin._fresh, twin._reserved = (
+            dict(self.source_names),
+            self._fresh,
+            set(self._reserved),
+        )
         for node in self._nodes.values():
             subgraphs = tuple(graph.copy() for graph in node.subgraphs)
             clone = replace(node, inputs=list(node.inputs), outputs=list(node.outputs), subgraphs=subgraphs)

@@ -16,13 +16,19 @@ from edgewright.ops.rearrange import Reshape
 __all__ = ["lift"]
 
 # Written by converters for their own use; they do not change an op's meaning.
-BOOKKEEPING = frozenset({"packageName", "reuse_sparse_indices", "reuse_sparse_indicies", "bias_op_name", "padding_size_strategy"})
+BOOKKEEPING = frozenset(
+    {"packageName", "reuse_sparse_indices", "reuse_sparse_indicies", "bias_op_name", "padding_size_strategy"}
+)
 
 
 def lift(stored: QnnGraph) -> Graph:
     """The graph that the records describe, in the source's names where they are recorded."""
     problems: list[EdgewrightError] = [
-        UnsupportedOp(f"op '{node.type}' of package '{node.package}' is not in the catalogue", Where(op=node.type, node=node.name), do="use an op of the QNN catalogue")
+        UnsupportedOp(
+            f"op '{node.type}' of package '{node.package}' is not in the catalogue",
+            Where(op=node.type, node=node.name),
+            do="use an op of the QNN catalogue",
+        )
         for node in stored.nodes
         if node.type not in REGISTRY
     ]
@@ -52,7 +58,9 @@ class _Lifting:
         records = [self._stored.tensors[name] for name in stored.outputs]
         given = [self._graph.types[value] if value else None for value in inputs]
         op = _op(stored, given, [_type(tensor) for tensor in records]).canonical()
-        node = Node(stored.name, op, inputs, [self._names[tensor.name] for tensor in records], source=stored.name)
+        node = Node(
+            stored.name, op, inputs, [self._names[tensor.name] for tensor in records], source=stored.name
+        )
         self._connect(node, op.types_for(given), [_type(tensor) for tensor in records])
 
     def _connect(self, node: Node, inferred: Sequence[TensorType], stored: Sequence[TensorType]) -> None:
@@ -60,20 +68,30 @@ class _Lifting:
         wanted = list(node.outputs)
         turned = [i for i, (a, b) in enumerate(zip(inferred, stored, strict=False)) if a.shape != b.shape]
         for index in turned:
+            found, made = list(stored[index].shape), list(inferred[index].shape)
             if inferred[index].count != stored[index].count:
                 raise BadInput(
-                    f"tensor is stored as {list(stored[index].shape)}, but the op makes {list(inferred[index].shape)}",
+                    f"tensor is stored as {found}, but the op makes {made}",
                     Where(op=node.op.qnn_name(), node=node.name, tensor=wanted[index]),
                     do="check that the file belongs to its weights and was not edited",
                 )
             node.outputs[index] = self._graph.fresh_name(wanted[index])
-        self._graph.add(node, [dataclasses.replace(s, shape=i.shape) for i, s in zip(inferred, stored, strict=False)])
+        self._graph.add(
+            node, [dataclasses.replace(s, shape=i.shape) for i, s in zip(inferred, stored, strict=False)]
+        )
         for index in turned:
-            reshape = Node(self._graph.fresh_name(node.name), Reshape(shape=stored[index].shape), [node.outputs[index]], [wanted[index]])
+            reshape = Node(
+                self._graph.fresh_name(node.name),
+                Reshape(shape=stored[index].shape),
+                [node.outputs[index]],
+                [wanted[index]],
+            )
             self._graph.add(reshape, [stored[index]])
 
     def _name(self, tensor: QnnTensor) -> str:
-        return "" if tensor.kind == TensorKind.NULL else self._stored.source_names.get(tensor.name, tensor.name)
+        return (
+            "" if tensor.kind == TensorKind.NULL else self._stored.source_names.get(tensor.name, tensor.name)
+        )
 
 
 def _type(tensor: QnnTensor) -> TensorType:
@@ -97,15 +115,26 @@ def _op(stored: QnnNode, inputs: Sequence[TensorType | None], outputs: Sequence[
     unknown = sorted(set(values) - set(known))
     missing = sorted(n for n, f in known.items() if f.default is dataclasses.MISSING and n not in values)
     if unknown or missing:
-        raise BadInput(f"parameters do not fit: unknown {unknown}, missing {missing}", where, do=f"expected {sorted(known)}")
-    return kind(**{name: _typed(known[name].type, value, where) for name, value in values.items()}, **_structure(kind, inputs, outputs, where))
+        raise BadInput(
+            f"parameters do not fit: unknown {unknown}, missing {missing}",
+            where,
+            do=f"expected {sorted(known)}",
+        )
+    return kind(
+        **{name: _typed(known[name].type, value, where) for name, value in values.items()},
+        **_structure(kind, inputs, outputs, where),
+    )
 
 
-def _structure(kind: type[Op], inputs: Sequence[TensorType | None], outputs: Sequence[TensorType], where: Where) -> Mapping[str, Any]:
+def _structure(
+    kind: type[Op], inputs: Sequence[TensorType | None], outputs: Sequence[TensorType], where: Where
+) -> Mapping[str, Any]:
     try:
         return kind.structure(inputs, outputs)
     except (IndexError, AttributeError, TypeError, ValueError):
-        raise BadInput("its tensors do not tell what the op does", where, do="check the node's inputs and outputs") from None
+        raise BadInput(
+            "its tensors do not tell what the op does", where, do="check the node's inputs and outputs"
+        ) from None
 
 
 def _typed(annotation: Any, value: Any, where: Where) -> Any:

@@ -5,7 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from edgewright.core.errors import EdgewrightError, Problems, UnsupportedFeature, UnsupportedOp, UsageError, Where
+from edgewright.core.errors import (
+    EdgewrightError,
+    Problems,
+    UnsupportedFeature,
+    UnsupportedOp,
+    UsageError,
+    Where,
+)
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Param
@@ -48,13 +55,17 @@ class _Lowering:
         for value in self._graph.inputs:
             self._tensor(value, TensorKind.APP_WRITE)
         nodes = [self._node(node) for node in self._graph.nodes]
-        shown = {value for node in self._graph.nodes for value in (*node.inputs, *node.outputs)} | set(self._graph.inputs)
+        shown = {value for node in self._graph.nodes for value in (*node.inputs, *node.outputs)} | set(
+            self._graph.inputs
+        )
         names = {form: name for form, name in self._tensor_name.source_names().items() if name in shown}
         return QnnGraph(self._node_name(self._graph.name), self._tensors, nodes, names)
 
     def _node(self, node: Node) -> QnnNode:
         name = self._node_name(node.name)
-        inputs = tuple(self._tensor(v, TensorKind.STATIC) if v else self._absent() for v in _without_tail(node.inputs))
+        inputs = tuple(
+            self._tensor(v, TensorKind.STATIC) if v else self._absent() for v in _without_tail(node.inputs)
+        )
         outputs = tuple(self._tensor(value, self._made_kind(value)) for value in node.outputs if value)
         params = node.op.params()
         return QnnNode(
@@ -62,7 +73,11 @@ class _Lowering:
             self._options.package,
             node.op.qnn_name(),
             {p.name: _scalar(p) for p in params if not p.is_tensor},
-            {p.name: _tensor_param(self._tensor_name.reserve(f"{name}_{p.name}"), p) for p in params if p.is_tensor},
+            {
+                p.name: _tensor_param(self._tensor_name.reserve(f"{name}_{p.name}"), p)
+                for p in params
+                if p.is_tensor
+            },
             inputs,
             outputs,
             node.op.macs(self._graph.input_types(node), self._graph.output_types(node)),
@@ -71,7 +86,9 @@ class _Lowering:
     def _tensor(self, value: str, kind: TensorKind) -> str:
         name = self._tensor_name(value)
         if name not in self._tensors:
-            self._tensors[name] = _record(name, kind, self._graph.types[value], self._graph.constants.get(value))
+            self._tensors[name] = _record(
+                name, kind, self._graph.types[value], self._graph.constants.get(value)
+            )
         return name
 
     def _made_kind(self, value: str) -> TensorKind:
@@ -128,7 +145,11 @@ def _symbolic(graph: Graph) -> list[EdgewrightError]:
     if open_inputs:
         text = "; ".join(f"{name} {graph.types[name]}" for name in open_inputs)
         options = " ".join(f"-d '{name}' N,N,..." for name in open_inputs)
-        return [UsageError(f"inputs have symbolic dimensions: {text}", do=f"fix them with {options} or -s SYMBOL VALUE")]
+        return [
+            UsageError(
+                f"inputs have symbolic dimensions: {text}", do=f"fix them with {options} or -s SYMBOL VALUE"
+            )
+        ]
     loose = [(node, v) for node in graph.nodes for v in node.outputs if v and not graph.types[v].is_static]
     return [
         UnsupportedOp(
@@ -158,7 +179,9 @@ def _source_type(op: Any) -> str:
 
 def _unknown_types(graph: Graph) -> list[EdgewrightError]:
     unfit = {dtype for dtype in DType if not dtype.is_qnn or dtype == DType.STRING}
-    found = [(n, v) for n in graph.nodes for v in (*n.inputs, *n.outputs) if v and graph.types[v].dtype in unfit]
+    found = [
+        (n, v) for n in graph.nodes for v in (*n.inputs, *n.outputs) if v and graph.types[v].dtype in unfit
+    ]
     return [
         UnsupportedFeature(
             f"datatype {graph.types[value].dtype.name} does not exist in QNN",

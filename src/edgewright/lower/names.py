@@ -39,7 +39,9 @@ class NameTable:
     def __call__(self, name: str) -> str:
         """The form of a name, the same each time."""
         if name not in self._given:
-            self._given[name] = self._free(f"tensor_{len(self._given)}" if self._is_counted else sanitized(name, self._longest))
+            self._given[name] = self._free(
+                f"tensor_{len(self._given)}" if self._is_counted else sanitized(name, self._longest)
+            )
         return self._given[name]
 
     def reserve(self, form: str) -> str:

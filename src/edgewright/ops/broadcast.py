@@ -10,10 +10,8 @@ __all__ = ["broadcast_shapes"]
 
 def broadcast_shapes(*shapes: Shape) -> Shape:
     """The common shape of operands, aligned at the last axis as numpy does."""
-    result: list[Dim] = []
-    for dims in zip_longest(*(reversed(shape) for shape in shapes), fillvalue=1):
-        result.append(_common(dims, shapes))
-    return tuple(reversed(result))
+    columns = zip_longest(*(reversed(shape) for shape in shapes), fillvalue=1)
+    return tuple(_common(dims, shapes) for dims in columns)[::-1]
 
 
 def _common(dims: tuple[Dim, ...], shapes: tuple[Shape, ...]) -> Dim:
@@ -21,7 +19,7 @@ def _common(dims: tuple[Dim, ...], shapes: tuple[Shape, ...]) -> Dim:
     numbers = {dim for dim in wide if isinstance(dim, int)}
     if len(numbers) > 1:
         raise ShapeMismatch(
-            f"shapes {', '.join(_text(shape) for shape in shapes)} do not broadcast: {sorted(numbers)} meet on one axis",
+            f"shapes {' and '.join(map(_text, shapes))} do not broadcast: {sorted(numbers)} meet on one axis",
             do="make the two dimensions equal, or one of them 1",
         )
     # A number beats a symbol: the symbol must then be that number, or 1.

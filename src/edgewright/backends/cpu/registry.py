@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 
 __all__ = ["LOWERINGS", "Lowering", "NotOnEngine", "lowers", "one_to_one"]
 
-# Gets the op, the engine's names of its inputs ("" where left out) and the node; returns the engine's names of its outputs.
+# Gets the op, the engine's names of its inputs ("" where left out) and the node; returns the engine's names
+# of its outputs.
 Lowering = Callable[["Writer", Any, list[str], Node], str | Sequence[str]]
 LOWERINGS: dict[type[Op], Lowering] = {}
 

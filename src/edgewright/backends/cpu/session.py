@@ -1,5 +1,6 @@
 """Runs a planned graph: ONNX Runtime for the engine's parts, numpy for the rest."""
 
+import logging
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -19,6 +20,8 @@ from edgewright.ops.source import SourceOp
 
 __all__ = ["CpuSession"]
 
+log = logging.getLogger(__name__)
+
 Values = dict[str, Array]
 SHAPES_KEPT = 256
 
@@ -31,6 +34,7 @@ class CpuSession:
         self._outputs = list(dict.fromkeys((*graph.outputs, *options.extra_outputs)))
         self._options = options
         self._steps = self._prepare()
+        self._say_what_is_slow()
         self._expected = [(name, graph.types[name].dtype.numpy) for name in graph.inputs]
         # Shapes of the inputs that were seen -> the numbers they give to the symbols.
         self._symbols: dict[tuple[tuple[int, ...], ...], dict[str, int]] = {}
@@ -76,6 +80,13 @@ class CpuSession:
                 self._graph, dict(zip(self._graph.inputs, shapes, strict=True))
             )
         return self._symbols[shapes]
+
+    def _say_what_is_slow(self) -> None:
+        slow = sorted(
+            {type(n.op).__name__ for step in self._steps if step.how == "reference" for n in step.nodes}
+        )
+        if slow:
+            log.info("the engine lacks %s: their numpy reference runs instead", ", ".join(slow))
 
     def _prepare(self) -> list["_EngineStep | _ReferenceStep"]:
         refused: frozenset[str] = frozenset()

@@ -98,7 +98,7 @@ class Writer:
         return [written] if isinstance(written, str) else list(written)
 
     def _written_turned(self, lowering: Lowering, node: Node) -> list[str] | None:
-        """Computes on what was transposed before the transpose, where the op allows: it may never be needed."""
+        """Computes on what was there before a transpose, where the op allows: it may never be needed."""
         order = next(
             (self._turned[n][1] for n in map(self._names.get, node.inputs) if n in self._turned), None
         )
