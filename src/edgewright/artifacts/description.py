@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from edgewright.core.errors import BadInput, UsageError, Where, shown
 from edgewright.lower.qnn_graph import QnnGraph, QnnNode
 
-__all__ = ["Description", "check_names"]
+__all__ = ["Description", "check_names", "check_unique"]
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # With '.raw' behind it a name still fits the 100 bytes that a tar header has for it.
@@ -23,6 +23,9 @@ class Description:
     # The tool and its options as one text: 'qnn-onnx-converter; act_bitwidth=8; ...'
     command: str = "edgewright"
     copyright_text: str = ""
+    # What a user calls this version of the model, and how it was quantized; net.json has no place for them.
+    model_version: str = ""
+    quantizer_command: str = ""
     # Stands in for the package of every node where it is given.
     package: str | None = None
     # First part of the names of the two exported functions.
@@ -43,8 +46,8 @@ class Description:
 def check_names(graph: QnnGraph) -> None:
     """Refuses names that cannot be identifiers and file names: they end up in C++ source and in a tar."""
     params = [param.name for node in graph.nodes for param in node.tensor_params.values()]
-    _check_unique("tensor", [*graph.tensors, *params])
-    _check_unique("node", [node.name for node in graph.nodes])
+    check_unique("tensor", [*graph.tensors, *params])
+    check_unique("node", [node.name for node in graph.nodes])
     for kind, names in (("graph", [graph.name]), ("tensor", graph.tensors), ("parameter", params)):
         for name in names:
             # Parameters are not members of the tar: they may be longer by the name of their node.
@@ -53,7 +56,8 @@ def check_names(graph: QnnGraph) -> None:
         _check_name("node", node.name, _LONGEST_NAME)
 
 
-def _check_unique(kind: str, names: list[str]) -> None:
+def check_unique(kind: str, names: list[str]) -> None:
+    """Refuses a name that two things of a kind share."""
     name, count = max(Counter(names).items(), key=lambda item: item[1], default=("", 0))
     if count > 1:
         raise BadInput(

@@ -7,10 +7,8 @@ import tarfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-
+from edgewright.artifacts import raw_data
 from edgewright.core.errors import BadInput, EnvironmentProblem, LimitExceeded, Where, shown
 from edgewright.core.files import file_size
 from edgewright.core.numbers import Array, DType
@@ -23,20 +21,16 @@ _BLOCK = 512
 _RECORD = 20 * _BLOCK
 # A generated model.cpp tells the size of a tensor in 32 bits.
 _LARGEST_TENSOR = 2**32 - 1
-# Elements that are put in order at once where a tensor does not lie in memory as it is written.
-_REORDERED_AT_ONCE = 1 << 20
-_SMALL_ENOUGH_TO_COPY = 1 << 26
 
 
 def to_chunks(tensors: Iterable[QnnTensor]) -> Iterator[bytes | memoryview]:
     """The tar of all static tensors, in order; the same tensors always give the same bytes."""
     written = 0
     for tensor in tensors:
-        if tensor.data is None:
-            raise BadInput("a static tensor has no data", Where(tensor=tensor.name))
-        size = _stored_size(tensor, tensor.data)
+        data = raw_data.data_of(tensor)
+        size = _stored_size(tensor, data)
         yield _header(tensor.name, size)
-        yield from _raw(tensor.data.astype(tensor.data.dtype.newbyteorder("<"), copy=False))
+        yield from raw_data.to_chunks(data)
         yield bytes(-size % _BLOCK)
         written += _BLOCK + size + -size % _BLOCK
     written += 2 * _BLOCK
@@ -65,8 +59,7 @@ class WeightFile:
             raise BadInput(f"there is no member '{shown(name)}.raw' among {len(self._members)}", where)
         if dtype == DType.STRING:
             raise BadInput("the tensor holds texts, a static tensor of QNN holds numbers", where)
-        count = math.prod(dims)
-        expected = count * dtype.numpy.itemsize
+        expected = math.prod(dims) * dtype.numpy.itemsize
         if member.size != expected:
             shape = list(dims)
             raise BadInput(
@@ -74,12 +67,7 @@ class WeightFile:
                 where,
                 do="take the .bin that was written together with this model",
             )
-        if dtype == DType.BOOL_8:
-            # A stranger's byte may be neither 0 nor 1, which numpy must never see inside a bool.
-            flags: Array = np.frombuffer(self._content, np.uint8, count, member.offset) != 0
-            return flags.reshape(dims)
-        stored = dtype.numpy.newbyteorder("<")
-        return np.frombuffer(self._content, stored, count, member.offset).reshape(dims)
+        return raw_data.array_at(self._content, member.offset, dtype, dims)
 
 
 def open_weights(path: Path | str) -> WeightFile:
@@ -96,9 +84,6 @@ def open_weights(path: Path | str) -> WeightFile:
 
 
 def _stored_size(tensor: QnnTensor, data: Array) -> int:
-    if data.shape != tensor.dims or data.dtype.newbyteorder("=") != tensor.dtype.numpy:
-        found, expected = f"{data.dtype} {data.shape}", f"{tensor.dtype.numpy} {tensor.dims}"
-        raise BadInput(f"the data is {found}, the tensor says {expected}", Where(tensor=tensor.name))
     if data.nbytes > _LARGEST_TENSOR:
         raise LimitExceeded(
             f"the tensor has {data.nbytes} bytes, a QNN model holds at most {_LARGEST_TENSOR} in one",
@@ -112,20 +97,6 @@ def _header(name: str, size: int) -> bytes:
     info = tarfile.TarInfo(f"{name}.raw")
     info.size = size  # all else, such as time and owner, stays 0: that keeps the bytes the same
     return info.tobuf(tarfile.USTAR_FORMAT)
-
-
-def _raw(data: Array) -> Iterator[bytes | memoryview]:
-    # As integers: some element types (bfloat16) know no buffer protocol.
-    plain = data.view(f"u{data.dtype.itemsize}") if data.dtype.kind == "V" else data
-    if plain.flags.c_contiguous or plain.nbytes <= _SMALL_ENOUGH_TO_COPY:
-        yield np.ascontiguousarray(plain).reshape(-1).view(np.uint8).data
-        return
-    # nditer yields the pieces themselves, though its type says tuples, as for several arrays
-    pieces: Iterable[Any] = np.nditer(
-        plain, flags=["external_loop", "buffered"], order="C", buffersize=_REORDERED_AT_ONCE
-    )
-    for piece in pieces:
-        yield piece.tobytes()
 
 
 def _members(path: Path, content: mmap.mmap) -> dict[str, _Member]:

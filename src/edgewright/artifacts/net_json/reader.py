@@ -8,6 +8,7 @@ from typing import Any
 from edgewright.artifacts.cpp.bin import WeightFile, open_weights
 from edgewright.artifacts.net_json.fields import Fields, as_integer, as_name, parse
 from edgewright.artifacts.net_json.tensors import dtype_of, tensor_of, value_of
+from edgewright.artifacts.wiring import check_order
 from edgewright.core.errors import BadInput, Where, shown
 from edgewright.core.files import inside, read_limited
 from edgewright.core.numbers import Array, DType
@@ -19,7 +20,6 @@ __all__ = ["read"]
 _LARGEST_FILE = 1 << 28
 _LARGEST_CODE = 2**32 - 1
 _NO_FILE = "N/A"
-_WRITTEN_BY_NODES = frozenset({TensorKind.NATIVE, TensorKind.APP_READ, TensorKind.APP_READWRITE})
 
 
 def read(path: Path | str, weights: Path | str | None = None) -> QnnGraph:
@@ -41,7 +41,7 @@ def read(path: Path | str, weights: Path | str | None = None) -> QnnGraph:
     for name in ours.names("absent_inputs") if "absent_inputs" in ours else ():
         tensors.setdefault(name, QnnTensor(name, TensorKind.NULL, DType.FLOAT_32, (1,)))
     nodes = [_node(name, value, where) for name, value in graph.fields("nodes").items()]
-    _check_order(tensors, nodes, where)
+    check_order(tensors, nodes, where)
     return QnnGraph(_graph_name(ours, path), tensors, nodes, _source_names(ours))
 
 
@@ -142,38 +142,3 @@ def _source_names(ours: Fields) -> dict[str, str]:
             raise BadInput(f"'source_names' has no text for '{shown(name)}'", ours.where)
         names[name] = source
     return names
-
-
-def _check_order(tensors: dict[str, QnnTensor], nodes: list[QnnNode], file: Where) -> None:
-    """Every tensor is written once, by a node that stands before those that read it."""
-    made_here = {TensorKind.NATIVE, TensorKind.APP_READ}
-    ready = {name for name, tensor in tensors.items() if tensor.kind not in made_here}
-    written: set[str] = set()
-    for node in nodes:
-        where = replace(file, node=node.name)
-        for name in node.inputs:
-            if name not in tensors:
-                raise BadInput(f"input '{shown(name)}' is not among the tensors", where)
-            if name not in ready:
-                raise BadInput(f"input '{shown(name)}' is read before a node has written it", where)
-        for name in node.outputs:
-            _check_output(tensors, name, written, where)
-            written.add(name)
-            ready.add(name)
-    _check_graph_outputs(tensors, written, file)
-
-
-def _check_output(tensors: dict[str, QnnTensor], name: str, written: set[str], where: Where) -> None:
-    if name not in tensors:
-        raise BadInput(f"output '{shown(name)}' is not among the tensors", where)
-    kind = tensors[name].kind
-    if kind not in _WRITTEN_BY_NODES:
-        raise BadInput(f"output '{shown(name)}' has tensor type {int(kind)}, which no node may write", where)
-    if name in written:
-        raise BadInput(f"output '{shown(name)}' is written by two nodes", where)
-
-
-def _check_graph_outputs(tensors: dict[str, QnnTensor], written: set[str], file: Where) -> None:
-    for name, tensor in tensors.items():
-        if tensor.kind == TensorKind.APP_READ and name not in written:
-            raise BadInput("no node writes this graph output", replace(file, tensor=name))
