@@ -9,6 +9,7 @@ import onnx.reference
 
 from edgewright.backends.cpu.registry import lowers
 from edgewright.backends.cpu.writer import Writer
+from edgewright.core.errors import BadInput, Where, shown
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Node
 from edgewright.ops.source import SourceOp
@@ -36,7 +37,15 @@ def run_source_op(op: SourceOp, arrays: Sequence[Any]) -> tuple[Array, ...]:
             model.graph.input.append(graph.input[-1])
     session = onnx.reference.ReferenceEvaluator(model)
     feed = {name: array for name, array in zip(names, arrays, strict=True) if name}
-    return tuple(_as_array(result) for result in session.run(None, feed))
+    try:
+        results = session.run(None, feed)
+    except Exception as problem:
+        raise BadInput(
+            f"ONNX's reference stopped: {shown(problem)}",
+            Where(op=op.type),
+            do="check the op's attributes and the values of its inputs",
+        ) from problem
+    return tuple(_as_array(result) for result in results)
 
 
 def _as_array(result: Any) -> Array:

@@ -95,6 +95,9 @@ def scan_of_batches(ctx: Context, node: SourceNode) -> list[str]:
     longest = length_of(ctx, rest[-1], 1)
     used = ctx.ints(lengths) if lengths else (longest,) * length_of(ctx, rest[-1], 0)
     items = [slices(ctx, value, 0) for value in rest]
+    counts = sorted({len(used), *(len(item) for item in items)})
+    if len(counts) > 1:
+        raise ShapeMismatch(f"the batch axes have lengths {counts}, expected equal ones", node.where)
     finals: Rows = [[] for _ in body.output]
     for own, length in zip(zip(*items, strict=True), used, strict=True):
         if not 0 <= length <= longest:

@@ -74,7 +74,7 @@ def _formal(item: onnx.defs.OpSchema.FormalParameter) -> _Formal:
     return _Formal(
         item.name,
         item.type_str if is_variable else None,
-        item.option == _Option.Single,
+        item.option != _Option.Optional,
         frozenset(item.types),
     )
 
