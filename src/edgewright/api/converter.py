@@ -25,7 +25,8 @@ from edgewright.lower.names import sanitized
 from edgewright.ops.rearrange import Transpose
 from edgewright.passes.layout.orders import channel_first, channel_last
 from edgewright.passes.layout.spatial_io import spatial_io
-from edgewright.passes.pipeline import TARGET, run_passes
+from edgewright.passes.pipeline import LEGACY, TARGET, run_passes
+from edgewright.passes.target.narrow_float import narrow_float
 from edgewright.passes.target.retype_io import retype_input, retype_output
 
 __all__ = ["Conversion", "ConverterOptions", "command_text", "convert_files", "output_path", "overrides_of"]
@@ -131,7 +132,8 @@ def _rewrite(graph: Graph, options: ConverterOptions, before: dict[str, TensorTy
     _assign_layouts(graph, options)
     run_passes(graph, [name for name in (*MOVES_AS_VIEWS, *TIDY) if name not in left_out])
     if options.is_narrowed:
-        run_passes(graph, ("narrow_int64",))
+        run_passes(graph, LEGACY)
+    narrow_float(graph, options.output.float_bw, options.output.float_bias_bw)
     # Here and not only where files are written: the contract must show what they hold.
     run_passes(graph, TARGET)
     for name, dtype in _wanted_dtypes(graph, options, before).items():

@@ -1,6 +1,7 @@
 """Gives symbolic dimensions their numbers: in an op's parameters, in types, from the shapes of inputs."""
 
 import dataclasses
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -8,14 +9,19 @@ from edgewright.core.errors import ShapeMismatch, Where
 from edgewright.ir.dims import Expr, evaluate
 from edgewright.ir.graph import Graph
 from edgewright.ir.op import Op
+from edgewright.ir.types import TensorType
 
-__all__ = ["resolve", "resolve_op", "symbol_values", "symbols_of"]
+__all__ = ["batch_symbols", "resolve", "resolve_op", "symbol_values", "symbols_of"]
+
+_BATCH = re.compile(r"batch|^(n|b|bs)$", re.IGNORECASE)
 
 
 def resolve(value: Any, values: Mapping[str, int]) -> Any:
-    """A parameter, a dimension or nested tuples of them, with symbols replaced."""
+    """A parameter, a dimension, a type or nested tuples of them, with symbols replaced."""
     if isinstance(value, Expr):
         return evaluate(value, values)
+    if isinstance(value, TensorType):
+        return value.with_shape(evaluate(dim, values) for dim in value.shape)
     if isinstance(value, tuple):
         return tuple(resolve(item, values) for item in value)
     return value
@@ -33,11 +39,22 @@ def resolve_op(op: Op, values: Mapping[str, int]) -> Op:
 
 def symbols_of(value: Any) -> frozenset[str]:
     """Names of the symbols in a parameter or shape."""
-    if isinstance(value, Expr):
+    if isinstance(value, (Expr, TensorType)):
         return value.symbols
     if isinstance(value, tuple):
         return frozenset().union(*(symbols_of(item) for item in value))
     return frozenset()
+
+
+def batch_symbols(inputs: Mapping[str, TensorType]) -> frozenset[str]:
+    """Symbols that stand in first place and nowhere else, or are called so wherever they stand."""
+    first: set[str] = set()
+    elsewhere: set[str] = set()
+    for tensor_type in inputs.values():
+        for axis, dim in enumerate(tensor_type.shape):
+            if isinstance(dim, Expr):
+                (first if axis == 0 else elsewhere).update(dim.symbols)
+    return frozenset(name for name in first if name not in elsewhere or _BATCH.search(name))
 
 
 def symbol_values(graph: Graph, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, int]:

@@ -24,9 +24,9 @@ from edgewright.passes.fuse import (
 )
 from edgewright.passes.graph_pass import PASSES
 from edgewright.passes.layout import absorb_transposes, assign_layout
-from edgewright.passes.target import narrow_int64, promote_scalars
+from edgewright.passes.target import narrow_int64, promote_scalars, resolve_symbols
 
-__all__ = ["ALWAYS", "FINISH", "FOLD", "LAYOUT", "SIMPLIFY", "TARGET", "run_passes"]
+__all__ = ["ALWAYS", "FINISH", "FOLD", "LAYOUT", "LEGACY", "SIMPLIFY", "TARGET", "run_passes"]
 
 REGISTERED = (
     absorb_transposes,
@@ -48,6 +48,7 @@ REGISTERED = (
     merge_moves,
     narrow_int64,
     promote_scalars,
+    resolve_symbols,
     transpose_to_reshape,
 )
 
@@ -88,8 +89,10 @@ LAYOUT = (
 FOLD = ("fold_batchnorm", "drop_dead_code")
 # Optional rewrites of what the layout has brought together.
 FINISH = ("fuse_pad", "fold_channels", "fold_batchnorm", "fold_channels", "drop_dead_code")
+# What the legacy converters change besides: QNN's backends compute with 32-bit integers.
+LEGACY = ("narrow_int64",)
 # What QNN artifacts cannot hold.
-TARGET = ("promote_scalars",)
+TARGET = ("resolve_symbols", "promote_scalars")
 
 
 def run_passes(graph: Graph, names: Sequence[str], *, is_checked: bool = False) -> dict[str, int]:

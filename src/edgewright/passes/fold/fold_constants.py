@@ -3,6 +3,7 @@
 import numpy as np
 
 from edgewright.ir.graph import Graph, Node
+from edgewright.ops.rearrange_fill import Shape
 from edgewright.passes.graph_pass import Refused, graph_pass, rewrite_each
 
 __all__ = ["LARGEST_RESULT", "fold_constants"]
@@ -19,6 +20,8 @@ def fold_constants(graph: Graph) -> int:
 
 
 def _fold(graph: Graph, node: Node) -> bool:
+    if isinstance(node.op, Shape) and graph.types[node.inputs[0]].is_static:
+        return _fold_shape(graph, node)
     values = [value for value in node.inputs if value]
     if not values or not all(value in graph.constants for value in values):
         return False
@@ -33,6 +36,18 @@ def _fold(graph: Graph, node: Node) -> bool:
     graph.remove(node)
     for name, array, tensor_type in zip([v for v in node.outputs if v], results, types, strict=False):
         graph.add_constant(name, array, tensor_type)
+    return True
+
+
+def _fold_shape(graph: Graph, node: Node) -> bool:
+    """Sizes that are numbers do not depend on what the input holds."""
+    if node.outputs[0] in graph.outputs:
+        raise Refused("its result is a graph output and must be made by a node")
+    source, wanted = graph.types[node.inputs[0]], graph.types[node.outputs[0]]
+    stand_in = np.broadcast_to(np.zeros((), source.dtype.numpy), source.static_shape())
+    (sizes,) = node.op.values_for([stand_in])
+    graph.remove(node)
+    graph.add_constant(node.outputs[0], sizes, wanted)
     return True
 
 

@@ -12,7 +12,7 @@ from edgewright.ops.conv_transpose import TransposedConvolution
 from edgewright.ops.matmul import FullyConnected, MatMul
 from edgewright.passes.graph_pass import Refused
 
-__all__ = ["Affine", "absorb", "linear_before"]
+__all__ = ["LINEAR", "Affine", "absorb", "linear_before"]
 
 LINEAR = (Convolution, TransposedConvolution, FullyConnected, MatMul)
 

@@ -1,0 +1,34 @@
+"""Replaces one datatype by another in a whole graph: types, constants and what ops say of their results."""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import fields, replace
+
+from edgewright.core.numbers import Array, DType
+from edgewright.ir.graph import Graph
+from edgewright.ir.op import Op
+
+__all__ = ["replace_dtypes"]
+
+# Name, content and new datatype of a constant -> its new content.
+Convert = Callable[[str, Array, DType], Array]
+
+
+def replace_dtypes(
+    graph: Graph, changes: Mapping[DType, DType], convert: Convert, *, keep: Collection[str] = ()
+) -> int:
+    """Changes every value of the datatypes, except those to keep; returns how many."""
+    found = [name for name, t in graph.types.items() if t.dtype in changes and name not in keep]
+    for name in found:
+        dtype = changes[graph.types[name].dtype]
+        if name in graph.constants:
+            graph.constants[name] = convert(name, graph.constants[name], dtype)
+        graph.types[name] = graph.types[name].with_dtype(dtype)
+    for node in graph.nodes:
+        node.op = _retyped(node.op, changes)
+    return len(found)
+
+
+def _retyped(op: Op, changes: Mapping[DType, DType]) -> Op:
+    said = {item.name: getattr(op, item.name) for item in fields(op)}
+    changed = {name: changes[v] for name, v in said.items() if isinstance(v, DType) and v in changes}
+    return replace(op, **changed) if changed else op
