@@ -5,7 +5,6 @@ Everything is done with the command line tools and the three-line Python API, as
 
 import json
 import shlex
-import shutil
 import subprocess
 import sys
 import time
@@ -29,8 +28,7 @@ Labels = NDArray[np.uint8]
 def main(folder: Path) -> int:
     """Runs all steps in a folder; a step that fails ends the demo with its exit code."""
     began = time.monotonic()
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     with np.load(DIGITS) as stored:
         images, labels = stored["images"].astype(np.float32), stored["labels"]
     inspect()

@@ -7,7 +7,7 @@ from pathlib import Path
 import edgewright.frontends.onnx  # noqa: F401 - registers the translations
 from edgewright.api.artifacts import load_graph
 from edgewright.api.contract import IoTensor, contract, dtype_word, shape_of
-from edgewright.api.source import fixed_source
+from edgewright.api.source import fixed_source, open_source
 from edgewright.core.files import file_size
 from edgewright.frontends.onnx.declared import declared_type
 from edgewright.frontends.onnx.importer import Imported
@@ -58,7 +58,7 @@ def inspect(path: Path | str, wishes: Overrides | None = None) -> Inspection:
     """Looks at an ONNX file or at the net.json of a converted model."""
     if Path(path).suffix == ".json":
         return _stored(Path(path), load_graph(path))
-    return _source(Path(path), OnnxSource.open(path, wishes))
+    return _source(Path(path), open_source(path, wishes))
 
 
 def dry_run(path: Path | str, wishes: Overrides) -> DryRunReport:

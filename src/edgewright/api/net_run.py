@@ -47,7 +47,7 @@ class NetRunOptions:
 
 @dataclass(frozen=True)
 class NetRun:
-    """What was run, and how long it took; times in microseconds."""
+    """What was run, and how long it took, in microseconds; ``wall`` is all runs with their files."""
 
     record: RunRecord
     init: int
@@ -72,6 +72,7 @@ def net_run(options: NetRunOptions) -> NetRun:
     with clock.measure("INIT", graph.name):
         session = backend.prepare(graph, RunOptions(extra_outputs=tuple(tensors)))
     record = RunRecord(str(path), backend.name, str(folder), _inputs(graph, options.inputs), results.outputs)
+    clock.ready()
     try:
         for number in _numbers(len(sets), options.execution):
             feed = sets.feed(number % len(sets))
@@ -90,6 +91,7 @@ class _Clock:
     def __init__(self) -> None:
         self._began = time.perf_counter_ns()
         self.events: list[ProfileEvent] = []
+        self._ready = 0
         self.executed = 0
         self.least, self.most = 0, 0
 
@@ -98,6 +100,12 @@ class _Clock:
 
     def microseconds(self) -> int:
         return (time.perf_counter_ns() - self._began) // 1000
+
+    def ready(self) -> None:
+        self._ready = self.microseconds()
+
+    def since_ready(self) -> int:
+        return self.microseconds() - self._ready
 
     def note(self, message: str, identifier: str, start: int, span: int) -> None:
         if len(self.events) < EVENTS_KEPT:
@@ -123,6 +131,7 @@ class _Span:
 
 
 def _finished(options: NetRunOptions, record: RunRecord, clock: _Clock, graph: Graph) -> NetRun:
+    wall = clock.since_ready()
     profile = ""
     level = options.profiling.profiling_level
     if level is not None:
@@ -130,7 +139,7 @@ def _finished(options: NetRunOptions, record: RunRecord, clock: _Clock, graph: G
         write_whole(file, to_chunks(ProfileLog(level, record.backend, graph.name, clock.events)))
         profile = str(file)
     init = sum(event.time for event in clock.events if event.message == "INIT")
-    return NetRun(record, init, clock.executed, clock.least, clock.most, clock.microseconds(), profile)
+    return NetRun(record, init, clock.executed, clock.least, clock.most, wall, profile)
 
 
 def _net_json(models: Sequence[str]) -> Path:

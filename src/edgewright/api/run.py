@@ -16,7 +16,7 @@ from edgewright.api.source_run import SourceRun
 from edgewright.config.umbrella import Comparison, ModelFile, RunInputs, RunOutputs, Shapes
 from edgewright.core.errors import UsageError, shown
 from edgewright.core.events import progress
-from edgewright.core.files import write_folder
+from edgewright.core.files import file_size, write_folder
 from edgewright.core.numbers import Array
 from edgewright.lower.names import NameTable
 
@@ -63,6 +63,7 @@ def open_model(model: ModelFile, shapes: Shapes) -> Model:
                 do="leave them out, or convert the source again",
             )
         return load(model.model)
+    file_size(model.model)
     return convert(
         model.model,
         input_shapes=dict(shapes.input_dims),

@@ -17,7 +17,7 @@ def test_a_card_holds_what_the_class_says():
         "rounding_mode", "scalar", "uint_32", False, "FLOOR", (("FLOOR", 0), ("CEIL", 1))
     )
     assert (card.encoding_rule, card.has_reference, card.cpu) == ("same as input", True, "engine")
-    assert card.samples == ("plain", "ceil")
+    assert {"plain", "ceil"} <= set(card.samples)
 
 
 @pytest.mark.parametrize("name", op_names())
