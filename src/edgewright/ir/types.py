@@ -1,6 +1,6 @@
 """The type of a value: shape, datatype, layout and, for fixed-point values, its encoding."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -52,6 +52,11 @@ class TensorType:
     def with_dtype(self, dtype: DType) -> "TensorType":
         """The same type with another datatype; an encoding does not survive the change."""
         return replace(self, dtype=dtype, encoding=None)
+
+    def permuted(self, order: Sequence[int]) -> "TensorType":
+        """The type of the value transposed by ``order``."""
+        encoding = None if self.encoding is None else self.encoding.permuted(order)
+        return replace(self, shape=tuple(self.shape[axis] for axis in order), layout=None, encoding=encoding)
 
     def __str__(self) -> str:
         dims = ",".join(str(dim) for dim in self.shape)

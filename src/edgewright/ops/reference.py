@@ -1,13 +1,21 @@
 """Runs a graph slowly and truly, node by node, through the ops' own numpy meaning."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph
+from edgewright.ir.op import EncodingRule, Op
+from edgewright.ir.types import TensorType
+from edgewright.ops.cast import Cast
+from edgewright.ops.quant import Convert, Dequantize, Quantize
 
-__all__ = ["run"]
+__all__ = ["computed", "means_real_numbers", "run"]
+
+# They speak of stored integers themselves.
+ENCODERS = (Cast, Convert, Dequantize, Quantize)
 
 
 def run(graph: Graph, inputs: Mapping[str, Array], outputs: Iterable[str] | None = None) -> dict[str, Array]:
@@ -16,6 +24,42 @@ def run(graph: Graph, inputs: Mapping[str, Array], outputs: Iterable[str] | None
     with np.errstate(all="ignore"):
         for node in graph.nodes:
             arrays = [values[value] if value else None for value in node.inputs]
-            results = node.op.values_for(arrays)
-            values.update(zip(node.outputs, results, strict=False))
+            results = computed(node.op, arrays, graph.input_types(node), graph.output_types(node))
+            values.update(zip((value for value in node.outputs if value), results, strict=False))
     return {name: values[name] for name in (graph.outputs if outputs is None else outputs)}
+
+
+def computed(
+    op: Op,
+    arrays: Sequence[Array | None],
+    types: Sequence[TensorType | None],
+    results: Sequence[TensorType],
+) -> Sequence[Array]:
+    """An op's results; where it means real numbers, stored operands are decoded and results encoded."""
+    if not means_real_numbers(op, [t for t in (*types, *results) if t is not None]):
+        return op.values_for(arrays)
+    real = [_decoded(array, tensor_type) for array, tensor_type in zip(arrays, types, strict=True)]
+    return [_encoded(array, t) for array, t in zip(op.values_for(real), results, strict=False)]
+
+
+def means_real_numbers(op: Op, types: Sequence[TensorType]) -> bool:
+    """Whether the op means the real numbers behind the stored integers of its inputs and outputs.
+
+    Ops that only move elements keep the integers where all have one encoding.
+    """
+    fixed = {(t.dtype, t.encoding) for t in types if t.dtype.is_fixed_point}
+    if not fixed or isinstance(op, ENCODERS):
+        return False
+    return op.encoding_rule != EncodingRule.SAME_AS_INPUT or len(fixed) > 1
+
+
+def _decoded(array: Array | None, tensor_type: TensorType | None) -> Any:
+    if array is None or tensor_type is None or tensor_type.encoding is None:
+        return array
+    return tensor_type.encoding.decode(array)
+
+
+def _encoded(array: Array, tensor_type: TensorType) -> Array:
+    if tensor_type.encoding is None:
+        return array
+    return tensor_type.encoding.encode(array, tensor_type.dtype)

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from edgewright.backends.cpu.node_writer import NodeWriter
 from edgewright.backends.cpu.registry import NotOnEngine
-from edgewright.backends.cpu.writer import ENGINE_OPSET, Writer
+from edgewright.backends.cpu.writer import ENGINE_OPSET
 from edgewright.ir.graph import Graph, Node
 from edgewright.ops.source import SourceOp
 
@@ -27,7 +28,7 @@ class Part:
 def plan(graph: Graph, on_reference: frozenset[str]) -> list[Part]:
     """Parts in an order that can run; ``on_reference`` names nodes that the engine refused."""
     parts: list[Part] = []
-    probe = Writer(graph)
+    probe = NodeWriter(graph)
     for value in (*graph.inputs, *(v for node in graph.nodes for v in node.outputs if v)):
         probe.add_input(value)
     for node in graph.nodes:
@@ -45,7 +46,7 @@ def outputs_of(parts: Sequence[Part], index: int, wanted: Sequence[str]) -> list
     return [value for value in made if value in later]
 
 
-def _opset(probe: Writer, node: Node) -> int:
+def _opset(probe: NodeWriter, node: Node) -> int:
     try:
         probe.write(node)
     except NotOnEngine:

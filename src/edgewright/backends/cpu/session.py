@@ -10,8 +10,8 @@ import onnxruntime
 
 from edgewright.backends.base import RunOptions
 from edgewright.backends.cpu.foreign import run_source_op
+from edgewright.backends.cpu.node_writer import NodeWriter
 from edgewright.backends.cpu.plan import Part, outputs_of, plan
-from edgewright.backends.cpu.writer import Writer
 from edgewright.core.errors import BackendCrash, BadInput, TypeMismatch, UsageError, Where
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph, Node
@@ -126,7 +126,7 @@ class _EngineStep:
 
     def __init__(self, graph: Graph, part: Part, outputs: list[str], options: RunOptions) -> None:
         self.nodes, self.outputs, self.is_partial = part.nodes, outputs, False
-        writer = Writer(graph, part.opset)
+        writer = NodeWriter(graph, part.opset)
         self._inputs = [writer.add_input(value) for value in part.reads() if value not in graph.constants]
         for node in part.nodes:
             writer.write(node)

@@ -6,11 +6,10 @@ from typing import Any
 import numpy as np
 import onnx
 
-from edgewright.backends.cpu.registry import LOWERINGS, Lowering, NotOnEngine
+from edgewright.backends.cpu.linear import decoded, encoded
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.dims import Dim
-from edgewright.ir.graph import Graph, Node
-from edgewright.ir.op import Op
+from edgewright.ir.graph import Graph
 from edgewright.ir.types import TensorType
 
 __all__ = ["ENGINE_CODES", "ENGINE_OPSET", "Writer"]
@@ -60,7 +59,12 @@ class Writer:
         # engine value -> (engine value, order): transposes that need not be computed when they are undone
         self._turned: dict[str, tuple[str, tuple[int, ...]]] = {}
         self._made: dict[tuple[str, tuple[int, ...]], str] = {}
+        # While an op is written: how it sees its values, and what stands in for them.
         self._seen_as: dict[str, TensorType] = {}
+        self._stand_ins: dict[str, str] = {}
+        # engine value -> (stored engine value, its type): real numbers that were decoded
+        self._stored: dict[str, tuple[str, TensorType]] = {}
+        self._decoded: dict[str, str] = {}
         self._count = 0
         self._label = ""
 
@@ -74,64 +78,10 @@ class Writer:
         self._names[value] = value
         return value
 
-    def write(self, node: Node) -> None:
-        """Writes one IR node; raises NotOnEngine and leaves nothing behind where the engine lacks it."""
-        lowering = LOWERINGS.get(type(node.op))
-        if lowering is None or any(
-            self.type(v).dtype not in ENGINE_CODES for v in (*node.inputs, *node.outputs) if v
-        ):
-            raise NotOnEngine
-        before = len(self._nodes)
-        self._label = node.name
-        try:
-            names = self._written_turned(lowering, node) or self._written(lowering, node.op, node, None)
-        except NotOnEngine:
-            del self._nodes[before:]
-            raise
-        finally:
-            self._seen_as.clear()
-        self._names.update(zip(node.outputs, names, strict=False))
-
-    def _written(self, lowering: Lowering, op: Op, node: Node, inputs: list[str] | None) -> list[str]:
-        given = inputs if inputs is not None else [self.value(v) if v else "" for v in node.inputs]
-        written = lowering(self, op, given, node)
-        return [written] if isinstance(written, str) else list(written)
-
-    def _written_turned(self, lowering: Lowering, node: Node) -> list[str] | None:
-        """Computes on what was there before a transpose, where the op allows: it may never be needed."""
-        order = next(
-            (self._turned[n][1] for n in map(self._names.get, node.inputs) if n in self._turned), None
-        )
-        if order is None:
-            return None
-        back = tuple(order.index(axis) for axis in range(len(order)))
-        types = [self.graph.types[value] if value else None for value in node.inputs]
-        turned = node.op.permuted(back, *types)  # type: ignore[arg-type]
-        if turned is None:
-            return None
-        op, is_moved = turned
-        inputs = [self._undone(v, order, back, m) for v, m in zip(node.inputs, is_moved, strict=True)]
-        if None in inputs:
-            return None
-        moved = [v for v, m in zip(node.inputs, is_moved, strict=True) if m]
-        self._seen_as.update({v: _permuted(self.graph.types[v], back) for v in (*moved, *node.outputs) if v})
-        names = self._written(lowering, op, node, [name or "" for name in inputs])
-        self._seen_as.clear()
-        return [self.transpose(name, order) for name in names]
-
-    def _undone(
-        self, value: str, order: tuple[int, ...], back: tuple[int, ...], is_moved: bool
-    ) -> str | None:
-        """The engine's name of a value before it was transposed; None where that would cost a transpose."""
-        if not value or not is_moved:
-            return self.value(value) if value else ""
-        name = self.value(value)
-        if self._turned.get(name, ("", ()))[1] == order or name in self._initializers:
-            return self.transpose(name, back)
-        return None
-
     def value(self, name: str) -> str:
         """The engine's name of an IR value; constants are declared when they are first read."""
+        if name in self._stand_ins:
+            return self._stand_ins[name]
         if name not in self._names:
             self._names[name] = self.constant(self.graph.constants[name])
         return self._names[name]
@@ -164,6 +114,35 @@ class Writer:
                 np.ascontiguousarray(array).reshape(array.shape), name
             )
         return name
+
+    @staticmethod
+    def code(dtype: DType) -> int:
+        """The engine's code of a datatype."""
+        return ENGINE_CODES[dtype]
+
+    def decoded(self, stored: str, tensor_type: TensorType) -> str:
+        """Real numbers of a fixed-point value, transposed after decoding where the value was."""
+        assert tensor_type.encoding is not None
+        base, order = self._turned.get(stored, (stored, None))
+        if order is not None:
+            back = tuple(order.index(axis) for axis in range(len(order)))
+            return self.transpose(self.decoded(base, tensor_type.permuted(back)), order)
+        if stored not in self._decoded:
+            if tensor_type.encoding.block_axis is not None and stored in self._initializers:
+                self._decoded[stored] = self.constant(tensor_type.encoding.decode(self._array(stored)))
+            else:
+                name = decoded(self, stored, tensor_type.dtype, tensor_type.encoding, DType.FLOAT_32)
+                self._decoded[stored], self._stored[name] = name, (stored, tensor_type)
+        return self._decoded[stored]
+
+    def encoded(self, value: str, tensor_type: TensorType) -> str:
+        """The integers of a fixed-point type that stand for real numbers."""
+        assert tensor_type.encoding is not None
+        base, order = self._turned.get(value, (value, None))
+        if order is None:
+            return encoded(self, value, DType.FLOAT_32, tensor_type.dtype, tensor_type.encoding)
+        back = tuple(order.index(axis) for axis in range(len(order)))
+        return self.transpose(self.encoded(base, tensor_type.permuted(back)), order)
 
     def scalar(self, number: float | bool, dtype: DType) -> str:
         """A constant of rank 0."""
@@ -239,19 +218,25 @@ class Writer:
         return onnx.helper.make_tensor_value_info(name, ENGINE_CODES[tensor_type.dtype], dims)
 
     def _transposed(self, value: str, order: tuple[int, ...]) -> str:
-        if value in self.external:
-            return self.constant(np.transpose(self.external[value], order))
+        if value in self._stored:
+            stored, tensor_type = self._stored[value]
+            return self.decoded(self._moved(stored, order), tensor_type.permuted(order))
+        return self._moved(value, order)
+
+    def _moved(self, value: str, order: tuple[int, ...]) -> str:
         if value in self._initializers:
-            return self.constant(np.transpose(onnx.numpy_helper.to_array(self._initializers[value]), order))
+            return self.constant(np.transpose(self._array(value), order))
         return self.node("Transpose", value, perm=list(order))
+
+    def _array(self, constant: str) -> Array:
+        if constant in self.external:
+            return self.external[constant]
+        array: Array = onnx.numpy_helper.to_array(self._initializers[constant])
+        return array
 
     def _fresh(self) -> str:
         self._count += 1
         return f"t{self._count}"
-
-
-def _permuted(tensor_type: TensorType, order: tuple[int, ...]) -> TensorType:
-    return tensor_type.with_shape(tensor_type.shape[axis] for axis in order)
 
 
 def _external_tensor(name: str, array: Array) -> onnx.TensorProto:

@@ -1,0 +1,92 @@
+"""Writes IR nodes for the engine: fixed-point ops between decoding and encoding, transposes put off."""
+
+from edgewright.backends.cpu.registry import LOWERINGS, Lowering, NotOnEngine
+from edgewright.backends.cpu.writer import ENGINE_CODES, Writer
+from edgewright.core.numbers import DType
+from edgewright.ir.graph import Node
+from edgewright.ir.op import Op
+from edgewright.ir.types import TensorType
+from edgewright.ops.reference import means_real_numbers
+
+__all__ = ["NodeWriter"]
+
+
+class NodeWriter(Writer):
+    """A writer that knows how each op is written."""
+
+    def write(self, node: Node) -> None:
+        """Writes one IR node; raises NotOnEngine and leaves nothing behind where the engine lacks it."""
+        lowering = LOWERINGS.get(type(node.op))
+        values = [value for value in (*node.inputs, *node.outputs) if value]
+        if lowering is None or any(self.graph.types[value].dtype not in ENGINE_CODES for value in values):
+            raise NotOnEngine
+        is_fixed = means_real_numbers(node.op, [self.graph.types[value] for value in values])
+        before = len(self._nodes)
+        self._label = node.name
+        try:
+            names = (self._written_fixed if is_fixed else self._float)(lowering, node)
+        except NotOnEngine:
+            del self._nodes[before:]
+            raise
+        finally:
+            self._seen_as.clear()
+            self._stand_ins.clear()
+        self._names.update(zip(node.outputs, names, strict=False))
+
+    def _written_fixed(self, lowering: Lowering, node: Node) -> list[str]:
+        """Decoded, computed on real numbers, encoded: the engine makes an integer kernel of the three."""
+        for value in node.inputs:
+            if value and self.graph.types[value].dtype.is_fixed_point:
+                self._stand_ins[value] = self.decoded(self.value(value), self.graph.types[value])
+        self._seen_as.update({v: _real(self.graph.types[v]) for v in (*node.inputs, *node.outputs) if v})
+        names = self._float(lowering, node)
+        types = [self.graph.types[value] for value in node.outputs if value]
+        return [
+            self.encoded(n, t) if t.dtype.is_fixed_point else n for n, t in zip(names, types, strict=False)
+        ]
+
+    def _float(self, lowering: Lowering, node: Node) -> list[str]:
+        return self._written_turned(lowering, node) or self._written(lowering, node.op, node, None)
+
+    def _written(self, lowering: Lowering, op: Op, node: Node, inputs: list[str] | None) -> list[str]:
+        given = inputs if inputs is not None else [self.value(v) if v else "" for v in node.inputs]
+        written = lowering(self, op, given, node)
+        return [written] if isinstance(written, str) else list(written)
+
+    def _written_turned(self, lowering: Lowering, node: Node) -> list[str] | None:
+        """Computes on what was there before a transpose, where the op allows: it may never be needed."""
+        names = [self._stand_ins.get(value) or self._names.get(value) for value in node.inputs]
+        order = next((self._turned[name][1] for name in names if name in self._turned), None)
+        if order is None:
+            return None
+        back = tuple(order.index(axis) for axis in range(len(order)))
+        types = [self.type(value) if value else None for value in node.inputs]
+        turned = node.op.permuted(back, *types)  # type: ignore[arg-type]
+        if turned is None:
+            return None
+        op, is_moved = turned
+        inputs = [self._undone(v, order, back, m) for v, m in zip(node.inputs, is_moved, strict=True)]
+        if None in inputs:
+            return None
+        moved = [v for v, m in zip(node.inputs, is_moved, strict=True) if m]
+        before = dict(self._seen_as)
+        self._seen_as.update({v: self.type(v).permuted(back) for v in {*moved, *node.outputs} if v})
+        written = self._written(lowering, op, node, [name or "" for name in inputs])
+        self._seen_as = before
+        return [self.transpose(name, order) for name in written]
+
+    def _undone(
+        self, value: str, order: tuple[int, ...], back: tuple[int, ...], is_moved: bool
+    ) -> str | None:
+        """The engine's name of a value before it was transposed; None where that would cost a transpose."""
+        if not value or not is_moved:
+            return self.value(value) if value else ""
+        name = self.value(value)
+        is_constant = name in self._initializers or self._stored.get(name, ("",))[0] in self._initializers
+        if self._turned.get(name, ("", ()))[1] == order or is_constant:
+            return self.transpose(name, back)
+        return None
+
+
+def _real(tensor_type: TensorType) -> TensorType:
+    return tensor_type.with_dtype(DType.FLOAT_32) if tensor_type.dtype.is_fixed_point else tensor_type

@@ -1,0 +1,94 @@
+"""Fixed-point graphs: the engine computes what the reference says, in channel-first integers."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+import edgewright.ops  # noqa: F401 - fills the registry
+from edgewright.backends.base import RunOptions
+from edgewright.backends.cpu import CpuBackend
+from edgewright.backends.cpu.node_writer import NodeWriter
+from edgewright.core.numbers import Array, DType
+from edgewright.ir.encodings import Encoding
+from edgewright.ir.graph import Graph, Node
+from edgewright.ir.types import TensorType
+from edgewright.ops import reference
+from edgewright.ops.activation import Relu
+from edgewright.ops.conv import Conv2d
+from edgewright.ops.pool import PoolMax2d
+
+NO_PADS = ((0, 0), (0, 0))
+
+
+@dataclass(frozen=True)
+class Case:
+    """Widths of activations and weights, and whether the weights have one scale a channel."""
+
+    label: str
+    act: DType
+    act_bits: int
+    weight_bits: int
+    is_per_channel: bool
+
+
+CASES = [
+    Case("w8a8", DType.UFIXED_POINT_8, 8, 8, True),
+    Case("w8a8-per-tensor", DType.UFIXED_POINT_8, 8, 8, False),
+    Case("w8a16", DType.UFIXED_POINT_16, 16, 8, True),
+    Case("w4a8", DType.UFIXED_POINT_8, 8, 4, True),
+]
+
+
+def convolution(case: Case) -> tuple[Graph, Array]:
+    """Conv2d, Relu and PoolMax2d in fixed point, and stored integers for its input."""
+    random = np.random.default_rng(3)
+    middle = 1 << (case.act_bits - 1)
+    x = TensorType(
+        (1, 8, 8, 4), case.act, encoding=Encoding((2.5 / middle,), (-middle,), bitwidth=case.act_bits)
+    )
+    y = TensorType(
+        (1, 8, 8, 6), case.act, encoding=Encoding((6.0 / middle,), (-middle,), bitwidth=case.act_bits)
+    )
+    count, axis = (6, 3) if case.is_per_channel else (1, None)
+    scales = tuple(float(s) for s in random.uniform(0.5, 2.0, count) / (1 << (case.weight_bits - 1)))
+    weights = Encoding(scales, (0,) * count, axis=axis, bitwidth=case.weight_bits)
+    top = (1 << (case.weight_bits - 1)) - 1
+    graph = Graph()
+    graph.add_input("x", x)
+    graph.add_constant(
+        "w",
+        random.integers(-top, top + 1, (3, 3, 4, 6)).astype(np.int8),
+        TensorType((3, 3, 4, 6), DType.SFIXED_POINT_8, encoding=weights),
+    )
+    conv = Conv2d(stride=(1, 1), pad_amount=((1, 1), (1, 1)))
+    graph.add(Node("conv", conv, ["x", "w"], ["c"]), [y])
+    graph.add(Node("relu", Relu(), ["c"], ["r"]), [y])
+    pool = PoolMax2d(filter_size=(2, 2), stride=(2, 2), pad_amount=NO_PADS)
+    graph.add(Node("pool", pool, ["r"], ["y"]), [y.with_shape((1, 4, 4, 6))])
+    graph.outputs = ["y"]
+    return graph, random.integers(0, 1 << case.act_bits, (1, 8, 8, 4)).astype(case.act.numpy)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda c: c.label)
+def test_engine_is_within_one_step_of_the_reference(case: Case) -> None:
+    graph, x = convolution(case)
+    expected = reference.run(graph, {"x": x})["y"].astype(np.int64)
+    session = CpuBackend().prepare(graph, RunOptions(threads=1))
+    found = session.run({"x": x})["y"]
+    assert found.dtype == case.act.numpy
+    assert np.abs(found.astype(np.int64) - expected).max() <= 1
+    assert np.ptp(expected) > 20, "the case must exercise the range"
+    assert set(session.placement().values()) == {"engine"}
+
+
+def test_integers_are_transposed_only_at_the_ends() -> None:
+    graph, _ = convolution(CASES[0])
+    writer = NodeWriter(graph)
+    writer.add_input("x")
+    for node in graph.nodes:
+        writer.write(node)
+    model, _ = writer.model(["y"])
+    kinds = [node.op_type for node in model.graph.node]
+    assert kinds.count("Transpose") == 2
+    assert kinds[-1] == "Transpose"
