@@ -31,7 +31,7 @@ def worst(errors: Iterable[TensorError]) -> list[TensorError]:
     """For each tensor the largest of its differences."""
     found: dict[str, TensorError] = {}
     for error in errors:
-        if error.tensor not in found or not error.share <= found[error.tensor].share:
+        if error.tensor not in found or error.share > found[error.tensor].share:
             found[error.tensor] = error
     return list(found.values())
 
@@ -49,7 +49,8 @@ def _error(name: str, found: Array, wanted: Array, tolerance: float) -> TensorEr
         a, b = found.astype(np.float64), wanted.astype(np.float64)
         # Equal infinities and equal not-a-numbers are equal.
         gap = np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0.0, np.abs(a - b))
-        largest = float(np.max(gap, initial=0.0))
+        # A number against none is as far away as can be.
+        largest = float(np.max(np.nan_to_num(gap, nan=np.inf), initial=0.0))
         finite = b[np.isfinite(b)]
         width = float(finite.max() - finite.min()) if finite.size > 1 else 0.0
         scale = width or float(np.max(np.abs(finite), initial=0.0)) or 1.0

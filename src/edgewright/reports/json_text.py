@@ -1,8 +1,9 @@
 """Records as JSON, for programs."""
 
 import json
+import math
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -11,5 +12,13 @@ __all__ = ["as_json"]
 
 
 def as_json(record: "DataclassInstance") -> str:
-    """A record and the records in it; paths become texts."""
-    return json.dumps(asdict(record), indent=2, default=str)
+    """A record and the records in it; paths become texts, and so do numbers that JSON has no word for."""
+    return json.dumps(_spelled(asdict(record)), indent=2, allow_nan=False, default=str)
+
+
+def _spelled(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _spelled(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_spelled(item) for item in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value

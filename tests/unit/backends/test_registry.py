@@ -1,0 +1,26 @@
+import pytest
+
+from edgewright.backends.registry import BACKENDS, find_backend
+from edgewright.core.errors import NotBuiltYet, UsageError
+
+
+@pytest.mark.parametrize("form", ["lib/libQnn{}.so", "Qnn{}.dll", "libQnn{}.so.1", r"C:\x\Qnn{}.dll", "{}"])
+@pytest.mark.parametrize("name", BACKENDS)
+def test_every_known_library_is_found_or_said_not_to_be_built(name, form):
+    text = form.format(name)
+    if BACKENDS[name]:
+        assert find_backend(text).name == name.lower()
+    else:
+        with pytest.raises(NotBuiltYet, match=f"backend '{name}' is not built yet"):
+            find_backend(text)
+
+
+def test_the_library_names_of_a_backend_lead_to_it():
+    backend = find_backend("cpu")
+    assert [find_backend(name).name for name in backend.library_names] == ["cpu", "cpu"]
+
+
+@pytest.mark.parametrize("text", ["", "cpux", "libQnn.so", "http", "libQnnHttp.so"])
+def test_other_names_are_unknown(text):
+    with pytest.raises(UsageError, match="is unknown, expected a QNN library"):
+        find_backend(text)
