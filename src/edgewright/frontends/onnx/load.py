@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import onnx
 
@@ -63,16 +62,14 @@ class OnnxSource:
         overrides: Overrides | None = None,
         *,
         folder: str | Path | None = None,
-        input_shapes: Mapping[str, Sequence[int]] | None = None,
     ) -> "OnnxSource":
         """From a path, or from a model in memory with the folder of its external data."""
-        wishes = overrides or Overrides(input_shapes=input_shapes or {})
         beside = Path(folder) if folder is not None else None
         if isinstance(source, onnx.ModelProto):
-            return cls(OnnxFile(source, folder=beside), wishes)
+            return cls(OnnxFile(source, folder=beside), overrides)
         if isinstance(source, bytes):
-            return cls(OnnxFile.from_bytes(source, beside), wishes)
-        return cls(OnnxFile.open(Path(source)), wishes)
+            return cls(OnnxFile.from_bytes(source, beside), overrides)
+        return cls(OnnxFile.open(Path(source)), overrides)
 
     def build(self, values: Mapping[str, Array]) -> Imported:
         """Imports the graph with some inputs bound to values."""
@@ -105,10 +102,6 @@ class OnnxSource:
                     do="make the parameter a constant in the source model",
                 )
             names |= set(imported.bound)
-
-    def declared_outputs(self) -> list[Any]:
-        """Names of the outputs; their types follow from the values of the bound inputs."""
-        return list(self.outputs)
 
     def _import(self, specs: Mapping[str, InputSpec]) -> Imported:
         return Importer(self.file, specs, self.outputs, keep_all=self._keep_all).run()

@@ -1,8 +1,7 @@
 """Which nodes of an ONNX graph are needed, in an order that can run."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from heapq import heapify, heappop, heappush
-from typing import Protocol
 
 import onnx
 
@@ -14,14 +13,12 @@ __all__ = ["captured", "check_name", "needed_nodes"]
 LONGEST_NAME = 1 << 16
 
 
-class Names(Protocol):
-    """Anything that can say whether it knows a name."""
-
-    def __contains__(self, name: object, /) -> bool: ...
-
-
 def needed_nodes(
-    graph: onnx.GraphProto, outputs: Sequence[str], outer: Names = frozenset(), *, is_whole: bool = False
+    graph: onnx.GraphProto,
+    outputs: Sequence[str],
+    outer: Container[str] = frozenset(),
+    *,
+    is_whole: bool = False,
 ) -> list[onnx.NodeProto]:
     """The nodes that the outputs depend on, or all of them, in an order that can run.
 

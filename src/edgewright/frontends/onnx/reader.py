@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from math import prod
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 import onnx
@@ -20,13 +19,6 @@ __all__ = ["OnnxFile"]
 
 # A sparse tensor of a few bytes can claim any size; what is made dense must stay small.
 LARGEST_DENSE = 1 << 26
-
-
-class _Versioned(Protocol):
-    @property
-    def domain(self) -> str: ...
-    @property
-    def version(self) -> int: ...
 
 
 class OnnxFile:
