@@ -1,9 +1,11 @@
 """Writes IR nodes for the engine: fixed-point ops between decoding and encoding, transposes put off."""
 
+from collections.abc import Collection
+
 from edgewright.backends.cpu.registry import LOWERINGS, Lowering, NotOnEngine
-from edgewright.backends.cpu.writer import ENGINE_CODES, Writer
+from edgewright.backends.cpu.writer import ENGINE_CODES, ENGINE_OPSET, Writer
 from edgewright.core.numbers import DType
-from edgewright.ir.graph import Node
+from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op
 from edgewright.ir.types import TensorType
 from edgewright.ops.reference import means_real_numbers
@@ -12,7 +14,16 @@ __all__ = ["NodeWriter"]
 
 
 class NodeWriter(Writer):
-    """A writer that knows how each op is written."""
+    """A writer that knows how each op is written.
+
+    Nodes named in ``through_float`` run on real numbers although they only move elements.
+    """
+
+    def __init__(
+        self, graph: Graph, opset: int = ENGINE_OPSET, through_float: Collection[str] = frozenset()
+    ) -> None:
+        super().__init__(graph, opset)
+        self._through_float = through_float
 
     def write(self, node: Node) -> None:
         """Writes one IR node; raises NotOnEngine and leaves nothing behind where the engine lacks it."""
@@ -20,7 +31,8 @@ class NodeWriter(Writer):
         values = [value for value in (*node.inputs, *node.outputs) if value]
         if lowering is None or any(self.graph.types[value].dtype not in ENGINE_CODES for value in values):
             raise NotOnEngine
-        is_fixed = means_real_numbers(node.op, [self.graph.types[value] for value in values])
+        types = [self.graph.types[value] for value in values]
+        is_fixed = node.name in self._through_float or means_real_numbers(node.op, types)
         before = len(self._nodes)
         self._label = node.name
         try:

@@ -9,7 +9,7 @@ from edgewright.backends.cpu.writer import ENGINE_OPSET
 from edgewright.ir.graph import Graph, Node
 from edgewright.ops.source import SourceOp
 
-__all__ = ["Part", "plan"]
+__all__ = ["Part", "Refusals", "outputs_of", "plan"]
 
 
 @dataclass
@@ -25,14 +25,33 @@ class Part:
         return list(dict.fromkeys(v for node in self.nodes for v in node.inputs if v and v not in made))
 
 
-def plan(graph: Graph, on_reference: frozenset[str]) -> list[Part]:
-    """Parts in an order that can run; ``on_reference`` names nodes that the engine refused."""
+@dataclass
+class Refusals:
+    """What the engine was found to lack: nodes to run on real numbers, and nodes it cannot run at all."""
+
+    through_float: set[str] = field(default_factory=set)
+    on_reference: set[str] = field(default_factory=set)
+
+    def add(self, graph: Graph, name: str) -> bool:
+        """Notes a refused node and all that are like it; False where that was known already."""
+        node = graph.node(name)
+        alike = {other.name for other in graph.nodes if _signature(graph, other) == _signature(graph, node)}
+        types = [*graph.input_types(node), *graph.output_types(node)]
+        is_moved = any(t is not None and t.dtype.is_fixed_point for t in types)
+        noted = self.through_float if is_moved and name not in self.through_float else self.on_reference
+        is_new = name not in noted
+        noted |= alike
+        return is_new
+
+
+def plan(graph: Graph, refusals: Refusals) -> list[Part]:
+    """Parts in an order that can run."""
     parts: list[Part] = []
-    probe = NodeWriter(graph)
+    probe = NodeWriter(graph, through_float=refusals.through_float)
     for value in (*graph.inputs, *(v for node in graph.nodes for v in node.outputs if v)):
         probe.add_input(value)
     for node in graph.nodes:
-        opset = 0 if node.name in on_reference else _opset(probe, node)
+        opset = 0 if node.name in refusals.on_reference else _opset(probe, node)
         if not parts or parts[-1].opset != opset:
             parts.append(Part(opset))
         parts[-1].nodes.append(node)
@@ -44,6 +63,13 @@ def outputs_of(parts: Sequence[Part], index: int, wanted: Sequence[str]) -> list
     later = {value for part in parts[index + 1 :] for value in part.reads()} | set(wanted)
     made = [value for node in parts[index].nodes for value in node.outputs if value]
     return [value for value in made if value in later]
+
+
+def _signature(graph: Graph, node: Node) -> tuple[object, ...]:
+    """What decides whether the engine has a kernel: the op and the datatypes around it."""
+    kind = node.op.type if isinstance(node.op, SourceOp) else type(node.op).__name__
+    types = [*graph.input_types(node), *graph.output_types(node)]
+    return (kind, *(None if t is None else t.dtype for t in types))
 
 
 def _opset(probe: NodeWriter, node: Node) -> int:

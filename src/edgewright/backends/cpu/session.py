@@ -11,7 +11,7 @@ import onnxruntime
 from edgewright.backends.base import RunOptions
 from edgewright.backends.cpu.foreign import run_source_op
 from edgewright.backends.cpu.node_writer import NodeWriter
-from edgewright.backends.cpu.plan import Part, outputs_of, plan
+from edgewright.backends.cpu.plan import Part, Refusals, outputs_of, plan
 from edgewright.core.errors import BackendCrash, BadInput, TypeMismatch, UsageError, Where
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph, Node
@@ -89,25 +89,24 @@ class CpuSession:
             log.info("the engine lacks %s: their numpy reference runs instead", ", ".join(slow))
 
     def _prepare(self) -> list["_EngineStep | _ReferenceStep"]:
-        refused: frozenset[str] = frozenset()
+        refusals = Refusals()
         while True:
             try:
-                return self._steps_for(plan(self._graph, refused))
+                return self._steps_for(plan(self._graph, refusals), refusals)
             except _EngineRefused as problem:
-                if problem.node in refused:
+                if not refusals.add(self._graph, problem.node):
                     raise BackendCrash(
                         f"the engine rejects the graph: {problem}", Where(node=problem.node)
                     ) from problem
-                refused |= {problem.node}
 
-    def _steps_for(self, parts: Sequence[Part]) -> list["_EngineStep | _ReferenceStep"]:
+    def _steps_for(self, parts: Sequence[Part], refusals: Refusals) -> list["_EngineStep | _ReferenceStep"]:
         steps: list[_EngineStep | _ReferenceStep] = []
         for index, part in enumerate(parts):
             wanted = outputs_of(parts, index, self._outputs)
             if not part.opset:
                 steps.append(_ReferenceStep(self._graph, part, wanted))
             elif wanted:
-                steps.append(_EngineStep(self._graph, part, wanted, self._options))
+                steps.append(_EngineStep(self._graph, part, wanted, self._options, refusals))
         if len(steps) == 1 and isinstance(steps[0], _EngineStep):
             steps[0].is_partial = steps[0].outputs != self._outputs
         return steps
@@ -124,9 +123,11 @@ class _EngineRefused(Exception):
 class _EngineStep:
     how = "engine"
 
-    def __init__(self, graph: Graph, part: Part, outputs: list[str], options: RunOptions) -> None:
+    def __init__(
+        self, graph: Graph, part: Part, outputs: list[str], options: RunOptions, refusals: Refusals
+    ) -> None:
         self.nodes, self.outputs, self.is_partial = part.nodes, outputs, False
-        writer = NodeWriter(graph, part.opset)
+        writer = NodeWriter(graph, part.opset, refusals.through_float)
         self._inputs = [writer.add_input(value) for value in part.reads() if value not in graph.constants]
         for node in part.nodes:
             writer.write(node)
