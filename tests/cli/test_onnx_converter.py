@@ -223,6 +223,28 @@ def test_fewer_rewrites_give_the_same_results(call, image, tmp_path):
     np.testing.assert_allclose(*results, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize(
+    ("words", "types"),
+    [
+        ((), ("float32", "float32", "float32")),
+        (("--float_bw", "16"), ("float16", "float16", "float16")),
+        (("--float_bw", "16", "--float_bias_bw", "32"), ("float16", "float16", "float32")),
+        (("--float_bias_bw", "16"), ("float32", "float32", "float16")),
+        (("--float_bw", "16", "--preserve_io", "datatype"), ("float32", "float16", "float16")),
+    ],
+)
+def test_floats_take_as_many_bits_as_asked_for(call, image, tmp_path, words, types):
+    assert call(main, "-i", image, "-o", tmp_path / "m", *words).code == 0
+    model = ew.load(tmp_path / "m_net.json")
+    conv = next(node for node in model.graph.nodes if type(node.op).__name__ == "Conv2d")
+    found = [model.graph.types[name].dtype.numpy for name in ("image", *conv.inputs[1:])]
+    assert found == [np.dtype(name) for name in types]
+    x = np.random.default_rng(0).random((1, 3, 6, 6), np.float32)
+    got = model.run({"image": x.transpose(0, 2, 3, 1).astype(found[0])})["features"]
+    want = reference(image, {"image": x})["features"]
+    np.testing.assert_allclose(got.transpose(0, 3, 1, 2), want, rtol=1e-2, atol=2e-2)
+
+
 def test_the_prefix_the_package_and_the_copyright_are_written(call, image, tmp_path):
     (tmp_path / "c.txt").write_text("Copyright me */ #error", "utf-8")
     words = ("--overwrite_model_prefix", "--package_name", "my.pack", "--copyright_file", tmp_path / "c.txt")

@@ -12,7 +12,7 @@ from edgewright.config.converter import GraphChanges, OpPackage, Output, Source
 from edgewright.config.group import OptionGroup
 from edgewright.config.onnx import OnnxOnly
 from edgewright.config.preserve_io import PreserveIo
-from edgewright.core.errors import BadInput, EdgewrightError, NotBuiltYet, Problems, UsageError, Where, shown
+from edgewright.core.errors import BadInput, EdgewrightError, Problems, UsageError, Where, shown
 from edgewright.core.events import progress
 from edgewright.core.files import read_limited
 from edgewright.core.numbers import DType
@@ -25,7 +25,8 @@ from edgewright.lower.names import sanitized
 from edgewright.ops.rearrange import Transpose
 from edgewright.passes.layout.orders import channel_first, channel_last
 from edgewright.passes.layout.spatial_io import spatial_io
-from edgewright.passes.pipeline import TARGET, run_passes
+from edgewright.passes.pipeline import LEGACY, TARGET, run_passes
+from edgewright.passes.target.narrow_float import narrow_float
 from edgewright.passes.target.retype_io import retype_input, retype_output
 
 __all__ = ["Conversion", "ConverterOptions", "command_text", "convert_files", "output_path", "overrides_of"]
@@ -34,7 +35,7 @@ LARGEST_COPYRIGHT = 1 << 20
 WIDE = frozenset({DType.INT_64, DType.UINT_64})
 SPATIAL = frozenset({"NFC", "NHWC", "NDHWC"})
 MOVES_AS_VIEWS = ("transpose_to_reshape",)
-TIDY = ("merge_moves", "drop_identity", "drop_dead_code")
+TIDY = ("merge_moves", "drop_identity", "absorb_transposes", "drop_dead_code")
 CHANNEL_FIRST = {3: "NCF", 4: "NCHW", 5: "NCDHW"}
 # Options that name files: the written text must not depend on where they lie.
 _PATHS = frozenset({"input_network", "model", "output_path", "copyright_file", "custom_io", "input_list"})
@@ -70,7 +71,6 @@ class Conversion:
 def convert_files(options: ConverterOptions, command: str = "edgewright") -> Conversion:
     """Imports, rewrites and writes a model; on any problem nothing is written."""
     path = Path(options.source.input_network)
-    _check_built(options)
     with progress(f"converting {path.name}", total=3) as step:
         source = fixed_source(path, overrides_of(options))
         graph = source.graph()
@@ -123,11 +123,6 @@ def _value_text(name: str, value: object) -> str:
     return Path(value).name if name in _PATHS and isinstance(value, str) else str(value)
 
 
-def _check_built(options: ConverterOptions) -> None:
-    if 16 in {options.output.float_bw, options.output.float_bias_bw}:
-        raise NotBuiltYet("16-bit floats are not built yet", do="leave --float_bw and --float_bias_bw out")
-
-
 def _rewrite(graph: Graph, options: ConverterOptions, before: dict[str, TensorType]) -> None:
     left_out: tuple[str, ...] = ("fold_batchnorm",) if options.changes.disable_batchnorm_folding else ()
     left_out += ("drop_dead_code",) if options.changes.keep_disconnected_nodes else ()
@@ -137,7 +132,8 @@ def _rewrite(graph: Graph, options: ConverterOptions, before: dict[str, TensorTy
     _assign_layouts(graph, options)
     run_passes(graph, [name for name in (*MOVES_AS_VIEWS, *TIDY) if name not in left_out])
     if options.is_narrowed:
-        run_passes(graph, ("narrow_int64",))
+        run_passes(graph, LEGACY)
+    narrow_float(graph, options.output.float_bw, options.output.float_bias_bw)
     # Here and not only where files are written: the contract must show what they hold.
     run_passes(graph, TARGET)
     for name, dtype in _wanted_dtypes(graph, options, before).items():

@@ -8,13 +8,13 @@ import numpy as np
 
 from edgewright.api.input_list import read_input_list
 from edgewright.api.model import Model, TensorInfo
-from edgewright.api.source import batch_symbols
 from edgewright.api.tensor_files import Expected, array_in, batch_of, is_raw, model_values, read_tensor
 from edgewright.config.umbrella import RunInputs
 from edgewright.core.errors import EdgewrightError, Problems, ShapeMismatch, UsageError, Where, shown
 from edgewright.core.numbers import Array, DType
 from edgewright.core.words import did_you_mean
 from edgewright.ir.dims import symbol
+from edgewright.ir.symbols import batch_symbols
 from edgewright.ir.types import TensorType
 from edgewright.lower.names import NameTable
 

@@ -1,7 +1,6 @@
 """Opens a source model for artifacts, which need every dimension as a number."""
 
 import logging
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,14 +21,13 @@ from edgewright.frontends.onnx.load import OnnxSource, Overrides
 from edgewright.frontends.onnx.report import report_on
 from edgewright.ir.dims import Expr, evaluate
 from edgewright.ir.graph import Graph
+from edgewright.ir.symbols import batch_symbols
 from edgewright.ir.types import TensorType
 from edgewright.ops.source import SourceOp
 
-__all__ = ["FixedSource", "batch_symbols", "fixed_source", "open_source"]
+__all__ = ["FixedSource", "fixed_source", "open_source"]
 
 log = logging.getLogger(__name__)
-
-_BATCH = re.compile(r"batch|^(n|b|bs)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -94,17 +92,6 @@ def fixed_source(path: Path | str, wishes: Overrides) -> FixedSource:
     note = f"batch {named} of {_listed(loose)} was set to 1; -b sets another one"
     settled = replace(wishes, input_shapes={**wishes.input_shapes, **shapes}, batch=None, symbols={})
     return FixedSource(OnnxSource.open(path, settled), (note,))
-
-
-def batch_symbols(inputs: Mapping[str, TensorType]) -> frozenset[str]:
-    """Symbols that stand in first place and nowhere else, or are called so wherever they stand."""
-    first: set[str] = set()
-    elsewhere: set[str] = set()
-    for tensor_type in inputs.values():
-        for axis, dim in enumerate(tensor_type.shape):
-            if isinstance(dim, Expr):
-                (first if axis == 0 else elsewhere).update(dim.symbols)
-    return frozenset(name for name in first if name not in elsewhere or _BATCH.search(name))
 
 
 def _symbols_left(loose: Mapping[str, TensorType], left: Sequence[str], file: str) -> UsageError:
