@@ -14,9 +14,10 @@ __all__ = ["Encoding"]
 class Encoding:
     """real = scale * (stored + offset): one pair for the tensor, or one for each slice along ``axis``.
 
-    With ``block_size`` every slice is cut into blocks along ``block_axis``, listed slice by slice. Either each
-    block has a pair of its own, or ``block_scales`` has a whole factor for each block (low-power blockwise
-    quantization): then the pairs are the slices', and a block's scale is its slice's times its factor.
+    With ``block_size`` every slice is cut into blocks along ``block_axis``, listed slice by slice. Either
+    each block has a pair of its own, or ``block_scales`` has a whole factor for each block (low-power
+    blockwise quantization): then the pairs are the slices', and a block's scale is its slice's times its
+    factor.
     """
 
     scales: tuple[float, ...]
