@@ -16,6 +16,23 @@ if TYPE_CHECKING:
 
 __all__ = ["Context"]
 
+# The ops that take something else than tensors.
+SEQUENCE_OPS = frozenset(
+    {
+        "ConcatFromSequence",
+        "Identity",
+        "Loop",
+        "Optional",
+        "OptionalGetElement",
+        "OptionalHasElement",
+        "SequenceAt",
+        "SequenceErase",
+        "SequenceInsert",
+        "SequenceLength",
+        "SequenceMap",
+    }
+)
+
 
 class Context(Builder):
     """A builder that also knows the model it builds from.
@@ -73,7 +90,9 @@ class Context(Builder):
 
     def refuse_sequences(self, node: SourceNode) -> None:
         """An op that only knows tensors was given something else."""
-        if not all(self.is_tensor(value) for value in node.inputs):
+        if (self.sequences or self.optionals) and not (
+            node.op_type in SEQUENCE_OPS or all(self.is_tensor(value) for value in node.inputs)
+        ):
             raise self.refuse(node, "an input is a sequence or an optional")
 
     def refuse(self, node: SourceNode, reason: str, do: str = "") -> UnsupportedOp:

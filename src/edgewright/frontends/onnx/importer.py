@@ -148,11 +148,11 @@ class Importer:
             return self._call(function, node)
         if is_given:
             check_node(node, self._context.dtypes(node))
+        self._context.refuse_sequences(node)
         handler = registry.find(node.domain, proto.op_type, version)
         if handler is not None:
             values = handler(self._context, node)
             return [values] if isinstance(values, str) else list(values)
-        self._context.refuse_sequences(node)
         body = function_body(self._context, node)
         return keep_as_source_op(self._context, node) if body is None else self._expand(body, node)
 
