@@ -15,7 +15,7 @@ from edgewright.ops.rearrange_blocks import ChannelShuffle
 from edgewright.ops.reduce_softmax import Softmax
 from edgewright.passes.graph_pass import PASSES
 from edgewright.passes.pipeline import LAYOUT, SIMPLIFY, run_passes
-from tests.unit.passes.nets import feed, results, transposes
+from tests.unit.passes.nets import feed, results
 
 CONSTANTS = """
     const m1: float_32[] = [-1]
@@ -278,16 +278,17 @@ def test_weights_of_another_shape_stay_behind_the_norm(caplog) -> None:
 
 def test_a_norm_over_channels_follows_the_layout() -> None:
     graph = graph_of(
-        "const gc: float_32[4,1,1] = [1, 2, -1, 0.5] m = ReduceMean(x) {axes=(1,), keep_dims=true} "
-        "d = Sub(x, m) s = Mul(d, d) v = ReduceMean(s) {axes=(1,), keep_dims=true} ve = Add(v, e) "
-        "r = Sqrt(ve) n = Div(d, r) w = Mul(n, gc) y = Transpose(w) {perm=(0, 2, 3, 1)}",
-        "1,4,6,6",
+        "const gc: float_32[4,1,1] = [1, 2, -1, 0.5] q = Relu(x) t = Transpose(q) {perm=(0, 3, 1, 2)} "
+        "m = ReduceMean(t) {axes=(1,), keep_dims=true} d = Sub(t, m) s = Mul(d, d) "
+        "v = ReduceMean(s) {axes=(1,), keep_dims=true} ve = Add(v, e) r = Sqrt(ve) n = Div(d, r) w = Mul(n, gc) "
+        "u = Transpose(w) {perm=(0, 2, 3, 1)} y = Softmax(u) {axis=3}",
+        "1,6,6,4",
     )
     inputs = feed(graph)
     before = results(graph, inputs)
     run_passes(graph, (*SIMPLIFY, *LAYOUT), is_checked=True)
-    assert [node.op for node in graph.nodes][-1] == LayerNorm(axes=(3,), epsilon=float(np.float32(1e-5)))
-    assert transposes(graph) == 1
+    assert [node.op.qnn_name() for node in graph.nodes] == ["Relu", "LayerNorm", "Softmax"]
+    assert graph.nodes[1].op == LayerNorm(axes=(3,), epsilon=float(np.float32(1e-5)))
     np.testing.assert_allclose(results(graph, inputs)[0], before[0], rtol=1e-4, atol=1e-5)
 
 

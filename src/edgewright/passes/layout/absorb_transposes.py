@@ -16,7 +16,7 @@ from edgewright.passes.match import drop_unread
 __all__ = ["absorb_transposes", "can_absorb"]
 
 
-@graph_pass(after=("merge_moves", "assign_layout"))
+@graph_pass(after=("merge_moves", "assign_layout"), rtol=1e-5)
 def absorb_transposes(graph: Graph) -> int:
     """A transpose goes where each op that reads it can say the same by its own means."""
     return rewrite_each(graph, _absorb)

@@ -33,7 +33,7 @@ NOMINAL = 16
 END = 0.5
 
 
-@graph_pass(after=("merge_moves", "drop_identity"))
+@graph_pass(after=("merge_moves", "drop_identity"), rtol=1e-5)
 def assign_layout(graph: Graph) -> int:
     """Turns regions, one rank after the other; returns how many."""
     ranks = {len(node.op.perm) for node in graph.nodes if isinstance(node.op, Transpose)}
@@ -132,11 +132,13 @@ def _cost_now(graph: Graph, region: _Region) -> float:
     """Elements transposed at the region's borders as they are."""
     cost = 0.0
     for value in region.values:
-        if value not in region.made and order_of(graph, value) == region.back:
-            cost += _weight(graph, value, region.order)
+        before = graph.producer(value)
+        if value not in region.made and before is not None and order_of(graph, value) == region.back:
+            cost += _weight(graph, value, region.order, before.inputs[0])
         else:
-            is_read = any(_is_costly(graph, node) for node in _turning_readers(graph, value, region.order))
-            cost += _weight(graph, value, region.order) if is_read else 0.0
+            readers = _turning_readers(graph, value, region.order)
+            ends = [node.outputs[0] for node in readers if _is_costly(graph, node)]
+            cost += max((_weight(graph, value, region.order, end) for end in ends), default=0.0)
     return cost
 
 
@@ -151,20 +153,25 @@ def _cost_turned(graph: Graph, region: _Region) -> float:
     """Elements that would be transposed if the region worked in the other order."""
     cost = 0.0
     for value in region.sources():
-        if order_of(graph, value) != region.back or _is_needed_outside(graph, value, region):
+        before = graph.producer(value)
+        if before is None or order_of(graph, value) != region.back:
             cost += _weight(graph, value, region.order)
+        elif _is_needed_outside(graph, value, region):
+            cost += _weight(graph, value, region.order, before.inputs[0])
     for value in region.made:
         if _is_needed_outside(graph, value, region):
             cost += _weight(graph, value, region.order)
     return cost
 
 
-def _weight(graph: Graph, value: str, order: Order) -> float:
+def _weight(graph: Graph, value: str, order: Order, *beyond: str) -> float:
+    """Elements of a value, fewer where it, or what lies beyond its transpose, is an end of the graph."""
     tensor_type = graph.types[value]
     if is_view(tensor_type.shape, order):
         return 0.0
     count = evaluate(tensor_type.count, dict.fromkeys(tensor_type.symbols, NOMINAL))
-    return float(int(count)) * (END if value in graph.inputs or value in graph.outputs else 1.0)
+    is_end = any(name in graph.inputs or name in graph.outputs for name in (value, *beyond))
+    return float(int(count)) * (END if is_end else 1.0)
 
 
 def _is_needed_outside(graph: Graph, value: str, region: _Region) -> bool:

@@ -1,0 +1,142 @@
+"""Laws of passes: each keeps the meaning and settles, and pipelines respect the order that passes ask for."""
+
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, note, settings
+
+from edgewright.core.numbers import Array
+from edgewright.ir.graph import Graph
+from edgewright.ir.text import to_text
+from edgewright.ir.verify import verify
+from edgewright.passes.graph_pass import PASSES
+from edgewright.passes.layout.spatial_io import spatial_io
+from edgewright.passes.pipeline import (
+    ALWAYS,
+    FINISH,
+    FOLD,
+    LAYOUT,
+    LEGACY,
+    SIMPLIFY,
+    TARGET,
+    run_passes,
+)
+from tests.unit.passes.chains import chains
+from tests.unit.passes.nets import SPATIAL, Net, cnn_head, feed, results
+
+ORDERS = {
+    "simplified": (*SIMPLIFY, *LAYOUT, *FINISH, *LEGACY, *TARGET),
+    "plain": (*ALWAYS, *LAYOUT, *FOLD, *LEGACY, *TARGET),
+}
+MODELS = {**SPATIAL, "cnn_head": cnn_head}
+
+
+def assert_same(found: list[Array], expected: list[Array], rtol: float) -> None:
+    for one, other in zip(found, expected, strict=True):
+        # QNN has no rank 0: one element may have got an axis.
+        shaped = one if one.shape == other.shape else one.reshape(other.shape)
+        largest = float(np.max(np.abs(other), initial=0.0, where=np.isfinite(other)))
+        np.testing.assert_allclose(shaped, other, rtol=rtol, atol=rtol * max(largest, 1.0))
+
+
+def assert_pass_keeps_the_meaning_and_settles(graph: Graph, name: str) -> None:
+    inputs, ends = feed(graph), (list(graph.inputs), list(graph.outputs))
+    before = results(graph, inputs)
+    PASSES[name](graph)
+    verify(graph, after=name)
+    assert (graph.inputs, graph.outputs) == ends
+    assert_same(results(graph, inputs), before, PASSES[name].rtol)
+    assert PASSES[name].function(graph) == 0, "a second run must find nothing"
+
+
+@pytest.mark.parametrize("name", sorted(PASSES))
+@settings(max_examples=40)
+@given(graph=chains())
+def test_a_pass_keeps_the_meaning_and_settles(name: str, graph: Graph) -> None:
+    note(to_text(graph))
+    assert_pass_keeps_the_meaning_and_settles(graph, name)
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("name", sorted(PASSES))
+def test_a_pass_keeps_the_meaning_of_small_networks(name: str, model: str) -> None:
+    assert_pass_keeps_the_meaning_and_settles(MODELS[model](), name)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@settings(max_examples=150)
+@given(graph=chains())
+def test_a_pipeline_keeps_the_meaning(order: str, graph: Graph) -> None:
+    note(to_text(graph))
+    inputs, ends = feed(graph), (list(graph.inputs), list(graph.outputs))
+    before = results(graph, inputs)
+    run_passes(graph, ORDERS[order], is_checked=True)
+    assert (graph.inputs, graph.outputs) == ends
+    assert_same(results(graph, inputs), before, 1e-3)
+
+
+@settings(max_examples=60)
+@given(graph=chains())
+def test_a_pipeline_finds_nothing_the_second_time(graph: Graph) -> None:
+    note(to_text(graph))
+    run_passes(graph, ORDERS["simplified"])
+    run_passes(graph, ORDERS["simplified"])
+    count = len(graph)
+    changes = run_passes(graph, ORDERS["simplified"])
+    assert len(graph) == count
+    assert not any(changes.values()), changes
+
+
+@settings(max_examples=60)
+@given(graph=chains())
+def test_turned_ends_are_the_same_network(graph: Graph) -> None:
+    note(to_text(graph))
+    inputs = feed(graph)
+    before = results(graph, inputs)
+    run_passes(graph, LAYOUT)
+    spatial_io(graph)
+    verify(graph, after="spatial_io")
+    for name in graph.inputs:
+        if graph.types[name].layout is not None:
+            rank = graph.types[name].rank
+            inputs[name] = np.transpose(inputs[name], (0, *range(2, rank), 1))
+    found = [
+        np.transpose(array, (0, array.ndim - 1, *range(1, array.ndim - 1)))
+        if graph.types[name].layout
+        else array
+        for name, array in zip(graph.outputs, results(graph, inputs), strict=True)
+    ]
+    assert_same(found, before, 1e-4)
+
+
+def test_every_pass_is_in_a_pipeline() -> None:
+    assert {name for order in ORDERS.values() for name in order} == set(PASSES)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_pipelines_respect_what_passes_must_run_after(order: str) -> None:
+    names = ORDERS[order]
+    for name in names:
+        for before in PASSES[name].after:
+            assert before in PASSES, f"{name} runs after '{before}', which is no pass"
+            if before in names:
+                assert names.index(before) < names.index(name), f"{name} must run after {before}"
+
+
+def long_chain(length: int) -> Graph:
+    net = Net()
+    x = net.x
+    for _ in range(length):
+        x = net.relu(net.conv(x, 4, size=1))
+    return net.done(x)
+
+
+def test_time_grows_with_the_number_of_nodes_not_with_its_square() -> None:
+    times = []
+    for length in (150, 1200):
+        graph = long_chain(length)
+        start = time.perf_counter()
+        run_passes(graph, ORDERS["simplified"])
+        times.append(time.perf_counter() - start)
+    assert times[1] < 8 * times[0] * 4, times  # 64 times if it were the square
