@@ -22,7 +22,6 @@ SELU_ALPHA, SELU_GAMMA = 1.67326319217681884765625, 1.05070102214813232421875
 one_to_one(
     {
         "HardSwish": activation.HardSwish(),
-        "PRelu": activation.Prelu(),
         "Relu": activation.Relu(),
         "Sigmoid": activation.Sigmoid(),
         "Softplus": activation.ElementWiseSoftplus(threshold=SOFTPLUS_THRESHOLD),
@@ -30,6 +29,15 @@ one_to_one(
     }
 )
 one_to_one({"Gelu": activation.Gelu()}, domain=MICROSOFT)
+
+
+@onnx_op("PRelu")
+def prelu(ctx: Context, node: SourceNode) -> str:
+    """Before opset 7 a vector of slopes is one for each channel, later it broadcasts as any other."""
+    x, slope = node.inputs
+    if node.version < 7 and ctx.rank(slope) == 1 and ctx.rank(x) > 1:
+        slope = ctx.reshape(slope, (*ctx.shape(slope), *[1] * (ctx.rank(x) - 2)))
+    return ctx.emit(activation.Prelu(), x, slope)
 
 
 @onnx_op("Elu")

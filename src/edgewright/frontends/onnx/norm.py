@@ -35,6 +35,14 @@ def batch_normalization(ctx: Context, node: SourceNode) -> str | Sequence[str]:
     return _normalized_batch(ctx, node, *node.inputs[3:5])
 
 
+@onnx_op("BatchNormalization")
+def early_batch_normalization(ctx: Context, node: SourceNode) -> str | Sequence[str]:
+    """The first forms say by an attribute whether they train."""
+    if not node.attr("is_test", 0):
+        raise ctx.refuse(node, "it trains ('is_test' is 0)", do="export the model for inference")
+    return batch_normalization(ctx, node)
+
+
 @onnx_op("InstanceNormalization", since=6)
 def instance_normalization(ctx: Context, node: SourceNode) -> str:
     """Channel last and back."""

@@ -49,22 +49,24 @@ def test_a_sequence_is_mapped_item_by_item():
     assert found["n"] == 2
 
 
-@pytest.mark.parametrize(
-    ("parts", "sizes"),
-    [((2,), None), ((1, 2), None), ((3,), None), ((0, 3), None), ((2, 2), "do not add up")],
-)
-def test_a_split_into_given_parts_adds_up(parts, sizes):
+def split(*parts):
     nodes = [
         const("p", *parts),
         h.make_node("SplitToSequence", ["x", "p"], ["s"], axis=0),
         h.make_node("ConcatFromSequence", ["s"], ["y"], axis=0),
     ]
-    proto = model(nodes, [info("y", None)])
-    if sizes or sum(parts) != 3:
-        with pytest.raises(EdgewrightError, match="do not add up"):
-            ew.convert(proto)
-    else:
-        np.testing.assert_array_equal(ew.convert(proto).run({"x": X})["y"], X)
+    return model(nodes, [info("y", None)])
+
+
+@pytest.mark.parametrize("parts", [(1, 2), (3,), (0, 3)])
+def test_parts_of_a_split_join_to_the_whole(parts):
+    np.testing.assert_array_equal(ew.convert(split(*parts)).run({"x": X})["y"], X)
+
+
+@pytest.mark.parametrize("parts", [(2,), (2, 2), (4, -1)])
+def test_parts_that_do_not_add_up_are_refused(parts):
+    with pytest.raises(EdgewrightError, match="do not add up"):
+        ew.convert(split(*parts))
 
 
 @pytest.mark.parametrize("index", [3, -4])
@@ -104,11 +106,22 @@ def test_optionals_open_to_what_they_hold():
         [h.make_node("SequenceEmpty", [], ["s"]), h.make_node("ConcatFromSequence", ["s"], ["y"], axis=0)],
         [h.make_node("SequenceEmpty", [], ["s"]), h.make_node("SequenceErase", ["s"], ["y"])],
         [h.make_node("SequenceLength", ["x"], ["y"])],
-        [h.make_node("SequenceConstruct", ["x"], ["s"]), h.make_node("Relu", ["s"], ["y"])],
-        [h.make_node("SequenceConstruct", ["x"], ["y"])],
     ],
 )
 def test_what_cannot_be_a_tensor_is_refused(nodes):
     with pytest.raises(EdgewrightError) as caught:
         ew.convert(model(nodes, [info("y", None)]))
     assert caught.value.exit_code in {3, 4}
+
+
+@pytest.mark.parametrize(
+    "nodes",
+    [
+        [h.make_node("SequenceConstruct", ["x"], ["s"]), h.make_node("Relu", ["s"], ["y"])],
+        [h.make_node("SequenceConstruct", ["x"], ["y"])],
+    ],
+)
+def test_a_sequence_where_a_tensor_belongs_is_unsupported(nodes):
+    with pytest.raises(EdgewrightError, match="sequence") as caught:
+        ew.convert(model(nodes, [info("y", None)]))
+    assert caught.value.code == "unsupported-op"
