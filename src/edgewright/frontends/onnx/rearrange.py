@@ -4,7 +4,6 @@ import numpy as np
 
 from edgewright.core.errors import BadInput, ShapeMismatch
 from edgewright.frontends.onnx.context import Context
-from edgewright.frontends.onnx.foreign import keep_as_source_op
 from edgewright.frontends.onnx.registry import MICROSOFT, onnx_op
 from edgewright.frontends.onnx.source import SourceNode
 from edgewright.ir.dims import Dim, Shape, element_count, maximum
@@ -146,11 +145,11 @@ def space_to_depth(ctx: Context, node: SourceNode) -> str:
 
 @onnx_op("Dropout")
 def dropout(ctx: Context, node: SourceNode) -> str | list[str]:
-    """The data as they are, and a mask of ones; training is random and stays ONNX's own."""
+    """The data as they are, and a mask of ones; training is not what an NPU does."""
     x = node.inputs[0]
     is_training = bool(node.input(2)) and bool(ctx.array(node.input(2)).any())
     if is_training and not (node.input(1) and float(ctx.array(node.input(1)).reshape(-1)[0]) == 0):
-        return keep_as_source_op(ctx, node)
+        raise ctx.refuse(node, "it is in training mode", "export the model for inference")
     if len(node.outputs) == 1:
         return x
     is_bool = node.version >= FIRST_BOOL_MASK_OPSET
