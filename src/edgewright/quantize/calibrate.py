@@ -1,0 +1,154 @@
+"""Statistics of activations, gathered as samples stream through the float graph; no activation is kept."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+
+import numpy as np
+
+from edgewright.core.errors import BadInput, UsageError, Where
+from edgewright.core.events import progress
+from edgewright.core.numbers import Array
+from edgewright.ir.graph import Graph, Node
+from edgewright.ir.op import Op
+from edgewright.ops.elementwise import ElementWiseDivide, ElementWiseFmod, ElementWiseMod, ElementWisePower
+from edgewright.ops.elementwise_unary import (
+    ElementWiseAsin,
+    ElementWiseLog,
+    ElementWiseRsqrt,
+    ElementWiseSquareRoot,
+    Reciprocal,
+)
+from edgewright.ops.reduce import ReduceMax, ReduceMin, ReduceSum
+from edgewright.quantize.executor import Executor, Samples
+from edgewright.quantize.observers import Extremes, Histogram, HistogramObserver
+from edgewright.quantize.observers.histogram import BINS
+
+__all__ = ["check_constants", "observe_extremes", "observe_histograms"]
+
+# Ops that make NaN of finite numbers. The engine's minimum and maximum leave NaN out, a sum does not.
+MAKES_NAN: tuple[type[Op], ...] = (
+    ElementWiseAsin,
+    ElementWiseDivide,
+    ElementWiseFmod,
+    ElementWiseLog,
+    ElementWiseMod,
+    ElementWisePower,
+    ElementWiseRsqrt,
+    ElementWiseSquareRoot,
+    Reciprocal,
+)
+ADVICE = "look for NaN, infinity or wrong scaling in the data that goes in"
+
+
+def observe_extremes(
+    graph: Graph, values: Sequence[str], samples: Samples, executor: Executor
+) -> dict[str, Extremes]:
+    """The smallest and the largest element of values over all samples: one pass, computed in the graph."""
+    given = [value for value in values if value in graph.inputs]
+    watched, probes = _with_probes(graph, [value for value in values if value not in given])
+    session = executor.prepare(watched, watched.outputs)
+    found: dict[str, Extremes] = {}
+    for number, sample in _each(samples, "calibrating"):
+        now = {name: _of_input(name, array, number) for name, array in sample.items() if name in graph.inputs}
+        results = session.run(sample)
+        now.update({value: _of_probes(value, probe, results, number) for value, probe in probes.items()})
+        for value in values:
+            found[value] = found[value].merged(now[value]) if value in found else now[value]
+    return found
+
+
+def observe_histograms(
+    graph: Graph, extremes: Mapping[str, Extremes], samples: Samples, executor: Executor, bins: int = BINS
+) -> dict[str, Histogram]:
+    """How often elements occur between known extremes: the second pass of schemes that need it."""
+    observers = {value: HistogramObserver(found, bins) for value, found in extremes.items()}
+    wanted = [value for value in extremes if value not in graph.inputs]
+    session = executor.prepare(graph, wanted)
+    for _, sample in _each(samples, "counting values"):
+        results = session.run(sample) if wanted else {}
+        for value, observer in observers.items():
+            observer.add(results[value] if value in results else sample[value])
+    return {value: observer.histogram() for value, observer in observers.items()}
+
+
+def check_constants(graph: Graph, values: Iterable[str]) -> None:
+    """Refuses constants with NaN or infinity: an encoding of them would mean nothing."""
+    for value in values:
+        array = graph.constants[value]
+        if not np.isfinite(array).all():
+            name = graph.source_names.get(value, value)
+            raise BadInput(
+                f"the weights have {_described(array)}, expected finite numbers",
+                Where(tensor=name),
+                do="mend the model: train or export it again",
+            )
+
+
+def _each(samples: Samples, title: str) -> Iterator[tuple[int, Mapping[str, Array]]]:
+    """Samples with their numbers, announced; none at all is an error."""
+    number = -1
+    with progress(title, total=len(samples) if isinstance(samples, Sized) else None) as step:
+        for number, sample in enumerate(samples):
+            yield number, sample
+            step()
+    if number < 0:
+        raise UsageError(
+            "there are no calibration samples, expected at least one",
+            do="name files in the input list, or give an iterable that can be walked more than once",
+        )
+
+
+def _with_probes(graph: Graph, values: Sequence[str]) -> tuple[Graph, dict[str, list[str]]]:
+    """A copy of the graph whose outputs are minima, maxima and (where NaN may come from) sums of values."""
+    watched = graph.copy()
+    probes: dict[str, list[str]] = {}
+    for value in values:
+        node = graph.producer(value)
+        is_suspect = value in graph.outputs or (node is not None and isinstance(node.op, MAKES_NAN))
+        kinds = (ReduceMin, ReduceMax, ReduceSum) if is_suspect else (ReduceMin, ReduceMax)
+        axes = tuple(range(graph.types[value].rank))
+        # Dimensions are kept: so a backend may reduce the value in whatever layout it has it.
+        probes[value] = [_probe(watched, value, kind(axes=axes, keep_dims=True)) for kind in kinds]
+    watched.outputs = [name for names in probes.values() for name in names]
+    return watched, probes
+
+
+def _probe(graph: Graph, value: str, op: Op) -> str:
+    name = graph.fresh_name(f"{value}/{op.qnn_name()}")
+    graph.add(Node(name, op, [value], [name]))
+    return name
+
+
+def _of_probes(value: str, probe: Sequence[str], results: Mapping[str, Array], number: int) -> Extremes:
+    low, high, *sums = (float(results[name].reshape(-1)[0]) for name in probe)
+    if not np.isfinite([low, high]).all() or any(np.isnan(total) for total in sums):
+        # Nothing at all was reduced: a dimension of this sample is 0.
+        if (low, high) == (np.inf, -np.inf):
+            return Extremes.between(0.0, 0.0)
+        found = "NaN" if np.isnan([low, high, *sums]).any() else f"values from {low} to {high}"
+        raise BadInput(
+            f"the float model computes {found} for sample {number}, expected finite numbers",
+            Where(tensor=value),
+            do=ADVICE,
+        )
+    return Extremes.between(low, high)
+
+
+def _of_input(name: str, array: Array, number: int) -> Extremes:
+    if array.dtype.kind not in "fV":
+        return Extremes.between(0.0, 0.0)
+    found = Extremes.of(array)
+    if not found.is_finite:
+        raise BadInput(
+            f"sample {number} has {_described(array)}, expected finite numbers",
+            Where(tensor=name),
+            do=ADVICE,
+        )
+    return found
+
+
+def _described(array: Array) -> str:
+    wide = array.astype(np.float64)
+    nans, infinite = int(np.isnan(wide).sum()), int(np.isinf(wide).sum())
+    return " and ".join(
+        f"{count} times {what}" for count, what in ((nans, "NaN"), (infinite, "infinity")) if count
+    )
