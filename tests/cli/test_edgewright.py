@@ -75,7 +75,7 @@ def test_convert_keeps_layouts_and_types(call, here):
     assert answer.code == 0
     assert "note:" not in answer.out
     found = ew.load("out/t_net.json")
-    assert [(item.name, item.dtype) for item in found.inputs] == [("ids", "int_64")]
+    assert found.graph.types["ids"].dtype.numpy == np.int64
     models.image_net(here / "image.onnx")
     assert call(main, "convert", "image.onnx", "-b", "2").code == 0
     assert ew.load("image_net.json").inputs[0].shape == (2, 3, 6, 6)

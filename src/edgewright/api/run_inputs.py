@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from edgewright.api.contract import dtype_word
 from edgewright.api.input_list import read_input_list
 from edgewright.api.model import Model, TensorInfo
 from edgewright.api.tensor_files import Expected, array_in, batch_of, is_raw, model_values, read_tensor
@@ -21,6 +22,7 @@ from edgewright.lower.names import NameTable
 __all__ = ["input_sets"]
 
 Feed = dict[str, Array]
+_DTYPES = {word: dtype for dtype in DType for word in (dtype.name.lower(), dtype_word(dtype))}
 
 
 def input_sets(model: Model, chosen: RunInputs) -> list["InputSet"]:
@@ -138,4 +140,4 @@ def _raw(item: TensorInfo, wanted: TensorType, file: Path) -> Array:
 
 def _type(item: TensorInfo) -> TensorType:
     shape = tuple(dim if isinstance(dim, int) else symbol(dim) for dim in item.shape)
-    return TensorType(shape, DType[item.dtype.upper()])
+    return TensorType(shape, _DTYPES[item.dtype])

@@ -3,15 +3,12 @@
 import json
 import math
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
+from typing import Any
 
 __all__ = ["as_json"]
 
 
-def as_json(record: "DataclassInstance") -> str:
+def as_json(record: Any) -> str:
     """A record and the records in it; paths become texts, and so do numbers that JSON has no word for."""
     return json.dumps(_spelled(asdict(record)), indent=2, allow_nan=False, default=str)
 
