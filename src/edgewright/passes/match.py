@@ -14,6 +14,8 @@ from edgewright.ir.op import Op
 __all__ = [
     "NEAR",
     "drop_unread",
+    "drop_unread_constant",
+    "hand_over",
     "is_number",
     "made_by",
     "number_of",
@@ -74,6 +76,24 @@ def take_over(graph: Graph, node: Node, op: Op, inputs: list[str]) -> None:
     graph.remove(node)
     graph.add(Node(node.name, op, inputs, node.outputs, node.source, (), node.notes), types)
     drop_unread(graph, *old)
+
+
+def hand_over(graph: Graph, node: Node, reader: Node) -> Node:
+    """Takes a reader out that has nothing left to do; the node before it makes its output."""
+    outputs, types = list(reader.outputs), graph.output_types(reader)
+    graph.remove(reader)
+    graph.remove(node)
+    heir = Node(node.name, node.op, node.inputs, outputs, node.source, node.subgraphs, node.notes)
+    graph.add(heir, types)
+    for value in reader.inputs:
+        drop_unread_constant(graph, value)
+    return heir
+
+
+def drop_unread_constant(graph: Graph, name: str) -> None:
+    """Forgets a constant when nobody reads it."""
+    if name in graph.constants and not graph.consumers(name) and name not in graph.outputs:
+        graph.drop_constant(name)
 
 
 def drop_unread(graph: Graph, *values: str) -> None:

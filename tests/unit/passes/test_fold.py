@@ -200,3 +200,45 @@ def refused_or_folded(graph: Graph, caplog: pytest.LogCaptureFixture) -> str:
     with caplog.at_level(logging.DEBUG, logger="edgewright"):
         PASSES["fold_constants"](graph)
     return caplog.text
+
+
+def behind_reshape(shape: str, constant: str) -> Graph:
+    return parse(f"""
+        graph main {{
+          input x: float_32[6,4]
+          const w: float_32[4,4] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7]
+          f = FullyConnected(x, w)
+          r = Reshape(f) {{shape=({shape})}}
+          const c: float_32[{constant}] = [{", ".join("12345678"[: int(np.prod(eval(constant + ",")))])}]
+          y = ElementWiseAdd(r, c)
+          output y
+        }}
+    """)
+
+
+@pytest.mark.parametrize(
+    ("shape", "constant"),
+    [
+        ("2, 3, 4", "4"),
+        ("2, 3, 2, 2", "2,2"),
+        ("2, 3, 2, 2", "1,1,2,2"),
+        ("3, 2, 4", "1"),
+        ("6, 1, 4", "1,4"),
+    ],
+)
+def test_a_constant_behind_a_reshape_of_the_rows_or_channels_is_folded(shape: str, constant: str) -> None:
+    graph = behind_reshape(shape, constant)
+    assert folded(graph, "fold_channels") == 1
+    assert [node.name for node in graph.nodes] == ["f", "r"]
+
+
+@pytest.mark.parametrize(
+    ("shape", "constant"), [("2, 12", "12"), ("2, 3, 4", "3,1"), ("2, 4, 3", "4,1"), ("12, 2", "2")]
+)
+def test_a_constant_behind_a_reshape_that_mixes_channels_stays(shape: str, constant: str) -> None:
+    if constant == "12":
+        graph = behind_reshape(shape, "1,4")
+        graph.constants["c"], graph.types["c"] = np.arange(12, dtype=np.float32), TensorType((12,))
+    else:
+        graph = behind_reshape(shape, constant)
+    assert folded(graph, "fold_channels") == 0

@@ -280,8 +280,8 @@ def test_a_norm_over_channels_follows_the_layout() -> None:
     graph = graph_of(
         "const gc: float_32[4,1,1] = [1, 2, -1, 0.5] q = Relu(x) t = Transpose(q) {perm=(0, 3, 1, 2)} "
         "m = ReduceMean(t) {axes=(1,), keep_dims=true} d = Sub(t, m) s = Mul(d, d) "
-        "v = ReduceMean(s) {axes=(1,), keep_dims=true} ve = Add(v, e) r = Sqrt(ve) n = Div(d, r) w = Mul(n, gc) "
-        "u = Transpose(w) {perm=(0, 2, 3, 1)} y = Softmax(u) {axis=3}",
+        "v = ReduceMean(s) {axes=(1,), keep_dims=true} ve = Add(v, e) r = Sqrt(ve) n = Div(d, r) "
+        "w = Mul(n, gc) u = Transpose(w) {perm=(0, 2, 3, 1)} y = Softmax(u) {axis=3}",
         "1,6,6,4",
     )
     inputs = feed(graph)

@@ -5,6 +5,7 @@ from edgewright.ir.op import given
 from edgewright.ops.norm import Batchnorm
 from edgewright.passes.fold.linear import Affine, absorb, linear_before
 from edgewright.passes.graph_pass import Refused, graph_pass, rewrite_each
+from edgewright.passes.match import hand_over
 
 __all__ = ["fold_batchnorm"]
 
@@ -25,6 +26,6 @@ def _fold(graph: Graph, node: Node) -> bool:
     if weight not in graph.constants or (bias and bias not in graph.constants):
         raise Refused("the batch norm's weights are not known")
     affine = Affine(graph.constants[weight], graph.constants[bias] if bias else None)
-    merged = absorb(graph, before, node, affine)
+    merged = hand_over(graph, absorb(graph, before, affine), node)
     merged.notes.update({name: node.notes[name] for name in ("gamma", "beta") if name in node.notes})
     return True

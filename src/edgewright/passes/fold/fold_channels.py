@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from edgewright.core.numbers import Array
+from edgewright.ir.dims import is_static
 from edgewright.ir.graph import Graph, Node
 from edgewright.ops.elementwise import (
     ElementWiseAdd,
@@ -12,9 +13,10 @@ from edgewright.ops.elementwise import (
     ElementWiseMultiply,
     ElementWiseSubtract,
 )
+from edgewright.ops.rearrange import Reshape
 from edgewright.passes.fold.linear import Affine, absorb, linear_before
-from edgewright.passes.graph_pass import graph_pass, rewrite_each
-from edgewright.passes.match import per_channel
+from edgewright.passes.graph_pass import Refused, graph_pass, rewrite_each
+from edgewright.passes.match import hand_over, made_by, per_channel
 
 __all__ = ["fold_channels"]
 
@@ -27,10 +29,15 @@ def fold_channels(graph: Graph) -> int:
 
 def _fold(graph: Graph, node: Node) -> bool:
     for x, affine in _readings(graph, node):
-        before = linear_before(graph, x)
-        if before is not None and graph.types[x].shape == graph.types[node.outputs[0]].shape:
-            absorb(graph, before, node, affine)
-            return True
+        between = made_by(graph, x, Reshape)
+        before = linear_before(graph, between.inputs[0] if between is not None else x)
+        if before is None or graph.types[x].shape != graph.types[node.outputs[0]].shape:
+            continue
+        if between is not None and not graph.is_used_once(x):
+            raise Refused(f"the reshape '{between.name}' is read elsewhere too")
+        changed = absorb(graph, before, affine)
+        hand_over(graph, between or changed, node)
+        return True
     return False
 
 
@@ -56,7 +63,19 @@ def _inverse(node: Node, vector: Array) -> Affine:
 
 
 def _vector(graph: Graph, x: str, other: str) -> Array | None:
+    """The other operand as one number for each channel, also where a reshape has split the channels."""
     tensor_type = graph.types[x]
     if x in graph.constants or tensor_type.rank < 1 or not tensor_type.dtype.is_float:
         return None
-    return per_channel(graph, other, tensor_type.rank, tensor_type.shape[-1])
+    between = made_by(graph, x, Reshape)
+    if between is None:
+        return per_channel(graph, other, tensor_type.rank, tensor_type.shape[-1])
+    array, channels = graph.constants.get(other), graph.types[between.inputs[0]].shape[-1:]
+    if array is None or array.ndim > tensor_type.rank or not is_static(channels):
+        return None
+    width = int(channels[0]) if channels else 0
+    if array.size == 1:
+        return np.broadcast_to(array.reshape(-1), (width,))
+    trimmed = array.shape[next(axis for axis, size in enumerate(array.shape) if size != 1) :]
+    is_whole = array.size == width and trimmed == tensor_type.shape[tensor_type.rank - len(trimmed) :]
+    return array.reshape(-1) if is_whole else None

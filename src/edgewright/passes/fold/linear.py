@@ -11,6 +11,7 @@ from edgewright.ops.conv import Convolution
 from edgewright.ops.conv_transpose import TransposedConvolution
 from edgewright.ops.matmul import FullyConnected, MatMul
 from edgewright.passes.graph_pass import Refused
+from edgewright.passes.match import drop_unread_constant
 
 __all__ = ["LINEAR", "Affine", "absorb", "linear_before"]
 
@@ -37,22 +38,19 @@ def linear_before(graph: Graph, value: str) -> Node | None:
     return node
 
 
-def absorb(graph: Graph, node: Node, reader: Node, affine: Affine) -> Node:
-    """The linear op does what its reader did to each channel, and makes the reader's output."""
+def absorb(graph: Graph, node: Node, affine: Affine) -> Node:
+    """The linear op with a change of its output channels in its weights and bias."""
     weights, bias = node.inputs[1], given(node.inputs, 2) or ""
     _check(graph, node, weights, bias, affine)
     inputs = [node.inputs[0], _scaled_weights(graph, node, affine), _changed_bias(graph, node, bias, affine)]
-    outputs, types = list(reader.outputs), graph.output_types(reader)
-    graph.remove(reader)
+    types = graph.output_types(node)
     graph.remove(node)
-    merged = Node(
-        node.name, node.op, [i for i in inputs if i], outputs, node.source, (), _notes(node, affine)
-    )
-    graph.add(merged, types)
-    for old in {weights, bias, *reader.inputs}:
-        if old in graph.constants and not graph.consumers(old):
-            graph.drop_constant(old)
-    return merged
+    kept = [value for value in inputs if value]
+    changed = Node(node.name, node.op, kept, node.outputs, node.source, (), _notes(node, affine))
+    graph.add(changed, types)
+    for old in {weights, bias}:
+        drop_unread_constant(graph, old)
+    return changed
 
 
 def _check(graph: Graph, node: Node, weights: str, bias: str, affine: Affine) -> None:
