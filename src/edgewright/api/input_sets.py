@@ -1,6 +1,6 @@
 """The sets of an input list as arrays: every file is checked before the first one is read."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +8,7 @@ import numpy as np
 from edgewright.api.input_list import PROBLEMS_KEPT, InputLine, InputList
 from edgewright.api.tensor_files import Expected, batch_of, read_tensor
 from edgewright.core.errors import BadInput, EdgewrightError, Problems, Where
+from edgewright.core.events import progress
 from edgewright.core.numbers import Array
 
 __all__ = ["InputSets"]
@@ -69,7 +70,7 @@ class InputSets:
         seen: dict[tuple[Path, str], int] = {}
         problems: list[EdgewrightError] = []
         batches = []
-        for line in listed.lines:
+        for line in _watched(listed):
             batches.append(1)
             for expected in self._inputs:
                 key = (_file(line, expected.name), expected.name)
@@ -85,6 +86,13 @@ class InputSets:
         if problems:
             raise Problems(problems)
         return batches
+
+
+def _watched(listed: InputList) -> Iterator[InputLine]:
+    with progress("checking inputs", total=len(listed.lines)) as step:
+        for line in listed.lines:
+            yield line
+            step()
 
 
 def _file(line: InputLine, name: str) -> Path:
