@@ -171,7 +171,7 @@ def test_an_old_axis_that_leaves_no_room_is_refused_with_both_ranks() -> None:
 
 def test_shapes_that_do_not_broadcast_are_refused_with_both_shapes() -> None:
     model = model_of("g (float[2,3] x, float[4] z) => (float[2,3] y) { y = Add(x, z) }")
-    with pytest.raises(ShapeMismatch, match=r"\[2,3\], \[4\] do not broadcast"):
+    with pytest.raises(ShapeMismatch, match=r"\[2,3\] and \[4\] do not broadcast"):
         ew.convert(model)
 
 
