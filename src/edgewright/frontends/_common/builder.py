@@ -86,9 +86,12 @@ class Builder:
         if followed and not any(array is None or array.dtype == object for array in followed):
             folded = tuple(array for array in followed if array is not None)
         if folded is not None:
-            return [
+            names = [
                 self.constant(array, tensor_type) for array, tensor_type in zip(folded, types, strict=False)
             ]
+            if isinstance(op, VIEWS):
+                self._remember(names, inputs[0])
+            return names
         name = self.graph.fresh_name(self.prefix or type(op).__name__)
         values = [self.graph.fresh_name(self.prefix or "value") for _ in range(wanted)]
         node = Node(name, op, list(inputs), values, source=self.source)
@@ -199,6 +202,11 @@ class Builder:
         """N, spatial..., C to N, C, spatial..."""
         rank = self.rank(value)
         return self.transpose(value, (0, rank - 1, *range(1, rank - 1)))
+
+    def _remember(self, values: Sequence[str], source: str) -> None:
+        """A constant in another layout keeps the name that the source model has for it."""
+        for value in values:
+            self.graph.source_names.setdefault(value, self.graph.source_names.get(source, source))
 
     def _check_params(self, op: Op) -> None:
         """No parameter may hold a size that only a run can tell; a reshape can leave one such size open."""

@@ -21,7 +21,7 @@ from edgewright.frontends.onnx.signature import check_node
 from edgewright.frontends.onnx.source import SourceNode, label_of
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.types import TensorType
-from edgewright.ops.rearrange import Reshape
+from edgewright.ops.rearrange import Reshape, Transpose
 
 __all__ = ["Imported", "Importer", "InputSpec", "Step"]
 
@@ -262,8 +262,17 @@ class Importer:
                 self._context.rename(value, name)
                 self._scopes.define(name, name)
                 self._named.add(name)
+                self._name_untransposed(name)
             else:
                 self._scopes.define(name, value)
+
+    def _name_untransposed(self, name: str) -> None:
+        """What a handler turned into the source's layout is the source's value in another layout."""
+        node = self._graph.producer(name)
+        if node is not None and isinstance(node.op, Transpose) and node.inputs[0] not in self._named:
+            inner = node.inputs[0]
+            if self._graph.producer(inner) is not None:
+                self._graph.source_names.setdefault(inner, name)
 
     def _wait_for(self, needed: NeedsValue, where: Where) -> EdgewrightError | None:
         """Finds the graph inputs that a needed value is computed from; an error where there are none."""

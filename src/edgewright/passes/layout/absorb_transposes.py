@@ -82,6 +82,8 @@ def _reorder_columns(graph: Graph, node: Node, sizes: tuple[int, ...], order: Or
     places = [order.index(axis) for axis in range(1, len(order))]
     split = weights.reshape(weights.shape[0], *sizes)
     turned = np.transpose(split, (0, *places)).reshape(weights.shape)
-    graph.set_input(node, 1, graph.add_constant(graph.fresh_name(old), turned, graph.types[old]))
+    name = graph.add_constant(graph.fresh_name(old), turned, graph.types[old])
+    graph.source_names[name] = graph.source_names.get(old, old)
+    graph.set_input(node, 1, name)
     if not graph.consumers(old):
         graph.drop_constant(old)
