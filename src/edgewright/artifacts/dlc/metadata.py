@@ -1,0 +1,194 @@
+"""What a DLC says about itself: tool, versions, copyright, and our notes on what its tables cannot hold."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from edgewright.artifacts.description import Description
+from edgewright.artifacts.dlc.formats import Layout, untold
+from edgewright.artifacts.net_json.fields import Fields, as_integer, as_name, parse
+from edgewright.core.errors import BadInput, LimitExceeded, Where, shown
+from edgewright.lower.qnn_graph import QnnGraph
+
+__all__ = ["JSON_NAME", "TEXT_NAME", "GraphNotes", "Metadata", "as_json", "as_text", "read_metadata"]
+
+TEXT_NAME = "dlc.metadata"
+JSON_NAME = "dlc.metadata2.0.0"
+_JSON_START = "dlc.metadata2."
+_HISTORY_START = "dlc.metadata.history"
+_NOTHING = "N/A"
+_OURS = "edgewright"
+_LARGEST = 1 << 26
+_LARGEST_COUNT = 2**63
+# Keys of the text form -> fields of a description.
+_TEXTS = {
+    "converter-command": "command",
+    "model-copyright": "copyright_text",
+    "model-version": "model_version",
+    "quantizer-command": "quantizer_command",
+}
+
+
+@dataclass(frozen=True)
+class GraphNotes:
+    """Of one graph: names in the source model, multiply-accumulates of nodes, layouts without a number."""
+
+    source_names: dict[str, str] = field(default_factory=dict)
+    macs: dict[str, int] = field(default_factory=dict)
+    layouts: dict[str, Layout] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, graph: QnnGraph) -> "GraphNotes":
+        """The notes that a graph needs."""
+        layouts = {name: untold(tensor) for name, tensor in graph.tensors.items()}
+        return cls(
+            graph.source_names,
+            {node.name: node.macs for node in graph.nodes if node.macs},
+            {name: layout for name, layout in layouts.items() if layout is not None},
+        )
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """What was read."""
+
+    description: Description
+    graphs: dict[str, GraphNotes]
+
+
+def as_text(graphs: Sequence[QnnGraph], description: Description) -> bytes:
+    """The form of DLC 4.0: one 'key=value' on each line."""
+    values = {key: _one_line(getattr(description, name)) for key, name in _TEXTS.items()}
+    values["converter-version"] = _own_version()
+    values[_OURS] = json.dumps(_notes(graphs, description, values), separators=(",", ":"))
+    return "".join(f"{key}={value}\n" for key, value in sorted(values.items())).encode()
+
+
+def as_json(graphs: Sequence[QnnGraph], description: Description) -> bytes:
+    """The form of DLC 4.1."""
+    tool = _one_line(description.command).split(" ")[0]
+    command = {"tool": tool, "converter-version": _own_version(), "args": {}}
+    document = {
+        "meta-data-version": "2.0.0",
+        "dlc-generation-info": [{"converter-command": command}],
+        _OURS: _notes(graphs, description, {"converter-command": tool}),
+    }
+    return json.dumps(document, separators=(",", ":")).encode()
+
+
+def read_metadata(members: Mapping[str, memoryview], where: Where) -> Metadata:
+    """From the member that holds it; a container without one says nothing of itself."""
+    for name, content in sorted(members.items()):
+        if name.startswith((TEXT_NAME, _JSON_START)) and len(content) > _LARGEST:
+            raise LimitExceeded(
+                f"'{shown(name)}' has {len(content)} bytes, at most {_LARGEST} are read", where
+            )
+    if TEXT_NAME in members:
+        return _from_text(bytes(members[TEXT_NAME]), where)
+    found = [name for name in sorted(members) if name.startswith((_HISTORY_START, _JSON_START))]
+    metadata = Metadata(Description(command=""), {})
+    for name in found:
+        metadata = _from_json(bytes(members[name]), where, metadata)
+    return metadata
+
+
+def _from_text(content: bytes, where: Where) -> Metadata:
+    # Only our own line must be right; the others are words of any tool, in any encoding.
+    lines = (line.partition("=") for line in content.decode("utf-8", "replace").split("\n"))
+    values = {key: value.removesuffix("\r") for key, _, value in lines}
+    texts = {name: _given(values.get(key, "")) for key, name in _TEXTS.items()}
+    if _OURS not in values:
+        return Metadata(Description(**texts), {})
+    ours = parse(values[_OURS].encode(), where)
+    return Metadata(Description(**(texts | dict(_exact(ours)))), _graphs(ours))
+
+
+def _from_json(content: bytes, where: Where, known: Metadata) -> Metadata:
+    document = parse(content, where)
+    command = _given(_command(document)) or known.description.command
+    if _OURS not in document:
+        return Metadata(Description(command=command), known.graphs)
+    ours = document.fields(_OURS)
+    return Metadata(Description(**({"command": command} | dict(_exact(ours)))), _graphs(ours))
+
+
+def _command(document: Fields) -> str:
+    """The tool and its options; spelled in two ways, by versions of the SDK."""
+    for key, inner in (
+        ("dlc-generation-info", "converter-command"),
+        ("dlcGenerationInfo", "converterCommand"),
+    ):
+        steps = document.array(key) if key in document else []
+        if not steps:
+            continue
+        fields = Fields(steps[0], document.where, f"an item of '{key}'")
+        if inner in fields:
+            command = fields.fields(inner)
+            options = command.fields("args").items() if "args" in command else ()
+            return " ".join([command.text("tool"), *(f"{name}={value}" for name, value in options)])
+    return ""
+
+
+def _notes(graphs: Sequence[QnnGraph], description: Description, told: Mapping[str, str]) -> dict[str, Any]:
+    """What a reader could not find elsewhere: only what is needed, so that most files carry little."""
+    exact = {
+        key: getattr(description, name)
+        for key, name in _TEXTS.items()
+        if _given(told.get(key, "")) != getattr(description, name)
+    }
+    notes = {}
+    for graph in graphs:
+        found = GraphNotes.of(graph)
+        parts: dict[str, Any] = {"source_names": found.source_names, "macs": found.macs}
+        parts["layouts"] = {name: [form, list(order)] for name, (form, order) in found.layouts.items()}
+        notes[graph.name] = {key: value for key, value in parts.items() if value}
+    return {"texts": exact, "graphs": notes}
+
+
+def _exact(ours: Fields) -> Iterator[tuple[str, str]]:
+    texts = ours.fields("texts")
+    return ((name, texts.text(key)) for key, name in _TEXTS.items() if key in texts)
+
+
+def _graphs(ours: Fields) -> dict[str, GraphNotes]:
+    return {
+        name: _graph_notes(Fields(value, ours.where, f"the notes on graph '{shown(name)}'"))
+        for name, value in ours.fields("graphs").items()
+    }
+
+
+def _graph_notes(fields: Fields) -> GraphNotes:
+    names = fields.fields("source_names") if "source_names" in fields else None
+    macs = fields.fields("macs").items() if "macs" in fields else ()
+    layouts = fields.fields("layouts").items() if "layouts" in fields else ()
+    return GraphNotes(
+        {} if names is None else {name: names.text(name) for name, _ in names.items()},
+        {name: as_integer(item, "'macs'", fields.where, 0, _LARGEST_COUNT) for name, item in macs},
+        {name: _layout(item, fields.where) for name, item in layouts},
+    )
+
+
+def _layout(value: Any, where: Where) -> Layout:
+    if not isinstance(value, list) or len(value) != 2 or not isinstance(value[1], list):
+        raise BadInput(f"a layout is '{shown(value)}', expected a name and an order", where)
+    order = tuple(as_integer(item, "an axis of a layout", where, 0, 31) for item in value[1])
+    return as_name(value[0], "the name of a layout", where), order
+
+
+def _one_line(text: str) -> str:
+    return re.sub(r"[\r\n\0]+", " ", text) or _NOTHING
+
+
+def _given(text: str) -> str:
+    return "" if text == _NOTHING else text
+
+
+def _own_version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(_OURS)
+    except PackageNotFoundError:
+        return "unknown"

@@ -1,0 +1,212 @@
+"""The graphs of a DLC: nodes, attributes, tensors and their encodings, without the data of tensors."""
+
+import math
+import struct
+from collections.abc import Iterable, Sequence
+from itertools import count
+
+from edgewright.artifacts.description import Description
+from edgewright.artifacts.dlc.flat_writer import Field, FlatWriter
+from edgewright.artifacts.dlc.formats import codes_of
+from edgewright.artifacts.dlc.spelling import in_dlc
+from edgewright.artifacts.dlc.tables import (
+    BOOKKEEPING,
+    MODEL_IDENTIFIER,
+    PACKAGE_NAME,
+    PARAMETER,
+    UNDEFINED,
+    AttributeKind,
+    AttributeSlot,
+    AxisSlot,
+    EncodingSlot,
+    GraphSlot,
+    ModelSlot,
+    NodeSlot,
+    ScalarSlot,
+    StepSlot,
+    TensorSlot,
+)
+from edgewright.core.errors import BadInput, UnsupportedFeature, Where
+from edgewright.core.numbers import DType
+from edgewright.ir.encodings import Encoding
+from edgewright.lower.qnn_graph import QnnGraph, QnnNode, QnnScalar, QnnTensor, TensorKind
+
+__all__ = ["model_buffer"]
+
+_DEFINED = 1
+
+
+def model_buffer(graphs: Sequence[QnnGraph], description: Description) -> bytearray:
+    """The FlatBuffer that describes all graphs."""
+    writer = FlatWriter()
+    tables = [_Graph(writer, graph, description).table() for graph in graphs]
+    root = writer.table({ModelSlot.GRAPHS: ("o", writer.vector(tables))})
+    return writer.finished(root, MODEL_IDENTIFIER)
+
+
+class _Graph:
+    def __init__(self, writer: FlatWriter, graph: QnnGraph, description: Description) -> None:
+        self._writer = writer
+        self._graph = graph
+        self._description = description
+        # Ids run through parameter tensors too, as in a model library.
+        self._ids = count(1)
+
+    def table(self) -> int:
+        tensors = [self._tensor(tensor) for tensor in self._graph.tensors.values()]
+        nodes = [self._node(node) for node in self._graph.nodes]
+        name = self._writer.text(self._graph.name)
+        return self._writer.table(
+            {
+                GraphSlot.NAME: ("o", name),
+                GraphSlot.NODES: ("o", self._writer.vector(nodes)),
+                GraphSlot.TENSORS: ("o", self._writer.vector(tensors)),
+                GraphSlot.NAME_AGAIN: ("o", name),
+            }
+        )
+
+    def _node(self, node: QnnNode) -> int:
+        package = self._description.package_of(node)
+        spelling = in_dlc(node.type, package)
+        kept = {PACKAGE_NAME: QnnScalar(DType.STRING, package)} | spelling.bookkeeping
+        where = Where(op=node.type, node=node.name)
+        attributes = [
+            *self._scalars(spelling.parameters | node.scalar_params, PARAMETER, where),
+            *(self._tensor_param(name, tensor) for name, tensor in node.tensor_params.items()),
+            *self._scalars(kept, BOOKKEEPING, where),
+        ]
+        writer = self._writer
+        return writer.table(
+            {
+                NodeSlot.NAME: ("o", writer.text(node.name)),
+                NodeSlot.TYPE: ("o", writer.text(spelling.type)),
+                NodeSlot.INPUTS: ("o", writer.texts(node.inputs)),
+                NodeSlot.OUTPUTS: ("o", writer.texts(node.outputs)),
+                NodeSlot.ATTRIBUTES: ("o", writer.vector(attributes)),
+            }
+        )
+
+    def _scalars(self, scalars: dict[str, QnnScalar], flag: int, where: Where) -> Iterable[int]:
+        for name, scalar in scalars.items():
+            value = self._scalar(name, scalar, where)
+            yield self._attribute(name, AttributeKind.SCALAR, flag, {AttributeSlot.SCALAR: ("o", value)})
+
+    def _tensor_param(self, name: str, tensor: QnnTensor) -> int:
+        if tensor.kind != TensorKind.STATIC:
+            found, expected = int(tensor.kind), int(TensorKind.STATIC)
+            raise BadInput(
+                f"parameter '{name}' has tensor type {found}, expected {expected}", Where(tensor=tensor.name)
+            )
+        value = self._tensor(tensor)
+        return self._attribute(name, AttributeKind.TENSOR, PARAMETER, {AttributeSlot.TENSOR: ("o", value)})
+
+    def _attribute(self, name: str, kind: AttributeKind, flag: int, value: dict[int, Field]) -> int:
+        return self._writer.table(
+            {
+                AttributeSlot.NAME: ("o", self._writer.text(name)),
+                AttributeSlot.KIND: ("i", int(kind)),
+                AttributeSlot.FLAG: ("B", flag),
+            }
+            | value
+        )
+
+    def _scalar(self, name: str, scalar: QnnScalar, where: Where) -> int:
+        if not scalar.dtype.is_qnn:
+            what = f"QNN has no data type for '{scalar.dtype.name}' of parameter '{name}'"
+            raise UnsupportedFeature(what, where)
+        value: dict[int, Field] = {}
+        if isinstance(scalar.value, str):
+            value[ScalarSlot.TEXT] = ("o", self._writer.text(scalar.value))
+        elif scalar.dtype.is_float:
+            value[ScalarSlot.REAL] = ("d", float(scalar.value))
+        else:
+            value[ScalarSlot.INTEGER] = ("q", _as_int64(int(scalar.value), name, where))
+        return self._writer.table({ScalarSlot.DTYPE: ("I", int(scalar.dtype))} | value)
+
+    def _tensor(self, tensor: QnnTensor) -> int:
+        if not tensor.dtype.is_qnn:
+            raise UnsupportedFeature(
+                f"QNN has no data type for '{tensor.dtype.name}'",
+                Where(tensor=tensor.name),
+                do="convert the tensor to a type that QNN has, such as FLOAT_32 or INT_32",
+            )
+        writer = self._writer
+        code, source_code = codes_of(tensor)
+        plain = DType.FLOAT_32 if tensor.dtype.is_fixed_point else tensor.dtype
+        return writer.table(
+            {
+                TensorSlot.ID: ("I", next(self._ids)),
+                TensorSlot.NAME: ("o", writer.text(tensor.name)),
+                TensorSlot.KIND: ("i", int(tensor.kind)),
+                TensorSlot.DIMS: ("o", writer.numbers(tensor.dims)),
+                TensorSlot.FORMAT: ("i", code),
+                TensorSlot.ENCODING: ("o", self._encoding(tensor)),
+                TensorSlot.DTYPE: ("I", int(tensor.dtype)),
+                TensorSlot.PLAIN_DTYPE: ("I", int(plain)),
+                TensorSlot.IS_QUANTIZABLE: ("B", int(plain.is_float)),
+                TensorSlot.SOURCE_FORMAT: ("i", source_code),
+            }
+        )
+
+    def _encoding(self, tensor: QnnTensor) -> int:
+        encoding, writer = tensor.encoding, self._writer
+        if encoding is None:
+            return writer.table(
+                {EncodingSlot.TYPE: ("I", UNDEFINED), EncodingSlot.DEFINITION: ("I", UNDEFINED)}
+            )
+        pairs = zip(encoding.scales, encoding.offsets, strict=True)
+        steps = [self._step(tensor, encoding, scale, offset) for scale, offset in pairs]
+        # Encodings 2 and 3 are 0 and 1 for values that use fewer bits than their container has.
+        narrow = 2 if encoding.bitwidth != tensor.dtype.bits else 0
+        if encoding.axis is None:
+            value: dict[int, Field] = {EncodingSlot.STEP: ("o", steps[0])}
+        else:
+            listed: dict[int, Field] = {
+                AxisSlot.AXIS: ("i", encoding.axis),
+                AxisSlot.STEPS: ("o", writer.vector(steps)),
+            }
+            value = {EncodingSlot.AXIS: ("o", writer.table(listed))}
+        head: dict[int, Field] = {
+            EncodingSlot.TYPE: ("I", narrow + (encoding.axis is not None)),
+            EncodingSlot.IS_OVERRIDDEN: ("B", 0),
+            EncodingSlot.DEFINITION: ("I", _DEFINED),
+        }
+        return writer.table(head | value)
+
+    def _step(self, tensor: QnnTensor, encoding: Encoding, scale: float, offset: int) -> int:
+        low, high = encoding.limits(tensor.dtype)
+        middle = 0 if tensor.dtype.is_signed else -(1 << (encoding.bitwidth - 1))
+        return self._writer.table(
+            {
+                StepSlot.BITWIDTH: ("I", encoding.bitwidth),
+                StepSlot.MINIMUM: ("f", _bound(scale * (low + offset))),
+                StepSlot.MAXIMUM: ("f", _bound(scale * (high + offset))),
+                StepSlot.SCALE: ("f", _as_float32(scale, tensor)),
+                StepSlot.OFFSET: ("i", offset),
+                StepSlot.IS_SYMMETRIC: ("B", int(offset == middle)),
+            }
+        )
+
+
+def _as_int64(value: int, name: str, where: Where) -> int:
+    """The number that has the same 64 bits; a UINT_64 may be above what an int64 holds."""
+    if not -(2**63) <= value < 2**64:
+        raise BadInput(f"parameter '{name}' is {value}, which has no 64 bits", where)
+    return value - 2**64 if value >= 2**63 else value
+
+
+def _as_float32(scale: float, tensor: QnnTensor) -> float:
+    """The scale as QNN knows it; the nearest float32 must still be a scale."""
+    try:
+        rounded: float = struct.unpack("<f", struct.pack("<f", scale))[0]
+    except OverflowError:
+        rounded = math.inf
+    if not math.isfinite(rounded) or (scale and not rounded):
+        what = f"the scale is {scale}, QNN holds it as float32, where it is {rounded}"
+        raise BadInput(what, Where(tensor=tensor.name))
+    return rounded
+
+
+def _bound(value: float) -> float:
+    largest = 3.4028234663852886e38
+    return min(max(value, -largest), largest)

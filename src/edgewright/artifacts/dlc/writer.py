@@ -1,0 +1,81 @@
+"""Records to a DLC: one file with graphs, weights and history."""
+
+import struct
+from collections.abc import Iterator, Sequence
+from enum import Enum
+
+from edgewright.artifacts.description import Description, check_unique
+from edgewright.artifacts.dlc import metadata
+from edgewright.artifacts.dlc.model_writer import model_buffer
+from edgewright.artifacts.dlc.params_writer import LARGEST_INLINE, Params
+from edgewright.artifacts.dlc.tables import BLOB_HEADER
+from edgewright.artifacts.dlc.zip_writer import Chunks, Member
+from edgewright.artifacts.dlc.zip_writer import to_chunks as zipped
+from edgewright.artifacts.net_json.fields import as_name
+from edgewright.core.errors import BadInput, LimitExceeded, Where
+from edgewright.lower.qnn_graph import QnnGraph
+
+__all__ = ["DlcVersion", "to_chunks"]
+
+
+class DlcVersion(Enum):
+    """Major and minor version of the container."""
+
+    V4_0 = (4, 0)
+    V4_1 = (4, 1)
+
+
+def to_chunks(
+    graphs: QnnGraph | Sequence[QnnGraph], description: Description, version: DlcVersion | None = None
+) -> Iterator[bytes | memoryview]:
+    """The file; the same graphs always give the same bytes.
+
+    Args:
+        graphs: one or several, of different names.
+        description: what the file says about itself.
+        version: 4.0 holds weights beside their names, 4.1 in a member of their own. Where it is not given,
+            4.0 as far as its 2 GB reach.
+    """
+    graphs = [graphs] if isinstance(graphs, QnnGraph) else list(graphs)
+    _check(graphs)
+    params = Params(graphs)
+    version = _version(params.size, version)
+    model = bytes(model_buffer(graphs, description))
+    header = struct.pack(BLOB_HEADER, b"\xd5\x0a", *version.value)
+    if version == DlcVersion.V4_0:
+        about = Member(metadata.TEXT_NAME, lambda: [metadata.as_text(graphs, description)])
+        data = [Member("model.params", lambda: _headed(header, params.inline()))]
+    else:
+        about = Member(metadata.JSON_NAME, lambda: [metadata.as_json(graphs, description)])
+        data = [Member("model.params", lambda: _headed(header, params.index()))]
+        if params.size:
+            data.append(Member("model.params.bin", params.raw))
+    yield from zipped([about, Member("model", lambda: [header, model]), *data])
+
+
+def _headed(header: bytes, chunks: Chunks) -> Iterator[bytes | memoryview]:
+    yield header
+    yield from chunks
+
+
+def _version(size: int, wanted: DlcVersion | None) -> DlcVersion:
+    if wanted == DlcVersion.V4_0 and size > LARGEST_INLINE:
+        raise LimitExceeded(
+            f"the weights have {size} bytes, a DLC 4.0 holds at most {LARGEST_INLINE}",
+            do="write version 4.1, or store the weights in fewer bits",
+        )
+    return wanted or (DlcVersion.V4_0 if size <= LARGEST_INLINE else DlcVersion.V4_1)
+
+
+def _check(graphs: Sequence[QnnGraph]) -> None:
+    """Names may be any that a reader can print: they reach no file name and no source code."""
+    if not graphs:
+        raise BadInput("there is no graph to write, expected at least one")
+    check_unique("graph", [graph.name for graph in graphs])
+    for graph in graphs:
+        params = [param.name for node in graph.nodes for param in node.tensor_params.values()]
+        nodes = [node.name for node in graph.nodes]
+        check_unique("tensor", [*graph.tensors, *params])
+        check_unique("node", nodes)
+        for name in (graph.name, *graph.tensors, *params, *nodes):
+            as_name(name, "a name", Where(detail=f"graph '{graph.name}'"))
