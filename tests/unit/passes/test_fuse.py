@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 
 from edgewright.ir.graph import Graph
+from edgewright.ir.op import Op
 from edgewright.ir.text import parse
 from edgewright.ir.verify import verify
 from edgewright.ops.activation import Relu, Relu1, Relu6, ReluMinMax
 from edgewright.ops.norm import LayerNorm, RmsNorm
 from edgewright.ops.rearrange_blocks import ChannelShuffle
+from edgewright.ops.reduce import ReduceMean
 from edgewright.ops.reduce_softmax import Softmax
 from edgewright.passes.graph_pass import PASSES
 from edgewright.passes.pipeline import LAYOUT, SIMPLIFY, run_passes
@@ -326,6 +328,39 @@ def test_a_written_out_softmax_becomes_one() -> None:
 def test_exponentials_without_their_own_maximum_stay() -> None:
     graph = graph_of("m = ReduceMax(x) {axes=(2,), keep_dims=true} " + SOFTMAX)
     assert "Softmax" not in rewritten(graph, "fuse_softmax")
+
+
+POOLED = (
+    "i = Reshape(x) {{shape=({images})}} t = Transpose(i) {{perm=(0, 2, 3, 1)}} "
+    "p = PoolAvg2d(t) {{filter_size=({size}), stride=(1, 1), pad_amount=((0, 0), (0, 0))}} "
+    "u = Transpose(p) {{perm=(0, 3, 1, 2)}} y = Reshape(u) {{shape=({shape})}}"
+)
+
+
+@pytest.mark.parametrize(
+    ("images", "size", "shape", "op"),
+    [
+        ("2, 3, 1, 4", "1, 4", "2, 3, 1", ReduceMean(axes=(2,), keep_dims=True)),
+        ("2, 3, 4, 1", "4, 1", "2, 3", ReduceMean(axes=(2,))),
+        ("2, 1, 3, 4", "3, 4", "2, 1, 1", ReduceMean(axes=(1, 2), keep_dims=True)),
+    ],
+)
+def test_a_mean_of_rows_that_became_a_pool_is_a_mean_again(
+    images: str, size: str, shape: str, op: Op
+) -> None:
+    graph = graph_of(POOLED.format(images=images, size=size, shape=shape))
+    rewritten(graph, "fuse_mean")
+    assert [node.op for node in graph.nodes] == [op]
+
+
+@pytest.mark.parametrize(
+    ("images", "size", "shape"),
+    [("2, 3, 1, 4", "1, 2", "2, 3, 3"), ("2, 6, 1, 2", "1, 2", "2, 6, 1"), ("2, 3, 1, 4", "1, 4", "3, 2, 1")],
+)
+def test_a_pool_that_is_no_mean_of_rows_stays(images: str, size: str, shape: str) -> None:
+    assert "PoolAvg2d" in rewritten(
+        graph_of(POOLED.format(images=images, size=size, shape=shape)), "fuse_mean"
+    )
 
 
 CONV = (
