@@ -154,6 +154,10 @@ class Graph:
         """Types of a node's outputs."""
         return [self.types[value] for value in node.outputs if value]
 
+    def free_name(self, wanted: str) -> str:
+        """The wanted name for a node where no other has it, else one close to it."""
+        return wanted if wanted not in self._nodes else self.fresh_name(wanted)
+
     def fresh_name(self, hint: str) -> str:
         """A name that neither a value nor a node has."""
         while True:

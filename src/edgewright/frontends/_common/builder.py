@@ -92,7 +92,7 @@ class Builder:
             if isinstance(op, VIEWS):
                 self._remember(names, inputs[0])
             return names
-        name = self.graph.fresh_name(self.prefix or type(op).__name__)
+        name = self._node_name(op)
         values = [self.graph.fresh_name(self.prefix or "value") for _ in range(wanted)]
         node = Node(name, op, list(inputs), values, source=self.source)
         self.graph.add(node, types[:wanted])
@@ -202,6 +202,12 @@ class Builder:
         """N, spatial..., C to N, C, spatial..."""
         rank = self.rank(value)
         return self.transpose(value, (0, rank - 1, *range(1, rank - 1)))
+
+    def _node_name(self, op: Op) -> str:
+        """The source node's own name for the op that it is; moves around it say what they are."""
+        base = self.source or self.prefix or type(op).__name__
+        name = f"{base}_{type(op).__name__}" if isinstance(op, VIEWS) else base
+        return self.graph.free_name(name)
 
     def _remember(self, values: Sequence[str], source: str) -> None:
         """A constant in another layout keeps the name that the source model has for it."""

@@ -11,6 +11,7 @@ from edgewright.frontends.onnx.order import reads
 from edgewright.frontends.onnx.registry import domain_of
 from edgewright.frontends.onnx.source import label_of
 from edgewright.ir.graph import Graph, Node
+from edgewright.ops.rearrange import Reshape, Transpose
 from edgewright.ops.source import SourceOp
 
 __all__ = ["FOLDED", "HOWS", "ImportReport", "OpCount", "Problem", "report_on"]
@@ -122,7 +123,9 @@ def _how(step: Step, nodes: Sequence[Node]) -> str:
         return NOT_CHECKED
     if any(isinstance(node.op, SourceOp) for node in nodes):
         return SOURCE_OP
-    return FOLDED if not nodes else QNN if len(nodes) == 1 else DECOMPOSED
+    # Moves around an op (layouts, ranks) are not what it is made of.
+    made = [node for node in nodes if not isinstance(node.op, Transpose | Reshape)]
+    return FOLDED if not nodes else QNN if len(made) <= 1 else DECOMPOSED
 
 
 def _macs(graph: Graph, node: Node) -> int | None:
