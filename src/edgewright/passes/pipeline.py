@@ -4,15 +4,15 @@ from collections.abc import Sequence
 
 from edgewright.ir.graph import Graph
 from edgewright.ir.verify import verify
-from edgewright.passes.clean import (
+from edgewright.passes.clean import (  # noqa: F401 - registers the passes
     drop_dead_code,
     drop_identity,
     merge_casts,
     merge_moves,
     transpose_to_reshape,
 )
-from edgewright.passes.fold import fold_batchnorm, fold_channels, fold_constants
-from edgewright.passes.fuse import (
+from edgewright.passes.fold import fold_batchnorm, fold_channels, fold_constants  # noqa: F401
+from edgewright.passes.fuse import (  # noqa: F401 - registers the passes
     fuse_channel_shuffle,
     fuse_clip,
     fuse_fully_connected,
@@ -24,35 +24,10 @@ from edgewright.passes.fuse import (
     fuse_softmax,
 )
 from edgewright.passes.graph_pass import PASSES
-from edgewright.passes.layout import absorb_transposes, assign_layout
-from edgewright.passes.target import narrow_int64, promote_scalars, resolve_symbols
+from edgewright.passes.layout import absorb_transposes, assign_layout  # noqa: F401
+from edgewright.passes.target import narrow_int64, promote_scalars, resolve_symbols  # noqa: F401
 
 __all__ = ["ALWAYS", "FINISH", "FOLD", "LAYOUT", "LEGACY", "SIMPLIFY", "TARGET", "run_passes"]
-
-REGISTERED = (
-    absorb_transposes,
-    assign_layout,
-    drop_dead_code,
-    drop_identity,
-    fold_batchnorm,
-    fold_channels,
-    fold_constants,
-    fuse_channel_shuffle,
-    fuse_clip,
-    fuse_fully_connected,
-    fuse_hard_swish,
-    fuse_mean,
-    fuse_norm,
-    fuse_pad,
-    fuse_prelu,
-    fuse_softmax,
-    merge_casts,
-    merge_moves,
-    narrow_int64,
-    promote_scalars,
-    resolve_symbols,
-    transpose_to_reshape,
-)
 
 # What every conversion needs; `--no_simplification` does not switch it off.
 ALWAYS = ("drop_dead_code",)
