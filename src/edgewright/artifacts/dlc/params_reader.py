@@ -111,8 +111,9 @@ class _Reader:
         self._where = buffer.where
 
     def graph(self, table: Table) -> GraphData:
+        tensors = self._group(table, GraphDataSlot.TENSORS)
         nodes = [self._group(node, NodeDataSlot.TENSORS) for node in table.children(GraphDataSlot.NODES)]
-        return GraphData(self._group(table, GraphDataSlot.TENSORS), nodes)
+        return GraphData(tensors, nodes)
 
     def _group(self, table: Table, slot: int) -> TensorFile:
         spans: dict[str, memoryview] = {}
