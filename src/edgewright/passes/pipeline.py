@@ -9,6 +9,7 @@ from edgewright.passes.clean import (  # noqa: F401 - registers the passes
     drop_identity,
     merge_casts,
     merge_moves,
+    take_source_names,
     transpose_to_reshape,
 )
 from edgewright.passes.fold import fold_batchnorm, fold_channels, fold_constants  # noqa: F401
@@ -70,7 +71,7 @@ FINISH = ("fuse_pad", "fold_channels", "fold_batchnorm", "fold_channels", "drop_
 # What the legacy converters change besides: QNN's backends compute with 32-bit integers.
 LEGACY = ("narrow_int64",)
 # What QNN artifacts cannot hold.
-TARGET = ("resolve_symbols", "promote_scalars")
+TARGET = ("resolve_symbols", "promote_scalars", "take_source_names")
 
 
 def run_passes(graph: Graph, names: Sequence[str], *, is_checked: bool = False) -> dict[str, int]:

@@ -239,3 +239,33 @@ def test_a_constant_behind_a_reshape_of_the_rows_or_channels_is_folded(shape: st
 )
 def test_a_constant_behind_a_reshape_that_mixes_channels_stays(shape: str, constant: str) -> None:
     assert folded(behind_reshape(shape, constant), "fold_channels") == 0
+
+
+def normed(shape: str, channels: int) -> Graph:
+    """A batch norm behind a reshape, as 1-D convolutions are written."""
+    graph = parse(f"""
+        graph main {{
+          input x: float_32[1,1,6,2]
+          const w: float_32[1,1,2,4] = [1, 2, 3, 4, 5, 6, 7, 8]
+          c = Conv2d(x, w) {{stride=(1, 1), pad_amount=((0, 0), (0, 0))}}
+          y = Reshape(c) {{shape=({shape})}}
+          output y
+        }}
+    """)
+    weights = RANDOM.normal(size=(2, channels))
+    graph = then(graph, Batchnorm(), *weights)
+    graph.nodes[-1].notes.update(gamma=weights[0], beta=weights[1])
+    return graph
+
+
+def test_a_batch_norm_behind_the_reshape_of_a_1d_convolution_is_folded() -> None:
+    graph = normed("1, 6, 4", 4)
+    assert folded(graph, "fold_batchnorm") == 1
+    assert [node.op.qnn_name() for node in graph.nodes] == ["Conv2d", "Reshape"]
+    assert set(graph.nodes[0].notes) == {"gamma", "beta"}
+
+
+def test_a_batch_norm_behind_a_reshape_of_the_channels_stays(caplog) -> None:
+    assert "a reshape between them changes the channels" in refused(
+        normed("1, 12, 2", 2), "fold_batchnorm", caplog
+    )

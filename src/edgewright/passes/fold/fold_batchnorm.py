@@ -3,7 +3,7 @@
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import given
 from edgewright.ops.norm import Batchnorm
-from edgewright.passes.fold.linear import Affine, absorb, linear_before
+from edgewright.passes.fold.linear import Affine, absorb, linear_before, reshape_between
 from edgewright.passes.graph_pass import Refused, graph_pass, rewrite_each
 from edgewright.passes.match import hand_over
 
@@ -19,13 +19,18 @@ def fold_batchnorm(graph: Graph) -> int:
 def _fold(graph: Graph, node: Node) -> bool:
     if not isinstance(node.op, Batchnorm):
         return False
-    before = linear_before(graph, node.inputs[0])
+    x = node.inputs[0]
+    between = reshape_between(graph, x)
+    before = linear_before(graph, between.inputs[0] if between is not None else x)
     if before is None:
         return False
+    if graph.types[before.outputs[0]].shape[-1] != graph.types[x].shape[-1]:
+        raise Refused("a reshape between them changes the channels")
     weight, bias = node.inputs[1], given(node.inputs, 2)
     if weight not in graph.constants or (bias and bias not in graph.constants):
         raise Refused("the batch norm's weights are not known")
     affine = Affine(graph.constants[weight], graph.constants[bias] if bias else None)
-    merged = hand_over(graph, absorb(graph, before, affine), node)
+    merged = absorb(graph, before, affine)
     merged.notes.update({name: node.notes[name] for name in ("gamma", "beta") if name in node.notes})
+    hand_over(graph, between or merged, node)
     return True

@@ -14,8 +14,8 @@ from edgewright.ops.elementwise import (
     ElementWiseSubtract,
 )
 from edgewright.ops.rearrange import Reshape
-from edgewright.passes.fold.linear import Affine, absorb, linear_before
-from edgewright.passes.graph_pass import Refused, graph_pass, rewrite_each
+from edgewright.passes.fold.linear import Affine, absorb, linear_before, reshape_between
+from edgewright.passes.graph_pass import graph_pass, rewrite_each
 from edgewright.passes.match import hand_over, made_by, per_channel
 
 __all__ = ["fold_channels"]
@@ -29,12 +29,10 @@ def fold_channels(graph: Graph) -> int:
 
 def _fold(graph: Graph, node: Node) -> bool:
     for x, affine in _readings(graph, node):
-        between = made_by(graph, x, Reshape)
+        between = reshape_between(graph, x)
         before = linear_before(graph, between.inputs[0] if between is not None else x)
         if before is None or graph.types[x].shape != graph.types[node.outputs[0]].shape:
             continue
-        if between is not None and not graph.is_used_once(x):
-            raise Refused(f"the reshape '{between.name}' is read elsewhere too")
         changed = absorb(graph, before, affine)
         hand_over(graph, between or changed, node)
         return True

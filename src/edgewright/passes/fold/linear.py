@@ -10,10 +10,11 @@ from edgewright.ir.op import given
 from edgewright.ops.conv import Convolution
 from edgewright.ops.conv_transpose import TransposedConvolution
 from edgewright.ops.matmul import FullyConnected, MatMul
+from edgewright.ops.rearrange import Reshape
 from edgewright.passes.graph_pass import Refused
 from edgewright.passes.match import drop_unread_constant
 
-__all__ = ["LINEAR", "Affine", "absorb", "linear_before"]
+__all__ = ["LINEAR", "Affine", "absorb", "linear_before", "reshape_between"]
 
 LINEAR = (Convolution, TransposedConvolution, FullyConnected, MatMul)
 
@@ -36,6 +37,16 @@ def linear_before(graph: Graph, value: str) -> Node | None:
     if not graph.types[value].dtype.is_float or not isinstance(graph.types[value].shape[-1], int):
         raise Refused(f"'{node.name}' makes {graph.types[value]}, expected floating point and known channels")
     return node
+
+
+def reshape_between(graph: Graph, value: str) -> Node | None:
+    """The reshape that stands between a linear op and its reader; refuses where others read its result."""
+    between = graph.producer(value)
+    if between is None or not isinstance(between.op, Reshape):
+        return None
+    if linear_before(graph, between.inputs[0]) is not None and not graph.is_used_once(value):
+        raise Refused(f"the reshape '{between.name}' is read elsewhere too")
+    return between
 
 
 def absorb(graph: Graph, node: Node, affine: Affine) -> Node:
