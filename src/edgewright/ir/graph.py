@@ -111,11 +111,14 @@ class Graph:
             self._consumers.get(value, {}).pop(node, None)
 
     def rename_value(self, old: str, new: str) -> None:
-        """Gives a produced value another name everywhere."""
+        """Gives a produced value or a constant another name everywhere."""
         self._claim(new)
-        node = self._producers.pop(old)
-        node.outputs = [new if value == old else value for value in node.outputs]
-        self._producers[new] = node
+        if old in self.constants:
+            self.constants[new] = self.constants.pop(old)
+        else:
+            node = self._producers.pop(old)
+            node.outputs = [new if value == old else value for value in node.outputs]
+            self._producers[new] = node
         self.types[new] = self.types.pop(old)
         self.replace_uses(old, new)
 
