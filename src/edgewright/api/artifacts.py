@@ -6,17 +6,21 @@ from pathlib import Path
 from edgewright.artifacts.cpp import bin as weights
 from edgewright.artifacts.cpp import writer as cpp
 from edgewright.artifacts.description import Description
+from edgewright.artifacts.dlc import reader as dlc_reader
+from edgewright.artifacts.dlc import writer as dlc_writer
 from edgewright.artifacts.net_json import reader, writer
-from edgewright.core.errors import UsageError, Where
-from edgewright.core.files import write_all
+from edgewright.core.errors import UnsupportedFeature, UsageError, Where, shown
+from edgewright.core.files import write_all, write_whole
 from edgewright.ir.graph import Graph
 from edgewright.lower.lift import lift
 from edgewright.lower.lower import LowerOptions, lower
 from edgewright.lower.names import sanitized
-from edgewright.lower.qnn_graph import TensorKind
+from edgewright.lower.qnn_graph import QnnGraph, TensorKind
 from edgewright.passes.pipeline import TARGET, run_passes
 
-__all__ = ["SaveOptions", "SavedFiles", "load_graph", "save_graph"]
+__all__ = ["SaveOptions", "SavedDlc", "SavedFiles", "is_stored", "load_graph", "save_dlc", "save_graph"]
+
+_DLC = ".dlc"
 
 
 @dataclass(frozen=True)
@@ -26,6 +30,9 @@ class SaveOptions:
     command: str = "edgewright"
     copyright_text: str = ""
     prefix: str = "QnnModel"
+    # Only a DLC has a place for these two.
+    model_version: str = ""
+    quantizer_command: str = ""
     lowering: LowerOptions = field(default_factory=LowerOptions)
 
 
@@ -38,14 +45,18 @@ class SavedFiles:
     net_json: Path
 
 
+@dataclass(frozen=True)
+class SavedDlc:
+    """The one file of a model saved as a DLC."""
+
+    dlc: Path
+
+
 def save_graph(graph: Graph, path: Path | str, options: SaveOptions | None = None) -> SavedFiles:
     """Writes model.cpp, model.bin and model_net.json, all or none; the graph itself is not changed."""
     options = options or SaveOptions()
     files = _files(Path(path))
-    prepared = graph.copy()
-    prepared.name = sanitized(files.cpp.stem)
-    run_passes(prepared, TARGET)
-    records = lower(prepared, options.lowering)
+    records = _records(graph, files.cpp.stem, options)
     about = Description(
         cpp_name=files.cpp.name,
         bin_name=files.bin.name,
@@ -63,9 +74,49 @@ def save_graph(graph: Graph, path: Path | str, options: SaveOptions | None = Non
     return files
 
 
+def save_dlc(graph: Graph, path: Path | str, options: SaveOptions | None = None) -> SavedDlc:
+    """Writes a DLC, whole or not at all; the graph itself is not changed."""
+    options = options or SaveOptions()
+    path = Path(path)
+    records = _records(graph, path.stem, options)
+    about = Description(
+        command=options.command,
+        copyright_text=options.copyright_text,
+        model_version=options.model_version,
+        quantizer_command=options.quantizer_command,
+    )
+    write_whole(path, dlc_writer.to_chunks(records, about))
+    return SavedDlc(path)
+
+
+def is_stored(path: Path | str) -> bool:
+    """Whether the name is that of a converted model, and not of a source model."""
+    return Path(path).suffix in {".json", _DLC}
+
+
 def load_graph(path: Path | str, weight_file: Path | str | None = None) -> Graph:
-    """The graph of a net.json and its weights, which stay in their file until they are needed."""
-    return lift(reader.read(path, weight_file))
+    """The graph of a net.json or a DLC; the weights stay in their file until they are needed."""
+    if Path(path).suffix != _DLC:
+        return lift(reader.read(path, weight_file))
+    if weight_file is not None:
+        raise UsageError(
+            f"'{shown(path)}' was given with the weights '{shown(weight_file)}', a DLC holds its own",
+            do="give the DLC alone",
+        )
+    graphs = dlc_reader.read(path).graphs
+    if len(graphs) != 1:
+        names = ", ".join(shown(graph.name) for graph in graphs[:10])
+        raise UnsupportedFeature(
+            f"the DLC holds {len(graphs)} graphs ({names}), expected one", Where(file=str(path))
+        )
+    return lift(graphs[0])
+
+
+def _records(graph: Graph, name: str, options: SaveOptions) -> QnnGraph:
+    prepared = graph.copy()
+    prepared.name = sanitized(name)
+    run_passes(prepared, TARGET)
+    return lower(prepared, options.lowering)
 
 
 def _files(path: Path) -> SavedFiles:

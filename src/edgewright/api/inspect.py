@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import edgewright.frontends.onnx  # noqa: F401 - registers the translations
-from edgewright.api.artifacts import load_graph
+from edgewright.api.artifacts import is_stored, load_graph
 from edgewright.api.contract import IoTensor, contract, dtype_word, shape_of
 from edgewright.api.source import fixed_source, open_source
 from edgewright.core.files import file_size
@@ -55,8 +55,8 @@ class DryRunReport:
 
 
 def inspect(path: Path | str, wishes: Overrides | None = None) -> Inspection:
-    """Looks at an ONNX file or at the net.json of a converted model."""
-    if Path(path).suffix == ".json":
+    """Looks at an ONNX file, or at the net.json or DLC of a converted model."""
+    if is_stored(path):
         return _stored(Path(path), load_graph(path))
     return _source(Path(path), open_source(path, wishes))
 
@@ -134,7 +134,7 @@ def _stored(path: Path, graph: Graph) -> Inspection:
         macs[name] += node.op.macs(graph.input_types(node), graph.output_types(node))
     return Inspection(
         file=str(path),
-        format="QNN net.json",
+        format="DLC" if path.suffix == ".dlc" else "QNN net.json",
         file_bytes=file_size(path),
         weight_bytes=size,
         contract=contract(graph),

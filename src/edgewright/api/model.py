@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from edgewright.api.artifacts import SavedFiles, SaveOptions, load_graph, save_graph
+from edgewright.api.artifacts import SavedDlc, SavedFiles, SaveOptions, load_graph, save_dlc, save_graph
 from edgewright.backends.base import RunOptions, Session
 from edgewright.backends.cpu import CpuBackend
 from edgewright.core.errors import UnsupportedFeature, UsageError
@@ -64,8 +64,8 @@ class Model:
             self._session = CpuBackend().prepare(self.graph, self._options)
         return self._session.run(inputs)
 
-    def save(self, path: Path | str, options: SaveOptions | None = None) -> SavedFiles:
-        """Writes ``path`` (model.cpp) with its .bin and _net.json beside it."""
+    def save(self, path: Path | str, options: SaveOptions | None = None) -> SavedFiles | SavedDlc:
+        """Writes ``path``: a .dlc, or a model.cpp with its .bin and _net.json beside it."""
         if self.graph is None:
             bound = [item.name for item in self.inputs if item.is_bound]
             if not bound:
@@ -77,6 +77,8 @@ class Model:
                 f"inputs {bound} shape the graph: their values must be known to write it",
                 do="make them constants (initializers) in the source model",
             )
+        if Path(path).suffix == ".dlc":
+            return save_dlc(self.graph, path, options)
         return save_graph(self.graph, path, options)
 
     def graph_for(self, inputs: Mapping[str, Array]) -> Graph:
@@ -118,7 +120,7 @@ class Model:
 
 
 def load(path: Path | str, weight_file: Path | str | None = None) -> Model:
-    """A model from its net.json; the weights are beside it unless another file is named."""
+    """A model from its net.json, with the weights beside it unless another file is named, or from a DLC."""
     return Model.of(load_graph(path, weight_file))
 
 

@@ -62,7 +62,7 @@ def net_run(options: NetRunOptions) -> NetRun:
     """Runs the model on every set of the input list; each result folder is written whole."""
     clock = _Clock()
     backend = find_backend(options.model.backend)
-    path = _net_json(options.model.models or ())
+    path = _model_file(options.model)
     graph = load_graph(path)
     listed = read_input_list(_only_list(options.inputs), graph.inputs, _spellings(graph.inputs))
     sets = InputSets(listed, _expected(graph, options.inputs))
@@ -142,15 +142,16 @@ def _finished(options: NetRunOptions, record: RunRecord, clock: _Clock, graph: G
     return NetRun(record, init, clock.executed, clock.least, clock.most, wall, profile)
 
 
-def _net_json(models: Sequence[str]) -> Path:
-    """The net.json of the model that was named, by itself or by the files beside it."""
+def _model_file(options: ModelOptions) -> Path:
+    """The DLC or net.json of the model that was named, by itself or by the files beside it."""
+    models = options.dlc_path or options.models or ()
     if len(models) != 1:
         raise NotBuiltYet(f"{len(models)} models were given, running several is not built yet", do="give one")
     path = Path(models[0])
     if path.name.endswith((".so", ".dll")):
         raise NotBuiltYet(
             f"running the model library '{shown(path)}' is not built yet",
-            do="give the model's _net.json instead: --model model_net.json",
+            do="give the model's _net.json instead: --model model_net.json, or its DLC",
         )
     if path.suffix == ".onnx":
         raise UsageError(

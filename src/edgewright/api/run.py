@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from edgewright.api.artifacts import is_stored
 from edgewright.api.compare import TensorError, worst
 from edgewright.api.convert import convert
 from edgewright.api.model import Model, load
@@ -55,8 +56,8 @@ class RunReport:
 
 
 def open_model(model: ModelFile, shapes: Shapes) -> Model:
-    """A model from an ONNX file or from a net.json."""
-    if Path(model.model).suffix == ".json":
+    """A model from an ONNX file, a net.json or a DLC."""
+    if is_stored(model.model):
         if shapes.given():
             raise UsageError(
                 f"{' and '.join(shapes.given())} are for ONNX files, '{shown(model.model)}' has fixed shapes",

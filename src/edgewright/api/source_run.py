@@ -1,13 +1,13 @@
 """Runs a source model itself in ONNX Runtime, as anybody would: what a converted model is compared with."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
 import onnxruntime
 
+from edgewright.api.artifacts import is_stored
 from edgewright.api.compare import TensorError, compared
 from edgewright.api.model import Model
 from edgewright.core.errors import BackendCrash, UsageError, Where, shown
@@ -23,7 +23,7 @@ class SourceRun:
     """A source model beside a model that was made from it."""
 
     def __init__(self, file: str, model: Model) -> None:
-        if Path(file).suffix == ".json":
+        if is_stored(file):
             raise UsageError(
                 f"'{shown(file)}' cannot be compared with itself", do="name its source: --compare model.onnx"
             )

@@ -69,7 +69,6 @@ class Model(OptionGroup):
         "--dlc_path",
         type=names,
         metavar="FILE",
-        built=False,
         help="DLC files, several separated by commas; goes with --model libQnnModelDlc.so",
     )
     model_prefix: str = opt(
