@@ -25,7 +25,7 @@ from edgewright.passes.fuse import (  # noqa: F401 - registers the passes
     fuse_softmax,
 )
 from edgewright.passes.graph_pass import PASSES
-from edgewright.passes.layout import absorb_transposes, assign_layout  # noqa: F401
+from edgewright.passes.layout import absorb_transposes, assign_layout, narrow_transposes  # noqa: F401
 from edgewright.passes.target import narrow_int64, promote_scalars, resolve_symbols  # noqa: F401
 
 __all__ = ["ALWAYS", "FINISH", "FOLD", "LAYOUT", "LEGACY", "SIMPLIFY", "TARGET", "run_passes"]
@@ -53,6 +53,9 @@ SIMPLIFY = (
 )
 # Spatial ops meet without transposes between them.
 LAYOUT = (
+    "merge_moves",
+    "drop_identity",
+    "narrow_transposes",
     "merge_moves",
     "drop_identity",
     "assign_layout",

@@ -10,7 +10,7 @@ from edgewright.ir.text import parse
 from edgewright.ir.verify import verify
 from edgewright.ops.activation import Relu, Sigmoid
 from edgewright.ops.matmul import FullyConnected, MatMul
-from edgewright.ops.rearrange import Transpose
+from edgewright.ops.rearrange import Reshape, Transpose
 from edgewright.passes.layout.orders import channel_first, channel_last
 from edgewright.passes.layout.spatial_io import spatial_io
 from edgewright.passes.pipeline import LAYOUT, run_passes
@@ -164,3 +164,36 @@ def test_weights_that_are_not_known_leave_the_transpose_before_them() -> None:
         """)
     )
     assert transposes(graph) == 1
+
+
+WIDENED = "i = Reshape(x) {shape=(2, 1, 3, 4)} "
+
+
+@pytest.mark.parametrize(
+    ("body", "ops"),
+    [
+        (
+            "r = Reshape(x) {shape=(2, 3, 1, 4)} y = Transpose(r) {perm=(0, 2, 3, 1)}",
+            [Transpose(perm=(0, 2, 1)), Reshape(shape=(2, 1, 4, 3))],
+        ),
+        (
+            "r = Reshape(x) {shape=(1, 2, 3, 4)} y = Transpose(r) {perm=(0, 2, 3, 1)}",
+            [Transpose(perm=(1, 2, 0)), Reshape(shape=(1, 3, 4, 2))],
+        ),
+        (
+            WIDENED + "s = Sigmoid(i) t = Transpose(s) {perm=(0, 3, 1, 2)} y = Reshape(t) {shape=(2, 4, 3)}",
+            [Reshape(shape=(2, 1, 3, 4)), Sigmoid(), Reshape(shape=(2, 3, 4)), Transpose(perm=(0, 2, 1))],
+        ),
+        (
+            "r = Reshape(x) {shape=(2, 3, 2, 2)} y = Transpose(r) {perm=(0, 2, 3, 1)}",
+            [Reshape(shape=(2, 3, 2, 2)), Transpose(perm=(0, 2, 3, 1))],
+        ),
+    ],
+)
+def test_transposes_stand_where_there_are_fewer_axes(body: str, ops: list[Op]) -> None:
+    graph = parse(f"graph main {{ input x: float_32[2,3,4] {body} output y }}")
+    inputs = feed(graph)
+    before = results(graph, inputs)[0]
+    run_passes(graph, ("narrow_transposes",), is_checked=True)
+    assert [node.op for node in graph.nodes] == ops
+    np.testing.assert_array_equal(results(graph, inputs)[0], before)
