@@ -1,3 +1,8 @@
 # Names that something outside the source uses, one a line, each with the reason.
 # Dataclass fields, enum members and console scripts need no line: checks/dead_code.py adds them.
 pytest_configure  # pytest calls it
+# Attributes that ONNX Runtime reads, a hook of the module system, a marker of pytest.
+intra_op_num_threads
+log_severity_level
+__getattr__
+pytestmark

@@ -65,9 +65,8 @@ def errors_page() -> str:
         "Every error says what happened, where, and what to do. Tools end with the exit code.\n",
     ]
     for item in sorted(classes, key=lambda c: (c.exit_code, c.code)):
-        lines.append(
-            f"## `{item.code}` (exit code {item.exit_code}): {item.__name__}\n\n{inspect.getdoc(item)}\n"
-        )
+        title = f"## `{item.code}` (exit code {item.exit_code}): {item.__name__}"
+        lines += [f"{title}\n\n{inspect.getdoc(item)}\n"]
     return "\n".join(lines)
 
 
@@ -160,8 +159,8 @@ def ops_page() -> str:
     lines = [
         "# QNN ops: where they come from and how they run\n",
         (
-            f"{len(cards)} ops: {how['engine']} run on ONNX Runtime, {how['reference']} in the numpy reference, "
-            f"{how['no']} are known by signature and shape rule.\n"
+            f"{len(cards)} ops: {how['engine']} run on ONNX Runtime, {how['reference']} in the numpy "
+            f"reference, {how['no']} are known by signature and shape rule.\n"
         ),
         "| QNN op | CPU backend | from ONNX (as seen in the node suite) | parameters |",
         "|---|---|---|---|",
