@@ -320,7 +320,7 @@ def test_a_dry_run_of_a_good_model_ends_with_0_and_names_loose_ends(call, tmp_pa
 def test_reports_come_as_json_too(call, image, tmp_path):
     found = json.loads(call(main, "-i", image, "-o", tmp_path / "m", "--json").out)
     assert found["contract"][0]["source_shape"] == [1, 3, 6, 6]
-    assert found["files"]["cpp"] == str(tmp_path / "m.cpp")
+    assert found["files"]["paths"] == [str(tmp_path / name) for name in ("m.cpp", "m.bin", "m_net.json")]
     dry = json.loads(call(main, "-i", image, "--dry_run", "--json").out)
     assert dry["is_convertible"] is True
 

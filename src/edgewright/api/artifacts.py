@@ -18,7 +18,7 @@ from edgewright.lower.names import sanitized
 from edgewright.lower.qnn_graph import QnnGraph, TensorKind
 from edgewright.passes.pipeline import TARGET, run_passes
 
-__all__ = ["SaveOptions", "SavedDlc", "SavedFiles", "is_stored", "load_graph", "save_dlc", "save_graph"]
+__all__ = ["SaveOptions", "SavedFiles", "is_stored", "load_graph", "save_dlc", "save_graph"]
 
 _DLC = ".dlc"
 
@@ -38,18 +38,36 @@ class SaveOptions:
 
 @dataclass(frozen=True)
 class SavedFiles:
-    """The files of one model."""
+    """The files that were written for one model; asking for one that was not is an error."""
 
-    cpp: Path
-    bin: Path
-    net_json: Path
+    paths: tuple[Path, ...]
 
+    @property
+    def cpp(self) -> Path:
+        """The C++ source."""
+        return self._one(".cpp")
 
-@dataclass(frozen=True)
-class SavedDlc:
-    """The one file of a model saved as a DLC."""
+    @property
+    def bin(self) -> Path:
+        """The tar of weights."""
+        return self._one(".bin")
 
-    dlc: Path
+    @property
+    def net_json(self) -> Path:
+        """The JSON description, which ``load`` reads."""
+        return self._one("_net.json")
+
+    @property
+    def dlc(self) -> Path:
+        """The DLC."""
+        return self._one(_DLC)
+
+    def _one(self, ending: str) -> Path:
+        found = [path for path in self.paths if path.name.endswith(ending)]
+        if not found:
+            written = ", ".join(path.name for path in self.paths)
+            raise UsageError(f"no {ending} was written, but {written}", do="save the model under such a name")
+        return found[0]
 
 
 def save_graph(graph: Graph, path: Path | str, options: SaveOptions | None = None) -> SavedFiles:
@@ -74,7 +92,7 @@ def save_graph(graph: Graph, path: Path | str, options: SaveOptions | None = Non
     return files
 
 
-def save_dlc(graph: Graph, path: Path | str, options: SaveOptions | None = None) -> SavedDlc:
+def save_dlc(graph: Graph, path: Path | str, options: SaveOptions | None = None) -> SavedFiles:
     """Writes a DLC, whole or not at all; the graph itself is not changed."""
     options = options or SaveOptions()
     path = Path(path)
@@ -86,7 +104,7 @@ def save_dlc(graph: Graph, path: Path | str, options: SaveOptions | None = None)
         quantizer_command=options.quantizer_command,
     )
     write_whole(path, dlc_writer.to_chunks(records, about))
-    return SavedDlc(path)
+    return SavedFiles((path,))
 
 
 def is_stored(path: Path | str) -> bool:
@@ -126,4 +144,4 @@ def _files(path: Path) -> SavedFiles:
         raise UsageError(
             f"'{path}' names no file", Where(file=str(path)), do="give a path such as out/model.cpp"
         )
-    return SavedFiles(*(base.with_name(stem + ending) for ending in (".cpp", ".bin", "_net.json")))
+    return SavedFiles(tuple(base.with_name(stem + ending) for ending in (".cpp", ".bin", "_net.json")))

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
-from edgewright.api.artifacts import SavedDlc, SavedFiles, SaveOptions, load_graph, save_dlc, save_graph
+from edgewright.api.artifacts import SavedFiles, SaveOptions, load_graph, save_dlc, save_graph
+from edgewright.api.contract import dtype_word, shape_of
+from edgewright.api.surface import Surface
 from edgewright.backends.base import RunOptions, Session
-from edgewright.backends.cpu import CpuBackend
+from edgewright.backends.registry import find_backend
 from edgewright.core.errors import UnsupportedFeature, UsageError
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph
@@ -41,9 +43,7 @@ class Model:
     outputs: list[TensorInfo]
     # Builds the graph for given inputs; set where ``graph`` is None.
     specialise: Callable[[Mapping[str, Array]], Graph] | None = None
-    _session: Session | None = None
-    _options: RunOptions | None = None
-    _sessions: dict[object, tuple[Graph, Session]] = field(default_factory=dict)
+    _sessions: dict[object, "_Ready"] = field(default_factory=dict)
 
     @classmethod
     def of(cls, graph: Graph) -> "Model":
@@ -51,20 +51,26 @@ class Model:
         inputs = [info(name, graph.types[name]) for name in graph.inputs]
         return cls(graph, inputs, [info(name, graph.types[name]) for name in graph.outputs])
 
-    def run(self, inputs: Mapping[str, Array], *, threads: int = 0) -> dict[str, Array]:
-        """Runs on the CPU backend: numpy in, a dict of numpy out by the source's output names.
+    def run(self, inputs: Mapping[str, Array], *, backend: str = "cpu", threads: int = 0) -> dict[str, Array]:
+        """Runs the model: numpy in, a dict of numpy out by the source's output names.
 
-        ``threads``: 0 leaves the number to the engine.
+        Inputs and outputs that the graph stores in fixed point are real numbers here; stored integers are
+        taken as they are. ``threads``: 0 leaves the number to the engine.
         """
         if self.graph is None:
-            graph, session = self._specialised(inputs, threads)
-            return session.run({name: np.asarray(inputs[name]) for name in graph.inputs})
-        if self._session is None or self._options is None or self._options.threads != threads:
-            self._options = RunOptions(threads=threads)
-            self._session = CpuBackend().prepare(self.graph, self._options)
-        return self._session.run(inputs)
+            ready = self._specialised(inputs, backend, threads)
+            return ready.run({name: np.asarray(inputs[name]) for name in ready.graph.inputs})
+        key = (backend, threads)
+        if key not in self._sessions:
+            self._sessions[key] = _Ready(self.graph, backend, threads)
+        return self._sessions[key].run(inputs)
 
-    def save(self, path: Path | str, options: SaveOptions | None = None) -> SavedFiles | SavedDlc:
+    def placement(self) -> dict[str, str]:
+        """Node name -> how it ran last ("engine", "reference"); empty before the first run."""
+        ready = list(self._sessions.values())[-1:]
+        return dict(ready[0].session.placement()) if ready else {}
+
+    def save(self, path: Path | str, options: SaveOptions | None = None) -> SavedFiles:
         """Writes ``path``: a .dlc, or a model.cpp with its .bin and _net.json beside it."""
         if self.graph is None:
             bound = [item.name for item in self.inputs if item.is_bound]
@@ -83,22 +89,22 @@ class Model:
 
     def graph_for(self, inputs: Mapping[str, Array]) -> Graph:
         """The graph that runs for these inputs."""
-        return self.graph if self.graph is not None else self._specialised(inputs, 0)[0]
+        return self.graph if self.graph is not None else self._specialised(inputs, "cpu", 0).graph
 
-    def _specialised(self, inputs: Mapping[str, Array], threads: int) -> tuple[Graph, Session]:
+    def _specialised(self, inputs: Mapping[str, Array], backend: str, threads: int) -> "_Ready":
         assert self.specialise is not None
         missing = [item.name for item in self.inputs if item.name not in inputs]
         if missing:
             names = [item.name for item in self.inputs]
             raise UsageError(f"inputs {missing} are missing", do=f"give all of {names}")
-        key = self._key(inputs, threads)
+        key = (backend, threads, *self._key(inputs))
         if key not in self._sessions:
             graph = self.specialise(inputs)
             self._learn_bound(graph)
             while len(self._sessions) >= SPECIALISED_KEPT:
                 del self._sessions[next(iter(self._sessions))]
-            key = self._key(inputs, threads)
-            self._sessions[key] = (graph, CpuBackend().prepare(graph, RunOptions(threads=threads)))
+            key = (backend, threads, *self._key(inputs))
+            self._sessions[key] = _Ready(graph, backend, threads)
         return self._sessions[key]
 
     def _learn_bound(self, graph: Graph) -> None:
@@ -110,13 +116,25 @@ class Model:
             # Made before it was known that these values matter.
             self._sessions.clear()
 
-    def _key(self, inputs: Mapping[str, Array], threads: int) -> tuple[object, ...]:
-        return (threads, *(self._part(item, np.asarray(inputs[item.name])) for item in self.inputs))
+    def _key(self, inputs: Mapping[str, Array]) -> tuple[object, ...]:
+        return tuple(self._part(item, np.asarray(inputs[item.name])) for item in self.inputs)
 
     @staticmethod
     def _part(item: TensorInfo, array: Array) -> tuple[object, ...]:
         value = (repr(array.tolist()) if array.dtype == object else array.tobytes()) if item.is_bound else b""
         return item.name, array.shape, str(array.dtype), value
+
+
+class _Ready:
+    """A graph with a session on a backend."""
+
+    def __init__(self, graph: Graph, backend: str, threads: int) -> None:
+        self.graph = graph
+        self.session: Session = find_backend(backend).prepare(graph, RunOptions(threads=threads))
+        self._surface = Surface(graph)
+
+    def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
+        return self._surface.decoded(self.session.run(self._surface.encoded(inputs)))
 
 
 def load(path: Path | str, weight_file: Path | str | None = None) -> Model:
@@ -126,5 +144,6 @@ def load(path: Path | str, weight_file: Path | str | None = None) -> Model:
 
 def info(name: str, tensor_type: TensorType, *, is_bound: bool = False) -> TensorInfo:
     """The contract of a value."""
-    shape = tuple(dim if isinstance(dim, int) else str(dim) for dim in tensor_type.shape)
-    return TensorInfo(name, tensor_type.dtype.name.lower(), shape, tensor_type.layout, is_bound)
+    return TensorInfo(
+        name, dtype_word(tensor_type.dtype), shape_of(tensor_type), tensor_type.layout, is_bound
+    )

@@ -17,7 +17,7 @@ def page(conversion: Conversion) -> list[Block]:
         contract_table(conversion.contract),
         f"{conversion.ops} ops, {amount(conversion.parameters)} parameters, {amount(conversion.macs)} MACs",
         *(f"note: {note}" for note in conversion.notes),
-        *(f"wrote {path}" for path in (files.cpp, files.bin, files.net_json)),
+        *(f"wrote {path}" for path in files.paths),
     ]
 
 

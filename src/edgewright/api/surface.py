@@ -1,0 +1,46 @@
+"""Real numbers at the surface of a graph whose inputs and outputs are stored integers."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from edgewright.core.numbers import Array
+from edgewright.ir.graph import Graph
+from edgewright.ir.types import TensorType
+
+__all__ = ["Surface"]
+
+
+class Surface:
+    """Encodes floats that are given for fixed-point inputs, and decodes fixed-point outputs.
+
+    Integers of the stored datatype are taken as they are.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self._inputs = _fixed(graph, graph.inputs)
+        self._outputs = _fixed(graph, graph.outputs)
+
+    def encoded(self, inputs: Mapping[str, Array]) -> Mapping[str, Array]:
+        """The inputs as the graph stores them."""
+        if not self._inputs:
+            return inputs
+        return {name: self._stored(name, np.asarray(array)) for name, array in inputs.items()}
+
+    def decoded(self, outputs: dict[str, Array]) -> dict[str, Array]:
+        """The outputs as real numbers."""
+        for name, tensor_type in self._outputs.items():
+            assert tensor_type.encoding is not None
+            outputs[name] = tensor_type.encoding.decode(outputs[name])
+        return outputs
+
+    def _stored(self, name: str, array: Array) -> Array:
+        tensor_type = self._inputs.get(name)
+        if tensor_type is None or tensor_type.encoding is None or array.dtype == tensor_type.dtype.numpy:
+            return array
+        return tensor_type.encoding.encode(array, tensor_type.dtype)
+
+
+def _fixed(graph: Graph, names: list[str]) -> dict[str, TensorType]:
+    types = {name: graph.types[name] for name in names}
+    return {name: t for name, t in types.items() if t.encoding is not None}
