@@ -289,7 +289,7 @@ def test_the_cpu_backend_has_many_names(call, here, digits, digit, name):
 @pytest.mark.parametrize(
     ("name", "code", "why"),
     [
-        ("libQnnHtp.so", 4, "backend 'Htp' is not built yet"),
+        ("libQnnHtp.so", 4, "HTP computes in fixed point or float16"),
         ("QnnGpu.dll", 4, "backend 'Gpu' is not built yet"),
         ("libQnnSaver.so", 4, "backend 'Saver' is not built yet"),
         ("libQnnCup.so", 2, "did you mean 'libQnnCpu.so'?"),

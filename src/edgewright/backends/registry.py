@@ -1,6 +1,7 @@
 """Finds a backend by the name of its QNN library, by a path to it, or by a short word."""
 
 import re
+from importlib import import_module
 from pathlib import PureWindowsPath
 
 from edgewright.backends.base import Backend
@@ -9,19 +10,21 @@ from edgewright.core.words import did_you_mean
 
 __all__ = ["BACKENDS", "find_backend"]
 
-# QNN's backends by the word in their library's name, and whether there is one here.
-BACKENDS: dict[str, bool] = {
-    "Cpu": True,
-    "Gpu": False,
-    "Htp": False,
-    "HtpAltPrepStub": False,
-    "Hta": False,
-    "Dsp": False,
-    "DspV65Stub": False,
-    "DspV66Stub": False,
-    "Lpai": False,
-    "Saver": False,
+# QNN's backends by the word in their library's name -> where ours is; "" where there is none yet.
+BACKENDS: dict[str, str] = {
+    "Cpu": "edgewright.backends.cpu:CpuBackend",
+    "Htp": "edgewright.backends.htp:HtpSimBackend",
+    "Gpu": "",
+    "HtpAltPrepStub": "",
+    "Hta": "",
+    "Dsp": "",
+    "DspV65Stub": "",
+    "DspV66Stub": "",
+    "Lpai": "",
+    "Saver": "",
 }
+# Spellings of our own that choose a provider.
+PROVIDERS = {"htp-sim": "Htp"}
 _LIBRARY = re.compile(r"(?:lib)?Qnn(\w+)\.(?:so|dll)(?:\.\d+)*", re.IGNORECASE)
 
 
@@ -30,7 +33,7 @@ def find_backend(name: str) -> Backend:
     # Both separators: a Windows path may reach a Linux machine in a recorded command.
     last = PureWindowsPath(name).name
     library = _LIBRARY.fullmatch(last)
-    word = library.group(1) if library else last
+    word = PROVIDERS.get(last.lower(), library.group(1) if library else last)
     known = {spelled.lower(): spelled for spelled in BACKENDS}
     found = known.get(word.lower())
     if found is None:
@@ -40,7 +43,8 @@ def find_backend(name: str) -> Backend:
             do=did_you_mean(last, spellings, "use --backend libQnnCpu.so"),
         )
     if not BACKENDS[found]:
-        raise NotBuiltYet(f"backend '{found}' is not built yet", do="use --backend libQnnCpu.so")
-    from edgewright.backends.cpu import CpuBackend
-
-    return CpuBackend()
+        built = " or ".join(f"libQnn{word}.so" for word, home in BACKENDS.items() if home)
+        raise NotBuiltYet(f"backend '{found}' is not built yet", do=f"use --backend {built}")
+    module, _, kind = BACKENDS[found].partition(":")
+    backend: Backend = getattr(import_module(module), kind)()
+    return backend

@@ -1,0 +1,33 @@
+"""The HTP backend as a simulation: fixed-point and half-precision graphs with the NPU's meaning."""
+
+from edgewright.backends.base import RunOptions, Session
+from edgewright.backends.cpu.session import CpuSession
+from edgewright.core.errors import UnsupportedFeature, Where
+from edgewright.core.numbers import DType
+from edgewright.ir.graph import Graph
+
+__all__ = ["HtpSimBackend"]
+
+WIDE_FLOATS = frozenset({DType.FLOAT_32, DType.FLOAT_64})
+
+
+class HtpSimBackend:
+    """Provider `sim`: decoded, computed and encoded by the CPU engine's integer kernels."""
+
+    name = "htp (simulation)"
+    library_names = ("libQnnHtp.so", "QnnHtp.dll")
+
+    def prepare(self, graph: Graph, options: RunOptions) -> Session:
+        """A session for a quantized or half-precision graph; the NPU has no other floats."""
+        floats = [node for node in graph.nodes if _is_wide_float(graph, node.outputs)]
+        if floats and len(floats) == len(graph):
+            raise UnsupportedFeature(
+                f"graph '{graph.name}' computes in float32, HTP computes in fixed point or float16",
+                Where(node=floats[0].name),
+                do="quantize the model, or convert it with --float_bw 16",
+            )
+        return CpuSession(graph, options)
+
+
+def _is_wide_float(graph: Graph, values: list[str]) -> bool:
+    return any(value and graph.types[value].dtype in WIDE_FLOATS for value in values)
