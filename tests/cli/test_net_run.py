@@ -289,7 +289,6 @@ def test_the_cpu_backend_has_many_names(call, here, digits, digit, name):
 @pytest.mark.parametrize(
     ("name", "code", "why"),
     [
-        ("libQnnHtp.so", 4, "HTP computes in fixed point or float16"),
         ("QnnGpu.dll", 4, "backend 'Gpu' is not built yet"),
         ("libQnnSaver.so", 4, "backend 'Saver' is not built yet"),
         ("libQnnCup.so", 2, "did you mean 'libQnnCpu.so'?"),
@@ -299,6 +298,12 @@ def test_the_cpu_backend_has_many_names(call, here, digits, digit, name):
 def test_other_backends_are_answered_clearly(call, here, digits, name, code, why):
     answer = call(main, "--model", digits, "--backend", name, "--input_list", listed("a.raw"))
     assert (answer.code, why in answer.err) == (code, True)
+
+
+def test_a_float_model_is_not_what_htp_computes(call, here, digits, digit):
+    digit.tofile("a.raw")
+    answer = call(main, "--model", digits, "--backend", "libQnnHtp.so", "--input_list", listed("a.raw"))
+    assert (answer.code, "HTP computes in fixed point or float16" in answer.err) == (4, True)
 
 
 def test_the_model_may_be_named_by_any_of_its_files(call, here, two):
