@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from edgewright.core.errors import BadInput, EdgewrightError, Problems, Where
+from edgewright.core.numbers import DType
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Port
 from edgewright.ir.types import TensorType
@@ -117,7 +118,9 @@ def _place(found: TensorType, port: Port, value: str, where: Where) -> Findings:
     place = Where(op=where.op, node=where.node, tensor=value)
     if port.rank is not None and found.rank != port.rank:
         yield f"{port.name} is {found}, expected rank {port.rank}", place
-    if found.dtype not in port.dtypes:
+    # Where a float may come, fixed point may too: what the integers mean is a float.
+    is_meant = found.dtype.is_fixed_point and DType.FLOAT_32 in port.dtypes
+    if found.dtype not in port.dtypes and not is_meant:
         yield f"{port.name} is {found}, expected one of {sorted(d.name for d in port.dtypes)}", place
 
 

@@ -42,6 +42,8 @@ def decoded(w: "Writer", value: str, fixed: DType, encoding: Encoding, dtype: DT
 
 def _scale_and_zero(w: "Writer", encoding: Encoding, fixed: DType) -> tuple[str, str]:
     """The engine's zero point is minus the offset, and must fit the stored type."""
+    if encoding.block_axis is not None:
+        raise NotOnEngine
     limits = np.iinfo(fixed.numpy)
     zeros = -np.asarray(encoding.offsets, np.int64)
     if zeros.size and (zeros.min() < limits.min or zeros.max() > limits.max):

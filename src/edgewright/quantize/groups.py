@@ -1,0 +1,132 @@
+"""Values that share one encoding: joined through ops that only move data, and through clamps."""
+
+from collections.abc import Iterable, Mapping
+
+from edgewright.ir.graph import Graph, Node
+from edgewright.ops.rearrange import Concat, Pack
+from edgewright.ops.rearrange_fill import Pad
+from edgewright.quantize.pins import Origin, Pin, Placed
+from edgewright.quantize.rules import fixed_encoding, is_clamp, is_invariant, is_rigid
+from edgewright.quantize.settings import Settings
+
+__all__ = ["Groups", "data_inputs", "is_real"]
+
+# Ops that only move data, from all of their inputs.
+GATHERING = (Concat, Pack)
+
+
+def is_real(graph: Graph, value: str) -> bool:
+    """Whether a value holds real numbers that could be quantized."""
+    return bool(value) and graph.types[value].dtype.is_float
+
+
+def data_inputs(graph: Graph, node: Node) -> list[str]:
+    """The inputs whose elements an op that only moves data passes on."""
+    values = node.inputs if isinstance(node.op, GATHERING) else node.inputs[:1]
+    return [value for value in values if is_real(graph, value)]
+
+
+class Groups:
+    """The values of a graph in groups of one encoding each, with what is pinned of them."""
+
+    def __init__(self, graph: Graph, settings: Settings, pins: Mapping[str, Pin]) -> None:
+        self._graph, self._settings = graph, settings
+        self._parent: dict[str, str] = {}
+        self._pins: dict[str, Pin] = dict(pins)
+        self._clamped: set[str] = set()
+        for node in graph.nodes:
+            self._pin_by_rule(node)
+        for node in graph.nodes:
+            if is_invariant(node.op):
+                self._join_moved(node)
+            elif is_clamp(node.op):
+                self._join_clamped(node)
+
+    def find(self, value: str) -> str:
+        """The value that stands for a value's group."""
+        root = value
+        while root in self._parent:
+            root = self._parent[root]
+        while value != root:
+            self._parent[value], value = root, self._parent[value]
+        return root
+
+    def pin(self, value: str) -> Pin | None:
+        """What is pinned of a value's group."""
+        return self._pins.get(self.find(value))
+
+    def bits(self, value: str) -> int:
+        """The width of a value's group."""
+        pin = self.pin(value)
+        return self._settings.act_bits if pin is None or pin.is_float else pin.bits
+
+    def members(self, values: Iterable[str]) -> dict[str, list[str]]:
+        """Values by group."""
+        found: dict[str, list[str]] = {}
+        for value in values:
+            found.setdefault(self.find(value), []).append(value)
+        return found
+
+    def observed(self) -> list[str]:
+        """The values whose ranges must be measured: those that make the range of a group not yet known."""
+        made = [value for node in self._graph.nodes if _adds_range(node) for value in node.outputs if value]
+        values = (*self._graph.inputs, *made)
+        return [value for value in values if is_real(self._graph, value) and self._is_open(value)]
+
+    def is_clamped(self, value: str) -> bool:
+        """Whether a value is written with the encoding of the clamp behind it."""
+        return value in self._clamped
+
+    def _is_open(self, value: str) -> bool:
+        pin = self.pin(value)
+        return value not in self._clamped and (pin is None or pin.placed is None or pin.is_float)
+
+    def _pin_by_rule(self, node: Node) -> None:
+        value = next(iter(node.outputs), "")
+        pin = self._pins.get(value)
+        if not is_real(self._graph, value) or (pin is not None and pin.placed is not None):
+            return
+        bits = self._settings.act_bits if pin is None else pin.bits
+        found = fixed_encoding(node.op, bits, is_symmetric=self._settings.is_act_symmetric)
+        if found is not None:
+            rule, encoding, dtype = found
+            self._pins[value] = Pin(bits, Placed(dtype, encoding), Origin.RULE, rule.name)
+
+    def _join_moved(self, node: Node) -> None:
+        outputs = [value for value in node.outputs if is_real(self._graph, value)]
+        inputs = data_inputs(self._graph, node)
+        if not inputs or not outputs:
+            return
+        pins = [self.pin(value) for value in inputs]
+        # One pinned part must not become the range of all parts; it is converted instead.
+        is_shared = len(set(pins)) == 1
+        joined = [value for value, pin in zip(inputs, pins, strict=True) if pin is None or is_shared]
+        for value in (*outputs[1:], *joined):
+            self._join(value, outputs[0])
+
+    def _join_clamped(self, node: Node) -> None:
+        """The value before a clamp takes the clamp's encoding, if the clamp alone reads it."""
+        before, after = node.inputs[0], node.outputs[0]
+        maker = self._graph.producer(before)
+        if maker is None or is_invariant(maker.op) or is_rigid(maker.op) or maker.subgraphs:
+            return
+        is_free = self._graph.is_used_once(before) and self.find(before) == before
+        if is_free and self.pin(before) is None and is_real(self._graph, after):
+            self._clamped.add(before)
+            self._join(before, after)
+
+    def _join(self, value: str, other: str) -> None:
+        first, second = self.find(value), self.find(other)
+        one, two = self._pins.get(first), self._pins.get(second)
+        if first == second or (one is not None and two is not None and one != two):
+            return
+        self._parent[first] = second
+        pin = one or two
+        if pin is not None:
+            self._pins.pop(first, None)
+            self._pins[second] = pin
+
+
+def _adds_range(node: Node) -> bool:
+    """Whether an op can make values that its inputs do not have: a padding has a value of its own."""
+    return not is_invariant(node.op) or isinstance(node.op, Pad)

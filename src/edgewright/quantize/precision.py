@@ -1,0 +1,114 @@
+"""Which nodes compute in fixed point, and which stay in floating point."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from edgewright.core.numbers import DType
+from edgewright.ir.graph import Graph, Node
+from edgewright.quantize.groups import Groups, data_inputs, is_real
+from edgewright.quantize.pins import Pin
+from edgewright.quantize.report import QuantizationReport
+from edgewright.quantize.roles import Roles
+from edgewright.quantize.rules import float_rule, is_invariant, is_rigid
+from edgewright.quantize.settings import Settings
+from edgewright.quantize.spans import Spans
+
+__all__ = ["FIXED", "Deciding", "Precision"]
+
+
+@dataclass(frozen=True)
+class Precision:
+    """A node's: fixed point, a float type, or (rigid) whatever types its values have."""
+
+    float_dtype: DType | None = None
+    is_rigid: bool = False
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether the node computes in fixed point."""
+        return self.float_dtype is None and not self.is_rigid
+
+
+FIXED = Precision()
+RIGID = Precision(is_rigid=True)
+
+
+class Deciding:
+    """Decides node by node, forward; then lets moves follow what reads them, backward."""
+
+    def __init__(
+        self, graph: Graph, groups: Groups, spans: Spans, settings: Settings, roles: Mapping[str, Roles]
+    ) -> None:
+        self._graph, self._groups, self._spans, self._settings = graph, groups, spans, settings
+        self._roles = roles
+        self._found: dict[str, Precision] = {}
+
+    def run(
+        self, pins: Mapping[str, Pin], report: QuantizationReport, *, are_weights_known: bool
+    ) -> dict[str, Precision]:
+        """The precision of each node; unless weights are known, those without a pin stay float."""
+        for node in self._graph.nodes:
+            self._found[node.name] = self._decided(node, pins, report, are_weights_known=are_weights_known)
+        for node in reversed(self._graph.nodes):
+            self._follow_readers(node)
+        return self._found
+
+    def _decided(
+        self, node: Node, pins: Mapping[str, Pin], report: QuantizationReport, *, are_weights_known: bool
+    ) -> Precision:
+        real = [value for value in node.inputs if is_real(self._graph, value)]
+        if is_rigid(node.op) or node.subgraphs or not real:
+            return RIGID
+        pinned = self._float_pin(node, pins)
+        if pinned is not None:
+            return Precision(pinned)
+        rule = float_rule(node.op, self._bits(node), self._settings.float_ops)
+        if rule is not None:
+            report.applied(rule.name, node.name)
+            return self._in_float()
+        if is_invariant(node.op) and self._comes_in_float(node):
+            return self._in_float()
+        weights = self._roles[node.name].weights | self._roles[node.name].biases
+        moving = [value for place, value in enumerate(node.inputs) if place not in weights]
+        values = [
+            v for v in (*moving, *node.outputs) if is_real(self._graph, v) and v not in self._graph.constants
+        ]
+        is_known = all(self._spans.is_known(value) for value in values)
+        places = self._roles[node.name].weights
+        has_weights = are_weights_known or all(node.inputs[place] in pins for place in places)
+        return FIXED if is_known and has_weights else self._in_float()
+
+    def _float_pin(self, node: Node, pins: Mapping[str, Pin]) -> DType | None:
+        """The float type that a file gives to the output or, of products, to weights or bias."""
+        roles = self._roles[node.name]
+        around = [self._groups.pin(value) for value in node.outputs if is_real(self._graph, value)]
+        if roles.is_linear:
+            around += [pins.get(node.inputs[place]) for place in sorted(roles.weights | roles.biases)]
+        for pin in around:
+            if pin is not None and pin.is_float and pin.placed is not None:
+                return pin.placed.dtype
+        return None
+
+    def _bits(self, node: Node) -> int:
+        values = [v for v in (*node.outputs, *node.inputs) if is_real(self._graph, v)]
+        return self._groups.bits(values[0])
+
+    def _comes_in_float(self, node: Node) -> bool:
+        """Whether all that an op moves is in floating point already."""
+        values = [v for v in data_inputs(self._graph, node) if v not in self._graph.constants]
+        makers = [self._graph.producer(value) for value in values]
+        return bool(makers) and all(m is not None and not self._found[m.name].is_fixed for m in makers)
+
+    def _follow_readers(self, node: Node) -> None:
+        """What is only moved for readers in floating point is moved in floating point."""
+        outputs = [value for value in node.outputs if value]
+        readers = [self._found[n.name] for value in outputs for n in self._graph.consumers(value)]
+        types = {precision.float_dtype for precision in readers}
+        is_free = is_invariant(node.op) and not any(
+            v in self._graph.outputs or self._groups.pin(v) is not None for v in outputs
+        )
+        if self._found[node.name].is_fixed and is_free and len(types) == 1 and None not in types:
+            self._found[node.name] = readers[0]
+
+    def _in_float(self) -> Precision:
+        return Precision(self._settings.float_dtype)

@@ -1,0 +1,49 @@
+"""What a quantization did: one record a tensor, the rules that were applied, and how much came from where."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from edgewright.quantize.pins import Placed
+
+__all__ = ["QuantizationReport", "TensorRecord"]
+
+
+@dataclass(frozen=True)
+class TensorRecord:
+    """How one tensor is stored, why, and between which real numbers."""
+
+    name: str
+    source: str
+    kind: str
+    placed: Placed
+    origin: str
+    low: float | None = None
+    high: float | None = None
+    note: str = ""
+
+
+@dataclass
+class QuantizationReport:
+    """All tensors, and what had to be said."""
+
+    tensors: list[TensorRecord] = field(default_factory=list)
+    # Names of rules with the nodes or tensors they were applied to.
+    rules: dict[str, list[str]] = field(default_factory=dict)
+    # Entries of a file that match a tensor which conversion folded away.
+    ignored: list[str] = field(default_factory=list)
+    converts: int = 0
+    notes: list[str] = field(default_factory=list)
+
+    def applied(self, rule: str, where: str) -> None:
+        """Remembers that a rule was applied."""
+        self.rules.setdefault(rule, []).append(where)
+
+    def counts(self) -> dict[str, int]:
+        """Number of tensors by origin of their encoding."""
+        return dict(Counter(record.origin for record in self.tensors))
+
+    def coverage(self) -> str:
+        """One line: how many encodings came from the file, were computed, were ignored."""
+        counts = self.counts()
+        parts = [f"{count} {origin}" for origin, count in sorted(counts.items())]
+        return f"encodings: {', '.join(parts) or 'none'}; {len(self.ignored)} of the file ignored"

@@ -1,0 +1,143 @@
+"""The range and the grid of each group of values, and so the encoding they share."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from edgewright.core.numbers import Array
+from edgewright.ir.graph import Graph, Node
+from edgewright.quantize.encodings import Grid, regridded
+from edgewright.quantize.groups import Groups, data_inputs, is_real
+from edgewright.quantize.observers import Extremes, Histogram
+from edgewright.quantize.pins import Placed
+from edgewright.quantize.rules import is_invariant, second_operand_grid
+from edgewright.quantize.settings import Settings
+
+__all__ = ["Range", "Seen", "Spans", "range_of_array"]
+
+Range = tuple[float, float]
+Seen = Mapping[str, Extremes | Histogram]
+
+
+def range_of_array(array: Array) -> Range:
+    """The extremes of a constant."""
+    extremes = Extremes.of(array)
+    return float(extremes.low[0]), float(extremes.high[0])
+
+
+class Spans:
+    """What groups of values cover; groups that nothing is known of have no encoding."""
+
+    def __init__(self, graph: Graph, groups: Groups, settings: Settings, seen: Seen | None) -> None:
+        self._graph, self._groups, self._settings = graph, groups, settings
+        self._grids = self._chosen_grids()
+        self._ranges: dict[str, Range] = {}
+        if seen is not None:
+            self._choose_ranges(seen)
+        for value in self._passed_on():
+            # A constant that is moved is known without data; with others it widens their range.
+            if seen is not None or all(v in graph.constants for v in self._beside(value)):
+                self.widen(value, range_of_array(graph.constants[value]))
+
+    def is_known(self, value: str) -> bool:
+        """Whether a value can be stored in fixed point."""
+        pin = self._groups.pin(value)
+        is_pinned = pin is not None and pin.placed is not None and not pin.is_float
+        return is_pinned or self._groups.find(value) in self._ranges
+
+    def range(self, value: str) -> Range | None:
+        """The range that was chosen for a value's group."""
+        return self._ranges.get(self._groups.find(value))
+
+    def set_range(self, value: str, found: Range) -> None:
+        """Replaces the range of a value's group."""
+        self._ranges[self._groups.find(value)] = found
+
+    def widen(self, value: str, other: Range) -> None:
+        """Lets the range of a value's group cover another one too."""
+        low, high = self.range(value) or other
+        self.set_range(value, (min(low, other[0]), max(high, other[1])))
+
+    def placed(self, value: str) -> Placed:
+        """How a value's group is stored in fixed point."""
+        pin, root = self._groups.pin(value), self._groups.find(value)
+        if pin is not None and pin.placed is not None and not pin.is_float:
+            return pin.placed
+        grid = self._grids[root]
+        return Placed(grid.dtype, grid.encoding(*self._ranges[root]))
+
+    def read(self, node: Node, place: int, bits: int) -> Placed:
+        """How a node of a width reads a value: as it is stored, or its range on the grid that is needed."""
+        value = node.inputs[place]
+        grid = wanted_grid(self._graph, node, place, bits)
+        if value in self._graph.constants and not self.is_known(value):
+            chosen = grid or self._settings.act_grid(bits)
+            return Placed(chosen.dtype, chosen.encoding(*range_of_array(self._graph.constants[value])))
+        placed = self.placed(value)
+        assert placed.encoding is not None
+        if placed.encoding.bitwidth == bits and (
+            grid is None or grid == self._grids[self._groups.find(value)]
+        ):
+            return placed
+        chosen, found = grid or self._settings.act_grid(bits), self.range(value)
+        if found is not None:
+            return Placed(chosen.dtype, chosen.encoding(*found))
+        return Placed(chosen.dtype, regridded(placed.encoding, placed.dtype, chosen))
+
+    def _chosen_grids(self) -> dict[str, Grid]:
+        """Each group is on the activations' grid, unless all that read it need another one."""
+        made = [v for node in self._graph.nodes for v in (*node.inputs, *node.outputs)]
+        values = dict.fromkeys(v for v in (*self._graph.inputs, *made) if is_real(self._graph, v))
+        grids: dict[str, Grid] = {}
+        for root, members in self._groups.members(values).items():
+            plain = self._settings.act_grid(self._groups.bits(root))
+            wanted = {self._wanted(node, place) for value in members for node, place in self._readers(value)}
+            only = next(iter(wanted)) if len(wanted) == 1 else None
+            grids[root] = only if only is not None and only.bits == plain.bits else plain
+        return grids
+
+    def _wanted(self, node: Node, place: int) -> Grid | None:
+        return wanted_grid(self._graph, node, place, self._groups.bits(next(iter(node.outputs), "")))
+
+    def _readers(self, value: str) -> list[tuple[Node, int]]:
+        """The nodes that read a value, but for those that only pass it on."""
+        passing = [n for n in self._graph.consumers(value) if _passes_on(self._graph, n, value)]
+        readers = [node for node in self._graph.consumers(value) if node not in passing]
+        return [(node, place) for node in readers for place, name in enumerate(node.inputs) if name == value]
+
+    def _choose_ranges(self, seen: Seen) -> None:
+        by_grid: dict[Grid, list[str]] = {}
+        for value in seen:
+            by_grid.setdefault(self._grids[self._groups.find(value)], []).append(value)
+        for grid, values in by_grid.items():
+            kept = self._kept([seen[value] for value in values], grid)
+            for value, low, high in zip(values, kept.low.tolist(), kept.high.tolist(), strict=True):
+                self.widen(value, (low, high))
+
+    def _kept(self, seen: Sequence[Extremes | Histogram], grid: Grid) -> Extremes:
+        scheme = self._settings.act_scheme
+        histograms = [part for part in seen if isinstance(part, Histogram)]
+        if len(histograms) == len(seen):
+            return scheme.ranges(Histogram.stacked(histograms), grid)
+        parts = [scheme.ranges(part, grid) for part in seen]
+        return Extremes(np.concatenate([p.low for p in parts]), np.concatenate([p.high for p in parts]))
+
+    def _passed_on(self) -> list[str]:
+        """Constants that ops which only move data pass on: they belong to the range of what comes out."""
+        moving = [n for n in self._graph.nodes if is_invariant(n.op) and is_real(self._graph, n.outputs[0])]
+        values = dict.fromkeys(v for node in moving for v in data_inputs(self._graph, node))
+        return [value for value in values if value in self._graph.constants]
+
+    def _beside(self, value: str) -> list[str]:
+        nodes = [n for n in self._graph.consumers(value) if _passes_on(self._graph, n, value)]
+        return [v for node in nodes for v in data_inputs(self._graph, node)]
+
+
+def wanted_grid(graph: Graph, node: Node, place: int, bits: int) -> Grid | None:
+    """The grid that a node of a width needs at a place; None where any will do."""
+    is_operand = place == 1 and node.inputs[place] not in graph.constants
+    return second_operand_grid(node.op, bits) if is_operand else None
+
+
+def _passes_on(graph: Graph, node: Node, value: str) -> bool:
+    return is_invariant(node.op) and value in data_inputs(graph, node)

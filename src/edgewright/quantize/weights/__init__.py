@@ -1,0 +1,1 @@
+"""Weights and biases: their encodings, and the corrections that prepare them for few bits."""

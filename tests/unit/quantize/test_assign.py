@@ -1,0 +1,470 @@
+"""Which value gets which type and encoding, and what is converted where."""
+
+import json
+from dataclasses import replace
+from importlib.resources import files
+
+import numpy as np
+import pytest
+
+from edgewright.core.errors import BadInput, UsageError
+from edgewright.core.numbers import DType
+from edgewright.ir.dims import symbol
+from edgewright.ir.encodings import Encoding
+from edgewright.ir.graph import Graph
+from edgewright.ir.op import REGISTRY
+from edgewright.ir.types import TensorType
+from edgewright.ir.verify import verify
+from edgewright.ops import reference
+from edgewright.ops.activation import Relu, Relu6, Sigmoid, Tanh
+from edgewright.ops.cast import Cast
+from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseGreater, ElementWiseMultiply
+from edgewright.ops.elementwise_unary import IsNan
+from edgewright.ops.gather import Gather
+from edgewright.ops.matmul import MatMul
+from edgewright.ops.norm import LayerNorm
+from edgewright.ops.pool import PoolMax2d
+from edgewright.ops.quant import Convert
+from edgewright.ops.rearrange import Concat, Reshape, Transpose
+from edgewright.ops.reduce_order import Argmax
+from edgewright.ops.reduce_softmax import Softmax
+from edgewright.quantize.pins import Origin, Pin, Placed
+from edgewright.quantize.quantizer import Quantized, quantize_graph
+from edgewright.quantize.rules import FLOAT_OPS, RULES
+from edgewright.quantize.settings import Settings
+from tests.unit.quantize.nets import Engine, Net, samples
+from tests.unit.quantize.simulate import simulated
+
+
+def quantized(graph: Graph, settings: Settings | None = None, pins=None, data=None) -> Quantized:
+    found = quantize_graph(graph, settings or Settings(), data or samples(graph), Engine(), pins)
+    verify(found.graph)
+    return found
+
+
+def outputs_of(graph: Graph, kind: type) -> list[TensorType]:
+    return [graph.types[node.outputs[0]] for node in graph.nodes if isinstance(node.op, kind)]
+
+
+def signal_to_noise(graph: Graph, other: Graph) -> float:
+    """On the samples it was calibrated with: what lies outside their ranges would be clipped."""
+    meant = simulated(other)
+    noise = signal = 0.0
+    for sample in samples(graph):
+        wanted = Engine().prepare(graph, graph.outputs).run(sample)
+        found = reference.run(meant, sample)
+        for a, b in zip(graph.outputs, meant.outputs, strict=True):
+            signal += float(np.square(wanted[a].astype(np.float64)).sum())
+            noise += float(np.square(wanted[a].astype(np.float64) - found[b]).sum())
+    return 10 * np.log10(signal / max(noise, 1e-30))
+
+
+def classifier() -> Graph:
+    net = Net()
+    stem = net.unary(Relu(), net.conv(net.x, 6))
+    block = net.emit(ElementWiseAdd(), net.conv(net.unary(Relu6(), net.depthwise(stem)), 6), stem)
+    pool = net.emit(PoolMax2d(filter_size=(2, 2), stride=(2, 2), pad_amount=((0, 0), (0, 0))), block)
+    flat = net.emit(Reshape(shape=(1, 96)), pool)
+    return net.done(net.unary(Softmax(axis=1), net.dense(flat, 5)))
+
+
+WIDTHS = {
+    "w8a8": (Settings(), 25),
+    "w8a16": (Settings(act_bits=16), 34),
+    "w4a16": (Settings(act_bits=16, weight_bits=4), 11),
+    "w16a16": (Settings(act_bits=16, weight_bits=16), 60),
+    "w8a8, one encoding": (Settings(is_per_channel=False), 22),
+    "w8a8, rows": (Settings(is_per_row=True), 25),
+    "w8a8, bias 8": (Settings(bias_bits=8), 20),
+    "w8a8, symmetric": (Settings(is_act_symmetric=True), 20),
+    "w8a8, asymmetric weights": (Settings(is_per_channel=False, is_weight_symmetric=False), 22),
+    "w4a16, blocks": (Settings(act_bits=16, weight_bits=4, block_size=2, is_per_row=True), 13),
+}
+
+
+@pytest.mark.parametrize("name", WIDTHS)
+def test_a_network_keeps_its_meaning_as_well_as_its_bits_allow(name):
+    settings, decibels = WIDTHS[name]
+    graph = classifier()
+    found = quantized(graph, settings)
+    assert signal_to_noise(graph, found.graph) > decibels
+    assert found.report.converts == 0
+    assert (found.graph.inputs, found.graph.outputs) == (graph.inputs, graph.outputs)
+
+
+def test_the_given_graph_is_left_as_it_is():
+    graph = classifier()
+    before = {name: (graph.types[name], array.tobytes()) for name, array in graph.constants.items()}
+    quantized(graph)
+    assert before == {name: (graph.types[name], array.tobytes()) for name, array in graph.constants.items()}
+    assert all(graph.types[name].encoding is None for name in graph.types)
+
+
+def test_weights_biases_and_activations_have_the_types_that_were_asked_for():
+    graph = quantized(classifier(), Settings(act_bits=16, weight_bits=4)).graph
+    conv = next(node for node in graph.nodes if node.op.qnn_name() == "Conv2d")
+    x, weights, bias = (graph.types[value] for value in conv.inputs)
+    assert (x.dtype, x.encoding.bitwidth) == (DType.UFIXED_POINT_16, 16)
+    assert (weights.dtype, weights.encoding.bitwidth, weights.encoding.axis) == (DType.SFIXED_POINT_8, 4, 3)
+    assert np.abs(graph.constants[conv.inputs[1]]).max() == 7
+    assert (bias.dtype, bias.encoding.bitwidth, bias.encoding.axis) == (DType.SFIXED_POINT_32, 32, 0)
+
+
+def test_a_bias_has_the_scale_of_input_times_weights():
+    graph = quantized(classifier()).graph
+    for node in graph.nodes:
+        if node.op.qnn_name() in {"Conv2d", "DepthWiseConv2d", "FullyConnected"}:
+            x, weights, bias = (graph.types[value].encoding for value in node.inputs)
+            np.testing.assert_allclose(bias.scales, np.multiply(weights.scales, x.scales[0]))
+            assert set(bias.offsets) == {0}
+
+
+def test_channels_lie_along_the_output_axis_of_every_kind_of_weights():
+    net = Net(2, 8, 8, 4)
+    flat = net.emit(Reshape(shape=(2, 512)), net.depthwise(net.conv(net.x, 8)))
+    product = net.emit(MatMul(), net.dense(flat, 6), net.weights(6, 3))
+    turned = net.emit(MatMul(transpose_in1=True), product, net.weights(5, 3))
+    graph = quantized(net.done(turned), Settings(is_per_row=True)).graph
+    found = [graph.types[node.inputs[1]] for node in graph.nodes if len(node.inputs) > 1]
+    assert [(t.encoding.axis, len(t.encoding.scales)) for t in found] == [
+        (3, 8),
+        (3, 8),
+        (0, 6),
+        (1, 3),
+        (0, 5),
+    ]
+    assert all(t.dtype == DType.SFIXED_POINT_8 and set(t.encoding.offsets) == {0} for t in found)
+
+
+def test_rows_have_encodings_of_their_own_only_where_asked():
+    graph = quantized(classifier(), Settings(is_per_row=False)).graph
+    dense = next(node for node in graph.nodes if node.op.qnn_name() == "FullyConnected")
+    assert graph.types[dense.inputs[1]].encoding.axis is None
+
+
+def test_ops_that_move_data_read_and_write_one_encoding():
+    net = Net()
+    a, b = net.conv(net.x, 4), net.unary(Relu(), net.conv(net.x, 4))
+    joined = net.emit(Concat(axis=3), a, b)
+    turned = net.emit(Transpose(perm=(0, 3, 1, 2)), joined)
+    graph = quantized(net.done(net.emit(Reshape(shape=(1, 512)), turned))).graph
+    encodings = {graph.types[value].encoding for value in (a, b, joined, turned, graph.outputs[0])}
+    assert len(encodings) == 1
+    assert not outputs_of(graph, Convert)
+
+
+def test_a_part_with_a_range_of_its_own_is_converted_before_it_is_joined():
+    net = Net()
+    gate, wide = net.unary(Sigmoid(), net.conv(net.x, 4)), net.conv(net.x, 4)
+    graph = quantized(net.done(net.emit(Concat(axis=3), gate, wide))).graph
+    (converted,) = outputs_of(graph, Convert)
+    assert graph.types[gate].encoding == Encoding((1 / 256,), (0,))
+    assert converted.encoding == graph.types[wide].encoding == graph.types[graph.outputs[0]].encoding
+
+
+@pytest.mark.parametrize(
+    ("op", "bits", "is_symmetric", "wanted"),
+    [
+        (Sigmoid(), 8, False, (1 / 256, 0)),
+        (Softmax(axis=3), 16, False, (1 / 65536, 0)),
+        (Sigmoid(), 16, True, (1 / 32768, 0)),
+        (Tanh(), 16, False, (1 / 32768, -32768)),
+        (Tanh(), 8, False, (1 / 128, -128)),
+    ],
+)
+def test_functions_with_a_known_range_have_the_encoding_of_the_rule(op, bits, is_symmetric, wanted):
+    net = Net()
+    graph = net.done(net.unary(op, net.conv(net.x, 4)))
+    found = quantized(graph, Settings(act_bits=bits, is_act_symmetric=is_symmetric))
+    encoding = found.graph.types[graph.outputs[0]].encoding
+    assert (encoding.scales[0], encoding.offsets[0]) == wanted
+    assert set(found.report.rules) & {"unit-range", "tanh-range"}
+    assert next(r for r in found.report.tensors if r.kind == "output").origin == Origin.RULE
+
+
+def test_a_convolution_before_a_relu_writes_the_encoding_of_the_relu():
+    net = Net()
+    conv = net.conv(net.x, 4)
+    graph = quantized(net.done(net.unary(Relu(), conv))).graph
+    assert graph.types[conv].encoding == graph.types[graph.outputs[0]].encoding
+    assert graph.types[conv].encoding.offsets == (0,)
+
+
+def test_a_value_that_others_read_keeps_its_negative_part():
+    net = Net()
+    conv = net.conv(net.x, 4)
+    graph = quantized(net.done(net.unary(Relu(), conv), net.unary(Tanh(), conv))).graph
+    assert graph.types[conv].encoding.offsets[0] < 0
+
+
+def test_integers_booleans_and_indices_stay_what_they_are():
+    net = Net()
+    conv = net.conv(net.x, 4)
+    best, above = net.emit(Argmax(axis=3), conv), net.emit(ElementWiseGreater(), conv, net.x)
+    picked = net.emit(Gather(axis=3), conv, net.constant(np.array([2, 0], np.int32)))
+    graph = quantized(net.done(best, above, picked)).graph
+    assert graph.types[best].dtype == net.graph.types[best].dtype
+    assert graph.types[above].dtype == DType.BOOL_8
+    assert graph.types[picked].encoding == graph.types[conv].encoding
+    indices = next(node for node in graph.nodes if isinstance(node.op, Gather)).inputs[1]
+    assert graph.constants[indices].tolist() == [2, 0]
+
+
+def test_a_table_that_is_looked_up_shares_its_encoding_with_what_is_found():
+    net = Net()
+    indices = net.graph.add_input("ids", TensorType((3,), DType.INT_32))
+    table = net.weights(10, 4)
+    found = net.emit(Gather(axis=0), table, indices)
+    data = [{**s, "ids": np.array([1, 5, 9], np.int32)} for s in samples_of_floats(net.graph)]
+    graph = quantized(net.done(net.conv(net.x, 2), net.emit(Tanh(), found)), data=data).graph
+    assert graph.types[found].encoding == graph.types[table].encoding
+    assert graph.constants[table].dtype == np.uint8
+
+
+def samples_of_floats(graph: Graph):
+    names = [name for name in graph.inputs if graph.types[name].dtype.is_float]
+    random = np.random.default_rng(0)
+    return [
+        {name: random.normal(size=graph.types[name].static_shape()).astype(np.float32) for name in names}
+        for _ in range(4)
+    ]
+
+
+def test_a_cast_keeps_its_types_between_two_conversions():
+    net = Net()
+    whole = net.emit(Cast(dtype=DType.INT_32), net.conv(net.x, 4))
+    back = net.emit(Cast(dtype=DType.FLOAT_32), whole)
+    graph = quantized(net.done(net.conv(back, 2))).graph
+    assert [t.dtype for t in outputs_of(graph, Cast)] == [DType.INT_32, DType.FLOAT_32]
+    assert [t.dtype for t in outputs_of(graph, Convert)] == [DType.FLOAT_32, DType.UFIXED_POINT_8]
+
+
+def test_a_constant_read_in_two_ways_is_stored_in_two_ways():
+    net = Net(1, 4)
+    table = net.weights(4, 4)
+    product = net.emit(MatMul(), net.x, table)
+    graph = quantized(net.done(net.emit(ElementWiseMultiply(), product, table))).graph
+    (one, other) = (node.inputs[1] for node in graph.nodes)
+    assert {one, other} == set(graph.constants)
+    assert {graph.types[one].dtype, graph.types[other].dtype} == {DType.SFIXED_POINT_8, DType.UFIXED_POINT_8}
+    assert graph.source_names[other] == table
+
+
+def test_ops_without_fixed_point_stay_float_and_are_listed():
+    net = Net(3, 2, 4)
+    conv = net.unary(Tanh(), net.x)
+    graph = net.done(net.unary(IsNan(), conv), net.unary(Sigmoid(), conv))
+    found = quantized(graph)
+    assert [t.dtype for t in outputs_of(found.graph, Convert)] == [DType.FLOAT_32]
+    assert len(found.report.rules["float-only"]) == 1
+
+
+def test_the_list_of_float_ops_is_that_of_the_backend_table():
+    table = json.loads((files("edgewright") / "_data" / "ops.json").read_text())
+    taken_over = {
+        "Conv1d",
+        "DepthWiseConv1d",
+        "TransposeConv1d",
+        "PoolMax3d",
+        "Im2Col",
+        "Col2Im",
+        "MaskedSoftmax",
+    }
+    moving = {"BatchPermutation", "Buffer", "OneHot", "ConstantOfShape", "Shape"}
+    for name in FLOAT_OPS - {"Lstm"}:
+        backends = table[name].get("backends") or {}
+        assert not backends.get("HTP_INT8"), name
+    missing = {
+        name
+        for name, entry in table.items()
+        if entry.get("backends") and not (entry["backends"]["HTP_INT8"] or entry["backends"]["HTP_INT16"])
+    }
+    assert (missing & set(REGISTRY)) - FLOAT_OPS <= taken_over | moving
+
+
+def test_float_parts_can_be_half_precision():
+    net = Net()
+    conv = net.conv(net.x, 4)
+    graph = net.done(net.conv(conv, 4))
+    pins = {graph.outputs[0]: Pin(16, Placed(DType.FLOAT_16))}
+    found = quantized(graph, Settings(float_bits=16), pins).graph
+    last = found.nodes[-1]
+    assert found.types[found.outputs[0]].dtype == DType.FLOAT_16
+    assert [found.types[value].dtype for value in last.inputs] == [DType.FLOAT_16] * 3
+    assert found.constants[last.inputs[1]].dtype == np.float16
+
+
+def test_a_float_layer_between_two_integer_ones_has_conversions_on_both_sides():
+    net = Net()
+    one = net.conv(net.x, 4)
+    two = net.conv(one, 4)
+    three = net.conv(two, 4)
+    graph = net.done(three)
+    found = quantized(graph, pins={two: Pin(32, Placed(DType.FLOAT_32))})
+    assert found.graph.types[two].dtype == DType.FLOAT_32
+    assert [t.dtype for t in outputs_of(found.graph, Convert)] == [DType.FLOAT_32, DType.UFIXED_POINT_8]
+    assert found.graph.types[one].encoding is not None
+    assert found.graph.types[three].encoding is not None
+
+
+@pytest.mark.parametrize("place", [1, 2], ids=["weights", "bias"])
+def test_float_weights_or_bias_make_the_whole_product_float(place):
+    net = Net()
+    graph = net.done(net.conv(net.x, 4))
+    name = graph.nodes[0].inputs[place]
+    found = quantized(graph, pins={name: Pin(32, Placed(DType.FLOAT_32))}).graph
+    types = [found.types[value].dtype for value in (*found.nodes[-1].inputs, *found.outputs)]
+    assert types == [DType.FLOAT_32] * 4
+
+
+def test_what_is_only_moved_for_float_readers_stays_float():
+    net = Net()
+    flat = net.emit(Reshape(shape=(1, 256)), net.x)
+    graph = net.done(net.dense(flat, 3))
+    found = quantized(graph, pins={graph.outputs[0]: Pin(32, Placed(DType.FLOAT_32))}).graph
+    assert not outputs_of(found, Convert)
+    assert found.types["x"].dtype == DType.FLOAT_32
+
+
+def test_a_wider_layer_reads_its_input_in_its_own_width():
+    net = Net()
+    one = net.conv(net.x, 4)
+    two = net.conv(one, 4)
+    graph = net.done(net.conv(two, 4))
+    found = quantized(graph, pins={two: Pin(16)}).graph
+    assert found.types[two].dtype == DType.UFIXED_POINT_16
+    widened, narrowed = outputs_of(found, Convert)
+    assert (widened.encoding.bitwidth, narrowed.encoding.bitwidth) == (16, 8)
+    assert found.types[one].encoding.bitwidth == 8
+
+
+def test_without_data_only_what_is_pinned_or_follows_is_fixed_point():
+    net = Net()
+    conv = net.conv(net.x, 4)
+    flat = net.emit(Reshape(shape=(1, 256)), conv)
+    graph = net.done(net.dense(flat, 3))
+    eight = Placed(DType.UFIXED_POINT_8, Encoding((0.05,), (-128,)))
+    weights = Placed(DType.SFIXED_POINT_8, Encoding((0.01,), (0,)))
+    pins = {"x": Pin(8, eight), conv: Pin(8, eight), graph.nodes[0].inputs[1]: Pin(8, weights)}
+    found = quantize_graph(graph, Settings(), pins=pins)
+    verify(found.graph)
+    assert found.graph.types[flat].dtype in {DType.UFIXED_POINT_8, DType.FLOAT_32}
+    assert found.graph.types[conv].encoding == eight.encoding
+    dense = next(node for node in found.graph.nodes if node.op.qnn_name() == "FullyConnected")
+    assert [found.graph.types[v].dtype for v in dense.inputs] == [DType.FLOAT_32] * 3
+    assert found.report.converts == 1
+
+
+def test_without_data_a_pin_goes_through_ops_that_move_data():
+    net = Net()
+    conv = net.conv(net.x, 4)
+    flat = net.emit(Reshape(shape=(1, 256)), conv)
+    graph = net.done(net.dense(flat, 3))
+    eight = Placed(DType.UFIXED_POINT_8, Encoding((0.05,), (-128,)))
+    weights = Pin(8, Placed(DType.SFIXED_POINT_8, Encoding((0.01,), (0,))))
+    pins = {"x": Pin(8, eight), flat: Pin(8, eight), graph.outputs[0]: Pin(8, eight)}
+    pins |= {node.inputs[1]: weights for node in graph.nodes if len(node.inputs) > 1}
+    found = quantize_graph(graph, Settings(), pins=pins)
+    assert found.graph.types[conv].encoding == eight.encoding
+    assert not found.report.converts
+
+
+def test_the_second_operand_of_a_wide_product_is_symmetric_and_restricted():
+    net = Net(2, 4, 4)
+    other = net.unary(Tanh(), net.graph.add_input("y", TensorType((2, 4, 4))))
+    scaled = net.emit(ElementWiseMultiply(), other, net.constant(np.array(3.0, np.float32)))
+    found = quantized(net.done(net.emit(MatMul(), net.x, scaled)), Settings(act_bits=16))
+    kind = found.graph.types[scaled]
+    assert kind.dtype == DType.SFIXED_POINT_16
+    assert kind.encoding.offsets == (0,)
+    assert found.report.rules["wide-product"]
+    assert not found.report.converts
+
+
+def test_wide_weights_are_narrowed_for_old_processors():
+    settings = Settings(act_bits=16, weight_bits=16)
+    net = Net()
+    graph = net.done(net.conv(net.x, 4))
+    old = quantized(graph, replace(settings, architecture=69))
+    new = quantized(graph, replace(settings, architecture=73))
+    weights = graph.nodes[0].inputs[1]
+    assert old.graph.types[weights].encoding.bitwidth == 8
+    assert "wide-weights" in old.report.rules
+    assert new.graph.types[weights].encoding.bitwidth == 16
+
+
+def test_a_bias_that_is_too_large_for_32_bits_raises_the_scale_of_the_weights():
+    net = Net()
+    graph = net.done(net.conv(net.x, 4))
+    bias = graph.nodes[0].inputs[2]
+    graph.constants[bias] = np.array([0.1, 3e5, -0.2, 0.3], np.float32)
+    graph.constants[graph.nodes[0].inputs[1]] *= 1e-3
+    data = [{"x": sample["x"] * 1e-4} for sample in samples(graph)]
+    found = quantized(graph, data=data)
+    stored = found.graph.constants[bias].astype(np.float64) * found.graph.types[bias].encoding.scales
+    np.testing.assert_allclose(stored, graph.constants[bias], rtol=1e-3)
+    assert found.report.rules["bias-scale"]
+
+
+def test_scores_behind_a_mask_keep_their_steps():
+    net = Net(1, 6, 6)
+    mask = net.constant(np.triu(np.full((6, 6), -1e9, np.float32), 1))
+    graph = net.done(net.unary(Softmax(axis=2), net.emit(ElementWiseAdd(), net.x, mask)))
+    found = quantized(graph)
+    assert found.report.rules["masked-softmax"]
+    assert signal_to_noise(graph, found.graph) > 25
+
+
+def test_norms_have_gains_of_the_activations_width_and_biases_of_32_bits():
+    net = Net(2, 5, 8)
+    graph = net.done(net.emit(LayerNorm(epsilon=1e-5, axes=(2,)), net.x, net.weights(8), net.weights(8)))
+    found = quantized(graph, Settings(act_bits=16)).graph
+    types = [found.types[value].dtype for value in found.nodes[0].inputs]
+    assert types == [DType.UFIXED_POINT_16, DType.UFIXED_POINT_16, DType.SFIXED_POINT_32]
+    assert signal_to_noise(graph, found) > 60
+
+
+def test_weights_with_nan_are_refused_before_anything_runs():
+    graph = classifier()
+    name = next(iter(graph.constants))
+    graph.constants[name] = np.full_like(graph.constants[name], np.nan)
+    engine = Engine()
+    with pytest.raises(BadInput, match="times NaN"):
+        quantize_graph(graph, Settings(), samples(graph), engine)
+    assert not engine.runs
+
+
+@pytest.mark.parametrize(
+    ("wishes", "message"),
+    [
+        ({"act_bits": 4}, r"act_bits is 4, expected one of \[8, 16\]"),
+        ({"weight_bits": 3}, r"weight_bits is 3, expected one of \[4, 8, 16\]"),
+        ({"bias_bits": 16}, r"bias_bits is 16, expected one of \[8, 32\]"),
+        ({"float_bits": 64}, r"float_bits is 64, expected one of \[16, 32\]"),
+        ({"block_size": 16}, "blocks of 16 are asked for weights of 8 bits"),
+        ({"steps": (-0x80, 0x8000)}, "do not fit 16 bits"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(wishes, message):
+    with pytest.raises(UsageError, match=message):
+        Settings(**wishes)
+
+
+def test_every_rule_that_a_report_names_is_explained():
+    found = quantized(classifier(), Settings(act_bits=16, weight_bits=16, architecture=68))
+    assert found.report.rules.keys() <= RULES.keys()
+    assert "clamp-in-producer" in found.report.rules
+
+
+def test_symbolic_shapes_are_quantized_too():
+    net = Net()
+    graph = net.done(net.unary(Relu(), net.conv(net.x, 4)))
+    for value in ("x", *(v for node in graph.nodes for v in node.outputs)):
+        kind = graph.types[value]
+        graph.types[value] = kind.with_shape((symbol("batch"), *kind.shape[1:]))
+    data = [
+        {"x": np.random.default_rng(n).normal(size=(n + 1, 8, 8, 4)).astype(np.float32)} for n in range(3)
+    ]
+    found = quantized(graph, data=data).graph
+    assert found.types["x"].shape[0] == symbol("batch")
+    assert found.types["x"].dtype == DType.UFIXED_POINT_8
