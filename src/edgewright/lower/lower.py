@@ -59,7 +59,15 @@ class _Lowering:
             self._graph.inputs
         )
         names = {form: name for form, name in self._tensor_name.source_names().items() if name in shown}
-        return QnnGraph(self._node_name(self._graph.name), self._tensors, nodes, names)
+        return QnnGraph(self._node_name(self._graph.name), self._in_source_order(), nodes, names)
+
+    def _in_source_order(self) -> dict[str, QnnTensor]:
+        """Tensors as they were met, but outputs in the graph's order: no format has another place for it."""
+        met = [name for name, tensor in self._tensors.items() if tensor.kind == TensorKind.APP_READ]
+        declared = dict.fromkeys(self._tensor_name(value) for value in self._graph.outputs)
+        stands_for = dict(zip(met, (name for name in declared if name in met), strict=True))
+        order = [stands_for.get(name, name) for name in self._tensors]
+        return {name: self._tensors[name] for name in order}
 
     def _node(self, node: Node) -> QnnNode:
         name = self._node_name(node.name)

@@ -117,3 +117,11 @@ def test_a_shape_that_contradicts_the_op_is_named_with_both_values() -> None:
     wrong["y"] = type(wrong["y"])("y", wrong["y"].kind, DType.FLOAT_32, (2, 4))
     with pytest.raises(BadInput, match=r"stored as \[2, 4\], but the op makes \[2, 3\]"):
         lift(type(records)(records.name, wrong, records.nodes))
+
+
+def test_outputs_keep_the_order_of_the_source_model() -> None:
+    graph = relu()
+    graph.add(Node("m", Relu(), ["y"], ["first"]))
+    graph.add(Node("o", Relu(), ["x"], ["last"]))
+    graph.outputs = ["last", "first", "y"]
+    assert lift(lower(graph)).outputs == ["last", "first", "y"]
