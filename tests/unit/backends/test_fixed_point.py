@@ -16,6 +16,7 @@ from edgewright.ir.types import TensorType
 from edgewright.ops import reference
 from edgewright.ops.activation import Relu
 from edgewright.ops.conv import Conv2d
+from edgewright.ops.elementwise import ElementWiseAdd
 from edgewright.ops.pool import PoolMax2d
 
 NO_PADS = ((0, 0), (0, 0))
@@ -92,3 +93,17 @@ def test_integers_are_transposed_only_at_the_ends() -> None:
     kinds = [node.op_type for node in model.graph.node]
     assert kinds.count("Transpose") == 2
     assert kinds[-1] == "Transpose"
+
+
+def test_what_the_engine_cannot_encode_has_its_fixed_point_meaning_in_the_reference() -> None:
+    wide = TensorType((4,), DType.SFIXED_POINT_32, encoding=Encoding((0.001,), (0,), bitwidth=32))
+    narrow = TensorType((4,), DType.UFIXED_POINT_8, encoding=Encoding((0.5,), (-10,)))
+    graph = Graph()
+    graph.add_input("a", narrow)
+    graph.add_input("b", narrow)
+    graph.add(Node("add", ElementWiseAdd(), ["a", "b"], ["y"]), [wide])
+    graph.outputs = ["y"]
+    session = CpuBackend().prepare(graph, RunOptions())
+    found = session.run({"a": np.uint8([10, 11, 12, 0]), "b": np.uint8([10, 10, 20, 10])})["y"]
+    assert session.placement() == {"add": "reference"}
+    np.testing.assert_array_equal(found, np.int32([0, 500, 6000, -5000]))

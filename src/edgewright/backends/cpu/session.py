@@ -16,6 +16,7 @@ from edgewright.core.errors import BackendCrash, BadInput, TypeMismatch, UsageEr
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.symbols import resolve, resolve_op, symbol_values
+from edgewright.ops.reference import computed
 from edgewright.ops.source import SourceOp
 
 __all__ = ["CpuSession"]
@@ -169,8 +170,14 @@ class _ReferenceStep:
         with np.errstate(all="ignore"):
             for node in self.nodes:
                 arrays = [self._read(value, local, values) for value in node.inputs]
-                local.update(zip(node.outputs, _computed(node, arrays, symbols), strict=False))
+                local.update(zip(node.outputs, self._computed(node, arrays, symbols), strict=False))
         return {name: local[name] for name in self.outputs}
+
+    def _computed(self, node: Node, arrays: list[Any], symbols: Mapping[str, int]) -> Sequence[Array]:
+        if isinstance(node.op, SourceOp):
+            return run_source_op(node.op, arrays)
+        types = self._graph.input_types(node), self._graph.output_types(node)
+        return computed(resolve_op(node.op, symbols), arrays, *types)
 
     def _read(self, value: str, local: Values, values: Mapping[str, Array]) -> Any:
         if not value:
@@ -178,12 +185,6 @@ class _ReferenceStep:
         if value in local:
             return local[value]
         return values[value] if value in values else self._graph.constants[value]
-
-
-def _computed(node: Node, arrays: list[Any], symbols: Mapping[str, int]) -> Sequence[Array]:
-    if isinstance(node.op, SourceOp):
-        return run_source_op(node.op, arrays)
-    return resolve_op(node.op, symbols).compute(*arrays)
 
 
 def _session(
@@ -221,9 +222,6 @@ def _stopped(problem: Exception, nodes: Sequence[Node]) -> BadInput:
 
 
 def _culprit(text: str, part: Part) -> str:
-    """The node an engine's message is about; the whole part's last node where it does not say."""
-    names = {node.name for node in part.nodes}
-    for found in re.findall(r"\(?(?:node with name |Node \(|Node:|name ')['\"]?([^'\"()]+?)#\d+", text):
-        if found in names:
-            return str(found)
-    return part.nodes[-1].name
+    """The node an engine's message is about; the part's last node where it does not say."""
+    named = [node.name for node in part.nodes if f"{node.name}#" in text]
+    return max(named, key=len, default=part.nodes[-1].name)
