@@ -112,6 +112,16 @@ def test_a_symbolic_size_does_not_hinder_the_layout() -> None:
     assert transposes(graph) == 2
 
 
+def test_a_mask_of_one_channel_is_spatial_first_too() -> None:
+    net = Net()
+    mask = net.emit(Sigmoid(), net.relu(net.conv(net.x, 1)))
+    graph = net.done(mask)
+    run_passes(graph, [name for name in LAYOUT if name != "transpose_to_reshape"], is_checked=True)
+    spatial_io(graph)
+    assert transposes(graph) == 0
+    assert graph.types[mask].layout == "NHWC"
+
+
 def test_a_product_of_a_swapped_matrix_swaps_it_itself() -> None:
     graph = laid_out(
         parse("""

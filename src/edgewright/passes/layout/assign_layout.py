@@ -31,6 +31,8 @@ __all__ = ["assign_layout"]
 NOMINAL = 16
 # A transpose at the graph's end may still be taken over by the caller's layout.
 END = 0.5
+# One that moves only axes of size 1 copies nothing, but is an op and hides the layout at the graph's end.
+VIEW = 1.0
 
 
 @graph_pass(after=("merge_moves", "drop_identity"), rtol=1e-5)
@@ -167,11 +169,11 @@ def _cost_turned(graph: Graph, region: _Region) -> float:
 def _weight(graph: Graph, value: str, order: Order, *beyond: str) -> float:
     """Elements of a value, fewer where it, or what lies beyond its transpose, is an end of the graph."""
     tensor_type = graph.types[value]
-    if is_view(tensor_type.shape, order):
-        return 0.0
-    count = evaluate(tensor_type.count, dict.fromkeys(tensor_type.symbols, NOMINAL))
+    count = VIEW
+    if not is_view(tensor_type.shape, order):
+        count = float(int(evaluate(tensor_type.count, dict.fromkeys(tensor_type.symbols, NOMINAL))))
     is_end = any(name in graph.inputs or name in graph.outputs for name in (value, *beyond))
-    return float(int(count)) * (END if is_end else 1.0)
+    return count * (END if is_end else 1.0)
 
 
 def _is_needed_outside(graph: Graph, value: str, region: _Region) -> bool:
