@@ -33,7 +33,7 @@ def if_(ctx: Context, node: SourceNode) -> list[str]:
         return ctx.inline(branches[0] if is_true else branches[1], [])
     try:
         results = [ctx.inline(branch, []) for branch in branches]
-    except UnsupportedOp:
+    except (UnsupportedOp, ShapeMismatch):
         # Perhaps only in the branch that is never taken: the condition's inputs decide that.
         raise NeedsValue(node.inputs[0]) from None
     return [_either(ctx, node.inputs[0], *pair) for pair in zip(*results, strict=False)]

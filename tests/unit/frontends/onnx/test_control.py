@@ -83,6 +83,24 @@ def test_branches_of_different_shapes_bind_the_condition():
     agrees(proto, {"c": TRUE, "x": X}, {"c": FALSE, "x": X})
 
 
+def test_a_branch_that_does_not_fit_the_shapes_binds_the_condition():
+    # As in voice detectors with a branch for each sample rate: only one of them fits the length of the input.
+    square = h.make_graph(
+        [const("s", np.asarray([3, 3], np.int64)), h.make_node("Reshape", ["x", "s"], ["b"])],
+        "b",
+        [],
+        [info("b", shape=(3, 3))],
+    )
+    proto = model(
+        [h.make_node("If", ["c"], ["y"], then_branch=branch("a", "Relu"), else_branch=square)],
+        [info("c", BOOL, ()), info("x")],
+        [info("y", shape=None)],
+    )
+    converted = agrees(proto, {"c": TRUE, "x": X})
+    with pytest.raises(ew.EdgewrightError, match="shape-mismatch"):
+        converted.run({"c": FALSE, "x": X})
+
+
 def test_a_condition_on_a_symbolic_shape_is_decided_when_the_shape_is_known():
     nodes = [
         h.make_node("Shape", ["x"], ["s"]),
