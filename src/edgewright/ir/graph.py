@@ -79,9 +79,16 @@ class Graph:
         self.types[name] = tensor_type
         return name
 
-    def add_constant(self, name: str, array: Array, tensor_type: TensorType | None = None) -> str:
-        """Declares a constant; the array is kept as it is (it may be a view of a mapped file)."""
+    def add_constant(
+        self, name: str, array: Array, tensor_type: TensorType | None = None, *, of: str = ""
+    ) -> str:
+        """Declares a constant; the array is kept as it is (it may be a view of a mapped file).
+
+        ``of`` is the constant that it is another form of: the source model's name for that is its own too.
+        """
         self._claim(name)
+        if of:
+            self.source_names.setdefault(name, self.source_names.get(of, of))
         self.constants[name] = array
         self.types[name] = tensor_type or type_of(array)
         return name

@@ -81,14 +81,7 @@ def _scaled_weights(graph: Graph, node: Node, affine: Affine) -> str:
         return name
     weights = graph.constants[name]
     product = weights * _aligned(node, weights, affine.scale).astype(weights.dtype)
-    return _replacing(graph, name, graph.add_constant(graph.fresh_name(name), product, graph.types[name]))
-
-
-def _replacing(graph: Graph, old: str, new: str) -> str:
-    """The new constant, known by the name that the source model has for the old one."""
-    if old:
-        graph.source_names[new] = graph.source_names.get(old, old)
-    return new
+    return graph.add_constant(graph.fresh_name(name), product, graph.types[name], of=name)
 
 
 def _aligned(node: Node, weights: Array, scale: Array) -> Array:
@@ -112,7 +105,7 @@ def _changed_bias(graph: Graph, node: Node, name: str, affine: Affine) -> str:
     bias = graph.constants[name] if name else np.zeros(channels, dtype)
     scaled = bias if affine.scale is None else bias * affine.scale.astype(bias.dtype)
     shifted = scaled if affine.shift is None else scaled + affine.shift.astype(bias.dtype)
-    return _replacing(graph, name, graph.add_constant(graph.fresh_name(name or f"{node.name}_bias"), shifted))
+    return graph.add_constant(graph.fresh_name(name or f"{node.name}_bias"), shifted, of=name)
 
 
 def _notes(node: Node, affine: Affine) -> dict[str, Array]:

@@ -26,7 +26,7 @@ def _fuse(graph: Graph, node: Node) -> bool:
     if node.op.transpose_in0:
         raise Refused("its left operand is swapped")
     if not node.op.transpose_in1:
-        name = graph.add_constant(graph.fresh_name(name), np.transpose(graph.constants[name]))
+        name = graph.add_constant(graph.fresh_name(name), np.transpose(graph.constants[name]), of=name)
     bias = given(node.inputs, 2) or ""
     has_rows = graph.types[node.inputs[0]].rank > 2
     inputs = [value for value in (node.inputs[0], name, bias) if value]

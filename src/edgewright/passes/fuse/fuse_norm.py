@@ -226,4 +226,5 @@ def _shaped(graph: Graph, x: str, weight: str, op: AxesNorm) -> str:
     shape = tuple(int(graph.types[x].shape[axis]) for axis in op.axes)
     if graph.types[weight].shape == shape:
         return weight
-    return graph.add_constant(graph.fresh_name(weight), np.reshape(graph.constants[weight], shape))
+    shaped = np.reshape(graph.constants[weight], shape)
+    return graph.add_constant(graph.fresh_name(weight), shaped, of=weight)

@@ -82,8 +82,7 @@ def _reorder_columns(graph: Graph, node: Node, sizes: tuple[int, ...], order: Or
     places = [order.index(axis) for axis in range(1, len(order))]
     split = weights.reshape(weights.shape[0], *sizes)
     turned = np.transpose(split, (0, *places)).reshape(weights.shape)
-    name = graph.add_constant(graph.fresh_name(old), turned, graph.types[old])
-    graph.source_names[name] = graph.source_names.get(old, old)
+    name = graph.add_constant(graph.fresh_name(old), turned, graph.types[old], of=old)
     graph.set_input(node, 1, name)
     if not graph.consumers(old):
         graph.drop_constant(old)

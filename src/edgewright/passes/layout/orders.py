@@ -61,7 +61,7 @@ def turned_constant(graph: Graph, value: str, order: Order) -> str:
     if encoding is not None and encoding.axis is not None:
         tensor_type = replace(tensor_type, encoding=replace(encoding, axis=encoding.axis + added))
     turned = np.transpose(graph.constants[value].reshape(tensor_type.static_shape()), order)
-    return graph.add_constant(graph.fresh_name(value), turned, permuted_type(tensor_type, order))
+    return graph.add_constant(graph.fresh_name(value), turned, permuted_type(tensor_type, order), of=value)
 
 
 def permuted_type(tensor_type: TensorType, order: Order) -> TensorType:
