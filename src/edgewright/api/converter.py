@@ -8,22 +8,19 @@ from edgewright.api.artifacts import SavedFiles, SaveOptions, save_graph
 from edgewright.api.contract import IoTensor, contract, dtype_word
 from edgewright.api.convert import Rewrites
 from edgewright.api.source import fixed_source
+from edgewright.api.source_ends import CHANNEL_FIRST, copyright_text, is_channel_first, unknown_names
 from edgewright.config.converter import GraphChanges, OpPackage, Output, Source
 from edgewright.config.group import OptionGroup
 from edgewright.config.onnx import OnnxOnly
 from edgewright.config.preserve_io import PreserveIo
-from edgewright.core.errors import BadInput, EdgewrightError, Problems, UsageError, Where, shown
+from edgewright.core.errors import EdgewrightError, Problems, UsageError, shown
 from edgewright.core.events import progress
-from edgewright.core.files import read_limited
 from edgewright.core.numbers import DType
-from edgewright.core.words import did_you_mean
 from edgewright.frontends.onnx.load import Overrides
 from edgewright.ir.graph import Graph
 from edgewright.ir.types import TensorType
 from edgewright.lower.lower import QNN_PACKAGE, LowerOptions
 from edgewright.lower.names import sanitized
-from edgewright.ops.rearrange import Transpose
-from edgewright.passes.layout.orders import channel_first, channel_last
 from edgewright.passes.layout.spatial_io import spatial_io
 from edgewright.passes.pipeline import LEGACY, TARGET, run_passes
 from edgewright.passes.target.narrow_float import narrow_float
@@ -31,12 +28,10 @@ from edgewright.passes.target.retype_io import retype_input, retype_output
 
 __all__ = ["Conversion", "ConverterOptions", "command_text", "convert_files", "output_path", "overrides_of"]
 
-LARGEST_COPYRIGHT = 1 << 20
 WIDE = frozenset({DType.INT_64, DType.UINT_64})
 SPATIAL = frozenset({"NFC", "NHWC", "NDHWC"})
 MOVES_AS_VIEWS = ("transpose_to_reshape",)
 TIDY = ("merge_moves", "drop_identity", "absorb_transposes", "drop_dead_code")
-CHANNEL_FIRST = {3: "NCF", 4: "NCHW", 5: "NCDHW"}
 # Options that name files: the written text must not depend on where they lie.
 _PATHS = frozenset({"input_network", "model", "output_path", "copyright_file", "custom_io", "input_list"})
 _DTYPES = {dtype_word(dtype): dtype for dtype in DType}
@@ -148,19 +143,8 @@ def _assign_layouts(graph: Graph, options: ConverterOptions) -> None:
     spatial_io(graph, {*kept, *(name for name, layout in given.items() if layout not in turned)})
     for name in kept:
         found = graph.types[name]
-        if found.rank in CHANNEL_FIRST and _is_channel_first(graph, name):
+        if found.rank in CHANNEL_FIRST and is_channel_first(graph, name):
             graph.types[name] = replace(found, layout=CHANNEL_FIRST[found.rank])
-
-
-def _is_channel_first(graph: Graph, name: str) -> bool:
-    """Whether the network itself turns the tensor: then its axes have the meaning that ONNX gives them."""
-    rank = graph.types[name].rank
-    maker = graph.producer(name)
-    if maker is not None:
-        return isinstance(maker.op, Transpose) and maker.op.perm == channel_first(rank)
-    readers = graph.consumers(name)
-    wanted = channel_last(rank)
-    return bool(readers) and all(isinstance(r.op, Transpose) and r.op.perm == wanted for r in readers)
 
 
 def _wanted_dtypes(
@@ -177,14 +161,14 @@ def _wanted_dtypes(
 def _check_named(options: ConverterOptions, graph: Graph) -> None:
     """Every name that an option gives must be in the model, with a rank and a type that fit."""
     ends = (*graph.inputs, *graph.outputs)
-    problems = [*_unknown("--preserve_io", options.preserve.named(), ends, "input or output")]
+    problems = [*unknown_names("--preserve_io", options.preserve.named(), ends, "input or output")]
     pairs: dict[str, Sequence[tuple[str, str]]] = {
         "--input_type": options.source.input_types,
         "--input_dtype": options.source.input_dtypes,
         "--input_layout": options.source.input_layouts,
     }
     for option, given in pairs.items():
-        problems += _unknown(option, [name for name, _ in given], graph.inputs, "input")
+        problems += unknown_names(option, [name for name, _ in given], graph.inputs, "input")
     problems += _unfit(options.source.input_layouts, graph, _layout_problem)
     problems += _unfit(
         [(n, w) for n, w in options.source.input_dtypes if options.preserve.datatype_of(n)],
@@ -193,17 +177,6 @@ def _check_named(options: ConverterOptions, graph: Graph) -> None:
     )
     if problems:
         raise problems[0] if len(problems) == 1 else Problems(problems)
-
-
-def _unknown(option: str, names: Iterable[str], known: Sequence[str], kind: str) -> list[EdgewrightError]:
-    return [
-        UsageError(
-            f"{option} names the {kind} '{shown(name)}', which the model does not have",
-            do=did_you_mean(name, known, f"use one of: {', '.join(shown(k, 60) for k in known[:10])}"),
-        )
-        for name in names
-        if name not in known
-    ]
 
 
 def _unfit(
@@ -240,26 +213,13 @@ def _save_options(options: ConverterOptions, command: str) -> SaveOptions:
     stem = output_path(options).stem
     return SaveOptions(
         command=command,
-        copyright_text=_copyright(options.output.copyright_file),
+        copyright_text=copyright_text(options.output.copyright_file),
         prefix=sanitized(stem) if options.output.overwrite_model_prefix else "QnnModel",
         lowering=LowerOptions(
             package=options.package.package_name or QNN_PACKAGE,
             is_counted=options.output.exclude_named_tensors,
         ),
     )
-
-
-def _copyright(file: str | None) -> str:
-    if file is None:
-        return ""
-    try:
-        return read_limited(file, LARGEST_COPYRIGHT).decode("utf-8")
-    except UnicodeDecodeError as problem:
-        raise BadInput(
-            f"the copyright file is not UTF-8 text (byte {problem.start})",
-            Where(file=file),
-            do="save it as UTF-8",
-        ) from None
 
 
 def _changes(tensors: Sequence[IoTensor]) -> tuple[str, ...]:

@@ -1,0 +1,54 @@
+"""What the converters share about a source's ends: names that must exist, layouts, the copyright text."""
+
+from collections.abc import Iterable, Sequence
+
+from edgewright.core.errors import BadInput, EdgewrightError, UsageError, Where, shown
+from edgewright.core.files import read_limited
+from edgewright.core.words import did_you_mean
+from edgewright.ir.graph import Graph
+from edgewright.ops.rearrange import Transpose
+from edgewright.passes.layout.orders import channel_first, channel_last
+
+__all__ = ["CHANNEL_FIRST", "copyright_text", "is_channel_first", "unknown_names"]
+
+CHANNEL_FIRST = {3: "NCF", 4: "NCHW", 5: "NCDHW"}
+LARGEST_COPYRIGHT = 1 << 20
+
+
+def is_channel_first(graph: Graph, name: str) -> bool:
+    """Whether the network itself turns the tensor: then its axes have the meaning that ONNX gives them."""
+    rank = graph.types[name].rank
+    maker = graph.producer(name)
+    if maker is not None:
+        return isinstance(maker.op, Transpose) and maker.op.perm == channel_first(rank)
+    readers = graph.consumers(name)
+    wanted = channel_last(rank)
+    return bool(readers) and all(isinstance(r.op, Transpose) and r.op.perm == wanted for r in readers)
+
+
+def unknown_names(
+    option: str, names: Iterable[str], known: Sequence[str], kind: str
+) -> list[EdgewrightError]:
+    """A problem for each name that an option gives and the model does not have."""
+    return [
+        UsageError(
+            f"{option} names the {kind} '{shown(name)}', which the model does not have",
+            do=did_you_mean(name, known, f"use one of: {', '.join(shown(k, 60) for k in known[:10])}"),
+        )
+        for name in names
+        if name not in known
+    ]
+
+
+def copyright_text(file: str | None) -> str:
+    """The text of a copyright file; empty where none is given."""
+    if file is None:
+        return ""
+    try:
+        return read_limited(file, LARGEST_COPYRIGHT).decode("utf-8")
+    except UnicodeDecodeError as problem:
+        raise BadInput(
+            f"the copyright file is not UTF-8 text (byte {problem.start})",
+            Where(file=file),
+            do="save it as UTF-8",
+        ) from None
