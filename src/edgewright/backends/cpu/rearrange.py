@@ -123,7 +123,7 @@ def tile(w: Writer, op: Tile, inputs: list[str], node: Node) -> str:
 def pad(w: Writer, op: Pad, inputs: list[str], node: Node) -> str:
     """Pad; the engine mirrors without the edge only, and only as far as the axis reaches."""
     source = w.type(node.inputs[0])
-    if op.scheme not in SCHEMES or (op.scheme == Scheme.MIRROR_REFLECT and not _reaches(op, source.shape)):
+    if op.scheme not in SCHEMES or (op.scheme == Scheme.MIRROR_REFLECT and _overreaches(op, source.shape)):
         raise NotOnEngine
     amounts = [before for before, _ in op.pad_amount] + [after for _, after in op.pad_amount]
     value = [w.scalar(op.pad_constant_value, source.dtype)] if op.scheme == Scheme.CONSTANT else []
@@ -245,9 +245,10 @@ def _new_axes(op: StridedSlice, parts: list[tuple[int, tuple[Dim, Dim, int] | No
     return [axis for axis, is_new in enumerate(kept) if is_new]
 
 
-def _reaches(op: Pad, shape: Dims) -> bool:
-    return all(
-        isinstance(amount, int) and isinstance(dim, int) and amount < max(dim, 1)
+def _overreaches(op: Pad, shape: Dims) -> bool:
+    """Whether more is mirrored than there is; the engine itself checks an axis that is still open."""
+    return any(
+        isinstance(amount, int) and isinstance(dim, int) and amount >= max(dim, 1)
         for dim, pair in zip(shape, op.pad_amount, strict=True)
         for amount in pair
         if amount != 0

@@ -91,6 +91,14 @@ def test_padding_of_every_mode_crops_where_it_is_negative(mode: str, pads: tuple
     agree(model, *({"x": normal(a, b)} for a, b in ((4, 6), (5, 5))))
 
 
+def test_mirroring_an_open_axis_is_left_to_the_engine() -> None:
+    model = model_of(
+        'g (float[A,B] x) => (float[A,C] y) { y = Pad<mode="reflect">(x, p) }', {"p": ints(0, 3, 0, 2)}
+    )
+    converted = agree(model, *({"x": normal(2, b)} for b in (4, 9)))
+    assert set(converted.placement().values()) == {"engine"}
+
+
 def test_padding_may_name_axes_and_a_value_that_a_run_gives() -> None:
     model = model_of(
         "g (float[A,4] x, float v) => (float[A,C] y) { y = Pad(x, p, v, a) }",
