@@ -66,8 +66,9 @@ class Deciding:
         if rule is not None:
             report.applied(rule.name, node.name)
             return self._in_float()
-        if is_invariant(node.op) and self._comes_in_float(node):
-            return self._in_float()
+        incoming = self._incoming(node) if is_invariant(node.op) else None
+        if incoming is not None:
+            return Precision(incoming)
         weights = self._roles[node.name].weights | self._roles[node.name].biases
         moving = [value for place, value in enumerate(node.inputs) if place not in weights]
         values = [
@@ -93,11 +94,18 @@ class Deciding:
         values = [v for v in (*node.outputs, *node.inputs) if is_real(self._graph, v)]
         return self._groups.bits(values[0])
 
-    def _comes_in_float(self, node: Node) -> bool:
-        """Whether all that an op moves is in floating point already."""
+    def _incoming(self, node: Node) -> DType | None:
+        """The float type of what an op moves, where all of it is in floating point already."""
         values = [v for v in data_inputs(self._graph, node) if v not in self._graph.constants]
-        makers = [self._graph.producer(value) for value in values]
-        return bool(makers) and all(m is not None and not self._found[m.name].is_fixed for m in makers)
+        types = [self._made_in(value) for value in values]
+        return types[0] if types and None not in types else None
+
+    def _made_in(self, value: str) -> DType | None:
+        """The float type that a value is made in; None where that is fixed point or not decided."""
+        maker = self._graph.producer(value)
+        if maker is None or self._found[maker.name].is_fixed:
+            return None
+        return self._found[maker.name].float_dtype or self._graph.types[value].dtype
 
     def _follow_readers(self, node: Node) -> None:
         """What is only moved for readers in floating point is moved in floating point."""

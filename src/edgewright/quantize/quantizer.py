@@ -1,6 +1,5 @@
 """The whole way: from a float graph, samples and wishes to a fixed-point graph and a report."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from edgewright.ir.graph import Graph
@@ -9,7 +8,7 @@ from edgewright.quantize.assign import assign
 from edgewright.quantize.calibrate import check_constants, observe_extremes, observe_histograms
 from edgewright.quantize.executor import Executor, Samples
 from edgewright.quantize.groups import Groups, is_real
-from edgewright.quantize.pins import Pin
+from edgewright.quantize.overrides import Resolved
 from edgewright.quantize.report import QuantizationReport
 from edgewright.quantize.settings import Settings
 from edgewright.quantize.spans import Seen
@@ -30,20 +29,21 @@ def quantize_graph(
     settings: Settings,
     samples: Samples | None = None,
     executor: Executor | None = None,
-    pins: Mapping[str, Pin] | None = None,
+    overrides: Resolved | None = None,
 ) -> Quantized:
     """Quantizes a graph; the given one is left as it is.
 
-    With samples, whatever ``pins`` do not say is calibrated on them by the executor. Without, it stays in
-    floating point (float fallback).
+    With samples, whatever ``overrides`` do not say is calibrated on them by the executor. Without, it stays
+    in floating point (float fallback).
     """
-    given = dict(pins or {})
+    given = overrides or Resolved()
     check_constants(graph, [v for v in graph.constants if is_real(graph, v) and graph.consumers(v)])
-    groups = Groups(graph, settings, given)
+    groups = Groups(graph, settings, given.pins)
     seen = None
     if samples is not None and executor is not None:
         seen = observe(graph, groups, settings, samples, executor)
-    plan = assign(graph, groups, settings, given, seen)
+    plan = assign(graph, groups, settings, given.pins, seen)
+    plan.report.ignored += given.ignored
     return Quantized(apply(graph, plan), plan.report)
 
 

@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
-from edgewright.quantize.pins import Placed
+from edgewright.quantize.pins import Origin, Placed
 
 __all__ = ["QuantizationReport", "TensorRecord"]
 
@@ -44,6 +44,13 @@ class QuantizationReport:
 
     def coverage(self) -> str:
         """One line: how many encodings came from the file, were computed, were ignored."""
-        counts = self.counts()
-        parts = [f"{count} {origin}" for origin, count in sorted(counts.items())]
-        return f"encodings: {', '.join(parts) or 'none'}; {len(self.ignored)} of the file ignored"
+        counts = Counter(record.origin for record in self.tensors)
+        taken, floats = counts.pop(Origin.FILE, 0), counts.pop(Origin.FLOAT, 0)
+        brought = counts.pop(Origin.SOURCE, 0)
+        parts = [
+            f"{taken} from the file",
+            f"{sum(counts.values())} calibrated",
+            f"{len(self.ignored)} ignored",
+        ]
+        parts += [f"{brought} from the model"] * bool(brought) + [f"{floats} tensors in float"] * bool(floats)
+        return f"encodings: {', '.join(parts)}"

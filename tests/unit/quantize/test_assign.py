@@ -28,6 +28,7 @@ from edgewright.ops.quant import Convert
 from edgewright.ops.rearrange import Concat, Reshape, Transpose
 from edgewright.ops.reduce_order import Argmax
 from edgewright.ops.reduce_softmax import Softmax
+from edgewright.quantize.overrides import Resolved
 from edgewright.quantize.pins import Origin, Pin, Placed
 from edgewright.quantize.quantizer import Quantized, quantize_graph
 from edgewright.quantize.rules import FLOAT_OPS, RULES
@@ -37,7 +38,9 @@ from tests.unit.quantize.simulate import simulated
 
 
 def quantized(graph: Graph, settings: Settings | None = None, pins=None, data=None) -> Quantized:
-    found = quantize_graph(graph, settings or Settings(), data or samples(graph), Engine(), pins)
+    found = quantize_graph(
+        graph, settings or Settings(), data or samples(graph), Engine(), Resolved(pins or {})
+    )
     verify(found.graph)
     return found
 
@@ -346,7 +349,7 @@ def test_without_data_only_what_is_pinned_or_follows_is_fixed_point():
     eight = Placed(DType.UFIXED_POINT_8, Encoding((0.05,), (-128,)))
     weights = Placed(DType.SFIXED_POINT_8, Encoding((0.01,), (0,)))
     pins = {"x": Pin(8, eight), conv: Pin(8, eight), graph.nodes[0].inputs[1]: Pin(8, weights)}
-    found = quantize_graph(graph, Settings(), pins=pins)
+    found = quantize_graph(graph, Settings(), overrides=Resolved(pins))
     verify(found.graph)
     assert found.graph.types[flat].dtype in {DType.UFIXED_POINT_8, DType.FLOAT_32}
     assert found.graph.types[conv].encoding == eight.encoding
@@ -364,7 +367,7 @@ def test_without_data_a_pin_goes_through_ops_that_move_data():
     weights = Pin(8, Placed(DType.SFIXED_POINT_8, Encoding((0.01,), (0,))))
     pins = {"x": Pin(8, eight), flat: Pin(8, eight), graph.outputs[0]: Pin(8, eight)}
     pins |= {node.inputs[1]: weights for node in graph.nodes if len(node.inputs) > 1}
-    found = quantize_graph(graph, Settings(), pins=pins)
+    found = quantize_graph(graph, Settings(), overrides=Resolved(pins))
     assert found.graph.types[conv].encoding == eight.encoding
     assert not found.report.converts
 

@@ -1,0 +1,117 @@
+"""Takes the encodings of a model that was trained with quantization out of its nodes (QDQ)."""
+
+from edgewright.core.numbers import Array
+from edgewright.ir.graph import Graph, Node
+from edgewright.ir.types import TensorType
+from edgewright.ops.activation import Relu, Relu6, Sigmoid
+from edgewright.ops.quant import Dequantize, Quantize
+from edgewright.ops.rearrange import Reshape, Transpose
+from edgewright.ops.reduce_softmax import Softmax
+from edgewright.quantize.rules import is_invariant
+from edgewright.quantize.tensor_encodings import TensorEncoding, entry_of
+
+__all__ = ["take_source_encodings"]
+
+
+def take_source_encodings(graph: Graph) -> list[TensorEncoding]:
+    """Removes pairs of Quantize and Dequantize, in place, and returns what they say of their tensors.
+
+    Weights become float constants of the values they stand for. A pair that says something else than another
+    one of the same tensor stays where it is.
+    """
+    entries: dict[str, TensorEncoding] = {}
+    for node in graph.nodes:
+        if node not in graph or not isinstance(node.op, Dequantize):
+            continue
+        if node.inputs[0] in graph.constants:
+            _take_weights(graph, node, node.op, entries)
+        else:
+            _take_pair(graph, node, entries)
+    for name in [v for v in graph.constants if not graph.consumers(v) and v not in graph.outputs]:
+        graph.drop_constant(name)
+    graph.sort()
+    return list(entries.values())
+
+
+def _take_pair(graph: Graph, node: Node, entries: dict[str, TensorEncoding]) -> None:
+    """A value that is quantized and dequantized at once: it is the value, with an encoding."""
+    before = graph.producer(node.inputs[0])
+    if before is None or not isinstance(before.op, Quantize) or before.op.encoding.axis is not None:
+        return
+    value, made = before.inputs[0], node.outputs[0]
+    name = graph.source_names.get(value, value)
+    found = graph.types[node.inputs[0]]
+    entry = entry_of(name, TensorType(found.shape, found.dtype, None, before.op.encoding), is_param=False)
+    if entries.setdefault(name, entry) != entry or graph.types[made] != graph.types[value]:
+        return
+    if made in graph.outputs and (graph.producer(value) is None or value in graph.outputs):
+        return
+    if _cuts_below_zero(graph, value, entry):
+        # Exporters leave a Relu out where the encoding that follows begins at zero.
+        _clamp(graph, node, value)
+    else:
+        _let_read(graph, node, value)
+    if not graph.consumers(before.outputs[0]) and before.outputs[0] not in graph.outputs:
+        graph.remove(before)
+
+
+def _cuts_below_zero(graph: Graph, value: str, entry: TensorEncoding) -> bool:
+    """Whether an encoding from zero on does more than round: its value may be negative."""
+    return entry.offsets == (0,) and not _is_positive(graph, value)
+
+
+def _is_positive(graph: Graph, value: str) -> bool:
+    node = graph.producer(value)
+    while node is not None and is_invariant(node.op) and len(node.inputs) == 1:
+        value = node.inputs[0]
+        node = graph.producer(value)
+    # An input is taken to be what its encoding says.
+    return node is None or isinstance(node.op, (Relu, Relu6, Sigmoid, Softmax))
+
+
+def _clamp(graph: Graph, node: Node, value: str) -> None:
+    """A Relu in the place of a pair; both its sides have the name that the encoding is for."""
+    made, types = node.outputs[0], graph.output_types(node)
+    graph.remove(node)
+    graph.add(Node(node.name, Relu(), [value], [made], node.source), types)
+    if made not in graph.outputs:
+        graph.source_names[made] = graph.source_names.get(value, value)
+
+
+def _let_read(graph: Graph, node: Node, value: str) -> None:
+    """Whoever reads the pair's result reads the value; a graph output keeps its name."""
+    made = node.outputs[0]
+    is_output = made in graph.outputs
+    graph.replace_uses(made, value)
+    graph.remove(node)
+    if is_output:
+        graph.source_names.setdefault(made, graph.source_names.get(value, value))
+        graph.rename_value(value, made)
+
+
+def _take_weights(graph: Graph, node: Node, op: Dequantize, entries: dict[str, TensorEncoding]) -> None:
+    """Weights that are dequantized, and turned, become float constants with an entry under their names."""
+    stored = node.inputs[0]
+    name = graph.source_names.get(stored, stored)
+    if node.outputs[0] in graph.outputs:
+        return
+    real, dtype = op.encoding.decode(graph.constants[stored]), graph.types[stored].dtype
+    graph.remove(node)
+    _replace(graph, node.outputs[0], real.astype(op.dtype.numpy), name)
+    entries[name] = entry_of(name, TensorType(real.shape, dtype, None, op.encoding), is_param=True)
+    _fold_moves(graph, node.outputs[0], name)
+
+
+def _replace(graph: Graph, value: str, array: Array, name: str) -> None:
+    graph.add_constant(value, array)
+    graph.source_names[value] = name
+
+
+def _fold_moves(graph: Graph, value: str, name: str) -> None:
+    """Transposes and reshapes of a weight happen here: entries name the weight, not its layouts."""
+    for node in graph.consumers(value):
+        if isinstance(node.op, (Transpose, Reshape)) and node.outputs[0] not in graph.outputs:
+            (moved,) = node.op.compute(graph.constants[value])
+            graph.remove(node)
+            _replace(graph, node.outputs[0], moved, name)
+            _fold_moves(graph, node.outputs[0], name)
