@@ -9,16 +9,16 @@ from edgewright.artifacts.description import Description
 from edgewright.artifacts.dlc import reader as dlc_reader
 from edgewright.artifacts.dlc import writer as dlc_writer
 from edgewright.artifacts.net_json import reader, writer
-from edgewright.core.errors import UnsupportedFeature, UsageError, Where, shown
+from edgewright.core.errors import UsageError, Where, shown
 from edgewright.core.files import write_all, write_whole
-from edgewright.ir.graph import Graph
+from edgewright.ir.graph import Graph, Program
 from edgewright.lower.lift import lift
 from edgewright.lower.lower import LowerOptions, lower
 from edgewright.lower.names import sanitized
 from edgewright.lower.qnn_graph import QnnGraph, TensorKind
 from edgewright.passes.pipeline import TARGET, run_passes
 
-__all__ = ["SaveOptions", "SavedFiles", "is_stored", "load_graph", "save_dlc", "save_graph"]
+__all__ = ["SaveOptions", "SavedFiles", "is_stored", "load_graph", "load_program", "save_dlc", "save_graph"]
 
 _DLC = ".dlc"
 
@@ -92,11 +92,14 @@ def save_graph(graph: Graph, path: Path | str, options: SaveOptions | None = Non
     return files
 
 
-def save_dlc(graph: Graph, path: Path | str, options: SaveOptions | None = None) -> SavedFiles:
-    """Writes a DLC, whole or not at all; the graph itself is not changed."""
+def save_dlc(graph: Graph | Program, path: Path | str, options: SaveOptions | None = None) -> SavedFiles:
+    """Writes a DLC of one graph, named after the file, or of several; they themselves are not changed."""
     options = options or SaveOptions()
     path = Path(path)
-    records = _records(graph, path.stem, options)
+    if isinstance(graph, Program):
+        records = [_records(each, each.name, options) for each in graph.graphs]
+    else:
+        records = [_records(graph, path.stem, options)]
     about = Description(
         command=options.command,
         copyright_text=options.copyright_text,
@@ -112,22 +115,21 @@ def is_stored(path: Path | str) -> bool:
     return Path(path).suffix in {".json", _DLC}
 
 
-def load_graph(path: Path | str, weight_file: Path | str | None = None) -> Graph:
-    """The graph of a net.json or a DLC; the weights stay in their file until they are needed."""
+def load_graph(path: Path | str, weight_file: Path | str | None = None, name: str | None = None) -> Graph:
+    """The graph of a net.json or a DLC (by its name where there are several)."""
+    return load_program(path, weight_file).graph(name)
+
+
+def load_program(path: Path | str, weight_file: Path | str | None = None) -> Program:
+    """All graphs of a net.json or a DLC; the weights stay in their file until they are needed."""
     if Path(path).suffix != _DLC:
-        return lift(reader.read(path, weight_file))
+        return Program((lift(reader.read(path, weight_file)),))
     if weight_file is not None:
         raise UsageError(
             f"'{shown(path)}' was given with the weights '{shown(weight_file)}', a DLC holds its own",
             do="give the DLC alone",
         )
-    graphs = dlc_reader.read(path).graphs
-    if len(graphs) != 1:
-        names = ", ".join(shown(graph.name) for graph in graphs[:10])
-        raise UnsupportedFeature(
-            f"the DLC holds {len(graphs)} graphs ({names}), expected one", Where(file=str(path))
-        )
-    return lift(graphs[0])
+    return Program(tuple(lift(graph) for graph in dlc_reader.read(path).graphs))
 
 
 def _records(graph: Graph, name: str, options: SaveOptions) -> QnnGraph:

@@ -1,6 +1,6 @@
 """The graph: named values, nodes that make them, constants that stay where they are until needed."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from edgewright.core.errors import BadInput, Where
@@ -8,7 +8,7 @@ from edgewright.core.numbers import Array
 from edgewright.ir.op import Op
 from edgewright.ir.types import TensorType, type_of
 
-__all__ = ["Graph", "Model", "Node"]
+__all__ = ["Graph", "Node", "Program"]
 
 
 @dataclass(eq=False)
@@ -240,14 +240,19 @@ class Graph:
             )
 
 
-@dataclass
-class Model:
-    """One or more graphs and what the source said of itself."""
+@dataclass(frozen=True)
+class Program:
+    """Graphs that belong together, as a DLC or a context binary holds them."""
 
-    graphs: list[Graph]
-    metadata: Mapping[str, str] = field(default_factory=dict)
+    graphs: tuple[Graph, ...]
 
-    @property
-    def graph(self) -> Graph:
-        """The first graph, the only one for most models."""
-        return self.graphs[0]
+    def graph(self, name: str | None = None) -> Graph:
+        """The graph of a name; without one, the only graph there is."""
+        found = [graph for graph in self.graphs if name is None or graph.name == name]
+        if len(found) != 1:
+            names = ", ".join(f"'{graph.name}'" for graph in self.graphs[:10])
+            wanted = "one graph" if name is None else f"a graph '{name}'"
+            raise BadInput(
+                f"{len(self.graphs)} graphs are there ({names}), expected {wanted}", do="name one of them"
+            )
+        return found[0]
