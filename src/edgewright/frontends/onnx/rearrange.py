@@ -3,10 +3,11 @@
 import numpy as np
 
 from edgewright.core.errors import BadInput, ShapeMismatch
+from edgewright.frontends._common.builder import NeedsValue
 from edgewright.frontends.onnx.context import Context
 from edgewright.frontends.onnx.registry import MICROSOFT, onnx_op
 from edgewright.frontends.onnx.source import SourceNode
-from edgewright.ir.dims import Dim, Shape, element_count, maximum
+from edgewright.ir.dims import Dim, Shape, element_count, is_static, maximum
 from edgewright.ops.axes import normal_axes, normal_axis
 from edgewright.ops.broadcast import broadcast_shapes
 from edgewright.ops.rearrange import Concat, Reshape, Transpose
@@ -84,7 +85,7 @@ def flatten(ctx: Context, node: SourceNode) -> str:
 
 @onnx_op("Squeeze")
 def squeeze(ctx: Context, node: SourceNode) -> str:
-    """Without the axes named, or without all that are known to have size 1."""
+    """Without the axes named, or without all that have size 1, which the numbers of a run decide."""
     shape = ctx.shape(node.inputs[0])
     given = given_ints(ctx, node, "axes", 1)
     if given is None:
@@ -94,6 +95,8 @@ def squeeze(ctx: Context, node: SourceNode) -> str:
         if isinstance(shape[axis], int) and shape[axis] != 1:
             raise ShapeMismatch(
                 f"axis {axis} of {ctx.type(node.inputs[0])} has size {shape[axis]}, expected 1",
+        if not is_static(shape):
+            raise NeedsValue(node.inputs[0], is_shape=True)
                 do="squeeze axes of size 1",
             )
     return ctx.reshape(node.inputs[0], tuple(dim for axis, dim in enumerate(shape) if axis not in axes))

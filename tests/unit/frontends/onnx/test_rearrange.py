@@ -99,6 +99,11 @@ def test_mirroring_an_open_axis_is_left_to_the_engine() -> None:
     assert set(converted.placement().values()) == {"engine"}
 
 
+def test_squeezing_all_ones_looks_at_the_sizes_of_the_run() -> None:
+    model = model_of("g (float[B,1,N] x) => (float[M] y) { z = Squeeze(x)  y = Relu(z) }")
+    agree(model, *({"x": normal(b, 1, n)} for b, n in ((1, 4), (3, 1), (2, 5))))
+
+
 def test_padding_may_name_axes_and_a_value_that_a_run_gives() -> None:
     model = model_of(
         "g (float[A,4] x, float v) => (float[A,C] y) { y = Pad(x, p, v, a) }",
