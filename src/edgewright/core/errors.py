@@ -1,7 +1,7 @@
 """The errors a user can meet: each says what happened, where, and what to do."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "UnsupportedOp",
     "UsageError",
     "Where",
+    "located",
     "shown",
 ]
 
@@ -243,6 +244,19 @@ class Problems(EdgewrightError):
         if self.do and error.do:
             below = below[:-1]
         return [f"  - {shown(error.what, LONGEST_SENTENCE)}", *below]
+
+
+def located(problem: EdgewrightError, where: Where) -> EdgewrightError:
+    """The same error with the place filled in where it did not say one; inner places come first."""
+    if type(problem).__init__ is not EdgewrightError.__init__:
+        return problem
+    inner = problem.where
+    if inner is not None:
+        given = {key: value for key, value in vars(inner).items() if value is not None}
+        if inner.node and where.node and inner.node != where.node and not inner.detail:
+            given["detail"] = f"inside '{where.op}' node '{shown(where.node)}'"
+        where = replace(where, **given)
+    return type(problem)(problem.what, where, problem.do)
 
 
 def _shared_advice(errors: Sequence[EdgewrightError]) -> str:

@@ -6,7 +6,7 @@ from dataclasses import MISSING, dataclass, field
 from enum import Enum
 from typing import Any, ClassVar, Self, TypeVar
 
-from edgewright.core.errors import BadInput, Where
+from edgewright.core.errors import BadInput, LimitExceeded, Where, shown
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.types import TensorType
 
@@ -33,6 +33,8 @@ FIXED_POINTS = frozenset(dtype for dtype in DType if dtype.is_fixed_point)
 FLOATS = frozenset(dtype for dtype in DType if dtype.is_float)
 INTEGERS = frozenset(dtype for dtype in DType if dtype.is_integer)
 NUMERIC = FLOATS | INTEGERS | FIXED_POINTS
+# What nonsense in parameters or values makes numpy raise.
+FAULTS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 
 @dataclass(frozen=True)
@@ -119,8 +121,21 @@ class Op:
         return self.infer(*inputs)  # type: ignore[arg-type]
 
     def values_for(self, inputs: Sequence[Array | None]) -> tuple[Array, ...]:
-        """``compute`` with optional inputs left out as None."""
-        return self.compute(*inputs)  # type: ignore[arg-type]
+        """``compute`` with optional inputs left out as None; values it cannot cope with are an error."""
+        try:
+            return self.compute(*inputs)  # type: ignore[arg-type]
+        except MemoryError:
+            raise LimitExceeded(
+                f"{self.qnn_name()} needs more memory than there is",
+                Where(op=self.qnn_name()),
+                do="free memory, or use smaller inputs",
+            ) from None
+        except FAULTS as found:
+            raise BadInput(
+                f"{self.qnn_name()} cannot be computed ({type(found).__name__}: {shown(found)})",
+                Where(op=self.qnn_name()),
+                do="check its parameters and the values of its inputs; if they are right, report it",
+            ) from found
 
     def canonical(self) -> "Op":
         """The one form of this meaning that the IR keeps; QNN has synonyms."""

@@ -12,6 +12,7 @@ from edgewright.core.errors import (
     UnsupportedOp,
     UsageError,
     Where,
+    shown,
 )
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.graph import Graph, Node
@@ -38,6 +39,7 @@ class LowerOptions:
 def lower(graph: Graph, options: LowerOptions | None = None) -> QnnGraph:
     """The records of a static graph of QNN ops."""
     problems = [*_symbolic(graph), *_foreign(graph), *_unknown_types(graph)]
+    problems = problems or [*_unfit_sizes(graph), *_unfit_params(graph)]
     if problems:
         raise Problems(problems)
     return _Lowering(graph, options or LowerOptions()).run()
@@ -198,3 +200,37 @@ def _unknown_types(graph: Graph) -> list[EdgewrightError]:
         )
         for node, value in {value: (node, value) for node, value in found}.values()
     ]
+
+
+def _unfit_sizes(graph: Graph) -> list[EdgewrightError]:
+    """QNN stores dimensions in 32 bits."""
+    most = np.iinfo(np.uint32).max
+    return [
+        UnsupportedFeature(
+            f"shape {graph.types[value]} has a dimension above {most}, the largest in QNN",
+            Where(tensor=value),
+            do="lower it in the source model",
+        )
+        for value in graph.types
+        if any(isinstance(dim, int) and dim > most for dim in graph.types[value].shape)
+    ]
+
+
+def _unfit_params(graph: Graph) -> list[EdgewrightError]:
+    """Numbers that the source holds in 64 bits and QNN in fewer."""
+    return [
+        UnsupportedFeature(
+            f"parameter '{param.name}' is {shown(param.value)}, which {param.dtype.name} cannot hold",
+            Where(op=node.op.qnn_name(), node=node.source or node.name),
+            do="change it in the source model",
+        )
+        for node in graph.nodes
+        for param in node.op.params()
+        if param.dtype.is_integer and not _fits(param)
+    ]
+
+
+def _fits(param: Param) -> bool:
+    given: Array = np.asarray(param.value, object).reshape(-1)
+    limits = np.iinfo(param.dtype.numpy)
+    return all(limits.min <= int(number) <= limits.max for number in given)

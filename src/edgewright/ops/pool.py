@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
+from math import prod
 from typing import ClassVar
 
 import numpy as np
@@ -59,7 +60,7 @@ class Pool(Op):
         room = room_behind(x.shape[1:-1], count, self.filter_size, self.geometry())
         seen = windows(padded(x, room, outside), self.filter_size, self.stride, (1,) * self.axes, count)
         ordered = np.moveaxis(seen, -1, self.axes + 1)
-        return ordered.reshape(*ordered.shape[: self.axes + 2], -1)
+        return ordered.reshape(*ordered.shape[: self.axes + 2], prod(self.filter_size))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -65,6 +65,11 @@ class GridSample(Op):
                 f"grid {grid} does not fit {x}",
                 do=f"give a grid of rank {x.rank} whose last axis is {x.rank - 2}",
             )
+        batches = {size for size in (x.shape[0], grid.shape[0]) if isinstance(size, int)}
+        if len(batches) > 1:
+            raise ShapeMismatch(
+                f"a grid of {grid.shape[0]} images is given for {x.shape[0]}", do="give one grid an image"
+            )
         return (x.with_shape((*grid.shape[:-1], x.shape[-1])),)
 
     def compute(self, *inputs: Array) -> tuple[Array, ...]:

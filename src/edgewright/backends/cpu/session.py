@@ -12,7 +12,15 @@ from edgewright.backends.base import RunOptions
 from edgewright.backends.cpu.foreign import run_source_op
 from edgewright.backends.cpu.node_writer import NodeWriter
 from edgewright.backends.cpu.plan import Part, Refusals, outputs_of, plan
-from edgewright.core.errors import BackendCrash, BadInput, TypeMismatch, UsageError, Where
+from edgewright.core.errors import (
+    BackendCrash,
+    BadInput,
+    EdgewrightError,
+    TypeMismatch,
+    UsageError,
+    Where,
+    located,
+)
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.symbols import resolve, resolve_op, symbol_values
@@ -177,7 +185,10 @@ class _ReferenceStep:
         if isinstance(node.op, SourceOp):
             return run_source_op(node.op, arrays)
         types = self._graph.input_types(node), self._graph.output_types(node)
-        return computed(resolve_op(node.op, symbols), arrays, *types)
+        try:
+            return computed(resolve_op(node.op, symbols), arrays, *types)
+        except EdgewrightError as problem:
+            raise located(problem, Where(node=node.source or node.name)) from problem.__cause__
 
     def _read(self, value: str, local: Values, values: Mapping[str, Array]) -> Any:
         if not value:

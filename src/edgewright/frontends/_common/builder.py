@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from edgewright.core.errors import LimitExceeded, ShapeMismatch, UnsupportedOp, Where
+from edgewright.core.errors import BadInput, LimitExceeded, ShapeMismatch, UnsupportedOp, Where
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.dims import Dim, Expr, Shape, lower_bound, symbol
 from edgewright.ir.graph import Graph, Node
@@ -55,19 +55,21 @@ class Builder:
 
     def type(self, value: str) -> TensorType:
         """Type of a value."""
+        if not value:
+            raise BadInput("an input is left out, expected a value", do="export the model again")
         return self.graph.types[value]
 
     def shape(self, value: str) -> Shape:
         """Shape of a value."""
-        return self.graph.types[value].shape
+        return self.type(value).shape
 
     def rank(self, value: str) -> int:
         """Number of dimensions of a value."""
-        return len(self.graph.types[value].shape)
+        return len(self.type(value).shape)
 
     def dtype(self, value: str) -> DType:
         """Datatype of a value."""
-        return self.graph.types[value].dtype
+        return self.type(value).dtype
 
     def emit(self, op: Op, *inputs: str, outputs: int = 1) -> str:
         """Adds an op and returns its first output."""
@@ -75,6 +77,7 @@ class Builder:
 
     def emit_all(self, op: Op, *inputs: str, outputs: int | None = None) -> list[str]:
         """Adds an op and returns all its outputs."""
+        _check_given(op, inputs)
         types = op.types_for([self.graph.types[value] if value else None for value in inputs])
         wanted = len(types) if outputs is None else outputs
         for tensor_type in types:
@@ -135,6 +138,7 @@ class Builder:
 
     def array(self, value: str) -> Array:
         """The value as an array; raises NeedsValue where it is not known."""
+        self.type(value)
         found = self.known(value)
         if found is None:
             raise NeedsValue(value)
@@ -254,7 +258,8 @@ class Builder:
         if any(array is None and value for array, value in zip(arrays, inputs, strict=True)):
             return []
         try:
-            results = self._computed(op, arrays)
+            with np.errstate(all="ignore"):
+                results = op.compute(*arrays)  # type: ignore[arg-type]
         except (TypeError, ValueError, AttributeError, IndexError):
             return []
         return [_settled(array, t, arrays) for array, t in zip(results, types, strict=False)]
@@ -300,6 +305,17 @@ class Builder:
 
 def _is_long(count: Dim) -> bool:
     return not isinstance(count, int) or count > SMALL
+
+
+def _check_given(op: Op, inputs: Sequence[str]) -> None:
+    """No gap where the op needs an input: shape rules and meanings do not expect one."""
+    ports = [*op.inputs, *op.inputs[-1:] * (len(inputs) - len(op.inputs))]
+    missing = [p.name for p, value in zip(ports, inputs, strict=False) if p.is_required and not value]
+    if missing:
+        raise BadInput(
+            f"input '{missing[0]}' of {op.qnn_name()} is left out, expected a value",
+            do="export the model again",
+        )
 
 
 def _check_size(tensor_type: TensorType) -> None:

@@ -55,7 +55,7 @@ class Context(Builder):
         """Translates another ONNX node whose inputs are the given values: a decomposition in ONNX terms."""
         return self._importer.translate(proto, inputs)
 
-    def tensor(self, proto: onnx.TensorProto, node: SourceNode) -> Array:
+    def tensor(self, proto: onnx.TensorProto | onnx.SparseTensorProto, node: SourceNode) -> Array:
         """A tensor that an attribute holds, as an array; large ones stay in the file."""
         return self._importer.tensor(proto, node.where)
 

@@ -71,19 +71,28 @@ def col2im(ctx: Context, node: SourceNode) -> str:
     ones = [1] * axes
     stride, dilation = ints_of(node, "strides", ones), ints_of(node, "dilations", ones)
     pads = ints_of(node, "pads", [0] * (2 * axes))
-    if not len(block) == len(stride) == len(dilation) == axes or len(pads) != 2 * axes or min(pads) < 0:
+    if axes not in {1, 2, 3}:
+        raise ctx.refuse(node, f"{axes} axes, expected 1 to 3")
+    if (
+        not len(block) == len(stride) == len(dilation) == axes
+        or len(pads) != 2 * axes
+        or min(pads) < 0
+        or min(*block, *stride, *dilation) < 1
+    ):
         raise BadInput(
             f"block {list(block)}, strides {list(stride)}, dilations {list(dilation)} and pads {list(pads)} "
             f"do not fit an image of {axes} axes",
             node.where,
-            do="give one number for each axis, two pads",
+            do="give one number of at least 1 for each axis, and two pads of at least 0",
         )
     pairs = tuple(zip(pads[:axes], pads[axes:], strict=True))
     if axes == 2:
         op = Col2Im(kernel_size=block, stride=stride, pad_amount=pairs, dilation=dilation, size=size)
         return ctx.channel_first(ctx.emit(op, x))
-    if axes not in {1, 3}:
-        raise ctx.refuse(node, f"{axes} axes, expected 1 to 3")
+    if ctx.rank(x) != 3:
+        raise ShapeMismatch(
+            f"columns are {ctx.type(x)}, expected [batch, channels times taps, windows]", node.where
+        )
     if not ctx.type(x).is_static:
         raise NeedsValue(x)
     return _folded(ctx, node, Geometry(stride, pairs, dilation), block, tuple(int(dim) for dim in size))

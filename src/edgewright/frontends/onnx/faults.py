@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 
-from edgewright.core.errors import BadInput, EdgewrightError, LimitExceeded, Where, shown
+from edgewright.core.errors import BadInput, EdgewrightError, LimitExceeded, Where, located, shown
 
-__all__ = ["FAULTS", "fault", "guarded", "located"]
+__all__ = ["FAULTS", "fault", "guarded"]
 
 # What nonsense in a node makes Python raise in a translation or a shape rule that did not expect it.
 FAULTS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
@@ -39,16 +38,3 @@ def fault(found: Exception, where: Where) -> EdgewrightError:
         where,
         do="check its attributes and the shapes of its inputs; if they are right, report it with --debug",
     )
-
-
-def located(problem: EdgewrightError, where: Where) -> EdgewrightError:
-    """The same error with the place filled in where it did not say one; inner places come first."""
-    if type(problem).__init__ is not EdgewrightError.__init__:
-        return problem
-    inner = problem.where
-    if inner is not None:
-        given = {key: value for key, value in vars(inner).items() if value is not None}
-        if inner.node and where.node and inner.node != where.node and not inner.detail:
-            given["detail"] = f"inside '{where.op}' node '{shown(where.node)}'"
-        where = replace(where, **given)
-    return type(problem)(problem.what, where, problem.do)

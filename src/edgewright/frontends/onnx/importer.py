@@ -5,14 +5,14 @@ from dataclasses import dataclass, field
 
 import onnx
 
-from edgewright.core.errors import BadInput, EdgewrightError, LimitExceeded, UnsupportedOp, Where
+from edgewright.core.errors import BadInput, EdgewrightError, LimitExceeded, UnsupportedOp, Where, located
 from edgewright.core.numbers import Array
 from edgewright.frontends._common.builder import NeedsValue
 from edgewright.frontends.onnx import registry
 from edgewright.frontends.onnx.context import Context
 from edgewright.frontends.onnx.declared import declared_type
 from edgewright.frontends.onnx.expand import bind_attributes, call_of, function_body
-from edgewright.frontends.onnx.faults import FAULTS, fault, guarded, located
+from edgewright.frontends.onnx.faults import FAULTS, fault, guarded
 from edgewright.frontends.onnx.foreign import keep_as_source_op
 from edgewright.frontends.onnx.order import check_name, needed_nodes
 from edgewright.frontends.onnx.reader import OnnxFile
@@ -121,8 +121,10 @@ class Importer:
                 self._declare_outputs()
             return self._result
 
-    def tensor(self, proto: onnx.TensorProto, where: Where) -> Array:
-        """A stored tensor as an array."""
+    def tensor(self, proto: onnx.TensorProto | onnx.SparseTensorProto, where: Where) -> Array:
+        """A stored tensor as an array; the zeros of a sparse one are written out."""
+        if isinstance(proto, onnx.SparseTensorProto):
+            return self._file.dense(proto, where)
         return self._file.array(proto, where)
 
     def inline(self, proto: onnx.GraphProto, arguments: Sequence[str]) -> list[str]:
@@ -333,9 +335,7 @@ class Importer:
 
     def _array(self, proto: onnx.TensorProto | onnx.SparseTensorProto, where: Where) -> Array:
         try:
-            if isinstance(proto, onnx.SparseTensorProto):
-                return self._file.dense(proto, where)
-            return self._file.array(proto, where)
+            return self.tensor(proto, where)
         except FAULTS as found:
             raise fault(found, where) from found
 

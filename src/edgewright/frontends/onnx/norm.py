@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from edgewright.core.errors import ShapeMismatch
+from edgewright.core.errors import LimitExceeded, ShapeMismatch
 from edgewright.core.numbers import Array, DType
 from edgewright.frontends.onnx.cast import cast_to
 from edgewright.frontends.onnx.context import Context
@@ -17,6 +17,8 @@ from edgewright.ops.axes import normal_axes, normal_axis
 from edgewright.ops.elementwise import ElementWiseMultiply
 from edgewright.ops.norm import AxesNorm, Batchnorm, L2Norm, LayerNorm, RmsNorm
 from edgewright.ops.norm_channel import GroupNorm, InstanceNorm, Lrn
+
+LARGEST_WINDOW = 1 << 16
 
 __all__ = ["axes_norm"]
 
@@ -122,6 +124,13 @@ def lrn(ctx: Context, node: SourceNode) -> str:
     alpha, beta, bias = (node.attr(n, d) for n, d in (("alpha", 1e-4), ("beta", 0.75), ("bias", 1.0)))
     if size < 1:
         raise ShapeMismatch(f"size is {size}, expected at least 1", node.where)
+    channels = ctx.shape(node.inputs[0])[1] if ctx.rank(node.inputs[0]) > 1 else size
+    if isinstance(channels, int) and (size - 1) // 2 >= channels > 0:
+        # A window that always holds every channel; engines take their time for what lies outside.
+        op = Lrn(radius=channels - 1, alpha=alpha / size, beta=beta, bias=bias)
+        return ctx.channel_first(ctx.emit(op, ctx.channel_last(node.inputs[0])))
+    if size > LARGEST_WINDOW:
+        raise LimitExceeded(f"size is {size}, expected at most {LARGEST_WINDOW}", node.where, do="lower it")
     if size % 2 == 0:
         return _even_lrn(ctx, node, size, alpha, beta, bias)
     op = Lrn(radius=size // 2, alpha=alpha / size, beta=beta, bias=bias)

@@ -37,7 +37,7 @@ def constant(ctx: Context, node: SourceNode) -> str:
         if node.has(name):
             return ctx.constant(np.asarray(node.attr(name), object))
     if node.has("sparse_value"):
-        raise ctx.refuse(node, "it holds a sparse tensor")
+        return ctx.constant(ctx.tensor(node.need("sparse_value"), node))
     raise BadInput("a constant without a value is given", node.where, do="export the model again")
 
 
@@ -70,6 +70,12 @@ def reshape(ctx: Context, node: SourceNode) -> str:
     x = node.inputs[0]
     wanted = list(ctx.dims(node.inputs[1]))
     if not node.attr("allowzero", 0):
+        if 0 in wanted[ctx.rank(x) :]:
+            raise ShapeMismatch(
+                f"shape {[str(dim) for dim in wanted]} copies (0) an axis that {ctx.type(x)} does not have",
+                node.where,
+                do="give the size, or set allowzero",
+            )
         wanted = [ctx.shape(x)[axis] if dim == 0 else dim for axis, dim in enumerate(wanted)]
     return ctx.emit(Reshape(shape=_resolved(wanted, ctx.type(x).count)), x)
 
@@ -89,14 +95,14 @@ def squeeze(ctx: Context, node: SourceNode) -> str:
     shape = ctx.shape(node.inputs[0])
     given = given_ints(ctx, node, "axes", 1)
     if given is None:
+        if not is_static(shape):
+            raise NeedsValue(node.inputs[0], is_shape=True)
         return ctx.reshape(node.inputs[0], tuple(dim for dim in shape if dim != 1))
     axes = normal_axes(given, len(shape))
     for axis in axes:
         if isinstance(shape[axis], int) and shape[axis] != 1:
             raise ShapeMismatch(
                 f"axis {axis} of {ctx.type(node.inputs[0])} has size {shape[axis]}, expected 1",
-        if not is_static(shape):
-            raise NeedsValue(node.inputs[0], is_shape=True)
                 do="squeeze axes of size 1",
             )
     return ctx.reshape(node.inputs[0], tuple(dim for axis, dim in enumerate(shape) if axis not in axes))

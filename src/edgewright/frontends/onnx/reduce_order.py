@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from edgewright.core.errors import BadInput
+from edgewright.core.errors import BadInput, ShapeMismatch
 from edgewright.core.numbers import DType
 from edgewright.frontends.onnx.cast import cast_to
 from edgewright.frontends.onnx.context import Context
@@ -66,6 +66,7 @@ def running_sum(ctx: Context, node: SourceNode) -> str:
 @onnx_op("CumProd")
 def running_product(ctx: Context, node: SourceNode) -> str | list[str]:
     """Each place multiplies all elements, those that are not its own replaced by 1."""
+    _need_axes(ctx, node)
     x, axis = node.inputs[0], _axis_input(ctx, node)
     shape = ctx.shape(x)
     size = shape[axis]
@@ -149,6 +150,7 @@ def _hardmax(ctx: Context, x: str, axis: int) -> str:
 def _top_k(ctx: Context, node: SourceNode, op: TopK) -> list[str]:
     """QNN ranks the last axis: another one changes places with it."""
     x = node.inputs[0]
+    _need_axes(ctx, node)
     axis, last = _axis(ctx, node, -1), ctx.rank(x) - 1
     order = list(range(last + 1))
     order[axis], order[last] = last, axis
@@ -161,6 +163,11 @@ def _flattened(ctx: Context, node: SourceNode, rest: Callable[[str], str]) -> st
     shape = ctx.shape(x)
     flat = ctx.reshape(x, (element_count(shape[:axis]), element_count(shape[axis:])))
     return ctx.reshape(rest(flat), shape)
+
+
+def _need_axes(ctx: Context, node: SourceNode) -> None:
+    if not ctx.rank(node.inputs[0]):
+        raise ShapeMismatch("the input is a single number, expected at least one axis", node.where)
 
 
 def _axis(ctx: Context, node: SourceNode, default: int) -> int:

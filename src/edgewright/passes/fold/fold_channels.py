@@ -5,7 +5,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from edgewright.core.numbers import Array
-from edgewright.ir.dims import is_static
 from edgewright.ir.graph import Graph, Node
 from edgewright.ops.elementwise import (
     ElementWiseAdd,
@@ -19,6 +18,9 @@ from edgewright.passes.graph_pass import graph_pass, rewrite_each
 from edgewright.passes.match import hand_over, made_by, per_channel
 
 __all__ = ["fold_channels"]
+
+# A number that stands for every channel is written out for each of them: not for a bomb's.
+MOST_CHANNELS = 1 << 20
 
 
 @graph_pass(after=("assign_layout",), rtol=1e-4)
@@ -66,12 +68,14 @@ def _vector(graph: Graph, x: str, other: str) -> Array | None:
     if x in graph.constants or tensor_type.rank < 1 or not tensor_type.dtype.is_float:
         return None
     between = made_by(graph, x, Reshape)
-    if between is None:
-        return per_channel(graph, other, tensor_type.rank, tensor_type.shape[-1])
-    array, channels = graph.constants.get(other), graph.types[between.inputs[0]].shape[-1:]
-    if array is None or array.ndim > tensor_type.rank or not is_static(channels):
+    (width,) = graph.types[x if between is None else between.inputs[0]].shape[-1:] or (0,)
+    if not isinstance(width, int) or width > MOST_CHANNELS:
         return None
-    width = int(channels[0]) if channels else 0
+    if between is None:
+        return per_channel(graph, other, tensor_type.rank, width)
+    array = graph.constants.get(other)
+    if array is None or array.ndim > tensor_type.rank:
+        return None
     if array.size == 1:
         return np.broadcast_to(array.reshape(-1), (width,))
     trimmed = array.shape[next(axis for axis, size in enumerate(array.shape) if size != 1) :]

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from edgewright.core.errors import EdgewrightError
+from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph, Node
 from edgewright.ops.rearrange_fill import Shape
 from edgewright.passes.graph_pass import Refused, graph_pass, rewrite_each
@@ -30,13 +32,20 @@ def _fold(graph: Graph, node: Node) -> bool:
     if any(value in graph.outputs for value in node.outputs):
         raise Refused("its result is a graph output and must be made by a node")
     _check_size(graph, node, values)
-    with np.errstate(all="ignore"):
-        results = node.op.values_for([graph.constants[v] if v else None for v in node.inputs])
+    results = _results(node, [graph.constants[v] if v else None for v in node.inputs])
     types = graph.output_types(node)
     graph.remove(node)
     for name, array, tensor_type in zip([v for v in node.outputs if v], results, types, strict=False):
         graph.add_constant(name, array, tensor_type)
     return True
+
+
+def _results(node: Node, arrays: list[Array | None]) -> tuple[Array, ...]:
+    try:
+        with np.errstate(all="ignore"):
+            return node.op.values_for(arrays)
+    except EdgewrightError as problem:
+        raise Refused(problem.what) from problem
 
 
 def _fold_shape(graph: Graph, node: Node) -> bool:

@@ -1,0 +1,145 @@
+"""What fuzzing found: odd models end in a result or in one clear error, never in numpy's words."""
+
+import time
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto as T
+from onnx import helper as h
+
+import edgewright as ew
+from edgewright.core.errors import EdgewrightError
+from edgewright.ops.elementwise import ElementWiseAdd
+
+I64 = np.int64
+
+
+def model(nodes, inputs, outputs=("y",), opset=21, **weights):
+    graph = h.make_graph(
+        nodes,
+        "g",
+        [h.make_tensor_value_info(name, T.FLOAT, shape) for name, shape in inputs.items()],
+        [onnx.ValueInfoProto(name=name) for name in outputs],
+        [onnx.numpy_helper.from_array(np.asarray(w), name) for name, w in weights.items()],
+    )
+    return h.make_model(graph, opset_imports=[h.make_opsetid("", opset)], ir_version=10)
+
+
+def one(op, shape, *weights, opset=21, **attributes):
+    stored = {f"w{i}": w for i, w in enumerate(weights)}
+    node = h.make_node(op, ["x", *stored], ["y"], **attributes)
+    return model([node], {"x": shape}, opset=opset, **stored)
+
+
+def refusal(proto, **feed):
+    with pytest.raises(EdgewrightError) as caught:
+        ew.convert(proto).run(feed or {"x": np.ones((1, 1, 4, 4), np.float32)})
+    assert caught.value.exit_code in (3, 4)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("size", [5, 6, 7, 1 << 31, (1 << 62) + 1])
+def test_a_normalisation_over_more_channels_than_there_are_is_over_all_of_them(size):
+    x = np.random.default_rng(0).normal(size=(1, 3, 2, 2)).astype(np.float32)
+    start = time.monotonic()
+    found = ew.convert(one("LRN", x.shape, size=size, alpha=float(size), beta=1.0)).run({"x": x})["y"]
+    np.testing.assert_allclose(found, x / (1 + np.square(x).sum(1, keepdims=True)), rtol=1e-5)
+    assert time.monotonic() - start < 5
+
+
+def test_a_grid_for_another_number_of_images_is_refused():
+    for mode in ("linear", "cubic"):
+        node = h.make_node("GridSample", ["x", "grid"], ["y"], mode=mode)
+        text = refusal(
+            model([node], {"x": (1, 1, 4, 4), "grid": (2, 3, 3, 2)}),
+            x=np.ones((1, 1, 4, 4), np.float32),
+            grid=np.ones((2, 3, 3, 2), np.float32),
+        )
+        assert "a grid of 2 images is given for 1" in text
+
+
+@pytest.mark.parametrize("shape", [(0, 3, 4, 4), (2, 0, 4, 4)])
+@pytest.mark.parametrize("op", ["AveragePool", "MaxPool"])
+def test_pools_of_nothing_are_nothing(op, shape):
+    proto = one(op, shape, kernel_shape=[2, 2], pads=[0, 0, 1, 1])
+    assert ew.convert(proto).run({"x": np.zeros(shape, np.float32)})["y"].shape == (*shape[:2], 4, 4)
+
+
+@pytest.mark.parametrize(
+    ("proto", "says"),
+    [
+        (one("Reshape", (1, 1, 4, 4), np.asarray([16, 1, 1, 1, 0], I64)), "copies (0) an axis"),
+        (
+            model([h.make_node("TopK", ["x", "k"], ["y", "z"], axis=0)], {"x": ()}, k=np.asarray([1], I64)),
+            "a single number, expected at least one axis",
+        ),
+        (one("CumProd", (), np.asarray(0, I64), opset=26), "a single number, expected at least one axis"),
+        (one("Col2Im", (1, 4), np.asarray([3], I64), np.asarray([2], I64)), "columns are float_32[1,4]"),
+        (
+            one("Col2Im", (1, 2, 2), np.asarray([3], I64), np.asarray([2], I64), strides=[0]),
+            "strides [0]",
+        ),
+        (one("Col2Im", (1, 2, 2), np.zeros(0, I64), np.zeros(0, I64)), "0 axes, expected 1 to 3"),
+    ],
+)
+def test_what_is_wrong_is_said_in_the_words_of_the_model(proto, says):
+    text = refusal(proto, x=np.ones([d.dim_value for d in proto.graph.input[0].type.tensor_type.shape.dim]))
+    assert says in text
+    assert "Error:" not in text
+
+
+def test_an_input_that_is_left_out_is_named_as_such():
+    nodes = [
+        h.make_node("Clip", ["x", ""], ["a"]),
+        h.make_node("Slice", ["a", "", "e"], ["y"]),
+    ]
+    text = refusal(model(nodes, {"x": (1, 1, 4, 4)}, e=np.asarray([1])))
+    assert "is missing" in text or "left out" in text
+
+
+def test_a_sparse_constant_is_written_out():
+    values = onnx.numpy_helper.from_array(np.asarray([5.0, 7.0], np.float32), "v")
+    places = onnx.numpy_helper.from_array(np.asarray([1, 5], I64), "p")
+    sparse = onnx.SparseTensorProto(values=values, indices=places, dims=[2, 3])
+    nodes = [h.make_node("Constant", [], ["c"], sparse_value=sparse), h.make_node("Add", ["x", "c"], ["y"])]
+    found = ew.convert(model(nodes, {"x": (2, 3)})).run({"x": np.zeros((2, 3), np.float32)})["y"]
+    np.testing.assert_array_equal(found, [[0, 5, 0], [0, 0, 7]])
+    sparse.dims[:] = [1 << 40, 3]
+    nodes[0].attribute[0].sparse_tensor.CopyFrom(sparse)
+    assert "sparse tensor" in refusal(model(nodes, {"x": (2, 3)}))
+
+
+def test_a_number_for_a_trillion_channels_is_not_written_out():
+    nodes = [
+        h.make_node("Expand", ["k", "s"], ["w"]),
+        h.make_node("MatMul", ["x", "w"], ["a"]),
+        h.make_node("Add", ["a", "b"], ["y"]),
+    ]
+    proto = model(
+        nodes,
+        {"x": (1, 1), "k": (1, 1)},
+        s=np.asarray([1, 1 << 39], I64),
+        b=np.float32(2),
+    )
+    graph = ew.convert(proto).graph
+    assert all(array.size < 100 for array in graph.constants.values())
+
+
+def test_a_parameter_that_does_not_fit_into_qnns_types_is_refused_before_anything_is_written(tmp_path):
+    x = (1, 1, 4, 4)
+    proto = one("Conv", x, np.ones((1, 1, 1, 1), np.float32), strides=[1 << 40, 1])
+    converted = ew.convert(proto)
+    np.testing.assert_array_equal(
+        converted.run({"x": np.ones(x, np.float32)})["y"], np.ones((1, 1, 1, 4), np.float32)
+    )
+    with pytest.raises(EdgewrightError, match="parameter 'stride'.*UINT_32 cannot hold") as caught:
+        converted.save(tmp_path / "m.cpp")
+    assert caught.value.exit_code == 4
+    assert not list(tmp_path.iterdir())
+
+
+def test_values_that_numpy_cannot_compute_with_are_an_error_that_names_the_op():
+    too_few = [np.zeros((2, 3), np.float32), np.zeros((2, 4), np.float32)]
+    with pytest.raises(EdgewrightError, match="ElementWiseAdd cannot be computed"):
+        ElementWiseAdd().values_for(too_few)
