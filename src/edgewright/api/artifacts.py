@@ -30,9 +30,11 @@ class SaveOptions:
     command: str = "edgewright"
     copyright_text: str = ""
     prefix: str = "QnnModel"
-    # Only a DLC has a place for these two.
+    # Only a DLC has a place for these four.
     model_version: str = ""
     quantizer_command: str = ""
+    source_encodings: str = ""
+    override_encodings: str = ""
     lowering: LowerOptions = field(default_factory=LowerOptions)
 
 
@@ -105,6 +107,8 @@ def save_dlc(graph: Graph | Program, path: Path | str, options: SaveOptions | No
         copyright_text=options.copyright_text,
         model_version=options.model_version,
         quantizer_command=options.quantizer_command,
+        source_encodings=options.source_encodings,
+        override_encodings=options.override_encodings,
     )
     write_whole(path, dlc_writer.to_chunks(records, about))
     return SavedFiles((path,))

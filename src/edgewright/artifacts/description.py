@@ -26,6 +26,9 @@ class Description:
     # What a user calls this version of the model, and how it was quantized; net.json has no place for them.
     model_version: str = ""
     quantizer_command: str = ""
+    # Encodings files as texts, kept for a quantizer: what the source model says, and what its user does.
+    source_encodings: str = ""
+    override_encodings: str = ""
     # Stands in for the package of every node where it is given.
     package: str | None = None
     # First part of the names of the two exported functions.

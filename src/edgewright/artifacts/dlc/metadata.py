@@ -29,6 +29,8 @@ _TEXTS = {
     "model-version": "model_version",
     "quantizer-command": "quantizer_command",
 }
+# Keys of our notes -> fields of a description; written where there are any.
+_ENCODINGS = {"source": "source_encodings", "overrides": "override_encodings"}
 
 
 @dataclass(frozen=True)
@@ -144,12 +146,17 @@ def _notes(graphs: Sequence[QnnGraph], description: Description, told: Mapping[s
         parts: dict[str, Any] = {"source_names": found.source_names, "macs": found.macs}
         parts["layouts"] = {name: [form, list(order)] for name, (form, order) in found.layouts.items()}
         notes[graph.name] = {key: value for key, value in parts.items() if value}
-    return {"texts": exact, "graphs": notes}
+    cached = {key: getattr(description, name) for key, name in _ENCODINGS.items()}
+    encodings = {key: text for key, text in cached.items() if text}
+    return {"texts": exact, "graphs": notes} | ({"encodings": encodings} if encodings else {})
 
 
 def _exact(ours: Fields) -> Iterator[tuple[str, str]]:
     texts = ours.fields("texts")
-    return ((name, texts.text(key)) for key, name in _TEXTS.items() if key in texts)
+    yield from ((name, texts.text(key)) for key, name in _TEXTS.items() if key in texts)
+    if "encodings" in ours:
+        cached = ours.fields("encodings")
+        yield from ((name, cached.text(key)) for key, name in _ENCODINGS.items() if key in cached)
 
 
 def _graphs(ours: Fields) -> dict[str, GraphNotes]:
