@@ -5,15 +5,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from edgewright.api.convert import convert
     from edgewright.api.model import Model, load
+    from edgewright.api.quantize import quantize
     from edgewright.core.errors import EdgewrightError
 
-__all__ = ["EdgewrightError", "Model", "convert", "load"]
+__all__ = ["EdgewrightError", "Model", "convert", "load", "quantize"]
 
 _HOMES = {
     "EdgewrightError": "edgewright.core.errors",
     "Model": "edgewright.api.model",
     "convert": "edgewright.api.convert",
     "load": "edgewright.api.model",
+    "quantize": "edgewright.api.quantize",
 }
 
 

@@ -56,7 +56,7 @@ def convert(
     if imported.problems:
         raise Problems(imported.problems)
     if imported.is_complete:
-        return Model.of(chosen.apply(imported.graph))
+        return Model.of(chosen.apply(imported.graph), opened.tensors)
     bound = tuple(imported.bound)
 
     def specialise(values: Mapping[str, Array]) -> Graph:

@@ -43,13 +43,16 @@ class Model:
     outputs: list[TensorInfo]
     # Builds the graph for given inputs; set where ``graph`` is None.
     specialise: Callable[[Mapping[str, Array]], Graph] | None = None
+    # Names of the source model's tensors, gone ones too, where the source was at hand.
+    source_tensors: frozenset[str] = frozenset()
     _sessions: dict[object, "_Ready"] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, graph: Graph) -> "Model":
+    def of(cls, graph: Graph, source_tensors: frozenset[str] = frozenset()) -> "Model":
         """A model of a finished graph."""
         inputs = [info(name, graph.types[name]) for name in graph.inputs]
-        return cls(graph, inputs, [info(name, graph.types[name]) for name in graph.outputs])
+        outputs = [info(name, graph.types[name]) for name in graph.outputs]
+        return cls(graph, inputs, outputs, source_tensors=source_tensors)
 
     def run(self, inputs: Mapping[str, Array], *, backend: str = "cpu", threads: int = 0) -> dict[str, Array]:
         """Runs the model: numpy in, a dict of numpy out by the source's output names.

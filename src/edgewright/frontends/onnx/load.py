@@ -71,6 +71,13 @@ class OnnxSource:
             return cls(OnnxFile.from_bytes(source, beside), overrides)
         return cls(OnnxFile.open(Path(source)), overrides)
 
+    @property
+    def tensors(self) -> frozenset[str]:
+        """Names of all tensors of the main graph."""
+        made = {name for node in self.file.graph.node for name in node.output if name}
+        stored = {tensor.name for tensor in self.file.graph.initializer}
+        return frozenset(made | stored | self.inputs.keys())
+
     def build(self, values: Mapping[str, Array]) -> Imported:
         """Imports the graph with some inputs bound to values."""
         specs = {

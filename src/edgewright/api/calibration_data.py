@@ -1,0 +1,172 @@
+"""Samples for a graph from whatever holds them: arrays, iterables, folders, archives, input lists."""
+
+import tempfile
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping, Sized
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from edgewright.api.calibration_files import folder_samples, list_samples
+from edgewright.api.sample_fit import SampleFit, does_fit, misfit
+from edgewright.core.errors import BadInput, ShapeMismatch, UsageError, Where, shown
+from edgewright.core.files import file_size
+from edgewright.core.numbers import Array
+from edgewright.ir.graph import Graph
+from edgewright.ir.types import TensorType
+from edgewright.quantize.executor import Samples
+
+__all__ = ["Data", "samples_of"]
+
+# One sample is a mapping of arrays by input name, an array (for a model of one input), or a sequence of
+# arrays in the order of the inputs. A mapping or an array in place of an iterable holds all samples, stacked.
+# A text is the path of a folder, of an .npz or .npy file, or of an input list.
+Data = Iterable[Any] | Mapping[str, Any] | str | Path
+
+
+def samples_of(graph: Graph, data: Data, *, passes: int = 1, is_native: bool = False) -> Samples:
+    """Samples that fit the graph's inputs and can be walked as often as needed.
+
+    Args:
+        graph: the graph they are for.
+        data: what holds them, see ``Data``.
+        passes: how often they will be walked; a generator that is walked more than once goes through a file
+            on disk.
+        is_native: raw files hold the datatypes of the graph, float32 otherwise.
+    """
+    fit = SampleFit(graph)
+    if isinstance(data, str | Path):
+        return _in_files(fit, Path(data), is_native=is_native)
+    if isinstance(data, Mapping) or hasattr(data, "__array__"):
+        return _Stacked(fit, fit.by_name(data))
+    if not isinstance(data, Iterable):
+        raise UsageError(
+            f"the data is of type {type(data).__name__}, expected arrays, an iterable of samples or a path",
+            do="give a list of dictionaries {input name: array}",
+        )
+    if iter(data) is data:
+        return _Spooled(fit, data) if passes > 1 else _Walked(fit, data)
+    return _Counted(fit, data) if isinstance(data, Sized) else _Walked(fit, data)
+
+
+def _in_files(fit: SampleFit, path: Path, *, is_native: bool) -> Samples:
+    if path.is_dir():
+        return folder_samples(fit, path, is_native=is_native)
+    if path.suffix in {".npz", ".npy"}:
+        return _Stacked(fit, _stored_arrays(fit, path))
+    return list_samples(fit, path, is_native=is_native)
+
+
+class _Walked:
+    """An iterable of samples, walked anew each time."""
+
+    def __init__(self, fit: SampleFit, items: Iterable[Any]) -> None:
+        self._fit, self._items = fit, items
+
+    def __iter__(self) -> Iterator[Mapping[str, Array]]:
+        for number, item in enumerate(self._items):
+            yield self._fit.sample(item, number)
+
+
+class _Counted(_Walked):
+    """One whose length is known."""
+
+    def __len__(self) -> int:
+        return len(self._items) if isinstance(self._items, Sized) else 0
+
+
+class _Spooled:
+    """Samples of a generator: passed on as they come, and kept in a file for the next walk."""
+
+    def __init__(self, fit: SampleFit, items: Iterable[Any]) -> None:
+        self._fit, self._items = fit, items
+        self._file: IO[bytes] | None = None
+        self._count = 0
+
+    def __iter__(self) -> Iterator[Mapping[str, Array]]:
+        return self._first() if self._file is None else self._again(self._file)
+
+    def _first(self) -> Iterator[Mapping[str, Array]]:
+        self._file = tempfile.TemporaryFile(prefix="edgewright-")  # noqa: SIM115 - later walks read it
+        for number, item in enumerate(self._items):
+            sample = self._fit.sample(item, number)
+            for name in self._fit.types:
+                np.lib.format.write_array(self._file, sample[name], allow_pickle=False)
+            self._count = number + 1
+            yield sample
+
+    def _again(self, file: IO[bytes]) -> Iterator[Mapping[str, Array]]:
+        file.seek(0)
+        for _ in range(self._count):
+            yield {name: np.lib.format.read_array(file, allow_pickle=False) for name in self._fit.types}
+
+
+class _Stacked:
+    """Samples along the first axis of one array for each input."""
+
+    def __init__(self, fit: SampleFit, arrays: Mapping[str, Array]) -> None:
+        self._fit = fit
+        self._columns = {name: _Column(name, array, fit.types[name]) for name, array in arrays.items()}
+        counts = {name: len(column) for name, column in self._columns.items()}
+        if len(set(counts.values())) > 1:
+            found = ", ".join(f"'{shown(name, 60)}' has {count}" for name, count in counts.items())
+            raise ShapeMismatch(f"the inputs have different numbers of samples: {found}")
+        self._length = next(iter(counts.values()), 0)
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __iter__(self) -> Iterator[Mapping[str, Array]]:
+        for number in range(self._length):
+            arrays = {name: column.part(number) for name, column in self._columns.items()}
+            yield self._fit.sample(arrays, number)
+
+
+class _Column:
+    """The array of one input, in as many parts as it has samples."""
+
+    def __init__(self, name: str, array: Array, wanted: TensorType) -> None:
+        self._array = array
+        # Elements of the first axis that make one sample; 0: the axis only counts samples.
+        self._batch = 0
+        if array.ndim and does_fit(array.shape[1:], wanted.shape):
+            return
+        first = wanted.shape[0] if wanted.shape else 0
+        self._batch = first if isinstance(first, int) else 1
+        is_batched = array.ndim == wanted.rank and does_fit(array.shape[1:], wanted.shape[1:])
+        if not (is_batched and self._batch and len(array) % self._batch == 0):
+            raise misfit(name, array, wanted)
+
+    def __len__(self) -> int:
+        return len(self._array) // max(self._batch, 1)
+
+    def part(self, number: int) -> Array:
+        """The array of one sample."""
+        step = max(self._batch, 1)
+        part: Array = self._array[number * step : (number + 1) * step]
+        return part if self._batch else part[0]
+
+
+def _stored_arrays(fit: SampleFit, path: Path) -> dict[str, Array]:
+    """The stacked arrays of an .npz file, or of an .npy file, which may be larger than memory."""
+    file_size(path)
+    try:
+        loaded = np.load(path, mmap_mode="r", allow_pickle=False)
+        if isinstance(loaded, np.ndarray):
+            return fit.by_name(loaded)
+        with loaded:
+            arrays = {name: loaded[name] for name in _wanted_members(fit, loaded.files)}
+    except (ValueError, EOFError, OSError, KeyError, zipfile.BadZipFile) as problem:
+        raise BadInput(
+            f"the file is no readable {path.suffix} file: {shown(problem)}",
+            Where(file=str(path)),
+            do="write it with numpy again",
+        ) from None
+    return fit.by_name(next(iter(arrays.values())) if len(arrays) == len(fit.types) == 1 else arrays)
+
+
+def _wanted_members(fit: SampleFit, members: list[str]) -> list[str]:
+    """The arrays of the inputs; others beside them (labels ...) are left alone."""
+    known = [name for name in members if name in fit.types or name in fit.spellings]
+    return known or members

@@ -1,0 +1,127 @@
+"""From a float model and data to a model in fixed point."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from edgewright.api.artifacts import is_stored
+from edgewright.api.calibration_data import Data, samples_of
+from edgewright.api.convert import Rewrites, convert
+from edgewright.api.executor import CpuExecutor
+from edgewright.api.model import Model, load
+from edgewright.api.quantizing import OverridesSource, Wishes, quantized
+from edgewright.core.errors import UnsupportedFeature, UsageError
+from edgewright.ir.graph import Graph
+from edgewright.ops.quant import Dequantize
+from edgewright.quantize.executor import Executor
+from edgewright.quantize.report import QuantizationReport
+from edgewright.quantize.source_encodings import take_source_encodings
+from edgewright.quantize.tensor_encodings import TensorEncoding
+
+__all__ = ["QuantizedModel", "quantize", "quantized_model"]
+
+
+@dataclass
+class QuantizedModel(Model):
+    """A model in fixed point; ``report`` says where each encoding comes from and which rules were applied."""
+
+    report: QuantizationReport = field(default_factory=QuantizationReport)
+
+
+def quantize(  # noqa: PLR0913 - every one is a choice of its own, and all are given by name
+    model: Model | str | Path,
+    data: Data | None = None,
+    *,
+    act_bw: int = 8,
+    weight_bw: int = 8,
+    bias_bw: int = 32,
+    float_bw: int = 32,
+    per_channel: bool = True,
+    per_row: bool = False,
+    block_size: int = 0,
+    act_quantizer: str = "tf",
+    param_quantizer: str = "tf",
+    percentile: float = 99.99,
+    algorithms: Collection[str] = (),
+    overrides: OverridesSource | None = None,
+    steps: tuple[int, int] | None = None,
+    ignore_encodings: bool = False,
+    threads: int = 0,
+) -> QuantizedModel:
+    """Quantizes a model: real numbers go in and come out as before, fixed point is between.
+
+    Args:
+        model: a converted model, or a file, which is converted first.
+        data: calibration samples: an iterable of dictionaries or arrays, one stacked array (or a dictionary
+            of them), a folder of .npy, .npz or .raw files, an .npz or .npy file, or an input list. Without
+            data, only what has encodings already is quantized, the rest stays in floating point.
+        act_bw: bits of activations, 8 or 16.
+        weight_bw: bits of weights, 4, 8 or 16.
+        bias_bw: bits of biases, 8 or 32.
+        float_bw: bits of what stays in floating point, 16 or 32.
+        per_channel: one encoding for each output channel of convolutions, else one for the whole weight.
+        per_row: one encoding for each row of MatMul and FullyConnected weights.
+        block_size: elements of 4-bit weights that share a scale; 0 for no blocks.
+        act_quantizer: how ranges of activations are chosen: tf (all that was seen), enhanced, adjusted,
+            symmetric, mse, percentile or entropy.
+        param_quantizer: the same for weights.
+        percentile: how much of the values percentile keeps, in percent.
+        algorithms: corrections of the weights before: cle, bc.
+        overrides: an encodings file of any version, or its content.
+        steps: the smallest and the largest stored integer to use, written as signed integers.
+        ignore_encodings: leave out the encodings of a model that was trained with quantization.
+        threads: threads for calibration; 0 leaves it to the engine.
+    """
+    wishes = Wishes(
+        act_bw=act_bw,
+        weight_bw=weight_bw,
+        bias_bw=bias_bw,
+        float_bw=float_bw,
+        per_channel=per_channel,
+        per_row=per_row,
+        block_size=block_size,
+        act_quantizer=act_quantizer,
+        param_quantizer=param_quantizer,
+        percentile=percentile,
+        algorithms=tuple(algorithms),
+        overrides=overrides,
+        steps=steps,
+    )
+    opened = model if isinstance(model, Model) else load(model) if is_stored(model) else convert(model)
+    return quantized_model(opened, data, wishes, CpuExecutor(threads), ignore_encodings=ignore_encodings)
+
+
+def quantized_model(
+    model: Model, data: Data | None, wishes: Wishes, executor: Executor, *, ignore_encodings: bool = False
+) -> QuantizedModel:
+    """A quantized twin of a converted model."""
+    graph, brought = _without_pairs(_graph_of(model))
+    if data is None and wishes.overrides is None and wishes.float_bw == 32 and not brought:
+        raise UsageError(
+            "there is neither data nor an encoding to quantize with",
+            do="give calibration samples, overrides, or float_bw=16 for half precision",
+        )
+    samples = None if data is None else samples_of(graph, data, passes=wishes.passes)
+    kept = () if ignore_encodings else brought
+    result = quantized(graph, wishes, samples, executor, brought=kept, known=model.source_tensors)
+    plain = Model.of(result.graph)
+    return QuantizedModel(result.graph, plain.inputs, plain.outputs, report=result.report)
+
+
+def _graph_of(model: Model) -> Graph:
+    if model.graph is None:
+        raise UnsupportedFeature(
+            "the graph depends on values that only a run gives it, a quantizer needs it before",
+            do="fix symbolic dimensions with input_shapes or symbols, and make such inputs constants",
+        )
+    return model.graph
+
+
+def _without_pairs(graph: Graph) -> tuple[Graph, list[TensorEncoding]]:
+    """The graph as it was before training with quantization, and the encodings that it learned."""
+    if not any(isinstance(node.op, Dequantize) for node in graph.nodes):
+        return graph, []
+    plain = graph.copy()
+    entries = take_source_encodings(plain)
+    # What the pairs kept apart (a convolution and its batch norm ...) can meet now.
+    return Rewrites().apply(plain), entries
