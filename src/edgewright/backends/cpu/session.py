@@ -12,6 +12,7 @@ from edgewright.backends.base import RunOptions
 from edgewright.backends.cpu.foreign import run_source_op
 from edgewright.backends.cpu.node_writer import NodeWriter
 from edgewright.backends.cpu.plan import Part, Refusals, outputs_of, plan
+from edgewright.backends.cpu.weights import with_decoded_weights
 from edgewright.core.errors import (
     BackendCrash,
     BadInput,
@@ -39,8 +40,8 @@ class CpuSession:
     """A graph that is ready to run on this machine's processor."""
 
     def __init__(self, graph: Graph, options: RunOptions) -> None:
-        self._graph = graph
         self._outputs = list(dict.fromkeys((*graph.outputs, *options.extra_outputs)))
+        self._graph = with_decoded_weights(graph, keep=self._outputs)
         self._options = options
         self._steps = self._prepare()
         self._say_what_is_slow()
