@@ -2,25 +2,19 @@
 
 from edgewright.core.numbers import DType
 from edgewright.ir.graph import Graph, Node
+from edgewright.ir.op import Op
+from edgewright.ir.types import TensorType
 from edgewright.ops.cast import Cast
 
-__all__ = ["retype_input", "retype_output"]
+__all__ = ["lead_input", "lead_output", "retype_input", "retype_output"]
 
 
 def retype_input(graph: Graph, name: str, dtype: DType) -> bool:
     """The input takes this type and a cast leads to the old one; False where it has the type already."""
-    inner = graph.types[name].dtype
-    if inner == dtype:
+    inner = graph.types[name]
+    if inner.dtype == dtype:
         return False
-    readers = graph.consumers(name)
-    graph.types[name] = graph.types[name].with_dtype(dtype)
-    fresh = graph.fresh_name(name)
-    graph.add(Node(graph.fresh_name(name), Cast(dtype=inner), [name], [fresh], source=name))
-    for reader in readers:
-        for index, value in enumerate(reader.inputs):
-            if value == name:
-                graph.set_input(reader, index, fresh)
-    graph.sort()
+    lead_input(graph, name, inner.with_dtype(dtype), Cast(dtype=inner.dtype))
     return True
 
 
@@ -28,8 +22,26 @@ def retype_output(graph: Graph, name: str, dtype: DType) -> bool:
     """A cast after the old value makes the output in this type; False where it has the type already."""
     if graph.types[name].dtype == dtype:
         return False
+    lead_output(graph, name, Cast(dtype=dtype))
+    return True
+
+
+def lead_input(graph: Graph, name: str, outer: TensorType, op: Op) -> None:
+    """The input takes a type; an op leads from there to what its readers read before."""
+    readers, inner = graph.consumers(name), graph.types[name]
+    graph.types[name] = outer
+    fresh = graph.fresh_name(name)
+    graph.add(Node(graph.fresh_name(name), op, [name], [fresh], source=name), [inner])
+    for reader in readers:
+        for index, value in enumerate(reader.inputs):
+            if value == name:
+                graph.set_input(reader, index, fresh)
+    graph.sort()
+
+
+def lead_output(graph: Graph, name: str, op: Op) -> None:
+    """An op makes the output of what was the output before."""
     fresh = graph.fresh_name(name)
     graph.rename_value(name, fresh)
-    graph.add(Node(graph.fresh_name(name), Cast(dtype=dtype), [fresh], [name], source=name))
+    graph.add(Node(graph.fresh_name(name), op, [fresh], [name], source=name))
     graph.outputs = [name if value == fresh else value for value in graph.outputs]
-    return True

@@ -1,0 +1,207 @@
+"""From a source model to a DLC, as qairt-converter does it: layouts and data types stay the source's."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from edgewright.api.artifacts import SavedFiles, SaveOptions, save_dlc
+from edgewright.api.contract import contract
+from edgewright.api.convert import Rewrites
+from edgewright.api.converter import MOVES_AS_VIEWS, TIDY, Conversion
+from edgewright.api.inspect import DryRunReport, dry_run
+from edgewright.api.io_config import (
+    check_ends,
+    check_names,
+    label_ends,
+    merged,
+    retype_ends,
+    source_shapes,
+    turn_ends,
+)
+from edgewright.api.io_config_template import template_text
+from edgewright.api.qairt_encodings import Kept, kept_encodings
+from edgewright.api.qairt_spelling import qairt_spelling, respelled
+from edgewright.api.source import FixedSource, fixed_source, open_source
+from edgewright.api.source_ends import copyright_text
+from edgewright.config.io_config import IoConfig, read_io_config
+from edgewright.config.qairt_converter import (
+    QairtIo,
+    QairtOnnx,
+    QairtOpPackage,
+    QairtOutput,
+    QairtOverrides,
+    QairtSource,
+)
+from edgewright.core.errors import NotBuiltYet, UsageError, shown
+from edgewright.core.events import progress
+from edgewright.core.files import write_whole
+from edgewright.frontends.onnx.load import Overrides
+from edgewright.ir.graph import Graph
+from edgewright.ir.types import TensorType
+from edgewright.lower.lower import QNN_PACKAGE, LowerOptions
+from edgewright.passes.pipeline import LEGACY, TARGET, run_passes
+from edgewright.passes.target.narrow_float import narrow_float
+from edgewright.quantize.source_encodings import take_source_encodings
+
+__all__ = [
+    "QairtConverterOptions",
+    "convert_to_dlc",
+    "dlc_path",
+    "dry_run_source",
+    "write_io_config_template",
+]
+
+# The guide: "only first 64 bytes will be stored".
+LONGEST_VERSION = 64
+NOT_READ_YET = {
+    **dict.fromkeys((".pb", ".meta"), "TensorFlow"),
+    ".tflite": "TFLite",
+    **dict.fromkeys((".pt", ".pt2", ".pth"), "PyTorch"),
+}
+STORED = (".cpp", ".bin", ".json", ".so")
+
+
+@dataclass(frozen=True)
+class QairtConverterOptions:
+    """The options of qairt-converter that change what is written."""
+
+    source: QairtSource
+    io: QairtIo = field(default_factory=QairtIo)
+    output: QairtOutput = field(default_factory=QairtOutput)
+    overrides: QairtOverrides = field(default_factory=QairtOverrides)
+    package: QairtOpPackage = field(default_factory=QairtOpPackage)
+    onnx: QairtOnnx = field(default_factory=QairtOnnx)
+
+
+def convert_to_dlc(options: QairtConverterOptions, command: str = "edgewright") -> Conversion:
+    """Imports, rewrites and writes a model; on any problem nothing is written."""
+    path, target = _source_path(options), dlc_path(options)
+    about = _save_options(options, command)
+    with qairt_spelling(), progress(f"converting {path.name}", total=3) as step:
+        config = _config(options)
+        source = fixed_source(path, _wishes(options, config))
+        graph = source.graph()
+        step()
+        before = {name: graph.types[name] for name in (*graph.inputs, *graph.outputs)}
+        check_ends(config, options.source, graph)
+        kept = _rewrite(graph, options, config, source, before)
+        step()
+        files = save_dlc(graph, target, kept.added_to(about))
+        step()
+    return _conversion(graph, before, files, (*map(respelled, source.notes), *kept.notes))
+
+
+def write_io_config_template(options: QairtConverterOptions) -> Path:
+    """Writes the YAML file that --io_config reads, with the model's inputs and outputs."""
+    assert options.io.dump_io_config_template is not None
+    target = Path(options.io.dump_io_config_template)
+    with qairt_spelling():
+        graph = _source_graph(_source_path(options), _wishes(options, _config(options)))
+        Rewrites(left_out=MOVES_AS_VIEWS).apply(graph)
+    write_whole(target, [template_text(graph).encode()])
+    return target
+
+
+def dry_run_source(options: QairtConverterOptions) -> DryRunReport:
+    """What a conversion would meet."""
+    with qairt_spelling():
+        found = dry_run(_source_path(options), _wishes(options, _config(options)))
+    return replace(found, notes=tuple(map(respelled, found.notes)))
+
+
+def dlc_path(options: QairtConverterOptions) -> Path:
+    """The DLC to write: named after the source where nothing, or only a folder, is said."""
+    source = Path(options.source.input_network)
+    if options.output.output_path is None:
+        return source.with_name(f"{source.stem}.dlc")
+    wanted = Path(options.output.output_path)
+    if wanted.is_dir():
+        return wanted / f"{source.stem}.dlc"
+    if wanted.suffix in STORED:
+        raise UsageError(
+            f"'{shown(wanted)}' is to be written, expected the name of a .dlc file",
+            do=f"use -o {shown(wanted.with_suffix('.dlc'))}; qnn-onnx-converter writes C++ and JSON",
+        )
+    return wanted if wanted.suffix == ".dlc" else wanted.with_name(f"{wanted.name}.dlc")
+
+
+def _source_path(options: QairtConverterOptions) -> Path:
+    path = Path(options.source.input_network)
+    kind = "TensorFlow" if path.is_dir() else NOT_READ_YET.get(path.suffix.lower())
+    if kind is not None:
+        raise NotBuiltYet(
+            f"reading {kind} models ('{shown(path.name)}') is not built yet", do="export the model to ONNX"
+        )
+    if path.suffix.lower() == ".dlc":
+        raise UsageError(f"'{shown(path)}' is converted already", do="qairt-quantizer quantizes it")
+    return path
+
+
+def _config(options: QairtConverterOptions) -> IoConfig:
+    file = options.io.io_config
+    config = IoConfig() if file is None else read_io_config(file)
+    if file is not None:
+        opened = open_source(_source_path(options), Overrides(outputs=options.source.out_names))
+        check_names(config, list(opened.inputs), opened.outputs)
+    return merged(config, options.source)
+
+
+def _wishes(options: QairtConverterOptions, config: IoConfig) -> Overrides:
+    return Overrides(
+        input_shapes=source_shapes(config),
+        batch=options.onnx.batch,
+        symbols=dict(options.onnx.define_symbols),
+        outputs=options.source.out_names,
+    )
+
+
+def _source_graph(path: Path, wishes: Overrides) -> Graph:
+    """The graph with symbolic dimensions as they are; what stands in its way is said as in a conversion."""
+    imported = open_source(path, wishes).build({})
+    return imported.graph if imported.is_complete else fixed_source(path, wishes).graph()
+
+
+def _rewrite(
+    graph: Graph,
+    options: QairtConverterOptions,
+    config: IoConfig,
+    source: FixedSource,
+    before: dict[str, TensorType],
+) -> Kept:
+    taken = take_source_encodings(graph)
+    turn_ends(graph, config)
+    # Guide 10562: rewrites could squash the very layers that overrides name.
+    is_simplified = not options.onnx.no_simplification and options.overrides.quantization_overrides is None
+    # A transpose at the graph's ends must still look like one when layouts are read off.
+    Rewrites(is_simplified, left_out=MOVES_AS_VIEWS).apply(graph)
+    label_ends(graph, config)
+    run_passes(graph, (*MOVES_AS_VIEWS, *TIDY))
+    kept = kept_encodings(graph, source.opened.file.graph, taken, options.overrides.quantization_overrides)
+    run_passes(graph, LEGACY)
+    narrow_float(graph, options.output.float_bitwidth, options.output.float_bias_bitwidth)
+    run_passes(graph, TARGET)
+    retype_ends(graph, config, before)
+    return kept
+
+
+def _save_options(options: QairtConverterOptions, command: str) -> SaveOptions:
+    return SaveOptions(
+        command=command,
+        copyright_text=copyright_text(options.output.copyright_file),
+        model_version=_version(options.output.model_version or ""),
+        lowering=LowerOptions(package=options.package.package_name or QNN_PACKAGE),
+    )
+
+
+def _version(text: str) -> str:
+    if not text.isascii() or not text.isprintable():
+        raise UsageError(f"--model_version is '{shown(text)}', expected printable ASCII characters")
+    return text[:LONGEST_VERSION]
+
+
+def _conversion(
+    graph: Graph, before: dict[str, TensorType], files: SavedFiles, notes: Iterable[str]
+) -> Conversion:
+    macs = sum(n.op.macs(graph.input_types(n), graph.output_types(n)) for n in graph.nodes)
+    parameters = sum(array.size for array in graph.constants.values())
+    return Conversion(files, contract(graph, before), tuple(notes), len(graph), parameters, macs)

@@ -1,0 +1,294 @@
+"""The options of qairt-converter, one tool for every source format."""
+
+from dataclasses import dataclass
+
+from edgewright.config.converter import COLOUR_ENCODINGS, DTYPES, LAYOUTS, DryRun
+from edgewright.config.group import OptionGroup
+from edgewright.config.option import opt
+from edgewright.config.rules import Excludes
+from edgewright.config.values import OneOf, dims, number_from
+
+__all__ = [
+    "QAIRT_CONVERTER",
+    "QairtIo",
+    "QairtLog",
+    "QairtOnnx",
+    "QairtOpPackage",
+    "QairtOutput",
+    "QairtOverrides",
+    "QairtSource",
+    "QairtTensorflow",
+    "QairtTflite",
+]
+
+_OTHER_FORMATS = "leave it out: only ONNX models are read so far"
+
+
+@dataclass(frozen=True)
+class QairtSource(OptionGroup):
+    """The model to convert and what is known about its inputs and outputs."""
+
+    title = "Source model"
+
+    input_network: str = opt(
+        *("--input_network", "-i"), required=True, metavar="FILE", help="the model to convert: .onnx"
+    )
+    input_dims: tuple[tuple[str, tuple[int, ...]], ...] = opt(
+        *("--desired_input_shape", "-d"),
+        nargs=2,
+        repeated=True,
+        keyed=True,
+        type=(str, dims),
+        metavar=("NAME", "DIMS"),
+        example="-d data 1,3,224,224",
+        help="the shape of an input in the source's layout, dimensions separated by commas; once for each "
+        "input",
+    )
+    out_names: tuple[str, ...] = opt(
+        *("--out_tensor_node", "--out_tensor_name"),
+        repeated=True,
+        metavar="NAME",
+        help="a tensor that becomes an output of the converted model, in place of the outputs of the source; "
+        "give it once for each output",
+    )
+    input_dtypes: tuple[tuple[str, str], ...] = opt(
+        "--source_model_input_datatype",
+        nargs=2,
+        repeated=True,
+        keyed=True,
+        type=(str, OneOf(DTYPES)),
+        metavar=("NAME", "DTYPE"),
+        example="--source_model_input_datatype data float32",
+        help="the data type that an input has in the source; an ONNX model must agree",
+    )
+    input_layouts: tuple[tuple[str, str], ...] = opt(
+        *("--source_model_input_layout", "-l"),
+        nargs=2,
+        repeated=True,
+        keyed=True,
+        type=(str, OneOf(LAYOUTS)),
+        metavar=("NAME", "LAYOUT"),
+        example="--source_model_input_layout data NCHW",
+        help=f"the layout that an input has in the source: {', '.join(LAYOUTS)}; the converted input keeps "
+        "it unless --io_config asks for another",
+    )
+    colour_encodings: tuple[tuple[str, ...], ...] = opt(
+        *("--desired_input_color_encoding", "--input_color_encoding"),
+        nargs=(2, 3),
+        repeated=True,
+        keyed=True,
+        type=(str, OneOf(COLOUR_ENCODINGS)),
+        metavar=("NAME", "IN", "[OUT]"),
+        built=False,
+        example="--desired_input_color_encoding data rgba rgb",
+        help=f"the colour encoding of an input, and the one the model wants: {', '.join(COLOUR_ENCODINGS)}; "
+        "both are bgr where nothing is said",
+    )
+
+
+@dataclass(frozen=True)
+class QairtIo(OptionGroup):
+    """Inputs and outputs as a file describes them."""
+
+    title = "Inputs and outputs"
+
+    io_config: str | None = opt(
+        "--io_config",
+        metavar="FILE",
+        help="a YAML file with layouts, data types, shapes and encodings of inputs and outputs; options on "
+        "the command line come before it",
+    )
+    dump_io_config_template: str | None = opt(
+        "--dump_io_config_template",
+        metavar="FILE",
+        help="write a YAML file to start from for --io_config, and stop",
+    )
+
+
+@dataclass(frozen=True)
+class QairtOutput(OptionGroup):
+    """What is written."""
+
+    title = "Output"
+
+    output_path: str | None = opt(
+        *("--output_path", "-o"),
+        metavar="FILE",
+        help="the DLC to write; named after the source, and beside it, otherwise",
+    )
+    copyright_file: str | None = opt(
+        "--copyright_file", metavar="FILE", help="a text that is put into the written model"
+    )
+    float_bitwidth: int = opt(
+        "--float_bitwidth",
+        type=int,
+        choices=(32, 16),
+        default=32,
+        help="bits of float weights and activations",
+    )
+    float_bias_bitwidth: int | None = opt(
+        "--float_bias_bitwidth",
+        type=int,
+        choices=(32, 16),
+        help="bits of float biases, those of --float_bitwidth by default",
+    )
+    model_version: str | None = opt(
+        "--model_version",
+        metavar="TEXT",
+        help="an ASCII text that identifies the model; its first 64 bytes are stored",
+    )
+
+
+@dataclass(frozen=True)
+class QairtOverrides(OptionGroup):
+    """Encodings that go into the DLC for the quantizer."""
+
+    title = "Quantization"
+
+    quantization_overrides: str | None = opt(
+        "--quantization_overrides",
+        metavar="FILE",
+        help="a JSON file with encodings, kept in the DLC, that qairt-quantizer uses in place of those of "
+        "the model and of those it would compute",
+    )
+
+
+@dataclass(frozen=True)
+class QairtOpPackage(OptionGroup):
+    """Ops that are not QNN's own."""
+
+    title = "Op packages"
+    rules = (Excludes("--package_name", "--op_package_config"),)
+
+    converter_op_package_lib: str | None = opt(
+        *("--converter_op_package_lib", "-cpl"),
+        metavar="LIB",
+        built=False,
+        help="libraries that give output shapes and data types of custom ops, in the order of the XML files",
+    )
+    package_name: str | None = opt(
+        *("--package_name", "-p"),
+        metavar="NAME",
+        help="the package of every op in the model, QNN's own by default",
+    )
+    op_package_config: tuple[str, ...] = opt(
+        *("--op_package_config", "-opc"),
+        nargs="+",
+        metavar="FILE",
+        built=False,
+        help="XML files that describe custom ops",
+    )
+
+
+@dataclass(frozen=True)
+class QairtOnnx(OptionGroup):
+    """What only ONNX models have or need."""
+
+    title = "ONNX"
+
+    no_simplification: bool = opt(
+        "--onnx_no_simplification",
+        nargs=0,
+        help="leave out the optional rewrites; some models convert only with them",
+    )
+    batch: int | None = opt(
+        "--onnx_batch",
+        type=number_from(1),
+        metavar="SIZE",
+        example="--onnx_batch 6",
+        help="replace the first dimension of every input; where an input has no batch use -d instead",
+    )
+    define_symbols: tuple[tuple[str, int], ...] = opt(
+        "--onnx_define_symbol",
+        nargs=2,
+        repeated=True,
+        keyed=True,
+        type=(str, number_from(1)),
+        metavar=("NAME", "SIZE"),
+        example="--onnx_define_symbol height 224",
+        help="the size of a dimension that the model gives by a name; once for each name",
+    )
+
+
+@dataclass(frozen=True)
+class QairtTensorflow(OptionGroup):
+    """What only TensorFlow models have or need."""
+
+    title = "TensorFlow"
+
+    tf_no_optimization: bool = opt(
+        "--tf_no_optimization",
+        nargs=0,
+        built=False,
+        instead=_OTHER_FORMATS,
+        help="leave out the optional rewrites",
+    )
+    tf_show_unconsumed_nodes: bool = opt(
+        "--tf_show_unconsumed_nodes",
+        nargs=0,
+        built=False,
+        instead=_OTHER_FORMATS,
+        help="list the nodes that nothing reads",
+    )
+    tf_saved_model_tag: str | None = opt(
+        "--tf_saved_model_tag",
+        metavar="TAG",
+        built=False,
+        instead=_OTHER_FORMATS,
+        help="the tag of a graph in a SavedModel, 'serve' where nothing is said",
+    )
+    tf_saved_model_signature_key: str | None = opt(
+        "--tf_saved_model_signature_key",
+        metavar="KEY",
+        built=False,
+        instead=_OTHER_FORMATS,
+        help="the signature that names inputs and outputs, 'serving_default' where nothing is said",
+    )
+    tf_validate_models: bool = opt(
+        "--tf_validate_models",
+        nargs=0,
+        built=False,
+        instead=_OTHER_FORMATS,
+        help="compare the original with the optimized model on inputs of ones",
+    )
+
+
+@dataclass(frozen=True)
+class QairtTflite(OptionGroup):
+    """What only TFLite models have or need."""
+
+    title = "TFLite"
+
+    tflite_signature_name: str | None = opt(
+        "--tflite_signature_name",
+        metavar="NAME",
+        built=False,
+        instead=_OTHER_FORMATS,
+        help="the signature whose subgraph is converted",
+    )
+
+
+@dataclass(frozen=True)
+class QairtLog(OptionGroup):
+    """How much the tool says."""
+
+    title = "Messages"
+
+    debug: str | None = opt(
+        "--debug",
+        nargs="?",
+        const="debug",
+        metavar="[LEVEL]",
+        help="say what happens to each op; show tracebacks",
+    )
+
+    @property
+    def loudness(self) -> str | None:
+        """Debug with --debug."""
+        return "debug" if self.debug is not None else None
+
+
+QAIRT_CONVERTER: tuple[type[OptionGroup], ...] = (
+    *(QairtSource, QairtIo, DryRun, QairtOutput, QairtOverrides, QairtOpPackage),
+    *(QairtOnnx, QairtTensorflow, QairtTflite, QairtLog),
+)

@@ -1,0 +1,85 @@
+"""qairt-converter: a model of any source format to a DLC."""
+
+from typing import TYPE_CHECKING
+
+from edgewright.config.converter import DryRun
+from edgewright.config.group import OptionGroup
+from edgewright.config.qairt_converter import (
+    QAIRT_CONVERTER,
+    QairtIo,
+    QairtOnnx,
+    QairtOpPackage,
+    QairtOutput,
+    QairtOverrides,
+    QairtSource,
+)
+from edgewright.config.umbrella import Report
+from edgewright.core.errors import UnsupportedOp
+from edgewright.tools.tool import Tool
+
+if TYPE_CHECKING:
+    from edgewright.api.qairt_converter import QairtConverterOptions
+
+__all__ = ["TOOL", "main"]
+
+NAME = "qairt-converter"
+
+
+def run(*groups: OptionGroup) -> int:
+    """Convert, or only look with --dry_run, or only write a template."""
+    chosen = {type(group): group for group in groups}
+    dry_run, report = chosen.pop(DryRun), chosen.pop(Report)
+    assert isinstance(dry_run, DryRun)
+    assert isinstance(report, Report)
+    from edgewright.api.converter import command_text
+    from edgewright.api.qairt_converter import (
+        QairtConverterOptions,
+        convert_to_dlc,
+        write_io_config_template,
+    )
+    from edgewright.reports.conversion import page
+    from edgewright.reports.json_text import as_json
+    from edgewright.reports.page import show
+
+    kinds = (QairtSource, QairtIo, QairtOutput, QairtOverrides, QairtOpPackage, QairtOnnx)
+    options = QairtConverterOptions(*(chosen[kind] for kind in kinds))  # type: ignore[arg-type]
+    if dry_run.dry_run is not None:
+        return _look(options, dry_run.dry_run, report)
+    if options.io.dump_io_config_template is not None:
+        print(f"wrote {write_io_config_template(options)}; nothing was converted")
+        return 0
+    conversion = convert_to_dlc(options, command_text(NAME, chosen.values()))
+    if report.json:
+        print(as_json(conversion))
+    else:
+        show(page(conversion))
+    return 0
+
+
+def _look(options: "QairtConverterOptions", detail: str, report: Report) -> int:
+    from edgewright.api.qairt_converter import dry_run_source
+    from edgewright.reports.inspection import dry_run_page
+    from edgewright.reports.json_text import as_json
+    from edgewright.reports.page import show
+
+    found = dry_run_source(options)
+    if report.json:
+        print(as_json(found))
+    else:
+        show(dry_run_page(found, detail))
+    return 0 if found.is_convertible else UnsupportedOp.exit_code
+
+
+TOOL = Tool(
+    NAME,
+    "Convert a model to a DLC; inputs and outputs keep their layouts and data types.",
+    (*QAIRT_CONVERTER, Report),
+    run,
+    examples=(
+        (f"{NAME} -i model.onnx -o out/model.dlc", "convert"),
+        (f"{NAME} -i model.onnx --dump_io_config_template io.yaml", "a file to describe other ends in"),
+        (f"{NAME} -i model.onnx --io_config io.yaml", "convert with inputs and outputs as described there"),
+        (f"{NAME} -i model.onnx --float_bitwidth 16", "store floats in 16 bits"),
+    ),
+)
+main = TOOL.main
