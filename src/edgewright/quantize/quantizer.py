@@ -12,6 +12,8 @@ from edgewright.quantize.overrides import Resolved
 from edgewright.quantize.report import QuantizationReport
 from edgewright.quantize.settings import Settings
 from edgewright.quantize.spans import Seen
+from edgewright.quantize.weights.bias_correction import corrected, input_means, with_biases
+from edgewright.quantize.weights.cle import equalize
 
 __all__ = ["Quantized", "observe", "quantize_graph"]
 
@@ -38,13 +40,31 @@ def quantize_graph(
     """
     given = overrides or Resolved()
     check_constants(graph, [v for v in graph.constants if is_real(graph, v) and graph.consumers(v)])
-    groups = Groups(graph, settings, given.pins)
+    work, notes = _prepared(graph, settings)
+    groups = Groups(work, settings, given.pins)
     seen = None
     if samples is not None and executor is not None:
-        seen = observe(graph, groups, settings, samples, executor)
-    plan = assign(graph, groups, settings, given.pins, seen)
+        seen = observe(work, groups, settings, samples, executor)
+    plan = assign(work, groups, settings, given.pins, seen)
+    if "bc" in settings.algorithms and samples is not None and executor is not None:
+        work, changed = corrected(work, plan, input_means(work, samples, executor))
+        notes.append(f"bc: corrected {len(changed)} biases")
+        plan = assign(work, groups, settings, given.pins, seen)
     plan.report.ignored += given.ignored
-    return Quantized(apply(graph, plan), plan.report)
+    plan.report.notes += notes
+    return Quantized(apply(work, plan), plan.report)
+
+
+def _prepared(graph: Graph, settings: Settings) -> tuple[Graph, list[str]]:
+    """The graph after what is done before anything is measured, and what was done."""
+    notes: list[str] = []
+    work = graph
+    if "cle" in settings.algorithms:
+        work, done = equalize(work)
+        notes += [f"cle: {line}" for line in done.lines()]
+    if "bc" in settings.algorithms:
+        work = with_biases(work)
+    return work, notes
 
 
 def observe(graph: Graph, groups: Groups, settings: Settings, samples: Samples, executor: Executor) -> Seen:

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from edgewright.core.errors import UsageError
 from edgewright.core.numbers import DType
+from edgewright.core.words import did_you_mean
 from edgewright.quantize.encodings import Grid
 from edgewright.quantize.rules import FLOAT_OPS
 from edgewright.quantize.schemes import MinMax, Scheme
@@ -17,6 +18,8 @@ CHOICES = {
     "float_bits": (16, 32),
     "float_bias_bits": (0, 16, 32),
 }
+# Cross-layer equalization and bias correction.
+ALGORITHMS = ("cle", "bc")
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,8 @@ class Settings:
     steps: tuple[int, int] | None = None
     # Ops that stay in floating point whatever their tensors are.
     float_ops: frozenset[str] = FLOAT_OPS
+    # Corrections: "cle" before calibration, "bc" after it.
+    algorithms: tuple[str, ...] = ()
     # Version of the Hexagon processor (73 ...) that limits apply for; None: the newest.
     architecture: int | None = None
 
@@ -56,6 +61,12 @@ class Settings:
                 f"blocks of {self.block_size} are asked for weights of {self.weight_bits} bits, "
                 "expected 4 bits",
                 do="use 4-bit weights, or leave the blocks out",
+            )
+        unknown = [name for name in self.algorithms if name not in ALGORITHMS]
+        if unknown:
+            raise UsageError(
+                f"there is no algorithm '{unknown[0]}', expected some of {', '.join(ALGORITHMS)}",
+                do=did_you_mean(unknown[0], ALGORITHMS),
             )
         if self.steps is not None:
             Grid(self._steps_bits(self.steps), steps=self.steps)

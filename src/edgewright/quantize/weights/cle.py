@@ -1,0 +1,176 @@
+"""Cross-layer equalization: moves scales between convolutions so that their channels have like ranges.
+
+After "Data-Free Quantization Through Weight Equalization and Bias Correction" (arXiv 1906.04721). A Relu lets
+positive scales through; a Relu6 between two convolutions becomes a Relu. Then biases that are far above zero
+are moved into the next convolution, where the batch norms that tell their distribution are known.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from edgewright.core.numbers import Array
+from edgewright.ir.graph import Graph, Node
+from edgewright.ir.op import given
+from edgewright.ops.activation import Relu
+from edgewright.quantize.weights.chains import Chain, Link, chains_of, is_depthwise
+
+__all__ = ["Equalization", "equalize"]
+
+# Scales of overlapping chains settle within a few rounds.
+ROUNDS = 8
+SETTLED = 1e-2
+# A channel whose weights are all but zero would scale the others out of the precision of floats.
+LARGEST_FACTOR = 1e4
+# Three standard deviations: what lies below the mean by more is as good as never there.
+DEVIATIONS = 3.0
+
+
+@dataclass
+class Equalization:
+    """What was changed, and what could not be."""
+
+    chains: list[tuple[str, ...]] = field(default_factory=list)
+    relus: list[str] = field(default_factory=list)
+    absorbed: list[str] = field(default_factory=list)
+    # Convolution -> why nothing moved out of it.
+    skipped: dict[str, str] = field(default_factory=dict)
+    unabsorbed: dict[str, str] = field(default_factory=dict)
+
+    def lines(self) -> list[str]:
+        """What to tell a user."""
+        said = [f"equalized {len(self.chains)} chains of convolutions"]
+        if self.relus:
+            said.append(f"{len(self.relus)} Relu6 became Relu")
+        if self.absorbed:
+            said.append(f"moved high biases of {len(self.absorbed)} convolutions into the next one")
+        if self.unabsorbed:
+            lacking = sum("batch norm" in reason for reason in self.unabsorbed.values())
+            what = "Invalid model for HBA quantization algorithm" if lacking else "high biases were left"
+            said.append(
+                f"{what}: {len(self.unabsorbed)} convolutions, {next(iter(self.unabsorbed.values()))}"
+            )
+        if self.skipped:
+            said.append(f"{len(self.skipped)} convolutions stay as they are")
+        return said
+
+
+def equalize(graph: Graph) -> tuple[Graph, Equalization]:
+    """An equalized copy of a graph, and what was done."""
+    twin, done = graph.copy(), Equalization()
+    for node in twin.nodes:
+        node.notes = dict(node.notes)
+    chains = list(chains_of(twin, lambda node, reason: done.skipped.update({node.name: reason})))
+    for chain in chains:
+        _own_constants(twin, chain)
+        for link in chain.links:
+            _open_relu(twin, link, done)
+    for _ in range(ROUNDS):
+        if max((_equalize(twin, chain) for chain in chains), default=0.0) < SETTLED:
+            break
+    for chain in chains:
+        done.chains.append(tuple(node.name for node in chain.nodes))
+        for link, following in zip(chain.links, chain.nodes[1:], strict=True):
+            _absorb(twin, link, following, done)
+    return twin, done
+
+
+def _own_constants(graph: Graph, chain: Chain) -> None:
+    """Weights that other nodes read too are copied: those must not change."""
+    for node in chain.nodes:
+        for place in (1, 2):
+            value = given(node.inputs, place)
+            if value and len(graph.consumers(value)) > 1:
+                twin = graph.add_constant(graph.fresh_name(value), graph.constants[value], of=value)
+                graph.set_input(node, place, twin)
+
+
+def _open_relu(graph: Graph, link: Link, done: Equalization) -> None:
+    if link.activation is not None and not isinstance(link.activation.op, Relu):
+        done.relus.append(link.activation.name)
+        graph.replace_op(link.activation, Relu())
+
+
+def _equalize(graph: Graph, chain: Chain) -> float:
+    """One step for one chain; returns how far the largest factor is from 1."""
+    ranges = [_reach_out(graph, node) for node in chain.nodes[:-1]] + [_reach_in(graph, chain.last)]
+    mean = np.exp(np.mean([np.log(np.maximum(r, 1e-30)) for r in ranges], 0))
+    is_sound = np.all([(r > 0) & np.isfinite(r) for r in ranges], 0)
+    # Afterwards every range is the mean of all: what leaves the first shrinks by its excess over it.
+    factors = [np.where(is_sound, ranges[0] / mean, 1.0)]
+    if len(chain.links) == 2:
+        factors.append(np.where(is_sound, mean / ranges[2], 1.0))
+    bounded = [np.clip(factor, 1 / LARGEST_FACTOR, LARGEST_FACTOR) for factor in factors]
+    for place, factor in enumerate(bounded):
+        _scale_out(graph, chain.nodes[place], 1 / factor)
+        _scale_in(graph, chain.nodes[place + 1], factor)
+    return float(np.max(np.abs(np.log(np.stack(bounded)))))
+
+
+def _reach_out(graph: Graph, node: Node) -> Array:
+    """The largest weight of each output channel."""
+    weights = np.abs(graph.constants[node.inputs[1]])
+    return np.asarray(weights.reshape(-1, weights.shape[-1]).max(0, initial=0), np.float64)
+
+
+def _reach_in(graph: Graph, node: Node) -> Array:
+    """The largest weight of each input channel."""
+    weights = np.moveaxis(np.abs(graph.constants[node.inputs[1]]), -2, -1)
+    return np.asarray(weights.reshape(-1, weights.shape[-1]).max(0, initial=0), np.float64)
+
+
+def _scale_out(graph: Graph, node: Node, factor: Array) -> None:
+    """Scales the output channels, and what is known of their distribution."""
+    _multiply(graph, node.inputs[1], factor)
+    bias = given(node.inputs, 2)
+    if bias:
+        _multiply(graph, bias, factor)
+    for name in ("gamma", "beta"):
+        if name in node.notes:
+            node.notes[name] = node.notes[name] * factor
+
+
+def _scale_in(graph: Graph, node: Node, factor: Array) -> None:
+    _multiply(graph, node.inputs[1], factor if is_depthwise(node) else factor[:, None])
+
+
+def _multiply(graph: Graph, value: str, factor: Array) -> None:
+    array = graph.constants[value]
+    graph.constants[value] = (array * factor).astype(array.dtype)
+
+
+def _absorb(graph: Graph, link: Link, following: Node, done: Equalization) -> None:
+    """Moves what a bias adds to nearly every output into the next convolution's bias."""
+    node, reason = link.node, _cannot_absorb(graph, link.node, following)
+    if reason:
+        done.unabsorbed[node.name] = reason
+        return
+    mean, spread = node.notes["beta"].astype(np.float64), np.abs(node.notes["gamma"].astype(np.float64))
+    moved = mean if link.activation is None else np.maximum(0.0, mean - DEVIATIONS * spread)
+    if not np.any(moved):
+        return
+    weights = graph.constants[following.inputs[1]].astype(np.float64)
+    taps = weights.reshape(-1, *weights.shape[-2:]).sum(0)
+    gained = taps[0] * moved if is_depthwise(following) else moved @ taps
+    _add(graph, node.inputs[2], -moved)
+    _add(graph, following.inputs[2], gained)
+    for owner, change in ((node, -moved), (following, gained)):
+        if "beta" in owner.notes:
+            owner.notes["beta"] = owner.notes["beta"] + change
+    done.absorbed.append(node.name)
+
+
+def _cannot_absorb(graph: Graph, node: Node, following: Node) -> str:
+    channels = graph.types[node.outputs[0]].shape[-1]
+    if any(name not in node.notes or node.notes[name].shape != (channels,) for name in ("gamma", "beta")):
+        return "no gamma and beta of a batch norm are known"
+    if not given(node.inputs, 2) or not given(following.inputs, 2):
+        return "one of the two has no bias"
+    if np.any(np.asarray(getattr(following.op, "pad_amount", 0))):
+        return "the next one pads with zeros, which the moved bias would not reach"
+    return ""
+
+
+def _add(graph: Graph, value: str, change: Array) -> None:
+    array = graph.constants[value]
+    graph.constants[value] = (array + change).astype(array.dtype)
