@@ -10,7 +10,7 @@ from edgewright.core.errors import BadInput, EdgewrightError, Problems, UsageErr
 from edgewright.core.files import read_limited
 from edgewright.core.words import did_you_mean
 
-__all__ = ["InputLine", "InputList", "read_input_list"]
+__all__ = ["InputLine", "InputList", "check_head", "read_input_list"]
 
 LARGEST_LIST = 1 << 28
 # Enough to see what is wrong; a list of a million bad lines must not become a million errors.
@@ -71,6 +71,22 @@ def read_input_list(path: Path | str, inputs: Sequence[str], spellings: Mapping[
             do="write one line for each set of inputs: NAME:=FILE NAME:=FILE, or FILE for a single input",
         )
     return InputList(path, tuple(lines), tensors, layers)
+
+
+def check_head(path: Path | str) -> tuple[str, ...]:
+    """The outputs that a list names; lines of layers (#) must stand before lines of tensors (%)."""
+    path = Path(path)
+    texts = _texts(path)
+    layers, tensors, start = _head(texts)
+    kinds = [text[0] for text in texts[:start] if text]
+    if kinds != sorted(kinds):
+        late = 1 + max(number for number, text in enumerate(texts[:start]) if text.startswith("#"))
+        raise UsageError(
+            "a line of layers (#) stands behind one of tensors (%), expected it before",
+            Where(file=str(path), detail=f"line {late}"),
+            do="put the lines that begin with # first",
+        )
+    return (*layers, *tensors)
 
 
 def _texts(path: Path) -> list[str]:

@@ -1,0 +1,278 @@
+"""From a float DLC to one in fixed point, as qairt-quantizer does it."""
+
+import logging
+import os
+from collections.abc import Iterator, Mapping, Sized
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from edgewright.api.artifacts import SavedFiles, SaveOptions, save_dlc
+from edgewright.api.calibration_data import samples_of
+from edgewright.api.contract import IoTensor, contract
+from edgewright.api.executor import CpuExecutor
+from edgewright.api.input_list import check_head
+from edgewright.api.qairt_encodings import cached_encodings
+from edgewright.api.qairt_fixed_ends import Opened, opened_ends
+from edgewright.api.source_ends import unknown_names
+from edgewright.artifacts.dlc import reader as dlc_reader
+from edgewright.artifacts.encodings import encodings_text
+from edgewright.config.qairt_quantizer import QairtAimet, QairtCalibration, QairtDlc, QairtPrecision
+from edgewright.core.errors import BadInput, EnvironmentProblem, Problems, UsageError, Where, shown
+from edgewright.core.files import file_size, write_whole
+from edgewright.core.numbers import Array
+from edgewright.core.optional import install_command
+from edgewright.ir.graph import Graph, Program
+from edgewright.lower.lift import lift
+from edgewright.ops.quant import Dequantize
+from edgewright.passes.target.float_io import float_input, float_output
+from edgewright.quantize.executor import Samples
+from edgewright.quantize.overrides import Resolved
+from edgewright.quantize.pins import Origin
+from edgewright.quantize.quantizer import Quantized, quantize_graph
+from edgewright.quantize.roles import roles_of
+from edgewright.quantize.rules import RULES
+from edgewright.quantize.schemes import scheme_named
+from edgewright.quantize.settings import Settings
+from edgewright.quantize.tensor_encodings import EncodingSet, encodings_of
+
+__all__ = ["AppliedRule", "QairtQuantizerOptions", "QuantizedDlc", "quantize_dlc", "quantized_path"]
+
+log = logging.getLogger(__name__)
+
+AIMET_PYTHON = "AIMET_ENV_PYTHON"
+
+
+@dataclass(frozen=True)
+class QairtQuantizerOptions:
+    """The options of qairt-quantizer that change what is written."""
+
+    dlc: QairtDlc
+    precision: QairtPrecision = field(default_factory=QairtPrecision)
+    calibration: QairtCalibration = field(default_factory=QairtCalibration)
+    aimet: QairtAimet = field(default_factory=QairtAimet)
+
+
+@dataclass(frozen=True)
+class AppliedRule:
+    """A rule of the target, and how often it was applied."""
+
+    name: str
+    text: str
+    count: int
+
+
+@dataclass(frozen=True)
+class QuantizedDlc:
+    """What was written, where the encodings came from, and what its user must know."""
+
+    files: SavedFiles
+    contract: tuple[IoTensor, ...]
+    coverage: str
+    rules: tuple[AppliedRule, ...]
+    notes: tuple[str, ...]
+    converts: int
+    bytes_before: int
+    bytes_after: int
+
+
+def quantize_dlc(options: QairtQuantizerOptions, command: str = "edgewright") -> QuantizedDlc:
+    """Reads, calibrates, quantizes and writes; on any problem nothing is written."""
+    _check_aimet(options.aimet)
+    source = dlc_reader.read(_dlc_file(options.dlc.input_dlc))
+    graph = Program(tuple(lift(each) for each in source.graphs)).graph(None)
+    _check_float(graph, options.dlc.input_dlc, source.description.quantizer_command)
+    _check_kept(graph, options.dlc)
+    opened = opened_ends(graph)
+    given, file = _given(opened, options, cached_encodings(graph, source.description, options.dlc.input_dlc))
+    settings = _settings(options, file)
+    samples = _samples(opened, options.dlc)
+    result = quantize_graph(graph, settings, samples, CpuExecutor(), given)
+    _keep_floats(result.graph, options.dlc)
+    about = SaveOptions(
+        command=source.description.command,
+        copyright_text=source.description.copyright_text,
+        model_version=source.description.model_version,
+        quantizer_command=command,
+    )
+    return _written(options, result, about, _notes(result, options.dlc, samples))
+
+
+def quantized_path(dlc: QairtDlc) -> Path:
+    """The DLC to write: model.quantized.dlc for model.dlc where nothing, or only a folder, is said."""
+    source = Path(dlc.input_dlc)
+    name = f"{source.stem}.quantized.dlc"
+    if dlc.output_dlc is None:
+        return source.with_name(name)
+    wanted = Path(dlc.output_dlc)
+    if wanted.is_dir():
+        return wanted / name
+    return wanted if wanted.suffix == ".dlc" else wanted.with_name(f"{wanted.name}.dlc")
+
+
+# What is asked for
+
+
+def _settings(options: QairtQuantizerOptions, file: EncodingSet) -> Settings:
+    """The quantizer's settings; widths that an encodings file gives for all tensors come first."""
+    precision, calibration = options.precision, options.calibration
+    return Settings(
+        act_bits=file.act_bits or precision.act_bitwidth,
+        weight_bits=file.weight_bits or precision.weights_bitwidth,
+        bias_bits=file.bias_bits or precision.bias_bitwidth,
+        float_bits=precision.float_bitwidth,
+        float_bias_bits=precision.float_bias_bitwidth or 0,
+        act_scheme=scheme_named(calibration.act_calibration, calibration.percentile),
+        weight_scheme=scheme_named(calibration.param_calibration, calibration.percentile),
+        is_act_symmetric=calibration.act_schema == "symmetric",
+        is_weight_symmetric=calibration.param_schema == "symmetric",
+        is_per_channel=precision.use_per_channel_quantization,
+        is_per_row=precision.use_per_row_quantization,
+        steps=calibration.restrict_quantization_steps,
+        algorithms=calibration.algorithms,
+    )
+
+
+def _given(
+    opened: Opened, options: QairtQuantizerOptions, cached: tuple[Resolved, EncodingSet]
+) -> tuple[Resolved, EncodingSet]:
+    """The encodings to use of those that the DLC keeps; those of its ends come before all others."""
+    if options.dlc.ignore_encodings:
+        return Resolved(), EncodingSet()
+    resolved, file = cached
+    pins = {**resolved.pins, **opened.pins}
+    if options.precision.use_per_channel_quantization:
+        # Guide 3888: this replaces encodings that the source model had for a weight.
+        for value in _convolution_weights(opened.graph):
+            if value in pins and pins[value].origin == Origin.SOURCE:
+                del pins[value]
+    return Resolved(pins, resolved.ignored), file
+
+
+def _convolution_weights(graph: Graph) -> Iterator[str]:
+    for node in graph.nodes:
+        roles = roles_of(graph, node)
+        if roles.is_convolution:
+            yield from (node.inputs[place] for place in roles.weights)
+
+
+def _samples(opened: Opened, dlc: QairtDlc) -> Samples | None:
+    if dlc.input_list is None:
+        return None
+    check_head(dlc.input_list)
+    stored = samples_of(opened.stored, dlc.input_list, is_native=dlc.use_native_input_files)
+    return _Decoded(stored, opened) if opened.pins else stored
+
+
+class _Decoded:
+    """Samples as real numbers: files hold what the DLC's fixed-point inputs take."""
+
+    def __init__(self, samples: Samples, opened: Opened) -> None:
+        self._samples, self._opened = samples, opened
+
+    def __iter__(self) -> Iterator[Mapping[str, Array]]:
+        for sample in self._samples:
+            yield {name: self._real(name, array) for name, array in sample.items()}
+
+    def __len__(self) -> int:
+        return len(self._samples) if isinstance(self._samples, Sized) else 0
+
+    def _real(self, name: str, array: Array) -> Array:
+        stored = self._opened.stored.types[name]
+        if stored.encoding is None:
+            return array
+        real = stored.encoding.decode(array)
+        return real.astype(self._opened.graph.types[name].dtype.numpy)
+
+
+# What is refused
+
+
+def _dlc_file(path: str) -> Path:
+    if Path(path).suffix in {".onnx", ".json", ".cpp", ".pb", ".tflite", ".pt"}:
+        raise UsageError(
+            f"--input_dlc is '{shown(path)}', expected a .dlc file",
+            do="convert it with qairt-converter first",
+        )
+    return Path(path)
+
+
+def _check_float(graph: Graph, file: str, quantizer_command: str) -> None:
+    stored = [
+        name
+        for name in graph.constants
+        if graph.types[name].encoding is not None
+        and not all(isinstance(node.op, Dequantize) for node in graph.consumers(name))
+    ]
+    if stored or quantizer_command:
+        raise BadInput(
+            f"the DLC is quantized already ({len(stored)} constants in fixed point), expected a float one",
+            Where(file=file),
+            do="give the DLC that qairt-converter wrote",
+        )
+
+
+def _check_kept(graph: Graph, dlc: QairtDlc) -> None:
+    names = [name for usage in dlc.preserve_io_datatype for name in usage]
+    ends = (*graph.inputs, *graph.outputs)
+    problems = unknown_names("--preserve_io_datatype", names, ends, "input or output")
+    if problems:
+        raise problems[0] if len(problems) == 1 else Problems(problems)
+
+
+def _check_aimet(aimet: QairtAimet) -> None:
+    if not aimet.use_aimet_quantizer:
+        return
+    found = os.environ.get(AIMET_PYTHON)
+    state = f"'{shown(found)}' cannot be used yet" if found else f"{AIMET_PYTHON} names none"
+    install = f"python -m venv aimet; aimet/bin/{install_command('aimet_onnx')}"
+    raise EnvironmentProblem(
+        f"quantizing with AIMET needs an environment of its own, and {state}",
+        do=f"leave --use_aimet_quantizer out, or make one ({install}) and set {AIMET_PYTHON} to its python",
+    )
+
+
+# What is written
+
+
+def _keep_floats(graph: Graph, dlc: QairtDlc) -> None:
+    usages = dlc.preserve_io_datatype
+    kept = {name for usage in usages for name in usage}
+    is_all = any(not usage for usage in usages)
+    for name in list(graph.inputs):
+        if is_all or name in kept:
+            float_input(graph, name)
+    for name in list(dict.fromkeys(graph.outputs)):
+        if is_all or name in kept:
+            float_output(graph, name)
+
+
+def _notes(result: Quantized, dlc: QairtDlc, samples: Samples | None) -> Iterator[str]:
+    yield from result.report.notes
+    if samples is None and not any(record.placed.encoding for record in result.report.tensors):
+        yield "the DLC keeps no encodings: everything stays in floating point"
+    if dlc.input_list is not None and any(check_head(dlc.input_list)):
+        yield "the input list names outputs: all activations are calibrated nevertheless"
+
+
+def _written(
+    options: QairtQuantizerOptions, result: Quantized, about: SaveOptions, notes: Iterator[str]
+) -> QuantizedDlc:
+    target = quantized_path(options.dlc)
+    before = file_size(options.dlc.input_dlc)
+    said = tuple(notes)
+    files = save_dlc(result.graph, target, about)
+    if options.dlc.dump_encoding_json:
+        listing = target.with_name(f"{target.stem}_encoding.json")
+        write_whole(listing, [encodings_text(encodings_of(result.graph)).encode()])
+        files = replace(files, paths=(*files.paths, listing))
+    rules = [AppliedRule(name, RULES[name].text, len(hits)) for name, hits in result.report.rules.items()]
+    return QuantizedDlc(
+        files,
+        contract(result.graph),
+        result.report.coverage(),
+        tuple(rules),
+        said,
+        result.report.converts,
+        before,
+        file_size(target),
+    )

@@ -1,0 +1,257 @@
+"""The options of qairt-quantizer, which makes fixed-point DLCs of float ones."""
+
+from dataclasses import dataclass
+
+from edgewright.config.group import OptionGroup
+from edgewright.config.option import opt
+from edgewright.config.qairt_converter import QairtLog
+from edgewright.config.rules import Excludes, Given, OneRequired, Rule, WithoutEffect
+from edgewright.config.values import hex_range, on_off
+
+__all__ = [
+    "QAIRT_QUANTIZER",
+    "QAIRT_QUANTIZER_RULES",
+    "QairtAimet",
+    "QairtCalibration",
+    "QairtDlc",
+    "QairtPrecision",
+]
+
+CALIBRATIONS = ("min-max", "sqnr", "entropy", "mse", "percentile")
+SCHEMAS = ("asymmetric", "symmetric")
+# Guide 3963; its --float_bw is another spelling of --float_bitwidth.
+_NOT_WITH_AIMET = (
+    *("--float_bitwidth", "--float_bias_bitwidth", "--disable_relu_squashing"),
+    *("--restrict_quantization_steps", "--float_fallback", "--use_dynamic_16_bit_weights"),
+    *("--pack_4_bit_weights", "--op_package_lib"),
+)
+
+
+def percentile(text: str) -> float:
+    """A percentage from 90 to 100."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 90 <= value <= 100:
+        raise ValueError("a number from 90 to 100")
+    return value
+
+
+class _IdlePercentile(Rule):
+    """The value of a method that nobody chose."""
+
+    def warning(self, given: Given) -> str | None:
+        """That it does nothing."""
+        methods = {given.get(f"--{kind}_quantizer_calibration") for kind in ("act", "param")}
+        if "--percentile_calibration_value" not in given or "percentile" in methods:
+            return None
+        return "--percentile_calibration_value has no effect without the calibration method percentile"
+
+
+@dataclass(frozen=True)
+class QairtDlc(OptionGroup):
+    """What is quantized, with which data, and what is written."""
+
+    title = "Model and data"
+    rules = (
+        Excludes("--input_list", "--float_fallback"),
+        Excludes("--float_fallback", "--ignore_encodings"),
+        OneRequired(("--input_list", "--float_fallback")),
+    )
+
+    input_dlc: str = opt("--input_dlc", required=True, metavar="FILE", help="the float DLC to quantize")
+    output_dlc: str | None = opt(
+        "--output_dlc",
+        metavar="FILE",
+        help="the DLC to write; NAME.quantized.dlc beside NAME.dlc otherwise",
+    )
+    input_list: str | None = opt(
+        "--input_list",
+        metavar="FILE",
+        help="calibration inputs, one set a line, files of a set separated by spaces; this or "
+        "--float_fallback is needed",
+    )
+    float_fallback: bool = opt(
+        *("--float_fallback", "--floatFallback"),
+        nargs=0,
+        help="quantize from the encodings in the DLC alone; what they do not tell stays float",
+    )
+    ignore_encodings: bool = opt(
+        "--ignore_encodings", nargs=0, help="compute all encodings, leaving out those that the DLC keeps"
+    )
+    use_native_input_files: bool = opt(
+        "--use_native_input_files",
+        nargs=0,
+        help="calibration files hold the data types of the model, float32 otherwise",
+    )
+    use_native_output_files: bool = opt(
+        "--use_native_output_files",
+        nargs=0,
+        without_effect="the quantizer writes no output files",
+        help="output files hold the data types of the model, float32 otherwise",
+    )
+    preserve_io_datatype: tuple[tuple[str, ...], ...] = opt(
+        "--preserve_io_datatype",
+        nargs="*",
+        repeated=True,
+        metavar=("[NAME ...]",),
+        example="--preserve_io_datatype image scores",
+        help="keep the float types of the inputs and outputs that are named, of all where nothing follows",
+    )
+    dump_encoding_json: bool = opt(
+        "--dump_encoding_json",
+        nargs=0,
+        help="write the encodings of all tensors to NAME_encoding.json beside the DLC",
+    )
+
+
+@dataclass(frozen=True)
+class QairtPrecision(OptionGroup):
+    """Widths, and what shares an encoding."""
+
+    title = "Precision"
+
+    act_bitwidth: int = opt(
+        "--act_bitwidth", type=int, choices=(8, 16), default=8, help="bits of quantized activations"
+    )
+    weights_bitwidth: int = opt(
+        "--weights_bitwidth", type=int, choices=(8, 4, 16), default=8, help="bits of quantized weights"
+    )
+    bias_bitwidth: int = opt(
+        "--bias_bitwidth", type=int, choices=(8, 32), default=8, help="bits of quantized biases"
+    )
+    float_bitwidth: int = opt(
+        *("--float_bitwidth", "--float_bw"),
+        type=int,
+        choices=(32, 16),
+        default=32,
+        help="bits of tensors that stay float",
+    )
+    float_bias_bitwidth: int | None = opt(
+        "--float_bias_bitwidth",
+        type=int,
+        choices=(32, 16),
+        help="bits of biases that stay float, those of --float_bitwidth by default",
+    )
+    use_per_channel_quantization: bool = opt(
+        "--use_per_channel_quantization",
+        nargs="?",
+        const=True,
+        default=False,
+        type=on_off,
+        metavar="[{true,false}]",
+        help="one encoding for each output channel of convolution weights; replaces those of the model",
+    )
+    use_per_row_quantization: bool = opt(
+        "--use_per_row_quantization",
+        nargs="?",
+        const=True,
+        default=False,
+        type=on_off,
+        metavar="[{true,false}]",
+        help="one encoding for each row of MatMul and FullyConnected weights",
+    )
+    disable_relu_squashing: bool = opt(
+        "--disable_relu_squashing",
+        nargs=0,
+        built=False,
+        help="an op before a Relu keeps an encoding of its own",
+    )
+    use_dynamic_16_bit_weights: bool = opt(
+        "--use_dynamic_16_bit_weights",
+        nargs=0,
+        built=False,
+        help="16-bit weights for products of two activations",
+    )
+    pack_4_bit_weights: bool = opt(
+        "--pack_4_bit_weights", nargs=0, built=False, help="store two 4-bit weights in a byte"
+    )
+
+
+@dataclass(frozen=True)
+class QairtCalibration(OptionGroup):
+    """How ranges are chosen, and what is corrected before."""
+
+    title = "Calibration"
+    rules = (_IdlePercentile(),)
+
+    act_calibration: str = opt(
+        "--act_quantizer_calibration",
+        choices=CALIBRATIONS,
+        default="min-max",
+        help="how the range of activations is chosen",
+    )
+    param_calibration: str = opt(
+        "--param_quantizer_calibration",
+        choices=CALIBRATIONS,
+        default="min-max",
+        help="how the range of weights is chosen",
+    )
+    act_schema: str = opt(
+        "--act_quantizer_schema",
+        choices=SCHEMAS,
+        default="asymmetric",
+        help="whether the range of activations lies around zero",
+    )
+    param_schema: str = opt(
+        "--param_quantizer_schema",
+        choices=SCHEMAS,
+        default="asymmetric",
+        help="whether the range of weights lies around zero; one a channel or row always does",
+    )
+    percentile: float = opt(
+        "--percentile_calibration_value",
+        type=percentile,
+        default=99.99,
+        metavar="PERCENT",
+        help="how much of the values the method percentile keeps, 90 to 100",
+    )
+    algorithms: tuple[str, ...] = opt(
+        *("--algorithms", "--apply_algorithms"),
+        nargs="+",
+        choices=("cle",),
+        help="corrections before quantizing: cle (cross layer equalization)",
+    )
+    restrict_quantization_steps: tuple[int, int] | None = opt(
+        "--restrict_quantization_steps",
+        type=hex_range,
+        metavar='"MIN MAX"',
+        example='--restrict_quantization_steps "-0x80 0x7F"',
+        help="the smallest and the largest step, in hexadecimal, between which encodings are computed",
+    )
+
+
+@dataclass(frozen=True)
+class QairtAimet(OptionGroup):
+    """Other quantizers, and ops that are not QNN's own."""
+
+    title = "Extensions"
+
+    use_aimet_quantizer: bool = opt(
+        "--use_aimet_quantizer",
+        nargs=0,
+        help="let AIMET choose the encodings, from an environment of its own",
+    )
+    op_package_lib: str | None = opt(
+        *("--op_package_lib", "-opl"),
+        metavar="LIB:PROVIDER",
+        built=False,
+        help="op package libraries for quantization, several separated by commas",
+    )
+
+
+QAIRT_QUANTIZER: tuple[type[OptionGroup], ...] = (
+    *(QairtDlc, QairtPrecision, QairtCalibration, QairtAimet, QairtLog),
+)
+QAIRT_QUANTIZER_RULES: tuple[Rule, ...] = (
+    *(Excludes("--use_aimet_quantizer", option) for option in _NOT_WITH_AIMET),
+    WithoutEffect(
+        (
+            *("--act_quantizer_calibration", "--act_quantizer_schema", "--act_bitwidth"),
+            *("--param_quantizer_calibration", "--param_quantizer_schema", "--weights_bitwidth"),
+            *("--use_per_channel_quantization", "--use_per_row_quantization", "--use_native_input_files"),
+        ),
+        unless=("--input_list",),
+    ),
+)

@@ -1,0 +1,56 @@
+"""qairt-quantizer: a float DLC to one in fixed point."""
+
+from edgewright.config.group import OptionGroup
+from edgewright.config.qairt_quantizer import (
+    QAIRT_QUANTIZER,
+    QAIRT_QUANTIZER_RULES,
+    QairtAimet,
+    QairtCalibration,
+    QairtDlc,
+    QairtPrecision,
+)
+from edgewright.config.umbrella import Report
+from edgewright.tools.tool import Tool
+
+__all__ = ["TOOL", "main"]
+
+NAME = "qairt-quantizer"
+
+
+def run(*groups: OptionGroup) -> int:
+    """Quantize and say what came out."""
+    chosen = {type(group): group for group in groups}
+    report = chosen.pop(Report)
+    assert isinstance(report, Report)
+    from edgewright.api.converter import command_text
+    from edgewright.api.qairt_quantizer import QairtQuantizerOptions, quantize_dlc
+    from edgewright.reports.json_text import as_json
+    from edgewright.reports.page import show
+    from edgewright.reports.quantized_dlc import page
+
+    kinds = (QairtDlc, QairtPrecision, QairtCalibration, QairtAimet)
+    options = QairtQuantizerOptions(*(chosen[kind] for kind in kinds))  # type: ignore[arg-type]
+    found = quantize_dlc(options, command_text(NAME, chosen.values()))
+    if report.json:
+        print(as_json(found))
+    else:
+        show(page(found))
+    return 0
+
+
+TOOL = Tool(
+    NAME,
+    "Quantize a float DLC, with calibration data or from the encodings that it keeps.",
+    (*QAIRT_QUANTIZER, Report),
+    run,
+    examples=(
+        (f"{NAME} --input_dlc model.dlc --input_list inputs.txt", "8 bits, ranges from the listed inputs"),
+        (
+            f"{NAME} --input_dlc model.dlc --input_list inputs.txt --use_per_channel_quantization",
+            "a scale for each channel of convolution weights",
+        ),
+        (f"{NAME} --input_dlc model.dlc --float_fallback", "only what has encodings in the DLC"),
+    ),
+    rules=QAIRT_QUANTIZER_RULES,
+)
+main = TOOL.main
