@@ -14,6 +14,7 @@ from edgewright.frontends.onnx.importer import Imported
 from edgewright.frontends.onnx.load import OnnxSource, Overrides
 from edgewright.frontends.onnx.report import ImportReport, OpCount, Problem, report_on
 from edgewright.ir.graph import Graph
+from edgewright.ir.symbols import batch_symbols
 
 __all__ = ["DryRunReport", "Inspection", "dry_run", "inspect"]
 
@@ -85,6 +86,8 @@ def _source(path: Path, opened: OnnxSource) -> Inspection:
     notes = []
     if report.symbolic_nodes:
         notes.append(f"MACs of {report.symbolic_nodes} ops depend on symbolic dimensions and are not counted")
+    if report.macs and batch_symbols(opened.inputs):
+        notes.append("MACs are those of a batch of 1")
     if report.shapes_for:
         notes.append(
             f"node '{report.shapes_for}' needs symbolic dimensions as numbers; what follows is not known"

@@ -5,6 +5,7 @@ from typing import Any
 
 import onnx
 
+from edgewright.core.errors import UnsupportedOp, Where
 from edgewright.core.numbers import Array, DType
 from edgewright.frontends.onnx.context import Context
 from edgewright.frontends.onnx.source import SourceNode
@@ -13,7 +14,7 @@ from edgewright.ir.dims import Dim, symbol
 from edgewright.ir.types import TensorType
 from edgewright.ops.source import SourceOp
 
-__all__ = ["keep_as_source_op"]
+__all__ = ["keep_as_source_op", "unknown_op"]
 
 SIMPLE_ATTRIBUTES = frozenset(
     {
@@ -32,9 +33,7 @@ NOT_RUNNABLE = {"ImageDecoder": "decoding image files is not part of a network"}
 def keep_as_source_op(ctx: Context, node: SourceNode) -> list[str]:
     """Emits the node as a SourceOp, or refuses it where its types cannot be told."""
     if node.domain or not onnx.defs.has(node.op_type, node.version, node.domain):
-        raise ctx.refuse(
-            node, f"the op is not known in domain '{node.domain or 'ai.onnx'}' at opset {node.version}"
-        )
+        raise unknown_op(node.op_type, node.domain, node.version, node.where)
     if node.op_type in NOT_RUNNABLE:
         raise ctx.refuse(node, NOT_RUNNABLE[node.op_type])
     if any(a.type not in SIMPLE_ATTRIBUTES for a in node.attributes.values()):
@@ -45,6 +44,15 @@ def keep_as_source_op(ctx: Context, node: SourceNode) -> list[str]:
         package="ai.onnx", type=node.op_type, version=node.version, attributes=attributes, results=results
     )
     return ctx.emit_all(op, *node.inputs)
+
+
+def unknown_op(op_type: str, domain: str, version: int, where: Where) -> UnsupportedOp:
+    """The error for an op that neither ONNX nor the model defines."""
+    return UnsupportedOp(
+        f"ONNX op '{op_type}' is not known in domain '{domain or 'ai.onnx'}', opset {version}",
+        where,
+        do="cut the graph before it with --out_node, or replace the op in the source model",
+    )
 
 
 def _frozen(value: Any) -> Hashable:

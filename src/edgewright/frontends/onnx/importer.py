@@ -13,7 +13,7 @@ from edgewright.frontends.onnx.context import Context
 from edgewright.frontends.onnx.declared import declared_type
 from edgewright.frontends.onnx.expand import bind_attributes, call_of, function_body
 from edgewright.frontends.onnx.faults import FAULTS, fault, guarded
-from edgewright.frontends.onnx.foreign import keep_as_source_op
+from edgewright.frontends.onnx.foreign import keep_as_source_op, unknown_op
 from edgewright.frontends.onnx.order import check_name, needed_nodes
 from edgewright.frontends.onnx.reader import OnnxFile
 from edgewright.frontends.onnx.scopes import Scopes
@@ -209,7 +209,7 @@ class Importer:
                     self._scopes.define(name, value)
 
     def _import_node(self, proto: onnx.NodeProto) -> None:
-        first, problem = len(self._context.emitted), None
+        first, problem, is_waiting = len(self._context.emitted), None, False
         where = Where(file=self._file.name, op=proto.op_type, node=label_of(proto))
         if any(name in self._missing for name in proto.input):
             problem = self._unknown(proto, where)
@@ -222,7 +222,7 @@ class Importer:
             inputs = [self._scopes.resolve(name) for name in proto.input]
             self._define(proto, self.translate(proto, inputs, is_given=True))
         except NeedsValue as needed:
-            problem = self._wait_for(needed, where)
+            problem, is_waiting = self._wait_for(needed, where), True
             self._give_up(proto, problem)
         except UnsupportedOp as found:
             problem = located(found, where)
@@ -231,7 +231,7 @@ class Importer:
             raise located(found, where) from found.__cause__
         except FAULTS as found:
             raise fault(found, where) from found
-        self._result.steps.append(Step(proto, first, len(self._context.emitted), problem))
+        self._result.steps.append(Step(proto, first, len(self._context.emitted), problem, is_waiting))
 
     def _unknown(self, proto: onnx.NodeProto, where: Where) -> EdgewrightError | None:
         """A node behind an unsupported one: a problem of its own where its op is unknown."""
@@ -241,8 +241,7 @@ class Importer:
             or onnx.defs.has(proto.op_type, domain)
             or registry.find(domain, proto.op_type, self._file.opset(domain)) is not None
         )
-        what = f"ONNX op '{proto.op_type}' of domain '{domain}' is not known"
-        return None if is_known else UnsupportedOp(what, where)
+        return None if is_known else unknown_op(proto.op_type, domain, self._file.opset(domain), where)
 
     def _give_up(self, proto: onnx.NodeProto, problem: EdgewrightError | None) -> None:
         """Goes on without a node, with the types the file declares for its outputs: more is checked so."""

@@ -1,7 +1,7 @@
 """What an import made of a model: op by op, with everything that stands in the way."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from edgewright.core.errors import EdgewrightError
@@ -11,6 +11,8 @@ from edgewright.frontends.onnx.order import reads
 from edgewright.frontends.onnx.registry import domain_of
 from edgewright.frontends.onnx.source import label_of
 from edgewright.ir.graph import Graph, Node
+from edgewright.ir.op import Op
+from edgewright.ir.symbols import batch_symbols, resolve, resolve_op
 from edgewright.ops.rearrange import Reshape, Transpose
 from edgewright.ops.source import SourceOp
 
@@ -18,8 +20,9 @@ __all__ = ["FOLDED", "HOWS", "ImportReport", "OpCount", "Problem", "report_on"]
 
 # How a source op comes across: as one QNN op, as several, as a constant, only as itself, or not at all.
 QNN, DECOMPOSED, FOLDED, SOURCE_OP, UNSUPPORTED = "qnn", "decomposed", "folded", "source op", "unsupported"
-NOT_CHECKED = "behind an unsupported op"
-HOWS = (QNN, DECOMPOSED, FOLDED, SOURCE_OP, UNSUPPORTED, NOT_CHECKED)
+NOT_CHECKED, WAITING = "behind an unsupported op", "needs known values"
+HOWS = (QNN, DECOMPOSED, FOLDED, SOURCE_OP, UNSUPPORTED, NOT_CHECKED, WAITING)
+CONVERTED = frozenset({QNN, DECOMPOSED, FOLDED})
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,7 @@ class ImportReport:
     bound: dict[str, str] = field(default_factory=dict)
     # The node that needs symbolic dimensions as numbers, "" where none does.
     shapes_for: str = ""
-    # MACs are not counted where a dimension is symbolic.
+    # The batch counts as 1; MACs are not counted where another dimension is symbolic.
     symbolic_nodes: int = 0
 
     @property
@@ -78,8 +81,9 @@ class ImportReport:
     def share(self, of: str) -> float:
         """The part of the "nodes" or of the "macs" that a QNN artifact can hold, from 0 to 1."""
         total = sum(getattr(item, of) for item in self.ops)
-        good = sum(getattr(item, of) for item in self.ops if item.how in {QNN, DECOMPOSED, FOLDED})
-        return good / total if total else 1.0
+        good = sum(getattr(item, of) for item in self.ops if item.how in CONVERTED)
+        # Where nothing could be counted, what does not convert may hold all of it.
+        return good / total if total else float(all(item.how in CONVERTED for item in self.ops))
 
 
 def report_on(source: OnnxSource, imported: Imported | None = None) -> ImportReport:
@@ -88,12 +92,14 @@ def report_on(source: OnnxSource, imported: Imported | None = None) -> ImportRep
     counts: Counter[tuple[str, str]] = Counter()
     macs: Counter[tuple[str, str]] = Counter()
     symbolic, foreign = 0, []
+    batch = dict.fromkeys(batch_symbols(source.inputs), 1)
+    stop = done.steps[-1] if done.bound or done.shapes_for else None
     for step in done.steps:
         nodes = done.emitted[step.first : step.last]
-        key = (_name(step), _how(step, nodes))
+        key = (_name(step), WAITING if step is stop else _how(step, nodes))
         counts[key] += 1
         for node in nodes:
-            known = _macs(done.graph, node)
+            known = _macs(done.graph, node, batch)
             symbolic += known is None
             macs[key] += known or 0
         if key[1] == SOURCE_OP:
@@ -128,12 +134,15 @@ def _how(step: Step, nodes: Sequence[Node]) -> str:
     return FOLDED if not nodes else QNN if len(made) <= 1 else DECOMPOSED
 
 
-def _macs(graph: Graph, node: Node) -> int | None:
-    """Multiply-accumulates; None where a dimension is symbolic."""
-    types = [*graph.input_types(node), *graph.output_types(node)]
-    if any(tensor_type is not None and not tensor_type.is_static for tensor_type in types):
+def _macs(graph: Graph, node: Node, batch: Mapping[str, int]) -> int | None:
+    """Multiply-accumulates of a batch of 1; None where another dimension is symbolic."""
+    if type(node.op).macs is Op.macs:
+        return 0
+    inputs = [None if item is None else resolve(item, batch) for item in graph.input_types(node)]
+    outputs = [resolve(item, batch) for item in graph.output_types(node)]
+    if not all(item is None or item.is_static for item in (*inputs, *outputs)):
         return None
-    return int(node.op.macs(graph.input_types(node), graph.output_types(node)))
+    return int(resolve_op(node.op, batch).macs(inputs, outputs))
 
 
 def _problem(error: EdgewrightError) -> Problem:

@@ -162,6 +162,27 @@ def test_a_declared_type_lets_the_check_go_on_behind_an_unsupported_op():
     assert report.share("nodes") == pytest.approx(2 / 5)
 
 
+def test_an_op_that_waits_for_an_unsupported_one_is_not_called_folded():
+    # The target of the reshape would have to be known; only its type is declared.
+    nodes = [
+        h.make_node("Magic", ["x"], ["w"], name="magic", domain="com.example"),
+        h.make_node("Reshape", ["x", "w"], ["y"], name="reshape"),
+    ]
+    proto = model(nodes, [info("x", (2, 3))], [info("y", None)])
+    proto.graph.value_info.append(info("w", (2,), T.INT64))
+    report = report_on(OnnxSource.open(proto))
+    assert counts(report)["Reshape"] == ("behind an unsupported op", 1, 0)
+    assert (report.share("nodes"), report.share("macs")) == (0, 0)
+
+
+def test_macs_are_counted_for_a_batch_of_one_and_not_where_other_sizes_are_open():
+    w = onnx.numpy_helper.from_array(np.ones((3, 4), np.float32), "w")
+    for shape, expected in ((("batch", 3), (12, 0)), (("batch", "n", 3), (0, 1))):
+        proto = model([h.make_node("MatMul", ["x", "w"], ["y"])], [info("x", shape)], [info("y", None)], [w])
+        report = report_on(OnnxSource.open(proto))
+        assert (report.macs, report.symbolic_nodes) == expected
+
+
 def test_the_report_of_a_good_model_says_so_and_names_what_is_loose():
     report = report_on(OnnxSource.open(chain(), Overrides(outputs=["middle"])))
     assert report.is_convertible
