@@ -2,12 +2,15 @@
 
 from edgewright.backends.cpu.registry import NotOnEngine, lowers
 from edgewright.backends.cpu.writer import Writer
-from edgewright.ir.dims import Shape
+from edgewright.ir.dims import Dim, Shape
 from edgewright.ir.graph import Node
 from edgewright.ops.resize import Resize, ResizeBilinear, ResizeNearestNeighbor, Resizing
 from edgewright.ops.resize_axis import Interpolation
 
 __all__: list[str] = []
+
+# Networks that enlarge images of open size do it by factors such as 2, 3, 4 and 8.
+LARGEST_FACTOR = 32
 
 
 @lowers(Resize, ResizeBilinear, ResizeNearestNeighbor)
@@ -35,6 +38,11 @@ def resize(w: Writer, op: Resizing, inputs: list[str], node: Node) -> str:
 
 
 def _grows(lengths: Shape, sizes: Shape) -> bool:
-    return all(
-        isinstance(n, int) and isinstance(m, int) and m >= n for n, m in zip(lengths, sizes, strict=True)
-    )
+    return all(_is_at_least(size, length) for length, size in zip(lengths, sizes, strict=True))
+
+
+def _is_at_least(size: Dim, length: Dim) -> bool:
+    """Whether that is so for every number of the symbols: a multiple, where there are any."""
+    if isinstance(size, int) and isinstance(length, int):
+        return size >= length
+    return any(size == length * factor for factor in range(1, LARGEST_FACTOR + 1))

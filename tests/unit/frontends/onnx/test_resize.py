@@ -48,6 +48,13 @@ def test_every_coordinate_mode_agrees_larger_and_smaller(mode: str, coordinates:
     assert "SourceOp" not in op_names(converted)
 
 
+def test_cubic_enlarging_of_open_sizes_is_left_to_the_engine() -> None:
+    attributes = 'mode="cubic", coordinate_transformation_mode="half_pixel"'
+    model = resize(attributes, "B,3,H,W", scales=[1, 1, 3, 2])
+    converted = agree(model, *({"x": normal(b, 3, 5 * b, 6)} for b in (1, 2)))
+    assert set(converted.placement().values()) == {"engine"}
+
+
 @pytest.mark.parametrize("rounding", ["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"])
 @pytest.mark.parametrize("coordinates", ["half_pixel", "align_corners", "asymmetric"])
 def test_every_way_of_rounding_agrees(rounding: str, coordinates: str) -> None:
