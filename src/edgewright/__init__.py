@@ -1,18 +1,22 @@
 """Edgewright: from a trained network to an edge NPU, and proof that it arrived intact."""
 
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from edgewright.api.compare_models import compare
     from edgewright.api.convert import convert
     from edgewright.api.model import Model, load
     from edgewright.api.quantize import quantize
     from edgewright.core.errors import EdgewrightError
 
-__all__ = ["EdgewrightError", "Model", "convert", "load", "quantize"]
+__all__ = ["EdgewrightError", "Model", "compare", "convert", "load", "quantize"]
 
 _HOMES = {
     "EdgewrightError": "edgewright.core.errors",
     "Model": "edgewright.api.model",
+    "compare": "edgewright.api.compare_models",
     "convert": "edgewright.api.convert",
     "load": "edgewright.api.model",
     "quantize": "edgewright.api.quantize",
@@ -26,3 +30,15 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     return getattr(import_module(_HOMES[name]), name)
+
+
+class _Package(ModuleType):
+    """Keeps the function ``quantize`` where the import system would put the package of the same name."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Leaves out what ``import edgewright.quantize`` sets; the package stays in ``sys.modules``."""
+        if not (name in _HOMES and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

@@ -64,6 +64,11 @@ class SavedFiles:
         """The DLC."""
         return self._one(_DLC)
 
+    @property
+    def onnx(self) -> Path:
+        """The ONNX file."""
+        return self._one(".onnx")
+
     def _one(self, ending: str) -> Path:
         found = [path for path in self.paths if path.name.endswith(ending)]
         if not found:

@@ -3,18 +3,21 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from edgewright.api.artifacts import SavedFiles, SaveOptions, load_graph, save_dlc, save_graph
 from edgewright.api.contract import dtype_word, shape_of
 from edgewright.api.surface import Surface
+from edgewright.artifacts.encodings import encodings_document
 from edgewright.backends.base import RunOptions, Session
 from edgewright.backends.registry import find_backend
 from edgewright.core.errors import UnsupportedFeature, UsageError
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph
 from edgewright.ir.types import TensorType
+from edgewright.quantize.tensor_encodings import encodings_of
 
 __all__ = ["Model", "TensorInfo", "load"]
 
@@ -74,7 +77,7 @@ class Model:
         return dict(ready[0].session.placement()) if ready else {}
 
     def save(self, path: Path | str, options: SaveOptions | None = None) -> SavedFiles:
-        """Writes ``path``: a .dlc, or a model.cpp with its .bin and _net.json beside it."""
+        """Writes ``path``: a .dlc, an .onnx, or a model.cpp with its .bin and _net.json beside it."""
         if self.graph is None:
             bound = [item.name for item in self.inputs if item.is_bound]
             if not bound:
@@ -88,7 +91,27 @@ class Model:
             )
         if Path(path).suffix == ".dlc":
             return save_dlc(self.graph, path, options)
+        if Path(path).suffix == ".onnx":
+            from edgewright.api.onnx_export import save_onnx
+
+            return save_onnx(self.graph, path, options)
         return save_graph(self.graph, path, options)
+
+    def encodings(self, version: str = "1.0.0") -> dict[str, Any]:
+        """The encodings of a quantized model by the source's names, as AIMET's files have them.
+
+        ``version``: 0.5.0, 0.6.1, 1.0.0 or 2.0.0 of those files. ``overrides`` of a quantizer takes it back.
+        """
+        return encodings_document(encodings_of(self.fixed_graph()), version)
+
+    def fixed_graph(self) -> Graph:
+        """The graph, where it does not depend on the inputs of a run."""
+        if self.graph is None:
+            raise UnsupportedFeature(
+                "the graph depends on values that only a run gives, this needs it before",
+                do="fix symbolic dimensions with input_shapes or symbols, and make such inputs constants",
+            )
+        return self.graph
 
     def graph_for(self, inputs: Mapping[str, Array]) -> Graph:
         """The graph that runs for these inputs."""

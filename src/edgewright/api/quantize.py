@@ -10,7 +10,7 @@ from edgewright.api.convert import Rewrites, convert
 from edgewright.api.executor import CpuExecutor
 from edgewright.api.model import Model, load
 from edgewright.api.quantizing import OverridesSource, Wishes, quantized
-from edgewright.core.errors import UnsupportedFeature, UsageError
+from edgewright.core.errors import UsageError
 from edgewright.ir.graph import Graph
 from edgewright.ops.quant import Dequantize
 from edgewright.quantize.executor import Executor
@@ -95,7 +95,7 @@ def quantized_model(
     model: Model, data: Data | None, wishes: Wishes, executor: Executor, *, ignore_encodings: bool = False
 ) -> QuantizedModel:
     """A quantized twin of a converted model."""
-    graph, brought = _without_pairs(_graph_of(model))
+    graph, brought = _without_pairs(model.fixed_graph())
     if data is None and wishes.overrides is None and wishes.float_bw == 32 and not brought:
         raise UsageError(
             "there is neither data nor an encoding to quantize with",
@@ -106,15 +106,6 @@ def quantized_model(
     result = quantized(graph, wishes, samples, executor, brought=kept, known=model.source_tensors)
     plain = Model.of(result.graph)
     return QuantizedModel(result.graph, plain.inputs, plain.outputs, report=result.report)
-
-
-def _graph_of(model: Model) -> Graph:
-    if model.graph is None:
-        raise UnsupportedFeature(
-            "the graph depends on values that only a run gives it, a quantizer needs it before",
-            do="fix symbolic dimensions with input_shapes or symbols, and make such inputs constants",
-        )
-    return model.graph
 
 
 def _without_pairs(graph: Graph) -> tuple[Graph, list[TensorEncoding]]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from edgewright.core.numbers import Array
+from edgewright.core.numbers import Array, DType
 from edgewright.ir.graph import Graph
 from edgewright.ir.types import TensorType
 
@@ -12,13 +12,16 @@ __all__ = ["Surface"]
 
 
 class Surface:
-    """Encodes floats that are given for fixed-point inputs, and decodes fixed-point outputs.
+    """Encodes floats that are given for fixed-point and half-precision inputs, decodes fixed-point outputs.
 
     Integers of the stored datatype are taken as they are.
     """
 
     def __init__(self, graph: Graph) -> None:
         self._inputs = _fixed(graph, graph.inputs)
+        # Half precision is a way of storing real numbers as well.
+        halves = [name for name in graph.inputs if graph.types[name].dtype == DType.FLOAT_16]
+        self._inputs |= {name: graph.types[name] for name in halves}
         self._outputs = _fixed(graph, graph.outputs)
 
     def encoded(self, inputs: Mapping[str, Array]) -> Mapping[str, Array]:
@@ -36,8 +39,10 @@ class Surface:
 
     def _stored(self, name: str, array: Array) -> Array:
         tensor_type = self._inputs.get(name)
-        if tensor_type is None or tensor_type.encoding is None or array.dtype == tensor_type.dtype.numpy:
+        if tensor_type is None or array.dtype == tensor_type.dtype.numpy:
             return array
+        if tensor_type.encoding is None:
+            return array.astype(np.float16) if array.dtype == np.float32 else array
         return tensor_type.encoding.encode(array, tensor_type.dtype)
 
 

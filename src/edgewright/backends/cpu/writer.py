@@ -236,6 +236,9 @@ class Writer:
 
     def _fresh(self) -> str:
         self._count += 1
+        # Inputs keep the names of the model, which may look like these.
+        while f"t{self._count}" in self._names:
+            self._count += 1
         return f"t{self._count}"
 
 
