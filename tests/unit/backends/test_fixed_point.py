@@ -14,9 +14,9 @@ from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.types import TensorType
 from edgewright.ops import reference
-from edgewright.ops.activation import Relu
+from edgewright.ops.activation import Prelu, Relu
 from edgewright.ops.conv import Conv2d
-from edgewright.ops.elementwise import ElementWiseAdd
+from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseMultiply
 from edgewright.ops.pool import PoolMax2d
 
 NO_PADS = ((0, 0), (0, 0))
@@ -107,3 +107,31 @@ def test_what_the_engine_cannot_encode_has_its_fixed_point_meaning_in_the_refere
     found = session.run({"a": np.uint8([10, 11, 12, 0]), "b": np.uint8([10, 10, 20, 10])})["y"]
     assert session.placement() == {"add": "reference"}
     np.testing.assert_array_equal(found, np.int32([0, 500, 6000, -5000]))
+
+
+def elementwise(node: Node, constants: dict[str, float]) -> tuple[Graph, Array]:
+    """One op in fixed point on -4..4, with encoded constants, and stored integers for its input."""
+    kind = TensorType((1, 64), DType.UFIXED_POINT_8, encoding=Encoding((1 / 32,), (-128,), bitwidth=8))
+    graph = Graph()
+    graph.add_input("x", kind)
+    for name, real in constants.items():
+        scale = Encoding((real / 255,), (0,), bitwidth=8)
+        stored = TensorType((1,), DType.UFIXED_POINT_8, encoding=scale)
+        graph.add_constant(name, np.array([255], np.uint8), stored)
+    graph.add(node, [kind])
+    graph.outputs = ["y"]
+    return graph, np.arange(96, 160, dtype=np.uint8).reshape(1, 64)
+
+
+@pytest.mark.parametrize(
+    ("node", "constants"),
+    [
+        pytest.param(Node("n", Prelu(), ["x", "slope"], ["y"]), {"slope": 0.2}, id="slope-is-decoded"),
+        pytest.param(Node("n", ElementWiseMultiply(), ["x", "x"], ["y"]), {}, id="value-read-twice"),
+    ],
+)
+def test_constants_and_repeated_inputs_are_decoded_once(node: Node, constants: dict[str, float]) -> None:
+    graph, x = elementwise(node, constants)
+    expected = reference.run(graph, {"x": x})["y"].astype(np.int64)
+    found = CpuBackend().prepare(graph, RunOptions(threads=1)).run({"x": x})["y"]
+    assert np.abs(found - expected).max() <= 1

@@ -48,7 +48,9 @@ def prelu(w: Writer, op: activation.Prelu, inputs: list[str], node: Node) -> str
     """A single slope that is known is an attribute."""
     slope = w.graph.constants.get(node.inputs[1])
     if slope is not None and slope.size == 1 and slope.ndim <= w.type(node.inputs[0]).rank:
-        return w.node("LeakyRelu", inputs[0], alpha=float(slope.reshape(())))
+        encoding = w.graph.types[node.inputs[1]].encoding
+        real = slope if encoding is None else encoding.decode(slope)
+        return w.node("LeakyRelu", inputs[0], alpha=float(real.reshape(())))
     if w.type(node.inputs[0]).shape != w.type(node.outputs[0]).shape:
         raise NotOnEngine
     return w.node("PRelu", *inputs)

@@ -47,7 +47,7 @@ class NodeWriter(Writer):
 
     def _written_fixed(self, lowering: Lowering, node: Node) -> list[str]:
         """Decoded, computed on real numbers, encoded: the engine makes an integer kernel of the three."""
-        for value in node.inputs:
+        for value in dict.fromkeys(node.inputs):
             if value and self.graph.types[value].dtype.is_fixed_point:
                 self._stand_ins[value] = self.decoded(self.value(value), self.graph.types[value])
         self._seen_as.update({v: _real(self.graph.types[v]) for v in (*node.inputs, *node.outputs) if v})
