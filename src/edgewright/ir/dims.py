@@ -6,6 +6,8 @@ from functools import reduce
 from math import gcd
 from typing import Union
 
+from edgewright.core.errors import ShapeMismatch
+
 __all__ = [
     "Dim",
     "Expr",
@@ -237,6 +239,11 @@ def _build(terms: dict[Monomial, int]) -> Dim:
 
 def _divide(left: Dim, right: Dim) -> Dim:
     """Exact where the divisor is common to all terms, else an opaque floor division."""
+    if right == 0:
+        raise ShapeMismatch(
+            f"a size follows from '{left}' divided by a dimension of 0",
+            do="use inputs that are not empty, or give the size in the source model",
+        )
     if isinstance(left, int) and isinstance(right, int):
         return left // right
     if left == right:

@@ -7,6 +7,7 @@ import numpy as np
 import onnx
 import onnx.reference
 
+from edgewright.backends.cpu.recurrent import never_empty
 from edgewright.backends.cpu.registry import lowers
 from edgewright.backends.cpu.writer import Writer
 from edgewright.core.errors import BadInput, Where, shown
@@ -16,10 +17,14 @@ from edgewright.ops.source import SourceOp
 
 __all__ = ["run_source_op"]
 
+RECURRENT = frozenset({"GRU", "LSTM", "RNN"})
+
 
 @lowers(SourceOp)
 def source_op(w: Writer, op: SourceOp, inputs: list[str], node: Node) -> list[str]:
     """The same op with the same attributes."""
+    if op.type in RECURRENT:
+        inputs = [never_empty(w, inputs[0], w.type(node.inputs[0])), *inputs[1:]]
     return w.node_all(op.type, *inputs, outputs=len(node.outputs), **_attributes(op))
 
 
@@ -35,10 +40,9 @@ def run_source_op(op: SourceOp, arrays: Sequence[Any]) -> tuple[Array, ...]:
             code = onnx.helper.np_dtype_to_tensor_dtype(array.dtype)
             graph.input.append(onnx.helper.make_tensor_value_info(name, code, array.shape))
             model.graph.input.append(graph.input[-1])
-    session = onnx.reference.ReferenceEvaluator(model)
     feed = {name: array for name, array in zip(names, arrays, strict=True) if name}
     try:
-        results = session.run(None, feed)
+        results = onnx.reference.ReferenceEvaluator(model).run(None, feed)
     except Exception as problem:
         raise BadInput(
             f"ONNX's reference stopped: {shown(problem)}",

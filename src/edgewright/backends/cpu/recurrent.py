@@ -8,9 +8,10 @@ from edgewright.backends.cpu.registry import NotOnEngine, lowers
 from edgewright.backends.cpu.writer import Writer
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.graph import Node
+from edgewright.ir.types import TensorType
 from edgewright.ops.recurrent import Direction, Gru, Lstm, Recurrent
 
-__all__: list[str] = []
+__all__ = ["never_empty"]
 
 DIRECTIONS = {Direction.FORWARD: "forward", Direction.REVERSE: "reverse"}
 # Input places of an Lstm in ONNX's order of gates: input, output, forget, cell.
@@ -64,6 +65,16 @@ def gru(w: Writer, op: Gru, inputs: list[str], node: Node) -> list[str]:
     return [_result(w, op, outputs[0]), outputs[1]]
 
 
+def never_empty(w: Writer, x: str, tensor_type: TensorType) -> str:
+    """The engine divides by the number of steps and of sequences: no steps would end the whole process."""
+    if 0 in tensor_type.shape:
+        raise NotOnEngine
+    if tensor_type.is_static:
+        return x
+    # The same shape, except that a reshape with an open size (-1) stops where there are no elements.
+    return w.node("Reshape", x, w.constant(np.asarray([0, 0, -1], np.int64)))
+
+
 class _Pack:
     """Joins the weights of gates into one tensor of one direction; known ones are joined here and now."""
 
@@ -99,8 +110,8 @@ def _sequence(w: Writer, op: Recurrent, x: str, node: Node) -> str:
     if tensor_type.dtype != DType.FLOAT_32 or not isinstance(w.type(node.inputs[1]).shape[0], int):
         raise NotOnEngine
     if tensor_type.rank == 2:
-        return _unsqueezed(w, x, 0)
-    return x if op.time_major else w.transpose(x, (1, 0, 2))
+        return never_empty(w, _unsqueezed(w, x, 0), tensor_type)
+    return never_empty(w, x if op.time_major else w.transpose(x, (1, 0, 2)), tensor_type)
 
 
 def _result(w: Writer, op: Recurrent, sequence: str) -> str:

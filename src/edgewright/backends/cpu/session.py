@@ -2,7 +2,8 @@
 
 import logging
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -134,9 +135,19 @@ class _EngineStep:
     how = "engine"
 
     def __init__(
-        self, graph: Graph, part: Part, outputs: list[str], options: RunOptions, refusals: Refusals
+        self,
+        graph: Graph,
+        part: Part,
+        outputs: list[str],
+        options: RunOptions,
+        refusals: Refusals,
+        *,
+        is_plain: bool = False,
     ) -> None:
         self.nodes, self.outputs, self.is_partial = part.nodes, outputs, False
+        self._plain: Callable[[], _EngineStep] | None = None
+        if not is_plain:
+            self._plain = cache(lambda: _EngineStep(graph, part, outputs, options, refusals, is_plain=True))
         writer = NodeWriter(graph, part.opset, refusals.through_float)
         self._inputs = [writer.add_input(value) for value in part.reads() if value not in graph.constants]
         for node in part.nodes:
@@ -144,10 +155,12 @@ class _EngineStep:
         model, self._names = writer.model(outputs)
         self._computed = writer.computed
         self._known: dict[tuple[int, ...], Values] = {}
-        self._session = _session(model.SerializeToString(), writer.external, options, part)
+        self._session = _session(model.SerializeToString(), writer.external, options, part, is_plain=is_plain)
 
     def run(self, values: Mapping[str, Array], symbols: Mapping[str, int]) -> Values:
         feed: dict[str, Any] = {name: values[name] for name in self._inputs}
+        if self._plain is not None and any(array.size == 0 for array in feed.values()):
+            return self._without_fusions(self._plain).run(values, symbols)
         if self._computed:
             feed.update(self._dims(symbols))
         try:
@@ -155,6 +168,13 @@ class _EngineStep:
         except Exception as problem:
             raise _stopped(problem, self.nodes) from problem
         return dict(zip(self.outputs, results, strict=True))
+
+    def _without_fusions(self, step: Callable[[], "_EngineStep"]) -> "_EngineStep":
+        """Fused kernels of the engine divide by sizes: an empty tensor would end the whole process."""
+        try:
+            return step()
+        except _EngineRefused as problem:
+            raise _stopped(problem, self.nodes) from problem
 
     def _dims(self, symbols: Mapping[str, int]) -> Values:
         """Dimensions the engine asks for; most runs have shapes that were seen before."""
@@ -200,9 +220,11 @@ class _ReferenceStep:
 
 
 def _session(
-    model: bytes, external: Mapping[str, Array], options: RunOptions, part: Part
+    model: bytes, external: Mapping[str, Array], options: RunOptions, part: Part, *, is_plain: bool
 ) -> onnxruntime.InferenceSession:
     settings = onnxruntime.SessionOptions()
+    if is_plain:
+        settings.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     settings.log_severity_level = 4
     settings.intra_op_num_threads = options.threads
     # Where weights are dequantized before a product the engine would quantize the activations too: an error

@@ -40,6 +40,9 @@ def keep_as_source_op(ctx: Context, node: SourceNode) -> list[str]:
         raise ctx.refuse(node, "it holds a subgraph, a tensor or a type as attribute")
     results = _result_types(ctx, node)
     attributes = tuple((name, _frozen(node.attr(name))) for name in sorted(node.attributes))
+    empty = [name for name, value in attributes if value == ()]
+    if empty:
+        raise ctx.refuse(node, f"attribute '{empty[0]}' is empty")
     op = SourceOp(
         package="ai.onnx", type=node.op_type, version=node.version, attributes=attributes, results=results
     )

@@ -133,7 +133,7 @@ def test_a_parameter_that_does_not_fit_into_qnns_types_is_refused_before_anythin
     np.testing.assert_array_equal(
         converted.run({"x": np.ones(x, np.float32)})["y"], np.ones((1, 1, 1, 4), np.float32)
     )
-    with pytest.raises(EdgewrightError, match="parameter 'stride'.*UINT_32 cannot hold") as caught:
+    with pytest.raises(EdgewrightError, match=r"parameter 'stride'.*UINT_32 cannot hold") as caught:
         converted.save(tmp_path / "m.cpp")
     assert caught.value.exit_code == 4
     assert not list(tmp_path.iterdir())
@@ -143,3 +143,63 @@ def test_values_that_numpy_cannot_compute_with_are_an_error_that_names_the_op():
     too_few = [np.zeros((2, 3), np.float32), np.zeros((2, 4), np.float32)]
     with pytest.raises(EdgewrightError, match="ElementWiseAdd cannot be computed"):
         ElementWiseAdd().values_for(too_few)
+
+
+@pytest.mark.parametrize("op", ["LSTM", "GRU", "RNN"])
+@pytest.mark.parametrize("activations", [[], ["Affine"]])
+@pytest.mark.parametrize("shape", [(0, 2, 3), (2, 0, 3)])
+@pytest.mark.parametrize("is_static", [True, False])
+def test_sequences_of_nothing_do_not_end_the_process(op, activations, shape, is_static):
+    gates = {"LSTM": 4, "GRU": 3, "RNN": 1}[op]
+    chosen = activations * {"LSTM": 3, "GRU": 2, "RNN": 1}[op]
+    node = h.make_node(op, ["x", "w", "r"], ["y"], hidden_size=4)
+    if chosen:
+        node.attribute.append(h.make_attribute("activations", chosen))
+    proto = model(
+        [node],
+        {"x": shape if is_static else ("T", "B", 3)},
+        w=np.ones((1, 4 * gates, 3), np.float32),
+        r=np.ones((1, 4 * gates, 4), np.float32),
+    )
+    converted = ew.convert(proto)
+    try:
+        found = converted.run({"x": np.zeros(shape, np.float32)})
+    except EdgewrightError as problem:
+        assert problem.exit_code in (3, 4)
+    else:
+        assert found["y"].size == 0
+    if not is_static:
+        assert converted.run({"x": np.ones((2, 3, 3), np.float32)})["y"].shape == (2, 1, 3, 4)
+
+
+def test_a_product_of_transposed_nothing_is_nothing():
+    nodes = [
+        h.make_node("Transpose", ["x"], ["a"], perm=[1, 0, 2]),
+        h.make_node("Transpose", ["z"], ["b"], perm=[1, 0, 2]),
+        h.make_node("MatMul", ["a", "b"], ["y"]),
+    ]
+    converted = ew.convert(model(nodes, {"x": ("N", 2, 4), "z": (4, 2, 5)}))
+    for count in (0, 3, 0):
+        feed = {"x": np.ones((count, 2, 4), np.float32), "z": np.ones((4, 2, 5), np.float32)}
+        np.testing.assert_array_equal(converted.run(feed)["y"], np.full((2, count, 5), 4, np.float32))
+
+
+def test_a_size_that_follows_from_dividing_by_nothing_is_refused():
+    nodes = [h.make_node("Reshape", ["x", "s"], ["y"])]
+    converted = ew.convert(model(nodes, {"x": ("N", 6)}, s=np.asarray([0, -1, 3], I64)))
+    assert converted.run({"x": np.ones((2, 6), np.float32)})["y"].shape == (2, 2, 3)
+    try:
+        assert converted.run({"x": np.ones((0, 6), np.float32)})["y"].shape == (0, 2, 3)
+    except EdgewrightError as problem:
+        assert problem.exit_code == 3
+
+
+def test_an_empty_list_that_an_op_needs_is_refused():
+    proto = one("TfIdfVectorizer", (4,), mode="TF", opset=21)
+    node = proto.graph.node[0]
+    numbers = {"min_gram_length": 1, "max_gram_length": 1, "max_skip_count": 0}
+    node.attribute.extend(h.make_attribute(name, value) for name, value in numbers.items())
+    node.attribute.append(h.make_attribute("ngram_indexes", [0]))
+    node.attribute.append(onnx.AttributeProto(name="ngram_counts", type=onnx.AttributeProto.INTS))
+    proto.graph.input[0].type.tensor_type.elem_type = T.INT64
+    assert "'ngram_counts' is empty" in refusal(proto, x=np.zeros(4, I64))
