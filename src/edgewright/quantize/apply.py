@@ -7,6 +7,7 @@ from edgewright.ir.graph import Graph, Node
 from edgewright.ir.types import TensorType
 from edgewright.ops.quant import Convert
 from edgewright.quantize.assign import Plan
+from edgewright.quantize.encodings import covered_range
 from edgewright.quantize.pins import Placed
 
 __all__ = ["apply"]
@@ -80,6 +81,8 @@ def _placed_type(tensor_type: TensorType, placed: Placed) -> TensorType:
 def _stored(array: Array, placed: Placed) -> Array:
     if placed.encoding is None:
         return array.astype(placed.dtype.numpy, copy=False)
-    # A constant may reach beyond its range (a mask of minus infinity): the nearest step stands for it.
-    finite = np.nan_to_num(array.astype(np.float32), nan=0.0)
-    return placed.encoding.encode(finite, placed.dtype)
+    if np.isinf(array).any():
+        # A mask of minus infinity: the lowest step stands for it.
+        low, high = covered_range(placed.encoding, placed.dtype)
+        array = np.clip(array, low.min(), high.max()).astype(np.float32)
+    return placed.encoding.encode(array, placed.dtype)

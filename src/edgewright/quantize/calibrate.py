@@ -36,6 +36,7 @@ MAKES_NAN: tuple[type[Op], ...] = (
     ElementWiseSquareRoot,
     Reciprocal,
 )
+MASK = 65504.0
 ADVICE = "look for NaN, infinity or wrong scaling in the data that goes in"
 
 
@@ -44,13 +45,17 @@ def observe_extremes(
 ) -> dict[str, Extremes]:
     """The smallest and the largest element of values over all samples: one pass, computed in the graph."""
     given = [value for value in values if value in graph.inputs]
+    # Infinities that the model itself brings are masks; others are accidents.
+    is_masked = any(np.isinf(array).any() for array in graph.constants.values() if array.dtype.kind == "f")
     watched, probes = _with_probes(graph, [value for value in values if value not in given])
     session = executor.prepare(watched, watched.outputs)
     found: dict[str, Extremes] = {}
     for number, sample in _each(samples, "calibrating"):
         now = {name: _of_input(name, array, number) for name, array in sample.items() if name in graph.inputs}
         results = session.run(sample)
-        now.update({value: _of_probes(value, probe, results, number) for value, probe in probes.items()})
+        for value, probe in probes.items():
+            low, high, *sums = (float(results[name].reshape(-1)[0]) for name in probe)
+            now[value] = _checked(value, low, high, sums, number) if not is_masked else _bounded(low, high)
         for value in values:
             found[value] = found[value].merged(now[value]) if value in found else now[value]
     return found
@@ -70,11 +75,11 @@ def observe_histograms(
     return {value: observer.histogram() for value, observer in observers.items()}
 
 
-def check_constants(graph: Graph, values: Iterable[str]) -> None:
-    """Refuses constants with NaN or infinity: an encoding of them would mean nothing."""
+def check_constants(graph: Graph, values: Iterable[str], *, is_infinity_allowed: bool = False) -> None:
+    """Refuses constants with NaN or, where it is no mask, infinity: no encoding means them."""
     for value in values:
         array = graph.constants[value]
-        if not np.isfinite(array).all():
+        if np.isnan(array).any() if is_infinity_allowed else not np.isfinite(array).all():
             name = graph.source_names.get(value, value)
             raise BadInput(
                 f"the weights have {_described(array)}, expected finite numbers",
@@ -118,8 +123,12 @@ def _probe(graph: Graph, value: str, op: Op) -> str:
     return name
 
 
-def _of_probes(value: str, probe: Sequence[str], results: Mapping[str, Array], number: int) -> Extremes:
-    low, high, *sums = (float(results[name].reshape(-1)[0]) for name in probe)
+def _bounded(low: float, high: float) -> Extremes:
+    """Extremes of which infinite ones are brought down to what masks have in half precision."""
+    return Extremes.between(*np.nan_to_num(np.clip([low, high], -MASK, MASK)).tolist())
+
+
+def _checked(value: str, low: float, high: float, sums: Sequence[float], number: int) -> Extremes:
     if not np.isfinite([low, high]).all() or any(np.isnan(total) for total in sums):
         # Nothing at all was reduced: a dimension of this sample is 0.
         if (low, high) == (np.inf, -np.inf):

@@ -39,7 +39,7 @@ class Groups:
         for node in graph.nodes:
             if is_invariant(node.op):
                 self._join_moved(node)
-            elif is_clamp(node.op):
+            elif is_clamp(node.op) and settings.is_relu_squashed:
                 self._join_clamped(node)
 
     def find(self, value: str) -> str:

@@ -4,8 +4,9 @@ from edgewright.ir.graph import Graph, Node
 from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseSelect
 from edgewright.ops.reduce_softmax import LogSoftmax, Softmax
 from edgewright.quantize.groups import Groups, is_real
+from edgewright.quantize.observers import Extremes
 from edgewright.quantize.report import QuantizationReport
-from edgewright.quantize.spans import Range, Spans, range_of_array
+from edgewright.quantize.spans import Range, Spans
 
 __all__ = ["leave_out_masks"]
 
@@ -45,4 +46,7 @@ def _unmasked(graph: Graph, spans: Spans, node: Node, margin: float) -> Range | 
 
 
 def _range(graph: Graph, spans: Spans, value: str) -> Range | None:
-    return range_of_array(graph.constants[value]) if value in graph.constants else spans.range(value)
+    if value not in graph.constants:
+        return spans.range(value)
+    extremes = Extremes.of(graph.constants[value])
+    return float(extremes.low[0]), float(extremes.high[0])

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from edgewright.core.numbers import DType
 from edgewright.ir.graph import Graph, Node
+from edgewright.quantize.fragile import fragile_nodes
 from edgewright.quantize.groups import Groups, data_inputs, is_real
 from edgewright.quantize.pins import Pin
 from edgewright.quantize.report import QuantizationReport
@@ -41,6 +42,7 @@ class Deciding:
     ) -> None:
         self._graph, self._groups, self._spans, self._settings = graph, groups, spans, settings
         self._roles = roles
+        self._fragile = fragile_nodes(graph) if settings.is_fragile_float else set()
         self._found: dict[str, Precision] = {}
 
     def run(
@@ -62,9 +64,11 @@ class Deciding:
         pinned = self._float_pin(node, pins)
         if pinned is not None:
             return Precision(pinned)
-        rule = float_rule(node.op, self._bits(node), self._settings.float_ops)
-        if rule is not None:
-            report.applied(rule.name, node.name)
+        bits = self._bits(node)
+        rule = float_rule(node.op, bits, self._settings.float_ops)
+        is_fragile = bits <= 8 and node.name in self._fragile
+        if rule is not None or is_fragile:
+            report.applied(rule.name if rule is not None else "fragile", node.name)
             return self._in_float()
         incoming = self._incoming(node) if is_invariant(node.op) else None
         if incoming is not None:

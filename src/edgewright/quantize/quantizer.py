@@ -10,6 +10,7 @@ from edgewright.quantize.executor import Executor, Samples
 from edgewright.quantize.groups import Groups, is_real
 from edgewright.quantize.overrides import Resolved
 from edgewright.quantize.report import QuantizationReport
+from edgewright.quantize.roles import roles_of
 from edgewright.quantize.settings import Settings
 from edgewright.quantize.spans import Seen
 from edgewright.quantize.weights.bias_correction import corrected, input_means, with_biases
@@ -39,7 +40,10 @@ def quantize_graph(
     in floating point (float fallback).
     """
     given = overrides or Resolved()
-    check_constants(graph, [v for v in graph.constants if is_real(graph, v) and graph.consumers(v)])
+    read = [value for value in graph.constants if is_real(graph, value) and graph.consumers(value)]
+    weights = _weights(graph)
+    check_constants(graph, [value for value in read if value in weights])
+    check_constants(graph, read, is_infinity_allowed=True)
     work, notes = _prepared(graph, settings)
     groups = Groups(work, settings, given.pins)
     seen = None
@@ -53,6 +57,12 @@ def quantize_graph(
     plan.report.ignored += given.ignored
     plan.report.notes += notes
     return Quantized(apply(work, plan), plan.report)
+
+
+def _weights(graph: Graph) -> set[str]:
+    """Weights and biases."""
+    roles = {node: roles_of(graph, node) for node in graph.nodes}
+    return {node.inputs[place] for node, found in roles.items() for place in found.weights | found.biases}
 
 
 def _prepared(graph: Graph, settings: Settings) -> tuple[Graph, list[str]]:

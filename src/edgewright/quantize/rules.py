@@ -49,6 +49,7 @@ RULES = {
         ),
         Rule("symmetric-weights", "encodings of channels and rows are symmetric, with signed integers"),
         Rule("float-only", "ops that the HTP has in floating point only, and recurrent layers, stay there"),
+        Rule("fragile", "roots, reciprocals, logarithms and the sums around them stay in floating point"),
         Rule(
             "eight-bits-only", "ops that the HTP has in 8 bits only stay in floating point where 16 are asked"
         ),

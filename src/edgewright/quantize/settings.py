@@ -44,6 +44,10 @@ class Settings:
     steps: tuple[int, int] | None = None
     # Ops that stay in floating point whatever their tensors are.
     float_ops: frozenset[str] = FLOAT_OPS
+    # Whether roots, logarithms and what goes with them stay in floating point where 8 bits are asked for.
+    is_fragile_float: bool = True
+    # Whether what comes before a Relu is stored in the Relu's own range.
+    is_relu_squashed: bool = True
     # Corrections: "cle" before calibration, "bc" after it.
     algorithms: tuple[str, ...] = ()
     # Version of the Hexagon processor (73 ...) that limits apply for; None: the newest.

@@ -13,11 +13,11 @@ from edgewright.quantize.tensor_encodings import TensorEncoding, entry_of
 __all__ = ["take_source_encodings"]
 
 
-def take_source_encodings(graph: Graph) -> list[TensorEncoding]:
+def take_source_encodings(graph: Graph, *, keep_pairs: bool = False) -> list[TensorEncoding]:
     """Removes pairs of Quantize and Dequantize, in place, and returns what they say of their tensors.
 
     Weights become float constants of the values they stand for. A pair that says something else than another
-    one of the same tensor stays where it is.
+    one of the same tensor stays where it is, and so do all pairs of activations with ``keep_pairs``.
     """
     entries: dict[str, TensorEncoding] = {}
     for node in graph.nodes:
@@ -25,7 +25,7 @@ def take_source_encodings(graph: Graph) -> list[TensorEncoding]:
             continue
         if node.inputs[0] in graph.constants:
             _take_weights(graph, node, node.op, entries)
-        else:
+        elif not keep_pairs:
             _take_pair(graph, node, entries)
     for name in [v for v in graph.constants if not graph.consumers(v) and v not in graph.outputs]:
         graph.drop_constant(name)

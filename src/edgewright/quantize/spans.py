@@ -20,8 +20,8 @@ Seen = Mapping[str, Extremes | Histogram]
 
 
 def range_of_array(array: Array) -> Range:
-    """The extremes of a constant."""
-    extremes = Extremes.of(array)
+    """The extremes of a constant, infinities left out."""
+    extremes = Extremes.of(array if np.isfinite(array).all() else array[np.isfinite(array)])
     return float(extremes.low[0]), float(extremes.high[0])
 
 
@@ -72,7 +72,7 @@ class Spans:
         grid = wanted_grid(self._graph, node, place, bits)
         if value in self._graph.constants and not self.is_known(value):
             chosen = grid or self._settings.act_grid(bits)
-            return Placed(chosen.dtype, chosen.encoding(*range_of_array(self._graph.constants[value])))
+            return Placed(chosen.dtype, chosen.encoding(*self._range_beside(node, value)))
         placed = self.placed(value)
         assert placed.encoding is not None
         if placed.encoding.bitwidth == bits and (
@@ -83,6 +83,15 @@ class Spans:
         if found is not None:
             return Placed(chosen.dtype, chosen.encoding(*found))
         return Placed(chosen.dtype, regridded(placed.encoding, placed.dtype, chosen))
+
+    def _range_beside(self, node: Node, value: str) -> Range:
+        """The range of a constant; an infinite one (a mask) reaches as far as what it meets."""
+        array = self._graph.constants[value]
+        found = [range_of_array(array)]
+        if not np.isfinite(array).all():
+            others = [self.range(v) for v in (*node.inputs, *node.outputs) if is_real(self._graph, v)]
+            found += [other for other in others if other is not None]
+        return min(low for low, _ in found), max(high for _, high in found)
 
     def _chosen_grids(self) -> dict[str, Grid]:
         """Each group is on the activations' grid, unless all that read it need another one."""

@@ -67,6 +67,10 @@ class Net(Builder):
             FullyConnected(), x, self.weights(units, int(self.shape(x)[-1])), self.weights(units)
         )
 
+    def dense_rows(self, x: str, units: int) -> str:
+        weights, bias = self.weights(units, int(self.shape(x)[-1])), self.weights(units)
+        return self.emit(FullyConnected(keep_dims=True), x, weights, bias)
+
     def unary(self, op: Op, x: str) -> str:
         return self.emit(op, x)
 

@@ -18,14 +18,21 @@ from edgewright.ir.verify import verify
 from edgewright.ops import reference
 from edgewright.ops.activation import Relu, Relu6, Sigmoid, Tanh
 from edgewright.ops.cast import Cast
-from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseGreater, ElementWiseMultiply
-from edgewright.ops.elementwise_unary import IsNan
+from edgewright.ops.elementwise import (
+    ElementWiseAdd,
+    ElementWiseGreater,
+    ElementWiseMaximum,
+    ElementWiseMultiply,
+    ElementWiseSubtract,
+)
+from edgewright.ops.elementwise_unary import ElementWiseRsqrt, ElementWiseSquareRoot, IsNan
 from edgewright.ops.gather import Gather
 from edgewright.ops.matmul import MatMul
 from edgewright.ops.norm import LayerNorm
 from edgewright.ops.pool import PoolMax2d
 from edgewright.ops.quant import Convert
 from edgewright.ops.rearrange import Concat, Reshape, Transpose
+from edgewright.ops.reduce import ReduceMean
 from edgewright.ops.reduce_order import Argmax
 from edgewright.ops.reduce_softmax import Softmax
 from edgewright.quantize.overrides import Resolved
@@ -416,6 +423,66 @@ def test_scores_behind_a_mask_keep_their_steps():
     found = quantized(graph)
     assert found.report.rules["masked-softmax"]
     assert signal_to_noise(graph, found.graph) > 25
+
+
+@pytest.mark.parametrize("bits", [8, 16])
+def test_a_mask_of_infinity_keeps_the_scores(bits):
+    net = Net(1, 6, 6)
+    mask = net.constant(np.triu(np.full((6, 6), -np.inf, np.float32), 1))
+    graph = net.done(net.unary(Softmax(axis=2), net.emit(ElementWiseAdd(), net.x, mask)))
+    found = quantized(graph, Settings(act_bits=bits))
+    assert found.report.rules["masked-softmax"]
+    assert signal_to_noise(graph, found.graph) > 25
+
+
+def test_the_largest_of_a_value_and_minus_infinity_is_the_value():
+    net = Net(1, 6, 6)
+    least = net.constant(np.array(-np.inf, np.float32))
+    graph = net.done(net.emit(ElementWiseMaximum(), net.x, least))
+    assert signal_to_noise(graph, quantized(graph).graph) > 35
+
+
+def spelled_out_norm(*, is_squared_mean: bool) -> Graph:
+    """A layer norm by its parts: the variance as a mean of squares, or as the one minus the other."""
+    net = Net(4, 6, 32)
+    x = net.dense_rows(net.x, 32)
+    mean = net.emit(ReduceMean(axes=(2,), keep_dims=True), x)
+    centred = net.emit(ElementWiseSubtract(), x, mean)
+    squares = net.emit(ElementWiseMultiply(), *((x, x) if is_squared_mean else (centred, centred)))
+    spread = net.emit(ReduceMean(axes=(2,), keep_dims=True), squares)
+    if is_squared_mean:
+        spread = net.emit(ElementWiseSubtract(), spread, net.emit(ElementWiseMultiply(), mean, mean))
+    root = net.unary(
+        ElementWiseRsqrt(), net.emit(ElementWiseAdd(), spread, net.constant(np.array(1e-5, np.float32)))
+    )
+    gain = net.emit(ElementWiseMultiply(), root, net.weights(32, scale=1.0))
+    return net.done(net.dense_rows(net.emit(ElementWiseMultiply(), centred, gain), 8))
+
+
+@pytest.mark.parametrize("is_squared_mean", [False, True])
+def test_a_norm_that_is_spelled_out_stays_float_between_its_input_and_its_result(is_squared_mean):
+    graph = spelled_out_norm(is_squared_mean=is_squared_mean)
+    data = [{"x": sample["x"] + 3} for sample in samples(graph)]
+    found = quantized(graph, data=data)
+    plain = quantized(graph, Settings(is_fragile_float=False), data=data)
+    assert len(found.report.rules["fragile"]) == len(graph) - 2
+    assert found.report.converts == 2
+    assert "fragile" not in plain.report.rules
+    assert not plain.report.converts
+
+
+def test_sixteen_bits_are_enough_for_a_root():
+    found = quantized(spelled_out_norm(is_squared_mean=False), Settings(act_bits=16))
+    assert "fragile" not in found.report.rules
+
+
+def test_arithmetic_that_others_read_too_is_not_drawn_into_a_root():
+    net = Net()
+    total = net.emit(ElementWiseAdd(), net.conv(net.x, 4), net.x)
+    root = net.unary(ElementWiseSquareRoot(), net.emit(ElementWiseMultiply(), total, total))
+    found = quantized(net.done(root, net.unary(Tanh(), total)))
+    assert len(found.report.rules["fragile"]) == 2
+    assert found.graph.types[total].dtype == DType.UFIXED_POINT_8
 
 
 def test_norms_have_gains_of_the_activations_width_and_biases_of_32_bits():

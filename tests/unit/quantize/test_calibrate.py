@@ -128,10 +128,20 @@ def test_nan_that_the_model_makes_itself_is_found():
 
 def test_overflow_is_found_where_it_happens():
     net = Net()
-    big = net.emit(ElementWiseAdd(), net.conv(net.x, 4), net.constant(np.array(np.inf, np.float32)))
+    high = net.emit(ElementWiseAdd(), net.conv(net.x, 4), net.constant(np.array(3e38, np.float32)))
+    big = net.emit(ElementWiseAdd(), high, high)
     graph = net.done(net.unary(Relu(), big))
     with pytest.raises(BadInput, match="values from inf to inf for sample 0"):
         observe_extremes(graph, [big], samples(graph), Engine())
+
+
+def test_infinities_of_the_model_itself_are_masks():
+    net = Net()
+    mask = net.constant(np.array([0, -np.inf, 0, 0], np.float32))
+    masked = net.emit(ElementWiseAdd(), net.conv(net.x, 4), mask)
+    found = observe_extremes(net.done(masked), [masked], samples(net.graph), Engine())
+    assert found[masked].low[0] == -65504
+    assert found[masked].high[0] < 100
 
 
 def test_no_samples_are_refused():

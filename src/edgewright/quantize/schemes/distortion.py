@@ -21,10 +21,12 @@ def distortion(histogram: Histogram, ranges: Extremes, grid: Grid, clipping: flo
     rows, candidates = scale.shape
     bins = histogram.counts.shape[1]
     group = max(1, LARGEST_GROUP // (rows * bins))
-    costs = [
-        _weighed(histogram, scale[:, at : at + group], zero[:, at : at + group], count, clipping)
-        for at in range(0, candidates, group)
-    ]
+    # A mask of the largest negative float has a square that is infinite: that is its cost.
+    with np.errstate(over="ignore", invalid="ignore"):
+        costs = [
+            _weighed(histogram, scale[:, at : at + group], zero[:, at : at + group], count, clipping)
+            for at in range(0, candidates, group)
+        ]
     return np.concatenate(costs, 1)
 
 

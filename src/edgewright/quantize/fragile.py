@@ -1,0 +1,103 @@
+"""Arithmetic that few bits destroy: roots, reciprocals and logarithms, with the sums around them.
+
+A norm that is spelled out subtracts two large numbers, takes a root and divides by it. Of 256 steps nothing
+is left on the way, although its result needs no more than that.
+"""
+
+from edgewright.ir.graph import Graph, Node
+from edgewright.ir.op import Op
+from edgewright.ops.activation import Relu
+from edgewright.ops.elementwise import (
+    ElementWiseAdd,
+    ElementWiseDivide,
+    ElementWiseMaximum,
+    ElementWiseMinimum,
+    ElementWiseMultiply,
+    ElementWisePower,
+    ElementWiseSquaredDifference,
+    ElementWiseSubtract,
+)
+from edgewright.ops.elementwise_generic import Generic
+from edgewright.ops.elementwise_unary import (
+    ElementWiseAbs,
+    ElementWiseLog,
+    ElementWiseNeg,
+    ElementWiseRsqrt,
+    ElementWiseSquareRoot,
+    Reciprocal,
+)
+from edgewright.ops.rearrange import ExpandDims, Reshape, Squeeze, Transpose
+from edgewright.ops.reduce import ReduceMean, ReduceSum
+
+__all__ = ["fragile_nodes"]
+
+SEEDS: tuple[type[Op], ...] = (
+    ElementWiseLog,
+    ElementWisePower,
+    ElementWiseRsqrt,
+    ElementWiseSquareRoot,
+    Reciprocal,
+)
+ARITHMETIC: tuple[type[Op], ...] = (
+    *SEEDS,
+    ElementWiseAbs,
+    ElementWiseAdd,
+    ElementWiseDivide,
+    ElementWiseMaximum,
+    ElementWiseMinimum,
+    ElementWiseMultiply,
+    ElementWiseNeg,
+    ElementWiseSquaredDifference,
+    ElementWiseSubtract,
+    ExpandDims,
+    ReduceMean,
+    ReduceSum,
+    Relu,
+    Reshape,
+    Squeeze,
+    Transpose,
+)
+
+
+def fragile_nodes(graph: Graph) -> set[str]:
+    """Names of nodes that must not be in 8 bits: seeds, what applies them, what is made for them alone."""
+    found = {node.name: node for node in graph.nodes if isinstance(_meant(node), SEEDS)}
+    for node in list(found.values()):
+        for reader in _appliers(graph, node):
+            found[reader.name] = reader
+    pending = list(found.values())
+    while pending:
+        for value in pending.pop().inputs:
+            maker = graph.producer(value)
+            if maker is None or maker.name in found or not isinstance(_meant(maker), ARITHMETIC):
+                continue
+            outputs = [name for name in maker.outputs if name]
+            readers = [reader for name in outputs for reader in graph.consumers(name)]
+            is_only_theirs = not any(name in graph.outputs for name in outputs)
+            if is_only_theirs and all(reader.name in found for reader in readers):
+                found[maker.name] = maker
+                pending.append(maker)
+    return set(found)
+
+
+def _appliers(graph: Graph, seed: Node) -> list[Node]:
+    """The arithmetic that applies a statistic to the data, up to and with the op that reads the data.
+
+    None where the seed is no statistic: what it makes is as large as what is made of it.
+    """
+    found: list[Node] = []
+    pending = [seed]
+    while pending:
+        node = pending.pop()
+        for reader in graph.consumers(node.outputs[0]):
+            if reader in found or not isinstance(_meant(reader), ARITHMETIC):
+                continue
+            found.append(reader)
+            if all(value == node.outputs[0] or value in graph.constants for value in reader.inputs if value):
+                pending.append(reader)
+    size = graph.types[seed.outputs[0]].count
+    return found if any(graph.types[reader.outputs[0]].count != size for reader in found) else []
+
+
+def _meant(node: Node) -> Op:
+    return node.op.specific() if isinstance(node.op, Generic) else node.op
