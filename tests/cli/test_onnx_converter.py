@@ -329,12 +329,9 @@ def test_reports_come_as_json_too(call, image, tmp_path):
     "words",
     [
         ["--custom_io", "x.yaml"],
-        ["--input_list", "x.txt"],
-        ["--float_fallback"],
         ["--input_encoding", "image", "rgb"],
         ["--arch_checker"],
         ["--op_package_config", "x.xml"],
-        ["--quantization_overrides", "x.json"],
     ],
 )
 def test_what_is_not_built_yet_says_so(call, image, tmp_path, words):

@@ -22,6 +22,9 @@ class IoTensor:
     layout: str = ""
     source_dtype: str = ""
     source_shape: tuple[int | str, ...] = ()
+    # Of fixed point: real = scale * (stored + offset).
+    scale: float | None = None
+    offset: int | None = None
 
 
 def contract(graph: Graph, source: Mapping[str, TensorType] | None = None) -> tuple[IoTensor, ...]:
@@ -44,5 +47,9 @@ def shape_of(tensor_type: TensorType) -> tuple[int | str, ...]:
 
 
 def _tensor(role: str, name: str, found: TensorType, source: TensorType | None) -> IoTensor:
-    before = () if source is None else (dtype_word(source.dtype), shape_of(source))
-    return IoTensor(role, name, dtype_word(found.dtype), shape_of(found), found.layout or "", *before)
+    before = ("", ()) if source is None else (dtype_word(source.dtype), shape_of(source))
+    encoding = (
+        (None, None) if found.encoding is None else (found.encoding.scales[0], found.encoding.offsets[0])
+    )
+    layout = found.layout or ""
+    return IoTensor(role, name, dtype_word(found.dtype), shape_of(found), layout, *before, *encoding)

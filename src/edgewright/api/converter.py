@@ -7,12 +7,14 @@ from pathlib import Path
 from edgewright.api.artifacts import SavedFiles, SaveOptions, save_graph
 from edgewright.api.contract import IoTensor, contract, dtype_word
 from edgewright.api.convert import Rewrites
+from edgewright.api.converter_quantizer import Known, Quantization, own_encodings, quantize_converted
 from edgewright.api.source import fixed_source
 from edgewright.api.source_ends import CHANNEL_FIRST, copyright_text, is_channel_first, unknown_names
 from edgewright.config.converter import GraphChanges, OpPackage, Output, Source
 from edgewright.config.group import OptionGroup
 from edgewright.config.onnx import OnnxOnly
 from edgewright.config.preserve_io import PreserveIo
+from edgewright.config.quantizer import Quantizer
 from edgewright.core.errors import EdgewrightError, Problems, UsageError, shown
 from edgewright.core.events import progress
 from edgewright.core.numbers import DType
@@ -50,6 +52,7 @@ class ConverterOptions:
     package: OpPackage = field(default_factory=OpPackage)
     preserve: PreserveIo = field(default_factory=PreserveIo)
     onnx: OnnxOnly = field(default_factory=OnnxOnly)
+    quantizer: Quantizer = field(default_factory=Quantizer)
     # QNN's backends compute with 32-bit integers.
     is_narrowed: bool = True
 
@@ -64,6 +67,7 @@ class Conversion:
     ops: int
     parameters: int
     macs: int
+    quantization: Quantization | None = None
 
 
 def convert_files(options: ConverterOptions, command: str = "edgewright") -> Conversion:
@@ -75,7 +79,10 @@ def convert_files(options: ConverterOptions, command: str = "edgewright") -> Con
         step()
         before = {name: graph.types[name] for name in (*graph.inputs, *graph.outputs)}
         _check_named(options, graph)
+        brought = own_encodings(graph, options.quantizer)
         _rewrite(graph, options, before)
+        known = Known(brought, source.opened.tensors, _float_ends(graph, options, before))
+        graph, quantization = _quantized(graph, options, known)
         step()
         files = save_graph(graph, output_path(options), _save_options(options, command))
         step()
@@ -88,7 +95,17 @@ def convert_files(options: ConverterOptions, command: str = "edgewright") -> Con
         len(graph),
         sum(array.size for array in graph.constants.values()),
         macs,
+        quantization,
     )
+
+
+def _quantized(graph: Graph, options: ConverterOptions, known: Known) -> tuple[Graph, Quantization | None]:
+    if not options.quantizer.is_asked_for:
+        return graph, None
+    # Guide 11119: whoever keeps the types of the source has its data as well.
+    is_kept = any(options.preserve.datatype_of(name) for name in graph.inputs)
+    is_native = options.quantizer.use_native_input_files or is_kept
+    return quantize_converted(graph, options.quantizer, options.output, known, is_native=is_native)
 
 
 def overrides_of(options: ConverterOptions) -> Overrides:
@@ -126,15 +143,21 @@ def _rewrite(graph: Graph, options: ConverterOptions, before: dict[str, TensorTy
     left_out += ("drop_dead_code",) if options.changes.keep_disconnected_nodes else ()
     # A transpose at the graph's ends must still look like one when layouts are assigned.
     layouts_first = (*left_out, *MOVES_AS_VIEWS)
-    Rewrites(is_simplified=not options.onnx.no_simplification, left_out=layouts_first).apply(graph)
+    # Rewrites could take away what an encodings file names (guide 10562).
+    is_simplified = not (options.onnx.no_simplification or options.quantizer.quantization_overrides)
+    Rewrites(is_simplified=is_simplified, left_out=layouts_first).apply(graph)
     _assign_layouts(graph, options)
     run_passes(graph, [name for name in (*MOVES_AS_VIEWS, *TIDY) if name not in left_out])
     if options.is_narrowed:
         run_passes(graph, LEGACY)
-    narrow_float(graph, options.output.float_bw, options.output.float_bias_bw)
+    if not options.quantizer.is_asked_for:
+        narrow_float(graph, options.output.float_bw, options.output.float_bias_bw)
     # Here and not only where files are written: the contract must show what they hold.
     run_passes(graph, TARGET)
     for name, dtype in _wanted_dtypes(graph, options, before).items():
+        # A quantizer gives real numbers their types.
+        if options.quantizer.is_asked_for and graph.types[name].dtype.is_float and dtype.is_float:
+            continue
         (retype_input if name in graph.inputs else retype_output)(graph, name, dtype)
 
 
@@ -159,6 +182,13 @@ def _wanted_dtypes(
         if options.preserve.datatype_of(name) or (options.onnx.keep_int64_inputs and is_wide_input):
             wanted.setdefault(name, before[name].dtype)
     return wanted
+
+
+def _float_ends(graph: Graph, options: ConverterOptions, before: dict[str, TensorType]) -> list[str]:
+    """Inputs and outputs that a quantizer must leave as real numbers."""
+    opaque = {name for name, kind in options.source.input_types if kind == "opaque"}
+    ends = dict.fromkeys((*graph.inputs, *graph.outputs))
+    return [n for n in ends if before[n].dtype.is_float and (n in opaque or options.preserve.datatype_of(n))]
 
 
 def _check_named(options: ConverterOptions, graph: Graph) -> None:

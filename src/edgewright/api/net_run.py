@@ -56,6 +56,7 @@ class NetRun:
     execute_most: int
     wall: int
     profile: str = ""
+    notes: tuple[str, ...] = ()
 
 
 def net_run(options: NetRunOptions) -> NetRun:
@@ -139,7 +140,16 @@ def _finished(options: NetRunOptions, record: RunRecord, clock: _Clock, graph: G
         write_whole(file, to_chunks(ProfileLog(level, record.backend, graph.name, clock.events)))
         profile = str(file)
     init = sum(event.time for event in clock.events if event.message == "INIT")
-    return NetRun(record, init, clock.executed, clock.least, clock.most, wall, profile)
+    notes = _notes(graph, record.backend)
+    return NetRun(record, init, clock.executed, clock.least, clock.most, wall, profile, notes)
+
+
+def _notes(graph: Graph, backend: str) -> tuple[str, ...]:
+    is_fixed = any(tensor_type.dtype.is_fixed_point for tensor_type in graph.types.values())
+    if backend != "cpu" or not is_fixed:
+        return ()
+    # Guide 11836: quantized models are incompatible with the CPU backend.
+    return ("the SDK's CPU backend takes no quantized models, this one computes what they mean",)
 
 
 def _model_file(options: ModelOptions) -> Path:

@@ -10,7 +10,7 @@ from edgewright.api.convert import Rewrites, convert
 from edgewright.api.executor import CpuExecutor
 from edgewright.api.model import Model, load
 from edgewright.api.quantizing import OverridesSource, Wishes, quantized
-from edgewright.core.errors import UsageError
+from edgewright.core.errors import UsageError, Where
 from edgewright.ir.graph import Graph
 from edgewright.ops.quant import Dequantize
 from edgewright.quantize.executor import Executor
@@ -96,6 +96,7 @@ def quantized_model(
 ) -> QuantizedModel:
     """A quantized twin of a converted model."""
     graph, brought = _without_pairs(model.fixed_graph())
+    _check_float(graph)
     if data is None and wishes.overrides is None and wishes.float_bw == 32 and not brought:
         raise UsageError(
             "there is neither data nor an encoding to quantize with",
@@ -106,6 +107,16 @@ def quantized_model(
     result = quantized(graph, wishes, samples, executor, brought=kept, known=model.source_tensors)
     plain = Model.of(result.graph)
     return QuantizedModel(result.graph, plain.inputs, plain.outputs, report=result.report)
+
+
+def _check_float(graph: Graph) -> None:
+    for name in graph.inputs:
+        if graph.types[name].encoding is not None:
+            raise UsageError(
+                f"the input is in fixed point already ({graph.types[name]}), expected a float model",
+                Where(tensor=name),
+                do="quantize the model that was converted, not the result",
+            )
 
 
 def _without_pairs(graph: Graph) -> tuple[Graph, list[TensorEncoding]]:

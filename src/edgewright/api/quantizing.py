@@ -8,21 +8,23 @@ from typing import Any
 
 from edgewright.artifacts.encodings import parse_encodings, read_encodings
 from edgewright.core.errors import UsageError, shown
-from edgewright.core.words import did_you_mean
 from edgewright.ir.graph import Graph
 from edgewright.quantize.executor import Executor, Samples
 from edgewright.quantize.overrides import Resolved, resolve
 from edgewright.quantize.pins import Origin
 from edgewright.quantize.quantizer import Quantized, quantize_graph
-from edgewright.quantize.schemes import scheme_named
+from edgewright.quantize.report import QuantizationReport
+from edgewright.quantize.rules import RULES
+from edgewright.quantize.schemes import Scheme, scheme_named
 from edgewright.quantize.settings import Settings
 from edgewright.quantize.tensor_encodings import EncodingSet, TensorEncoding
 
-__all__ = ["OverridesSource", "Wishes", "quantized"]
+__all__ = ["AppliedRule", "OverridesSource", "Wishes", "applied_rules", "quantized"]
+
+ADJUSTED = "adjusted"
 
 # The path of an encodings file, or its content.
 OverridesSource = str | Path | Mapping[str, Any]
-ALGORITHMS = ("cle", "bc")
 
 
 @dataclass(frozen=True)
@@ -45,19 +47,19 @@ class Wishes:
     algorithms: tuple[str, ...] = ()
     overrides: OverridesSource | None = None
 
-    def __post_init__(self) -> None:
-        for name in self.algorithms:
-            if name not in ALGORITHMS:
-                raise UsageError(
-                    f"there is no algorithm '{shown(name)}', expected {' or '.join(ALGORITHMS)}",
-                    do=did_you_mean(name, ALGORITHMS),
-                )
-
     @property
     def passes(self) -> int:
         """How often samples are walked."""
-        has_histograms = scheme_named(self.act_quantizer, self.percentile).needs_histogram
-        return 1 + has_histograms + 2 * ("bc" in self.algorithms)
+        return 1 + self._act_scheme().needs_histogram + ("bc" in self.algorithms)
+
+    def notes(self) -> list[str]:
+        """What will be done otherwise than asked."""
+        found = []
+        if self.act_quantizer == ADJUSTED:
+            found.append("the quantizer 'adjusted' is for weights: activations cover all that was seen (tf)")
+        if self.param_quantizer == ADJUSTED and self.weight_bw != 8:
+            found.append(f"the quantizer 'adjusted' is for 8 bits: weights of {self.weight_bw} use tf")
+        return found
 
     def encodings(self) -> EncodingSet:
         """What the encodings file says; nothing where there is none."""
@@ -75,7 +77,7 @@ class Wishes:
             bias_bits=file.bias_bits or self.bias_bw,
             float_bits=self.float_bw,
             float_bias_bits=self.float_bias_bw,
-            act_scheme=scheme_named(self.act_quantizer, self.percentile),
+            act_scheme=self._act_scheme(),
             weight_scheme=scheme_named(self.param_quantizer, self.percentile),
             is_act_symmetric=self.act_quantizer == "symmetric",
             is_weight_symmetric=self.param_quantizer == "symmetric",
@@ -83,7 +85,25 @@ class Wishes:
             is_per_row=self.per_row,
             block_size=self.block_size,
             steps=self.steps,
+            algorithms=self.algorithms,
         )
+
+    def _act_scheme(self) -> Scheme:
+        return scheme_named("tf" if self.act_quantizer == ADJUSTED else self.act_quantizer, self.percentile)
+
+
+@dataclass(frozen=True)
+class AppliedRule:
+    """A rule of the target, and how often it was applied."""
+
+    name: str
+    text: str
+    count: int
+
+
+def applied_rules(report: QuantizationReport) -> tuple[AppliedRule, ...]:
+    """The rules that a quantization followed."""
+    return tuple(AppliedRule(name, RULES[name].text, len(hits)) for name, hits in report.rules.items())
 
 
 def quantized(
@@ -107,7 +127,9 @@ def quantized(
     """
     file = wishes.encodings()
     resolved = _resolved(graph, brought, file, known)
-    return quantize_graph(graph, wishes.settings(file), samples, executor, resolved)
+    result = quantize_graph(graph, wishes.settings(file), samples, executor, resolved)
+    result.report.notes[:0] = wishes.notes()
+    return result
 
 
 def _resolved(

@@ -24,13 +24,6 @@ class SampleFit:
         self.types: dict[str, TensorType] = {name: graph.types[name] for name in graph.inputs}
         table = NameTable(graph.inputs)
         self.spellings = {table(name): name for name in graph.inputs}
-        for name, tensor_type in self.types.items():
-            if tensor_type.encoding is not None:
-                raise UsageError(
-                    f"the input is in fixed point already ({tensor_type}), expected a float model",
-                    Where(tensor=name),
-                    do="quantize the model that was converted, not the result",
-                )
 
     def sample(self, item: Any, number: int, file: str | None = None) -> dict[str, Array]:
         """One sample by input name; what does not fit is an error with its number."""

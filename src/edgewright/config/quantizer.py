@@ -21,6 +21,8 @@ class Quantizer(OptionGroup):
     title = "Quantizer"
     rules = (
         Excludes("--ignore_encodings", "--quantization_overrides"),
+        Excludes("--ignore_encodings", "--float_fallback"),
+        Excludes("--float_fallback", "--input_list"),
         WithoutEffect(
             (
                 *(
@@ -32,7 +34,7 @@ class Quantizer(OptionGroup):
                     "--weight_bw",
                 ),
                 *("--use_per_row_quantization", "--use_per_channel_quantization", "--use_native_input_files"),
-                *("--use_native_output_files", "--restrict_quantization_steps", "--ignore_encodings"),
+                *("--restrict_quantization_steps", "--ignore_encodings", "--keep_quant_nodes"),
             ),
             unless=_QUANTIZES,
         ),
@@ -41,25 +43,21 @@ class Quantizer(OptionGroup):
     quantization_overrides: str | None = opt(
         "--quantization_overrides",
         metavar="FILE",
-        built=False,
         help="a JSON file with encodings that replace those of the model and those computed",
     )
     keep_quant_nodes: bool = opt(
         "--keep_quant_nodes",
         nargs=0,
-        built=False,
         help="keep the quantization nodes of activations in the graph",
     )
     input_list: str | None = opt(
         "--input_list",
         metavar="FILE",
-        built=False,
         help="calibration inputs, one set a line, files of a set separated by spaces; needed to quantize",
     )
     float_fallback: bool = opt(
         "--float_fallback",
         nargs=0,
-        built=False,
         help="quantize from the encodings of the model and the overrides alone; the rest stays float",
     )
     param_quantizer: str = opt(
@@ -71,12 +69,30 @@ class Quantizer(OptionGroup):
     algorithms: tuple[str, ...] = opt(
         "--algorithms",
         nargs="+",
-        choices=("cle",),
-        help="corrections before quantizing: cle (cross layer equalization)",
+        choices=("cle", "bc"),
+        help="corrections of weights: cle (cross layer equalization), bc (bias correction)",
     )
-    bias_bw: int = opt("--bias_bw", type=int, choices=(8, 32), default=8, help="bits of quantized biases")
-    act_bw: int = opt("--act_bw", type=int, choices=(8, 16), default=8, help="bits of quantized activations")
-    weight_bw: int = opt("--weight_bw", type=int, choices=(8,), default=8, help="bits of quantized weights")
+    bias_bw: int = opt(
+        "--bias_bw",
+        type=int,
+        choices=(8, 32),
+        default=8,
+        help="bits of quantized biases",
+    )
+    act_bw: int = opt(
+        "--act_bw",
+        type=int,
+        choices=(8, 16),
+        default=8,
+        help="bits of quantized activations",
+    )
+    weight_bw: int = opt(
+        "--weight_bw",
+        type=int,
+        choices=(4, 8, 16),
+        default=8,
+        help="bits of quantized weights",
+    )
     ignore_encodings: bool = opt(
         "--ignore_encodings", nargs=0, help="compute all encodings, leaving out those of the model"
     )
@@ -106,6 +122,7 @@ class Quantizer(OptionGroup):
     use_native_output_files: bool = opt(
         "--use_native_output_files",
         nargs=0,
+        without_effect="a converter writes no outputs; qnn-net-run has the same option",
         help="output files hold the data types of the model, float32 otherwise",
     )
     restrict_quantization_steps: tuple[int, int] | None = opt(
@@ -115,3 +132,8 @@ class Quantizer(OptionGroup):
         example='--restrict_quantization_steps "-0x80 0x7F"',
         help="the smallest and the largest step, in hexadecimal, between which encodings are computed",
     )
+
+    @property
+    def is_asked_for(self) -> bool:
+        """Whether anything is quantized."""
+        return bool(self.input_list or self.float_fallback or self.quantization_overrides)

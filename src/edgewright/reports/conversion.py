@@ -4,10 +4,12 @@ from collections.abc import Sequence
 
 from edgewright.api.contract import IoTensor
 from edgewright.api.converter import Conversion
+from edgewright.api.converter_quantizer import Quantization
+from edgewright.api.quantizing import AppliedRule
 from edgewright.reports.numbers import amount, dims
 from edgewright.reports.page import Block, Table
 
-__all__ = ["contract_table", "page"]
+__all__ = ["contract_table", "page", "rules_table"]
 
 
 def page(conversion: Conversion) -> list[Block]:
@@ -16,15 +18,33 @@ def page(conversion: Conversion) -> list[Block]:
     return [
         contract_table(conversion.contract),
         f"{conversion.ops} ops, {amount(conversion.parameters)} parameters, {amount(conversion.macs)} MACs",
+        *([] if conversion.quantization is None else _quantization(conversion.quantization)),
         *(f"note: {note}" for note in conversion.notes),
         *(f"wrote {path}" for path in files.paths),
+    ]
+
+
+def rules_table(rules: Sequence[AppliedRule]) -> Table:
+    """The rules that a quantizer followed."""
+    rows = tuple((rule.name, str(rule.count), rule.text) for rule in rules)
+    return Table("Rules applied", ("rule", "times", "what it asks for"), rows, frozenset({1}))
+
+
+def _quantization(done: Quantization) -> list[Block]:
+    return [
+        done.coverage,
+        *([rules_table(done.rules)] if done.rules else []),
+        *([f"{done.converts} conversions between precisions were put in"] if done.converts else []),
+        *(f"note: {note}" for note in done.notes),
     ]
 
 
 def contract_table(tensors: Sequence[IoTensor]) -> Table:
     """Inputs and outputs, beside the source's shape and type where there is a source."""
     has_source = any(tensor.source_dtype for tensor in tensors)
+    has_scales = any(tensor.scale is not None for tensor in tensors)
     headers = ("", "name", "type", "shape", "layout", *(("in the source",) if has_source else ()))
+    headers += ("scale", "offset") if has_scales else ()
     rows = [
         (
             tensor.role,
@@ -33,7 +53,12 @@ def contract_table(tensors: Sequence[IoTensor]) -> Table:
             dims(tensor.shape),
             tensor.layout or "-",
             *((f"{tensor.source_dtype} {dims(tensor.source_shape)}",) if has_source else ()),
+            *((_number(tensor.scale), _number(tensor.offset)) if has_scales else ()),
         )
         for tensor in tensors
     ]
     return Table("Inputs and outputs", headers, tuple(rows))
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.6g}"

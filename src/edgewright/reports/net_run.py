@@ -16,6 +16,7 @@ def page(run: NetRun) -> list[Block]:
         Table("Outputs", ("name", "type in file", "shape", "layout", "file"), rows),
         f"{record.inferences} inferences on backend {record.backend}, {kept} kept in {record.folder}",
     ]
+    blocks += [f"note: {note}" for note in run.notes]
     if run.profile:
         blocks += [*_times(run), f"wrote {run.profile}"]
     return blocks

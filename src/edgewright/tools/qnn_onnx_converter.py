@@ -12,6 +12,7 @@ from edgewright.config.converter import (
 from edgewright.config.group import OptionGroup
 from edgewright.config.onnx import ONNX_CONVERTER, ONNX_CONVERTER_RULES, OnnxOnly
 from edgewright.config.preserve_io import PreserveIo
+from edgewright.config.quantizer import Quantizer
 from edgewright.config.umbrella import Report
 from edgewright.core.errors import UnsupportedOp
 from edgewright.tools.tool import Tool
@@ -35,7 +36,7 @@ def run(*groups: OptionGroup) -> int:
     from edgewright.reports.json_text import as_json
     from edgewright.reports.page import show
 
-    kinds = (Source, Output, GraphChanges, OpPackage, PreserveIo, OnnxOnly)
+    kinds = (Source, Output, GraphChanges, OpPackage, PreserveIo, OnnxOnly, Quantizer)
     options = ConverterOptions(*(chosen[kind] for kind in kinds))  # type: ignore[arg-type]
     if dry_run.dry_run is not None:
         return _look(options, dry_run.dry_run, report)
@@ -71,6 +72,7 @@ TOOL = Tool(
         (f"{NAME} -i model.onnx -o out/model.cpp", "convert; images become NHWC, int64 becomes int32"),
         (f"{NAME} -i model.onnx --preserve_io", "keep layouts and types of all inputs and outputs"),
         (f"{NAME} -i model.onnx -b 1 -s height 224 -s width 224", "fix symbolic dimensions"),
+        (f"{NAME} -i model.onnx --input_list inputs.txt", "quantize with the inputs that a list names"),
         (f"{NAME} -i model.onnx --dry_run", "only say what would convert and what would not"),
     ),
     rules=ONNX_CONVERTER_RULES,

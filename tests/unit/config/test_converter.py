@@ -25,6 +25,25 @@ def test_ignored_encodings_and_overrides_exclude_each_other():
     )
 
 
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"float_fallback": True, "input_list": "l"}, "'--float_fallback' and '--input_list'"),
+        ({"float_fallback": True, "ignore_encodings": True}, "'--ignore_encodings' and '--float_fallback'"),
+    ],
+)
+def test_a_float_fallback_goes_with_encodings_alone(options, words):
+    with pytest.raises(UsageError, match=f"options {words} were given together"):
+        Quantizer(**options)
+
+
+@pytest.mark.parametrize("option", ["act_bw", "weight_bw", "bias_bw"])
+@pytest.mark.parametrize("bits", [0, 3, 64])
+def test_a_width_that_nobody_has_is_refused(option, bits):
+    with pytest.raises(UsageError, match=f"'--{option}' has the value '{bits}', expected one of"):
+        Quantizer(**{option: bits})
+
+
 def test_a_package_name_and_a_package_configuration_exclude_each_other():
     with pytest.raises(UsageError, match="'--package_name' and '--op_package_config' were given together"):
         OpPackage(package_name="p", op_package_config=("a.xml",))
@@ -96,10 +115,6 @@ def test_preserve_io_knows_the_names_it_was_given():
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: Quantizer(input_list="l.txt"),
-        lambda: Quantizer(float_fallback=True),
-        lambda: Quantizer(quantization_overrides="o.json"),
-        lambda: Quantizer(keep_quant_nodes=True),
         lambda: CustomIo(custom_io="c.yaml"),
         lambda: OnnxOnly(dump_custom_io_config_template="c.yaml"),
         lambda: Source(input_network="m", input_encodings=(("x", "rgb"),)),
