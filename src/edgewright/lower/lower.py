@@ -38,7 +38,7 @@ class LowerOptions:
 
 def lower(graph: Graph, options: LowerOptions | None = None) -> QnnGraph:
     """The records of a static graph of QNN ops."""
-    problems = [*_symbolic(graph), *_foreign(graph), *_unknown_types(graph)]
+    problems = [*_symbolic(graph), *_foreign(graph), *_unknown_types(graph), *_unmade(graph)]
     problems = problems or [*_unfit_sizes(graph), *_unfit_params(graph)]
     if problems:
         raise Problems(problems)
@@ -185,6 +185,18 @@ def _foreign(graph: Graph) -> list[EdgewrightError]:
 
 def _source_type(op: Any) -> str:
     return str(op.type)
+
+
+def _unmade(graph: Graph) -> list[EdgewrightError]:
+    return [
+        UnsupportedFeature(
+            f"output '{shown(name)}' is not made by an op, expected one: a QNN graph writes its outputs",
+            Where(tensor=name),
+            do="leave it out with --out_node, or give out an Identity of it in the source model",
+        )
+        for name in graph.outputs
+        if graph.producer(name) is None
+    ]
 
 
 def _unknown_types(graph: Graph) -> list[EdgewrightError]:

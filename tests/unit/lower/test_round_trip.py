@@ -125,3 +125,10 @@ def test_outputs_keep_the_order_of_the_source_model() -> None:
     graph.add(Node("o", Relu(), ["x"], ["last"]))
     graph.outputs = ["last", "first", "y"]
     assert lift(lower(graph)).outputs == ["last", "first", "y"]
+
+
+def test_an_output_that_is_an_input_is_refused_instead_of_left_out() -> None:
+    graph = relu()
+    graph.outputs = ["y", "x"]
+    with pytest.raises(Problems, match="output 'x' is not made by an op"):
+        lower(graph)

@@ -364,7 +364,10 @@ class Importer:
 
     def _copied(self, name: str, value: str) -> str:
         """An output that is an input, a constant or another output: QNN wants a tensor of its own."""
-        if name in self._graph.types:
+        if name in self._graph.constants:
+            value = self._graph.fresh_name(name)
+            self._graph.rename_value(name, value)
+        elif name in self._graph.types:
             return name
         tensor_type = self._graph.types[value]
         self._graph.add(

@@ -120,6 +120,16 @@ def test_inputs_that_are_no_tensors_are_unsupported():
     assert caught.value.code == "unsupported-op"
 
 
+def test_an_output_that_is_an_initializer_is_made_by_a_node():
+    w = onnx.numpy_helper.from_array(np.asarray([1, 2], np.float32), "w")
+    proto = model(
+        [h.make_node("Relu", ["x"], ["y"])], [info("x", (2,))], [info("y", (2,)), info("w", (2,))], [w]
+    )
+    graph = OnnxSource.open(proto).build({}).graph
+    assert graph.outputs == ["y", "w"]
+    assert graph.producer("w") is not None
+
+
 def mixed():
     w = onnx.numpy_helper.from_array(np.ones((3, 4), np.float32), "w")
     nodes = [
