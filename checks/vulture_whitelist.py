@@ -7,3 +7,5 @@ log_severity_level
 __getattr__
 pytestmark
 __class__  # Python looks at it: the package's own kind of module
+graph_optimization_level
+get_next  # onnxruntime.quantization calls it
