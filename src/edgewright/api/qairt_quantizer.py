@@ -88,6 +88,9 @@ def quantize_dlc(options: QairtQuantizerOptions, command: str = "edgewright") ->
     samples = _samples(opened, options.dlc)
     result = quantize_graph(graph, settings, samples, CpuExecutor(), given)
     _keep_floats(result.graph, options.dlc)
+    for node in result.graph.nodes:
+        # Notes are for a quantizer; it has done its work.
+        node.notes = {}
     about = SaveOptions(
         command=source.description.command,
         copyright_text=source.description.copyright_text,
@@ -129,6 +132,7 @@ def _settings(options: QairtQuantizerOptions, file: EncodingSet) -> Settings:
         is_per_row=precision.use_per_row_quantization,
         steps=calibration.restrict_quantization_steps,
         algorithms=calibration.algorithms,
+        is_relu_squashed=not precision.disable_relu_squashing,
     )
 
 

@@ -155,7 +155,6 @@ class QairtPrecision(OptionGroup):
     disable_relu_squashing: bool = opt(
         "--disable_relu_squashing",
         nargs=0,
-        built=False,
         help="an op before a Relu keeps an encoding of its own",
     )
     use_dynamic_16_bit_weights: bool = opt(

@@ -51,6 +51,8 @@ class _Lifting:
         for node in self._stored.nodes:
             self._add(node)
         self._graph.outputs = [self._names[t.name] for t in self._stored.of_kind(TensorKind.APP_READ)]
+        forms = self._stored.forms.items()
+        self._graph.source_names = {self._names[name]: of for name, of in forms if name in self._names}
         return self._graph
 
     def _add(self, stored: QnnNode) -> None:
@@ -61,6 +63,7 @@ class _Lifting:
         node = Node(
             stored.name, op, inputs, [self._names[tensor.name] for tensor in records], source=stored.name
         )
+        node.notes = dict(stored.notes)
         self._connect(node, op.types_for(given), [_type(tensor) for tensor in records])
 
     def _connect(self, node: Node, inferred: Sequence[TensorType], stored: Sequence[TensorType]) -> None:

@@ -61,7 +61,10 @@ class _Lowering:
             self._graph.inputs
         )
         names = {form: name for form, name in self._tensor_name.source_names().items() if name in shown}
-        return QnnGraph(self._node_name(self._graph.name), self._in_source_order(), nodes, names)
+        forms = {
+            self._tensor_name(v): s for v, s in self._graph.source_names.items() if v in shown and s != v
+        }
+        return QnnGraph(self._node_name(self._graph.name), self._in_source_order(), nodes, names, forms)
 
     def _in_source_order(self) -> dict[str, QnnTensor]:
         """Tensors as they were met, but outputs in the graph's order: no format has another place for it."""
@@ -91,6 +94,7 @@ class _Lowering:
             inputs,
             outputs,
             node.op.macs(self._graph.input_types(node), self._graph.output_types(node)),
+            node.notes,
         )
 
     def _tensor(self, value: str, kind: TensorKind) -> str:

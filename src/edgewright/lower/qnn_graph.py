@@ -56,6 +56,8 @@ class QnnNode:
     inputs: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
     macs: int = 0
+    # What conversion remembers of a node for later steps, such as the batch norm that went into it.
+    notes: dict[str, Array] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +69,8 @@ class QnnGraph:
     nodes: list[QnnNode]
     # name here -> name in the source model, where they differ
     source_names: dict[str, str] = field(default_factory=dict)
+    # name here -> tensor of the source model that it is another form of (a layout, one side of a clamp)
+    forms: dict[str, str] = field(default_factory=dict)
 
     def of_kind(self, kind: TensorKind) -> list[QnnTensor]:
         """The tensors of one kind, in order."""

@@ -1,15 +1,19 @@
 """What a DLC says about itself: tool, versions, copyright, and our notes on what its tables cannot hold."""
 
+import base64
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from edgewright.artifacts.description import Description
 from edgewright.artifacts.dlc.formats import Layout, untold
 from edgewright.artifacts.net_json.fields import Fields, as_integer, as_name, parse
 from edgewright.core.errors import BadInput, LimitExceeded, Where, shown
+from edgewright.core.numbers import Array
 from edgewright.lower.qnn_graph import QnnGraph
 
 __all__ = ["JSON_NAME", "TEXT_NAME", "GraphNotes", "Metadata", "as_json", "as_text", "read_metadata"]
@@ -35,11 +39,14 @@ _ENCODINGS = {"source": "source_encodings", "overrides": "override_encodings"}
 
 @dataclass(frozen=True)
 class GraphNotes:
-    """Of one graph: names in the source model, multiply-accumulates of nodes, layouts without a number."""
+    """Of one graph what no table holds: names in the source model, layouts without a number ..."""
 
     source_names: dict[str, str] = field(default_factory=dict)
     macs: dict[str, int] = field(default_factory=dict)
     layouts: dict[str, Layout] = field(default_factory=dict)
+    forms: dict[str, str] = field(default_factory=dict)
+    # What nodes remember: gains and shifts of batch norms that went into them.
+    nodes: dict[str, dict[str, Array]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, graph: QnnGraph) -> "GraphNotes":
@@ -49,6 +56,8 @@ class GraphNotes:
             graph.source_names,
             {node.name: node.macs for node in graph.nodes if node.macs},
             {name: layout for name, layout in layouts.items() if layout is not None},
+            graph.forms,
+            {node.name: node.notes for node in graph.nodes if node.notes},
         )
 
 
@@ -145,6 +154,10 @@ def _notes(graphs: Sequence[QnnGraph], description: Description, told: Mapping[s
         found = GraphNotes.of(graph)
         parts: dict[str, Any] = {"source_names": found.source_names, "macs": found.macs}
         parts["layouts"] = {name: [form, list(order)] for name, (form, order) in found.layouts.items()}
+        parts["forms"] = found.forms
+        parts["nodes"] = {
+            name: {key: _as_text(array) for key, array in kept.items()} for name, kept in found.nodes.items()
+        }
         notes[graph.name] = {key: value for key, value in parts.items() if value}
     cached = {key: getattr(description, name) for key, name in _ENCODINGS.items()}
     encodings = {key: text for key, text in cached.items() if text}
@@ -167,14 +180,41 @@ def _graphs(ours: Fields) -> dict[str, GraphNotes]:
 
 
 def _graph_notes(fields: Fields) -> GraphNotes:
-    names = fields.fields("source_names") if "source_names" in fields else None
+    nodes = fields.fields("nodes") if "nodes" in fields else None
     macs = fields.fields("macs").items() if "macs" in fields else ()
     layouts = fields.fields("layouts").items() if "layouts" in fields else ()
     return GraphNotes(
-        {} if names is None else {name: names.text(name) for name, _ in names.items()},
+        _texts(fields, "source_names"),
         {name: as_integer(item, "'macs'", fields.where, 0, _LARGEST_COUNT) for name, item in macs},
         {name: _layout(item, fields.where) for name, item in layouts},
+        _texts(fields, "forms"),
+        {} if nodes is None else {name: _arrays(nodes, name) for name, _ in nodes.items()},
     )
+
+
+def _texts(fields: Fields, key: str) -> dict[str, str]:
+    if key not in fields:
+        return {}
+    texts = fields.fields(key)
+    return {name: texts.text(name) for name, _ in texts.items()}
+
+
+def _arrays(nodes: Fields, name: str) -> dict[str, Array]:
+    kept = nodes.fields(name)
+    return {key: _from_base64(kept.text(key), nodes.where) for key, _ in kept.items()}
+
+
+def _as_text(array: Array) -> str:
+    return base64.b64encode(np.ascontiguousarray(array, "<f4").tobytes()).decode()
+
+
+def _from_base64(text: str, where: Where) -> Array:
+    try:
+        content = base64.b64decode(text, validate=True)
+        array: Array = np.frombuffer(content, "<f4")
+    except ValueError:
+        raise BadInput("the notes on a node hold no list of float32 numbers", where) from None
+    return array
 
 
 def _layout(value: Any, where: Where) -> Layout:

@@ -28,7 +28,7 @@ from edgewright.artifacts.dlc.zip_reader import open_members
 from edgewright.artifacts.net_json.fields import as_name
 from edgewright.artifacts.wiring import check_order
 from edgewright.core.errors import BadInput, LimitExceeded, UnsupportedFeature, Where, shown
-from edgewright.core.numbers import DType
+from edgewright.core.numbers import Array, DType
 from edgewright.lower.lower import QNN_PACKAGE
 from edgewright.lower.qnn_graph import QnnGraph, QnnNode, QnnScalar, QnnTensor, TensorKind
 
@@ -118,13 +118,14 @@ class _Reader:
         nodes = list(self._nodes(table, data, notes))
         check_unique("node", [node.name for node in nodes])
         check_order(tensors, nodes, self._where)
-        return QnnGraph(name, tensors, nodes, notes.source_names)
+        return QnnGraph(name, tensors, nodes, notes.source_names, notes.forms)
 
     def _nodes(self, table: Table, data: GraphData, notes: GraphNotes) -> Iterator[QnnNode]:
         for index, item in enumerate(table.children(GraphSlot.NODES)):
             name = as_name(item.text(NodeSlot.NAME), "the name of a node", self._where)
             own = data.nodes[index] if index < len(data.nodes) else TensorFile.empty(self._where)
-            yield _Node(item, name, own, replace(self._where, node=name)).record(notes.macs.get(name, 0))
+            node = _Node(item, name, own, replace(self._where, node=name))
+            yield node.record(notes.macs.get(name, 0), notes.nodes.get(name, {}))
 
 
 class _Node:
@@ -140,7 +141,7 @@ class _Node:
         self._tensors: dict[str, QnnTensor] = {}
         self._bookkeeping: dict[str, QnnScalar] = {}
 
-    def record(self, macs: int) -> QnnNode:
+    def record(self, macs: int, notes: dict[str, Array]) -> QnnNode:
         for attribute in self._table.children(NodeSlot.ATTRIBUTES):
             self._add(attribute)
         found = as_name(self._table.text(NodeSlot.TYPE), "the type of a node", self._where)
@@ -154,6 +155,7 @@ class _Node:
             inputs=tuple(self._table.texts(NodeSlot.INPUTS)),
             outputs=tuple(self._table.texts(NodeSlot.OUTPUTS)),
             macs=macs,
+            notes=notes,
         )
 
     def _add(self, attribute: Table) -> None:

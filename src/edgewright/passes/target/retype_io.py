@@ -32,6 +32,7 @@ def lead_input(graph: Graph, name: str, outer: TensorType, op: Op) -> None:
     graph.types[name] = outer
     fresh = graph.fresh_name(name)
     graph.add(Node(graph.fresh_name(name), op, [name], [fresh], source=name), [inner])
+    graph.source_names.setdefault(fresh, graph.source_names.get(name, name))
     for reader in readers:
         for index, value in enumerate(reader.inputs):
             if value == name:
@@ -44,4 +45,5 @@ def lead_output(graph: Graph, name: str, op: Op) -> None:
     fresh = graph.fresh_name(name)
     graph.rename_value(name, fresh)
     graph.add(Node(graph.fresh_name(name), op, [fresh], [name], source=name))
+    graph.source_names.setdefault(fresh, graph.source_names.get(name, name))
     graph.outputs = [name if value == fresh else value for value in graph.outputs]
