@@ -20,6 +20,8 @@ LSTM_PEEPHOLES = (18, 20, 19)
 # The input gate coupled to the forget gate: sigmoid(-x) is 1 - sigmoid(x).
 COUPLED = {16: 1, 17: 4, 21: 7, 18: 19}
 LSTM_EXTRAS = (12, 13, 14, 15, 22, 23)
+# The engine has no recurrent layers in half precision: they run in single precision between casts.
+COMPUTED = frozenset({DType.FLOAT_32, DType.FLOAT_16})
 
 
 @lowers(Lstm)
@@ -27,6 +29,7 @@ def lstm(w: Writer, op: Lstm, inputs: list[str], node: Node) -> list[str]:
     """One LSTM of one direction."""
     if op.cell_clip_threshold or any(_has(node, place) for place in LSTM_EXTRAS):
         raise NotOnEngine
+    inputs = _widened(w, inputs, node)
     x, pack = _sequence(w, op, inputs[0], node), _Pack(w, node, inputs)
     units = int(w.type(node.inputs[1]).shape[0])
     biases = pack.joined([*LSTM_BIASES, *[None] * 4], units)
@@ -41,12 +44,13 @@ def lstm(w: Writer, op: Lstm, inputs: list[str], node: Node) -> list[str]:
     )
     last, cell = (_squeezed(w, value, 0) for value in outputs[1:])
     sequence = last if w.type(node.inputs[0]).rank == 2 else _result(w, op, outputs[0])
-    return [sequence, cell, last]
+    return _narrowed(w, [sequence, cell, last], node)
 
 
 @lowers(Gru)
 def gru(w: Writer, op: Gru, inputs: list[str], node: Node) -> list[str]:
     """One GRU of one direction; an RNN where its gates are shut for good."""
+    inputs = _widened(w, inputs, node)
     x, pack = _sequence(w, op, inputs[0], node), _Pack(w, node, inputs)
     units = int(w.type(node.inputs[1]).shape[0])
     state = inputs[13] if _has(node, 13) else ""
@@ -62,7 +66,7 @@ def gru(w: Writer, op: Gru, inputs: list[str], node: Node) -> list[str]:
         direction=DIRECTIONS[op.direction],
         linear_before_reset=None if is_plain else op.linear_before_reset,
     )
-    return [_result(w, op, outputs[0]), outputs[1]]
+    return _narrowed(w, [_result(w, op, outputs[0]), outputs[1]], node)
 
 
 def never_empty(w: Writer, x: str, tensor_type: TensorType) -> str:
@@ -90,7 +94,8 @@ class _Pack:
 
     def _known(self, place: int | None, units: int) -> Array | None:
         if place is not None and _has(self._node, place):
-            return self._writer.graph.constants.get(self._node.inputs[place])
+            found = self._writer.graph.constants.get(self._node.inputs[place])
+            return None if found is None else found.astype(np.float32, copy=False)
         if place in COUPLED and not _has(self._node, 16) and _has(self._node, COUPLED[place]):
             forget = self._known(COUPLED[place], units)
             return None if forget is None else -forget
@@ -107,11 +112,25 @@ class _Pack:
 def _sequence(w: Writer, op: Recurrent, x: str, node: Node) -> str:
     """The input with time first."""
     tensor_type = w.type(node.inputs[0])
-    if tensor_type.dtype != DType.FLOAT_32 or not isinstance(w.type(node.inputs[1]).shape[0], int):
+    if tensor_type.dtype not in COMPUTED or not isinstance(w.type(node.inputs[1]).shape[0], int):
         raise NotOnEngine
     if tensor_type.rank == 2:
         return never_empty(w, _unsqueezed(w, x, 0), tensor_type)
     return never_empty(w, x if op.time_major else w.transpose(x, (1, 0, 2)), tensor_type)
+
+
+def _widened(w: Writer, inputs: list[str], node: Node) -> list[str]:
+    is_half = [bool(value) and w.type(value).dtype == DType.FLOAT_16 for value in node.inputs]
+    return [
+        w.node("Cast", name, to=w.code(DType.FLOAT_32)) if half else name
+        for name, half in zip(inputs, is_half, strict=True)
+    ]
+
+
+def _narrowed(w: Writer, outputs: list[str], node: Node) -> list[str]:
+    if w.type(node.inputs[0]).dtype == DType.FLOAT_32:
+        return outputs
+    return [w.node("Cast", name, to=w.code(DType.FLOAT_16)) for name in outputs]
 
 
 def _result(w: Writer, op: Recurrent, sequence: str) -> str:

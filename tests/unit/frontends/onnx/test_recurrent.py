@@ -61,6 +61,19 @@ def test_each_direction_is_one_op_for_any_length_and_batch(kind: str, direction:
 
 
 @pytest.mark.parametrize("kind", GATES)
+def test_layers_in_half_precision_run_in_the_engine(kind: str) -> None:
+    proto = layer(kind, 'direction="bidirectional"')
+    for item in (*proto.graph.input, *proto.graph.output):
+        item.type.tensor_type.elem_type = onnx.TensorProto.FLOAT16
+    for weight in proto.graph.initializer:
+        half = onnx.numpy_helper.to_array(weight).astype(np.float16)
+        weight.CopyFrom(onnx.numpy_helper.from_array(half, weight.name))
+    feeds = [{"X": feed["X"].astype(np.float16)} for feed in sequences((5, 2), (1, 1))]
+    converted = agree(proto, *feeds, rtol=2e-3, atol=2e-3)
+    assert set(converted.placement().values()) == {"engine"}
+
+
+@pytest.mark.parametrize("kind", GATES)
 def test_bias_may_be_left_out_and_the_first_state_given(kind: str) -> None:
     first = {"h": normal(1, 2, UNITS), "c": normal(1, 2, UNITS, seed=5), "P": normal(1, 3 * UNITS)}
     places = "X, W, R, , , h" + (", c, P" if kind == "LSTM" else "")
