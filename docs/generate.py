@@ -22,11 +22,12 @@ TOOLS = {
     "qnn-net-run": "edgewright.tools.qnn_net_run",
     "edgewright inspect": "edgewright.tools.inspect_command",
     "edgewright convert": "edgewright.tools.convert_command",
+    "edgewright quantize": "edgewright.tools.quantize_command",
     "edgewright run": "edgewright.tools.run_command",
     "edgewright op": "edgewright.tools.op_command",
     "edgewright doctor": "edgewright.tools.doctor_command",
 }
-PUBLIC = ("convert", "load", "Model", "EdgewrightError")
+PUBLIC = ("convert", "quantize", "compare", "load", "Model", "EdgewrightError")
 GENERATED = "<!-- Made by docs/generate.py; change the code, not this page. -->\n\n"
 
 

@@ -26,20 +26,18 @@ NORMAL_95 = 1.959964
 
 @dataclass(frozen=True)
 class Agreement:
-    """How often two models make the same choice, with the 95 % interval after Wilson."""
+    """How often two models make the same choice; ``low`` and ``high`` are the 95 % interval after Wilson."""
 
     same: int
     count: int
+    share: float
+    low: float
+    high: float
 
-    @property
-    def share(self) -> float:
-        """The part of choices that are the same."""
-        return self.same / self.count if self.count else math.nan
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """The interval that holds the true share."""
-        return wilson(self.same, self.count)
+    @classmethod
+    def of(cls, same: int, count: int) -> "Agreement":
+        """The share and its interval."""
+        return cls(same, count, same / count if count else math.nan, *wilson(same, count))
 
 
 @dataclass(frozen=True)
@@ -182,7 +180,7 @@ class _Sums:
         return OutputDifference(
             *(self._name, self._samples, sqnr, cosine, self._largest),
             kl=self._kl / self._rows if has_classes else None,
-            top1=Agreement(self._same, self._rows) if has_classes else None,
+            top1=Agreement.of(self._same, self._rows) if has_classes else None,
         )
 
 

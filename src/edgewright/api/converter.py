@@ -37,7 +37,7 @@ TIDY = ("merge_moves", "drop_identity", "absorb_transposes", "drop_dead_code")
 # Options that name files: the written text must not depend on where they lie.
 _PATHS = frozenset(
     {"input_network", "model", "output_path", "copyright_file", "custom_io", "input_list", "io_config"}
-    | {"dump_io_config_template", "quantization_overrides", "input_dlc", "output_dlc"}
+    | {"dump_io_config_template", "quantization_overrides", "input_dlc", "output_dlc", "data"}
 )
 _DTYPES = {dtype_word(dtype): dtype for dtype in DType}
 

@@ -24,6 +24,7 @@ COMMANDS: dict[str, Command] = {
     "doctor": Command("edgewright.tools.doctor_command", "say what is installed, what works and what to do"),
     "inspect": Command("edgewright.tools.inspect_command", "show what a model holds and what of it converts"),
     "convert": Command("edgewright.tools.convert_command", "convert a model to QNN artifacts"),
+    "quantize": Command("edgewright.tools.quantize_command", "quantize a model, and measure what that costs"),
     "run": Command("edgewright.tools.run_command", "run a model, and compare it with ONNX Runtime"),
     "op": Command("edgewright.tools.op_command", "show the card of an op, or list all ops"),
 }

@@ -32,7 +32,9 @@ def test_a_model_does_not_differ_from_itself(tmp_path, data):
     assert (found.output, found.samples) == ("y", 50)
     assert (found.sqnr_db, found.max_abs, found.kl) == (math.inf, 0.0, 0.0)
     assert found.cosine == pytest.approx(1.0)
-    assert (found.top1.same, found.top1.count) == (50, 50)
+    assert (found.top1.same, found.top1.count, found.top1.share) == (50, 50, 1.0)
+    assert found.top1.high == pytest.approx(1.0)
+    assert 0.92 < found.top1.low < 0.93
 
 
 def test_figures_are_those_of_the_formulas(tmp_path, data):

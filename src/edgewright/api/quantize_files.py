@@ -1,0 +1,109 @@
+"""Quantizes a model file and measures what that cost, as `edgewright quantize` does."""
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from edgewright.api.artifacts import SavedFiles, SaveOptions
+from edgewright.api.compare_models import OutputDifference, compare
+from edgewright.api.contract import IoTensor, contract
+from edgewright.api.executor import CpuExecutor
+from edgewright.api.quantize import quantized_model
+from edgewright.api.quantizing import AppliedRule, Wishes, applied_rules
+from edgewright.api.run import open_model
+from edgewright.config.quantize import PRECISIONS, QuantizeTo, Quantizing
+from edgewright.config.umbrella import ModelFile, Shapes
+from edgewright.core.files import file_size
+from edgewright.ir.graph import Graph
+
+__all__ = ["QuantizedFiles", "quantize_files", "quantized_path", "weight_bytes"]
+
+KINDS = frozenset({".dlc", ".onnx", ".cpp", ".json", ".bin"})
+
+
+@dataclass(frozen=True)
+class QuantizedFiles:
+    """What was written, how large it is, and how far it is from the float model on the given data."""
+
+    model: str
+    precision: str
+    files: SavedFiles
+    contract: tuple[IoTensor, ...]
+    coverage: str
+    rules: tuple[AppliedRule, ...]
+    notes: tuple[str, ...]
+    weights_before: int
+    weights_after: int
+    bytes_written: int
+    seconds: float
+    backend: str = "htp"
+    differences: tuple[OutputDifference, ...] = ()
+
+
+def quantize_files(
+    file: ModelFile, shapes: Shapes, wanted: Quantizing, output: QuantizeTo, command: str = "edgewright"
+) -> QuantizedFiles:
+    """Opens, calibrates, writes and compares; where anything fails, nothing is written."""
+    began = time.monotonic()
+    model = open_model(file, shapes)
+    wishes = _wishes(wanted)
+    data = None if PRECISIONS[wanted.precision] is None else wanted.data
+    result = quantized_model(model, data, wishes, CpuExecutor())
+    differences = () if wanted.data is None else tuple(compare(model, result, wanted.data, backend="htp"))
+    about = SaveOptions(command=command, quantizer_command=command)
+    files = result.save(quantized_path(file.model, wanted.precision, output), about)
+    before, after = model.fixed_graph(), result.fixed_graph()
+    return QuantizedFiles(
+        file.model,
+        wanted.precision,
+        files,
+        contract(after, {name: before.types[name] for name in (*before.inputs, *before.outputs)}),
+        result.report.coverage(),
+        applied_rules(result.report),
+        tuple(result.report.notes),
+        weight_bytes(before),
+        weight_bytes(after),
+        sum(file_size(path) for path in files.paths),
+        time.monotonic() - began,
+        differences=differences,
+    )
+
+
+def quantized_path(model: str, precision: str, output: QuantizeTo) -> Path:
+    """The file to write: MODEL_PRECISION.dlc where nothing, or only a folder, is said."""
+    source = Path(model)
+    name = f"{source.stem.removesuffix('_net')}_{precision}.dlc"
+    if output.output_path is None:
+        return source.with_name(name)
+    wanted = Path(output.output_path)
+    if wanted.is_dir():
+        return wanted / name
+    return wanted if wanted.suffix in KINDS else wanted.with_name(f"{wanted.name}.dlc")
+
+
+def weight_bytes(graph: Graph) -> int:
+    """The size of all constants; those of four bits count half a byte each."""
+    total = 0
+    for name, array in graph.constants.items():
+        encoding = graph.types[name].encoding
+        if encoding is not None and encoding.bitwidth < 8:
+            total += -(-array.size * encoding.bitwidth // 8)
+        else:
+            total += array.nbytes
+    return total
+
+
+def _wishes(wanted: Quantizing) -> Wishes:
+    bits = PRECISIONS[wanted.precision]
+    if bits is None:
+        return Wishes(float_bw=16, overrides=wanted.quantization_overrides)
+    # Four bits are too few for one scale over a whole matrix.
+    return Wishes(
+        weight_bw=bits[0],
+        act_bw=bits[1],
+        per_row=bits[0] == 4,
+        act_quantizer=wanted.act_quantizer,
+        param_quantizer=wanted.param_quantizer,
+        algorithms=wanted.algorithms,
+        overrides=wanted.quantization_overrides,
+    )

@@ -1,0 +1,47 @@
+"""What quantizing a file gave: contract, rules, sizes, and how far it is from the float model."""
+
+import math
+
+from edgewright.api.compare_models import OutputDifference
+from edgewright.api.quantize_files import QuantizedFiles
+from edgewright.reports.conversion import contract_table, rules_table
+from edgewright.reports.numbers import byte_size
+from edgewright.reports.page import Block, Table
+
+__all__ = ["page"]
+
+
+def page(done: QuantizedFiles) -> list[Block]:
+    """The report of `edgewright quantize`."""
+    blocks: list[Block] = [contract_table(done.contract), done.coverage]
+    if done.rules:
+        blocks.append(rules_table(done.rules))
+    blocks += [f"note: {note}" for note in done.notes]
+    if done.differences:
+        blocks.append(_differences(done))
+    smaller = done.weights_before / max(done.weights_after, 1)
+    blocks.append(
+        f"weights: {byte_size(done.weights_before)} before, {byte_size(done.weights_after)} now, "
+        f"{smaller:.1f} times smaller"
+    )
+    blocks += [f"wrote {path}" for path in done.files.paths]
+    blocks.append(f"{byte_size(done.bytes_written)} written, {done.seconds:.1f} s")
+    return blocks
+
+
+def _differences(done: QuantizedFiles) -> Table:
+    samples = done.differences[0].samples
+    title = f"{done.precision} on {done.backend} (simulation) against the float model, {samples} samples"
+    headers = ("output", "SQNR", "cosine", "KL", "largest difference", "same top-1", "95 % interval")
+    rows = tuple(_row(item) for item in done.differences)
+    return Table(title, headers, rows, frozenset(range(1, 7)))
+
+
+def _row(item: OutputDifference) -> tuple[str, ...]:
+    sqnr = "exact" if math.isinf(item.sqnr_db) else f"{item.sqnr_db:.1f} dB"
+    kl = "-" if item.kl is None else f"{item.kl:.3g}"
+    top1, interval = "-", "-"
+    if item.top1 is not None:
+        top1 = f"{100 * item.top1.share:.1f} %"
+        interval = f"{100 * item.top1.low:.1f} to {100 * item.top1.high:.1f} %"
+    return item.output, sqnr, f"{item.cosine:.6f}", kl, f"{item.max_abs:.3g}", top1, interval

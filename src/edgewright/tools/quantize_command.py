@@ -1,0 +1,48 @@
+"""`edgewright quantize`: a model in fixed point or half precision, and what that costs."""
+
+from edgewright.config.quantize import QuantizeTo, Quantizing
+from edgewright.config.umbrella import Messages, ModelFile, Report, Shapes
+from edgewright.tools.tool import Tool
+
+__all__ = ["TOOL"]
+
+NAME = "edgewright quantize"
+
+
+def run(
+    model: ModelFile,
+    shapes: Shapes,
+    wanted: Quantizing,
+    output: QuantizeTo,
+    report: Report,
+    _messages: Messages,
+) -> int:
+    """Quantize, write, compare with the float model and report."""
+    from edgewright.api.converter import command_text
+    from edgewright.api.quantize_files import quantize_files
+    from edgewright.reports.json_text import as_json
+    from edgewright.reports.page import show
+    from edgewright.reports.quantized_files import page
+
+    command = command_text(NAME, (model, shapes, wanted, output))
+    done = quantize_files(model, shapes, wanted, output, command)
+    if report.json:
+        print(as_json(done))
+    else:
+        show(page(done))
+    return 0
+
+
+TOOL = Tool(
+    NAME,
+    "Quantize a model with samples, and compare it with the float model on them.",
+    (ModelFile, Shapes, Quantizing, QuantizeTo, Report, Messages),
+    run,
+    examples=(
+        (f"{NAME} model.onnx --data samples/", "8 bits, a scale for each channel; writes model_w8a8.dlc"),
+        (f"{NAME} model.onnx --data samples.npz --precision w4a16", "weights in 4 bits, activations in 16"),
+        (f"{NAME} model.onnx --data list.txt -o m_qdq.onnx", "an ONNX model that any ONNX runtime runs"),
+        (f"{NAME} model.onnx --precision fp16", "half precision, which needs no samples"),
+    ),
+)
+main = TOOL.main

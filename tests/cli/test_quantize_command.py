@@ -1,0 +1,137 @@
+"""`edgewright quantize`: files, sizes, figures against the float model, errors."""
+
+import json
+
+import numpy as np
+import onnxruntime
+import pytest
+
+import edgewright as ew
+from edgewright.tools.quantize_command import main
+from edgewright.tools.umbrella import main as umbrella
+from tests.cli import models
+from tests.cli.models import DIGITS_MODEL
+
+OUTPUT = "Plus214_Output_0"
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """100 digits in an .npz file."""
+    with np.load(DIGITS_MODEL.parents[1] / "data" / "digits.npz") as stored:
+        path = tmp_path_factory.mktemp("data") / "digits.npz"
+        np.savez(path, Input3=stored["images"][::5, None].astype(np.float32), labels=stored["labels"][::5])
+    return path
+
+
+@pytest.fixture
+def model(tmp_path):
+    path = tmp_path / "mnist.onnx"
+    path.write_bytes(DIGITS_MODEL.read_bytes())
+    return path
+
+
+@pytest.mark.parametrize(
+    ("precision", "limits"),
+    [("w8a8", (30, 3.5)), ("w8a16", (30, 3.5)), ("w4a8", (15, 6)), ("w4a16", (15, 6)), ("fp16", (60, 2))],
+)
+def test_every_precision_says_what_it_costs_and_what_it_saves(call, model, data, precision, limits):
+    sqnr, smaller = limits
+    answer = call(main, model, "--data", data, "--precision", precision, "--json")
+    assert answer.code == 0, answer.err
+    done = json.loads(answer.out)
+    (found,) = done["differences"]
+    assert (done["precision"], found["output"], found["samples"]) == (precision, OUTPUT, 100)
+    assert found["sqnr_db"] > sqnr
+    assert found["top1"]["share"] >= 0.97
+    assert found["top1"]["low"] < found["top1"]["share"]
+    assert done["weights_before"] >= smaller * done["weights_after"]
+    written = model.parent / f"mnist_{precision}.dlc"
+    assert done["files"]["paths"] == [str(written)]
+    assert done["bytes_written"] == written.stat().st_size
+    assert ew.load(written).inputs[0].name == "Input3"
+
+
+def test_the_page_shows_contract_figures_and_sizes(call, model, data):
+    answer = call(umbrella, "quantize", model, "--data", data)
+    assert answer.code == 0
+    assert "input   Input3            ufixed_point_8" in answer.out
+    assert "w8a8 on htp (simulation) against the float model, 100 samples:" in answer.out
+    assert "encodings: 0 from the file, 16 calibrated, 0 ignored" in answer.out
+    assert "weights: 24 kB before, " in answer.out
+
+
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [
+        ("q.dlc", ["q.dlc"]),
+        ("q.cpp", ["q.bin", "q.cpp", "q_net.json"]),
+        ("q.onnx", ["q.onnx"]),
+        ("q", ["q.dlc"]),
+        ("folder/", ["mnist_w8a8.dlc"]),
+    ],
+)
+def test_the_name_of_the_output_chooses_its_kind(call, model, data, tmp_path, name, written):
+    target = tmp_path / "out"
+    (target / "folder").mkdir(parents=True)
+    assert call(main, model, "--data", data, "-o", target / name).code == 0
+    folder = target / "folder" if name == "folder/" else target
+    assert sorted(path.name for path in folder.iterdir() if path.is_file()) == written
+
+
+def test_the_onnx_file_runs_in_onnx_runtime(call, model, data, tmp_path):
+    assert call(main, model, "--data", data, "-o", tmp_path / "q.onnx").code == 0
+    session = onnxruntime.InferenceSession(str(tmp_path / "q.onnx"), providers=["CPUExecutionProvider"])
+    with np.load(data) as stored:
+        found = [session.run(None, {"Input3": x[None]})[0].argmax() for x in stored["Input3"][:20]]
+        assert np.mean(np.array(found) == stored["labels"][:20]) > 0.9
+
+
+def test_a_converted_model_is_quantized_too(call, digits, data, tmp_path):
+    with np.load(data) as stored:
+        np.savez(tmp_path / "last.npz", Input3=stored["Input3"].transpose(0, 2, 3, 1))
+    answer = call(main, digits, "--data", tmp_path / "last.npz", "-o", tmp_path / "q.dlc")
+    assert answer.code == 0, answer.err
+    assert ew.load(tmp_path / "q.dlc").inputs[0].shape == (1, 28, 28, 1)
+
+
+def test_open_dimensions_are_fixed_by_options(call, tmp_path):
+    source = models.image_net(tmp_path / "image.onnx")
+    np.save(tmp_path / "x.npy", np.random.default_rng(0).random((4, 3, 6, 6), np.float32))
+    assert call(main, source, "--data", tmp_path / "x.npy", "-b", "2").code == 0
+    assert ew.load(tmp_path / "image_w8a8.dlc").inputs[0].shape == (2, 3, 6, 6)
+
+
+def test_algorithms_schemes_and_overrides_reach_the_quantizer(call, model, data, tmp_path):
+    (tmp_path / "o.json").write_text(
+        '{"activation_encodings": {"Input3": {"bitwidth": 8, "min": 0, "max": 510}}, "param_encodings": {}}'
+    )
+    words = ("--algorithms", "bc", "--act_quantizer", "mse", "--quantization_overrides", tmp_path / "o.json")
+    answer = call(main, model, "--data", data, *words, "--json")
+    done = json.loads(answer.out)
+    assert done["contract"][0]["scale"] == pytest.approx(2.0)
+    # The input, and the same values in another shape.
+    assert "2 from the file" in done["coverage"]
+    assert "bc: corrected 3 biases" in done["notes"]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        ([], 2, "option '--data' is missing"),
+        (["--data", "gone"], 3, "'gone' does not exist"),
+        (["--data", "DATA", "--precision", "w3a8"], 2, "expected one of: w8a8, w8a16, w4a8, w4a16, fp16"),
+        (["--data", "DATA", "--algorithms", "magic"], 2, "expected one of: cle, bc"),
+        (["--data", "DATA", "-o", "MODEL/q.dlc"], 2, "is a file, expected a folder"),
+    ],
+)
+def test_mistakes_are_one_clear_error_and_nothing_is_written(call, model, data, words, code, says):
+    spelled = [word.replace("DATA", str(data)).replace("MODEL", str(model)) for word in words]
+    answer = call(main, model, *spelled)
+    assert (answer.code, says in answer.err) == (code, True), answer.err
+    assert list(model.parent.iterdir()) == [model]
+
+
+def test_a_model_that_does_not_exist_is_a_bad_input(call, tmp_path, data):
+    answer = call(main, tmp_path / "gone.onnx", "--data", data)
+    assert (answer.code, "does not exist" in answer.err) == (3, True)
