@@ -5,12 +5,20 @@ import pytest
 
 from edgewright.config.net_run import NET_RUN
 from edgewright.config.onnx import ONNX_CONVERTER
+from edgewright.config.qairt_converter import QAIRT_CONVERTER
+from edgewright.config.qairt_quantizer import QAIRT_QUANTIZER
 from edgewright.config.umbrella import Messages, Report
 
 GENUINE = json.loads((Path(__file__).parent / "genuine_flags.json").read_text())
-TOOLS = {"qnn-onnx-converter": ONNX_CONVERTER, "qnn-net-run": NET_RUN}
+TOOLS = {
+    "qnn-onnx-converter": ONNX_CONVERTER,
+    "qnn-net-run": NET_RUN,
+    "qairt-converter": QAIRT_CONVERTER,
+    "qairt-quantizer": QAIRT_QUANTIZER,
+}
 EVERY_TOOL_HAS = {"-h", "--help", "--version"}
-GROUPS = sorted({*ONNX_CONVERTER, *NET_RUN, Messages, Report}, key=lambda kind: kind.__name__)
+_KINDS = {kind for groups in TOOLS.values() for kind in groups}
+GROUPS = sorted({*_KINDS, Messages, Report}, key=lambda kind: kind.__name__)
 
 
 def flags_of(groups):

@@ -2,6 +2,8 @@ import pytest
 
 from edgewright.config.net_run import NET_RUN, NET_RUN_RULES
 from edgewright.config.onnx import ONNX_CONVERTER, ONNX_CONVERTER_RULES
+from edgewright.config.qairt_converter import QAIRT_CONVERTER
+from edgewright.config.qairt_quantizer import QAIRT_QUANTIZER
 from edgewright.core.errors import NotBuiltYet, Problems, UsageError
 from edgewright.tools.command_line import help_text, read_words
 from tests.unit.tools.sample_groups import Positional
@@ -160,7 +162,13 @@ def test_a_missing_argument_is_named():
 
 
 @pytest.mark.parametrize(
-    ("name", "groups"), [("qnn-onnx-converter", ONNX_CONVERTER), ("qnn-net-run", NET_RUN)]
+    ("name", "groups"),
+    [
+        ("qnn-onnx-converter", ONNX_CONVERTER),
+        ("qnn-net-run", NET_RUN),
+        ("qairt-converter", QAIRT_CONVERTER),
+        ("qairt-quantizer", QAIRT_QUANTIZER),
+    ],
 )
 def test_the_help_of_a_tool_is_as_recorded(name, groups, golden):
     golden(f"help/{name}.txt", help_text(name, "Summary.", groups, [(f"{name} --help", "show this")]) + "\n")
