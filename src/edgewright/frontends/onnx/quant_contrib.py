@@ -13,7 +13,9 @@ from edgewright.frontends.onnx.quant_integer import integer_matmul, real
 from edgewright.frontends.onnx.registry import MICROSOFT, Handler, onnx_op
 from edgewright.frontends.onnx.source import SourceNode
 from edgewright.frontends.onnx.terms import in_onnx
+from edgewright.ir.dims import element_count
 from edgewright.ops.axes import normal_axis
+from edgewright.ops.reduce_softmax import Softmax
 
 __all__: list[str] = []
 
@@ -25,6 +27,7 @@ UNARY = {
     "QLinearGlobalAveragePool": "GlobalAveragePool",
 }
 LARGEST_WEIGHTS = 1 << 31
+FIRST_SOFTMAX_OF_ONE_AXIS = 13
 
 
 def _binary(name: str) -> Handler:
@@ -55,13 +58,14 @@ for _name, _target in UNARY.items():
 
 @onnx_op("QLinearSoftmax", domain=MICROSOFT)
 def qlinear_softmax(ctx: Context, node: SourceNode) -> str:
-    """Over the last axis; elsewhere old and new opsets of Softmax differ."""
+    """Along one axis; in old opsets of Softmax all axes from the given one on count as one."""
     check_inputs(node, 0, 1, 3)
-    rank = ctx.rank(node.inputs[0])
-    axis = normal_axis(number(node, "axis", -1), rank)
-    if axis != rank - 1:
-        raise ctx.refuse(node, f"axis is {axis}, expected the last, {rank - 1}")
-    return _quantized(ctx, node, in_onnx(ctx, "Softmax", _real(ctx, node, 0), axis=axis), 3)
+    x = _real(ctx, node, 0)
+    shape = ctx.shape(x)
+    axis = normal_axis(number(node, "axis", -1), len(shape))
+    if number(node, "opset", FIRST_SOFTMAX_OF_ONE_AXIS) < FIRST_SOFTMAX_OF_ONE_AXIS:
+        x = ctx.reshape(x, (*shape[:axis], element_count(shape[axis:])))
+    return _quantized(ctx, node, ctx.reshape(ctx.emit(Softmax(axis=axis), x), shape), 3)
 
 
 @onnx_op("QLinearConcat", domain=MICROSOFT)

@@ -181,6 +181,9 @@ def test_ranges_measured_at_run_time() -> None:
         "QLinearAveragePool<kernel_shape=[2,2], strides=[2,2], pads=[0,0,0,0]>(x, s, z, t, z)",
         "QLinearConcat<axis=1>(u, z, x, s, z, b, t, z)",
         "QLinearSoftmax<axis=-1, opset=13>(x, s, z, t, z)",
+        "QLinearSoftmax<axis=1, opset=17>(x, s, z, t, z)",
+        "QLinearSoftmax<axis=1, opset=11>(x, s, z, t, z)",
+        "QLinearSoftmax<axis=0, opset=11>(x, s, z, t, z)",
     ],
 )
 def test_quantised_ops_of_onnx_runtime(call: str) -> None:
