@@ -1,4 +1,4 @@
-"""The demo: inspect, convert and run a small real network, and compare it with ONNX Runtime.
+"""The demo: inspect, convert, run and quantize a small real network, and compare it with ONNX Runtime.
 
 Everything is done with the command line tools and the three-line Python API, as a user would.
 """
@@ -20,6 +20,8 @@ MODEL = EXAMPLES / "models" / "mnist_cntk.onnx"
 DIGITS = EXAMPLES / "data" / "digits.npz"
 INPUT, OUTPUT = "Input3", "Plus214_Output_0"
 SHOWN = 5
+# Every fifth digit calibrates: ten of each class. The others tell how good the result is.
+CALIBRATION = 5
 
 Images = NDArray[np.float32]
 Labels = NDArray[np.uint8]
@@ -36,6 +38,7 @@ def main(folder: Path) -> int:
     run_on_files(folder, images[:SHOWN], labels[:SHOWN])
     score(folder, images, labels)
     compare(folder)
+    quantize(folder, images, labels)
     list_files(folder, began)
     return 0
 
@@ -89,9 +92,30 @@ def compare(folder: Path) -> None:
     tool("edgewright", "run", model, "--input_list", listed, "--compare", MODEL)
 
 
+def quantize(folder: Path, images: Images, labels: Labels) -> None:
+    """Fixed point, simulated as the NPU computes it."""
+    chosen = np.arange(len(images)) % CALIBRATION == 0
+    say(6, f"Quantize it with {chosen.sum()} digits, and read the other {(~chosen).sum()} in fixed point")
+    samples = folder / "calibration.npz"
+    np.savez(samples, **{INPUT: images[chosen][:, None]})
+    models = {"float": ew.convert(MODEL)}
+    for precision in ("w8a8", "w4a8"):
+        target = folder / f"mnist_{precision}.dlc"
+        tool("edgewright", "quantize", MODEL, "--data", samples, "--precision", precision, "-o", target)
+        models[precision] = ew.load(target)
+        print()
+    for name, model in models.items():
+        backend = "cpu" if name == "float" else "htp"
+        feeds = ({INPUT: image[None, None]} for image in images[~chosen])
+        found = [model.run(feed, backend=backend)[OUTPUT].argmax() for feed in feeds]
+        right = int(np.sum(np.array(found) == labels[~chosen]))
+        share = 100 * right / len(found)
+        print(f"  {name:>5} on {backend}: {right} of {len(found)} digits are right: {share:.1f} %")
+
+
 def list_files(folder: Path, began: float) -> None:
     """What is left on disk."""
-    say(6, "What was written")
+    say(7, "What was written")
     for path in sorted(folder.rglob("*")):
         if path.is_file() and not path.name.startswith("digit_"):
             print(f"  {path.stat().st_size:8d} bytes  {path}")

@@ -60,9 +60,9 @@ def quantize_files(
         contract(after, {name: before.types[name] for name in (*before.inputs, *before.outputs)}),
         result.report.coverage(),
         applied_rules(result.report),
-        tuple(result.report.notes),
+        (*result.report.notes, *_notes(wishes, files)),
         weight_bytes(before),
-        weight_bytes(after),
+        weight_bytes(after, is_packed=_is_packed(files)),
         sum(file_size(path) for path in files.paths),
         time.monotonic() - began,
         differences=differences,
@@ -81,16 +81,24 @@ def quantized_path(model: str, precision: str, output: QuantizeTo) -> Path:
     return wanted if wanted.suffix in KINDS else wanted.with_name(f"{wanted.name}.dlc")
 
 
-def weight_bytes(graph: Graph) -> int:
-    """The size of all constants; those of four bits count half a byte each."""
+def weight_bytes(graph: Graph, *, is_packed: bool = False) -> int:
+    """The size of all constants; those of four bits take a byte each unless they are packed."""
     total = 0
     for name, array in graph.constants.items():
         encoding = graph.types[name].encoding
-        if encoding is not None and encoding.bitwidth < 8:
-            total += -(-array.size * encoding.bitwidth // 8)
-        else:
-            total += array.nbytes
+        is_half = is_packed and encoding is not None and encoding.bitwidth == 4
+        total += -(-array.size // 2) if is_half else array.nbytes
     return total
+
+
+def _is_packed(files: SavedFiles) -> bool:
+    return any(path.suffix == ".onnx" for path in files.paths)
+
+
+def _notes(wishes: Wishes, files: SavedFiles) -> list[str]:
+    if wishes.weight_bw != 4 or _is_packed(files):
+        return []
+    return ["4-bit weights take a byte each in this kind of file; a QDQ model (.onnx) packs two into one"]
 
 
 def _wishes(wanted: Quantizing) -> Wishes:

@@ -40,7 +40,7 @@ class PlainLines:
         now = time.monotonic()
         if work.seconds >= self._short and now - self._last >= self._every:
             self._last = now
-            self._say(work, _share(work))
+            self._say(work, _share(work), _left(work))
 
     def ended(self, work: Work) -> None:
         """A last line, where the work was long."""
@@ -48,8 +48,8 @@ class PlainLines:
             self._say(work, _share(work) if work.total and work.done < work.total else "done")
 
     @staticmethod
-    def _say(work: Work, state: str) -> None:
-        print(f"{shown(work.title)}: {state}, {work.seconds:.0f} s", file=sys.stderr, flush=True)
+    def _say(work: Work, state: str, left: str = "") -> None:
+        print(f"{shown(work.title)}: {state}, {work.seconds:.0f} s{left}", file=sys.stderr, flush=True)
 
 
 class Bars:
@@ -105,15 +105,30 @@ class Bars:
 
 def _bars(console: Any) -> Any:
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
     # markup off: a title may hold brackets from a name in the model.
     columns = (
         TextColumn("{task.description}", markup=False),
-        *(BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()),
+        *(BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn()),
     )
     return Progress(*columns, console=console or Console(stderr=True), transient=True)
 
 
 def _share(work: Work) -> str:
     return f"{work.done} of {work.total}" if work.total is not None else str(work.done)
+
+
+def _left(work: Work) -> str:
+    """The time that the rest will take if it goes on like this."""
+    if work.total is None or not work.done:
+        return ""
+    seconds = work.seconds / work.done * (work.total - work.done)
+    return f", {seconds:.0f} s left" if seconds >= 1 else ""

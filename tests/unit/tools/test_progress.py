@@ -5,7 +5,7 @@ import time
 import pytest
 from rich.console import Console
 
-from edgewright.core.events import listening, progress
+from edgewright.core.events import Work, listening, progress
 from edgewright.tools.progress import Bars, PlainLines, drawn
 
 
@@ -25,6 +25,12 @@ def test_long_work_prints_a_line_now_and_then_and_one_at_the_end(capsys):
         "calibrating: 2 of 2, 0 s",
         "calibrating: done, 0 s",
     ]
+
+
+def test_a_line_tells_the_time_that_is_left(capsys):
+    work = Work("calibrating", total=4, done=1, began=time.monotonic() - 10)
+    PlainLines(short=0, every=0).advanced(work)
+    assert capsys.readouterr().err == "calibrating: 1 of 4, 10 s, 30 s left\n"
 
 
 def test_lines_keep_their_distance(capsys):
