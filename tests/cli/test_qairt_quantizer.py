@@ -433,6 +433,10 @@ def test_aimet_says_how_to_get_it(quantize, monkeypatch):
     assert (answer.code, path.exists()) == (6, False)
     assert "AIMET_ENV_PYTHON names none" in answer.err
     assert "pip install 'edgewright[aimet]'" in answer.err
+    monkeypatch.setenv("AIMET_ENV_PYTHON", "/opt/aimet/bin/python")
+    answer, path = quantize("--use_aimet_quantizer")
+    assert (answer.code, path.exists()) == (4, False)
+    assert "AIMET in '/opt/aimet/bin/python'" in answer.err
 
 
 def test_options_without_effect_are_warned_of(quantize):
@@ -471,6 +475,16 @@ def test_layers_stand_before_tensors_in_the_list(call, dlc, tmp_path):
     data.write_text("#first\n%c2\n" + body, "utf-8")
     answer = call(main, "--input_dlc", dlc, "--input_list", data)
     assert (answer.code, "all activations are calibrated" in answer.out) == (0, True)
+
+
+def test_names_with_colons_are_names(call, tmp_path):
+    nodes = [helper.make_node("Add", ["onnx::Add_0", "b:0"], ["y"])]
+    ends = [(name, models.FLOAT, [1, 4]) for name in ("onnx::Add_0", "b:0", "y")]
+    assert call(convert, "-i", models.save(tmp_path / "net.onnx", nodes, ends[:2], ends[2:])).code == 0
+    np.ones((1, 4), np.float32).tofile(tmp_path / "a.raw")
+    (tmp_path / "list.txt").write_text(f"b:0:={tmp_path}/a.raw onnx::Add_0:={tmp_path}/a.raw\n", "utf-8")
+    answer = call(main, "--input_dlc", tmp_path / "net.dlc", "--input_list", tmp_path / "list.txt")
+    assert answer.code == 0
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])

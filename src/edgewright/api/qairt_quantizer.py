@@ -1,6 +1,5 @@
 """From a float DLC to one in fixed point, as qairt-quantizer does it."""
 
-import logging
 import os
 from collections.abc import Iterator, Mapping, Sized
 from dataclasses import dataclass, field, replace
@@ -17,7 +16,15 @@ from edgewright.api.source_ends import unknown_names
 from edgewright.artifacts.dlc import reader as dlc_reader
 from edgewright.artifacts.encodings import encodings_text
 from edgewright.config.qairt_quantizer import QairtAimet, QairtCalibration, QairtDlc, QairtPrecision
-from edgewright.core.errors import BadInput, EnvironmentProblem, Problems, UsageError, Where, shown
+from edgewright.core.errors import (
+    BadInput,
+    EnvironmentProblem,
+    NotBuiltYet,
+    Problems,
+    UsageError,
+    Where,
+    shown,
+)
 from edgewright.core.files import file_size, write_whole
 from edgewright.core.numbers import Array
 from edgewright.core.optional import install_command
@@ -36,8 +43,6 @@ from edgewright.quantize.settings import Settings
 from edgewright.quantize.tensor_encodings import EncodingSet, encodings_of
 
 __all__ = ["AppliedRule", "QairtQuantizerOptions", "QuantizedDlc", "quantize_dlc", "quantized_path"]
-
-log = logging.getLogger(__name__)
 
 AIMET_PYTHON = "AIMET_ENV_PYTHON"
 
@@ -227,10 +232,15 @@ def _check_aimet(aimet: QairtAimet) -> None:
     if not aimet.use_aimet_quantizer:
         return
     found = os.environ.get(AIMET_PYTHON)
-    state = f"'{shown(found)}' cannot be used yet" if found else f"{AIMET_PYTHON} names none"
+    if found:
+        raise NotBuiltYet(
+            f"letting AIMET in '{shown(found)}' choose the encodings is not built yet",
+            do="leave --use_aimet_quantizer out, or give AIMET's own result as --quantization_overrides to "
+            "qairt-converter",
+        )
     install = f"python -m venv aimet; aimet/bin/{install_command('aimet_onnx')}"
     raise EnvironmentProblem(
-        f"quantizing with AIMET needs an environment of its own, and {state}",
+        f"quantizing with AIMET needs an environment of its own, and {AIMET_PYTHON} names none",
         do=f"leave --use_aimet_quantizer out, or make one ({install}) and set {AIMET_PYTHON} to its python",
     )
 
