@@ -100,7 +100,7 @@ class TransposedConvolution(Op):
         result = np.zeros((x.shape[0], *room, filters.shape[-1]), np.result_type(x, filters))
         for tap in product(*(range(n) for n in filters.shape[:-2])):
             at = tuple(
-                slice(t * d, t * d + (n - 1) * s + 1, s)
+                slice(t * d, t * d + max((n - 1) * s + 1, 0), s)
                 for t, d, s, n in zip(tap, dilation, stride, x.shape[1:-1], strict=True)
             )
             result[(slice(None), *at)] += x @ filters[tap]

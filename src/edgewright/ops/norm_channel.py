@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
+from math import prod
 from typing import Self
 
 import numpy as np
@@ -119,7 +120,7 @@ class GroupNorm(ChannelNorm):
 
     def normalized(self, x: Array) -> Array:
         """Of mean 0 and variance 1 in each group."""
-        split = x.reshape(x.shape[0], -1, self.group, x.shape[-1] // self.group)
+        split = x.reshape(x.shape[0], prod(x.shape[1:-1]), self.group, x.shape[-1] // self.group)
         centred = split - split.mean(axis=(1, 3), keepdims=True)
         variance = np.square(centred).mean(axis=(1, 3), keepdims=True)
         result: Array = (centred / np.sqrt(variance + np.asarray(self.epsilon, x.dtype))).reshape(x.shape)

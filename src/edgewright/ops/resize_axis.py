@@ -5,6 +5,7 @@ from enum import IntEnum
 
 import numpy as np
 
+from edgewright.core.errors import ShapeMismatch
 from edgewright.core.numbers import Array
 
 __all__ = [
@@ -53,6 +54,10 @@ def positions(length: int, wanted: int, mode: Transformation, scale: float | Non
 
     In float32, as engines compute it: a coordinate that lies just beside a half rounds as theirs does.
     """
+    if not length:
+        raise ShapeMismatch(
+            f"an axis of no elements is resized to {wanted}", do="resize axes that have elements"
+        )
     x = np.arange(wanted, dtype=np.float32)
     factor = np.float32(wanted / length if scale is None else scale)
     if mode == Transformation.ALIGN_CORNERS:

@@ -150,7 +150,10 @@ class Builder:
             found = tuple(_as_dim(item) for item in self._dims[value].reshape(-1))
             self._check_foreseeable(found, value)
             return found
-        return tuple(int(item) for item in self.array(value).reshape(-1))
+        array = self.array(value)
+        if array.dtype.kind not in "biu" and not np.all(np.isfinite(array.astype(np.float64))):
+            raise BadInput(f"a parameter is {array.tolist()}, expected whole numbers", Where(tensor=value))
+        return tuple(int(item) for item in array.reshape(-1))
 
     def ints(self, value: str) -> tuple[int, ...]:
         """A vector of integers that must be numbers."""
@@ -242,6 +245,8 @@ class Builder:
         if not all(value in self.graph.constants or not value for value in inputs):
             return None
         sizes = [t.count for t in (*types, *(self.type(v) for v in inputs if v))]
+        if not all(t.is_static for t in types):
+            return None
         if isinstance(op, VIEWS) or all(isinstance(size, int) and size <= SMALL for size in sizes):
             return self._computed(op, [self.graph.constants[v] if v else None for v in inputs])
         return None

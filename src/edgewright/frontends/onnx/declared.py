@@ -3,6 +3,7 @@
 import onnx
 
 from edgewright.core.errors import BadInput, UnsupportedOp, Where, shown
+from edgewright.frontends.onnx.order import check_name
 from edgewright.frontends.onnx.reader import OnnxFile
 from edgewright.frontends.onnx.tensors import LARGEST_DIM, LARGEST_RANK, dtype_of
 from edgewright.ir.dims import Dim, symbol
@@ -52,6 +53,7 @@ def _dims(shape: onnx.TensorShapeProto, name: str, where: Where) -> tuple[Dim, .
                 where,
                 do="give the shape with --input_dim (input_shapes in Python)",
             )
+        check_name(dim.dim_param)
         # "?" is no name either: two of them need not be equal.
         named = dim.dim_param if dim.dim_param.strip("?") else f"{name}_{axis}"
         dims.append(dim.dim_value if is_number else symbol(str(named)))

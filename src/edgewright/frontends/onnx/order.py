@@ -85,6 +85,7 @@ def _producers(graph: onnx.GraphProto) -> dict[str, int]:
     for index, node in enumerate(graph.node):
         check_name(node.name)
         check_name(node.op_type)
+        check_name(node.domain)
         for name in filter(None, node.output):
             check_name(name)
             if name in producers:

@@ -1,6 +1,7 @@
 """ONNX signal processing: transforms as products with known matrices, windows as constants."""
 
 from collections.abc import Sequence
+from math import prod
 
 import numpy as np
 import onnx
@@ -81,7 +82,8 @@ def dft(ctx: Context, node: SourceNode) -> str | list[str]:
     order = [*(i for i in range(rank) if i not in {axis, rank - 1}), axis, rank - 1]
     turned = ctx.transpose(x, order)
     outer = ctx.shape(turned)[:-2]
-    weights = np.ascontiguousarray(matrix.reshape(rows * int(components), -1).T, ctx.dtype(x).numpy)
+    flattened = matrix.reshape(rows * int(components), prod(matrix.shape[2:]))
+    weights = np.ascontiguousarray(flattened.T, ctx.dtype(x).numpy)
     flat = ctx.reshape(turned, (*outer, rows * int(components)))
     rows_of_bins = ctx.emit(FullyConnected(keep_dims=rank > 3), flat, ctx.constant(weights))
     result = ctx.reshape(rows_of_bins, (*outer, *matrix.shape[2:]))

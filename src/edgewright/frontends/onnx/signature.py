@@ -56,9 +56,8 @@ def check_node(node: SourceNode, dtypes: Sequence[DType | None]) -> None:
 
 @lru_cache(maxsize=1024)
 def _signature(name: str, version: int, domain: str) -> _Signature | None:
-    try:
-        schema = onnx.defs.get_schema(name, version, domain)
-    except onnx.defs.SchemaError:
+    schema = _schema(name, version, domain)
+    if schema is None:
         return None
     return _Signature(
         tuple(_formal(item) for item in schema.inputs),
@@ -67,6 +66,14 @@ def _signature(name: str, version: int, domain: str) -> _Signature | None:
         {name: int(cast(Any, item.type).value) for name, item in schema.attributes.items()},
         frozenset(name for name, item in schema.attributes.items() if item.required),
     )
+
+
+def _schema(name: str, version: int, domain: str) -> onnx.defs.OpSchema | None:
+    """The op at the model's opset; some exporters use an op before its time, then its newest form."""
+    try:
+        return onnx.defs.get_schema(name, version, domain)
+    except onnx.defs.SchemaError:
+        return onnx.defs.get_schema(name, domain) if onnx.defs.has(name, domain) else None
 
 
 def _formal(item: onnx.defs.OpSchema.FormalParameter) -> _Formal:

@@ -5,9 +5,23 @@ from typing import Any
 
 import onnx
 
-from edgewright.core.errors import BadInput, Where
+from edgewright.core.errors import BadInput, Where, shown
 
 __all__ = ["SourceNode", "label_of"]
+
+
+_KIND = onnx.AttributeProto
+_FIELDS = {
+    "f": _KIND.FLOAT,
+    "i": _KIND.INT,
+    "s": _KIND.STRING,
+    "t": _KIND.TENSOR,
+    "g": _KIND.GRAPH,
+    "sparse_tensor": _KIND.SPARSE_TENSOR,
+    "floats": _KIND.FLOATS,
+    "ints": _KIND.INTS,
+    "strings": _KIND.STRINGS,
+}
 
 
 @dataclass(frozen=True)
@@ -67,6 +81,8 @@ def label_of(proto: onnx.NodeProto) -> str:
 
 
 def _value(attribute: onnx.AttributeProto) -> Any:
+    if attribute.type == onnx.AttributeProto.UNDEFINED:
+        return _untyped(attribute)
     value = onnx.helper.get_attribute_value(attribute)
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
@@ -75,3 +91,17 @@ def _value(attribute: onnx.AttributeProto) -> Any:
     if attribute.type in {onnx.AttributeProto.INTS, onnx.AttributeProto.FLOATS}:
         return list(value)
     return value
+
+
+def _untyped(attribute: onnx.AttributeProto) -> Any:
+    """The value of an attribute that does not say its type, as in the oldest models: whatever it holds."""
+    typed = onnx.AttributeProto()
+    typed.CopyFrom(attribute)
+    for field, kind in _FIELDS.items():
+        content = getattr(attribute, field)
+        if len(content) if field.endswith("s") and field != "s" else attribute.HasField(field):
+            typed.type = kind
+            return _value(typed)
+    raise BadInput(
+        f"attribute '{shown(attribute.name)}' has neither a type nor a value", do="export the model again"
+    )

@@ -15,7 +15,8 @@ __all__ = ["in_onnx", "reduced", "taken"]
 def in_onnx(ctx: Context, op_type: str, *inputs: str, **attributes: Any) -> str:
     """The first output of an ONNX op applied to values; its meaning is that of the model's opset."""
     names = [f"x{index}" if value else "" for index, value in enumerate(inputs)]
-    return ctx.translate(onnx.helper.make_node(op_type, names, ["y"], **attributes), list(inputs))[0]
+    given = {name: value for name, value in attributes.items() if value != []}
+    return ctx.translate(onnx.helper.make_node(op_type, names, ["y"], **given), list(inputs))[0]
 
 
 def reduced(ctx: Context, node: SourceNode, op_type: str, value: str, axes: Sequence[int]) -> str:

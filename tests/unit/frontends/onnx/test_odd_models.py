@@ -205,3 +205,70 @@ def test_an_empty_list_that_an_op_needs_is_refused():
     node.attribute.append(onnx.AttributeProto(name="ngram_counts", type=onnx.AttributeProto.INTS))
     proto.graph.input[0].type.tensor_type.elem_type = T.INT64
     assert "'ngram_counts' is empty" in refusal(proto, x=np.zeros(4, I64))
+
+
+def test_attributes_that_do_not_say_their_type_are_what_they_hold():
+    proto = one("LRN", (1, 3, 2, 2), size=3, alpha=0.5, beta=1.0)
+    x = np.ones((1, 3, 2, 2), np.float32)
+    expected = ew.convert(proto).run({"x": x})["y"]
+    for attribute in proto.graph.node[0].attribute:
+        attribute.type = onnx.AttributeProto.UNDEFINED
+    np.testing.assert_array_equal(ew.convert(proto).run({"x": x})["y"], expected)
+    (size,) = (item for item in proto.graph.node[0].attribute if item.name == "size")
+    size.ClearField("i")
+    assert "neither a type nor a value" in refusal(proto)
+
+
+def test_an_op_before_its_time_is_held_against_its_newest_signature():
+    text = refusal(one("BitwiseNot", (2,), np.ones(2, I64), opset=9))
+    assert "2 inputs are given, expected 1" in text
+
+
+def test_names_of_dimensions_and_domains_are_text():
+    proto = model([h.make_node("Relu", ["x"], ["y"], domain="ai.onnx")], {"x": ("batch!", 3)})
+    data = proto.SerializeToString()
+    for name in (b"batch!", b"ai.onnx"):
+        with pytest.raises(EdgewrightError, match="not UTF-8"):
+            ew.convert(data.replace(name, b"\xff" * len(name)))
+
+
+def test_a_constant_in_a_symbolic_shape_is_reshaped_at_run_time():
+    nodes = [
+        h.make_node("Shape", ["x"], ["s"]),
+        h.make_node("Reshape", ["c", "s"], ["r"]),
+        h.make_node("Add", ["x", "r"], ["y"]),
+    ]
+    c = np.arange(6, dtype=np.float32)
+    converted = ew.convert(model(nodes, {"x": ("N", 3)}, c=c))
+    found = converted.run({"x": np.zeros((2, 3), np.float32)})["y"]
+    np.testing.assert_array_equal(found, c.reshape(2, 3))
+
+
+def test_a_depth_without_end_is_refused():
+    node = h.make_node("OneHot", ["i", "d", "v"], ["y"])
+    weights = {"i": np.zeros(2, I64), "d": np.float32(np.inf), "v": np.zeros(2, np.float32)}
+    assert "expected whole numbers" in refusal(model([node], {}, **weights))
+
+
+@pytest.mark.parametrize(
+    ("op", "weights", "attributes"),
+    [
+        ("ConvTranspose", [np.ones((1, 2, 2, 2), np.float32)], {"strides": [2, 2]}),
+        ("GroupNormalization", [np.ones(1, np.float32), np.ones(1, np.float32)], {"num_groups": 1}),
+    ],
+)
+def test_ops_on_empty_images_are_results_or_refusals(op, weights, attributes):
+    for shape in ((0, 1, 3, 3), (1, 1, 0, 3)):
+        node = one(op, shape, *weights, **attributes)
+        found = None
+        try:
+            found = ew.convert(node)
+        except EdgewrightError:
+            continue
+        result_if_any(found, np.zeros(shape, np.float32))
+
+
+def test_resizing_an_axis_without_elements_is_refused():
+    node = h.make_node("Resize", ["x", "", "", "s"], ["y"], mode="nearest")
+    proto = model([node], {"x": (1, 1, 0, 3)}, s=np.asarray([1, 1, 4, 4], I64))
+    refusal(proto, x=np.zeros((1, 1, 0, 3), np.float32))
