@@ -30,12 +30,13 @@ class Rewrites:
         return graph
 
 
-def convert(
+def convert(  # noqa: PLR0913 - one keyword for each thing of a model that may be fixed
     source: str | Path | Any,
     *,
     input_shapes: Mapping[str, Sequence[int]] | None = None,
     batch: int | None = None,
     symbols: Mapping[str, int] | None = None,
+    input_values: Mapping[str, Any] | None = None,
     outputs: Sequence[str] = (),
     rewrites: Rewrites | None = None,
 ) -> Model:
@@ -46,10 +47,13 @@ def convert(
         input_shapes: shapes for inputs whose dimensions are symbolic, or other shapes than the declared ones.
         batch: replaces the first dimension of every input that has no shape above.
         symbols: numbers for symbolic dimensions by their names.
+        input_values: inputs that become constants, such as the sample rate of a voice detector.
         outputs: values of the graph that become the outputs, in place of the model's own.
         rewrites: which optional rewrites are made; all by default.
     """
-    wishes = Overrides(input_shapes or {}, batch, symbols or {}, outputs=outputs)
+    wishes = Overrides(
+        input_shapes or {}, batch, symbols or {}, input_values=input_values or {}, outputs=outputs
+    )
     opened = OnnxSource.open(source, wishes)
     chosen = rewrites or Rewrites()
     imported = opened.build({})

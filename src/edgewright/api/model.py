@@ -87,7 +87,7 @@ class Model:
                 )
             raise UnsupportedFeature(
                 f"inputs {bound} shape the graph: their values must be known to write it",
-                do="make them constants (initializers) in the source model",
+                do="convert with input_values={name: value}, or make them constants in the source model",
             )
         if Path(path).suffix == ".dlc":
             return save_dlc(self.graph, path, options)

@@ -4,12 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import numpy as np
 import onnx
 
 from edgewright.core.errors import (
     BadInput,
     Problems,
     ShapeMismatch,
+    TypeMismatch,
     UnsupportedOp,
     UsageError,
     Where,
@@ -39,6 +41,8 @@ class Overrides:
     batch: int | None = None
     symbols: Mapping[str, int] = field(default_factory=dict)
     input_dtypes: Mapping[str, DType] = field(default_factory=dict)
+    # Inputs that become constants.
+    input_values: Mapping[str, Array] = field(default_factory=dict)
     # Any values of the graph; the model's own outputs where none is named.
     outputs: Sequence[str] = ()
     keep_disconnected: bool = False
@@ -52,7 +56,9 @@ class OnnxSource:
         self.file = file
         self._keep_all = wishes.keep_disconnected
         with guarded(file.name):
-            self.inputs = _input_types(file, wishes)
+            declared = _input_types(file, wishes)
+            self._known = {n: InputSpec(t, v) for n, (t, v) in _input_values(file, wishes, declared).items()}
+            self.inputs = {name: t for name, t in declared.items() if name not in self._known}
             self.outputs = _outputs(file, wishes)
 
     @classmethod
@@ -111,7 +117,8 @@ class OnnxSource:
             names |= set(imported.bound)
 
     def _import(self, specs: Mapping[str, InputSpec]) -> Imported:
-        return Importer(self.file, specs, self.outputs, keep_all=self._keep_all).run()
+        given = {**specs, **self._known}
+        return Importer(self.file, given, self.outputs, keep_all=self._keep_all).run()
 
 
 def _input_types(file: OnnxFile, wishes: Overrides) -> dict[str, TensorType]:
@@ -167,6 +174,34 @@ def _shaped(
             raise UsageError(f"batch {batch} is given, expected 1 or more", where)
         return declared.with_shape((batch, *declared.shape[1:]))
     return declared
+
+
+def _input_values(
+    file: OnnxFile, wishes: Overrides, declared: Mapping[str, TensorType]
+) -> dict[str, tuple[TensorType, Array]]:
+    """The values that inputs are fixed to, in the declared types."""
+    _check_names(file, "input_values", wishes.input_values, list(declared), "input")
+    values: dict[str, tuple[TensorType, Array]] = {}
+    for name, given in wishes.input_values.items():
+        value = _in_type(name, given, declared[name].dtype)
+        _check_given(name, declared[name], {name: value})
+        values[name] = (declared[name].with_shape(value.shape), value)
+    return values
+
+
+def _in_type(name: str, given: object, dtype: DType) -> Array:
+    """A value in the datatype of its input, where that holds it."""
+    found: Array = np.asarray(given)
+    if found.dtype.kind in "biuf":
+        with np.errstate(all="ignore"):
+            value: Array = found.astype(dtype.numpy)
+        if dtype.is_float or np.array_equal(value, found):
+            return value
+    raise TypeMismatch(
+        f"the value {shown(str(given), 60)} is not one of {dtype.numpy.name}",
+        Where(tensor=name),
+        do=f"give it as {dtype.numpy.name}",
+    )
 
 
 def _outputs(file: OnnxFile, wishes: Overrides) -> list[str]:

@@ -130,6 +130,23 @@ def test_an_output_that_is_an_initializer_is_made_by_a_node():
     assert graph.producer("w") is not None
 
 
+def test_inputs_may_be_fixed_to_values_of_their_type():
+    nodes = [h.make_node("Reshape", ["x", "shape"], ["y"])]
+    proto = model(nodes, [info("x", (2, 3)), info("shape", (2,), T.INT64)], [info("y", None)])
+    source = OnnxSource.open(proto, Overrides(input_values={"shape": [3, 2]}))
+    graph = source.build({}).graph
+    assert (graph.inputs, graph.types["y"].shape) == (["x"], (3, 2))
+    for value, words in (
+        ([3, 2.5], "is not one of int64"),
+        ("a", "is not one of int64"),
+        ([1], "does not fit"),
+    ):
+        with pytest.raises(EdgewrightError, match=words):
+            OnnxSource.open(proto, Overrides(input_values={"shape": value}))
+    with pytest.raises(EdgewrightError, match="names the input 'shapes'"):
+        OnnxSource.open(proto, Overrides(input_values={"shapes": [3, 2]}))
+
+
 def mixed():
     w = onnx.numpy_helper.from_array(np.ones((3, 4), np.float32), "w")
     nodes = [
