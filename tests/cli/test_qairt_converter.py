@@ -7,7 +7,7 @@ import pytest
 from onnx import helper
 
 import edgewright as ew
-from edgewright.artifacts.dlc import reader
+from edgewright.artifacts.dlc import reader, writer
 from edgewright.tools.qairt_converter import main
 from tests.cli import models
 
@@ -310,3 +310,14 @@ def test_encodings_of_qdq_nodes_are_kept_and_the_nodes_go(call, image, tmp_path)
     found = reader.read(tmp_path / "qat.dlc")
     assert not {node.type for node in found.graphs[0].nodes} & {"Quantize", "Dequantize"}
     assert '"image"' in found.description.source_encodings
+
+
+def test_what_is_read_back_is_written_in_the_same_bytes(call, image, tmp_path):
+    overrides = {"activation_encodings": {}, "param_encodings": {}}
+    (tmp_path / "o.json").write_text(json.dumps(overrides), "utf-8")
+    for words in ([], ["--float_bitwidth", "16"], ["--quantization_overrides", tmp_path / "o.json"]):
+        assert call(main, "-i", image, *words).code == 0
+        found = reader.read(tmp_path / "image.dlc")
+        assert any(node.notes for node in found.graphs[0].nodes)
+        again = b"".join(writer.to_chunks(found.graphs, found.description))
+        assert again == (tmp_path / "image.dlc").read_bytes()
