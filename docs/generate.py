@@ -20,6 +20,8 @@ from tests.backend import onnx_suite  # noqa: E402
 TOOLS = {
     "qnn-onnx-converter": "edgewright.tools.qnn_onnx_converter",
     "qnn-net-run": "edgewright.tools.qnn_net_run",
+    "qairt-converter": "edgewright.tools.qairt_converter",
+    "qairt-quantizer": "edgewright.tools.qairt_quantizer",
     "edgewright inspect": "edgewright.tools.inspect_command",
     "edgewright convert": "edgewright.tools.convert_command",
     "edgewright quantize": "edgewright.tools.quantize_command",

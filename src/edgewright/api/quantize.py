@@ -37,7 +37,7 @@ def quantize(  # noqa: PLR0913 - every one is a choice of its own, and all are g
     bias_bw: int = 32,
     float_bw: int = 32,
     per_channel: bool = True,
-    per_row: bool = False,
+    per_row: bool | None = None,
     block_size: int = 0,
     act_quantizer: str = "tf",
     param_quantizer: str = "tf",
@@ -60,7 +60,8 @@ def quantize(  # noqa: PLR0913 - every one is a choice of its own, and all are g
         bias_bw: bits of biases, 8 or 32.
         float_bw: bits of what stays in floating point, 16 or 32.
         per_channel: one encoding for each output channel of convolutions, else one for the whole weight.
-        per_row: one encoding for each row of MatMul and FullyConnected weights.
+        per_row: one encoding for each row of MatMul and FullyConnected weights; None: where weights have 4
+            bits.
         block_size: elements of 4-bit weights that share a scale; 0 for no blocks.
         act_quantizer: how ranges of activations are chosen: tf (all that was seen), enhanced, adjusted,
             symmetric, mse, percentile or entropy.

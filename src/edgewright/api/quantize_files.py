@@ -105,11 +105,9 @@ def _wishes(wanted: Quantizing) -> Wishes:
     bits = PRECISIONS[wanted.precision]
     if bits is None:
         return Wishes(float_bw=16, overrides=wanted.quantization_overrides)
-    # Four bits are too few for one scale over a whole matrix.
     return Wishes(
         weight_bw=bits[0],
         act_bw=bits[1],
-        per_row=bits[0] == 4,
         act_quantizer=wanted.act_quantizer,
         param_quantizer=wanted.param_quantizer,
         algorithms=wanted.algorithms,

@@ -41,7 +41,8 @@ class Wishes:
     param_quantizer: str = "tf"
     percentile: float = 99.99
     per_channel: bool = True
-    per_row: bool = False
+    # None: for weights of 4 bits, which are too few for one scale over a whole matrix.
+    per_row: bool | None = None
     block_size: int = 0
     steps: tuple[int, int] | None = None
     algorithms: tuple[str, ...] = ()
@@ -82,7 +83,7 @@ class Wishes:
             is_act_symmetric=self.act_quantizer == "symmetric",
             is_weight_symmetric=self.param_quantizer == "symmetric",
             is_per_channel=self.per_channel,
-            is_per_row=self.per_row,
+            is_per_row=self.weight_bw == 4 if self.per_row is None else self.per_row,
             block_size=self.block_size,
             steps=self.steps,
             algorithms=self.algorithms,

@@ -40,7 +40,7 @@ def test_the_function_is_there_whether_its_package_was_imported_or_not():
 
 @pytest.mark.parametrize(
     ("options", "allowed"),
-    [({}, 0.005), ({"act_bw": 16}, 0.005), ({"weight_bw": 4, "per_row": True}, 0.015)],
+    [({}, 0.005), ({"act_bw": 16}, 0.005), ({"weight_bw": 4}, 0.005)],
     ids=["w8a8", "w8a16", "w4a8"],
 )
 def test_a_quantized_classifier_reads_digits_nearly_as_well_as_the_float_one(model, digits, options, allowed):
@@ -51,6 +51,20 @@ def test_a_quantized_classifier_reads_digits_nearly_as_well_as_the_float_one(mod
     widths = {tensor.encoding.bitwidth for tensor in quantized.graph.types.values() if tensor.encoding}
     assert options.get("act_bw", 8) in widths
     assert options.get("weight_bw", 8) in widths
+
+
+def test_rows_of_four_bit_weights_have_scales_of_their_own_unless_that_is_denied(model, digits):
+    def row_scales(**options):
+        found = ew.quantize(model, digits[0][:2], **options)
+        return {
+            len(t.encoding.scales)
+            for n, t in found.graph.types.items()
+            if t.encoding and t.shape == (10, 256)
+        }
+
+    assert row_scales(weight_bw=4) == {10}
+    assert row_scales(weight_bw=4, per_row=False) == row_scales() == {1}
+    assert row_scales(per_row=True) == {10}
 
 
 def forms(images, folder):
