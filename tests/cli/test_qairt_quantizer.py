@@ -8,7 +8,7 @@ from onnx import helper
 from onnxruntime.quantization import CalibrationDataReader, quantize_static
 
 import edgewright as ew
-from edgewright.artifacts.dlc import reader
+from edgewright.artifacts.dlc import reader, writer
 from edgewright.core.numbers import DType
 from edgewright.tools.qairt_converter import main as convert
 from edgewright.tools.qairt_quantizer import main
@@ -262,6 +262,13 @@ def test_what_the_float_dlc_says_of_itself_stays(call, tmp_path):
 def test_the_same_data_gives_the_same_bytes(quantize):
     first = quantize()[1].read_bytes()
     assert quantize()[1].read_bytes() == first
+
+
+@pytest.mark.parametrize("words", [[], ["--bias_bitwidth", "32", "--use_per_channel_quantization"]])
+def test_what_is_read_back_is_written_in_the_same_bytes(quantize, words):
+    _, path = quantize(*words)
+    found = reader.read(path)
+    assert b"".join(writer.to_chunks(found.graphs, found.description)) == path.read_bytes()
 
 
 @pytest.fixture

@@ -176,12 +176,14 @@ class _Graph:
     def _step(self, tensor: QnnTensor, encoding: Encoding, scale: float, offset: int) -> int:
         low, high = encoding.limits(tensor.dtype)
         middle = 0 if tensor.dtype.is_signed else -(1 << (encoding.bitwidth - 1))
+        # The ends follow from what is stored: so a file that was read is written in the same bytes.
+        stored = _as_float32(scale, tensor)
         return self._writer.table(
             {
                 StepSlot.BITWIDTH: ("I", encoding.bitwidth),
-                StepSlot.MINIMUM: ("f", _bound(scale * (low + offset))),
-                StepSlot.MAXIMUM: ("f", _bound(scale * (high + offset))),
-                StepSlot.SCALE: ("f", _as_float32(scale, tensor)),
+                StepSlot.MINIMUM: ("f", _bound(stored * (low + offset))),
+                StepSlot.MAXIMUM: ("f", _bound(stored * (high + offset))),
+                StepSlot.SCALE: ("f", stored),
                 StepSlot.OFFSET: ("i", offset),
                 StepSlot.IS_SYMMETRIC: ("B", int(offset == middle)),
             }
