@@ -10,7 +10,7 @@ from edgewright.api.artifacts import SaveOptions
 from edgewright.api.inspect import inspect
 from edgewright.artifacts.description import Description
 from edgewright.artifacts.dlc import reader, writer
-from edgewright.core.errors import BadInput, UnsupportedFeature, UsageError
+from edgewright.core.errors import BadInput, UsageError
 from edgewright.core.files import write_whole
 from edgewright.tools.qnn_net_run import main
 from tests.cli.models import DIGITS_MODEL
@@ -75,7 +75,7 @@ def test_net_run_runs_a_dlc(words, saved, model, monkeypatch, capsys):
 def test_a_dlc_of_several_graphs_is_not_taken_for_one_of_them(tmp_path):
     path = tmp_path / "m.dlc"
     write_whole(path, writer.to_chunks([conv_graph(), quantized_graph()], Description()))
-    with pytest.raises(UnsupportedFeature, match=r"holds 2 graphs \(tiny_conv, quantized\), expected one"):
+    with pytest.raises(BadInput, match=r"2 graphs are there \('tiny_conv', 'quantized'\), expected one graph"):
         ew.load(path)
 
 
