@@ -75,7 +75,9 @@ def test_net_run_runs_a_dlc(words, saved, model, monkeypatch, capsys):
 def test_a_dlc_of_several_graphs_is_not_taken_for_one_of_them(tmp_path):
     path = tmp_path / "m.dlc"
     write_whole(path, writer.to_chunks([conv_graph(), quantized_graph()], Description()))
-    with pytest.raises(BadInput, match=r"2 graphs are there \('tiny_conv', 'quantized'\), expected one graph"):
+    with pytest.raises(
+        BadInput, match=r"2 graphs are there \('tiny_conv', 'quantized'\), expected one graph"
+    ):
         ew.load(path)
 
 
