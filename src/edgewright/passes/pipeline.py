@@ -12,7 +12,12 @@ from edgewright.passes.clean import (  # noqa: F401 - registers the passes
     take_source_names,
     transpose_to_reshape,
 )
-from edgewright.passes.fold import fold_batchnorm, fold_channels, fold_constants  # noqa: F401
+from edgewright.passes.fold import (  # noqa: F401 - registers the passes
+    fold_batchnorm,
+    fold_channels,
+    fold_constants,
+    fold_moved_weights,
+)
 from edgewright.passes.fuse import (  # noqa: F401 - registers the passes
     fuse_channel_shuffle,
     fuse_clip,
@@ -64,6 +69,7 @@ LAYOUT = (
     "transpose_to_reshape",
     "merge_moves",
     "drop_identity",
+    "fold_moved_weights",
     "absorb_transposes",
     "drop_dead_code",
 )
