@@ -5,6 +5,7 @@ import json
 import numpy as np
 import onnxruntime
 import pytest
+from onnx import helper
 
 import edgewright as ew
 from edgewright.tools.quantize_command import main
@@ -111,6 +112,19 @@ def test_open_dimensions_are_fixed_by_options(call, tmp_path):
     np.save(tmp_path / "x.npy", np.random.default_rng(0).random((4, 3, 6, 6), np.float32))
     assert call(main, source, "--data", tmp_path / "x.npy", "-b", "2").code == 0
     assert ew.load(tmp_path / "image_w8a8.dlc").inputs[0].shape == (2, 3, 6, 6)
+
+
+def test_a_model_that_cannot_be_quantized_says_so(call, tmp_path):
+    rng = np.random.default_rng(0)
+    weights = {name: rng.random((1, 8, 2), np.float32) for name in ("w", "r")}
+    node = helper.make_node("LSTM", ["x", "w", "r"], ["y"], hidden_size=2, name="lstm")
+    ends = [("x", models.FLOAT, [3, 1, 2])], [("y", models.FLOAT, [3, 1, 1, 2])]
+    source = models.save(tmp_path / "m.onnx", [node], *ends, weights)
+    np.save(tmp_path / "x.npy", rng.random((5, 3, 1, 2), np.float32))
+    answer = call(main, source, "--data", tmp_path / "x.npy")
+    assert answer.code == 0, answer.err
+    assert "note: nothing could be quantized: the model is the float one" in answer.out
+    assert "w8a8 on cpu against the float model, 5 samples:" in answer.out
 
 
 def test_algorithms_schemes_and_overrides_reach_the_quantizer(call, model, data, tmp_path):

@@ -14,6 +14,7 @@ from edgewright.api.run import open_model
 from edgewright.config.quantize import PRECISIONS, QuantizeTo, Quantizing
 from edgewright.config.umbrella import ModelFile, Shapes
 from edgewright.core.files import file_size
+from edgewright.core.numbers import DType
 from edgewright.ir.graph import Graph
 
 __all__ = ["QuantizedFiles", "quantize_files", "quantized_path", "weight_bytes"]
@@ -36,7 +37,7 @@ class QuantizedFiles:
     weights_after: int
     bytes_written: int
     seconds: float
-    backend: str = "htp"
+    backend: str
     differences: tuple[OutputDifference, ...] = ()
 
 
@@ -49,7 +50,9 @@ def quantize_files(
     wishes = _wishes(wanted)
     data = None if PRECISIONS[wanted.precision] is None else wanted.data
     result = quantized_model(model, data, wishes, CpuExecutor())
-    differences = () if wanted.data is None else tuple(compare(model, result, wanted.data, backend="htp"))
+    # The HTP has no 32-bit floats: where nothing could be quantized there is nothing to simulate.
+    backend = "htp" if _is_narrow(result.fixed_graph()) else "cpu"
+    differences = () if wanted.data is None else tuple(compare(model, result, wanted.data, backend=backend))
     about = SaveOptions(command=command, quantizer_command=command)
     files = result.save(quantized_path(file.model, wanted.precision, output), about)
     before, after = model.fixed_graph(), result.fixed_graph()
@@ -60,12 +63,13 @@ def quantize_files(
         contract(after, {name: before.types[name] for name in (*before.inputs, *before.outputs)}),
         result.report.coverage(),
         applied_rules(result.report),
-        (*result.report.notes, *_notes(wishes, files)),
+        (*result.report.notes, *_notes(wishes, files, backend)),
         weight_bytes(before),
         weight_bytes(after, is_packed=_is_packed(files)),
         sum(file_size(path) for path in files.paths),
         time.monotonic() - began,
-        differences=differences,
+        backend,
+        differences,
     )
 
 
@@ -95,7 +99,13 @@ def _is_packed(files: SavedFiles) -> bool:
     return any(path.suffix == ".onnx" for path in files.paths)
 
 
-def _notes(wishes: Wishes, files: SavedFiles) -> list[str]:
+def _is_narrow(graph: Graph) -> bool:
+    return any(t.dtype.is_fixed_point or t.dtype == DType.FLOAT_16 for t in graph.types.values())
+
+
+def _notes(wishes: Wishes, files: SavedFiles, backend: str) -> list[str]:
+    if backend == "cpu":
+        return ["nothing could be quantized: the model is the float one; --precision fp16 suits every op"]
     if wishes.weight_bw != 4 or _is_packed(files):
         return []
     return ["4-bit weights take a byte each in this kind of file; a QDQ model (.onnx) packs two into one"]

@@ -10,12 +10,18 @@ from edgewright.ir.graph import Graph
 from edgewright.ir.op import EncodingRule, Op
 from edgewright.ir.types import TensorType
 from edgewright.ops.cast import Cast
+from edgewright.ops.conv_patches import ExtractPatches, Im2Col
+from edgewright.ops.gather_sparse import SparseToDense
 from edgewright.ops.quant import Convert, Dequantize, Quantize
+from edgewright.ops.rearrange_blocks import Buffer, SpaceToBatch
+from edgewright.ops.rearrange_fill import Pad, Scheme
 
 __all__ = ["computed", "means_real_numbers", "run"]
 
 # They speak of stored integers themselves.
 ENCODERS = (Cast, Convert, Dequantize, Quantize)
+# They move elements, and put zeros beside them: a real 0 is another integer than 0 in most encodings.
+FILLERS = (Buffer, ExtractPatches, Im2Col, SpaceToBatch, SparseToDense)
 
 
 def run(graph: Graph, inputs: Mapping[str, Array], outputs: Iterable[str] | None = None) -> dict[str, Array]:
@@ -50,7 +56,11 @@ def means_real_numbers(op: Op, types: Sequence[TensorType]) -> bool:
     fixed = {(t.dtype, t.encoding) for t in types if t.dtype.is_fixed_point}
     if not fixed or isinstance(op, ENCODERS):
         return False
-    return op.encoding_rule != EncodingRule.SAME_AS_INPUT or len(fixed) > 1
+    return op.encoding_rule != EncodingRule.SAME_AS_INPUT or len(fixed) > 1 or _fills(op)
+
+
+def _fills(op: Op) -> bool:
+    return isinstance(op, FILLERS) or (isinstance(op, Pad) and op.scheme == Scheme.CONSTANT)
 
 
 def _decoded(array: Array | None, tensor_type: TensorType | None) -> Any:

@@ -31,7 +31,8 @@ def page(done: QuantizedFiles) -> list[Block]:
 
 def _differences(done: QuantizedFiles) -> Table:
     samples = done.differences[0].samples
-    title = f"{done.precision} on {done.backend} (simulation) against the float model, {samples} samples"
+    where = "htp (simulation)" if done.backend == "htp" else done.backend
+    title = f"{done.precision} on {where} against the float model, {samples} samples"
     headers = ("output", "SQNR", "cosine", "KL", "largest difference", "same top-1", "95 % interval")
     rows = tuple(_row(item) for item in done.differences)
     return Table(title, headers, rows, frozenset(range(1, 7)))

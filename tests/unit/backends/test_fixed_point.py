@@ -18,6 +18,7 @@ from edgewright.ops.activation import Prelu, Relu
 from edgewright.ops.conv import Conv2d
 from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseMultiply
 from edgewright.ops.pool import PoolMax2d
+from edgewright.ops.rearrange_fill import Pad, Scheme
 
 NO_PADS = ((0, 0), (0, 0))
 
@@ -135,3 +136,24 @@ def test_constants_and_repeated_inputs_are_decoded_once(node: Node, constants: d
     expected = reference.run(graph, {"x": x})["y"].astype(np.int64)
     found = CpuBackend().prepare(graph, RunOptions(threads=1)).run({"x": x})["y"]
     assert np.abs(found - expected).max() <= 1
+
+
+@pytest.mark.parametrize(
+    ("op", "shape"),
+    [
+        (Pad(scheme=Scheme.CONSTANT, pad_amount=((0, 0), (1, 2))), (2, 6)),
+        (Pad(scheme=Scheme.CONSTANT, pad_amount=((0, 0), (1, 2)), pad_constant_value=0.5), (2, 6)),
+        (Pad(scheme=Scheme.EDGE, pad_amount=((0, 0), (1, 2))), (2, 6)),
+    ],
+    ids=["zero", "value", "edge"],
+)
+def test_padding_is_a_real_number_whatever_integer_stands_for_it(op: Pad, shape: tuple[int, ...]) -> None:
+    encoding = Encoding((0.25,), (-100,))
+    graph = Graph()
+    graph.add_input("x", TensorType((2, 3), DType.UFIXED_POINT_8, encoding=encoding))
+    graph.add(Node("pad", op, ["x"], ["y"]), [TensorType(shape, DType.UFIXED_POINT_8, encoding=encoding)])
+    graph.outputs = ["y"]
+    stored = {"x": np.array([[90, 100, 110], [1, 2, 3]], np.uint8)}
+    wanted = encoding.encode(op.compute(encoding.decode(stored["x"]))[0], DType.UFIXED_POINT_8)
+    np.testing.assert_array_equal(reference.run(graph, stored)["y"], wanted)
+    np.testing.assert_array_equal(CpuBackend().prepare(graph, RunOptions()).run(stored)["y"], wanted)
