@@ -1,5 +1,7 @@
 """Quantisation for the engine."""
 
+from dataclasses import replace
+
 from edgewright.backends.cpu.linear import decoded, encoded
 from edgewright.backends.cpu.registry import lowers
 from edgewright.backends.cpu.writer import ENGINE_CODES, Writer
@@ -18,8 +20,9 @@ def quantize(w: Writer, op: Quantize, inputs: list[str], node: Node) -> str:
 
 @lowers(Dequantize)
 def dequantize(w: Writer, op: Dequantize, inputs: list[str], node: Node) -> str:
-    """DequantizeLinear."""
-    return decoded(w, inputs[0], w.type(node.inputs[0]).dtype, op.encoding, op.dtype)
+    """DequantizeLinear; of a constant, what reads it transposed gets transposed integers."""
+    real = w.decoded(inputs[0], replace(w.type(node.inputs[0]), encoding=op.encoding))
+    return real if op.dtype == DType.FLOAT_32 else w.node("Cast", real, to=w.code(op.dtype))
 
 
 @lowers(Convert)

@@ -304,3 +304,12 @@ def test_products_with_dequantized_weights_are_not_quantised_further() -> None:
     model = model_of(text, {"w": stored, "s": steps, "z": zero(0, 3, 1, dtype=np.int8)})
     expected = x @ ((stored - np.array([0.0, 3.0, 1.0])) * steps)
     np.testing.assert_allclose(ew.convert(model).run({"x": x})["y"], expected, rtol=1e-4, atol=1e-4)
+
+
+def test_pooling_of_signed_bytes_stays_on_the_engine() -> None:
+    text = """g (float[1,2,4,4] x) => (float[1,2,3,3] y) {
+        q = QuantizeLinear(x, s, z)  d = DequantizeLinear(q, s, z)
+        p = MaxPool<kernel_shape=[2,2]>(d)  y = Sigmoid(p) }"""
+    model = model_of(text, {"s": scale(0.03), "z": zero(3, dtype=np.int8)}, {"": 19})
+    converted = agree(model, {"x": normal(1, 2, 4, 4)})
+    assert set(converted.placement().values()) == {"engine"}
