@@ -16,8 +16,6 @@ one_to_one(
     {
         binary.ElementWiseAdd: "Add",
         binary.ElementWiseAnd: "And",
-        # The engine truncates quotients of integers, as this op does.
-        binary.ElementWiseDivide: "Div",
         binary.ElementWiseEqual: "Equal",
         binary.ElementWiseGreater: "Greater",
         binary.ElementWiseGreaterEqual: "GreaterOrEqual",
@@ -66,11 +64,21 @@ def not_equal(w: Writer, op: binary.ElementWiseNotEqual, inputs: list[str], node
     return w.node("Not", w.node("Equal", *inputs))
 
 
+@lowers(binary.ElementWiseDivide)
+def divide(w: Writer, op: binary.ElementWiseDivide, inputs: list[str], node: Node) -> str:
+    """The engine truncates quotients of integers, as this op does."""
+    if not _may_trap(w, node):
+        return w.node("Div", *inputs)
+    is_negated, divisor = _without_minus_one(w, inputs[1], node)
+    quotient = w.node("Div", inputs[0], divisor)
+    return w.node("Where", is_negated, w.node("Neg", quotient), quotient)
+
+
 @lowers(binary.ElementWiseMod)
 def mod(w: Writer, op: binary.ElementWiseMod, inputs: list[str], node: Node) -> str:
     """The engine has it for integers; for floats it has the remainder of the other sign only."""
     if not w.type(node.outputs[0]).dtype.is_float:
-        return w.node("Mod", *inputs)
+        return _rest(w, inputs, node)
     rest = w.node("Mod", *inputs, fmod=1)
     zero = w.scalar(0, w.type(node.outputs[0]).dtype)
     is_other_sign = w.node("Less", w.node("Mul", rest, inputs[1]), zero)
@@ -88,8 +96,8 @@ def floor_div(w: Writer, op: binary.ElementWiseFloorDiv, inputs: list[str], node
     """Integers lose their remainder first, so that truncation has nothing left to round."""
     if w.type(node.outputs[0]).dtype.is_float:
         return w.node("Floor", w.node("Div", *inputs))
-    exact = w.node("Sub", inputs[0], w.node("Mod", *inputs))
-    return w.node("Div", exact, inputs[1])
+    exact = w.node("Sub", inputs[0], _rest(w, inputs, node))
+    return divide(w, binary.ElementWiseDivide(), [exact, inputs[1]], node)
 
 
 @lowers(binary.ElementWiseSquaredDifference)
@@ -118,3 +126,23 @@ def is_inf(w: Writer, op: unary.IsInf, inputs: list[str], node: Node) -> str:
         detect_negative=int(op.detect_negative),
         detect_positive=int(op.detect_positive),
     )
+
+
+def _rest(w: Writer, inputs: Sequence[str], node: Node) -> str:
+    """The remainder of integers with the sign of the divisor; that of -1 is 0, as that of 1."""
+    divisor = _without_minus_one(w, inputs[1], node)[1] if _may_trap(w, node) else inputs[1]
+    return w.node("Mod", inputs[0], divisor)
+
+
+def _may_trap(w: Writer, node: Node) -> bool:
+    """Processors end a process that divides the smallest integer by -1: the quotient has no place."""
+    known = w.graph.constants.get(node.inputs[1])
+    is_wide = w.type(node.outputs[0]).dtype in {DType.INT_32, DType.INT_64}
+    return is_wide and (known is None or bool((known == -1).any()))
+
+
+def _without_minus_one(w: Writer, divisor: str, node: Node) -> tuple[str, str]:
+    """Where a divisor is -1, and the divisor with 1 in these places."""
+    dtype = w.type(node.outputs[0]).dtype
+    is_minus_one = w.node("Equal", divisor, w.scalar(-1, dtype))
+    return is_minus_one, w.node("Where", is_minus_one, w.scalar(1, dtype), divisor)

@@ -7,7 +7,7 @@ import numpy as np
 import onnx
 import onnx.reference
 
-from edgewright.backends.cpu.recurrent import never_empty
+from edgewright.backends.cpu.empties import never_empty
 from edgewright.backends.cpu.registry import lowers
 from edgewright.backends.cpu.writer import Writer
 from edgewright.core.errors import BadInput, Where, shown
@@ -17,13 +17,13 @@ from edgewright.ops.source import SourceOp
 
 __all__ = ["run_source_op"]
 
-RECURRENT = frozenset({"GRU", "LSTM", "RNN"})
+CRASH_ON_EMPTY = frozenset({"GRU", "LSTM", "RNN", "RoiAlign"})
 
 
 @lowers(SourceOp)
 def source_op(w: Writer, op: SourceOp, inputs: list[str], node: Node) -> list[str]:
     """The same op with the same attributes."""
-    if op.type in RECURRENT:
+    if op.type in CRASH_ON_EMPTY:
         inputs = [never_empty(w, inputs[0], w.type(node.inputs[0])), *inputs[1:]]
     return w.node_all(op.type, *inputs, outputs=len(node.outputs), **_attributes(op))
 

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from edgewright.backends.cpu.empties import never_empty
 from edgewright.backends.cpu.registry import NotOnEngine, lowers
 from edgewright.backends.cpu.writer import Writer
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.graph import Node
-from edgewright.ir.types import TensorType
 from edgewright.ops.recurrent import Direction, Gru, Lstm, Recurrent
 
-__all__ = ["never_empty"]
+__all__: list[str] = []
 
 DIRECTIONS = {Direction.FORWARD: "forward", Direction.REVERSE: "reverse"}
 # Input places of an Lstm in ONNX's order of gates: input, output, forget, cell.
@@ -69,16 +69,6 @@ def gru(w: Writer, op: Gru, inputs: list[str], node: Node) -> list[str]:
     return _narrowed(w, [_result(w, op, outputs[0]), outputs[1]], node)
 
 
-def never_empty(w: Writer, x: str, tensor_type: TensorType) -> str:
-    """The engine divides by the number of steps and of sequences: no steps would end the whole process."""
-    if 0 in tensor_type.shape:
-        raise NotOnEngine
-    if tensor_type.is_static:
-        return x
-    # The same shape, except that a reshape with an open size (-1) stops where there are no elements.
-    return w.node("Reshape", x, w.constant(np.asarray([0, 0, -1], np.int64)))
-
-
 class _Pack:
     """Joins the weights of gates into one tensor of one direction; known ones are joined here and now."""
 
@@ -110,12 +100,12 @@ class _Pack:
 
 
 def _sequence(w: Writer, op: Recurrent, x: str, node: Node) -> str:
-    """The input with time first."""
+    """The input with time first; the engine divides by the number of steps and of sequences."""
     tensor_type = w.type(node.inputs[0])
     if tensor_type.dtype not in COMPUTED or not isinstance(w.type(node.inputs[1]).shape[0], int):
         raise NotOnEngine
     if tensor_type.rank == 2:
-        return never_empty(w, _unsqueezed(w, x, 0), tensor_type)
+        return never_empty(w, _unsqueezed(w, x, 0), tensor_type, 3)
     return never_empty(w, x if op.time_major else w.transpose(x, (1, 0, 2)), tensor_type)
 
 

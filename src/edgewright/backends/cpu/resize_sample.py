@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from edgewright.backends.cpu.empties import never_empty
 from edgewright.backends.cpu.registry import NotOnEngine, lowers
 from edgewright.backends.cpu.windows import flat_pads
 from edgewright.backends.cpu.writer import ENGINE_CODES, Writer
@@ -37,7 +38,7 @@ def crop_and_resize(w: Writer, op: CropAndResize, inputs: list[str], node: Node)
         raise NotOnEngine
     result = w.node(
         "CropAndResize",
-        w.channel_first(inputs[0], 4),
+        w.channel_first(never_empty(w, inputs[0], w.type(node.inputs[0])), 4),
         inputs[1],
         w.node("Cast", inputs[2], to=ENGINE_CODES[DType.INT_32]),
         w.constant(np.asarray(op.resize_dims, np.int32)),

@@ -28,7 +28,7 @@ from edgewright.ops.resize_axis import (
 
 __all__ = ["AxisMap", "Rule", "emit_axis_maps", "nearest_of", "transformation_of"]
 
-LARGEST_MATRIX = 1 << 26
+LARGEST_MATRIX = 1 << 24
 # What QNN has no name for is near enough to one of these for everything but the coordinates.
 PLAIN = {mode.name.lower(): mode for mode in Transformation}
 INTERPOLATIONS = {

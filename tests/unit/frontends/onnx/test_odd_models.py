@@ -272,3 +272,29 @@ def test_resizing_an_axis_without_elements_is_refused():
     node = h.make_node("Resize", ["x", "", "", "s"], ["y"], mode="nearest")
     proto = model([node], {"x": (1, 1, 0, 3)}, s=np.asarray([1, 1, 4, 4], I64))
     refusal(proto, x=np.zeros((1, 1, 0, 3), np.float32))
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int32, np.int64])
+@pytest.mark.parametrize(("op", "attributes"), [("Div", {}), ("Mod", {}), ("Mod", {"fmod": 1})])
+def test_the_smallest_integer_by_minus_one_does_not_end_the_process(op, attributes, dtype):
+    smallest = np.iinfo(dtype).min
+    a = np.asarray([smallest, smallest, 7, -7, 7], dtype)
+    b = np.asarray([-1, 2, -1, -2, 3], dtype)
+    for known in ({}, {"b": b}):
+        proto = model([h.make_node(op, ["a", "b"], ["y"], **attributes)], {"a": (5,), "b": (5,)}, **known)
+        for item in proto.graph.input:
+            item.type.tensor_type.elem_type = h.np_dtype_to_tensor_dtype(np.dtype(dtype))
+        feed = {"a": a, "b": b} if not known else {"a": a}
+        found = ew.convert(proto).run(feed)["y"]
+        expected = {"Div": [smallest, smallest // 2, -7, 3, 2], "Mod": [0, 0, 0, -1, 1]}[op]
+        np.testing.assert_array_equal(found, np.asarray(expected, dtype))
+
+
+@pytest.mark.parametrize("shape", [(2, 0, 0), (2, 3, 0)])
+def test_regions_of_an_empty_image_do_not_end_the_process(shape):
+    node = h.make_node("RoiAlign", ["x", "rois", "images"], ["y"], output_height=2, output_width=2)
+    weights = {"rois": np.zeros((1, 4), np.float32), "images": np.zeros(1, I64)}
+    for declared in ((1, *shape), (1, "C", "H", "W")):
+        result_if_any(
+            ew.convert(model([node], {"x": declared}, **weights)), np.zeros((1, *shape), np.float32)
+        )
