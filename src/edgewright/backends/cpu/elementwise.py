@@ -67,11 +67,7 @@ def not_equal(w: Writer, op: binary.ElementWiseNotEqual, inputs: list[str], node
 @lowers(binary.ElementWiseDivide)
 def divide(w: Writer, op: binary.ElementWiseDivide, inputs: list[str], node: Node) -> str:
     """The engine truncates quotients of integers, as this op does."""
-    if not _may_trap(w, node):
-        return w.node("Div", *inputs)
-    is_negated, divisor = _without_minus_one(w, inputs[1], node)
-    quotient = w.node("Div", inputs[0], divisor)
-    return w.node("Where", is_negated, w.node("Neg", quotient), quotient)
+    return _quotient(w, inputs, node)
 
 
 @lowers(binary.ElementWiseMod)
@@ -97,7 +93,7 @@ def floor_div(w: Writer, op: binary.ElementWiseFloorDiv, inputs: list[str], node
     if w.type(node.outputs[0]).dtype.is_float:
         return w.node("Floor", w.node("Div", *inputs))
     exact = w.node("Sub", inputs[0], _rest(w, inputs, node))
-    return divide(w, binary.ElementWiseDivide(), [exact, inputs[1]], node)
+    return _quotient(w, [exact, inputs[1]], node)
 
 
 @lowers(binary.ElementWiseSquaredDifference)
@@ -126,6 +122,14 @@ def is_inf(w: Writer, op: unary.IsInf, inputs: list[str], node: Node) -> str:
         detect_negative=int(op.detect_negative),
         detect_positive=int(op.detect_positive),
     )
+
+
+def _quotient(w: Writer, inputs: Sequence[str], node: Node) -> str:
+    if not _may_trap(w, node):
+        return w.node("Div", *inputs)
+    is_negated, divisor = _without_minus_one(w, inputs[1], node)
+    quotient = w.node("Div", inputs[0], divisor)
+    return w.node("Where", is_negated, w.node("Neg", quotient), quotient)
 
 
 def _rest(w: Writer, inputs: Sequence[str], node: Node) -> str:
