@@ -12,6 +12,7 @@ from edgewright.ir.types import TensorType
 
 __all__ = [
     "ANY",
+    "FAULTS",
     "FLOATS",
     "INTEGERS",
     "NUMERIC",

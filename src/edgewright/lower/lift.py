@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from typing import Any
 
-from edgewright.core.errors import BadInput, EdgewrightError, Problems, UnsupportedOp, Where
+from edgewright.core.errors import BadInput, EdgewrightError, Problems, UnsupportedOp, Where, located, shown
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph, Node
-from edgewright.ir.op import REGISTRY, Op
+from edgewright.ir.op import FAULTS, REGISTRY, Op
 from edgewright.ir.types import TensorType
 from edgewright.lower.qnn_graph import QnnGraph, QnnNode, QnnTensor, TensorKind
 from edgewright.ops.rearrange import Reshape
@@ -57,6 +57,13 @@ class _Lifting:
 
     def _add(self, stored: QnnNode) -> None:
         inputs = [self._names[name] for name in stored.inputs]
+        unmade = [value for value in inputs if value and value not in self._graph.types]
+        if unmade:
+            raise BadInput(
+                "the tensor is read, but it is no input and no node before makes it",
+                Where(op=stored.type, node=stored.name, tensor=unmade[0]),
+                do="check that the file was not edited",
+            )
         records = [self._stored.tensors[name] for name in stored.outputs]
         given = [self._graph.types[value] if value else None for value in inputs]
         op = _op(stored, given, [_type(tensor) for tensor in records]).canonical()
@@ -64,7 +71,7 @@ class _Lifting:
             stored.name, op, inputs, [self._names[tensor.name] for tensor in records], source=stored.name
         )
         node.notes = dict(stored.notes)
-        self._connect(node, op.types_for(given), [_type(tensor) for tensor in records])
+        self._connect(node, _inferred(node, given), [_type(tensor) for tensor in records])
 
     def _connect(self, node: Node, inferred: Sequence[TensorType], stored: Sequence[TensorType]) -> None:
         """Adds a node; where QNN's lack of scalars shows (rank 1 for rank 0), a reshape stands between."""
@@ -95,6 +102,20 @@ class _Lifting:
         return (
             "" if tensor.kind == TensorKind.NULL else self._stored.source_names.get(tensor.name, tensor.name)
         )
+
+
+def _inferred(node: Node, given: Sequence[TensorType | None]) -> tuple[TensorType, ...]:
+    where = Where(op=node.op.qnn_name(), node=node.name)
+    try:
+        return node.op.types_for(given)
+    except EdgewrightError as problem:
+        raise located(problem, where) from problem.__cause__
+    except FAULTS as found:
+        raise BadInput(
+            f"inputs and parameters do not fit the op ({type(found).__name__}: {shown(found)})",
+            where,
+            do="check that the file was not edited",
+        ) from found
 
 
 def _type(tensor: QnnTensor) -> TensorType:
