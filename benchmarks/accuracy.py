@@ -75,7 +75,7 @@ def _measured(
 ) -> "Sequence[Result]":
     folders = tuple(options.data)
     calibrating = list(task.feeds(Material(folders, is_calibrating=True), CALIBRATING, task, path))
-    asked = options.evaluate if options.evaluate else EVALUATING
+    asked = options.evaluate or EVALUATING
     evaluating = list(task.feeds(Material(folders), asked, task, path))
     results = []
     with tempfile.TemporaryDirectory() as folder:

@@ -53,7 +53,7 @@ def scored(expected: list[list[Array]], found: list[list[Array]], *, are_scores:
     columns = list(zip(zip(*expected, strict=True), zip(*found, strict=True), strict=True))
     sqnrs = [_sqnr(a, b) for a, b in columns]
     classes = [
-        (a, b) for a, b in columns if a[0].ndim and 1 < a[0].shape[-1] and _is_of_classes(a, are_scores)
+        (a, b) for a, b in columns if a[0].ndim and a[0].shape[-1] > 1 and _is_of_classes(a, are_scores)
     ]
     kls = [float(np.mean([_kl(x, y) for x, y in zip(a, b, strict=True)])) for a, b in classes]
     hits = [_hits(x, y) for a, b in classes for x, y in zip(a, b, strict=True)]

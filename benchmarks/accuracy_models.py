@@ -22,7 +22,7 @@ OLDEST_OPSET = 13
 IMAGENET = np.array([0.485, 0.456, 0.406]), np.array([0.229, 0.224, 0.225])
 # Ids that BERT's uncased vocabulary has for words and letters that are whole tokens.
 LETTER_A, START, END = 1037, 101, 102
-COMMON = "the of and in to was he is as for on with that it his by".split()
+COMMON = tuple("the of and in to was he is as for on with that it his by".split())  # noqa: SIM905 - reads as text
 
 
 @dataclass(frozen=True)
@@ -70,10 +70,23 @@ def prepared(task: Task, path: Path, feed: Feed) -> onnx.ModelProto:
             item.type.tensor_type.ClearField("shape")
     # Shapes that were true for other inputs would only mislead.
     del graph.value_info[:]
+    _lift_constants(graph)
     opset = next(o.version for o in model.opset_import if o.domain in {"", "ai.onnx"})
     if opset < OLDEST_OPSET:
         model = version_converter.convert_version(model, OLDEST_OPSET)
     return onnx.shape_inference.infer_shapes(model)
+
+
+def _lift_constants(graph: onnx.GraphProto) -> None:
+    """Constant nodes as initializers: some tools take weights for activations otherwise."""
+    tensors = {node.output[0]: node for node in graph.node if node.op_type == "Constant"}
+    lifted = {name: n for name, n in tensors.items() if n.attribute[0].name == "value"}
+    for name, node in lifted.items():
+        graph.initializer.append(node.attribute[0].t)
+        graph.initializer[-1].name = name
+    kept = [node for node in graph.node if not node.output or node.output[0] not in lifted]
+    del graph.node[:]
+    graph.node.extend(kept)
 
 
 def _digits(material: Material, count: int, task: Task, path: Path) -> Iterator[Feed]:
@@ -142,9 +155,9 @@ def _voice(material: Material, count: int, task: Task, path: Path) -> Iterator[F
     """Consecutive chunks with their context, and the state that the float model carries."""
     session = _session(path)
     done, size = 0, 512
-    for track in material.speech(count, 16000, 16 * size + 64):
+    for track in material.speech(count, 16000, 4 * size + 64):
         state = np.zeros((2, 1, 128), np.float32)
-        for at in range(0, 16 * size, size):
+        for at in range(0, 4 * size, size):
             feed = {"input": track[None, at : at + size + 64], "state": state}
             if done == count:
                 return

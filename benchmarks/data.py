@@ -26,7 +26,7 @@ TURN = 4
 
 @dataclass(frozen=True)
 class Material:
-    """Folders that hold mnist.npz, calib_imgs*.npz, alsa_wav, moby_dick.txt, words.npz: what is there is used."""
+    """Folders with mnist.npz, calib_imgs54_u8_nchw.npz, alsa_wav, moby_dick.txt, words.npz."""
 
     folders: tuple[Path, ...]
     is_calibrating: bool = False

@@ -1,4 +1,4 @@
-"""Other quantizers at their defaults, per channel, to QDQ ONNX: python -m benchmarks.peers TOOL MODEL FEEDS OUT BITS.
+"""Other quantizers at their defaults, per channel: python -m benchmarks.peers TOOL MODEL FEEDS OUT BITS.
 
 Each runs in a process of its own: NNCF and AIMET live in an environment beside ours (.venv-peers).
 """
