@@ -5,7 +5,7 @@ from typing import Any
 
 import onnx
 
-from edgewright.core.errors import UnsupportedOp, Where
+from edgewright.core.errors import LimitExceeded, UnsupportedOp, Where
 from edgewright.core.numbers import Array, DType
 from edgewright.frontends.onnx.context import Context
 from edgewright.frontends.onnx.source import SourceNode
@@ -26,6 +26,9 @@ SIMPLE_ATTRIBUTES = frozenset(
         onnx.AttributeProto.STRINGS,
     }
 )
+# Engines go through every one of these.
+COUNTED = {"TfIdfVectorizer": ("max_skip_count", "max_gram_length")}
+LARGEST_COUNT = 1 << 16
 # ONNX knows these, but neither the engine nor a plain installation can run them.
 NOT_RUNNABLE = {"ImageDecoder": "decoding image files is not part of a network"}
 
@@ -40,6 +43,13 @@ def keep_as_source_op(ctx: Context, node: SourceNode) -> list[str]:
         raise ctx.refuse(node, "it holds a subgraph, a tensor or a type as attribute")
     results = _result_types(ctx, node)
     attributes = tuple((name, _frozen(node.attr(name))) for name in sorted(node.attributes))
+    too_many = [name for name in COUNTED.get(node.op_type, ()) if node.attr(name, 0) > LARGEST_COUNT]
+    if too_many:
+        raise LimitExceeded(
+            f"attribute '{too_many[0]}' is {node.attr(too_many[0])}, expected at most {LARGEST_COUNT}",
+            node.where,
+            do="lower it",
+        )
     empty = [name for name, value in attributes if value == ()]
     if empty:
         raise ctx.refuse(node, f"attribute '{empty[0]}' is empty")

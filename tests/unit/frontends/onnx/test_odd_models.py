@@ -205,6 +205,9 @@ def test_an_empty_list_that_an_op_needs_is_refused():
     node.attribute.append(onnx.AttributeProto(name="ngram_counts", type=onnx.AttributeProto.INTS))
     proto.graph.input[0].type.tensor_type.elem_type = T.INT64
     assert "'ngram_counts' is empty" in refusal(proto, x=np.zeros(4, I64))
+    node.attribute[-1].ints.append(0)
+    next(item for item in node.attribute if item.name == "max_skip_count").i = 1 << 40
+    assert "'max_skip_count' is 1099511627776, expected at most" in refusal(proto, x=np.zeros(4, I64))
 
 
 def test_attributes_that_do_not_say_their_type_are_what_they_hold():
