@@ -13,7 +13,7 @@ from onnx import version_converter
 
 from benchmarks.data import Material, mdct
 
-__all__ = ["TASKS", "Task", "prepared"]
+__all__ = ["TASKS", "Task", "lifted", "prepared"]
 
 Array = NDArray[Any]
 Feed = dict[str, Array]
@@ -70,7 +70,22 @@ def prepared(task: Task, path: Path, feed: Feed) -> onnx.ModelProto:
             item.type.tensor_type.ClearField("shape")
     # Shapes that were true for other inputs would only mislead.
     del graph.value_info[:]
-    _lift_constants(graph)
+    return _modern(model)
+
+
+def lifted(path: Path) -> onnx.ModelProto:
+    """A model of fixed shapes as every tool can take it."""
+    model = onnx.load(path)
+    model.ir_version = max(model.ir_version, 8)
+    weights = {tensor.name for tensor in model.graph.initializer}
+    kept = [item for item in model.graph.input if item.name not in weights]
+    del model.graph.input[:]
+    model.graph.input.extend(kept)
+    return _modern(model)
+
+
+def _modern(model: onnx.ModelProto) -> onnx.ModelProto:
+    _lift_constants(model.graph)
     opset = next(o.version for o in model.opset_import if o.domain in {"", "ai.onnx"})
     if opset < OLDEST_OPSET:
         model = version_converter.convert_version(model, OLDEST_OPSET)

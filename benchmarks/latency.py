@@ -14,7 +14,7 @@ import onnxruntime
 import edgewright as ew
 from benchmarks.models import inputs_for
 
-__all__ = ["Latency", "measure"]
+__all__ = ["Latency", "interleaved", "measure"]
 
 PAIRS = 30
 # Models of less than a millisecond are run several times for one reading.
@@ -56,7 +56,7 @@ def measure(path: Path, pairs: int = PAIRS) -> Latency:
         calls.append(lambda: loaded.run(feed, threads=1))
     expected = dict(zip([item.name for item in session.get_outputs()], session.run(None, feed), strict=True))
     difference = _difference(expected, model.run(feed, threads=1))
-    times = _interleaved(calls, pairs)
+    times = interleaved(calls, pairs)
     return Latency(path.stem, times[0], times[1], times[2] if loaded is not None else None, difference)
 
 
@@ -69,7 +69,8 @@ def _loaded(model: ew.Model) -> ew.Model | None:
         return None
 
 
-def _interleaved(calls: list[Callable[[], object]], pairs: int) -> list[float]:
+def interleaved(calls: list[Callable[[], object]], pairs: int) -> list[float]:
+    """Medians in milliseconds of calls that take turns."""
     repeats = _repeats(calls[0])
     readings: list[list[float]] = [[] for _ in calls]
     gc.disable()

@@ -1,0 +1,229 @@
+"""Calibration: time and memory of ours, of a bare float pass with minima and maxima, and of onnxruntime's.
+
+``python -m benchmarks.calibration --models DIR``: one core for all, rounds that take turns, medians; peaks of
+memory each in a process of its own.
+"""
+
+import argparse
+import gc
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import redirect_stdout
+from io import StringIO
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import helper
+
+import edgewright as ew
+from benchmarks.models import inputs_for, model_files
+from edgewright.api.executor import CpuExecutor
+from edgewright.quantize.groups import Groups
+from edgewright.quantize.quantizer import observe
+from edgewright.quantize.schemes import Scheme, scheme_named
+from edgewright.quantize.settings import Settings
+
+__all__ = ["measure"]
+
+Feed = dict[str, Any]
+SAMPLES, FEW, ROUNDS = 100, 30, 3
+NAMES = ("mobilenet_v2_imagenet", "light_resnet50")
+HISTOGRAMS = ("percentile", "mse", "sqnr", "entropy")
+FLOOR_LIMIT, MINMAX_LIMIT, HISTOGRAM_LIMIT, MEMORY_LIMIT_MB = 1.2, 1.5, 3.0, 300
+
+
+def measure(path: Path) -> None:
+    """Prints the table of one model."""
+    feeds = _feeds(path, SAMPLES)
+    ways = {
+        way: (lambda way=way: WAYS[way](path, feeds)) for way in ("plain", "floor", "ours", "onnxruntime")
+    }
+    times = _interleaved(ways)
+    print(f"\n{path.stem}: {SAMPLES} samples, seconds on one core")
+    print("  " + ", ".join(f"{way} {seconds:.2f}" for way, seconds in times.items()))
+    ours, floor = times["ours"], times["floor"]
+    _verdict("min-max over the floor", ours / floor, FLOOR_LIMIT, is_most=True)
+    _verdict("onnxruntime MinMax over ours", times["onnxruntime"] / ours, MINMAX_LIMIT, is_most=False)
+    few = feeds[:FEW]
+    names = (*HISTOGRAMS, "onnxruntime-percentile")
+    times = _interleaved({way: (lambda way=way: WAYS[way](path, few)) for way in names})
+    print(f"  histograms of {FEW} samples: " + ", ".join(f"{n} {s:.2f}" for n, s in times.items()))
+    for name in HISTOGRAMS:
+        ratio = times["onnxruntime-percentile"] / times[name]
+        _verdict(f"onnxruntime Percentile over {name}", ratio, HISTOGRAM_LIMIT, is_most=False)
+    peaks = {(way, n): _peak(path, way, n) for way in ("plain", "ours", "mse") for n in (FEW, SAMPLES)}
+    peaks["onnxruntime", FEW] = _peak(path, "onnxruntime", FEW)
+    peaks["onnxruntime-percentile", FEW] = _peak(path, "onnxruntime-percentile", FEW)
+    print("  peak MB: " + ", ".join(f"{way} ({n} samples) {mb:.0f}" for (way, n), mb in peaks.items()))
+    for way in ("ours", "mse"):
+        extra = peaks[way, SAMPLES] - peaks["plain", SAMPLES]
+        _verdict(f"{way} over plain inference, MB", extra, MEMORY_LIMIT_MB, is_most=True)
+
+
+def _verdict(what: str, found: float, limit: float, *, is_most: bool) -> None:
+    is_met = found <= limit if is_most else found >= limit
+    wanted = f"{'at most' if is_most else 'at least'} {limit}"
+    print(f"  {what}: {found:.2f} ({wanted}){'' if is_met else ' NOT MET'}")
+
+
+def _feeds(path: Path, count: int) -> list[Feed]:
+    session = _session(str(path))
+    return [inputs_for(session, seed) for seed in range(count)]
+
+
+def _session(model: str | bytes, *, is_plain: bool = False) -> onnxruntime.InferenceSession:
+    settings = onnxruntime.SessionOptions()
+    if is_plain:
+        settings.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    settings.intra_op_num_threads = 1
+    settings.log_severity_level = 4
+    return onnxruntime.InferenceSession(model, settings, providers=["CPUExecutionProvider"])
+
+
+def _plain(path: Path, feeds: list[Feed]) -> None:
+    session = _session(str(path))
+    for feed in feeds:
+        session.run(None, feed)
+
+
+def _floor(path: Path, feeds: list[Feed]) -> None:
+    """One float pass in which the model itself finds the extremes of every activation."""
+    model = onnx.load(path)
+    inferred = onnx.shape_inference.infer_shapes(model)
+    kinds = {info.name: info.type.tensor_type.elem_type for info in inferred.graph.value_info}
+    names = [o for node in model.graph.node for o in node.output if kinds.get(o) == onnx.TensorProto.FLOAT]
+    del model.graph.output[:]
+    for name in names:
+        for kind in ("ReduceMin", "ReduceMax"):
+            result = f"{name}/{kind}"
+            model.graph.node.append(helper.make_node(kind, [name], [result], keepdims=0))
+            model.graph.output.append(helper.make_tensor_value_info(result, onnx.TensorProto.FLOAT, []))
+    session = _session(model.SerializeToString())
+    found = [session.run(None, feed) for feed in feeds]
+    np.asarray(found, np.float32).reshape(len(feeds), -1)
+
+
+def _ours(path: Path, feeds: list[Feed], scheme: str = "min-max") -> None:
+    """What the quantizer does with samples, up to the ranges; the conversion of the model is not counted."""
+    graph = _converted(path)
+    settings = Settings(act_scheme=scheme_named(scheme))
+    groups = Groups(graph, settings, {})
+    seen = observe(graph, groups, settings, feeds, CpuExecutor(threads=1))
+    _ranges(seen, settings.act_scheme, settings)
+
+
+def _ranges(seen: Any, scheme: Scheme, settings: Settings) -> None:
+    from edgewright.quantize.observers import Histogram
+
+    if scheme.needs_histogram:
+        scheme.ranges(Histogram.stacked(list(seen.values())), settings.act_grid(8))
+
+
+CONVERTED: dict[Path, Any] = {}
+
+
+def _converted(path: Path) -> Any:
+    if path not in CONVERTED:
+        CONVERTED[path] = ew.convert(path).graph
+    return CONVERTED[path]
+
+
+def _onnxruntime(path: Path, feeds: list[Feed], method: str = "MinMax") -> None:
+    from onnxruntime.quantization import CalibrationDataReader, CalibrationMethod, create_calibrator
+
+    class Reader(CalibrationDataReader):  # type: ignore[misc]
+        def __init__(self) -> None:
+            self._feeds: Iterator[Feed] = iter(feeds)
+
+        def get_next(self) -> Feed | None:
+            return next(self._feeds, None)
+
+    with tempfile.TemporaryDirectory() as folder:
+        calibrator = create_calibrator(
+            str(path),
+            augmented_model_path=str(Path(folder) / "augmented.onnx"),
+            calibrate_method=CalibrationMethod[method],
+        )
+        # The session that the tool makes for itself, but for the number of threads.
+        calibrator.infer_session = _session(calibrator.augmented_model_path, is_plain=True)
+        with redirect_stdout(StringIO()):
+            calibrator.collect_data(Reader())
+            calibrator.compute_data()
+
+
+WAYS: dict[str, Callable[[Path, list[Feed]], None]] = {
+    "plain": _plain,
+    "floor": _floor,
+    "ours": _ours,
+    "onnxruntime": _onnxruntime,
+    "onnxruntime-percentile": lambda path, feeds: _onnxruntime(path, feeds, "Percentile"),
+    **{name: (lambda path, feeds, name=name: _ours(path, feeds, name)) for name in HISTOGRAMS},
+}
+
+
+def _interleaved(ways: dict[str, Callable[[], None]]) -> dict[str, float]:
+    readings: dict[str, list[float]] = {name: [] for name in ways}
+    for _ in range(ROUNDS):
+        for name, way in ways.items():
+            gc.collect()
+            began = time.process_time()
+            way()
+            readings[name].append(time.process_time() - began)
+    return {name: median(times) for name, times in readings.items()}
+
+
+def _peak(path: Path, way: str, count: int) -> float:
+    """Peak memory in MB of a process that does just this."""
+    command = [sys.executable, "-m", "benchmarks.calibration", "--child", way, str(path), str(count)]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    return float(json.loads(run.stdout.splitlines()[-1]))
+
+
+class _Streamed:
+    """Feeds that are made when they are asked for: samples themselves take no memory."""
+
+    def __init__(self, path: Path, count: int) -> None:
+        self._session, self._count = _session(str(path)), count
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[Feed]:
+        for seed in range(self._count):
+            yield inputs_for(self._session, seed)
+
+
+def _child(way: str, path: Path, count: int) -> None:
+    WAYS[way](path, _Streamed(path, count))  # type: ignore[arg-type]
+    status = Path("/proc/self/status").read_text()
+    print(json.dumps(int(status.split("VmHWM:")[1].split()[0]) / 1024))
+
+
+def main() -> None:
+    """All models, or a child's part."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--models", action="append", type=Path, default=[], help="a folder of ONNX files")
+    parser.add_argument("--filter", default="", help="only models whose name holds this")
+    parser.add_argument("--child", nargs=3, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    if options.child:
+        way, path, count = options.child
+        _child(way, Path(path), int(count))
+        return
+    for path in model_files(options.models):
+        if path.stem in NAMES and options.filter in path.stem:
+            measure(path)
+
+
+if __name__ == "__main__":
+    main()
