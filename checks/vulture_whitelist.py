@@ -9,3 +9,4 @@ pytestmark
 __class__  # Python looks at it: the package's own kind of module
 graph_optimization_level
 get_next  # onnxruntime.quantization calls it
+infer_session  # onnxruntime.quantization reads it
