@@ -5,7 +5,7 @@ READY := .venv/.ready
 CODE := $(wildcard src tests checks benchmarks examples docs)
 JOBS ?= 2
 
-.PHONY: demo test test-full bench lint api docs format clean
+.PHONY: demo test test-full bench bench-accuracy lint api docs format clean
 .DEFAULT_GOAL := test
 
 $(READY): pyproject.toml constraints.txt
@@ -25,6 +25,10 @@ test-full: lint
 
 bench: $(READY)
 	$(PY) -m benchmarks.run
+
+# ARGS="--models DIR --data DIR" names folders of trained models and of data; peers are used from .venv-peers.
+bench-accuracy: $(READY)
+	$(PY) -m benchmarks.accuracy $(ARGS)
 
 lint: $(READY)
 	$(PY) -m ruff check $(CODE)

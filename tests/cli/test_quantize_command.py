@@ -56,6 +56,7 @@ def test_every_precision_says_what_it_costs_and_what_it_saves(call, model, data,
 def test_four_bits_are_packed_where_the_file_can_hold_them(call, model, data, tmp_path):
     def done(name):
         words = ("--data", data, "--precision", "w4a8", "-o", tmp_path / name, "--json")
+        words += ("--act_quantizer", "tf")
         return json.loads(call(main, model, *words).out)
 
     onnx, dlc = done("q.onnx"), done("q.dlc")

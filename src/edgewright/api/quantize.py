@@ -39,7 +39,7 @@ def quantize(  # noqa: PLR0913 - every one is a choice of its own, and all are g
     per_channel: bool = True,
     per_row: bool | None = None,
     block_size: int = 0,
-    act_quantizer: str = "tf",
+    act_quantizer: str = "auto",
     param_quantizer: str = "tf",
     percentile: float = 99.99,
     algorithms: Collection[str] = (),
@@ -60,11 +60,12 @@ def quantize(  # noqa: PLR0913 - every one is a choice of its own, and all are g
         bias_bw: bits of biases, 8 or 32.
         float_bw: bits of what stays in floating point, 16 or 32.
         per_channel: one encoding for each output channel of convolutions, else one for the whole weight.
-        per_row: one encoding for each row of MatMul and FullyConnected weights; None: where weights have 4
-            bits.
+        per_row: one encoding for each row of MatMul and FullyConnected weights; None: as per_channel, and
+            where weights have 4 bits.
         block_size: elements of 4-bit weights that share a scale; 0 for no blocks.
         act_quantizer: how ranges of activations are chosen: tf (all that was seen), enhanced, adjusted,
-            symmetric, mse, percentile or entropy.
+            symmetric, mse, percentile or entropy; auto tries some of them, with and without a correction of
+            biases, and keeps what comes closest to the float model on samples held back.
         param_quantizer: the same for weights.
         percentile: how much of the values percentile keeps, in percent.
         algorithms: corrections of the weights before: cle, bc.

@@ -21,7 +21,7 @@ from edgewright.quantize.tensor_encodings import EncodingSet, TensorEncoding
 
 __all__ = ["AppliedRule", "OverridesSource", "Wishes", "applied_rules", "quantized"]
 
-ADJUSTED = "adjusted"
+ADJUSTED, AUTO = "adjusted", "auto"
 
 # The path of an encodings file, or its content.
 OverridesSource = str | Path | Mapping[str, Any]
@@ -37,11 +37,12 @@ class Wishes:
     float_bw: int = 32
     # 0: as the rest of what stays in floating point.
     float_bias_bw: int = 0
+    # "auto": what comes closest to the float model, with corrected biases where they help.
     act_quantizer: str = "tf"
     param_quantizer: str = "tf"
     percentile: float = 99.99
     per_channel: bool = True
-    # None: for weights of 4 bits, which are too few for one scale over a whole matrix.
+    # None: as per_channel, and for weights of 4 bits, too few for one scale over a whole matrix.
     per_row: bool | None = None
     block_size: int = 0
     steps: tuple[int, int] | None = None
@@ -51,7 +52,8 @@ class Wishes:
     @property
     def passes(self) -> int:
         """How often samples are walked."""
-        return 1 + self._act_scheme().needs_histogram + ("bc" in self.algorithms)
+        searching = 4 if self.act_quantizer == AUTO else 0
+        return 1 + self._act_scheme().needs_histogram + ("bc" in self.algorithms) + searching
 
     def notes(self) -> list[str]:
         """What will be done otherwise than asked."""
@@ -83,14 +85,16 @@ class Wishes:
             is_act_symmetric=self.act_quantizer == "symmetric",
             is_weight_symmetric=self.param_quantizer == "symmetric",
             is_per_channel=self.per_channel,
-            is_per_row=self.weight_bw == 4 if self.per_row is None else self.per_row,
+            is_per_row=self.per_channel or self.weight_bw == 4 if self.per_row is None else self.per_row,
             block_size=self.block_size,
             steps=self.steps,
             algorithms=self.algorithms,
+            is_searched=self.act_quantizer == AUTO,
         )
 
     def _act_scheme(self) -> Scheme:
-        return scheme_named("tf" if self.act_quantizer == ADJUSTED else self.act_quantizer, self.percentile)
+        is_plain = self.act_quantizer in {ADJUSTED, AUTO}
+        return scheme_named("tf" if is_plain else self.act_quantizer, self.percentile)
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,10 @@ class Quantizing(OptionGroup):
         help="bits of weights and activations, or half precision",
     )
     act_quantizer: str = opt(
-        "--act_quantizer", choices=SCHEMES, default="tf", help="how the range of activations is chosen"
+        "--act_quantizer",
+        choices=("auto", *SCHEMES),
+        default="auto",
+        help="how the range of activations is chosen; auto keeps what comes closest to the float model",
     )
     param_quantizer: str = opt(
         "--param_quantizer", choices=SCHEMES, default="tf", help="how the range of weights is chosen"

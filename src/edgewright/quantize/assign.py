@@ -13,6 +13,7 @@ from edgewright.quantize.precision import Deciding, Precision
 from edgewright.quantize.report import QuantizationReport, TensorRecord
 from edgewright.quantize.roles import Roles, roles_of
 from edgewright.quantize.rules import is_invariant
+from edgewright.quantize.saturation import leave_out_flat_ends
 from edgewright.quantize.settings import Settings
 from edgewright.quantize.spans import Seen, Spans, wanted_grid
 from edgewright.quantize.weights.encode import (
@@ -53,6 +54,7 @@ class _Assignment:
         self._roles = {node.name: roles_of(graph, node) for node in graph.nodes}
         self._spans = Spans(graph, groups, settings, seen)
         leave_out_masks(graph, groups, self._spans, self._plan.report)
+        leave_out_flat_ends(graph, groups, self._spans, self._plan.report)
         deciding = Deciding(graph, groups, self._spans, settings, self._roles)
         self._precisions = deciding.run(pins, self._plan.report, are_weights_known=seen is not None)
 

@@ -11,6 +11,7 @@ from edgewright.quantize.groups import Groups, is_real
 from edgewright.quantize.overrides import Resolved
 from edgewright.quantize.report import QuantizationReport
 from edgewright.quantize.roles import roles_of
+from edgewright.quantize.search import searched
 from edgewright.quantize.settings import Settings
 from edgewright.quantize.spans import Seen
 from edgewright.quantize.weights.bias_correction import corrected, input_means, with_biases
@@ -45,6 +46,11 @@ def quantize_graph(
     check_constants(graph, [value for value in read if value in weights])
     check_constants(graph, read, is_infinity_allowed=True)
     work, notes = _prepared(graph, settings)
+    if settings.is_searched and samples is not None and executor is not None:
+        work, plan, done = searched(work, settings, given.pins, samples, executor)
+        plan.report.ignored += given.ignored
+        plan.report.notes += [*notes, *done]
+        return Quantized(apply(work, plan), plan.report)
     groups = Groups(work, settings, given.pins)
     seen = None
     if samples is not None and executor is not None:

@@ -56,6 +56,7 @@ RULES = {
         Rule("wide-product", "the second operand of a 16-bit MatMul is symmetric within -0x8000..0x7F7F"),
         Rule("wide-weights", "16-bit weights need Hexagon v73: before that they have 8"),
         Rule("bias-scale", "a 32-bit bias has the scale of the products it is added to"),
+        Rule("flat-ends", "what only a Sigmoid, HardSwish, Tanh ... reads is cut where that is flat"),
         Rule("masked-softmax", "what a mask pushes far below the scores needs no steps of its own"),
     )
 }

@@ -48,6 +48,8 @@ class Settings:
     is_fragile_float: bool = True
     # Whether what comes before a Relu is stored in the Relu's own range.
     is_relu_squashed: bool = True
+    # Whether schemes and corrections are tried out, and the ones that come closest to the float model kept.
+    is_searched: bool = False
     # Corrections: "cle" before calibration, "bc" after it.
     algorithms: tuple[str, ...] = ()
     # Version of the Hexagon processor (73 ...) that limits apply for; None: the newest.

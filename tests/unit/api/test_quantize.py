@@ -53,7 +53,7 @@ def test_a_quantized_classifier_reads_digits_nearly_as_well_as_the_float_one(mod
     assert options.get("weight_bw", 8) in widths
 
 
-def test_rows_of_four_bit_weights_have_scales_of_their_own_unless_that_is_denied(model, digits):
+def test_rows_of_weights_have_scales_of_their_own_unless_that_is_denied(model, digits):
     def row_scales(**options):
         found = ew.quantize(model, digits[0][:2], **options)
         return {
@@ -62,9 +62,9 @@ def test_rows_of_four_bit_weights_have_scales_of_their_own_unless_that_is_denied
             if t.encoding and t.shape == (10, 256)
         }
 
-    assert row_scales(weight_bw=4) == {10}
-    assert row_scales(weight_bw=4, per_row=False) == row_scales() == {1}
-    assert row_scales(per_row=True) == {10}
+    assert row_scales() == row_scales(weight_bw=4, per_channel=False) == {10}
+    assert row_scales(weight_bw=4, per_row=False) == row_scales(per_channel=False) == {1}
+    assert row_scales(per_channel=False, per_row=True) == {10}
 
 
 def forms(images, folder):

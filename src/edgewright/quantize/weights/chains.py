@@ -7,7 +7,7 @@ from edgewright.ir.graph import Graph, Node
 from edgewright.ops.activation import Relu, Relu6, ReluMinMax
 from edgewright.ops.conv import Convolution, DepthWiseConv1d, DepthWiseConv2d
 
-__all__ = ["Chain", "Link", "chains_of", "is_depthwise"]
+__all__ = ["Chain", "Link", "chains_of", "is_depthwise", "links_of"]
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,15 @@ def chains_of(graph: Graph, skip: Callable[[Node, str], None]) -> Iterator[Chain
             yield Chain((link, second[0]), second[1])
         elif second is not None:
             skip(following, "two depthwise convolutions follow each other")
+
+
+def links_of(graph: Graph) -> Iterator[tuple[Link, Node]]:
+    """Every convolution of known weights that leads to another one, with that one."""
+    for node in graph.nodes:
+        if isinstance(node.op, Convolution) and _has_weights(graph, node):
+            found = _link(graph, node, lambda node, reason: None)
+            if found is not None:
+                yield found
 
 
 def is_depthwise(node: Node) -> bool:

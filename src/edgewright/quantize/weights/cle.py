@@ -14,6 +14,7 @@ from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import given
 from edgewright.ops.activation import Relu
 from edgewright.quantize.weights.chains import Chain, Link, chains_of, is_depthwise
+from edgewright.quantize.weights.scaling import own_constants, scale_in, scale_out
 
 __all__ = ["Equalization", "equalize"]
 
@@ -62,7 +63,7 @@ def equalize(graph: Graph) -> tuple[Graph, Equalization]:
         node.notes = dict(node.notes)
     chains = list(chains_of(twin, lambda node, reason: done.skipped.update({node.name: reason})))
     for chain in chains:
-        _own_constants(twin, chain)
+        own_constants(twin, chain.nodes)
         for link in chain.links:
             _open_relu(twin, link, done)
     for _ in range(ROUNDS):
@@ -73,16 +74,6 @@ def equalize(graph: Graph) -> tuple[Graph, Equalization]:
         for link, following in zip(chain.links, chain.nodes[1:], strict=True):
             _absorb(twin, link, following, done)
     return twin, done
-
-
-def _own_constants(graph: Graph, chain: Chain) -> None:
-    """Weights that other nodes read too are copied: those must not change."""
-    for node in chain.nodes:
-        for place in (1, 2):
-            value = given(node.inputs, place)
-            if value and len(graph.consumers(value)) > 1:
-                twin = graph.add_constant(graph.fresh_name(value), graph.constants[value], of=value)
-                graph.set_input(node, place, twin)
 
 
 def _open_relu(graph: Graph, link: Link, done: Equalization) -> None:
@@ -102,8 +93,8 @@ def _equalize(graph: Graph, chain: Chain) -> float:
         factors.append(np.where(is_sound, mean / ranges[2], 1.0))
     bounded = [np.clip(factor, 1 / LARGEST_FACTOR, LARGEST_FACTOR) for factor in factors]
     for place, factor in enumerate(bounded):
-        _scale_out(graph, chain.nodes[place], 1 / factor)
-        _scale_in(graph, chain.nodes[place + 1], factor)
+        scale_out(graph, chain.nodes[place], 1 / factor)
+        scale_in(graph, chain.nodes[place + 1], factor)
     return float(np.max(np.abs(np.log(np.stack(bounded)))))
 
 
@@ -117,26 +108,6 @@ def _reach_in(graph: Graph, node: Node) -> Array:
     """The largest weight of each input channel."""
     weights = np.moveaxis(np.abs(graph.constants[node.inputs[1]]), -2, -1)
     return np.asarray(weights.reshape(-1, weights.shape[-1]).max(0, initial=0), np.float64)
-
-
-def _scale_out(graph: Graph, node: Node, factor: Array) -> None:
-    """Scales the output channels, and what is known of their distribution."""
-    _multiply(graph, node.inputs[1], factor)
-    bias = given(node.inputs, 2)
-    if bias:
-        _multiply(graph, bias, factor)
-    for name in ("gamma", "beta"):
-        if name in node.notes:
-            node.notes[name] = node.notes[name] * factor
-
-
-def _scale_in(graph: Graph, node: Node, factor: Array) -> None:
-    _multiply(graph, node.inputs[1], factor if is_depthwise(node) else factor[:, None])
-
-
-def _multiply(graph: Graph, value: str, factor: Array) -> None:
-    array = graph.constants[value]
-    graph.constants[value] = (array * factor).astype(array.dtype)
 
 
 def _absorb(graph: Graph, link: Link, following: Node, done: Equalization) -> None:

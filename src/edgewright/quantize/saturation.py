@@ -1,0 +1,89 @@
+"""Values before functions that level off: where the function is flat, its argument needs no steps.
+
+A HardSwish is zero below -3, a Sigmoid is 0 or 1 to the last bit beyond a few units. A convolution before it
+may reach ten times as far: steps out there are lost to the part that matters.
+"""
+
+from math import atanh, inf, log
+
+from edgewright.ir.graph import Graph, Node
+from edgewright.ir.op import Op
+from edgewright.ops.activation import Elu, Gelu, HardSigmoid, HardSwish, Sigmoid, Tanh
+from edgewright.ops.elementwise import ElementWiseMultiply
+from edgewright.ops.elementwise_generic import Generic
+from edgewright.quantize.groups import Groups, data_inputs, is_real
+from edgewright.quantize.report import QuantizationReport
+from edgewright.quantize.rules import is_invariant
+from edgewright.quantize.spans import Range, Spans
+
+__all__ = ["leave_out_flat_ends"]
+
+EVERYTHING: Range = (-inf, inf)
+
+
+def leave_out_flat_ends(graph: Graph, groups: Groups, spans: Spans, report: QuantizationReport) -> None:
+    """Narrows the ranges of values that are only read by functions which are flat out there."""
+    made = [value for node in graph.nodes for value in node.outputs if is_real(graph, value)]
+    for root, members in groups.members(made).items():
+        found = spans.range(root)
+        if found is None or any(value in graph.outputs for value in members):
+            continue
+        readers = [(value, node) for value in members for node in graph.consumers(value)]
+        wanted = [
+            _needed(graph, node, value, groups.bits(root))
+            for value, node in readers
+            if not (is_invariant(node.op) and value in data_inputs(graph, node))
+        ]
+        if not wanted:
+            continue
+        low = max(found[0], min(part[0] for part in wanted))
+        high = min(found[1], max(part[1] for part in wanted))
+        if (low, high) != found and low < high:
+            spans.set_range(root, (low, high))
+            report.applied("flat-ends", members[0])
+
+
+def _needed(graph: Graph, node: Node, value: str, bits: int) -> Range:
+    """Where a reader of a value is not flat."""
+    op = node.op.specific() if isinstance(node.op, Generic) else node.op
+    if isinstance(op, ElementWiseMultiply):
+        return _of_gate(graph, node, value, bits)
+    if len(node.inputs) == 1 and isinstance(op, Sigmoid) and _gated(graph, node, value):
+        # The other reader is the product with this gate: it says how far the two of them look.
+        return (inf, -inf)
+    return _of_function(op, bits)
+
+
+def _of_function(op: Op, bits: int) -> Range:
+    # Half a step of an output of 0 to 1, and so many units until an exponential has fallen to it.
+    half = 0.5 / (1 << bits)
+    far = -log(half)
+    if isinstance(op, HardSigmoid):
+        return (-op.beta / op.alpha, (1 - op.beta) / op.alpha) if op.alpha > 0 else EVERYTHING
+    if isinstance(op, (Sigmoid, Tanh)):
+        reach = far if isinstance(op, Sigmoid) else atanh(1 - 2 * half)
+        return (-reach, reach)
+    # The tail of the normal distribution falls faster than that of an exponential.
+    lowest: dict[type[Op], float] = {HardSwish: 3.0, Gelu: (2 * far) ** 0.5, Elu: far}
+    return (-lowest.get(type(op), inf), inf)
+
+
+def _of_gate(graph: Graph, node: Node, value: str, bits: int) -> Range:
+    """The swish, x * sigmoid(x): nothing is left of it far below zero."""
+    others = [other for other in node.inputs if other != value]
+    maker = graph.producer(others[0]) if len(others) == 1 else None
+    is_swish = maker is not None and isinstance(maker.op, Sigmoid) and maker.inputs == [value]
+    return (-_swish_reach(bits), inf) if is_swish else EVERYTHING
+
+
+def _gated(graph: Graph, node: Node, value: str) -> bool:
+    readers = graph.consumers(value)
+    return any(
+        isinstance(reader.op, ElementWiseMultiply) and node.outputs[0] in reader.inputs for reader in readers
+    )
+
+
+def _swish_reach(bits: int) -> float:
+    """How far down a swish matters: x * exp(-x) is half a step of 1 there, near enough."""
+    far = log(2 * (1 << bits))
+    return far + log(far) + 1
