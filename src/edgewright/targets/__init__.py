@@ -1,0 +1,1 @@
+"""What each target accepts: chips by name, architecture and number."""

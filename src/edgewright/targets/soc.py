@@ -1,0 +1,133 @@
+"""Chips by name, market name, architecture or number, and what is known of their HTP."""
+
+import json
+import re
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from edgewright.core.errors import UnsupportedFeature, UsageError, shown
+
+__all__ = ["FIRST_HTP", "Soc", "find_soc", "htp_soc", "soc_by_number", "socs"]
+
+# Hexagon architectures before this one have a DSP, which other libraries serve.
+FIRST_HTP = 68
+# The chip that the HTP library takes where only an architecture is given (measured, 2.51).
+_OF_ARCH = {68: 30, 69: 36, 73: 43, 75: 57, 79: 69, 81: 87, 85: 103}
+_ARCH = re.compile(r"v(?:ersion)?[ _-]?(\d{2})", re.IGNORECASE)
+_NOISE = re.compile(r"^qualcomm|snapdragon|[^a-z0-9+]")
+
+
+@dataclass(frozen=True)
+class Soc:
+    """One chip; 0 stands for a number that is not public."""
+
+    name: str
+    # The numbers that QNN knows it by; the first one is the one to write.
+    soc_models: tuple[int, ...] = ()
+    arch: int = 0
+    vtcm_mb: int = 0
+    names: tuple[str, ...] = ()
+
+    @property
+    def soc_model(self) -> int:
+        """The number to write into a device configuration."""
+        return self.soc_models[0] if self.soc_models else 0
+
+    @property
+    def has_htp(self) -> bool:
+        """Whether it is known to have an HTP that can be compiled for."""
+        return self.arch >= FIRST_HTP and self.soc_model > 0
+
+    def __str__(self) -> str:
+        """Its name with what it is, as in: SM8650 (Snapdragon 8 Gen 3, v75, SoC 57)."""
+        parts = [f"Snapdragon {name}" for name in self.names[:1]]
+        parts += [f"v{self.arch}"] if self.arch else []
+        parts += [f"SoC {self.soc_model}"] if self.soc_model else []
+        return f"{self.name} ({', '.join(parts)})" if parts else self.name
+
+
+@cache
+def socs() -> dict[str, Soc]:
+    """All chips by their names."""
+    table = json.loads((files("edgewright") / "_data" / "socs.json").read_text("utf-8"))
+    return {name: Soc(name, **{k: _frozen(v) for k, v in chip.items()}) for name, chip in table.items()}
+
+
+def find_soc(text: str) -> Soc:
+    """The chip that SM8650, 'Snapdragon 8 Gen 3', v75 or its number 57 stands for."""
+    word = text.strip()
+    found = _spellings().get(_folded(word))
+    if found is not None:  # first: 888 is a chip, no number of one
+        return socs()[found]
+    if re.fullmatch(r"[0-9]{1,9}", word):
+        return soc_by_number(int(word))
+    arch = _ARCH.fullmatch(word)
+    if arch:
+        return _of_arch(int(arch.group(1)))
+    raise UsageError(
+        f"target '{shown(text)}' is unknown, expected a chip (SM8650, 'Snapdragon 8 Gen 3'), "
+        "an architecture (v75) or a SoC number (57)",
+        do=_nearest(word),
+    )
+
+
+def htp_soc(text: str) -> Soc:
+    """The same, for a chip whose HTP can be compiled for."""
+    found = find_soc(text)
+    if found.has_htp:
+        return found
+    known = ", ".join(f"v{arch}" for arch in _OF_ARCH)
+    if found.arch:
+        why = f"is Hexagon v{found.arch}, the HTP begins with v{FIRST_HTP}"
+    else:
+        why = "has no HTP that is publicly known"
+    raise UnsupportedFeature(
+        f"target {found.name} {why}", do=f"name its architecture if you know it: {known}"
+    )
+
+
+def soc_by_number(number: int) -> Soc:
+    """The chip with a SoC number of QNN; of several the one that most is known of."""
+    found = [chip for chip in socs().values() if number in chip.soc_models]
+    if found:
+        return max(found, key=lambda chip: (chip.soc_model == number, bool(chip.vtcm_mb), bool(chip.arch)))
+    for arch, model in _OF_ARCH.items():
+        if model == number:
+            return Soc(f"v{arch}", (number,), arch)
+    known = sorted({model for chip in socs().values() if chip.has_htp for model in chip.soc_models})
+    near = min(known, key=lambda model: abs(model - number))
+    raise UsageError(
+        f"no chip with SoC number {number} is known", do=f"the nearest with an HTP is {soc_by_number(near)}"
+    )
+
+
+def _of_arch(arch: int) -> Soc:
+    if arch in _OF_ARCH:
+        return soc_by_number(_OF_ARCH[arch])
+    known = ", ".join(f"v{each}" for each in _OF_ARCH)
+    raise UsageError(f"architecture 'v{arch}' is unknown, expected one of: {known}", do="use one of them")
+
+
+@cache
+def _spellings() -> dict[str, str]:
+    """Folded spelling -> name; a chip's own name comes before the market names of others."""
+    market = {_folded(name): chip.name for chip in reversed(socs().values()) for name in chip.names}
+    return market | {_folded(name): name for name in socs()}
+
+
+def _folded(text: str) -> str:
+    return _NOISE.sub("", text.lower())
+
+
+def _nearest(word: str) -> str:
+    from difflib import get_close_matches  # only needed once something is wrong
+
+    found = get_close_matches(_folded(word), _spellings(), n=6, cutoff=0.6)
+    names = list(dict.fromkeys(str(socs()[_spellings()[spelled]]) for spelled in found))[:3]
+    return f"nearest: {'; '.join(names)}" if names else "edgewright targets lists them"
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value

@@ -1,0 +1,63 @@
+import pytest
+
+from edgewright.core.errors import UnsupportedFeature, UsageError
+from edgewright.targets.soc import find_soc, htp_soc, soc_by_number, socs
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("SM8650", "SM8650"),
+        (" sm8650 ", "SM8650"),
+        ("Snapdragon 8 Gen 3", "SM8650"),
+        ("8 gen 3", "SM8650"),
+        ("Qualcomm Snapdragon X Elite", "SC8380XP"),
+        ("888+", "SM8350P"),
+        ("888", "SM8350"),
+        ("v75", "SM8650"),
+        ("V79", "SM8750"),
+        ("57", "SM8650"),
+        ("43", "SM8550"),
+    ],
+)
+def test_a_chip_is_found_by_any_of_its_names(text, name):
+    assert find_soc(text).name == name
+
+
+def test_a_chip_says_what_it_is():
+    assert str(find_soc("SM8650")) == "SM8650 (Snapdragon 8 Gen 3, v75, SoC 57)"
+
+
+def test_both_numbers_of_a_chip_lead_to_it_and_the_owner_of_a_number_comes_first():
+    assert 35 in find_soc("QCM6490").soc_models
+    assert (soc_by_number(93).name, soc_by_number(35).name) == ("QCM6490", "SM7325")
+
+
+def test_an_architecture_without_a_named_chip_still_is_a_target():
+    assert (htp_soc("v85").soc_model, htp_soc("v85").arch) == (103, 85)
+
+
+@pytest.mark.parametrize("text", ["SM8660", "Snapdragon 8 Gen 33", "sm865o"])
+def test_a_mistyped_name_gives_the_nearest_ones(text):
+    with pytest.raises(UsageError) as found:
+        find_soc(text)
+    assert f"'{text}'" in found.value.what
+    assert "SM8650 (Snapdragon 8 Gen 3, v75, SoC 57)" in found.value.do
+
+
+@pytest.mark.parametrize("text", ["", "v70", "999", "99999999999", "\x1b[31m", "²"])
+def test_nonsense_is_one_usage_error(text):
+    with pytest.raises(UsageError):
+        find_soc(text)
+
+
+@pytest.mark.parametrize(("text", "why"), [("SM8250", "Hexagon v66"), ("SM7635", "publicly known")])
+def test_a_chip_without_a_known_htp_is_refused_as_a_target_and_says_why(text, why):
+    with pytest.raises(UnsupportedFeature, match=why):
+        htp_soc(text)
+
+
+def test_every_chip_is_found_by_its_own_name_and_its_numbers():
+    for name, chip in socs().items():
+        assert find_soc(name) is chip
+        assert all(number in soc_by_number(number).soc_models for number in chip.soc_models)
