@@ -1,0 +1,39 @@
+"""`edgewright explain`: what an error code means and what helps, or the list of all codes."""
+
+import json
+
+from edgewright.config.context import CodeName
+from edgewright.config.umbrella import Messages, Report
+from edgewright.tools.tool import Tool
+
+__all__ = ["TOOL"]
+
+
+def run(wanted: CodeName, report: Report, _messages: Messages) -> None:
+    """Print the page of the code, or the list."""
+    from edgewright.api.explain import explain, known_codes
+    from edgewright.reports.explanation import as_text
+    from edgewright.reports.json_text import as_json
+
+    if wanted.code is None:
+        codes = dict(known_codes())
+        width = max(map(len, codes))
+        listed = "\n".join(f"{code:<{width}}  {name}" for code, name in codes.items())
+        print(json.dumps(codes, indent=2) if report.json else listed)
+        return
+    found = explain(wanted.code)
+    print(as_json(found) if report.json else as_text(found))
+
+
+TOOL = Tool(
+    "edgewright explain",
+    "Say what an error code of QNN or of Edgewright means, why it appears and what helps.",
+    (CodeName, Report, Messages),
+    run,
+    examples=(
+        ("edgewright explain 1002", "a code of the QNN libraries"),
+        ("edgewright explain unsupported-op", "a code of Edgewright"),
+        ("edgewright explain", "list all codes"),
+    ),
+)
+main = TOOL.main
