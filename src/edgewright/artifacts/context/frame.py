@@ -1,0 +1,124 @@
+"""The frame of a context binary: magic, version, sizes, description, data, and a checksum over all of it.
+
+    0   8  magic                     16  8  bytes of the description (JSON)
+    8   2  major version             24  8  bytes of the data
+    10  2  minor version             32     description, then zeros to a multiple of 64, then data
+    12  4  zero                      end-32 SHA-256 of everything before it
+
+Numbers are little-endian. A reader takes the file whole or not at all.
+"""
+
+import hashlib
+import mmap
+import struct
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from edgewright.core.errors import (
+    BadInput,
+    EnvironmentProblem,
+    LimitExceeded,
+    UnsupportedFeature,
+    Where,
+    shown,
+)
+from edgewright.core.files import file_size
+
+__all__ = ["ALIGNMENT", "MAGIC", "VERSION", "Frame", "framed", "is_framed", "open_frame"]
+
+# The line ends show a file that went through a text transfer, the last byte stops a terminal.
+MAGIC = b"EWCTX\r\n\x1a"
+VERSION = (1, 0)
+# Data of every tensor starts at a multiple of it: mapped weights are aligned for any kernel.
+ALIGNMENT = 64
+_HEAD = struct.Struct("<8sHHIQQ")
+_CHECKSUM_BYTES = hashlib.sha256().digest_size
+_LARGEST_DESCRIPTION = 1 << 28
+_HASHED_AT_ONCE = 1 << 24
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A checked file: its description and its data, which stays in the mapped file."""
+
+    description: bytes
+    data: memoryview
+
+
+def framed(
+    description: bytes, data: Iterable[bytes | memoryview], data_bytes: int
+) -> Iterator[bytes | memoryview]:
+    """The chunks of a file; the data must come to exactly `data_bytes`."""
+    checksum = hashlib.sha256()
+    padding = bytes(-(_HEAD.size + len(description)) % ALIGNMENT)
+    head = _HEAD.pack(MAGIC, *VERSION, 0, len(description), data_bytes)
+    for chunk in (head, description, padding):
+        checksum.update(chunk)
+        yield chunk
+    written = 0
+    for piece in data:
+        checksum.update(piece)
+        written += len(piece)
+        yield piece
+    assert written == data_bytes, f"{written} bytes of data were announced as {data_bytes}"
+    yield checksum.digest()
+
+
+def is_framed(path: Path) -> bool:
+    """Whether the file begins as one of ours does."""
+    file_size(path)
+    with path.open("rb") as file:
+        return file.read(len(MAGIC)) == MAGIC
+
+
+def open_frame(path: Path) -> Frame:
+    """Maps a file and checks version, sizes and checksum before anything of it is believed."""
+    where = Where(file=str(path))
+    size = file_size(path)
+    if size < _HEAD.size + _CHECKSUM_BYTES:
+        raise _damaged(f"the file has {size} bytes, a context binary has more", where)
+    try:
+        with path.open("rb") as file:
+            content = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    except (OSError, ValueError) as problem:  # ValueError: it has become empty meanwhile
+        raise EnvironmentProblem(f"cannot read '{shown(path)}': {problem}") from problem
+    start, described, data_bytes = _sizes(content, where)
+    _check_sum(content, where)
+    return Frame(bytes(content[_HEAD.size : _HEAD.size + described]), content[start : start + data_bytes])
+
+
+def _sizes(content: memoryview, where: Where) -> tuple[int, int, int]:
+    """Where the data starts, and the bytes of the description and of the data, which fill the file."""
+    magic, major, minor, zero, described, data_bytes = _HEAD.unpack(content[: _HEAD.size])
+    if magic != MAGIC or zero:
+        raise _damaged("the file does not begin as a context binary of Edgewright does", where)
+    if major != VERSION[0]:
+        raise UnsupportedFeature(
+            f"the context binary has version {major}.{minor}, version {VERSION[0]} is read",
+            where,
+            do="make it again with this version, or load it with the version that made it",
+        )
+    if described > _LARGEST_DESCRIPTION:
+        raise LimitExceeded(
+            f"the description has {described} bytes, at most {_LARGEST_DESCRIPTION} are read", where
+        )
+    start = _HEAD.size + described
+    start += -start % ALIGNMENT
+    expected = start + data_bytes + _CHECKSUM_BYTES
+    if expected != len(content):
+        raise _damaged(f"the file has {len(content)} bytes, its head says {expected}", where)
+    return start, described, data_bytes
+
+
+def _check_sum(content: memoryview, where: Where) -> None:
+    checksum = hashlib.sha256()
+    end = len(content) - _CHECKSUM_BYTES
+    for start in range(0, end, _HASHED_AT_ONCE):
+        checksum.update(content[start : min(start + _HASHED_AT_ONCE, end)])
+    if checksum.digest() != bytes(content[end:]):
+        raise _damaged("the checksum does not fit the content: the file was changed or damaged", where)
+
+
+def _damaged(what: str, where: Where) -> BadInput:
+    return BadInput(what, where, do="copy it again, or make it again with qnn-context-binary-generator")

@@ -1,0 +1,36 @@
+"""What a context binary of our own holds beside its bytes."""
+
+from dataclasses import dataclass, field
+
+from edgewright.lower.qnn_graph import QnnGraph
+
+__all__ = ["BACKENDS", "SETTINGS", "Context", "ContextHead"]
+
+# The backends that such a file can be for.
+BACKENDS = ("cpu", "htp-sim")
+# What may be said of a graph's compilation, each a whole number.
+SETTINGS = ("optimization_level", "vtcm_mb", "fp16_relaxed_precision", "hvx_threads", "dlbc")
+
+
+@dataclass(frozen=True)
+class ContextHead:
+    """Who made the context, for which backend and chip; 0 and "" stand for what was not said."""
+
+    backend: str
+    producer: str
+    soc: str = ""
+    soc_model: int = 0
+    dsp_arch: int = 0
+    vtcm_mb: int = 0
+    priority: str = "normal"
+    is_weight_sharing: bool = False
+    # By graph name; the keys are those of SETTINGS.
+    settings: dict[str, dict[str, int]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Context:
+    """Several graphs that are loaded together."""
+
+    head: ContextHead
+    graphs: tuple[QnnGraph, ...]
