@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import edgewright.frontends.onnx  # noqa: F401 - registers the translations
 from edgewright.api.model import Model, TensorInfo, info
+from edgewright.api.source import open_source
 from edgewright.core.errors import Problems
 from edgewright.core.numbers import Array
-from edgewright.frontends.onnx.load import OnnxSource, Overrides
+from edgewright.frontends._common.overrides import Overrides
 from edgewright.ir.graph import Graph
 from edgewright.passes.pipeline import ALWAYS, FINISH, FOLD, LAYOUT, SIMPLIFY, run_passes
 
@@ -54,7 +54,7 @@ def convert(  # noqa: PLR0913 - one keyword for each thing of a model that may b
     wishes = Overrides(
         input_shapes or {}, batch, symbols or {}, input_values=input_values or {}, outputs=outputs
     )
-    opened = OnnxSource.open(source, wishes)
+    opened = open_source(source, wishes)
     chosen = rewrites or Rewrites()
     imported = opened.build({})
     if imported.problems:

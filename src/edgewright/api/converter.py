@@ -18,7 +18,7 @@ from edgewright.config.quantizer import Quantizer
 from edgewright.core.errors import EdgewrightError, Problems, UsageError, shown
 from edgewright.core.events import progress
 from edgewright.core.numbers import DType
-from edgewright.frontends.onnx.load import Overrides
+from edgewright.frontends._common.overrides import Overrides
 from edgewright.ir.graph import Graph
 from edgewright.ir.types import TensorType
 from edgewright.lower.lower import QNN_PACKAGE, LowerOptions

@@ -4,15 +4,14 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-import edgewright.frontends.onnx  # noqa: F401 - registers the translations
 from edgewright.api.artifacts import is_stored, load_graph
 from edgewright.api.contract import IoTensor, contract, dtype_word, shape_of
 from edgewright.api.source import fixed_source, open_source
 from edgewright.core.files import file_size
-from edgewright.frontends.onnx.declared import declared_type
-from edgewright.frontends.onnx.importer import Imported
-from edgewright.frontends.onnx.load import OnnxSource, Overrides
-from edgewright.frontends.onnx.report import ImportReport, OpCount, Problem, report_on
+from edgewright.frontends._common.imported import Imported
+from edgewright.frontends._common.overrides import Overrides
+from edgewright.frontends._common.report import ImportReport, OpCount, Problem, report_on
+from edgewright.frontends._common.source_model import SourceModel
 from edgewright.ir.graph import Graph
 from edgewright.ir.symbols import batch_symbols
 
@@ -77,7 +76,7 @@ def dry_run(path: Path | str, wishes: Overrides) -> DryRunReport:
     )
 
 
-def _source(path: Path, opened: OnnxSource) -> Inspection:
+def _source(path: Path, opened: SourceModel) -> Inspection:
     imported = opened.build({})
     report = report_on(opened, imported)
     count, size = _weights(imported.graph)
@@ -94,7 +93,7 @@ def _source(path: Path, opened: OnnxSource) -> Inspection:
         )
     return Inspection(
         file=str(path),
-        format=f"ONNX, opset {opened.file.opset('')}",
+        format=opened.format,
         file_bytes=file_size(path),
         weight_bytes=size,
         contract=_declared(opened, imported),
@@ -113,15 +112,15 @@ def _source(path: Path, opened: OnnxSource) -> Inspection:
     )
 
 
-def _declared(opened: OnnxSource, imported: Imported) -> tuple[IoTensor, ...]:
+def _declared(opened: SourceModel, imported: Imported) -> tuple[IoTensor, ...]:
     if imported.is_complete:
         return contract(imported.graph)
     inputs = [IoTensor("input", name, dtype_word(t.dtype), shape_of(t)) for name, t in opened.inputs.items()]
     return (*inputs, *(_declared_output(opened, name) for name in opened.outputs))
 
 
-def _declared_output(opened: OnnxSource, name: str) -> IoTensor:
-    found = declared_type(opened.file, name)
+def _declared_output(opened: SourceModel, name: str) -> IoTensor:
+    found = opened.declared(name)
     if found is None:
         return IoTensor("output", name, "unknown", ("unknown",))
     return IoTensor("output", name, dtype_word(found.dtype), shape_of(found))

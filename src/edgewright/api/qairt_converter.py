@@ -35,7 +35,7 @@ from edgewright.config.qairt_converter import (
 from edgewright.core.errors import NotBuiltYet, UsageError, shown
 from edgewright.core.events import progress
 from edgewright.core.files import write_whole
-from edgewright.frontends.onnx.load import Overrides
+from edgewright.frontends._common.overrides import Overrides
 from edgewright.ir.graph import Graph
 from edgewright.ir.types import TensorType
 from edgewright.lower.lower import QNN_PACKAGE, LowerOptions
@@ -176,7 +176,7 @@ def _rewrite(
     Rewrites(is_simplified, left_out=MOVES_AS_VIEWS).apply(graph)
     label_ends(graph, config)
     run_passes(graph, (*MOVES_AS_VIEWS, *TIDY))
-    kept = kept_encodings(graph, source.opened.file.graph, taken, options.overrides.quantization_overrides)
+    kept = kept_encodings(graph, source.opened.tensors, taken, options.overrides.quantization_overrides)
     run_passes(graph, LEGACY)
     narrow_float(graph, options.output.float_bitwidth, options.output.float_bias_bitwidth)
     run_passes(graph, TARGET)

@@ -1,8 +1,7 @@
 """Encodings on their way through a float DLC: put in by the converter, taken out by the quantizer."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from edgewright.api.artifacts import SaveOptions
 from edgewright.artifacts.description import Description
@@ -32,12 +31,14 @@ class Kept:
         return replace(options, source_encodings=self.source, override_encodings=self.overrides)
 
 
-def kept_encodings(graph: Graph, source: Any, taken: Sequence[TensorEncoding], file: str | None) -> Kept:
+def kept_encodings(
+    graph: Graph, known: Collection[str], taken: Sequence[TensorEncoding], file: str | None
+) -> Kept:
     """What the source's own nodes and a file of overrides say; names that the model does not have are errors.
 
     Args:
         graph: the converted graph.
-        source: the graph of the ONNX model, for the names of tensors that are not in the converted one.
+        known: names of all tensors of the source model, those that are not in the converted one too.
         taken: the encodings of the nodes that were removed.
         file: the file of overrides, where there is one.
     """
@@ -47,7 +48,7 @@ def kept_encodings(graph: Graph, source: Any, taken: Sequence[TensorEncoding], f
     text = "" if file is None else _text(file)
     if file is not None:
         found = parse_encodings(text.encode(), file)
-        resolved = resolve(graph, found.tensors, set(_names(source)))
+        resolved = resolve(graph, found.tensors, set(known))
         notes.append(f"{len(found.tensors)} overrides are kept for qairt-quantizer")
         if resolved.ignored:
             notes.append(f"{len(resolved.ignored)} of them name tensors that conversion folded away")
@@ -85,10 +86,3 @@ def _text(file: str) -> str:
         raise BadInput(
             f"the file of overrides is not UTF-8 text (byte {problem.start})", Where(file=file)
         ) from None
-
-
-def _names(source: Any) -> Iterator[str]:
-    """All tensors of an ONNX graph."""
-    yield from (item.name for item in (*source.input, *source.initializer))
-    for node in source.node:
-        yield from node.output

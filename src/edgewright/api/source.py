@@ -4,6 +4,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import edgewright.frontends.onnx  # noqa: F401 - registers the translations
 from edgewright.core.errors import (
@@ -16,9 +17,11 @@ from edgewright.core.errors import (
     shown,
 )
 from edgewright.core.files import file_size
-from edgewright.frontends.onnx.importer import Imported
-from edgewright.frontends.onnx.load import OnnxSource, Overrides
-from edgewright.frontends.onnx.report import report_on
+from edgewright.frontends._common.imported import Imported
+from edgewright.frontends._common.overrides import Overrides
+from edgewright.frontends._common.report import report_on
+from edgewright.frontends._common.source_model import SourceModel
+from edgewright.frontends.onnx.load import OnnxSource
 from edgewright.ir.dims import Expr, evaluate
 from edgewright.ir.graph import Graph
 from edgewright.ir.symbols import batch_symbols
@@ -34,7 +37,7 @@ log = logging.getLogger(__name__)
 class FixedSource:
     """A source whose inputs have numbers for shapes, and what was decided to get there."""
 
-    opened: OnnxSource
+    opened: SourceModel
     notes: tuple[str, ...] = ()
     # What the user has to decide before the source can be converted.
     problem: UsageError | None = None
@@ -48,7 +51,7 @@ class FixedSource:
             return imported.graph
         report = report_on(self.opened, imported)
         foreign = [
-            UnsupportedOp(item.reason, Where(self.opened.file.name, item.op, item.node), item.do)
+            UnsupportedOp(item.reason, Where(self.opened.name, item.op, item.node), item.do)
             for item in report.source_ops
         ]
         log.warning(
@@ -63,17 +66,18 @@ class FixedSource:
         return [
             UnsupportedFeature(
                 f"the value of input '{shown(name)}' shapes the graph, expected a constant",
-                Where(file=self.opened.file.name, node=node),
+                Where(file=self.opened.name, node=node),
                 do="make it a constant (initializer) in the source model, or cut the graph with --out_node",
             )
             for name, node in imported.bound.items()
         ]
 
 
-def open_source(path: Path | str, wishes: Overrides | None = None) -> OnnxSource:
+def open_source(source: Path | str | Any, wishes: Overrides | None = None) -> SourceModel:
     """The source as it is; a file that does not exist is answered with one that does."""
-    file_size(path)
-    return OnnxSource.open(path, wishes)
+    if isinstance(source, (str, Path)):
+        file_size(source)
+    return OnnxSource.open(source, wishes)
 
 
 def fixed_source(path: Path | str, wishes: Overrides) -> FixedSource:
@@ -91,7 +95,7 @@ def fixed_source(path: Path | str, wishes: Overrides) -> FixedSource:
     named = ", ".join(f"'{shown(name)}'" for name in sorted(batches))
     note = f"batch {named} of {_listed(loose)} was set to 1; -b sets another one"
     settled = replace(wishes, input_shapes={**wishes.input_shapes, **shapes}, batch=None, symbols={})
-    return FixedSource(OnnxSource.open(path, settled), (note,))
+    return FixedSource(open_source(path, settled), (note,))
 
 
 def _symbols_left(loose: Mapping[str, TensorType], left: Sequence[str], file: str) -> UsageError:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from edgewright.api.inspect import DryRunReport, Inspection
 from edgewright.core.errors import shown
-from edgewright.frontends.onnx.report import OpCount, Problem
+from edgewright.frontends._common.report import OpCount, Problem
 from edgewright.reports.conversion import contract_table
 from edgewright.reports.numbers import amount, byte_size
 from edgewright.reports.page import Block, Table

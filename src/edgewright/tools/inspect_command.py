@@ -9,7 +9,7 @@ __all__ = ["TOOL"]
 def run(model: ModelFile, shapes: Shapes, report: Report, _messages: Messages) -> None:
     """Look and report; a model that does not convert is no failure of looking at it."""
     from edgewright.api.inspect import inspect
-    from edgewright.frontends.onnx.load import Overrides
+    from edgewright.frontends._common.overrides import Overrides
     from edgewright.reports.inspection import page
     from edgewright.reports.json_text import as_json
     from edgewright.reports.page import show

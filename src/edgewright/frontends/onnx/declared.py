@@ -3,9 +3,10 @@
 import onnx
 
 from edgewright.core.errors import BadInput, UnsupportedOp, Where, shown
+from edgewright.frontends._common.stored import LARGEST_DIM, LARGEST_RANK
 from edgewright.frontends.onnx.order import check_name
 from edgewright.frontends.onnx.reader import OnnxFile
-from edgewright.frontends.onnx.tensors import LARGEST_DIM, LARGEST_RANK, dtype_of
+from edgewright.frontends.onnx.tensors import dtype_of
 from edgewright.ir.dims import Dim, symbol
 from edgewright.ir.types import TensorType
 

@@ -1,17 +1,15 @@
 """Weights in files beside the model: mapped, never copied, and never read from outside its folder."""
 
-import os
 import re
-import stat
-from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
 import onnx
 
 from edgewright.core.errors import BadInput, Where, shown
 from edgewright.core.files import inside
+from edgewright.frontends._common.mapping import mapped
 
-__all__ = ["ExternalData", "mapped"]
+__all__ = ["ExternalData"]
 
 # "basepath" and "prepacked..." are written by onnx and by ONNX Runtime; both only help a loader to be faster.
 KNOWN_KEYS = re.compile(r"location|offset|length|checksum|basepath|prepacked\w*")
@@ -64,42 +62,6 @@ class ExternalData:
         if path not in self._maps:
             self._maps[path] = mapped(path, where, is_stranger=True)
         return self._maps[path]
-
-
-def mapped(path: Path, where: Where, *, is_stranger: bool = False) -> memoryview:
-    """A file's bytes, read from disk as they are used; a stranger names it where a model does, not the user.
-
-    A file that a stranger names must have one name only: a second hard link could be a file of another
-    folder. ONNX's own loader refuses these too.
-    """
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    # The path was resolved before: a link that appears now is not followed.
-    flags |= getattr(os, "O_NOFOLLOW", 0) if is_stranger else 0
-    try:
-        handle = os.open(path, flags)
-    except (OSError, ValueError) as problem:
-        reason = getattr(problem, "strerror", None) or "not a file name"
-        raise BadInput(
-            f"cannot open '{shown(path)}': {reason.lower()}", where, do="check the name and the permissions"
-        ) from None
-    try:
-        return _checked_map(handle, path, where, is_stranger=is_stranger)
-    finally:
-        os.close(handle)
-
-
-def _checked_map(handle: int, path: Path, where: Where, *, is_stranger: bool) -> memoryview:
-    found = os.fstat(handle)
-    if not stat.S_ISREG(found.st_mode):
-        kind = "a folder" if stat.S_ISDIR(found.st_mode) else "a pipe or a device"
-        raise BadInput(f"'{shown(path)}' is {kind}, expected a file", where, do="name a regular file")
-    if is_stranger and found.st_nlink > 1:
-        raise BadInput(
-            f"'{shown(path)}' has {found.st_nlink} hard links, expected 1: it may belong elsewhere",
-            where,
-            do="copy the file to a new one of the same name",
-        )
-    return memoryview(mmap(handle, 0, access=ACCESS_READ)) if found.st_size else memoryview(b"")
 
 
 def _entries(tensor: onnx.TensorProto, where: Where) -> dict[str, str]:

@@ -5,12 +5,10 @@ from heapq import heapify, heappop, heappush
 
 import onnx
 
-from edgewright.core.errors import BadInput, LimitExceeded, Where, shown
+from edgewright.core.errors import BadInput, Where
+from edgewright.frontends._common.importer import check_length
 
-__all__ = ["captured", "check_name", "needed_nodes"]
-
-# A name is repeated in the names of everything made from it: a long one could fill the memory.
-LONGEST_NAME = 1 << 16
+__all__ = ["captured", "check_name", "needed_nodes", "reads"]
 
 
 def needed_nodes(
@@ -53,11 +51,7 @@ def check_name(name: str) -> None:
     """A name must be text of a bearable length."""
     if not isinstance(name, str):  # protobuf hands out bytes where it cannot decode them
         raise BadInput(f"name {name!r} is not UTF-8", do="export the model again")
-    if len(name) > LONGEST_NAME:
-        raise LimitExceeded(
-            f"name '{shown(name)}' has {len(name)} characters, at most {LONGEST_NAME} are allowed",
-            do="shorten the names in the model",
-        )
+    check_length(name)
 
 
 def captured(graph: onnx.GraphProto) -> Iterator[str]:

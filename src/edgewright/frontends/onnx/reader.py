@@ -11,7 +11,8 @@ from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from edgewright.core.errors import BadInput, LimitExceeded, UnsupportedFeature, Where
 from edgewright.core.numbers import Array
-from edgewright.frontends.onnx.external import ExternalData, mapped
+from edgewright.frontends._common.mapping import mapped
+from edgewright.frontends.onnx.external import ExternalData
 from edgewright.frontends.onnx.tensors import array_of, dims_of, dtype_of, from_bytes
 from edgewright.frontends.onnx.wire import Slim, slim
 

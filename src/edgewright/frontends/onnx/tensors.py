@@ -3,16 +3,13 @@
 from math import prod
 from typing import Any
 
-import numpy as np
 import onnx
 
 from edgewright.core.errors import BadInput, UnsupportedFeature, Where
 from edgewright.core.numbers import Array, DType
+from edgewright.frontends._common.stored import LARGEST_DIM, LARGEST_RANK, stored_array
 
 __all__ = ["DTYPES", "ONNX_CODES", "array_of", "dims_of", "dtype_of", "from_bytes"]
-
-# More than any machine has: what claims such a size is damaged.
-LARGEST_DIM = 1 << 48
 
 _T = onnx.TensorProto
 DTYPES: dict[int, DType] = {
@@ -43,7 +40,6 @@ DTYPES: dict[int, DType] = {
     _T.UINT2: DType.UINT_2,
     _T.INT2: DType.INT_2,
 }
-LARGEST_RANK = 32
 # Fields that lie in a file just as raw data does, and the types they are for.
 FIELD_DTYPES: dict[str, tuple[DType, ...]] = {
     "float_data": (DType.FLOAT_32, DType.COMPLEX_64),
@@ -87,35 +83,9 @@ def from_bytes(
     data: Any, dtype: DType, dims: tuple[int, ...], where: Where, field: str = "raw_data"
 ) -> Array:
     """Stored bytes as an array of the given type and shape."""
-    count = prod(dims)
-    expected = (count * dtype.bits + 7) // 8
     if dtype not in FIELD_DTYPES.get(field, (dtype,)):
         raise BadInput(f"{dtype.name} elements are stored as {field}", where, do="export the model again")
-    if dtype == DType.STRING or len(data) != expected:
-        raise BadInput(
-            f"{len(data)} bytes are stored, but {dtype.name} {list(dims)} takes {expected}",
-            where,
-            do="export the model again",
-        )
-    if not count:
-        return np.empty(dims, dtype.numpy)
-    if dtype.bits < 8:
-        return _unpacked(np.frombuffer(data, np.uint8), dtype, count).reshape(dims)
-    return np.frombuffer(
-        data, dtype.numpy.newbyteorder("<") if dtype.numpy.kind in "iufc" else dtype.numpy
-    ).reshape(dims)
-
-
-def _unpacked(packed: Array, dtype: DType, count: int) -> Array:
-    """Elements of 2 or 4 bits, lowest bits first."""
-    per_byte = 8 // dtype.bits
-    shifts = np.arange(per_byte, dtype=np.uint8) * dtype.bits
-    raw = ((packed[:, None] >> shifts) & ((1 << dtype.bits) - 1)).reshape(-1)[:count]
-    if dtype.is_integer and dtype.is_signed:
-        top = 1 << (dtype.bits - 1)
-        raw = (raw.astype(np.int8) ^ top) - top
-        return raw.astype(dtype.numpy)
-    return raw.astype(np.uint8).view(dtype.numpy) if dtype.is_float else raw.astype(dtype.numpy)
+    return stored_array(data, dtype, dims, where)
 
 
 def _from_fields(tensor: onnx.TensorProto, dtype: DType, dims: tuple[int, ...], where: Where) -> Array:

@@ -10,8 +10,9 @@ from edgewright.backends.base import RunOptions
 from edgewright.backends.cpu import CpuBackend
 from edgewright.core.errors import EdgewrightError
 from edgewright.core.numbers import DType
-from edgewright.frontends.onnx.load import OnnxSource, Overrides
-from edgewright.frontends.onnx.report import report_on
+from edgewright.frontends._common.overrides import Overrides
+from edgewright.frontends._common.report import report_on
+from edgewright.frontends.onnx.load import OnnxSource
 
 
 def info(name, shape, code=T.FLOAT):

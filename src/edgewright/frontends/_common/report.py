@@ -5,11 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from edgewright.core.errors import EdgewrightError
-from edgewright.frontends.onnx.importer import Imported, Step
-from edgewright.frontends.onnx.load import OnnxSource
-from edgewright.frontends.onnx.order import reads
-from edgewright.frontends.onnx.registry import domain_of
-from edgewright.frontends.onnx.source import label_of
+from edgewright.frontends._common.imported import Imported, Step
+from edgewright.frontends._common.source_model import SourceModel
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op
 from edgewright.ir.symbols import batch_symbols, resolve, resolve_op
@@ -86,7 +83,7 @@ class ImportReport:
         return good / total if total else float(all(item.how in CONVERTED for item in self.ops))
 
 
-def report_on(source: OnnxSource, imported: Imported | None = None) -> ImportReport:
+def report_on(source: SourceModel, imported: Imported | None = None) -> ImportReport:
     """Imports a model (unless that was done) and says what became of it."""
     done = imported if imported is not None else source.build({})
     counts: Counter[tuple[str, str]] = Counter()
@@ -96,16 +93,16 @@ def report_on(source: OnnxSource, imported: Imported | None = None) -> ImportRep
     stop = done.steps[-1] if done.bound or done.shapes_for else None
     for step in done.steps:
         nodes = done.emitted[step.first : step.last]
-        key = (_name(step), WAITING if step is stop else _how(step, nodes))
+        key = (step.node.full_op, WAITING if step is stop else _how(step, nodes))
         counts[key] += 1
         for node in nodes:
             known = _macs(done.graph, node, batch)
             symbolic += known is None
             macs[key] += known or 0
         if key[1] == SOURCE_OP:
-            foreign.append(_foreign(step))
+            foreign.append(_foreign(source, step))
     return ImportReport(
-        file=source.file.name,
+        file=source.name,
         ops=tuple(OpCount(op, how, count, macs[op, how]) for (op, how), count in sorted(counts.items())),
         problems=tuple(_problem(problem) for problem in done.problems),
         source_ops=tuple(foreign),
@@ -115,11 +112,6 @@ def report_on(source: OnnxSource, imported: Imported | None = None) -> ImportRep
         shapes_for=done.shapes_for,
         symbolic_nodes=symbolic,
     )
-
-
-def _name(step: Step) -> str:
-    domain = domain_of(step.proto)
-    return f"{domain}.{step.proto.op_type}" if domain else step.proto.op_type
 
 
 def _how(step: Step, nodes: Sequence[Node]) -> str:
@@ -151,24 +143,24 @@ def _problem(error: EdgewrightError) -> Problem:
     return Problem(op or "", node or "", error.what, error.do)
 
 
-def _foreign(step: Step) -> Problem:
+def _foreign(source: SourceModel, step: Step) -> Problem:
     return Problem(
-        _name(step),
-        label_of(step.proto),
-        f"ONNX op '{step.proto.op_type}' has no QNN equivalent; only the CPU backend runs it",
+        step.node.full_op,
+        step.node.label,
+        f"{source.framework} op '{step.node.op}' has no QNN equivalent; only the CPU backend runs it",
         "cut the graph before it with --out_node, or replace the op in the source model",
     )
 
 
-def _unused_inputs(source: OnnxSource, steps: Iterable[Step]) -> list[str]:
-    used = {name for step in steps for name in reads(step.proto)} | set(source.outputs)
-    return [name for name in source.inputs if name not in used]
+def _unused_inputs(source: SourceModel, steps: Iterable[Step]) -> list[str]:
+    used = {name for step in steps for name in (*step.node.inputs, *step.node.captured)}
+    return [name for name in source.inputs if name not in used and name not in source.outputs]
 
 
-def _unused_outputs(source: OnnxSource, steps: Iterable[Step]) -> list[str]:
+def _unused_outputs(source: SourceModel, steps: Iterable[Step]) -> list[str]:
     """Results that nobody reads: of the nodes left out, and outputs of the model that were not asked for."""
-    kept = {name for step in steps for name in step.proto.output}
-    graph = source.file.graph
-    read = {name for node in graph.node for name in reads(node)} | {item.name for item in graph.output}
-    loose = [n for node in graph.node for n in node.output if n and n not in read and n not in kept]
-    return [*(i.name for i in graph.output if i.name not in source.outputs), *loose]
+    kept = {name for step in steps for name in step.node.outputs}
+    nodes, outputs = source.nodes(), source.own_outputs
+    read = {name for node in nodes for name in (*node.inputs, *node.captured)} | set(outputs)
+    loose = [n for node in nodes for n in node.outputs if n and n not in read and n not in kept]
+    return [*(name for name in outputs if name not in source.outputs), *loose]

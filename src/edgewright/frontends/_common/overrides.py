@@ -1,0 +1,133 @@
+"""What a user says about a model's inputs and outputs, held against what the model says."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from edgewright.core.errors import ShapeMismatch, TypeMismatch, UsageError, Where, shown
+from edgewright.core.numbers import Array, DType
+from edgewright.core.words import did_you_mean
+from edgewright.ir.dims import Dim, Expr
+from edgewright.ir.symbols import resolve
+from edgewright.ir.types import TensorType
+
+__all__ = ["Overrides", "check_given", "check_names", "input_values", "settled_types", "shaped"]
+
+NAMES_LISTED = 10
+
+
+@dataclass(frozen=True)
+class Overrides:
+    """What the user says about a model's inputs and outputs in place of the model itself."""
+
+    input_shapes: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    batch: int | None = None
+    symbols: Mapping[str, int] = field(default_factory=dict)
+    input_dtypes: Mapping[str, DType] = field(default_factory=dict)
+    # Inputs that become constants.
+    input_values: Mapping[str, Array] = field(default_factory=dict)
+    # Any values of the graph; the model's own outputs where none is named.
+    outputs: Sequence[str] = ()
+    keep_disconnected: bool = False
+
+
+def settled_types(types: Mapping[str, TensorType], file: str, wishes: Overrides) -> dict[str, TensorType]:
+    """Input types with the wished numbers for symbols and the wished datatypes."""
+    known = sorted({symbol for tensor_type in types.values() for symbol in tensor_type.symbols})
+    check_names(file, "--define_symbol", wishes.symbols, known, "symbolic dimension")
+    _check_positive(wishes.symbols)
+    return {
+        name: replace(
+            tensor_type,
+            shape=resolve(tensor_type.shape, wishes.symbols),
+            dtype=wishes.input_dtypes.get(name, tensor_type.dtype),
+        )
+        for name, tensor_type in types.items()
+    }
+
+
+def shaped(name: str, declared: TensorType, file: str, wishes: Overrides) -> TensorType:
+    """The type of an input with the shape or the batch that is wished for."""
+    wanted, batch = wishes.input_shapes.get(name), wishes.batch
+    where = Where(file=file, tensor=name)
+    if wanted is not None:
+        if len(wanted) != declared.rank or any(isinstance(d, bool) or d < 0 for d in wanted):
+            raise ShapeMismatch(
+                f"shape {list(wanted)} is given for an input of shape {_text(declared.shape)}",
+                where,
+                do=f"give {declared.rank} dimensions, none below 0",
+            )
+        return declared.with_shape(wanted)
+    if batch is not None and declared.rank:
+        if batch < 1:
+            raise UsageError(f"batch {batch} is given, expected 1 or more", where)
+        return declared.with_shape((batch, *declared.shape[1:]))
+    return declared
+
+
+def input_values(
+    file: str, wishes: Overrides, declared: Mapping[str, TensorType]
+) -> dict[str, tuple[TensorType, Array]]:
+    """The values that inputs are fixed to, in the declared types."""
+    check_names(file, "input_values", wishes.input_values, list(declared), "input")
+    values: dict[str, tuple[TensorType, Array]] = {}
+    for name, given in wishes.input_values.items():
+        value = _in_type(name, given, declared[name].dtype)
+        check_given(name, declared[name], {name: value})
+        values[name] = (declared[name].with_shape(value.shape), value)
+    return values
+
+
+def check_names(
+    file: str, option: str, found: Mapping[str, object] | Sequence[str], known: Sequence[str], kind: str
+) -> None:
+    for name in found:
+        if name not in known:
+            listed = ", ".join(f"'{shown(k, 60)}'" for k in known[:NAMES_LISTED])
+            raise UsageError(
+                f"{option} names the {kind} '{shown(name)}', which the model does not have",
+                Where(file=file),
+                do=did_you_mean(name, known, f"use one of {listed}" if known else f"the model has no {kind}"),
+            )
+
+
+def check_given(name: str, declared: TensorType, values: Mapping[str, Array]) -> None:
+    """The arrays of a run against the declared types, before a graph is built for them."""
+    if name not in values:
+        raise UsageError(f"input '{shown(name)}' is missing", do="give all inputs of the model")
+    shape = values[name].shape
+    fits = len(shape) == declared.rank and all(
+        isinstance(dim, Expr) or dim == size for dim, size in zip(declared.shape, shape, strict=True)
+    )
+    if not fits:
+        raise ShapeMismatch(
+            f"shape {list(shape)} does not fit {_text(declared.shape)}",
+            Where(tensor=name),
+            do="give the input in the expected shape",
+        )
+
+
+def _in_type(name: str, given: object, dtype: DType) -> Array:
+    """A value in the datatype of its input, where that holds it."""
+    found: Array = np.asarray(given)
+    if found.dtype.kind in "biuf":
+        with np.errstate(all="ignore"):
+            value: Array = found.astype(dtype.numpy)
+        if dtype.is_float or np.array_equal(value, found):
+            return value
+    raise TypeMismatch(
+        f"the value {shown(str(given), 60)} is not one of {dtype.numpy.name}",
+        Where(tensor=name),
+        do=f"give it as {dtype.numpy.name}",
+    )
+
+
+def _check_positive(symbols: Mapping[str, int]) -> None:
+    for name, size in symbols.items():
+        if size < 1:
+            raise UsageError(f"--define_symbol gives '{shown(name)}' the size {size}, expected 1 or more")
+
+
+def _text(shape: Sequence[Dim]) -> str:
+    return "[" + ",".join(str(dim) for dim in shape) + "]"

@@ -1,0 +1,86 @@
+"""An opened source model as the layers above see it, whatever its format."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping, Sequence
+
+from edgewright.core.errors import Problems, UnsupportedOp, Where
+from edgewright.core.numbers import Array
+from edgewright.frontends._common.imported import Imported, InputSpec, NodeNames
+from edgewright.frontends._common.overrides import check_given
+from edgewright.ir.graph import Graph
+from edgewright.ir.types import TensorType, type_of
+
+__all__ = ["SourceModel"]
+
+
+class SourceModel(ABC):
+    """A model with the types of its inputs decided."""
+
+    # The format's name in messages.
+    framework: str = ""
+
+    def __init__(self, name: str, inputs: dict[str, TensorType], outputs: Sequence[str]) -> None:
+        # The file, or "model" where it came as an object.
+        self.name = name
+        self.inputs = inputs
+        self.outputs = list(outputs)
+
+    @property
+    @abstractmethod
+    def format(self) -> str:
+        """The format and its version in words."""
+
+    @property
+    @abstractmethod
+    def own_outputs(self) -> Sequence[str]:
+        """The outputs that the model itself names."""
+
+    @property
+    @abstractmethod
+    def tensors(self) -> frozenset[str]:
+        """Names of all tensors of the main graph."""
+
+    @abstractmethod
+    def nodes(self) -> list[NodeNames]:
+        """All nodes of the main graph."""
+
+    @abstractmethod
+    def declared(self, name: str) -> TensorType | None:
+        """What the file says of a value; None where it says too little."""
+
+    @abstractmethod
+    def _import(self, specs: Mapping[str, InputSpec]) -> Imported:
+        """Imports the graph with the given inputs."""
+
+    def build(self, values: Mapping[str, Array]) -> Imported:
+        """Imports the graph with some inputs bound to values."""
+        specs = {
+            name: InputSpec(type_of(values[name]), values[name]) if name in values else InputSpec(t)
+            for name, t in self.inputs.items()
+        }
+        return self._import(specs)
+
+    def specialise(self, values: Mapping[str, Array], bound: tuple[str, ...]) -> Graph:
+        """The graph for one set of inputs: bound ones become constants, the others get their shapes."""
+        names = set(bound)
+        for name, declared in self.inputs.items():
+            check_given(name, declared, values)
+        while True:
+            imported = self._import({name: self._spec(name, values, names) for name in self.inputs})
+            if imported.problems:
+                raise Problems(imported.problems)
+            if imported.is_complete:
+                return imported.graph
+            if imported.shapes_for or names.issuperset(imported.bound):
+                label = imported.shapes_for or next(iter(imported.bound.values()))
+                raise UnsupportedOp(
+                    "a parameter depends on a size that only exists at run time",
+                    Where(file=self.name, node=label),
+                    do="make the parameter a constant in the source model",
+                )
+            names |= set(imported.bound)
+
+    def _spec(self, name: str, values: Mapping[str, Array], bound: Collection[str]) -> InputSpec:
+        declared, value = self.inputs[name], values[name]
+        found = declared.with_shape(value.shape) if declared.encoding is not None else type_of(value)
+        return InputSpec(found, value if name in bound else None)

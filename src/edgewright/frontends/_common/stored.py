@@ -1,0 +1,46 @@
+"""Stored bytes as arrays: views wherever their layout allows, sizes checked before memory is taken."""
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from edgewright.core.errors import BadInput, Where
+from edgewright.core.numbers import Array, DType
+
+__all__ = ["LARGEST_DIM", "LARGEST_RANK", "stored_array"]
+
+# More than any machine has: what claims such a size is damaged.
+LARGEST_DIM = 1 << 48
+LARGEST_RANK = 32
+
+
+def stored_array(data: Any, dtype: DType, dims: tuple[int, ...], where: Where) -> Array:
+    """Stored bytes as an array of the given type and shape."""
+    count = prod(dims)
+    expected = (count * dtype.bits + 7) // 8
+    if dtype == DType.STRING or len(data) != expected:
+        raise BadInput(
+            f"{len(data)} bytes are stored, but {dtype.name} {list(dims)} takes {expected}",
+            where,
+            do="export the model again",
+        )
+    if not count:
+        return np.empty(dims, dtype.numpy)
+    if dtype.bits < 8:
+        return _unpacked(np.frombuffer(data, np.uint8), dtype, count).reshape(dims)
+    return np.frombuffer(
+        data, dtype.numpy.newbyteorder("<") if dtype.numpy.kind in "iufc" else dtype.numpy
+    ).reshape(dims)
+
+
+def _unpacked(packed: Array, dtype: DType, count: int) -> Array:
+    """Elements of 2 or 4 bits, lowest bits first."""
+    per_byte = 8 // dtype.bits
+    shifts = np.arange(per_byte, dtype=np.uint8) * dtype.bits
+    raw = ((packed[:, None] >> shifts) & ((1 << dtype.bits) - 1)).reshape(-1)[:count]
+    if dtype.is_integer and dtype.is_signed:
+        top = 1 << (dtype.bits - 1)
+        raw = (raw.astype(np.int8) ^ top) - top
+        return raw.astype(dtype.numpy)
+    return raw.astype(np.uint8).view(dtype.numpy) if dtype.is_float else raw.astype(dtype.numpy)
