@@ -9,13 +9,15 @@ if TYPE_CHECKING:
     from edgewright.api.convert import convert
     from edgewright.api.model import Model, load
     from edgewright.api.quantize import quantize
+    from edgewright.config.preprocessing import Preprocessing
     from edgewright.core.errors import EdgewrightError
 
-__all__ = ["EdgewrightError", "Model", "compare", "convert", "load", "quantize"]
+__all__ = ["EdgewrightError", "Model", "Preprocessing", "compare", "convert", "load", "quantize"]
 
 _HOMES = {
     "EdgewrightError": "edgewright.core.errors",
     "Model": "edgewright.api.model",
+    "Preprocessing": "edgewright.config.preprocessing",
     "compare": "edgewright.api.compare_models",
     "convert": "edgewright.api.convert",
     "load": "edgewright.api.model",

@@ -6,6 +6,7 @@ import numpy as np
 import onnxruntime
 import pytest
 from onnx import helper
+from PIL import Image
 
 import edgewright as ew
 from edgewright.tools.quantize_command import main
@@ -161,3 +162,45 @@ def test_mistakes_are_one_clear_error_and_nothing_is_written(call, model, data, 
 def test_a_model_that_does_not_exist_is_a_bad_input(call, tmp_path, data):
     answer = call(main, tmp_path / "gone.onnx", "--data", data)
     assert (answer.code, "does not exist" in answer.err) == (3, True)
+
+
+def test_a_folder_of_images_is_enough(call, model, tmp_path):
+    with np.load(DIGITS_MODEL.parents[1] / "data" / "digits.npz") as stored:
+        for number, image in enumerate(stored["images"][:20]):
+            (tmp_path / "images").mkdir(exist_ok=True)
+            Image.fromarray(image).resize((56, 56)).save(tmp_path / "images" / f"{number}.png")
+    answer = call(main, model, "--data", tmp_path / "images", "--act_quantizer", "tf")
+    assert answer.code == 0, answer.err
+    said = "28 high and 28 wide, grey, NCHW, (pixel - mean) / std with pixels 0 to 255, mean 0, std 1"
+    assert said in " ".join(answer.out.split())
+    assert "against the float model, 20 samples:" in answer.out
+
+
+def test_images_are_prepared_as_options_say(call, tmp_path):
+    net = models.image_net(tmp_path / "net.onnx")
+    (tmp_path / "images").mkdir()
+    Image.new("RGB", (9, 9), (255, 0, 0)).save(tmp_path / "images" / "red.png")
+    words = (
+        "-b",
+        1,
+        "--data",
+        tmp_path / "images",
+        "--color",
+        "bgr",
+        "--layout",
+        "NCHW",
+        "--act_quantizer",
+        "tf",
+    )
+    answer = call(main, net, *words, "--mean", 0, 0, 55, "--std", 100, "-o", tmp_path / "q.dlc")
+    assert answer.code == 0, answer.err
+    (found,) = ew.load(tmp_path / "q.dlc").inputs
+    encoding = ew.load(tmp_path / "q.dlc").graph.types[found.name].encoding
+    assert encoding.scales[0] * 255 == pytest.approx(2.0, rel=1e-3)
+
+
+def test_the_digits_of_the_project_work_as_they_are(call, model):
+    digits = DIGITS_MODEL.parents[1] / "data" / "digits.npz"
+    answer = call(main, model, "--data", digits, "--act_quantizer", "tf")
+    assert answer.code == 0, answer.err
+    assert "'images' [500, 28, 28] is the only one that fits" in " ".join(answer.out.split())

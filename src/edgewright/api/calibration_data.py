@@ -2,7 +2,7 @@
 
 import tempfile
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping, Sized
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from pathlib import Path
 from typing import IO, Any
 
@@ -10,6 +10,8 @@ import numpy as np
 
 from edgewright.api.calibration_files import folder_samples, list_samples
 from edgewright.api.sample_fit import SampleFit, does_fit, misfit
+from edgewright.api.tensor_files import array_header
+from edgewright.config.preprocessing import Preprocessing
 from edgewright.core.errors import BadInput, ShapeMismatch, UsageError, Where, shown
 from edgewright.core.files import file_size
 from edgewright.core.numbers import Array
@@ -17,7 +19,7 @@ from edgewright.ir.graph import Graph
 from edgewright.ir.types import TensorType
 from edgewright.quantize.executor import Samples
 
-__all__ = ["Data", "samples_of"]
+__all__ = ["Data", "notes_of", "samples_of"]
 
 # One sample is a mapping of arrays by input name, an array (for a model of one input), or a sequence of
 # arrays in the order of the inputs. A mapping or an array in place of an iterable holds all samples, stacked.
@@ -25,7 +27,14 @@ __all__ = ["Data", "samples_of"]
 Data = Iterable[Any] | Mapping[str, Any] | str | Path
 
 
-def samples_of(graph: Graph, data: Data, *, passes: int = 1, is_native: bool = False) -> Samples:
+def samples_of(
+    graph: Graph,
+    data: Data,
+    *,
+    passes: int = 1,
+    is_native: bool = False,
+    preprocessing: Preprocessing | None = None,
+) -> Samples:
     """Samples that fit the graph's inputs and can be walked as often as needed.
 
     Args:
@@ -34,10 +43,11 @@ def samples_of(graph: Graph, data: Data, *, passes: int = 1, is_native: bool = F
         passes: how often they will be walked; a generator that is walked more than once goes through a file
             on disk.
         is_native: raw files hold the datatypes of the graph, float32 otherwise.
+        preprocessing: what is done to images; nothing else is changed by it.
     """
     fit = SampleFit(graph)
     if isinstance(data, str | Path):
-        return _in_files(fit, Path(data), is_native=is_native)
+        return _in_files(fit, Path(data), preprocessing, is_native=is_native)
     if isinstance(data, Mapping) or hasattr(data, "__array__"):
         return _Stacked(fit, fit.by_name(data))
     if not isinstance(data, Iterable):
@@ -50,11 +60,16 @@ def samples_of(graph: Graph, data: Data, *, passes: int = 1, is_native: bool = F
     return _Counted(fit, data) if isinstance(data, Sized) else _Walked(fit, data)
 
 
-def _in_files(fit: SampleFit, path: Path, *, is_native: bool) -> Samples:
+def notes_of(samples: Samples | None) -> tuple[str, ...]:
+    """What a user should know about how data was understood."""
+    return tuple(getattr(samples, "notes", ()))
+
+
+def _in_files(fit: SampleFit, path: Path, images: Preprocessing | None, *, is_native: bool) -> Samples:
     if path.is_dir():
-        return folder_samples(fit, path, is_native=is_native)
+        return folder_samples(fit, path, is_native=is_native, preprocessing=images)
     if path.suffix in {".npz", ".npy"}:
-        return _Stacked(fit, _stored_arrays(fit, path))
+        return _stored(fit, path)
     return list_samples(fit, path, is_native=is_native)
 
 
@@ -105,8 +120,9 @@ class _Spooled:
 class _Stacked:
     """Samples along the first axis of one array for each input."""
 
-    def __init__(self, fit: SampleFit, arrays: Mapping[str, Array]) -> None:
+    def __init__(self, fit: SampleFit, arrays: Mapping[str, Array], notes: Sequence[str] = ()) -> None:
         self._fit = fit
+        self.notes = tuple(notes)
         self._columns = {name: _Column(name, array, fit.types[name]) for name, array in arrays.items()}
         counts = {name: len(column) for name, column in self._columns.items()}
         if len(set(counts.values())) > 1:
@@ -148,25 +164,59 @@ class _Column:
         return part if self._batch else part[0]
 
 
-def _stored_arrays(fit: SampleFit, path: Path) -> dict[str, Array]:
+def _stored(fit: SampleFit, path: Path) -> _Stacked:
     """The stacked arrays of an .npz file, or of an .npy file, which may be larger than memory."""
     file_size(path)
     try:
         loaded = np.load(path, mmap_mode="r", allow_pickle=False)
         if isinstance(loaded, np.ndarray):
-            return fit.by_name(loaded)
+            return _Stacked(fit, fit.by_name(loaded))
         with loaded:
-            arrays = {name: loaded[name] for name in _wanted_members(fit, loaded.files)}
+            return _archived(fit, path, loaded)
     except (ValueError, EOFError, OSError, KeyError, zipfile.BadZipFile) as problem:
         raise BadInput(
             f"the file is no readable {path.suffix} file: {shown(problem)}",
             Where(file=str(path)),
             do="write it with numpy again",
         ) from None
-    return fit.by_name(next(iter(arrays.values())) if len(arrays) == len(fit.types) == 1 else arrays)
 
 
-def _wanted_members(fit: SampleFit, members: list[str]) -> list[str]:
-    """The arrays of the inputs; others beside them (labels ...) are left alone."""
-    known = [name for name in members if name in fit.types or name in fit.spellings]
-    return known or members
+def _archived(fit: SampleFit, path: Path, loaded: Mapping[str, Array]) -> _Stacked:
+    """The arrays named after inputs; others beside them (labels ...) are left alone."""
+    known = [name for name in loaded if name in fit.types or name in fit.spellings]
+    if known:
+        return _Stacked(fit, fit.by_name({name: loaded[name] for name in known}))
+    shapes = {name: array_header(path, name)[0] for name in loaded}
+    (input_name, wanted), *more = fit.types.items()
+    fitting = [name for name, shape in shapes.items() if _stacked_shape(shape, wanted) is not None]
+    if more or len(fitting) != 1:
+        raise _unnamed(fit, path, shapes)
+    name = fitting[0]
+    array = loaded[name].reshape(_stacked_shape(shapes[name], wanted) or shapes[name])
+    note = (
+        f"no array of '{shown(path.name, 60)}' is named after the input '{shown(input_name, 60)}': "
+        f"'{shown(name, 60)}' {list(shapes[name])} is the only one that fits and is used"
+    )
+    return _Stacked(fit, {input_name: array}, [note])
+
+
+def _stacked_shape(shape: tuple[int, ...], wanted: TensorType) -> tuple[int, ...] | None:
+    """The shape as stacked samples of an input, axes of 1 put in where they are missing; None: no fit."""
+    if not shape or not wanted.shape:
+        return None
+    sample = tuple(size for size in shape[1:] if size != 1)
+    if not does_fit(sample, [dim for dim in wanted.shape[1:] if dim != 1]):
+        return None
+    sizes = iter(sample)
+    return (shape[0], *(1 if dim == 1 else next(sizes) for dim in wanted.shape[1:]))
+
+
+def _unnamed(fit: SampleFit, path: Path, shapes: Mapping[str, tuple[int, ...]]) -> BadInput:
+    found = ", ".join(f"'{shown(name, 60)}' {list(shape)}" for name, shape in list(shapes.items())[:10])
+    expected = ", ".join(f"'{shown(name, 60)}' {wanted}" for name, wanted in list(fit.types.items())[:10])
+    first = shown(next(iter(fit.types)), 60)
+    return BadInput(
+        f"no array is named after an input, found {found or 'none'}, expected {expected}",
+        Where(file=str(path)),
+        do=f"name the arrays after the inputs: numpy.savez(file, **{{'{first}': array}})",
+    )

@@ -4,19 +4,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from edgewright.api.images import IMAGES, ImageReader, is_image
 from edgewright.api.input_list import InputLine, InputList, read_input_list
 from edgewright.api.input_sets import InputSets
 from edgewright.api.sample_fit import SampleFit
 from edgewright.api.tensor_files import Expected, array_in, is_raw
+from edgewright.config.preprocessing import Preprocessing
 from edgewright.core.errors import BadInput, UsageError, Where, shown
 from edgewright.core.numbers import Array
 from edgewright.ir.symbols import batch_symbols, resolve
+from edgewright.ir.types import TensorType
 from edgewright.lower.names import NameTable
 
 __all__ = ["folder_samples", "list_samples"]
 
 TENSORS = (".npy", ".npz", ".raw", ".bin")
-IMAGES = (".bmp", ".jpeg", ".jpg", ".png", ".ppm", ".tif", ".tiff", ".webp")
 
 
 def list_samples(fit: SampleFit, path: Path, *, is_native: bool) -> "FileSamples":
@@ -25,19 +27,21 @@ def list_samples(fit: SampleFit, path: Path, *, is_native: bool) -> "FileSamples
     return FileSamples(fit, read_input_list(path, names, fit.spellings), is_native=is_native)
 
 
-def folder_samples(fit: SampleFit, folder: Path, *, is_native: bool) -> "FileSamples":
+def folder_samples(
+    fit: SampleFit, folder: Path, *, is_native: bool, preprocessing: Preprocessing | None = None
+) -> "FileSamples":
     """A sample a file; for several inputs an .npz file a sample, or a folder of files for each input."""
     names = list(fit.types)
     beside = _folders_by_input(folder, names)
     if beside:
-        columns = {name: _tensor_files(path) for name, path in beside.items()}
+        columns = {name: _sample_files(path) for name, path in beside.items()}
         counts = {name: len(files) for name, files in columns.items()}
         if len(set(counts.values())) > 1:
             found = ", ".join(f"'{shown(name, 60)}' has {count}" for name, count in counts.items())
             raise BadInput(f"the inputs have different numbers of files: {found}", Where(file=str(folder)))
         rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     else:
-        files = _tensor_files(folder)
+        files = _sample_files(folder)
         odd = [file for file in files if len(names) > 1 and file.suffix != ".npz"]
         if odd:
             raise BadInput(
@@ -47,20 +51,32 @@ def folder_samples(fit: SampleFit, folder: Path, *, is_native: bool) -> "FileSam
             )
         rows = [dict.fromkeys(names, file) for file in files]
     lines = tuple(InputLine(number, row) for number, row in enumerate(rows, 1))
-    return FileSamples(fit, InputList(folder, lines), is_native=is_native)
+    listed = InputList(folder, lines)
+    return FileSamples(fit, listed, is_native=is_native, preprocessing=preprocessing or Preprocessing())
 
 
 class FileSamples:
     """Samples whose files are read when they are used; sizes are checked before the first one."""
 
-    def __init__(self, fit: SampleFit, listed: InputList, *, is_native: bool) -> None:
+    def __init__(
+        self,
+        fit: SampleFit,
+        listed: InputList,
+        *,
+        is_native: bool,
+        preprocessing: Preprocessing | None = None,
+    ) -> None:
         self._fit, self._listed = fit, listed
         # QNN's lists hold single elements of a batch, or whole batches.
         ones = dict.fromkeys(batch_symbols(fit.types), 1)
         types = {name: resolve(replace(t, layout=None), ones) if ones else t for name, t in fit.types.items()}
         self._is_static = all(t.is_static for t in types.values())
-        expected = [Expected(name, t, is_native) for name, t in types.items()]
+        readers = {} if preprocessing is None else _readers(listed, types, preprocessing)
+        expected = [Expected(name, t, is_native, readers.get(name)) for name, t in types.items()]
         self._sets = InputSets(listed, expected) if self._is_static else None
+        said = [text for each in readers.values() for text in (each.described(), each.doubts()) if text]
+        # What a user should know about how the files were understood.
+        self.notes = tuple(said)
 
     def __len__(self) -> int:
         return len(self._listed.lines) if self._sets is None else len(self._sets)
@@ -95,20 +111,46 @@ def _folders_by_input(folder: Path, names: Sequence[str]) -> dict[str, Path]:
     return found if len(found) == len(names) else {}
 
 
-def _tensor_files(folder: Path) -> list[Path]:
-    entries = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
-    files = [path for path in entries if path.suffix.lower() in TENSORS and path.is_file()]
-    if files:
-        return files
-    pictures = [path for path in entries if path.suffix.lower() in IMAGES]
-    if pictures:
+def _readers(
+    listed: InputList, types: Mapping[str, TensorType], preprocessing: Preprocessing
+) -> dict[str, ImageReader]:
+    """Readers for the inputs whose files are images."""
+    found = {}
+    for name, wanted in types.items():
+        if not any(is_image(line.files[name]) for line in listed.lines):
+            continue
+        if not wanted.is_static:
+            raise UsageError(
+                f"the input has the shape {wanted}, expected numbers to bring images to",
+                Where(tensor=name),
+                do="convert the model with numbers for its dimensions (-d or -s on the command line)",
+            )
+        found[name] = ImageReader.of(name, wanted, preprocessing)
+    return found
+
+
+def _sample_files(folder: Path) -> list[Path]:
+    """The files of a folder and of the folders in it, by name: tensors or images, not both."""
+    entries = sorted(path for path in folder.rglob("*") if not _is_hidden(path.relative_to(folder)))
+    entries = [path for path in entries if path.is_file()]
+    tensors = [path for path in entries if path.suffix.lower() in TENSORS]
+    pictures = [path for path in entries if is_image(path)]
+    if tensors and pictures:
         raise BadInput(
-            f"the folder holds {len(pictures)} images, expected {', '.join(TENSORS)} files",
+            f"the folder holds {len(tensors)} files of tensors ('{shown(tensors[0].name, 60)}' ...) and "
+            f"{len(pictures)} images ('{shown(pictures[0].name, 60)}' ...), expected one kind",
             Where(file=str(folder)),
-            do="prepare them as the model was trained (size, colours, mean) and save each with numpy.save",
+            do="put one kind into a folder of its own",
         )
-    raise BadInput(
-        f"the folder holds no {', '.join(TENSORS)} files among {len(entries)} entries",
-        Where(file=str(folder)),
-        do="save one file a sample, with numpy.save for example",
-    )
+    if not (tensors or pictures):
+        raise BadInput(
+            f"the folder holds no {', '.join(TENSORS)} files and no images ({', '.join(IMAGES)}) among "
+            f"{len(entries)} files",
+            Where(file=str(folder)),
+            do="save one file a sample, with numpy.save for example",
+        )
+    return tensors or pictures
+
+
+def _is_hidden(path: Path) -> bool:
+    return any(part.startswith(".") for part in path.parts)

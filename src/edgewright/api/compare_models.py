@@ -11,6 +11,7 @@ from edgewright.api.artifacts import is_stored
 from edgewright.api.calibration_data import Data, samples_of
 from edgewright.api.convert import convert
 from edgewright.api.model import Model, TensorInfo, load
+from edgewright.config.preprocessing import Preprocessing
 from edgewright.core.errors import ShapeMismatch, UsageError, Where, shown
 from edgewright.core.events import progress
 from edgewright.core.numbers import Array
@@ -59,7 +60,13 @@ class OutputDifference:
 
 
 def compare(
-    a: Model | str | Path, b: Model | str | Path, data: Data, *, backend: str = "cpu", threads: int = 0
+    a: Model | str | Path,
+    b: Model | str | Path,
+    data: Data,
+    *,
+    backend: str = "cpu",
+    preprocessing: Preprocessing | None = None,
+    threads: int = 0,
 ) -> list[OutputDifference]:
     """How far ``b`` is from ``a`` on the same data, output by output.
 
@@ -68,11 +75,12 @@ def compare(
         b: what is compared with it; the same input and output names, in any layout and datatype.
         data: samples for ``a``, in any form that ``quantize`` takes.
         backend: what ``b`` runs on; ``a`` runs on the CPU.
+        preprocessing: what is done to images, as for ``quantize``.
         threads: 0 leaves the number to the engine.
     """
     first, second = _opened(a), _opened(b)
     sides = _Sides(first, second)
-    samples = samples_of(first.fixed_graph(), data)
+    samples = samples_of(first.fixed_graph(), data, preprocessing=preprocessing)
     sums = {name: _Sums(name, sides.class_axis(name)) for name in sides.outputs}
     with progress("comparing", total=len(samples) if isinstance(samples, Sized) else None) as step:
         for sample in samples:

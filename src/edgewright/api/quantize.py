@@ -5,11 +5,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from edgewright.api.artifacts import is_stored
-from edgewright.api.calibration_data import Data, samples_of
+from edgewright.api.calibration_data import Data, notes_of, samples_of
 from edgewright.api.convert import Rewrites, convert
 from edgewright.api.executor import CpuExecutor
 from edgewright.api.model import Model, load
 from edgewright.api.quantizing import OverridesSource, Wishes, quantized
+from edgewright.config.preprocessing import Preprocessing
 from edgewright.core.errors import UsageError, Where
 from edgewright.ir.graph import Graph
 from edgewright.ops.quant import Dequantize
@@ -46,6 +47,7 @@ def quantize(  # noqa: PLR0913 - every one is a choice of its own, and all are g
     overrides: OverridesSource | None = None,
     steps: tuple[int, int] | None = None,
     ignore_encodings: bool = False,
+    preprocessing: Preprocessing | None = None,
     threads: int = 0,
 ) -> QuantizedModel:
     """Quantizes a model: real numbers go in and come out as before, fixed point is between.
@@ -53,8 +55,8 @@ def quantize(  # noqa: PLR0913 - every one is a choice of its own, and all are g
     Args:
         model: a converted model, or a file, which is converted first.
         data: calibration samples: an iterable of dictionaries or arrays, one stacked array (or a dictionary
-            of them), a folder of .npy, .npz or .raw files, an .npz or .npy file, or an input list. Without
-            data, only what has encodings already is quantized, the rest stays in floating point.
+            of them), a folder of .npy, .npz or .raw files or of images, an .npz or .npy file, or an input
+            list. Without data, only what has encodings already is quantized, the rest stays float.
         act_bw: bits of activations, 8 or 16.
         weight_bw: bits of weights, 4, 8 or 16.
         bias_bw: bits of biases, 8 or 32.
@@ -72,6 +74,7 @@ def quantize(  # noqa: PLR0913 - every one is a choice of its own, and all are g
         overrides: an encodings file of any version, or its content.
         steps: the smallest and the largest stored integer to use, written as signed integers.
         ignore_encodings: leave out the encodings of a model that was trained with quantization.
+        preprocessing: what is done to images: mean, std, layout and order of colours.
         threads: threads for calibration; 0 leaves it to the engine.
     """
     wishes = Wishes(
@@ -90,11 +93,21 @@ def quantize(  # noqa: PLR0913 - every one is a choice of its own, and all are g
         steps=steps,
     )
     opened = model if isinstance(model, Model) else load(model) if is_stored(model) else convert(model)
-    return quantized_model(opened, data, wishes, CpuExecutor(threads), ignore_encodings=ignore_encodings)
+    return quantized_model(
+        *(opened, data, wishes, CpuExecutor(threads)),
+        ignore_encodings=ignore_encodings,
+        preprocessing=preprocessing,
+    )
 
 
 def quantized_model(
-    model: Model, data: Data | None, wishes: Wishes, executor: Executor, *, ignore_encodings: bool = False
+    model: Model,
+    data: Data | None,
+    wishes: Wishes,
+    executor: Executor,
+    *,
+    ignore_encodings: bool = False,
+    preprocessing: Preprocessing | None = None,
 ) -> QuantizedModel:
     """A quantized twin of a converted model."""
     graph, brought = _without_pairs(model.fixed_graph())
@@ -104,9 +117,12 @@ def quantized_model(
             "there is neither data nor an encoding to quantize with",
             do="give calibration samples, overrides, or float_bw=16 for half precision",
         )
-    samples = None if data is None else samples_of(graph, data, passes=wishes.passes)
+    samples = None
+    if data is not None:
+        samples = samples_of(graph, data, passes=wishes.passes, preprocessing=preprocessing)
     kept = () if ignore_encodings else brought
     result = quantized(graph, wishes, samples, executor, brought=kept, known=model.source_tensors)
+    result.report.notes[:0] = notes_of(samples)
     plain = Model.of(result.graph)
     return QuantizedModel(result.graph, plain.inputs, plain.outputs, report=result.report)
 

@@ -11,6 +11,7 @@ from edgewright.api.executor import CpuExecutor
 from edgewright.api.quantize import quantized_model
 from edgewright.api.quantizing import AppliedRule, Wishes, applied_rules
 from edgewright.api.run import open_model
+from edgewright.config.preprocessing import Preprocessing
 from edgewright.config.quantize import PRECISIONS, QuantizeTo, Quantizing
 from edgewright.config.umbrella import ModelFile, Shapes
 from edgewright.core.files import file_size
@@ -42,17 +43,24 @@ class QuantizedFiles:
 
 
 def quantize_files(
-    file: ModelFile, shapes: Shapes, wanted: Quantizing, output: QuantizeTo, command: str = "edgewright"
+    file: ModelFile,
+    shapes: Shapes,
+    wanted: Quantizing,
+    output: QuantizeTo,
+    images: Preprocessing | None = None,
+    command: str = "edgewright",
 ) -> QuantizedFiles:
     """Opens, calibrates, writes and compares; where anything fails, nothing is written."""
     began = time.monotonic()
     model = open_model(file, shapes)
     wishes = _wishes(wanted)
     data = None if PRECISIONS[wanted.precision] is None else wanted.data
-    result = quantized_model(model, data, wishes, CpuExecutor())
+    result = quantized_model(model, data, wishes, CpuExecutor(), preprocessing=images)
     # The HTP has no 32-bit floats: where nothing could be quantized there is nothing to simulate.
     backend = "htp" if _is_narrow(result.fixed_graph()) else "cpu"
-    differences = () if wanted.data is None else tuple(compare(model, result, wanted.data, backend=backend))
+    differences: tuple[OutputDifference, ...] = ()
+    if wanted.data is not None:
+        differences = tuple(compare(model, result, wanted.data, backend=backend, preprocessing=images))
     about = SaveOptions(command=command, quantizer_command=command)
     files = result.save(quantized_path(file.model, wanted.precision, output), about)
     before, after = model.fixed_graph(), result.fixed_graph()

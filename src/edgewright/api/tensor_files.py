@@ -1,4 +1,4 @@
-"""Tensors in files: .raw without a header, .npy and .npz with one; and their values as a model wants them."""
+"""Tensors in files (.raw, .npy, .npz, images), and their values as a model wants them."""
 
 import zipfile
 from collections.abc import Iterator
@@ -11,12 +11,23 @@ from typing import IO, Any
 import numpy as np
 
 from edgewright.api.contract import dtype_word
+from edgewright.api.images import ImageReader, is_image
 from edgewright.core.errors import BadInput, ShapeMismatch, TypeMismatch, UnsupportedFeature, Where, shown
 from edgewright.core.files import file_size
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.types import TensorType
+from edgewright.lower.names import sanitized
 
-__all__ = ["Expected", "array_in", "batch_of", "file_values", "is_raw", "model_values", "read_tensor"]
+__all__ = [
+    "Expected",
+    "array_header",
+    "array_in",
+    "batch_of",
+    "file_values",
+    "is_raw",
+    "model_values",
+    "read_tensor",
+]
 
 _SUFFIXES = (".npy", ".npz")
 LARGEST_ITEM = 16  # bytes; a complex128
@@ -31,6 +42,8 @@ class Expected:
     name: str
     tensor_type: TensorType
     is_native: bool = False
+    # Where there is none, a file of an image's name is one of raw values.
+    images: ImageReader | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -53,8 +66,11 @@ def batch_of(path: Path, expected: Expected) -> int:
 
     Only sizes and headers are looked at; a file that does not fit is an error with both sizes.
     """
+    if expected.images is not None and is_image(path):
+        expected.images.check(path)
+        return max(expected.shape[0], 1)
     if not is_raw(path):
-        shape, dtype = _header(path, expected.name)
+        shape, dtype = array_header(path, expected.name)
         if dtype.hasobject or dtype.itemsize > LARGEST_ITEM:
             raise TypeMismatch(
                 f"the array holds {shown(dtype)}, expected numbers",
@@ -83,6 +99,8 @@ def is_raw(path: Path) -> bool:
 
 def read_tensor(path: Path, expected: Expected) -> Array:
     """The values of a checked file in the model's own type: the whole input, or one element of its batch."""
+    if expected.images is not None and is_image(path):
+        return model_values(expected.images.read(path), expected.tensor_type)
     if not is_raw(path):
         array = array_in(path, expected.name)
         return model_values(array, expected.tensor_type)
@@ -164,7 +182,8 @@ def _shape_advice(shape: tuple[int, ...], wanted: tuple[int, ...]) -> str:
     return "give the array in the model's shape"
 
 
-def _header(path: Path, name: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
+def array_header(path: Path, name: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Shape and type of what `array_in` reads."""
     with _opened(path, name) as file:
         version = np.lib.format.read_magic(file)
         read = (
@@ -203,8 +222,9 @@ def _opened(path: Path, name: str) -> Iterator[IO[bytes]]:
 
 def _member(archive: zipfile.ZipFile, name: str, where: Where) -> str:
     members = archive.namelist()
-    if f"{name}.npy" in members:
-        return f"{name}.npy"
+    for spelled in (name, sanitized(name)):
+        if f"{spelled}.npy" in members:
+            return f"{spelled}.npy"
     if len(members) == 1:
         return members[0]
     arrays = ", ".join(f"'{shown(member.removesuffix('.npy'), 60)}'" for member in members[:10])

@@ -40,8 +40,9 @@ class Quantizing(OptionGroup):
     data: str | None = opt(
         "--data",
         metavar="PATH",
-        help="samples: a folder of .npy, .npz or .raw files, an .npz or .npy file of stacked arrays, or an "
-        "input list; they calibrate, and the quantized model is compared with the float one on them",
+        help="samples: a folder of .npy, .npz or .raw files or of images, an .npz or .npy file of stacked "
+        "arrays, or an input list; they calibrate, and the quantized model is compared with the float one on "
+        "them",
     )
     precision: str = opt(
         "--precision",

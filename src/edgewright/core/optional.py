@@ -39,6 +39,7 @@ PACKAGES: tuple[Package, ...] = (
     Package("aimet_onnx", "aimet-onnx", "AIMET quantization", extra="aimet"),
     Package("safetensors", "safetensors", "language model weights", extra="llm"),
     Package("tokenizers", "tokenizers", "language model vocabularies", extra="llm"),
+    Package("PIL", "Pillow", "samples from images", extra="images"),
     Package("matplotlib", "matplotlib", "plots in reports", extra="plots"),
 )
 

@@ -1,5 +1,6 @@
 """`edgewright quantize`: a model in fixed point or half precision, and what that costs."""
 
+from edgewright.config.preprocessing import Preprocessing
 from edgewright.config.quantize import QuantizeTo, Quantizing
 from edgewright.config.umbrella import Messages, ModelFile, Report, Shapes
 from edgewright.tools.tool import Tool
@@ -13,6 +14,7 @@ def run(
     model: ModelFile,
     shapes: Shapes,
     wanted: Quantizing,
+    images: Preprocessing,
     output: QuantizeTo,
     report: Report,
     _messages: Messages,
@@ -24,8 +26,8 @@ def run(
     from edgewright.reports.page import show
     from edgewright.reports.quantized_files import page
 
-    command = command_text(NAME, (model, shapes, wanted, output))
-    done = quantize_files(model, shapes, wanted, output, command)
+    command = command_text(NAME, (model, shapes, wanted, images, output))
+    done = quantize_files(model, shapes, wanted, output, images, command)
     if report.json:
         print(as_json(done))
     else:
@@ -36,11 +38,12 @@ def run(
 TOOL = Tool(
     NAME,
     "Quantize a model with samples, and compare it with the float model on them.",
-    (ModelFile, Shapes, Quantizing, QuantizeTo, Report, Messages),
+    (ModelFile, Shapes, Quantizing, Preprocessing, QuantizeTo, Report, Messages),
     run,
     examples=(
         (f"{NAME} model.onnx --data samples/", "8 bits, a scale for each channel; writes model_w8a8.dlc"),
         (f"{NAME} model.onnx --data samples.npz --precision w4a16", "weights in 4 bits, activations in 16"),
+        (f"{NAME} model.onnx --data images/ --mean 127.5 --std 127.5", "images, brought to -1 to 1"),
         (f"{NAME} model.onnx --data list.txt -o m_qdq.onnx", "an ONNX model that any ONNX runtime runs"),
         (f"{NAME} model.onnx --precision fp16", "half precision, which needs no samples"),
     ),

@@ -287,8 +287,8 @@ def test_data_that_does_not_fit_is_one_clear_error(model, data, kind, words):
         ("broken.npy", b"\x93NUMPY", "no readable .npy file"),
         ("list.txt", b"missing.raw\n", "missing.raw' does not exist"),
         ("list.txt", b"", "names no files"),
-        ("folder/a.jpg", b"x", "holds 1 images"),
-        ("folder/a.csv", b"x", "no .npy, .npz, .raw, .bin files among 1 entries"),
+        ("folder/a.jpg", b"x", "no readable image"),
+        ("folder/a.csv", b"x", "no .npy, .npz, .raw, .bin files and no images"),
         ("folder/a.raw", b"1234", "4 bytes, expected 3136"),
     ],
 )

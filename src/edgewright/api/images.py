@@ -1,0 +1,147 @@
+"""Images as samples: read, turned upright, stretched to an input's size, brought into its numbers."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from edgewright.config.preprocessing import Preprocessing
+from edgewright.core.errors import BadInput, ShapeMismatch, UsageError, Where, shown
+from edgewright.core.files import file_size
+from edgewright.core.numbers import Array
+from edgewright.core.optional import require
+from edgewright.ir.types import TensorType
+
+__all__ = ["IMAGES", "ImageReader", "is_image"]
+
+IMAGES = (".bmp", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp")
+CHANNELS_FIRST, CHANNELS_LAST = "NCHW", "NHWC"
+MODES = {1: "L", 3: "RGB"}
+
+
+def is_image(path: Path) -> bool:
+    """Whether the name is that of an image."""
+    return path.suffix.lower() in IMAGES
+
+
+@dataclass(frozen=True)
+class ImageReader:
+    """Reads images for one input of a model."""
+
+    name: str
+    height: int
+    width: int
+    channels: int
+    layout: str
+    preprocessing: Preprocessing
+
+    @classmethod
+    def of(cls, name: str, wanted: TensorType, preprocessing: Preprocessing) -> "ImageReader":
+        """A reader for an input of a static shape; one that no image fits is an error."""
+        shape = wanted.static_shape()
+        layout = preprocessing.layout or wanted.layout or _layout(name, shape)
+        if len(shape) != 4 or layout not in {CHANNELS_FIRST, CHANNELS_LAST}:
+            raise _no_image(name, shape)
+        _, *rest = shape
+        channels = rest.pop(0 if layout == CHANNELS_FIRST else -1)
+        if channels not in MODES:
+            raise _no_image(name, shape, f"; with the layout {layout} it has {channels} channels")
+        for flag, values in (("mean", preprocessing.mean), ("std", preprocessing.std)):
+            if len(values) > 1 and len(values) != channels:
+                raise UsageError(
+                    f"'{flag}' has {len(values)} numbers, the input has {channels} channels",
+                    Where(tensor=name),
+                    do=f"give one number, or {channels}",
+                )
+        return cls(name, rest[0], rest[1], channels, layout, preprocessing)
+
+    def check(self, path: Path) -> None:
+        """Looks at the header: a file that is no image is an error."""
+        file_size(path)
+        with self._opened(path):
+            pass
+
+    def read(self, path: Path) -> Array:
+        """One element of a batch, of float32."""
+        with self._opened(path) as image:
+            pixels = self._pixels(image)
+        if self.preprocessing.color == "bgr":
+            pixels = pixels[..., ::-1]
+        mean, std = (np.array(values, np.float32) for values in self._scaling())
+        scaled = (pixels.astype(np.float32) - mean) / std
+        if self.layout == CHANNELS_FIRST:
+            scaled = scaled.transpose(2, 0, 1)
+        return np.ascontiguousarray(scaled[None])
+
+    def described(self) -> str:
+        """What is done to an image, for the user to check against how the model was trained."""
+        mean, std = (" ".join(f"{value:g}" for value in values) for values in self._scaling())
+        colour = "grey" if self.channels == 1 else self.preprocessing.color
+        return (
+            f"images for '{shown(self.name, 60)}': stretched to {self.height} high and {self.width} wide, "
+            f"{colour}, {self.layout}, (pixel - mean) / std with pixels 0 to 255, mean {mean}, std {std}"
+        )
+
+    def doubts(self) -> str:
+        """What looks like a mistake; nothing where all is well."""
+        mean, std = self._scaling()
+        if max(std) < 1 and max(mean) <= 1:
+            found = " ".join(map(str, std))
+            return f"std {found} looks as if pixels were 0 to 1, not 0 to 255: multiply mean and std by 255"
+        return ""
+
+    def _scaling(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        return tuple(self.preprocessing.mean) or (0.0,), tuple(self.preprocessing.std) or (1.0,)
+
+    def _pixels(self, image: Any) -> Array:
+        """Height, width, channels; 0 to 255."""
+        ops = require("PIL.ImageOps", to="read images")
+        upright = ops.exif_transpose(image)
+        if upright.mode.startswith("I"):
+            # 16 bits a pixel: Pillow would cut all above 255 off.
+            deep = np.clip(np.asarray(upright, np.float32) / 257, 0, 255)
+            upright = require("PIL.Image", to="read images").fromarray(deep.round().astype(np.uint8))
+        sized = upright.convert(MODES[self.channels]).resize((self.width, self.height), BILINEAR)
+        pixels: Array = np.asarray(sized)
+        return pixels.reshape(self.height, self.width, self.channels)
+
+    @contextmanager
+    def _opened(self, path: Path) -> Iterator[Any]:
+        pillow = require("PIL.Image", to="read images")
+        # Pillow raises all of these for damaged files, the last one for sizes that would fill the memory.
+        damage = (OSError, SyntaxError, ValueError, EOFError, IndexError, pillow.DecompressionBombError)
+        try:
+            with pillow.open(path) as image:
+                yield image
+        except damage as problem:
+            raise BadInput(
+                f"the file is no readable image: {shown(problem)}",
+                Where(file=str(path), tensor=self.name),
+                do="write it again, or take it out of the folder",
+            ) from None
+
+
+# Of PIL.Image.Resampling; the number is part of Pillow's interface.
+BILINEAR = 2
+
+
+def _layout(name: str, shape: tuple[int, ...]) -> str:
+    first, last = (shape[1], shape[-1]) if len(shape) == 4 else (0, 0)
+    if (first in MODES) == (last in MODES):
+        raise _no_image(name, shape)
+    return CHANNELS_FIRST if first in MODES else CHANNELS_LAST
+
+
+def _no_image(name: str, shape: tuple[int, ...], more: str = "") -> ShapeMismatch:
+    advice = "say where the channels are with layout (--layout NCHW or NHWC)"
+    is_four = len(shape) == 4 and prod(shape) > 0
+    wanted = f"4 dimensions with 1 or 3 channels for an image{more}"
+    return ShapeMismatch(
+        f"the input has the shape {list(shape)}, expected {wanted}",
+        Where(tensor=name),
+        do=advice if is_four else "save samples for this model with numpy.save in place of images",
+    )
