@@ -10,3 +10,7 @@ __class__  # Python looks at it: the package's own kind of module
 graph_optimization_level
 get_next  # onnxruntime.quantization calls it
 infer_session  # onnxruntime.quantization reads it
+# Fields of C structs that a library reads.
+is_on
+memory_type
+expansion

@@ -1,16 +1,15 @@
 """The genuine QNN libraries, run in a worker process of their own.
 
-    with QnnRuntime(HtpOptions(soc_model=57)) as runtime:              # edgewright.backends.qnn.runtime
-        context = runtime.compile([lower(graph), ...])                 # QnnGraph records, one or several
-        context.graphs                                                 # tuple[GraphInfo, ...]: name, inputs, outputs
-        context.run("name", {"x": array})                              # stored arrays in and out, by tensor name
-        context.binary()                                               # bytes of the context binary
-        runtime.load(binary)                                           # the same from bytes
-        runtime.compose("model.dlc")                                   # the same from a DLC, by the System library
-        runtime.info(binary)                                           # BinaryInfo: SoC, versions, graphs, VTCM ...
+    with QnnRuntime(HtpOptions(soc_model=57)) as runtime:    # backends.qnn.runtime, backends.qnn.options
+        context = runtime.compile([lower(graph), ...])       # QnnGraph records, one or several
+        context.graphs                                       # tuple[GraphInfo, ...]: name, inputs, outputs
+        context.run("name", {"x": array})                    # stored arrays in and out, by tensor name
+        context.binary()                                     # bytes of the context binary
+        runtime.load(binary)                                 # a context from bytes
+        runtime.compose("model.dlc")                         # a context from a DLC, by the System library
+        runtime.info(binary)                                 # BinaryInfo: SoC, versions, graphs, VTCM ...
 
-`GraphInfo` and `BinaryInfo` are in `edgewright.backends.qnn.info`; options in `edgewright.backends.qnn.options`;
-`find_libraries()` in `edgewright.abi.libraries` tells where the wheel's libraries are, or None.
-Errors are `BackendCrash` (exit code 7), `UnsupportedOp` (all refusals of the library's validator in one
-report, exit code 4) and `EnvironmentProblem` (no wheel, exit code 6).
+`GraphInfo` and `BinaryInfo` are in `backends.qnn.info`; `find_libraries()` in `abi.libraries` tells where the
+wheel's libraries are, or None. Errors are `BackendCrash` (exit code 7), `UnsupportedOp` (all refusals of the
+library's validator in one report, exit code 4) and `EnvironmentProblem` (no wheel, exit code 6).
 """

@@ -1,0 +1,134 @@
+"""A loaded QNN library: its provider's function table, called by name."""
+
+import ctypes
+import os
+from collections.abc import Callable
+from ctypes import CFUNCTYPE, POINTER, byref, c_char_p, c_uint32, c_uint64, c_void_p
+from pathlib import Path
+from typing import Any
+
+from edgewright.abi.codes import CAUGHT
+from edgewright.abi.structs import ProviderHead, SystemProviderHead
+from edgewright.abi.system_structs import GraphInfo
+from edgewright.abi.tables import BACKEND_TABLE, SIGNATURES, SYSTEM_TABLE
+from edgewright.abi.versions import TESTED_SDKS, LibraryVersion, library_version
+from edgewright.core.errors import BackendCrash, EnvironmentProblem, Where
+
+__all__ = ["Interface", "SystemInterface", "load_backend", "load_system"]
+
+# Where the function table stands behind the provider's head.
+_BACKEND_TABLE_AT = 40
+_SYSTEM_TABLE_AT = 32
+GRAPH_INFO_VERSION = 1
+
+
+class Interface:
+    """The functions of a provider."""
+
+    def __init__(self, library: ctypes.CDLL, address: int, at: int, names: tuple[str, ...]) -> None:
+        self.library = library
+        self.address = address
+        table = ctypes.cast(address + at, POINTER(c_void_p))
+        self._addresses = {name: table[index] for index, name in enumerate(names)}
+        self._functions: dict[str, Callable[..., int]] = {}
+
+    def has(self, name: str) -> bool:
+        """Whether the library offers a function."""
+        return bool(self._addresses.get(name))
+
+    def call(self, name: str, *arguments: Any) -> int:
+        """The error number that a function returns; 0 is success."""
+        if name not in self._functions:
+            self._functions[name] = self._bound(name, SIGNATURES[name])
+        return self._functions[name](*arguments) & CAUGHT
+
+    def version(self) -> LibraryVersion:
+        """The library's version by its own account."""
+        head = ctypes.cast(self.address, POINTER(ProviderHead)).contents
+        build = c_char_p()
+        if self.has("backendGetBuildId"):
+            self.call("backendGetBuildId", byref(build))
+        return library_version((build.value or b"").decode(), _numbers(head.core), _numbers(head.backend))
+
+    def _bound(self, name: str, arguments: tuple[Any, ...]) -> Callable[..., int]:
+        address = self._addresses.get(name)
+        if not address:
+            raise BackendCrash(f"the library has no function '{name}'", do="use another library of the wheel")
+        return CFUNCTYPE(c_uint64, *arguments)(address)
+
+
+class SystemInterface(Interface):
+    """The System library: it also takes a backend's interface by value, as large as the SDK makes it."""
+
+    def compose(
+        self, dlc: c_void_p, backend: Interface, handles: tuple[c_void_p, c_void_p], found: Any
+    ) -> int:
+        """Builds the graphs of a DLC in a backend's context; `found` receives the graphs and their number."""
+        sdk = backend.version().sdk
+        if sdk not in TESTED_SDKS:
+            raise EnvironmentProblem(
+                f"composing a DLC passes the interface by value, and SDK {sdk} is not among the tested"
+                f" {sorted(TESTED_SDKS)}",
+                do="install the tested wheel: pip install onnxruntime-qnn==2.7.0",
+            )
+        words = _BACKEND_TABLE_AT // 8 + TESTED_SDKS[sdk]
+        passed: Any = type("Passed", (ctypes.Structure,), {"_fields_": [("room", c_uint64 * words)]})
+        graphs, count = POINTER(POINTER(GraphInfo)), POINTER(c_uint32)
+        function = self._bound(
+            "systemDlcComposeGraphs",
+            (c_void_p, c_void_p, c_uint32, c_void_p, c_void_p, passed, c_uint32, graphs, count),
+        )
+        interface = passed.from_address(backend.address)
+        return function(dlc, None, 0, *handles, interface, GRAPH_INFO_VERSION, *found) & CAUGHT
+
+
+def load_backend(path: Path) -> Interface:
+    """A backend library, loaded without letting it print."""
+    library, address = _provider(path, "QnnInterface_getProviders")
+    return Interface(library, address, _BACKEND_TABLE_AT, BACKEND_TABLE)
+
+
+def load_system(path: Path) -> SystemInterface:
+    """The System library."""
+    library, address = _provider(path, "QnnSystemInterface_getProviders")
+    head = ctypes.cast(address, POINTER(SystemProviderHead)).contents
+    if head.system.major != 1:
+        raise EnvironmentProblem(
+            f"the System library has API {head.system.major}.{head.system.minor}, expected 1.x",
+            Where(file=str(path)),
+            do="install the tested wheel: pip install onnxruntime-qnn==2.7.0",
+        )
+    return SystemInterface(library, address, _SYSTEM_TABLE_AT, SYSTEM_TABLE)
+
+
+def _provider(path: Path, entry: str) -> tuple[ctypes.CDLL, int]:
+    library = _opened(path)
+    get = getattr(library, entry)
+    get.restype = c_uint64
+    providers, count = POINTER(c_void_p)(), c_uint32()
+    code = int(get(byref(providers), byref(count))) & CAUGHT
+    if code or not count.value or not providers[0]:
+        raise BackendCrash(
+            f"{entry} answered {code} with {count.value} providers, expected 0 with at least 1",
+            Where(file=str(path)),
+        )
+    return library, int(providers[0] or 0)
+
+
+def _opened(path: Path) -> ctypes.CDLL:
+    """The library; what it prints while it is loaded goes to stderr, not among a tool's own lines."""
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        return ctypes.CDLL(str(path))
+    except OSError as problem:
+        raise EnvironmentProblem(
+            f"the library cannot be loaded: {problem}", Where(file=str(path)), do="run edgewright doctor"
+        ) from None
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+
+
+def _numbers(version: Any) -> tuple[int, int, int]:
+    return version.major, version.minor, version.patch

@@ -1,0 +1,63 @@
+"""Profiling events of the library, labelled for what they are: work of the host, not of a device."""
+
+from collections.abc import Iterator
+from ctypes import POINTER, byref, c_uint32, c_uint64, c_void_p
+from dataclasses import dataclass
+from typing import Any
+
+from edgewright.abi.codes import ProfileUnit
+from edgewright.abi.structs import EventData
+from edgewright.backends.qnn.library import Library
+from edgewright.backends.qnn.options import ProfilingLevel
+
+__all__ = ["MEASURED_ON", "Profile", "ProfileEvent"]
+
+MEASURED_ON = "host emulation"
+
+
+@dataclass(frozen=True)
+class ProfileEvent:
+    """One measurement: `unit` says of what, `depth` how deep it is nested."""
+
+    name: str
+    value: int
+    unit: str
+    depth: int = 0
+    measured_on: str = MEASURED_ON
+
+
+class Profile:
+    """A profile handle, or nothing at level OFF."""
+
+    def __init__(self, library: Library, level: ProfilingLevel) -> None:
+        self._library = library
+        self.handle = c_void_p()
+        if level != ProfilingLevel.OFF:
+            library.must("profileCreate", library.backend, int(level), byref(self.handle))
+
+    def events(self) -> list[ProfileEvent]:
+        """What was measured since the last call, parts behind the whole."""
+        return list(self._walk("profileGetEvents", self.handle, 0)) if self.handle else []
+
+    def free(self) -> None:
+        """Gives the handle back."""
+        if self.handle:
+            self._library.interface.call("profileFree", self.handle)
+            self.handle = c_void_p()
+
+    def _walk(self, function: str, of: Any, depth: int) -> Iterator[ProfileEvent]:
+        ids, count = POINTER(c_uint64)(), c_uint32()
+        if self._library.interface.call(function, of, byref(ids), byref(count)):
+            return
+        for index in range(count.value):
+            data = EventData()
+            if self._library.interface.call("profileGetEventData", ids[index], byref(data)):
+                continue
+            name = (data.identifier or b"").decode(errors="replace")
+            yield ProfileEvent(name, data.value, _unit(data.unit), depth)
+            yield from self._walk("profileGetSubEvents", c_uint64(ids[index]), depth + 1)
+
+
+def _unit(number: int) -> str:
+    known = {int(unit): unit.name.lower() for unit in ProfileUnit}
+    return known.get(number, f"unit {number}")

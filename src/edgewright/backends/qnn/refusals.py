@@ -1,0 +1,25 @@
+"""What the library's validator said of an op, as an error that a user can act on."""
+
+from edgewright.abi.codes import NumericError
+from edgewright.core.errors import UnsupportedOp, Where
+from edgewright.lower.qnn_graph import QnnGraph, QnnNode
+
+__all__ = ["refusal"]
+
+
+def refusal(graph: QnnGraph, node: QnnNode, code: int, said: list[str], message: str) -> UnsupportedOp:
+    """The refusal of one node: code, reason, and its datatypes."""
+    if code == NumericError.UNKNOWN_OP:
+        reason = f"HTP has no op '{node.type}' in package '{node.package}' (4005)"
+        return UnsupportedOp(reason, Where(op=node.type, node=node.name), do="replace it, or cut before it")
+    text = "; ".join(dict.fromkeys(said)) or message
+    return UnsupportedOp(
+        f"HTP refuses {node.type} with {_types(graph, node)} ({code}): {text}",
+        Where(op=node.type, node=node.name),
+        do="give its tensors one of the datatypes that it takes, or change its shape or parameters",
+    )
+
+
+def _types(graph: QnnGraph, node: QnnNode) -> str:
+    names = [graph.tensors[name].dtype.name for name in (*node.inputs, *node.outputs)]
+    return ", ".join(names)

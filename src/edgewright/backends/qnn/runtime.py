@@ -1,0 +1,153 @@
+"""The genuine libraries as seen by callers: graphs compiled, loaded, composed, run; binaries explained."""
+
+import weakref
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+
+from edgewright.abi.libraries import Libraries, find_libraries
+from edgewright.abi.versions import LibraryVersion
+from edgewright.backends.qnn.checks import check_graph, check_values
+from edgewright.backends.qnn.client import Worker
+from edgewright.backends.qnn.info import BinaryInfo, GraphInfo
+from edgewright.backends.qnn.options import HtpOptions
+from edgewright.backends.qnn.profile import ProfileEvent
+from edgewright.core.errors import BadInput, EnvironmentProblem, UsageError, Where
+from edgewright.core.numbers import Array
+from edgewright.core.optional import install_command
+from edgewright.lower.qnn_graph import QnnGraph
+
+__all__ = ["QnnContext", "QnnRuntime", "required_libraries"]
+
+HTP = "libQnnHtp.so"
+
+
+class QnnRuntime:
+    """A worker process with a library opened for one chip; use it in a `with`, or call `close`."""
+
+    def __init__(self, options: HtpOptions | None = None, library: str = HTP) -> None:
+        self.options = options or HtpOptions()
+        self.libraries = required_libraries()
+        self._worker = Worker(self.libraries.folder, library, self.options)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def version(self) -> LibraryVersion:
+        """The library's version."""
+        return self._worker.version
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the worker still answers."""
+        return self._worker.is_alive
+
+    def operations(self) -> list[str]:
+        """The ops that the library has."""
+        names: list[str] = self._worker.ask("operations")
+        return names
+
+    def compile(self, graphs: Sequence[QnnGraph], options: HtpOptions | None = None) -> "QnnContext":
+        """A context of graphs from records, all checked here and validated there before any is built.
+
+        ``options`` may differ from the runtime's in everything but the chip.
+        """
+        for graph in graphs:
+            check_graph(graph)
+        return self._context(*self._worker.ask("compile", records=list(graphs), options=self._fit(options)))
+
+    def load(self, binary: bytes | Array, options: HtpOptions | None = None) -> "QnnContext":
+        """A context from a context binary."""
+        return self._context(
+            *self._worker.ask("load", binary=_some_bytes(binary), options=self._fit(options))
+        )
+
+    def compose(self, dlc: Path | str, options: HtpOptions | None = None) -> "QnnContext":
+        """A context from a DLC, read and built by the System library."""
+        if not Path(dlc).is_file():
+            raise BadInput("the file does not exist", Where(file=str(dlc)), do="check the path")
+        path = str(Path(dlc).resolve())
+        return self._context(*self._worker.ask("compose", path=path, options=self._fit(options)))
+
+    def info(self, binary: bytes | Array) -> BinaryInfo:
+        """What the System library says of a context binary."""
+        found: BinaryInfo = self._worker.ask("info", binary=_some_bytes(binary))
+        return found
+
+    def close(self) -> None:
+        """Ends the worker."""
+        self._worker.stop()
+
+    def _fit(self, options: HtpOptions | None) -> HtpOptions:
+        if options is None:
+            return self.options
+        if (options.soc_model, options.dsp_arch) != (self.options.soc_model, self.options.dsp_arch):
+            raise UsageError(
+                f"the worker is opened for SoC {self.options.soc_model}, asked for {options.soc_model}",
+                do="make another QnnRuntime for that chip",
+            )
+        return options
+
+    def _context(self, number: int, graphs: tuple[GraphInfo, ...]) -> "QnnContext":
+        return QnnContext(self._worker, number, graphs)
+
+
+class QnnContext:
+    """Graphs that are ready to run in a worker; it ends with this object."""
+
+    def __init__(self, worker: Worker, number: int, graphs: tuple[GraphInfo, ...]) -> None:
+        self.graphs = graphs
+        self._worker = worker
+        self._number = number
+        weakref.finalize(self, worker.drop, number)
+
+    def run(self, graph: str, inputs: Mapping[str, Array]) -> dict[str, Array]:
+        """Outputs of a graph for inputs, all of them stored values by the tensors' names."""
+        info = next((item for item in self.graphs if item.name == graph), None)
+        wanted = [] if info is None else info.inputs
+        missing = [tensor.name for tensor in wanted if tensor.name not in inputs]
+        if info is None or missing:
+            raise UsageError(
+                f"graph '{graph}' needs inputs {missing}"
+                if info is not None
+                else f"there is no graph '{graph}', there are {[item.name for item in self.graphs]}",
+                do="name a graph and give all of its inputs",
+            )
+        values = {tensor.name: check_values(tensor, np.asarray(inputs[tensor.name])) for tensor in wanted}
+        found: dict[str, Array] = self._worker.ask("run", context=self._number, graph=graph, values=values)
+        return found
+
+    def binary(self) -> bytes:
+        """The context binary."""
+        found: Array = self._worker.ask("binary", context=self._number)
+        return found.tobytes()
+
+    def profile(self) -> list[ProfileEvent]:
+        """What the library measured since the last call; empty unless profiling was asked for."""
+        found: list[ProfileEvent] = self._worker.ask("profile", context=self._number)
+        return found
+
+
+def required_libraries() -> Libraries:
+    """The libraries of the wheel, or an error that says how to get it."""
+    found = find_libraries()
+    if found is None:
+        raise EnvironmentProblem(
+            "the genuine QNN libraries are not here; they come with the wheel 'onnxruntime-qnn' for"
+            " x86_64 Linux with glibc",
+            do=f"{install_command('onnxruntime_qnn')}, or use --backend htp-sim",
+        )
+    return found
+
+
+def _some_bytes(binary: bytes | Array) -> Array:
+    data: Array = np.frombuffer(binary, np.uint8) if isinstance(binary, bytes) else binary.view(np.uint8)
+    if not data.size:
+        raise BadInput("the context binary is empty", do="write it again")
+    return data

@@ -1,0 +1,141 @@
+"""The process that the libraries run in: reads requests from a socket, answers each, ends with its caller."""
+
+import resource
+import socket
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from edgewright.abi.frames import Closed, receive, send
+from edgewright.backends.qnn.contexts import LiveContext
+from edgewright.backends.qnn.info import BinaryInfo
+from edgewright.backends.qnn.library import Library
+from edgewright.backends.qnn.messages import CODEC
+from edgewright.backends.qnn.options import HtpOptions
+from edgewright.backends.qnn.system import SystemLibrary
+from edgewright.core.errors import BackendCrash, EdgewrightError
+from edgewright.core.numbers import Array
+from edgewright.lower.qnn_graph import QnnGraph
+
+__all__ = ["Host", "main"]
+
+
+class Host:
+    """What a worker does; every public method is a request."""
+
+    def __init__(self) -> None:
+        self._library: Library | None = None
+        self._system: SystemLibrary | None = None
+        self._contexts: dict[int, LiveContext] = {}
+        self._options = HtpOptions()
+        self._folder = Path()
+        self._made = 0
+
+    def start(self, folder: str, library: str, options: HtpOptions, log_level: int) -> Any:
+        """Loads a library and opens its backend for the chip."""
+        self._folder, self._options = Path(folder), options
+        if options.worker.memory_limit:
+            resource.setrlimit(resource.RLIMIT_AS, (options.worker.memory_limit,) * 2)
+        self._library = Library(self._folder / library, log_level)
+        self._library.open(options.soc_model, options.dsp_arch)
+        return self._library.version
+
+    def operations(self) -> list[str]:
+        """Ops of the backend."""
+        return self._opened.operations()
+
+    def compile(self, records: Sequence[QnnGraph], options: HtpOptions) -> Any:
+        """A context of graphs from records."""
+        return self._kept(options, lambda context: context.compile(records))
+
+    def load(self, binary: Array, options: HtpOptions) -> Any:
+        """A context from its binary."""
+        return self._kept(options, lambda context: context.load(self._reader, binary))
+
+    def compose(self, path: str, options: HtpOptions) -> Any:
+        """A context from a DLC."""
+        return self._kept(options, lambda context: context.compose(self._reader, path))
+
+    def info(self, binary: Array) -> BinaryInfo:
+        """The metadata of a context binary."""
+        return self._reader.info(binary)
+
+    def run(self, context: int, graph: str, values: dict[str, Array]) -> dict[str, Array]:
+        """One run of a graph."""
+        return self._contexts[context].execute(graph, values)
+
+    def binary(self, context: int) -> Array:
+        """The bytes of a context."""
+        return self._contexts[context].binary()
+
+    def profile(self, context: int) -> Any:
+        """What was measured."""
+        return self._contexts[context].profile.events()
+
+    def free(self, contexts: Sequence[int]) -> None:
+        """Ends contexts."""
+        for number in contexts:
+            found = self._contexts.pop(number, None)
+            if found is not None:
+                found.free()
+
+    def taken_log(self) -> list[tuple[int, str]]:
+        """What the library logged since the last call."""
+        if self._library is None:
+            return []
+        lines, self._library.lines = self._library.lines, []
+        return lines
+
+    @property
+    def _opened(self) -> Library:
+        assert self._library is not None
+        return self._library
+
+    @property
+    def _reader(self) -> SystemLibrary:
+        if self._system is None:
+            self._system = SystemLibrary(self._folder / "libQnnSystem.so")
+        return self._system
+
+    def _kept(self, options: HtpOptions, make: Callable[[LiveContext], None]) -> Any:
+        context = LiveContext(self._opened, options)
+        try:
+            make(context)
+        except BaseException:
+            context.free()
+            raise
+        self._made += 1
+        self._contexts[self._made] = context
+        return self._made, context.infos()
+
+
+def main(descriptor: int) -> None:
+    """Serves requests until the caller is gone."""
+    host = Host()
+    with socket.socket(fileno=descriptor) as line:
+        while True:
+            try:
+                name, arguments = receive(line, CODEC)
+            except Closed:
+                return
+            send(line, CODEC, _answer(host, name, arguments))
+
+
+def _answer(host: Host, name: str, arguments: dict[str, Any]) -> tuple[Any, EdgewrightError | None, Any]:
+    """Value, error and log of one request; a mistake of our own keeps its traceback in the worker's log."""
+    try:
+        return getattr(host, name)(**arguments), None, host.taken_log()
+    except EdgewrightError as problem:
+        return None, problem, host.taken_log()
+    except MemoryError:
+        full = BackendCrash("the worker has no memory left", do="use a smaller graph or raise its limit")
+        return None, full, host.taken_log()
+    except Exception as problem:
+        traceback.print_exc()
+        return None, BackendCrash(f"the worker failed: {type(problem).__name__}: {problem}"), host.taken_log()
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))
