@@ -4,8 +4,16 @@ from dataclasses import dataclass
 
 from edgewright.config.group import OptionGroup
 from edgewright.config.option import opt
+from edgewright.config.rules import Excludes
 
-__all__ = ["CodeName", "TargetName"]
+__all__ = ["CheckedContext", "CodeName", "ContextFile", "EpContext", "Target", "TargetName"]
+
+
+def _version(text: str) -> tuple[int, ...]:
+    parts = text.removeprefix("v").split(".")
+    if not 2 <= len(parts) <= 4 or not all(part.isascii() and part.isdigit() for part in parts):
+        raise ValueError("a version such as 2.40 or 2.40.0")
+    return tuple(int(part) for part in parts)
 
 
 @dataclass(frozen=True)
@@ -28,4 +36,79 @@ class TargetName(OptionGroup):
     name: str | None = opt(
         "NAME",
         help="a chip (SM8650, 'Snapdragon 8 Gen 3'), an architecture (v75) or a SoC number; all without it",
+    )
+
+
+@dataclass(frozen=True)
+class Target(OptionGroup):
+    """What a context is compiled for."""
+
+    title = "Target"
+
+    target: str | None = opt(
+        "--target",
+        metavar="CHIP",
+        example="--target SM8650",
+        help="the chip to compile for: SM8650, 'Snapdragon 8 Gen 3', v75 or a SoC number; edgewright targets "
+        "lists them",
+    )
+
+
+@dataclass(frozen=True)
+class CheckedContext(OptionGroup):
+    """The context binary that is asked about, and the chip."""
+
+    title = "Context binary"
+
+    context_binary: str = opt("BINARY", required=True, help="a context binary")
+    target: str = opt(
+        "--target",
+        required=True,
+        metavar="CHIP",
+        example="--target SM8650",
+        help="the chip that it should run on: SM8650, 'Snapdragon 8 Gen 3', v75 or a SoC number",
+    )
+    device_version: tuple[int, ...] | None = opt(
+        "--device_version",
+        type=_version,
+        metavar="X.Y",
+        example="--device_version 2.40",
+        help="the version of the QNN libraries on the device",
+    )
+
+
+@dataclass(frozen=True)
+class EpContext(OptionGroup):
+    """The ONNX file around a context binary."""
+
+    title = "ONNX wrapper"
+    rules = (Excludes("--embed", "--copy"),)
+
+    context_binary: str = opt("BINARY", required=True, help="a context binary of the genuine HTP library")
+    output_path: str | None = opt(
+        *("--output_path", "-o"),
+        metavar="FILE",
+        help="the ONNX file to write, in the folder of the binary; named after it otherwise",
+    )
+    graph: str | None = opt("--graph", metavar="NAME", help="the graph to run, where the binary has several")
+    embed: bool = opt("--embed", nargs=0, help="put the binary into the ONNX file")
+    copy: bool = opt("--copy", nargs=0, help="copy the binary beside the ONNX file in another folder")
+    float_io: bool = opt(
+        "--float_io",
+        nargs=0,
+        help="inputs and outputs of fixed point are float32, quantized around the node on the CPU",
+    )
+
+
+@dataclass(frozen=True)
+class ContextFile(OptionGroup):
+    """The context binary to describe."""
+
+    title = "Context binary"
+
+    context_binary: str = opt(
+        "--context_binary", required=True, metavar="FILE", help="the context binary to read and validate"
+    )
+    json_file: str | None = opt(
+        "--json_file", metavar="FILE", help="write the description there as JSON; its folder must exist"
     )

@@ -18,6 +18,7 @@ __all__ = [
     "NetRunLog",
     "OutputFiles",
     "Profiling",
+    "dlc_problem",
 ]
 
 PERF_PROFILES = (
@@ -26,7 +27,7 @@ PERF_PROFILES = (
 )
 
 
-def _dlc_problem(given: Given) -> UsageError | None:
+def dlc_problem(given: Given) -> UsageError | None:
     if "--dlc_path" not in given:
         return None
     libraries = given.get("--model", ())
@@ -49,7 +50,7 @@ class Model(OptionGroup):
         OneRequired(("--model", "--retrieve_context")),
         Excludes("--model", "--retrieve_context"),
         Needs("--retrieve_context_timeout", "--retrieve_context"),
-        Check(_dlc_problem),
+        Check(dlc_problem),
     )
 
     backend: str = opt(

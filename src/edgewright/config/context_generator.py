@@ -1,0 +1,173 @@
+"""The options of qnn-context-binary-generator."""
+
+from dataclasses import dataclass
+
+from edgewright.config.group import OptionGroup
+from edgewright.config.net_run import dlc_problem
+from edgewright.config.option import opt
+from edgewright.config.rules import Check, Excludes
+from edgewright.config.values import key_values, names, tensors_by_graph
+
+__all__ = ["CONTEXT_GENERATOR", "ContextModel", "ContextOutput", "ContextSettings", "GeneratorLog"]
+
+_LEVELS = {"low": 1, "medium": 2, "high": 3, "1": 1, "2": 2, "3": 3}
+
+
+def _level(text: str) -> int:
+    if text.lower() not in _LEVELS:
+        raise ValueError("low, medium or high, or 1, 2 or 3")
+    return _LEVELS[text.lower()]
+
+
+@dataclass(frozen=True)
+class ContextModel(OptionGroup):
+    """What goes into the context, and for which backend."""
+
+    title = "Model and backend"
+    rules = (Check(dlc_problem),)
+
+    models: tuple[str, ...] = opt(
+        "--model",
+        required=True,
+        type=names,
+        metavar="FILE",
+        help="the converted model, a _net.json or a DLC; several, separated by commas, go into one context",
+    )
+    backend: str = opt(
+        "--backend",
+        required=True,
+        metavar="LIB",
+        example="--backend libQnnHtp.so",
+        help="the backend that the context is for: a QNN library such as libQnnHtp.so, its path, htp-native, "
+        "htp-sim or cpu",
+    )
+    dlc_path: tuple[str, ...] | None = opt(
+        "--dlc_path",
+        type=names,
+        metavar="FILE",
+        help="DLC files, several separated by commas; goes with --model libQnnModelDlc.so",
+    )
+    model_prefix: str = opt(
+        "--model_prefix",
+        default="QnnModel",
+        metavar="NAME",
+        built=False,
+        help="the prefix of the functions in a model library",
+    )
+    op_packages: tuple[str, ...] | None = opt(
+        "--op_packages",
+        type=names,
+        metavar="LIB:PROVIDER[:TARGET]",
+        built=False,
+        help="op packages to register, several separated by commas",
+    )
+    input_list: str | None = opt(
+        "--input_list",
+        metavar="FILE",
+        without_effect="a converted model is quantized already",
+        help="input files, which other tools calibrate with",
+    )
+
+
+@dataclass(frozen=True)
+class ContextOutput(OptionGroup):
+    """What is written, and which tensors the context gives out."""
+
+    title = "Output"
+    rules = (Excludes("--enable_intermediate_outputs", "--set_output_tensors"),)
+
+    binary_file: str | None = opt(
+        "--binary_file", metavar="NAME", help="the name of the context binary; the model's name otherwise"
+    )
+    backend_binary: str | None = opt(
+        "--backend_binary",
+        metavar="NAME",
+        help="the name of a file for the backend's own form of the context, which is the same here",
+    )
+    output_dir: str = opt(
+        "--output_dir", default="./output", metavar="FOLDER", help="where files are written"
+    )
+    enable_intermediate_outputs: bool = opt(
+        "--enable_intermediate_outputs", nargs=0, help="give out what every op makes, not only the outputs"
+    )
+    set_output_tensors: tuple[tuple[str, tuple[str, ...]], ...] = opt(
+        "--set_output_tensors",
+        type=tensors_by_graph,
+        default=(),
+        metavar="GRAPH:NAME[,...][;...]",
+        example="--set_output_tensors graph0:tensor0,tensor1",
+        help="tensors to give out beside the outputs of the graph; the graph name may be left out",
+    )
+    input_output_tensor_mem_type: str = opt(
+        "--input_output_tensor_mem_type",
+        choices=("raw", "memhandle"),
+        default="raw",
+        not_built=("memhandle",),
+        help="how inputs and outputs are passed",
+    )
+
+
+@dataclass(frozen=True)
+class ContextSettings(OptionGroup):
+    """How the context is compiled and measured."""
+
+    title = "Settings"
+
+    config_file: str | None = opt(
+        "--config_file",
+        metavar="FILE",
+        help="a JSON file with backend extensions, context priority and settings of graphs",
+    )
+    optimization_level: int | None = opt(
+        "--optimization_level",
+        type=_level,
+        metavar="LEVEL",
+        example="--optimization_level high",
+        help="how long the compiler tries: low, medium or high, or 1 to 3",
+    )
+    profiling_level: str | None = opt(
+        "--profiling_level",
+        choices=("basic", "detailed", "backend"),
+        help="measure the compilation, in total (basic) or each of its steps (detailed)",
+    )
+    profiling_option: str | None = opt(
+        "--profiling_option",
+        choices=("optrace",),
+        not_built=("optrace",),
+        instead="leave it out: the x86 libraries make no optrace",
+        help="what else to measure",
+    )
+    platform_options: tuple[tuple[str, str], ...] | None = opt(
+        "--platform_options",
+        type=key_values,
+        metavar="KEY:VALUE[;...]",
+        without_effect="no backend on this machine has platform options",
+        help="options passed to the platform as they are",
+    )
+
+
+@dataclass(frozen=True)
+class GeneratorLog(OptionGroup):
+    """How much the tool says."""
+
+    title = "Messages"
+
+    log_level: str | None = opt(
+        "--log_level",
+        choices=("error", "warn", "warning", "info", "debug", "verbose"),
+        help="the least grave messages to show",
+    )
+    verbose: bool = opt("--verbose", nargs=0, help="show all messages")
+
+    @property
+    def loudness(self) -> str | None:
+        """The level of --log_level, or verbose with --verbose."""
+        return self.log_level or ("verbose" if self.verbose else None)
+
+
+CONTEXT_GENERATOR: tuple[type[OptionGroup], ...] = (
+    ContextModel,
+    ContextOutput,
+    ContextSettings,
+    GeneratorLog,
+)
