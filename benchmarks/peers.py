@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import chdir
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -72,13 +73,19 @@ def onnxruntime(model: Path, feeds: list[Feed], target: Path, bits: int) -> None
         def get_next(self) -> Feed | None:
             return next(self._feeds, None)
 
+    model, target = model.resolve(), target.resolve()
     ready = target.with_suffix(".ready.onnx")
-    try:
-        quant_pre_process(str(model), str(ready))
-    except Exception:  # whatever its shape inference dislikes: the step is advice, not a condition
-        ready = model
     wide = QuantType.QUInt16 if bits == 16 else QuantType.QInt8
-    quantize_static(str(ready), str(target), Reader(), per_channel=True, activation_type=wide)
+
+    def quantize(source: Path) -> None:
+        quantize_static(str(source), str(target), Reader(), per_channel=True, activation_type=wide)
+
+    try:
+        with chdir(target.parent):  # where its shape inference fails it leaves files behind
+            quant_pre_process(str(model), str(ready))
+        quantize(ready)
+    except Exception:  # whatever it dislikes in the first step: that is advice, not a condition
+        quantize(model)
 
 
 def nncf(model: Path, feeds: list[Feed], target: Path, bits: int) -> None:

@@ -11,12 +11,13 @@ from edgewright.api.artifacts import SavedFiles, SaveOptions, load_graph, save_d
 from edgewright.api.contract import dtype_word, shape_of
 from edgewright.api.surface import Surface
 from edgewright.artifacts.encodings import encodings_document
-from edgewright.backends.base import RunOptions, Session
+from edgewright.backends.base import RealEnds, RunOptions, Session
 from edgewright.backends.registry import find_backend
 from edgewright.core.errors import UnsupportedFeature, UsageError
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph
 from edgewright.ir.types import TensorType
+from edgewright.passes.target.float_io import between_real_numbers
 from edgewright.quantize.tensor_encodings import encodings_of
 
 __all__ = ["Model", "TensorInfo", "load"]
@@ -74,7 +75,7 @@ class Model:
     def placement(self) -> dict[str, str]:
         """Node name -> how it ran last ("engine", "reference"); empty before the first run."""
         ready = list(self._sessions.values())[-1:]
-        return dict(ready[0].session.placement()) if ready else {}
+        return ready[0].placement() if ready else {}
 
     def save(self, path: Path | str, options: SaveOptions | None = None) -> SavedFiles:
         """Writes ``path``: a .dlc, an .onnx, or a model.cpp with its .bin and _net.json beside it."""
@@ -152,15 +153,32 @@ class Model:
 
 
 class _Ready:
-    """A graph with a session on a backend."""
+    """A graph on a backend: a session for stored integers, or one for real numbers where it has such."""
 
     def __init__(self, graph: Graph, backend: str, threads: int) -> None:
         self.graph = graph
-        self.session: Session = find_backend(backend).prepare(graph, RunOptions(threads=threads))
         self._surface = Surface(graph)
+        self._options, self._backend = RunOptions(threads=threads), find_backend(backend)
+        self._has_real_ends = isinstance(self._backend, RealEnds) and self._backend.has_exact_ends
+        # Whether inputs and outputs are real numbers -> the session for that.
+        self._prepared: dict[bool, tuple[Session, Surface]] = {}
+        self._last: Session | None = None
 
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
-        return self._surface.decoded(self.session.run(self._surface.encoded(inputs)))
+        is_real = self._has_real_ends and self._surface.is_real(inputs)
+        if is_real not in self._prepared:
+            self._prepared[is_real] = self._prepare(is_real)
+        self._last, surface = self._prepared[is_real]
+        return surface.decoded(self._last.run(surface.encoded(inputs)))
+
+    def placement(self) -> dict[str, str]:
+        names = {node.name for node in self.graph.nodes}
+        found = self._last.placement() if self._last is not None else {}
+        return {name: how for name, how in found.items() if name in names}
+
+    def _prepare(self, is_real: bool) -> tuple[Session, Surface]:
+        graph = between_real_numbers(self.graph) if is_real else self.graph
+        return self._backend.prepare(graph, self._options), Surface(graph)
 
 
 def load(path: Path | str, weight_file: Path | str | None = None) -> Model:

@@ -23,12 +23,19 @@ class Surface:
         halves = [name for name in graph.inputs if graph.types[name].dtype == DType.FLOAT_16]
         self._inputs |= {name: graph.types[name] for name in halves}
         self._outputs = _fixed(graph, graph.outputs)
+        self._has_fixed = bool(_fixed(graph, [*graph.inputs, *graph.outputs]))
 
     def encoded(self, inputs: Mapping[str, Array]) -> Mapping[str, Array]:
         """The inputs as the graph stores them."""
         if not self._inputs:
             return inputs
         return {name: self._stored(name, np.asarray(array)) for name, array in inputs.items()}
+
+    def is_real(self, inputs: Mapping[str, Array]) -> bool:
+        """Whether something is stored as integers, and all that is given for it are real numbers."""
+        given = (inputs.get(name) for name, t in self._inputs.items() if t.encoding is not None)
+        is_float = all(isinstance(array, np.ndarray) and array.dtype == np.float32 for array in given)
+        return self._has_fixed and is_float
 
     def decoded(self, outputs: dict[str, Array]) -> dict[str, Array]:
         """The outputs as real numbers."""

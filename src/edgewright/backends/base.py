@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph
 
-__all__ = ["Backend", "RunOptions", "Session"]
+__all__ = ["Backend", "RealEnds", "RunOptions", "Session"]
 
 
 @dataclass(frozen=True)
@@ -47,3 +47,11 @@ class Backend(Protocol):
     def prepare(self, graph: Graph, options: RunOptions) -> Session:
         """A session for the graph."""
         ...
+
+
+@runtime_checkable
+class RealEnds(Protocol):
+    """A backend that may be given graphs whose fixed-point network is encoded and decoded at its ends."""
+
+    # It rounds there as encodings do, so that nothing differs but the speed.
+    has_exact_ends: bool

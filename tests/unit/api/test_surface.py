@@ -46,3 +46,24 @@ def test_placement_tells_where_nodes_ran() -> None:
     assert model.placement() == {}
     model.run({"x": np.zeros((2, 3), np.float32)})
     assert model.placement() == {"n": "engine"}
+
+
+def test_real_numbers_are_rounded_by_the_engine_as_by_the_encoding() -> None:
+    model = stored_relu()
+    graph = model.fixed_graph()
+    kind = graph.types["x"]
+    assert kind.encoding is not None
+    real = np.random.default_rng(5).normal(0, 2, (2, 3)).astype(np.float32)
+    real[0] = [0.25, 0.75, -1e30]
+    found = model.run({"x": real})["y"]
+    np.testing.assert_array_equal(found, model.run({"x": kind.encoding.encode(real, kind.dtype)})["y"])
+    np.testing.assert_array_equal(found, model.run({"x": real.astype(np.float64)})["y"])
+
+
+def test_an_output_that_is_known_before_the_run_is_a_real_number_too() -> None:
+    model = stored_relu()
+    graph = model.fixed_graph()
+    graph.add_constant("known", np.array([6], np.uint8), graph.types["x"].with_shape((1,)))
+    graph.outputs.append("known")
+    found = Model.of(graph).run({"x": np.zeros((2, 3), np.float32)})
+    np.testing.assert_array_equal(found["known"], np.float32([1]))

@@ -1,6 +1,6 @@
 """Fixed-point graphs: the engine computes what the reference says, in channel-first integers."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -18,6 +18,8 @@ from edgewright.ops.activation import Prelu, Relu
 from edgewright.ops.conv import Conv2d
 from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseMultiply
 from edgewright.ops.pool import PoolMax2d
+from edgewright.ops.rearrange import Transpose
+from edgewright.ops.rearrange_blocks import ChannelShuffle
 from edgewright.ops.rearrange_fill import Pad, Scheme
 
 NO_PADS = ((0, 0), (0, 0))
@@ -39,6 +41,7 @@ CASES = [
     Case("w8a8-per-tensor", DType.UFIXED_POINT_8, 8, 8, False),
     Case("w8a16", DType.UFIXED_POINT_16, 16, 8, True),
     Case("w4a8", DType.UFIXED_POINT_8, 8, 4, True),
+    Case("w4a16", DType.UFIXED_POINT_16, 16, 4, True),
 ]
 
 
@@ -85,15 +88,54 @@ def test_engine_is_within_one_step_of_the_reference(case: Case) -> None:
 
 
 def test_integers_are_transposed_only_at_the_ends() -> None:
-    graph, _ = convolution(CASES[0])
-    writer = NodeWriter(graph)
-    writer.add_input("x")
-    for node in graph.nodes:
-        writer.write(node)
-    model, _ = writer.model(["y"])
-    kinds = [node.op_type for node in model.graph.node]
+    kinds = written(convolution(CASES[0])[0])
     assert kinds.count("Transpose") == 2
     assert kinds[-1] == "Transpose"
+
+
+def written(graph: Graph) -> list[str]:
+    """The kinds of nodes that the engine gets."""
+    writer = NodeWriter(graph)
+    for value in graph.inputs:
+        writer.add_input(value)
+    for node in graph.nodes:
+        writer.write(node)
+    model, _ = writer.model(graph.outputs)
+    return [node.op_type for node in model.graph.node]
+
+
+def test_weights_are_decoded_in_the_run_only_for_integer_kernels() -> None:
+    narrow, wide = (written(convolution(CASES[index])[0]) for index in (0, 2))
+    assert narrow.count("DequantizeLinear") - narrow.count("QuantizeLinear") == 1
+    assert wide.count("DequantizeLinear") == wide.count("QuantizeLinear")
+
+
+@pytest.mark.parametrize("case", [CASES[0], CASES[2]], ids=lambda c: c.label)
+def test_weights_of_blocks_keep_their_precision_between_encoded_values(case: Case) -> None:
+    graph, x = convolution(case)
+    scales = tuple(float(s) for s in 10.0 ** np.linspace(-3, -1, 12))
+    blocks = Encoding(scales, (0,) * 12, axis=3, bitwidth=4, block_axis=2, block_size=2)
+    stored = np.clip(graph.constants["w"], -7, 7)
+    graph.constants["w"], graph.types["w"] = stored, replace(graph.types["w"], encoding=blocks)
+    expected = reference.run(graph, {"x": x})["y"].astype(np.int64)
+    session = CpuBackend().prepare(graph, RunOptions(threads=1))
+    assert np.abs(session.run({"x": x})["y"].astype(np.int64) - expected).max() <= 1
+    assert set(session.placement().values()) == {"engine"}
+
+
+def test_a_shuffle_of_channels_moves_whole_planes() -> None:
+    kind = TensorType((1, 4, 4, 12), DType.UFIXED_POINT_8, encoding=Encoding((0.1,), (-128,)))
+    graph = Graph()
+    graph.add_input("x", kind.with_shape((1, 12, 4, 4)))
+    graph.add(Node("last", Transpose(perm=(0, 2, 3, 1)), ["x"], ["c"]), [kind])
+    graph.add(Node("shuffle", ChannelShuffle(num_groups=3, axis=3), ["c"], ["s"]), [kind])
+    graph.add(Node("first", Transpose(perm=(0, 3, 1, 2)), ["s"], ["y"]), [kind.with_shape((1, 12, 4, 4))])
+    graph.outputs = ["y"]
+    assert written(graph) == ["Gather"]
+    x = np.arange(192, dtype=np.uint8).reshape(1, 12, 4, 4)
+    found = CpuBackend().prepare(graph, RunOptions()).run({"x": x})["y"]
+    np.testing.assert_array_equal(found, reference.run(graph, {"x": x})["y"])
+    np.testing.assert_array_equal(found[:, 1], x[:, 4])
 
 
 def test_what_the_engine_cannot_encode_has_its_fixed_point_meaning_in_the_reference() -> None:

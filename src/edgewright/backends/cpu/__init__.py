@@ -50,6 +50,7 @@ class CpuBackend:
 
     name = "cpu"
     library_names = ("libQnnCpu.so", "QnnCpu.dll")
+    has_exact_ends = True
 
     def prepare(self, graph: Graph, options: RunOptions) -> Session:
         """A session for the graph."""

@@ -13,7 +13,7 @@ from edgewright.core.numbers import Array, DType
 from edgewright.ir.graph import Graph, Node
 from edgewright.ops.reference import ENCODERS
 from edgewright.ops.source import SourceOp
-from edgewright.passes.target.float_io import float_input, float_output
+from edgewright.passes.target.float_io import between_real_numbers
 
 __all__ = ["exported"]
 
@@ -26,7 +26,7 @@ def exported(graph: Graph) -> tuple[onnx.ModelProto, dict[str, Array]]:
     Ops in fixed point are float ops between DequantizeLinear and QuantizeLinear, those that only move
     elements too: few engines have the latter for every integer type.
     """
-    plain = _with_float_ends(graph)
+    plain = between_real_numbers(graph)
     writer = _Exporting(plain)
     for value in plain.inputs:
         writer.add_input(value)
@@ -55,6 +55,11 @@ class _Exporting(NodeWriter):
                 problems.append(UnsupportedOp(what, Where(op=kind, node=node.name)))
         if problems:
             raise Problems(problems)
+
+    def _keeps_integers(self, node: Node) -> bool:
+        """Weights are always written as integers: the file is small, and has its encodings."""
+        del node
+        return True
 
     def _write_one(self, node: Node) -> None:
         # An op of another version may mean something else, and a graph inside a node has names of its own.
@@ -124,12 +129,3 @@ def _free(name: str, taken: Collection[str]) -> str:
     while name in taken:
         name = f"{name}_"
     return name
-
-
-def _with_float_ends(graph: Graph) -> Graph:
-    plain = graph.copy()
-    for name in list(plain.outputs):
-        float_output(plain, name)
-    for name in list(plain.inputs):
-        float_input(plain, name)
-    return plain

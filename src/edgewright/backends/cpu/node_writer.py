@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 
+from edgewright.backends.cpu.kernels import has_integer_kernel
 from edgewright.backends.cpu.registry import LOWERINGS, Lowering, NotOnEngine
 from edgewright.backends.cpu.writer import ENGINE_CODES, ENGINE_OPSET, Writer
 from edgewright.core.numbers import DType
@@ -24,6 +25,9 @@ class NodeWriter(Writer):
     ) -> None:
         super().__init__(graph, opset)
         self._through_float = through_float
+        self._real_constants: dict[str, str] = {}
+        # Whether fixed-point ops were written: what is a real number among them is meant to be one.
+        self.has_fixed_point = False
 
     def write(self, node: Node) -> None:
         """Writes one IR node; raises NotOnEngine and leaves nothing behind where the engine lacks it."""
@@ -47,15 +51,33 @@ class NodeWriter(Writer):
 
     def _written_fixed(self, lowering: Lowering, node: Node) -> list[str]:
         """Decoded, computed on real numbers, encoded: the engine makes an integer kernel of the three."""
+        self.has_fixed_point = True
+        keeps_integers = self._keeps_integers(node)
         for value in dict.fromkeys(node.inputs):
             if value and self.graph.types[value].dtype.is_fixed_point:
-                self._stand_ins[value] = self.decoded(self.value(value), self.graph.types[value])
+                is_known = value in self.graph.constants and not keeps_integers
+                self._stand_ins[value] = (
+                    self._real_constant(value)
+                    if is_known
+                    else self.decoded(self.value(value), self.graph.types[value])
+                )
         self._seen_as.update({v: _real(self.graph.types[v]) for v in (*node.inputs, *node.outputs) if v})
         names = self._float(lowering, node)
         types = [self.graph.types[value] for value in node.outputs if value]
         return [
             self.encoded(n, t) if t.dtype.is_fixed_point else n for n, t in zip(names, types, strict=False)
         ]
+
+    def _keeps_integers(self, node: Node) -> bool:
+        """Whether constants are decoded in the run; the engine would do so each time if it is no use."""
+        return has_integer_kernel(self.graph, node)
+
+    def _real_constant(self, value: str) -> str:
+        if value not in self._real_constants:
+            encoding = self.graph.types[value].encoding
+            assert encoding is not None
+            self._real_constants[value] = self.constant(encoding.decode(self.graph.constants[value]))
+        return self._real_constants[value]
 
     def _float(self, lowering: Lowering, node: Node) -> list[str]:
         return self._written_turned(lowering, node) or self._written(lowering, node.op, node, None)

@@ -160,10 +160,18 @@ def depth_to_space(w: Writer, op: DepthToSpace, inputs: list[str], node: Node) -
 
 @lowers(ChannelShuffle)
 def channel_shuffle(w: Writer, op: ChannelShuffle, inputs: list[str], node: Node) -> str:
-    """The axis split into groups and rest, the two swapped, and joined again."""
+    """The axis split into groups and rest, the two swapped, and joined again.
+
+    Whole planes are gathered instead: around integer convolutions the engine would merge its own transposes
+    into this one, and has no quick form of what comes out.
+    """
     shape = w.type(node.inputs[0]).shape
     axis = len(shape) - 1 if op.axis is None else op.axis
-    split = (*shape[:axis], op.num_groups, shape[axis] // op.num_groups, *shape[axis + 1 :])
+    size = shape[axis]
+    if isinstance(size, int) and axis < len(shape) - 1:
+        chosen = np.arange(size).reshape(op.num_groups, -1).T.ravel()
+        return w.node("Gather", inputs[0], w.constant(chosen), axis=axis)
+    split = (*shape[:axis], op.num_groups, size // op.num_groups, *shape[axis + 1 :])
     order = [*range(axis), axis + 1, axis, *range(axis + 2, len(split))]
     groups = w.node("Transpose", w.node("Reshape", inputs[0], w.ints(split)), perm=order)
     return w.node("Reshape", groups, w.ints(shape))

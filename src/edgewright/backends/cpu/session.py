@@ -35,6 +35,8 @@ log = logging.getLogger(__name__)
 
 Values = dict[str, Array]
 SHAPES_KEPT = 256
+# It makes 8 bits with one scale of real weights between encoded values, whatever precision they came from.
+REQUANTIZER = "WeightBiasQuantization"
 
 
 class CpuSession:
@@ -155,7 +157,12 @@ class _EngineStep:
         model, self._names = writer.model(outputs)
         self._computed = writer.computed
         self._known: dict[tuple[int, ...], Values] = {}
-        self._session = _session(model.SerializeToString(), writer.external, options, part, is_plain=is_plain)
+        left_out = [REQUANTIZER] if writer.has_fixed_point else []
+        settings = _settings(options, is_plain=is_plain)
+        try:
+            self._session = _session(model.SerializeToString(), writer.external, settings, left_out)
+        except Exception as problem:
+            raise _EngineRefused(_culprit(str(problem), part), str(problem)) from None
 
     def run(self, values: Mapping[str, Array], symbols: Mapping[str, int]) -> Values:
         feed: dict[str, Any] = {name: values[name] for name in self._inputs}
@@ -219,9 +226,7 @@ class _ReferenceStep:
         return values[value] if value in values else self._graph.constants[value]
 
 
-def _session(
-    model: bytes, external: Mapping[str, Array], options: RunOptions, part: Part, *, is_plain: bool
-) -> onnxruntime.InferenceSession:
+def _settings(options: RunOptions, *, is_plain: bool) -> onnxruntime.SessionOptions:
     settings = onnxruntime.SessionOptions()
     if is_plain:
         settings.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
@@ -230,27 +235,34 @@ def _session(
     # Where weights are dequantized before a product the engine would quantize the activations too: an error
     # of a percent that nobody asked for. 1 makes it compute such products in float32.
     settings.add_session_config_entry("session.qdq_matmulnbits_accuracy_level", "1")
-    # The engine borrows these buffers: they must be dense, and live as long as the session does.
+    return settings
+
+
+def _session(
+    model: bytes, external: Mapping[str, Array], settings: onnxruntime.SessionOptions, left_out: list[str]
+) -> onnxruntime.InferenceSession:
+    # The engine borrows these buffers: they must be dense, and live until the session is made.
     values = [
         onnxruntime.OrtValue.ortvalue_from_numpy(np.ascontiguousarray(array)) for array in external.values()
     ]
     if values:
         settings.add_external_initializers(list(external), values)
-    try:
-        return _engine(model, settings)
-    except Exception as problem:
-        raise _EngineRefused(_culprit(str(problem), part), str(problem)) from None
+    return _engine(model, settings, left_out)
 
 
-def _engine(model: bytes, settings: onnxruntime.SessionOptions) -> onnxruntime.InferenceSession:
+def _engine(
+    model: bytes, settings: onnxruntime.SessionOptions, left_out: list[str]
+) -> onnxruntime.InferenceSession:
     providers = ["CPUExecutionProvider"]
     try:
-        return onnxruntime.InferenceSession(model, settings, providers=providers)
+        return onnxruntime.InferenceSession(
+            model, settings, providers=providers, disabled_optimizers=left_out
+        )
     except Exception as problem:
         # Of the pairs that this optimizer adds, another one makes uint8 out of int8 in one place of two.
         if "output_dtype" not in str(problem):
             raise
-        left_out = ["QDQPropagationTransformer"]
+        left_out = [*left_out, "QDQPropagationTransformer"]
         return onnxruntime.InferenceSession(
             model, settings, providers=providers, disabled_optimizers=left_out
         )

@@ -16,6 +16,7 @@ class HtpSimBackend:
 
     name = "htp (simulation)"
     library_names = ("libQnnHtp.so", "QnnHtp.dll")
+    has_exact_ends = True
 
     def prepare(self, graph: Graph, options: RunOptions) -> Session:
         """A session for a quantized or half-precision graph; the NPU has no other floats."""

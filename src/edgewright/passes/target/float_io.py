@@ -6,7 +6,17 @@ from edgewright.core.numbers import DType
 from edgewright.ir.graph import Graph, Node
 from edgewright.ops.quant import Dequantize, Quantize
 
-__all__ = ["float_input", "float_output"]
+__all__ = ["between_real_numbers", "float_input", "float_output"]
+
+
+def between_real_numbers(graph: Graph) -> Graph:
+    """A copy whose fixed-point inputs and outputs are real numbers."""
+    changed = graph.copy()
+    for name in list(changed.outputs):
+        float_output(changed, name)
+    for name in list(changed.inputs):
+        float_input(changed, name)
+    return changed
 
 
 def float_input(graph: Graph, name: str, dtype: DType = DType.FLOAT_32) -> bool:

@@ -1,0 +1,30 @@
+"""Which fixed-point nodes the engine computes in integers: all others read their weights as real numbers."""
+
+from edgewright.core.numbers import DType
+from edgewright.ir.graph import Graph, Node
+from edgewright.ir.types import TensorType
+from edgewright.ops.conv import Convolution
+from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseMultiply, ElementWiseSelect
+from edgewright.ops.matmul import Product
+from edgewright.ops.rearrange import Concat
+
+__all__ = ["has_integer_kernel"]
+
+# Of the ops that may have weights: QLinearConv, QLinearMatMul, QGemm, QLinearAdd, QLinearMul, QLinearWhere,
+# QLinearConcat.
+INTEGER_OPS = (Concat, Convolution, ElementWiseAdd, ElementWiseMultiply, ElementWiseSelect, Product)
+
+
+def has_integer_kernel(graph: Graph, node: Node) -> bool:
+    """Whether the engine makes one integer kernel of decoding, computing and encoding."""
+    if not isinstance(node.op, INTEGER_OPS):
+        return False
+    return all(_is_narrow(graph.types[v], v in graph.constants) for v in (*node.inputs, *node.outputs) if v)
+
+
+def _is_narrow(tensor_type: TensorType, is_constant: bool) -> bool:
+    encoding = tensor_type.encoding
+    if encoding is None or encoding.block_axis is not None:
+        # The condition of a choice, not what it chooses from.
+        return tensor_type.dtype == DType.BOOL_8
+    return tensor_type.dtype.bits <= 8 or (is_constant and tensor_type.dtype == DType.SFIXED_POINT_32)
