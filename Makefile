@@ -4,14 +4,18 @@ PY := .venv/bin/python
 READY := .venv/.ready
 CODE := $(wildcard src tests checks benchmarks examples docs)
 JOBS ?= 2
+# A wheel of 100 MB for x86_64 Linux with glibc; everything but the genuine HTP works without it.
+NATIVE = test "$$(uname -sm)" = "Linux x86_64" && getconf GNU_LIBC_VERSION >/dev/null 2>&1 \
+	&& $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[native]'
 
-.PHONY: demo test test-full bench bench-accuracy lint api docs format clean
+.PHONY: demo test test-full test-compat bench bench-accuracy lint api docs format clean
 .DEFAULT_GOAL := test
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, found " + sys.version)'
 	$(PY) -c '' 2>/dev/null || $(PYTHON) -m venv --clear .venv
 	$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@$(NATIVE) || echo "the genuine QNN libraries (pip install '.[native]') are left out: HTP is the simulation"
 	@touch $@
 
 demo: $(READY)
@@ -22,6 +26,10 @@ test: lint
 
 test-full: lint
 	$(PY) -m pytest -n $(JOBS)
+
+# Every op sample in every datatype that HTP takes, simulation against the genuine emulator.
+test-compat: $(READY)
+	$(PY) -m pytest -n $(JOBS) tests/native
 
 bench: $(READY)
 	$(PY) -m benchmarks.run

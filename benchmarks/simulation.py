@@ -69,7 +69,7 @@ def _call(session: onnxruntime.InferenceSession, feed: Feed) -> Callable[[], obj
 
 
 def _simulated(model: ew.Model, feed: Feed) -> Callable[[], object]:
-    return lambda: model.run(feed, backend="htp", threads=1)
+    return lambda: model.run(feed, backend="htp-sim", threads=1)
 
 
 def _session(path: Path) -> onnxruntime.InferenceSession:

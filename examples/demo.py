@@ -105,7 +105,7 @@ def quantize(folder: Path, images: Images, labels: Labels) -> None:
         models[precision] = ew.load(target)
         print()
     for name, model in models.items():
-        backend = "cpu" if name == "float" else "htp"
+        backend = "cpu" if name == "float" else "htp-sim"
         feeds = ({INPUT: image[None, None]} for image in images[~chosen])
         found = [model.run(feed, backend=backend)[OUTPUT].argmax() for feed in feeds]
         right = int(np.sum(np.array(found) == labels[~chosen]))

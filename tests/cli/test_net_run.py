@@ -302,7 +302,7 @@ def test_other_backends_are_answered_clearly(call, here, digits, name, code, why
 
 def test_a_float_model_is_not_what_htp_computes(call, here, digits, digit):
     digit.tofile("a.raw")
-    answer = call(main, "--model", digits, "--backend", "libQnnHtp.so", "--input_list", listed("a.raw"))
+    answer = call(main, "--model", digits, "--backend", "htp-sim", "--input_list", listed("a.raw"))
     assert (answer.code, "HTP computes in fixed point or float16" in answer.err) == (4, True)
 
 

@@ -81,7 +81,7 @@ def sqnr(want, got):
     return 10 * np.log10(np.sum(want**2) / (np.sum((want - got) ** 2) + 1e-9))
 
 
-def scores(path, backend="htp"):
+def scores(path, backend="htp-sim"):
     model = ew.load(path)
     return np.concatenate([model.run({"image": x}, backend=backend)["scores"] for x in inputs()])
 

@@ -99,7 +99,7 @@ def test_every_quantizer_reads_digits(call, digits, listed, tmp_path, scheme):
     assert ("is for weights: activations cover all" in answer.out) == (scheme == "adjusted")
     model = ew.load(tmp_path / "m_net.json")
     images, labels = digits[0][7::10], digits[1][7::10]
-    found = [model.run({"Input3": x.reshape(1, 28, 28, 1)}, backend="htp")[OUTPUT].argmax() for x in images]
+    found = [model.run({"Input3": x.reshape(1, 28, 28, 1)}, backend="htp-sim")[OUTPUT].argmax() for x in images]
     assert np.mean(np.array(found) == labels) > 0.93
 
 
@@ -125,7 +125,7 @@ def test_preserved_ends_stay_float(call, digits, listed, tmp_path):
     assert "became" not in answer.out
     model = ew.load(tmp_path / "m_net.json")
     feed = {"Input3": digits[0][:1, None]}
-    assert model.run(feed, backend="htp")[OUTPUT].argmax() == digits[1][0]
+    assert model.run(feed, backend="htp-sim")[OUTPUT].argmax() == digits[1][0]
 
 
 def test_an_opaque_input_stays_float(call, listed, tmp_path):
@@ -199,7 +199,7 @@ def test_a_quantized_model_of_a_trained_one_computes_the_same(call, trained, dig
     step = tensors(tmp_path / "m_net.json")[OUTPUT]["quant_params"]["scale_offset"]["scale"]
     for image in digits[0][:10]:
         wanted = session.run(None, {"Input3": image[None, None]})[0]
-        found = model.run({"Input3": image.reshape(model.inputs[0].shape)}, backend="htp")[OUTPUT]
+        found = model.run({"Input3": image.reshape(model.inputs[0].shape)}, backend="htp-sim")[OUTPUT]
         assert np.abs(found - wanted).max() <= step * 1.001
 
 
@@ -209,7 +209,7 @@ def test_net_run_takes_floats_and_gives_floats(call, digits, listed, tmp_path, b
     words = ("--model", tmp_path / "m_net.json", "--backend", backend, "--input_list", listed)
     answer = call(net_run, *words, "--output_dir", tmp_path / "out")
     assert answer.code == 0
-    assert ("on backend htp (simulation)" in answer.out) == (backend == "libQnnHtp.so")
+    assert ("on backend htp (" in answer.out) == (backend == "libQnnHtp.so")
     assert ("CPU backend takes no quantized models" in answer.out) == (backend == "libQnnCpu.so")
     found = [
         np.fromfile(tmp_path / "out" / f"Result_{n}" / f"{OUTPUT}.raw", np.float32).argmax()

@@ -57,7 +57,7 @@ def quantize_files(
     data = None if PRECISIONS[wanted.precision] is None else wanted.data
     result = quantized_model(model, data, wishes, CpuExecutor(), preprocessing=images)
     # The HTP has no 32-bit floats: where nothing could be quantized there is nothing to simulate.
-    backend = "htp" if _is_narrow(result.fixed_graph()) else "cpu"
+    backend = "htp-sim" if _is_narrow(result.fixed_graph()) else "cpu"
     differences: tuple[OutputDifference, ...] = ()
     if wanted.data is not None:
         differences = tuple(compare(model, result, wanted.data, backend=backend, preprocessing=images))

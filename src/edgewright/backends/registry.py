@@ -13,7 +13,7 @@ __all__ = ["BACKENDS", "find_backend"]
 # QNN's backends by the word in their library's name -> where ours is; "" where there is none yet.
 BACKENDS: dict[str, str] = {
     "Cpu": "edgewright.backends.cpu:CpuBackend",
-    "Htp": "edgewright.backends.htp:HtpSimBackend",
+    "Htp": "edgewright.backends.htp.provider:htp_backend",
     "Gpu": "",
     "HtpAltPrepStub": "",
     "Hta": "",
@@ -23,8 +23,11 @@ BACKENDS: dict[str, str] = {
     "Lpai": "",
     "Saver": "",
 }
-# Spellings of our own that choose a provider.
-PROVIDERS = {"htp-sim": "Htp"}
+# Spellings of our own that choose a provider; plain `htp` takes the genuine library where it is installed.
+PROVIDERS = {
+    "htp-sim": "edgewright.backends.htp:HtpSimBackend",
+    "htp-native": "edgewright.backends.qnn.backend:HtpNativeBackend",
+}
 _LIBRARY = re.compile(r"(?:lib)?Qnn(\w+)\.(?:so|dll)(?:\.\d+)*", re.IGNORECASE)
 
 
@@ -33,11 +36,13 @@ def find_backend(name: str) -> Backend:
     # Both separators: a Windows path may reach a Linux machine in a recorded command.
     last = PureWindowsPath(name).name
     library = _LIBRARY.fullmatch(last)
-    word = PROVIDERS.get(last.lower(), library.group(1) if library else last)
+    if last.lower() in PROVIDERS:
+        return _made(PROVIDERS[last.lower()])
+    word = library.group(1) if library else last
     known = {spelled.lower(): spelled for spelled in BACKENDS}
     found = known.get(word.lower())
     if found is None:
-        spellings = [f"libQnn{spelled}.so" for spelled in BACKENDS] + list(known)
+        spellings = [*(f"libQnn{spelled}.so" for spelled in BACKENDS), *known, *PROVIDERS]
         raise UsageError(
             f"backend '{shown(name)}' is unknown, expected a QNN library such as libQnnCpu.so, or cpu",
             do=did_you_mean(last, spellings, "use --backend libQnnCpu.so"),
@@ -45,6 +50,10 @@ def find_backend(name: str) -> Backend:
     if not BACKENDS[found]:
         built = " or ".join(f"libQnn{word}.so" for word, home in BACKENDS.items() if home)
         raise NotBuiltYet(f"backend '{found}' is not built yet", do=f"use --backend {built}")
-    module, _, kind = BACKENDS[found].partition(":")
+    return _made(BACKENDS[found])
+
+
+def _made(home: str) -> Backend:
+    module, _, kind = home.partition(":")
     backend: Backend = getattr(import_module(module), kind)()
     return backend

@@ -31,7 +31,7 @@ def page(done: QuantizedFiles) -> list[Block]:
 
 def _differences(done: QuantizedFiles) -> Table:
     samples = done.differences[0].samples
-    where = "htp (simulation)" if done.backend == "htp" else done.backend
+    where = "htp (simulation)" if done.backend == "htp-sim" else done.backend
     title = f"{done.precision} on {where} against the float model, {samples} samples"
     headers = ("output", "SQNR", "cosine", "KL", "largest difference", "same top-1", "95 % interval")
     rows = tuple(_row(item) for item in done.differences)

@@ -24,7 +24,7 @@ def digits():
 
 
 def score(model, images, labels):
-    found = [model.run({INPUT: image[None]}, backend="htp")[OUTPUT].argmax() for image in images]
+    found = [model.run({INPUT: image[None]}, backend="htp-sim")[OUTPUT].argmax() for image in images]
     return np.mean(np.array(found) == labels)
 
 
@@ -153,7 +153,7 @@ def test_open_dimensions_stay_open(tmp_path):
     quantized = ew.quantize(model, [np.ones((1, 3, 4), np.float32), random.random((1, 5, 4), np.float32)])
     for shape in ((1, 2, 4), (2, 7, 4)):
         sample = {"x": random.random(shape, np.float32)}
-        gap = np.abs(quantized.run(sample, backend="htp")["y"] - model.run(sample)["y"])
+        gap = np.abs(quantized.run(sample, backend="htp-sim")["y"] - model.run(sample)["y"])
         assert gap.max() < 0.05
     for number, length in enumerate((3, 6)):
         (tmp_path / "npy").mkdir(exist_ok=True)
@@ -180,7 +180,7 @@ def test_overrides_may_name_a_tensor_that_was_folded_away(model, digits):
 def test_half_precision_needs_no_data(model, digits):
     halves = ew.quantize(model, float_bw=16)
     sample = {INPUT: digits[0][:1]}
-    found = halves.run(sample, backend="htp")[OUTPUT]
+    found = halves.run(sample, backend="htp-sim")[OUTPUT]
     assert found.dtype == np.float16
     np.testing.assert_allclose(found, model.run(sample)[OUTPUT], rtol=0.01, atol=20)
 
@@ -205,7 +205,7 @@ def test_a_saved_model_computes_the_same_once_it_is_loaded(model, digits, tmp_pa
     files = quantized.save(tmp_path / f"m.{kind}")
     loaded = ew.load(files.dlc if kind == "dlc" else files.net_json)
     sample = {INPUT: digits[0][:1]}
-    np.testing.assert_array_equal(loaded.run(sample, backend="htp")[OUTPUT], quantized.run(sample)[OUTPUT])
+    np.testing.assert_array_equal(loaded.run(sample, backend="htp-sim")[OUTPUT], quantized.run(sample)[OUTPUT])
 
 
 @pytest.mark.parametrize(

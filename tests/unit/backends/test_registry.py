@@ -1,7 +1,8 @@
 import pytest
 
+from edgewright.abi.libraries import find_libraries
 from edgewright.backends.registry import BACKENDS, find_backend
-from edgewright.core.errors import NotBuiltYet, UsageError
+from edgewright.core.errors import EnvironmentProblem, NotBuiltYet, UsageError
 
 
 @pytest.mark.parametrize("form", ["lib/libQnn{}.so", "Qnn{}.dll", "libQnn{}.so.1", r"C:\x\Qnn{}.dll", "{}"])
@@ -24,3 +25,14 @@ def test_the_library_names_of_a_backend_lead_to_it():
 def test_other_names_are_unknown(text):
     with pytest.raises(UsageError, match="is unknown, expected a QNN library"):
         find_backend(text)
+
+
+def test_the_provider_of_htp_can_be_chosen_and_says_its_name():
+    native = find_libraries() is not None
+    assert find_backend("htp-sim").name == "htp (simulation)"
+    assert find_backend("libQnnHtp.so").name.startswith("htp (native" if native else "htp (simulation")
+    if native:
+        assert find_backend("htp-native").name == "htp (native emulator, SoC 57)"
+    else:
+        with pytest.raises(EnvironmentProblem, match="onnxruntime-qnn"):
+            find_backend("htp-native")

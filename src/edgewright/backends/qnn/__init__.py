@@ -1,7 +1,7 @@
 """The genuine QNN libraries, run in a worker process of their own.
 
     with QnnRuntime(HtpOptions(soc_model=57)) as runtime:    # backends.qnn.runtime, backends.qnn.options
-        context = runtime.compile([lower(graph), ...])       # QnnGraph records, one or several
+        context = runtime.compile([live_records(graph, graph.outputs), ...])  # backends.qnn.backend
         context.graphs                                       # tuple[GraphInfo, ...]: name, inputs, outputs
         context.run("name", {"x": array})                    # stored arrays in and out, by tensor name
         context.binary()                                     # bytes of the context binary

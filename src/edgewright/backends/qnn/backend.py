@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from edgewright.backends.base import RunOptions, Session
+from edgewright.backends.qnn.adapt import fit_biases
 from edgewright.backends.qnn.options import HtpOptions
 from edgewright.backends.qnn.profile import ProfileEvent
 from edgewright.backends.qnn.runtime import QnnContext, QnnRuntime, required_libraries
@@ -99,6 +100,7 @@ def live_records(graph: Graph, outputs: list[str]) -> QnnGraph:
     prepared = graph.copy()
     prepared.outputs = outputs
     run_passes(prepared, (*LEGACY, "promote_scalars"))
+    fit_biases(prepared)
     return lower(prepared)
 
 

@@ -1,0 +1,21 @@
+"""Which provider `htp` and libQnnHtp.so mean on this machine."""
+
+import logging
+
+from edgewright.abi.libraries import find_libraries
+from edgewright.backends.base import Backend
+from edgewright.backends.htp import HtpSimBackend
+
+__all__ = ["htp_backend"]
+
+log = logging.getLogger(__name__)
+
+
+def htp_backend() -> Backend:
+    """The genuine emulator where its wheel is installed, else the simulation; its name says which."""
+    if find_libraries() is None:
+        log.info("htp is the simulation: the wheel 'onnxruntime-qnn' is not installed")
+        return HtpSimBackend()
+    from edgewright.backends.qnn.backend import HtpNativeBackend  # not needed by the simulation
+
+    return HtpNativeBackend()
