@@ -8,6 +8,7 @@ from edgewright.api.artifacts import SavedFiles, SaveOptions, save_graph
 from edgewright.api.contract import IoTensor, contract, dtype_word
 from edgewright.api.convert import Rewrites
 from edgewright.api.converter_quantizer import Known, Quantization, own_encodings, quantize_converted
+from edgewright.api.encoding_listing import with_listing
 from edgewright.api.source import fixed_source
 from edgewright.api.source_ends import CHANNEL_FIRST, copyright_text, is_channel_first, unknown_names
 from edgewright.config.converter import GraphChanges, OpPackage, Output, Source
@@ -85,6 +86,8 @@ def convert_files(options: ConverterOptions, command: str = "edgewright") -> Con
         graph, quantization = _quantized(graph, options, known)
         step()
         files = save_graph(graph, output_path(options), _save_options(options, command))
+        if options.quantizer.dump_encoding_json and quantization is not None:
+            files = with_listing(files, files.cpp, graph)
         step()
     tensors = contract(graph, before)
     macs = sum(n.op.macs(graph.input_types(n), graph.output_types(n)) for n in graph.nodes)

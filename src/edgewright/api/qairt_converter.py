@@ -3,11 +3,14 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from edgewright.api.artifacts import SavedFiles, SaveOptions, save_dlc
 from edgewright.api.contract import contract
 from edgewright.api.convert import Rewrites
 from edgewright.api.converter import MOVES_AS_VIEWS, TIDY, Conversion
+from edgewright.api.converter_quantizer import Quantization
+from edgewright.api.encoding_listing import with_listing
 from edgewright.api.inspect import DryRunReport, dry_run
 from edgewright.api.io_config import (
     check_ends,
@@ -20,6 +23,7 @@ from edgewright.api.io_config import (
 )
 from edgewright.api.io_config_template import template_text
 from edgewright.api.qairt_encodings import Kept, kept_encodings
+from edgewright.api.qairt_quantizer import QairtQuantizerOptions, quantize_dlc
 from edgewright.api.qairt_spelling import qairt_spelling, respelled
 from edgewright.api.source import FixedSource, fixed_source, open_source
 from edgewright.api.source_ends import copyright_text
@@ -32,6 +36,7 @@ from edgewright.config.qairt_converter import (
     QairtOverrides,
     QairtSource,
 )
+from edgewright.config.qairt_quantizer import QairtDlc, QairtPrecision
 from edgewright.core.errors import NotBuiltYet, UsageError, shown
 from edgewright.core.events import progress
 from edgewright.core.files import write_whole
@@ -75,6 +80,16 @@ class QairtConverterOptions:
 
 def convert_to_dlc(options: QairtConverterOptions, command: str = "edgewright") -> Conversion:
     """Imports, rewrites and writes a model; on any problem nothing is written."""
+    if options.overrides.float_fallback:
+        return _converted_and_quantized(options, command)
+    conversion, kept = _converted(options, command)
+    files = conversion.files
+    if options.overrides.dump_encoding_json:
+        files = with_listing(files, files.dlc, kept.encodings())
+    return replace(conversion, files=files, notes=(*conversion.notes, *kept.notes))
+
+
+def _converted(options: QairtConverterOptions, command: str) -> tuple[Conversion, Kept]:
     path, target = _source_path(options), dlc_path(options)
     about = _save_options(options, command)
     with qairt_spelling(), progress(f"converting {path.name}", total=3) as step:
@@ -88,7 +103,34 @@ def convert_to_dlc(options: QairtConverterOptions, command: str = "edgewright") 
         step()
         files = save_dlc(graph, target, kept.added_to(about))
         step()
-    return _conversion(graph, before, files, (*map(respelled, source.notes), *kept.notes))
+    return _conversion(graph, before, files, map(respelled, source.notes)), kept
+
+
+def _converted_and_quantized(options: QairtConverterOptions, command: str) -> Conversion:
+    """What qairt-quantizer --float_fallback makes of the DLC that is not kept."""
+    target, output = dlc_path(options), options.output
+    precision = QairtPrecision(
+        float_bitwidth=output.float_bitwidth, float_bias_bitwidth=output.float_bias_bitwidth
+    )
+    with TemporaryDirectory(prefix="edgewright-") as folder:
+        plain = str(Path(folder, target.name))
+        # The quantizer narrows what stays float: encodings are for the numbers of the source.
+        wide = replace(output, output_path=plain, float_bitwidth=32, float_bias_bitwidth=None)
+        conversion, _ = _converted(replace(options, output=wide), command)
+        dlc = QairtDlc(
+            input_dlc=plain,
+            output_dlc=str(target),
+            float_fallback=True,
+            dump_encoding_json=options.overrides.dump_encoding_json,
+        )
+        done = quantize_dlc(QairtQuantizerOptions(dlc, precision), command)
+    sources = {tensor.name: tensor for tensor in conversion.contract}
+    ends = tuple(
+        replace(end, source_dtype=sources[end.name].source_dtype, source_shape=sources[end.name].source_shape)
+        for end in done.contract
+    )
+    quantization = Quantization(done.coverage, done.rules, done.converts, done.notes)
+    return replace(conversion, files=done.files, contract=ends, quantization=quantization)
 
 
 def write_io_config_template(options: QairtConverterOptions) -> Path:
@@ -168,7 +210,9 @@ def _rewrite(
     source: FixedSource,
     before: dict[str, TensorType],
 ) -> Kept:
-    taken = take_source_encodings(graph)
+    taken = take_source_encodings(graph, keep_pairs=options.overrides.keep_quant_nodes)
+    if options.overrides.ignore_encodings:
+        taken = []
     turn_ends(graph, config)
     # Guide 10562: rewrites could squash the very layers that overrides name.
     is_simplified = not options.onnx.no_simplification and options.overrides.quantization_overrides is None

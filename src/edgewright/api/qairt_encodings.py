@@ -26,6 +26,13 @@ class Kept:
     overrides: str = ""
     notes: tuple[str, ...] = ()
 
+    def encodings(self) -> EncodingSet:
+        """What a quantizer will use: overrides come before the source's own."""
+        found: dict[str, TensorEncoding] = {}
+        for text in filter(None, (self.source, self.overrides)):
+            found |= {tensor.name: tensor for tensor in parse_encodings(text.encode(), "encodings").tensors}
+        return EncodingSet(tuple(found.values()))
+
     def added_to(self, options: SaveOptions) -> SaveOptions:
         """The options of a file that holds them."""
         return replace(options, source_encodings=self.source, override_encodings=self.overrides)

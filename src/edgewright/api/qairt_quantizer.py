@@ -2,19 +2,20 @@
 
 import os
 from collections.abc import Iterator, Mapping, Sized
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from edgewright.api.artifacts import SavedFiles, SaveOptions, save_dlc
 from edgewright.api.calibration_data import samples_of
 from edgewright.api.contract import IoTensor, contract
+from edgewright.api.encoding_listing import with_listing
 from edgewright.api.executor import CpuExecutor
 from edgewright.api.input_list import check_head
 from edgewright.api.qairt_encodings import cached_encodings
 from edgewright.api.qairt_fixed_ends import Opened, opened_ends
+from edgewright.api.quantizing import AppliedRule, applied_rules
 from edgewright.api.source_ends import unknown_names
 from edgewright.artifacts.dlc import reader as dlc_reader
-from edgewright.artifacts.encodings import encodings_text
 from edgewright.config.qairt_quantizer import QairtAimet, QairtCalibration, QairtDlc, QairtPrecision
 from edgewright.core.errors import (
     BadInput,
@@ -25,7 +26,7 @@ from edgewright.core.errors import (
     Where,
     shown,
 )
-from edgewright.core.files import file_size, write_whole
+from edgewright.core.files import file_size
 from edgewright.core.numbers import Array
 from edgewright.core.optional import install_command
 from edgewright.ir.graph import Graph, Program
@@ -37,12 +38,11 @@ from edgewright.quantize.overrides import Resolved
 from edgewright.quantize.pins import Origin
 from edgewright.quantize.quantizer import Quantized, quantize_graph
 from edgewright.quantize.roles import roles_of
-from edgewright.quantize.rules import RULES
 from edgewright.quantize.schemes import scheme_named
 from edgewright.quantize.settings import Settings
-from edgewright.quantize.tensor_encodings import EncodingSet, encodings_of
+from edgewright.quantize.tensor_encodings import EncodingSet
 
-__all__ = ["AppliedRule", "QairtQuantizerOptions", "QuantizedDlc", "quantize_dlc", "quantized_path"]
+__all__ = ["QairtQuantizerOptions", "QuantizedDlc", "quantize_dlc", "quantized_path"]
 
 AIMET_PYTHON = "AIMET_ENV_PYTHON"
 
@@ -55,15 +55,6 @@ class QairtQuantizerOptions:
     precision: QairtPrecision = field(default_factory=QairtPrecision)
     calibration: QairtCalibration = field(default_factory=QairtCalibration)
     aimet: QairtAimet = field(default_factory=QairtAimet)
-
-
-@dataclass(frozen=True)
-class AppliedRule:
-    """A rule of the target, and how often it was applied."""
-
-    name: str
-    text: str
-    count: int
 
 
 @dataclass(frozen=True)
@@ -276,15 +267,12 @@ def _written(
     said = tuple(notes)
     files = save_dlc(result.graph, target, about)
     if options.dlc.dump_encoding_json:
-        listing = target.with_name(f"{target.stem}_encoding.json")
-        write_whole(listing, [encodings_text(encodings_of(result.graph)).encode()])
-        files = replace(files, paths=(*files.paths, listing))
-    rules = [AppliedRule(name, RULES[name].text, len(hits)) for name, hits in result.report.rules.items()]
+        files = with_listing(files, target, result.graph)
     return QuantizedDlc(
         files,
         contract(result.graph),
         result.report.coverage(),
-        tuple(rules),
+        applied_rules(result.report),
         said,
         result.report.converts,
         before,

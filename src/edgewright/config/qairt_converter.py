@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from edgewright.config.converter import COLOUR_ENCODINGS, DTYPES, LAYOUTS, DryRun
+from edgewright.config.encoding_options import dump_encodings
 from edgewright.config.group import OptionGroup
 from edgewright.config.option import opt
 from edgewright.config.rules import Excludes
@@ -141,9 +142,13 @@ class QairtOutput(OptionGroup):
 
 @dataclass(frozen=True)
 class QairtOverrides(OptionGroup):
-    """Encodings that go into the DLC for the quantizer."""
+    """Encodings that go into the DLC for the quantizer, or are used at once."""
 
     title = "Quantization"
+    rules = (
+        Excludes("--ignore_encodings", "--quantization_overrides"),
+        Excludes("--ignore_encodings", "--float_fallback"),
+    )
 
     quantization_overrides: str | None = opt(
         "--quantization_overrides",
@@ -151,6 +156,19 @@ class QairtOverrides(OptionGroup):
         help="a JSON file with encodings, kept in the DLC, that qairt-quantizer uses in place of those of "
         "the model and of those it would compute",
     )
+    ignore_encodings: bool = opt(
+        "--ignore_encodings", nargs=0, help="leave out the encodings of a model trained with quantization"
+    )
+    keep_quant_nodes: bool = opt(
+        "--keep_quant_nodes", nargs=0, help="keep the quantization nodes of activations in the graph"
+    )
+    float_fallback: bool = opt(
+        "--float_fallback",
+        nargs=0,
+        help="quantize at once, from the encodings of the model and the overrides alone, as qairt-quantizer "
+        "--float_fallback does; the rest stays float",
+    )
+    dump_encoding_json: bool = dump_encodings("the DLC")
 
 
 @dataclass(frozen=True)

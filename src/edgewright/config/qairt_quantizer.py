@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
+from edgewright.config.encoding_options import dump_encodings, per_channel, per_row, restricted_steps
 from edgewright.config.group import OptionGroup
 from edgewright.config.option import opt
 from edgewright.config.qairt_converter import QairtLog
 from edgewright.config.rules import Excludes, Given, OneRequired, Rule, WithoutEffect
-from edgewright.config.values import hex_range, on_off
 
 __all__ = [
     "QAIRT_QUANTIZER",
@@ -99,11 +99,7 @@ class QairtDlc(OptionGroup):
         example="--preserve_io_datatype image scores",
         help="keep the float types of the inputs and outputs that are named, of all where nothing follows",
     )
-    dump_encoding_json: bool = opt(
-        "--dump_encoding_json",
-        nargs=0,
-        help="write the encodings of all tensors to NAME_encoding.json beside the DLC",
-    )
+    dump_encoding_json: bool = dump_encodings("the DLC")
 
 
 @dataclass(frozen=True)
@@ -134,24 +130,8 @@ class QairtPrecision(OptionGroup):
         choices=(32, 16),
         help="bits of biases that stay float, those of --float_bitwidth by default",
     )
-    use_per_channel_quantization: bool = opt(
-        "--use_per_channel_quantization",
-        nargs="?",
-        const=True,
-        default=False,
-        type=on_off,
-        metavar="[{true,false}]",
-        help="one encoding for each output channel of convolution weights; replaces those of the model",
-    )
-    use_per_row_quantization: bool = opt(
-        "--use_per_row_quantization",
-        nargs="?",
-        const=True,
-        default=False,
-        type=on_off,
-        metavar="[{true,false}]",
-        help="one encoding for each row of MatMul and FullyConnected weights",
-    )
+    use_per_channel_quantization: bool = per_channel()
+    use_per_row_quantization: bool = per_row()
     disable_relu_squashing: bool = opt(
         "--disable_relu_squashing",
         nargs=0,
@@ -212,13 +192,7 @@ class QairtCalibration(OptionGroup):
         choices=("cle",),
         help="corrections before quantizing: cle (cross layer equalization)",
     )
-    restrict_quantization_steps: tuple[int, int] | None = opt(
-        "--restrict_quantization_steps",
-        type=hex_range,
-        metavar='"MIN MAX"',
-        example='--restrict_quantization_steps "-0x80 0x7F"',
-        help="the smallest and the largest step, in hexadecimal, between which encodings are computed",
-    )
+    restrict_quantization_steps: tuple[int, int] | None = restricted_steps()
 
 
 @dataclass(frozen=True)

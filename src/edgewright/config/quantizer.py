@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
+from edgewright.config.encoding_options import dump_encodings, per_channel, per_row, restricted_steps
 from edgewright.config.group import OptionGroup
 from edgewright.config.option import opt
 from edgewright.config.rules import Excludes, WithoutEffect
-from edgewright.config.values import hex_range, on_off
 
 __all__ = ["Quantizer"]
 
@@ -35,6 +35,7 @@ class Quantizer(OptionGroup):
                 ),
                 *("--use_per_row_quantization", "--use_per_channel_quantization", "--use_native_input_files"),
                 *("--restrict_quantization_steps", "--ignore_encodings", "--keep_quant_nodes"),
+                "--dump_encoding_json",
             ),
             unless=_QUANTIZES,
         ),
@@ -96,24 +97,8 @@ class Quantizer(OptionGroup):
     ignore_encodings: bool = opt(
         "--ignore_encodings", nargs=0, help="compute all encodings, leaving out those of the model"
     )
-    use_per_row_quantization: bool = opt(
-        "--use_per_row_quantization",
-        nargs="?",
-        const=True,
-        default=False,
-        type=on_off,
-        metavar="[{true,false}]",
-        help="one encoding for each row of MatMul and FullyConnected weights",
-    )
-    use_per_channel_quantization: bool = opt(
-        "--use_per_channel_quantization",
-        nargs="?",
-        const=True,
-        default=False,
-        type=on_off,
-        metavar="[{true,false}]",
-        help="one encoding for each output channel of convolution weights; replaces those of the model",
-    )
+    use_per_row_quantization: bool = per_row()
+    use_per_channel_quantization: bool = per_channel()
     use_native_input_files: bool = opt(
         *("--use_native_input_files", "--use_native_dtype"),
         nargs=0,
@@ -125,13 +110,8 @@ class Quantizer(OptionGroup):
         without_effect="a converter writes no outputs; qnn-net-run has the same option",
         help="output files hold the data types of the model, float32 otherwise",
     )
-    restrict_quantization_steps: tuple[int, int] | None = opt(
-        "--restrict_quantization_steps",
-        type=hex_range,
-        metavar='"MIN MAX"',
-        example='--restrict_quantization_steps "-0x80 0x7F"',
-        help="the smallest and the largest step, in hexadecimal, between which encodings are computed",
-    )
+    restrict_quantization_steps: tuple[int, int] | None = restricted_steps()
+    dump_encoding_json: bool = dump_encodings("the C++ file")
 
     @property
     def is_asked_for(self) -> bool:

@@ -10,6 +10,7 @@ from edgewright.core.numbers import DType
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph
 from edgewright.ir.types import TensorType
+from edgewright.ops.quant import Convert
 from edgewright.quantize.encodings import covered_range
 
 __all__ = ["EncodingSet", "TensorEncoding", "encodings_of", "entry_of"]
@@ -74,6 +75,8 @@ def encodings_of(graph: Graph) -> EncodingSet:
     """The encodings of a quantized graph by the source model's names; floats are in it as floats."""
     entries: dict[str, TensorEncoding] = {}
     read = {value for node in graph.nodes for value in (*node.inputs, *node.outputs) if value}
+    # What a quantizer put between two precisions has no name in the source.
+    read -= {v for n in graph.nodes if isinstance(n.op, Convert) for v in n.outputs if v not in graph.outputs}
     for value, tensor_type in graph.types.items():
         name = graph.source_names.get(value, value)
         if name in entries or not (value in read or value in graph.inputs):

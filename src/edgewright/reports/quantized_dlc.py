@@ -1,9 +1,9 @@
 """What a quantizer wrote: the I/O contract, where encodings came from, which rules were applied."""
 
 from edgewright.api.qairt_quantizer import QuantizedDlc
-from edgewright.reports.conversion import contract_table
+from edgewright.reports.conversion import contract_table, rules_table
 from edgewright.reports.numbers import byte_size
-from edgewright.reports.page import Block, Table
+from edgewright.reports.page import Block
 
 __all__ = ["page"]
 
@@ -12,8 +12,7 @@ def page(found: QuantizedDlc) -> list[Block]:
     """The report of qairt-quantizer."""
     blocks: list[Block] = [contract_table(found.contract), found.coverage]
     if found.rules:
-        rows = tuple((rule.name, str(rule.count), rule.text) for rule in found.rules)
-        blocks.append(Table("Rules applied", ("rule", "times", "what it asks for"), rows, frozenset({1})))
+        blocks.append(rules_table(found.rules))
     if found.converts:
         blocks.append(f"{found.converts} conversions between precisions were put in")
     blocks += [f"note: {note}" for note in found.notes]

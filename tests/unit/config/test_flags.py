@@ -16,6 +16,13 @@ TOOLS = {
     "qairt-converter": QAIRT_CONVERTER,
     "qairt-quantizer": QAIRT_QUANTIZER,
 }
+# What ours have besides: every converter lists, keeps, leaves out and uses encodings.
+ADDED = {
+    "qnn-onnx-converter": {"--dump_encoding_json"},
+    "qairt-converter": {
+        *("--ignore_encodings", "--keep_quant_nodes", "--float_fallback", "--dump_encoding_json"),
+    },
+}
 EVERY_TOOL_HAS = {"-h", "--help", "--version"}
 _KINDS = {kind for groups in TOOLS.values() for kind in groups}
 GROUPS = sorted({*_KINDS, Messages, Report}, key=lambda kind: kind.__name__)
@@ -26,8 +33,9 @@ def flags_of(groups):
 
 
 @pytest.mark.parametrize("tool", TOOLS)
-def test_a_tool_has_exactly_the_genuine_flags(tool):
-    assert {*flags_of(TOOLS[tool]), *EVERY_TOOL_HAS} == {*GENUINE[tool], *EVERY_TOOL_HAS}
+def test_a_tool_has_exactly_the_genuine_flags_and_few_of_its_own(tool):
+    expected = {*GENUINE[tool], *ADDED.get(tool, ()), *EVERY_TOOL_HAS}
+    assert {*flags_of(TOOLS[tool]), *EVERY_TOOL_HAS} == expected
 
 
 @pytest.mark.parametrize("tool", TOOLS)

@@ -1,0 +1,47 @@
+"""Options about encodings that several tools spell the same way."""
+
+from typing import Any
+
+from edgewright.config.option import opt
+from edgewright.config.values import hex_range, on_off
+
+__all__ = ["dump_encodings", "per_channel", "per_row", "restricted_steps"]
+
+
+def per_channel() -> Any:
+    """One scale for each channel of convolutions."""
+    return _switch(
+        "--use_per_channel_quantization",
+        "one encoding for each output channel of convolution weights; replaces those of the model",
+    )
+
+
+def per_row() -> Any:
+    """One scale for each row of matrices."""
+    return _switch(
+        "--use_per_row_quantization", "one encoding for each row of MatMul and FullyConnected weights"
+    )
+
+
+def restricted_steps() -> Any:
+    """A part of the integers."""
+    return opt(
+        "--restrict_quantization_steps",
+        type=hex_range,
+        metavar='"MIN MAX"',
+        example='--restrict_quantization_steps "-0x80 0x7F"',
+        help="the smallest and the largest step, in hexadecimal, between which encodings are computed",
+    )
+
+
+def dump_encodings(beside: str) -> Any:
+    """A listing, as overrides are written."""
+    return opt(
+        "--dump_encoding_json",
+        nargs=0,
+        help=f"write the encodings of all tensors to NAME_encoding.json beside {beside}",
+    )
+
+
+def _switch(flag: str, text: str) -> Any:
+    return opt(flag, nargs="?", const=True, default=False, type=on_off, metavar="[{true,false}]", help=text)
