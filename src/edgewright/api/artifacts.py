@@ -1,6 +1,6 @@
 """Saving a graph as QNN artifacts and loading it back."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from edgewright.artifacts.cpp import bin as weights
@@ -11,6 +11,7 @@ from edgewright.artifacts.dlc import writer as dlc_writer
 from edgewright.artifacts.net_json import reader, writer
 from edgewright.core.errors import UsageError, Where, shown
 from edgewright.core.files import write_all, write_whole
+from edgewright.core.numbers import DType
 from edgewright.ir.graph import Graph, Program
 from edgewright.lower.lift import lift
 from edgewright.lower.lower import LowerOptions, lower
@@ -18,7 +19,16 @@ from edgewright.lower.names import sanitized
 from edgewright.lower.qnn_graph import QnnGraph, TensorKind
 from edgewright.passes.pipeline import TARGET, run_passes
 
-__all__ = ["SaveOptions", "SavedFiles", "is_stored", "load_graph", "load_program", "save_dlc", "save_graph"]
+__all__ = [
+    "SaveOptions",
+    "SavedFiles",
+    "is_stored",
+    "load_graph",
+    "load_program",
+    "records_of",
+    "save_dlc",
+    "save_graph",
+]
 
 _DLC = ".dlc"
 
@@ -35,6 +45,8 @@ class SaveOptions:
     quantizer_command: str = ""
     source_encodings: str = ""
     override_encodings: str = ""
+    # Weights of 4 bits take half a byte each, and not one.
+    pack_4_bit_weights: bool = False
     lowering: LowerOptions = field(default_factory=LowerOptions)
 
 
@@ -81,7 +93,7 @@ def save_graph(graph: Graph, path: Path | str, options: SaveOptions | None = Non
     """Writes model.cpp, model.bin and model_net.json, all or none; the graph itself is not changed."""
     options = options or SaveOptions()
     files = _files(Path(path))
-    records = _records(graph, files.cpp.stem, options)
+    records = records_of(graph, files.cpp.stem, options)
     about = Description(
         cpp_name=files.cpp.name,
         bin_name=files.bin.name,
@@ -104,9 +116,9 @@ def save_dlc(graph: Graph | Program, path: Path | str, options: SaveOptions | No
     options = options or SaveOptions()
     path = Path(path)
     if isinstance(graph, Program):
-        records = [_records(each, each.name, options) for each in graph.graphs]
+        records = [records_of(each, each.name, options) for each in graph.graphs]
     else:
-        records = [_records(graph, path.stem, options)]
+        records = [records_of(graph, path.stem, options)]
     about = Description(
         command=options.command,
         copyright_text=options.copyright_text,
@@ -141,11 +153,23 @@ def load_program(path: Path | str, weight_file: Path | str | None = None) -> Pro
     return Program(tuple(lift(graph) for graph in dlc_reader.read(path).graphs))
 
 
-def _records(graph: Graph, name: str, options: SaveOptions) -> QnnGraph:
+def records_of(graph: Graph, name: str, options: SaveOptions) -> QnnGraph:
+    """The records of a graph under another name, with what QNN cannot hold changed; it stays as it is."""
     prepared = graph.copy()
     prepared.name = sanitized(name)
     run_passes(prepared, TARGET)
+    if options.pack_4_bit_weights:
+        _narrow_types(prepared)
     return lower(prepared, options.lowering)
+
+
+def _narrow_types(graph: Graph) -> None:
+    """Constants whose encodings have 4 bits get types of 4 bits, which formats pack."""
+    for name in graph.constants:
+        found = graph.types[name]
+        if found.encoding is not None and found.encoding.bitwidth == 4 and found.dtype.bits == 8:
+            narrow = DType.SFIXED_POINT_4 if found.dtype.is_signed else DType.UFIXED_POINT_4
+            graph.types[name] = replace(found, dtype=narrow)
 
 
 def _files(path: Path) -> SavedFiles:

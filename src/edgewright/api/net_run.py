@@ -3,22 +3,21 @@
 import logging
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 
-from edgewright.api.artifacts import load_graph
 from edgewright.api.contract import dtype_word, shape_of
 from edgewright.api.input_list import InputList, read_input_list
 from edgewright.api.input_sets import InputSets
 from edgewright.api.run_results import InputRecord, ResultFolder, RunRecord
+from edgewright.api.run_source import RunSource, run_source
 from edgewright.api.tensor_files import Expected
 from edgewright.artifacts.profile_log.writer import ProfileEvent, ProfileLog, to_chunks
 from edgewright.backends.base import RunOptions
-from edgewright.backends.registry import find_backend
 from edgewright.config.net_run import Execution, InputFiles, OutputFiles, Profiling
 from edgewright.config.net_run import Model as ModelOptions
-from edgewright.core.errors import BadInput, NotBuiltYet, UsageError, Where, shown
+from edgewright.core.errors import UsageError, shown
 from edgewright.core.events import progress
 from edgewright.core.files import write_whole
 from edgewright.core.words import did_you_mean
@@ -57,22 +56,36 @@ class NetRun:
     wall: int
     profile: str = ""
     notes: tuple[str, ...] = ()
+    # The runs of further graphs, where there are several.
+    others: tuple["NetRun", ...] = ()
 
 
 def net_run(options: NetRunOptions) -> NetRun:
-    """Runs the model on every set of the input list; each result folder is written whole."""
+    """Runs every graph on every set of its input list; each result folder is written whole."""
+    source = run_source(options.model)
+    lists = _lists(options.inputs, source.graphs)
+    folder = Path(options.outputs.output_dir)
+    runs = []
+    for graph, listed in lists:
+        # As the SDK's tools do: several graphs have a folder each.
+        inner = folder / graph.name if len(source.graphs) > 1 else folder
+        outputs = replace(options.outputs, output_dir=str(inner))
+        runs.append(_graph_run(replace(options, outputs=outputs), source, graph, listed))
+    return replace(runs[0], notes=(*source.notes, *runs[0].notes), others=tuple(runs[1:]))
+
+
+def _graph_run(options: NetRunOptions, source: RunSource, graph: Graph, list_file: Path) -> NetRun:
     clock = _Clock()
-    backend = find_backend(options.model.backend)
-    path = _model_file(options.model)
-    graph = load_graph(path)
-    listed = read_input_list(_only_list(options.inputs), graph.inputs, _spellings(graph.inputs))
+    listed = read_input_list(list_file, graph.inputs, _spellings(graph.inputs))
     sets = InputSets(listed, _expected(graph, options.inputs))
     tensors = _wanted_tensors(graph, options.outputs, listed)
     folder = Path(options.outputs.output_dir)
     results = ResultFolder(folder, graph, tensors, is_native=options.outputs.is_native)
     with clock.measure("INIT", graph.name):
-        session = backend.prepare(graph, RunOptions(extra_outputs=tuple(tensors)))
-    record = RunRecord(str(path), backend.name, str(folder), _inputs(graph, options.inputs), results.outputs)
+        session = source.prepare(graph, RunOptions(source.threads, extra_outputs=tuple(tensors)))
+    record = RunRecord(
+        source.path, source.backend, str(folder), _inputs(graph, options.inputs), results.outputs
+    )
     clock.ready()
     try:
         for number in _numbers(len(sets), options.execution):
@@ -152,41 +165,18 @@ def _notes(graph: Graph, backend: str) -> tuple[str, ...]:
     return ("the SDK's CPU backend takes no quantized models, this one computes what they mean",)
 
 
-def _model_file(options: ModelOptions) -> Path:
-    """The DLC or net.json of the model that was named, by itself or by the files beside it."""
-    models = options.dlc_path or options.models or ()
-    if len(models) != 1:
-        raise NotBuiltYet(f"{len(models)} models were given, running several is not built yet", do="give one")
-    path = Path(models[0])
-    if path.name.endswith((".so", ".dll")):
-        raise NotBuiltYet(
-            f"running the model library '{shown(path)}' is not built yet",
-            do="give the model's _net.json instead: --model model_net.json, or its DLC",
-        )
-    if path.suffix == ".onnx":
+def _lists(inputs: InputFiles, graphs: Sequence[Graph]) -> list[tuple[Graph, Path]]:
+    """The list of each graph that is to run; __ stands for a graph that is not."""
+    given = inputs.input_list
+    pairs = [(g, Path(name)) for g, name in zip(graphs, given, strict=False) if name != "__"]
+    if len(given) != len(graphs) or not pairs:
+        counted = f"{len(graphs)} graph{'s' if len(graphs) > 1 else ''}"
+        names = ", ".join(shown(graph.name) for graph in graphs[:10])
         raise UsageError(
-            f"'{shown(path)}' is not converted yet",
-            do=f"convert it with qnn-onnx-converter -i {shown(path)}, or use edgewright run {shown(path)}",
+            f"{len(given)} input lists were given for a model of {counted}",
+            do="give one list" if len(graphs) == 1 else f"give one for each of {names}; __ skips a graph",
         )
-    if path.suffix in {".cpp", ".bin"}:
-        beside = path.with_name(f"{path.stem}_net.json")
-        if not beside.exists():
-            raise BadInput(
-                f"'{shown(beside)}' does not exist, it is needed to run '{shown(path.name)}'",
-                Where(file=str(path)),
-                do="keep the three files of a model together",
-            )
-        return beside
-    return path
-
-
-def _only_list(inputs: InputFiles) -> Path:
-    named = [name for name in inputs.input_list if name != "__"]
-    if len(inputs.input_list) != 1 or not named:
-        raise UsageError(
-            f"{len(inputs.input_list)} input lists were given for a model of 1 graph", do="give one list"
-        )
-    return Path(named[0])
+    return pairs
 
 
 def _spellings(names: Sequence[str]) -> dict[str, str]:

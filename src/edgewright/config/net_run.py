@@ -50,6 +50,8 @@ class Model(OptionGroup):
         OneRequired(("--model", "--retrieve_context")),
         Excludes("--model", "--retrieve_context"),
         Needs("--retrieve_context_timeout", "--retrieve_context"),
+        Needs("--use_mmap", "--retrieve_context"),
+        Needs("--validate_binary", "--retrieve_context"),
         Check(dlc_problem),
     )
 
@@ -64,7 +66,7 @@ class Model(OptionGroup):
         "--model", type=names, metavar="FILE", help="the model to run, several separated by commas"
     )
     retrieve_context: str | None = opt(
-        "--retrieve_context", metavar="FILE", built=False, help="a context binary to run in place of a model"
+        "--retrieve_context", metavar="FILE", help="a context binary to run in place of a model"
     )
     dlc_path: tuple[str, ...] | None = opt(
         "--dlc_path",
@@ -89,7 +91,6 @@ class Model(OptionGroup):
     config_file: str | None = opt(
         "--config_file",
         metavar="FILE",
-        built=False,
         help="a JSON file with backend, context and graph settings",
     )
     platform_options: tuple[tuple[str, str], ...] | None = opt(
@@ -99,9 +100,9 @@ class Model(OptionGroup):
         built=False,
         help="options passed to the platform as they are",
     )
-    use_mmap: bool = opt("--use_mmap", nargs=0, built=False, help="map the context binary into memory")
+    use_mmap: bool = opt("--use_mmap", nargs=0, help="map the context binary into memory")
     validate_binary: bool = opt(
-        "--validate_binary", nargs=0, built=False, help="have the backend check the context binary first"
+        "--validate_binary", nargs=0, help="check the context binary first, as is always done here"
     )
     retrieve_context_timeout: int | None = opt(
         "--retrieve_context_timeout",

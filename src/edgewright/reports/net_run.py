@@ -19,7 +19,7 @@ def page(run: NetRun) -> list[Block]:
     blocks += [f"note: {note}" for note in run.notes]
     if run.profile:
         blocks += [*_times(run), f"wrote {run.profile}"]
-    return blocks
+    return blocks + [block for other in run.others for block in page(other)]
 
 
 def _times(run: NetRun) -> list[str]:

@@ -27,6 +27,7 @@ COMMANDS: dict[str, Command] = {
     "quantize": Command("edgewright.tools.quantize_command", "quantize a model, and measure what that costs"),
     "run": Command("edgewright.tools.run_command", "run a model, and compare it with ONNX Runtime"),
     "op": Command("edgewright.tools.op_command", "show the card of an op, or list all ops"),
+    "check": Command("edgewright.tools.check_command", "say whether a context binary is one for a chip"),
     "targets": Command("edgewright.tools.targets_command", "list the chips that a model can be compiled for"),
     "explain": Command("edgewright.tools.explain_command", "say what an error code means and what helps"),
 }

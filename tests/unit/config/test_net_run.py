@@ -100,11 +100,9 @@ def test_a_dlc_without_its_library_says_which_one():
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: Model(backend="cpu", retrieve_context="c.bin"),
+        lambda: Model(backend="cpu", retrieve_context="c.bin", retrieve_context_timeout=5),
         lambda: Model(backend="cpu", models=("m",), model_prefix="P"),
         lambda: Model(backend="cpu", models=("m",), op_packages=("a:b",)),
-        lambda: Model(backend="cpu", models=("m",), config_file="c.json"),
-        lambda: Model(backend="cpu", models=("m",), use_mmap=True),
         lambda: InputFiles(input_list=("l",), batch_multiplier=2),
         lambda: OutputFiles(output_data_type="float_and_native"),
         lambda: Execution(shared_buffer=True),

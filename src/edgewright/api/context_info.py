@@ -1,0 +1,110 @@
+"""What a context binary holds, whether a genuine library made it or one of our own backends."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from edgewright.abi.libraries import find_libraries
+from edgewright.artifacts.context import reader
+from edgewright.artifacts.context.frame import is_framed
+from edgewright.artifacts.context.records import Context
+from edgewright.backends.qnn.info import BinaryInfo, GraphInfo
+from edgewright.backends.qnn.runtime import QnnRuntime
+from edgewright.core.errors import BackendCrash, BadInput, EnvironmentProblem, Where, located, shown
+from edgewright.core.files import file_size
+from edgewright.core.numbers import Array
+from edgewright.core.optional import install_command
+from edgewright.lower.qnn_graph import QnnGraph, QnnTensor, TensorKind
+
+__all__ = ["ContextInfo", "binary_bytes", "context_info", "genuine_info", "own_context"]
+
+# Qnn backend ids of the libraries that ours stand for.
+_IDS = {"cpu": 3, "htp-sim": 6}
+_NAMES = {3: "cpu", 4: "gpu", 6: "htp-native"}
+
+
+@dataclass(frozen=True)
+class ContextInfo:
+    """A context binary: who reads it, and what is in it."""
+
+    file: str
+    # cpu or htp-sim for contexts of our own backends, htp-native for genuine ones.
+    backend: str
+    is_genuine: bool
+    binary: BinaryInfo
+    bytes: int
+    # Beside what a genuine binary says: chip, priority, settings of graphs.
+    settings: dict[str, object] = field(default_factory=dict)
+
+
+def context_info(path: Path | str) -> ContextInfo:
+    """Reads and validates a context binary of either kind."""
+    path = Path(path)
+    if is_framed(path):
+        return _own_info(path, own_context(path))
+    binary = genuine_info(path)
+    backend = _NAMES.get(binary.backend_id, f"backend {binary.backend_id}")
+    return ContextInfo(str(path), backend, True, binary, file_size(path))
+
+
+def own_context(path: Path) -> Context:
+    """The context of a file that one of our backends made."""
+    return reader.read(path)
+
+
+def genuine_info(path: Path) -> BinaryInfo:
+    """What the System library says of a context binary; it is asked in a process of its own."""
+    if find_libraries() is None:
+        raise EnvironmentProblem(
+            f"'{shown(path)}' is no context binary of Edgewright; reading others needs the QNN libraries",
+            do=install_command("onnxruntime_qnn"),
+        )
+    with QnnRuntime() as runtime:
+        try:
+            return runtime.info(binary_bytes(path))
+        except BackendCrash as problem:
+            raise located(problem, Where(file=str(path))) from problem
+
+
+def binary_bytes(path: Path, *, is_mapped: bool = True) -> Array:
+    """The bytes of a file, read or mapped."""
+    if not file_size(path):
+        raise BadInput("the file is empty, expected a context binary", Where(file=str(path)))
+    return np.memmap(path, np.uint8, "r") if is_mapped else np.fromfile(path, np.uint8)
+
+
+def _own_info(path: Path, context: Context) -> ContextInfo:
+    head = context.head
+    size = file_size(path)
+    binary = BinaryInfo(
+        backend_id=_IDS[head.backend],
+        build_id=head.producer,
+        core_version=(0, 0, 0),
+        backend_version=(0, 0, 0),
+        blob_version=(1, 0, 0),
+        soc_model=head.soc_model,
+        soc_version=head.soc,
+        dsp_arch=head.dsp_arch or None,
+        blob_bytes=size,
+        graphs=tuple(_graph_info(graph, head.settings.get(graph.name, {})) for graph in context.graphs),
+    )
+    settings = {"priority": head.priority, "weight_sharing": head.is_weight_sharing}
+    return ContextInfo(str(path), head.backend, False, binary, size, settings)
+
+
+def _graph_info(graph: QnnGraph, settings: dict[str, int]) -> GraphInfo:
+    megabytes = settings.get("vtcm_mb")
+    return GraphInfo(
+        graph.name,
+        tuple(map(_bare, graph.of_kind(TensorKind.APP_WRITE))),
+        tuple(map(_bare, graph.of_kind(TensorKind.APP_READ))),
+        vtcm_bytes=None if megabytes is None else megabytes << 20,
+        optimization_level=settings.get("optimization_level"),
+        hvx_threads=settings.get("hvx_threads"),
+        is_dlbc=None if "dlbc" not in settings else bool(settings["dlbc"]),
+    )
+
+
+def _bare(tensor: QnnTensor) -> QnnTensor:
+    return QnnTensor(tensor.name, tensor.kind, tensor.dtype, tensor.dims, tensor.encoding)

@@ -1,0 +1,47 @@
+"""The converted models that a tool is given by name: which file holds each, and its graphs."""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from edgewright.api.artifacts import load_program
+from edgewright.core.errors import BadInput, NotBuiltYet, UsageError, Where, shown
+from edgewright.ir.graph import Graph
+
+__all__ = ["model_file", "model_graphs"]
+
+
+def model_file(path: Path) -> Path:
+    """The DLC or net.json of the model that was named, by itself or by the files beside it."""
+    if path.name.endswith((".so", ".dll")):
+        raise NotBuiltYet(
+            f"running the model library '{shown(path)}' is not built yet",
+            do="give the model's _net.json instead: --model model_net.json, or its DLC",
+        )
+    if path.suffix == ".onnx":
+        raise UsageError(
+            f"'{shown(path)}' is not converted yet",
+            do=f"convert it with qnn-onnx-converter -i {shown(path)}, or use edgewright run {shown(path)}",
+        )
+    if path.suffix in {".cpp", ".bin"}:
+        beside = path.with_name(f"{path.stem}_net.json")
+        if not beside.exists():
+            raise BadInput(
+                f"'{shown(beside)}' does not exist, it is needed to run '{shown(path.name)}'",
+                Where(file=str(path)),
+                do="keep the three files of a model together",
+            )
+        return beside
+    return path
+
+
+def model_graphs(files: Sequence[Path]) -> list[Graph]:
+    """The graphs of all files, each with a name of its own."""
+    graphs = [graph for file in files for graph in load_program(file).graphs]
+    name, count = Counter(graph.name for graph in graphs).most_common(1)[0]
+    if count > 1:
+        raise UsageError(
+            f"{count} graphs are named '{shown(name)}', expected a name of its own for each",
+            do="convert one of the models again under another file name",
+        )
+    return graphs

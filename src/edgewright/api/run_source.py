@@ -1,0 +1,162 @@
+"""What qnn-net-run runs: the graphs of models or of a context binary, and the backend that prepares them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from edgewright.api.context_check import verdict
+from edgewright.api.context_config import DEFAULT_TARGET, backend_config, htp_options, target_of
+from edgewright.api.context_generate import provider_of
+from edgewright.api.context_info import ContextInfo, binary_bytes, context_info, own_context
+from edgewright.api.model_files import model_file, model_graphs
+from edgewright.backends.base import Backend, RunOptions, Session
+from edgewright.backends.qnn.backend import HtpNativeBackend
+from edgewright.backends.qnn.info import GraphInfo
+from edgewright.backends.qnn.runtime import QnnContext, QnnRuntime
+from edgewright.backends.registry import find_backend
+from edgewright.config.backend_config import BackendConfig
+from edgewright.config.net_run import Model as ModelOptions
+from edgewright.core.errors import UnsupportedFeature, UsageError, Where, shown
+from edgewright.core.numbers import Array
+from edgewright.core.words import did_you_mean
+from edgewright.ir.graph import Graph
+from edgewright.ir.types import TensorType
+from edgewright.lower.lift import lift
+from edgewright.lower.qnn_graph import QnnTensor
+from edgewright.targets.soc import Soc, find_soc
+
+__all__ = ["RunSource", "run_source"]
+
+Prepare = Callable[[Graph, RunOptions], Session]
+
+
+@dataclass(frozen=True)
+class RunSource:
+    """Graphs to run, each prepared by the backend that is named."""
+
+    path: str
+    backend: str
+    graphs: tuple[Graph, ...]
+    prepare: Prepare
+    threads: int = 0
+    notes: tuple[str, ...] = ()
+
+
+def run_source(options: ModelOptions) -> RunSource:
+    """The models or the context binary that the options name, with what their configuration asks for."""
+    provider = provider_of(options.backend)
+    config = backend_config(options.config_file, provider.partition("-")[0])
+    if options.retrieve_context is not None:
+        return _from_context(options, provider, config)
+    files = [model_file(Path(name)) for name in options.dlc_path or options.models or ()]
+    graphs = model_graphs(files)
+    backend = _backend(options, provider, config, graphs)
+    names = ",".join(map(str, files))
+    return RunSource(names, backend.name, tuple(graphs), backend.prepare, config.threads, config.notes)
+
+
+def _backend(options: ModelOptions, provider: str, config: BackendConfig, graphs: Sequence[Graph]) -> Backend:
+    if provider != "htp-native":
+        return find_backend(options.backend)
+    settings = {graph.name: config.settings_for(graph.name) for graph in graphs}
+    return HtpNativeBackend(htp_options(_target(config), config, settings))
+
+
+def _target(config: BackendConfig) -> Soc:
+    return target_of(None, config) or find_soc(DEFAULT_TARGET)
+
+
+def _from_context(options: ModelOptions, provider: str, config: BackendConfig) -> RunSource:
+    path = Path(str(options.retrieve_context))
+    info = context_info(path)
+    if info.backend != provider:
+        raise UsageError(
+            f"'{shown(path)}' is a context of {info.backend}, '{shown(options.backend)}' is {provider}",
+            do=f"use --backend {info.backend}",
+        )
+    _check_strict(info, config)
+    chosen = _enabled([graph.name for graph in info.binary.graphs], config)
+    if info.is_genuine:
+        return _genuine(path, info, chosen, options, config)
+    graphs = tuple(lift(graph) for graph in own_context(path).graphs if graph.name in chosen)
+    backend = find_backend(provider)
+    return RunSource(str(path), backend.name, graphs, backend.prepare, config.threads, config.notes)
+
+
+def _enabled(names: Sequence[str], config: BackendConfig) -> list[str]:
+    """Guide 4466: a name that is not there is an error, and an empty list means all."""
+    unknown = [name for name in config.enable_graphs if name not in names]
+    if unknown:
+        raise UsageError(
+            f"'enable_graphs' names '{shown(unknown[0])}', the context has {', '.join(map(shown, names))}",
+            do=did_you_mean(unknown[0], names, "name graphs of the context, or leave the list empty"),
+        )
+    return list(config.enable_graphs) or list(names)
+
+
+def _check_strict(info: ContextInfo, config: BackendConfig) -> None:
+    """The strict mode asks whether the binary uses a chip fully: then the chip must be known."""
+    if not config.is_strict or not info.is_genuine:
+        return
+    chip = target_of(None, config)
+    if chip is None:
+        raise UsageError(
+            "'cache_compatibility_mode' is 'strict', but no device is named",
+            do="name its 'soc_model' under 'devices' in the file of backend extensions",
+        )
+    found = verdict(info, chip)
+    if not found.is_fit:
+        raise UnsupportedFeature(
+            f"the context binary does not fit {chip}: {'; '.join(found.reasons)}",
+            Where(file=info.file),
+            do=found.do,
+        )
+
+
+def _genuine(
+    path: Path, info: ContextInfo, chosen: Sequence[str], options: ModelOptions, config: BackendConfig
+) -> RunSource:
+    # The emulator loads binaries of every chip; the binary's own keeps its meaning.
+    chip = find_soc(str(info.binary.soc_model)) if info.binary.soc_model else _target(config)
+    runtime = QnnRuntime(htp_options(chip, config, {}))
+    context = runtime.load(binary_bytes(path, is_mapped=options.use_mmap))
+    graphs = {graph.name: _contract(graph) for graph in context.graphs if graph.name in chosen}
+
+    def prepare(graph: Graph, _: RunOptions) -> Session:
+        return _ContextSession(runtime, context, graph.name)
+
+    name = f"htp (native emulator, SoC {chip.soc_model})"
+    notes = config.notes
+    if options.validate_binary:
+        notes += ("validated by the System library; the HTP library has no validator on x86",)
+    return RunSource(str(path), name, tuple(graphs.values()), prepare, 0, notes)
+
+
+@dataclass(frozen=True)
+class _ContextSession:
+    """A graph of a loaded context; the runtime lives as long as it does."""
+
+    runtime: QnnRuntime
+    context: QnnContext
+    name: str
+
+    def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
+        return self.context.run(self.name, inputs)
+
+    def placement(self) -> Mapping[str, str]:
+        return {}
+
+
+def _contract(info: GraphInfo) -> Graph:
+    """A graph of inputs and outputs alone: what the outside of a compiled graph looks like."""
+    graph = Graph(info.name)
+    for tensor in info.inputs:
+        graph.add_input(tensor.name, _type(tensor))
+    for tensor in info.outputs:
+        graph.types[tensor.name] = _type(tensor)
+        graph.outputs.append(tensor.name)
+    return graph
+
+
+def _type(tensor: QnnTensor) -> TensorType:
+    return TensorType(tensor.dims, tensor.dtype, None, tensor.encoding)

@@ -1,0 +1,41 @@
+"""`edgewright check`: whether a context binary is one for a chip."""
+
+from edgewright.config.context import CheckedContext
+from edgewright.config.umbrella import Messages, Report
+from edgewright.tools.tool import Tool
+
+__all__ = ["TOOL"]
+
+# As for all that is refused because the target lacks it.
+NOT_FIT = 4
+
+
+def run(checked: CheckedContext, report: Report, _messages: Messages) -> int:
+    """Answer yes or no, and why; the exit code says the same."""
+    from edgewright.api.context_check import check_context
+    from edgewright.reports.context import verdict_page
+    from edgewright.reports.json_text import as_json
+    from edgewright.reports.page import show
+
+    found = check_context(checked.context_binary, checked.target, checked.device_version)
+    if report.json:
+        print(as_json(found))
+    else:
+        show(verdict_page(found))
+    return 0 if found.is_fit else NOT_FIT
+
+
+TOOL = Tool(
+    "edgewright check",
+    "Say whether a context binary is one for a chip, and why; exit code 0 for yes, 4 for no.",
+    (CheckedContext, Report, Messages),
+    run,
+    examples=(
+        ("edgewright check m.bin --target SM8650", "will it run on a Snapdragon 8 Gen 3?"),
+        (
+            "edgewright check m.bin --target v75 --device_version 2.40",
+            "and with the libraries that are there?",
+        ),
+    ),
+)
+main = TOOL.main

@@ -1,0 +1,49 @@
+"""qnn-context-binary-utility: validates a context binary and describes it."""
+
+from edgewright.config.context import ContextFile
+from edgewright.config.umbrella import Messages, Report
+from edgewright.tools.tool import Tool
+
+__all__ = ["TOOL", "main"]
+
+NAME = "qnn-context-binary-utility"
+
+
+def run(file: ContextFile, report: Report, _messages: Messages) -> None:
+    """Describe the binary, in a JSON file where one is named."""
+    import json
+    from pathlib import Path
+
+    from edgewright.api.context_document import context_document
+    from edgewright.api.context_info import context_info
+    from edgewright.core.errors import UsageError, shown
+    from edgewright.core.files import write_whole
+    from edgewright.reports.context import info_page
+    from edgewright.reports.page import show
+
+    info = context_info(file.context_binary)
+    text = json.dumps(context_document(info), indent=2)
+    if file.json_file is not None:
+        # Guide 8874: the folder must exist.
+        if not Path(file.json_file).parent.is_dir():
+            raise UsageError(
+                f"folder '{shown(Path(file.json_file).parent)}' does not exist", do="make it first"
+            )
+        write_whole(file.json_file, [f"{text}\n".encode()])
+    if report.json:
+        print(text)
+    else:
+        show([*info_page(info), *([f"wrote {file.json_file}"] if file.json_file else [])])
+
+
+TOOL = Tool(
+    NAME,
+    "Validate a context binary and write what it holds as JSON: graphs, tensors, encodings, chip, versions.",
+    (ContextFile, Report, Messages),
+    run,
+    examples=(
+        (f"{NAME} --context_binary m.bin --json_file m.json", "validate m.bin and describe it in m.json"),
+        (f"{NAME} --context_binary m.bin", "look at it"),
+    ),
+)
+main = TOOL.main
