@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -425,9 +426,52 @@ def test_options_that_exclude_each_other_or_cannot_be_end_with_2(call, dlc, word
     assert (answer.code, says in answer.err) == (2, True)
 
 
-@pytest.mark.parametrize(
-    "words", [["--use_dynamic_16_bit_weights"], ["--pack_4_bit_weights"], ["--op_package_lib", "a.so:p"]]
-)
+def test_four_bits_are_packed_where_asked(quantize, truth):
+    plain, path = quantize("--weights_bitwidth", "4")
+    before, answers = path.read_bytes(), scores(path)
+    packed, path = quantize("--weights_bitwidth", "4", "--pack_4_bit_weights")
+    assert (plain.code, packed.code) == (0, 0)
+    weights = [t for op in ("Conv2d", "FullyConnected", "MatMul") for t in types(graph_of(path), op, 1)]
+    assert {t.dtype for t in weights} == {DType.UFIXED_POINT_4}
+    assert len(before) - path.stat().st_size > sum(np.prod(t.shape) for t in weights) // 2 - 100
+    np.testing.assert_array_equal(scores(path), answers)
+    found = reader.read(path)
+    assert b"".join(writer.to_chunks(found.graphs, found.description)) == path.read_bytes()
+
+
+def test_products_of_activations_get_16_bits_where_asked(call, tmp_path):
+    nodes = [
+        helper.make_node("Relu", ["a"], ["p"], name="left"),
+        helper.make_node("Tanh", ["b"], ["q"], name="right"),
+        helper.make_node("MatMul", ["p", "q"], ["m"], name="product"),
+        helper.make_node("Sigmoid", ["m"], ["y"], name="end"),
+    ]
+    ends = [(name, models.FLOAT, [2, 2]) for name in ("a", "b")], [("y", models.FLOAT, [2, 2])]
+    assert call(convert, "-i", models.save(tmp_path / "net.onnx", nodes, *ends)).code == 0
+    np.arange(4, dtype=np.float32).tofile(tmp_path / "0.raw")
+    (tmp_path / "list.txt").write_text(f"a:={tmp_path}/0.raw b:={tmp_path}/0.raw\n")
+    words = ("--input_dlc", tmp_path / "net.dlc", "--input_list", tmp_path / "list.txt")
+
+    def widths(*more):
+        assert call(main, *words, *more).code == 0
+        graph = graph_of(tmp_path / "net.quantized.dlc")
+        node = next(node for node in graph.nodes if node.op.qnn_name() == "MatMul")
+        product = [graph.types[value].dtype.bits for value in (*node.inputs[:2], *node.outputs)]
+        return product, graph.types["a"].dtype.bits
+
+    assert widths() == ([8, 8, 8], 8)
+    assert widths("--use_dynamic_16_bit_weights") == ([16, 16, 16], 8)
+
+
+def test_a_dlc_of_several_graphs_is_refused(call, dlc, tmp_path):
+    found = reader.read(dlc)
+    twice = [found.graphs[0], replace(found.graphs[0], name="other")]
+    dlc.write_bytes(b"".join(writer.to_chunks(twice, found.description)))
+    answer = call(main, "--input_dlc", dlc, "--input_list", listed(tmp_path, inputs()))
+    assert (answer.code, "the DLC holds 2 graphs ('net', 'other'), expected one" in answer.err) == (4, True)
+
+
+@pytest.mark.parametrize("words", [["--op_package_lib", "a.so:p"]])
 def test_what_is_not_built_yet_says_so(quantize, words):
     answer, path = quantize(*words)
     assert (answer.code, f"option '{words[0]}' is not built yet" in answer.err) == (4, True)

@@ -1,13 +1,14 @@
 """From a float DLC to one in fixed point, as qairt-quantizer does it."""
 
 import os
-from collections.abc import Iterator, Mapping, Sized
+from collections.abc import Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from edgewright.api.artifacts import SavedFiles, SaveOptions, save_dlc
 from edgewright.api.calibration_data import samples_of
 from edgewright.api.contract import IoTensor, contract
+from edgewright.api.dynamic_weights import wide_products
 from edgewright.api.encoding_listing import with_listing
 from edgewright.api.executor import CpuExecutor
 from edgewright.api.input_list import check_head
@@ -22,6 +23,7 @@ from edgewright.core.errors import (
     EnvironmentProblem,
     NotBuiltYet,
     Problems,
+    UnsupportedFeature,
     UsageError,
     Where,
     shown,
@@ -29,7 +31,7 @@ from edgewright.core.errors import (
 from edgewright.core.files import file_size
 from edgewright.core.numbers import Array
 from edgewright.core.optional import install_command
-from edgewright.ir.graph import Graph, Program
+from edgewright.ir.graph import Graph
 from edgewright.lower.lift import lift
 from edgewright.ops.quant import Dequantize
 from edgewright.passes.target.float_io import float_input, float_output
@@ -75,7 +77,7 @@ def quantize_dlc(options: QairtQuantizerOptions, command: str = "edgewright") ->
     """Reads, calibrates, quantizes and writes; on any problem nothing is written."""
     _check_aimet(options.aimet)
     source = dlc_reader.read(_dlc_file(options.dlc.input_dlc))
-    graph = Program(tuple(lift(each) for each in source.graphs)).graph(None)
+    graph = _only_graph([lift(each) for each in source.graphs], options.dlc.input_dlc)
     _check_float(graph, options.dlc.input_dlc, source.description.quantizer_command)
     _check_kept(graph, options.dlc)
     opened = opened_ends(graph)
@@ -92,6 +94,7 @@ def quantize_dlc(options: QairtQuantizerOptions, command: str = "edgewright") ->
         copyright_text=source.description.copyright_text,
         model_version=source.description.model_version,
         quantizer_command=command,
+        pack_4_bit_weights=options.precision.pack_4_bit_weights,
     )
     return _written(options, result, about, _notes(result, options.dlc, samples))
 
@@ -136,16 +139,23 @@ def _given(
     opened: Opened, options: QairtQuantizerOptions, cached: tuple[Resolved, EncodingSet]
 ) -> tuple[Resolved, EncodingSet]:
     """The encodings to use of those that the DLC keeps; those of its ends come before all others."""
+    resolved, file = (Resolved(), EncodingSet()) if options.dlc.ignore_encodings else cached
+    given = _without_replaced(opened, options, resolved)
+    if options.precision.use_dynamic_16_bit_weights:
+        given.pins.update(wide_products(opened.graph, given.pins))
+    return given, file
+
+
+def _without_replaced(opened: Opened, options: QairtQuantizerOptions, resolved: Resolved) -> Resolved:
     if options.dlc.ignore_encodings:
-        return Resolved(), EncodingSet()
-    resolved, file = cached
+        return Resolved()
     pins = {**resolved.pins, **opened.pins}
     if options.precision.use_per_channel_quantization:
         # Guide 3888: this replaces encodings that the source model had for a weight.
         for value in _convolution_weights(opened.graph):
             if value in pins and pins[value].origin == Origin.SOURCE:
                 del pins[value]
-    return Resolved(pins, resolved.ignored), file
+    return Resolved(pins, resolved.ignored)
 
 
 def _convolution_weights(graph: Graph) -> Iterator[str]:
@@ -194,6 +204,17 @@ def _dlc_file(path: str) -> Path:
             do="convert it with qairt-converter first",
         )
     return Path(path)
+
+
+def _only_graph(graphs: Sequence[Graph], file: str) -> Graph:
+    if len(graphs) != 1:
+        names = ", ".join(f"'{shown(graph.name, 60)}'" for graph in graphs[:10])
+        raise UnsupportedFeature(
+            f"the DLC holds {len(graphs)} graphs ({names}), expected one: an input list feeds one",
+            Where(file=file),
+            do="write one DLC for each graph, and quantize them one by one",
+        )
+    return graphs[0]
 
 
 def _check_float(graph: Graph, file: str, quantizer_command: str) -> None:

@@ -10,7 +10,7 @@ from edgewright.core.errors import BadInput, Where
 from edgewright.core.numbers import Array, DType
 from edgewright.lower.qnn_graph import QnnTensor
 
-__all__ = ["array_at", "data_of", "to_chunks"]
+__all__ = ["array_at", "data_of", "stored_size", "to_chunks"]
 
 # Elements that are put in order at once where a tensor does not lie in memory as it is written.
 _REORDERED_AT_ONCE = 1 << 20
@@ -18,14 +18,20 @@ _SMALL_ENOUGH_TO_COPY = 1 << 26
 
 
 def data_of(tensor: QnnTensor) -> Array:
-    """The data of a static tensor, which must be what the tensor says."""
+    """The data of a static tensor as it is stored: what the tensor says, two elements a byte for 4 bits."""
     data = tensor.data
     if data is None:
         raise BadInput("a static tensor has no data", Where(tensor=tensor.name))
     if data.shape != tensor.dims or data.dtype.newbyteorder("=") != tensor.dtype.numpy:
         found, expected = f"{data.dtype} {data.shape}", f"{tensor.dtype.numpy} {tensor.dims}"
         raise BadInput(f"the data is {found}, the tensor says {expected}", Where(tensor=tensor.name))
-    return data
+    return _packed(data) if tensor.dtype.is_fixed_point and tensor.dtype.bits == 4 else data
+
+
+def stored_size(dtype: DType, dims: tuple[int, ...]) -> int:
+    """The bytes of a tensor's data."""
+    count = math.prod(dims)
+    return -(-count // 2) if dtype.is_fixed_point and dtype.bits == 4 else count * dtype.numpy.itemsize
 
 
 def to_chunks(data: Array) -> Iterator[bytes | memoryview]:
@@ -47,8 +53,27 @@ def to_chunks(data: Array) -> Iterator[bytes | memoryview]:
 def array_at(content: Any, offset: int, dtype: DType, dims: tuple[int, ...]) -> Array:
     """A read-only view of a buffer; the caller has checked that the bytes are there."""
     count = math.prod(dims)
+    if dtype.is_fixed_point and dtype.bits == 4:
+        return _unpacked(np.frombuffer(content, np.uint8, -(-count // 2), offset), dtype, dims)
     if dtype == DType.BOOL_8:
         # A stranger's byte may be neither 0 nor 1, which numpy must never see inside a bool.
         flags: Array = np.frombuffer(content, np.uint8, count, offset) != 0
         return flags.reshape(dims)
     return np.frombuffer(content, dtype.numpy.newbyteorder("<"), count, offset).reshape(dims)
+
+
+def _packed(data: Array) -> Array:
+    """Two values a byte, the low half first; the last half byte of an odd number of them is 0."""
+    halves = np.ascontiguousarray(data).reshape(-1).view(np.uint8) & 15
+    if halves.size % 2:
+        halves = np.append(halves, np.uint8(0))
+    packed: Array = halves[0::2] | (halves[1::2] << 4)
+    return packed
+
+
+def _unpacked(pairs: Array, dtype: DType, dims: tuple[int, ...]) -> Array:
+    values = np.stack([pairs & 15, pairs >> 4], -1).reshape(-1)[: math.prod(dims)]
+    if dtype.is_signed:
+        values = (values ^ 8) - np.uint8(8)
+    array: Array = values.view(dtype.numpy).reshape(dims)
+    return array

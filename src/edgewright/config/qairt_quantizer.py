@@ -140,12 +140,9 @@ class QairtPrecision(OptionGroup):
     use_dynamic_16_bit_weights: bool = opt(
         "--use_dynamic_16_bit_weights",
         nargs=0,
-        built=False,
-        help="16-bit weights for products of two activations",
+        help="16 bits for the second operand of a MatMul of two activations, and for what it gives",
     )
-    pack_4_bit_weights: bool = opt(
-        "--pack_4_bit_weights", nargs=0, built=False, help="store two 4-bit weights in a byte"
-    )
+    pack_4_bit_weights: bool = opt("--pack_4_bit_weights", nargs=0, help="store two 4-bit weights in a byte")
 
 
 @dataclass(frozen=True)

@@ -150,6 +150,16 @@ def test_packed_four_bit_data_is_unpacked(tmp_path):
     assert (found.dtype, found.data.tolist()) == (DType.SFIXED_POINT_4, values.tolist())
 
 
+def test_four_bit_data_with_a_byte_for_each_value_is_read(tmp_path):
+    values = np.array([[1, -2, 7], [-8, 0, 3]], np.int8)
+    path = saved(tmp_path / "m.dlc", graph_of("g", [static("w", values), *_x_to_y()], _relu()))
+    narrow = graph_of("g", [static("w", values, DType.SFIXED_POINT_4), *_x_to_y()], _relu())
+    model = b"".join(writer.to_chunks(narrow, ABOUT))
+    path.write_bytes(_with_member(bytearray(path.read_bytes()), "model", _member(model, "model")))
+    found = reader.read(path).graphs[0].tensors["w"]
+    assert (found.dtype, found.data.tolist()) == (DType.SFIXED_POINT_4, values.tolist())
+
+
 def _x_to_y():
     return tensor("x", TensorKind.APP_WRITE, dims=(2,)), tensor("y", TensorKind.APP_READ, dims=(2,))
 

@@ -129,15 +129,15 @@ class _Reader:
     def _array(self, fields: Fields, dtype: DType, dims: tuple[int, ...]) -> Array:
         if dtype == DType.STRING:
             raise BadInput("the tensor holds texts, a static tensor of QNN holds numbers", fields.where)
-        size = math.prod(dims) * dtype.numpy.itemsize
+        size = raw_data.stored_size(dtype, dims)
         place = fields.integer("data", 0, _LARGEST_NUMBER)
         if place + size > len(self._data):
             raise BadInput(
                 f"its data is at bytes {place} to {place + size}, the file has {len(self._data)}",
                 fields.where,
             )
-        if dtype == DType.BOOL_8:
-            self._copied += size
+        if dtype == DType.BOOL_8 or dtype.bits == 4:
+            self._copied += math.prod(dims)
             if self._copied > len(self._data):
                 raise LimitExceeded(
                     f"its tensors need more than the {len(self._data)} bytes of data", fields.where

@@ -1,6 +1,5 @@
 """model.bin: a tar of raw tensors, written without copying them and read without loading them."""
 
-import math
 import mmap
 import os
 import tarfile
@@ -59,7 +58,7 @@ class WeightFile:
             raise BadInput(f"there is no member '{shown(name)}.raw' among {len(self._members)}", where)
         if dtype == DType.STRING:
             raise BadInput("the tensor holds texts, a static tensor of QNN holds numbers", where)
-        expected = math.prod(dims) * dtype.numpy.itemsize
+        expected = raw_data.stored_size(dtype, dims)
         if member.size != expected:
             shape = list(dims)
             raise BadInput(

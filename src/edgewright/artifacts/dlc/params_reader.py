@@ -36,15 +36,15 @@ class TensorFile:
         content = self._spans.get(name)
         if content is None:
             raise BadInput(f"there is no data for it among {len(self._spans)} tensors", where)
-        count = math.prod(dims)
-        expected = count * dtype.numpy.itemsize
-        if dtype.bits == 4 and len(content) == (count + 1) // 2:
-            return self._copies.unpacked(content, dtype, dims)
+        count, expected = math.prod(dims), raw_data.stored_size(dtype, dims)
+        if dtype.bits == 4 and len(content) == count:
+            # Other writers give each value a byte.
+            return np.frombuffer(content, dtype.numpy).reshape(dims)
         if len(content) != expected:
             raise BadInput(
                 f"the data has {len(content)} bytes, {dtype.name} {list(dims)} needs {expected}", where
             )
-        if dtype == DType.BOOL_8:
+        if dtype == DType.BOOL_8 or dtype.bits == 4:
             self._copies.spend(count)
         return raw_data.array_at(content, 0, dtype, dims)
 
@@ -63,17 +63,6 @@ class _Copies:
         if self._left < 0:
             what = f"its tensors need more than the {self._limit} bytes that the file can hold"
             raise LimitExceeded(what, self._where)
-
-    def unpacked(self, content: memoryview, dtype: DType, dims: tuple[int, ...]) -> Array:
-        """Two values a byte, the low half first, as one a byte."""
-        count = math.prod(dims)
-        self.spend(count)
-        pairs = np.frombuffer(content, np.uint8)
-        values = np.stack([pairs & 15, pairs >> 4], -1).reshape(-1)[:count]
-        if dtype.is_signed:
-            values = (values ^ 8) - np.uint8(8)
-        array: Array = values.view(dtype.numpy).reshape(dims)
-        return array
 
 
 @dataclass(frozen=True)
