@@ -10,7 +10,7 @@ import numpy as np
 from edgewright.core.errors import ShapeMismatch
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.dims import Shape
-from edgewright.ir.op import Op, Sample, register, scalar, structural
+from edgewright.ir.op import Op, Param, Sample, register, scalar, structural
 from edgewright.ir.types import TensorType
 from edgewright.ops.resize_axis import (
     Interpolation,
@@ -94,6 +94,12 @@ class Resize(Resizing):
     interpolation_mode: Interpolation = scalar(DType.UINT_32, Interpolation.NEAREST)
     nearest_mode: Nearest = scalar(DType.UINT_32, Nearest.ROUND_PREFER_FLOOR)
     cubic_coeff: float = scalar(DType.FLOAT_32, CUBIC)
+
+    def params(self) -> list[Param]:
+        """Without those of other interpolations: QNN's validators refuse them."""
+        idle = {"nearest_mode"} if self.interpolation_mode != Interpolation.NEAREST else set()
+        idle |= {"cubic_coeff"} if self.interpolation_mode != Interpolation.CUBIC else set()
+        return [param for param in super().params() if param.name not in idle]
 
     def rule(self) -> ResizeRule:
         """As it stands."""

@@ -30,10 +30,20 @@ from edgewright.passes.fuse import (  # noqa: F401 - registers the passes
     fuse_softmax,
 )
 from edgewright.passes.graph_pass import PASSES
+from edgewright.passes.htp import (  # noqa: F401 - registers the passes
+    compare_to_zero,
+    complete_norms,
+    fit_biases,
+    flat_rows,
+    last_axis_softmax,
+    one_encoding,
+    widen_conv_1d,
+    wrap_indices,
+)
 from edgewright.passes.layout import absorb_transposes, assign_layout, narrow_transposes  # noqa: F401
 from edgewright.passes.target import narrow_int64, promote_scalars, resolve_symbols  # noqa: F401
 
-__all__ = ["ALWAYS", "FINISH", "FOLD", "LAYOUT", "LEGACY", "SIMPLIFY", "TARGET", "run_passes"]
+__all__ = ["ALWAYS", "FINISH", "FOLD", "HTP", "LAYOUT", "LEGACY", "SIMPLIFY", "TARGET", "run_passes"]
 
 # What every conversion needs; `--no_simplification` does not switch it off.
 ALWAYS = ("drop_dead_code",)
@@ -81,6 +91,19 @@ FINISH = ("fuse_pad", "fold_channels", "fold_batchnorm", "fold_channels", "drop_
 LEGACY = ("narrow_int64",)
 # What QNN artifacts cannot hold.
 TARGET = ("resolve_symbols", "promote_scalars", "take_source_names")
+# What HTP asks for besides: run on a copy, right before a graph is compiled for it.
+HTP = (
+    "narrow_int64",
+    "promote_scalars",
+    "compare_to_zero",
+    "complete_norms",
+    "widen_conv_1d",
+    "flat_rows",
+    "last_axis_softmax",
+    "wrap_indices",
+    "one_encoding",
+    "fit_biases",
+)
 
 
 def run_passes(graph: Graph, names: Sequence[str], *, is_checked: bool = False) -> dict[str, int]:

@@ -16,6 +16,7 @@ from edgewright.passes.pipeline import (
     ALWAYS,
     FINISH,
     FOLD,
+    HTP,
     LAYOUT,
     LEGACY,
     SIMPLIFY,
@@ -27,6 +28,7 @@ from tests.unit.passes.nets import SPATIAL, Net, cnn_head, feed, results
 
 ORDERS = {
     "simplified": (*SIMPLIFY, *LAYOUT, *FINISH, *LEGACY, *TARGET),
+    "htp": HTP,
     "plain": (*ALWAYS, *LAYOUT, *FOLD, *LEGACY, *TARGET),
 }
 MODELS = {**SPATIAL, "cnn_head": cnn_head}

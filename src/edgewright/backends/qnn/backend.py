@@ -7,7 +7,6 @@ from collections.abc import Mapping
 import numpy as np
 
 from edgewright.backends.base import RunOptions, Session
-from edgewright.backends.qnn.adapt import fit_biases
 from edgewright.backends.qnn.options import HtpOptions
 from edgewright.backends.qnn.profile import ProfileEvent
 from edgewright.backends.qnn.runtime import QnnContext, QnnRuntime, required_libraries
@@ -16,7 +15,7 @@ from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph
 from edgewright.lower.lower import lower
 from edgewright.lower.qnn_graph import QnnGraph
-from edgewright.passes.pipeline import LEGACY, run_passes
+from edgewright.passes.pipeline import HTP, run_passes
 
 __all__ = ["HtpNativeBackend", "NativeSession", "live_records", "shared_runtime"]
 
@@ -99,8 +98,7 @@ def live_records(graph: Graph, outputs: list[str]) -> QnnGraph:
     """The records of a graph as HTP takes them: 32-bit integers, no scalars, these outputs."""
     prepared = graph.copy()
     prepared.outputs = outputs
-    run_passes(prepared, (*LEGACY, "promote_scalars"))
-    fit_biases(prepared)
+    run_passes(prepared, HTP)
     return lower(prepared)
 
 

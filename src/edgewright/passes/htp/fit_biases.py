@@ -1,4 +1,4 @@
-"""What HTP asks of a graph beyond QNN's own rules: applied to a copy, right before it is built."""
+"""Gives the bias of per-channel weights the encoding that HTP takes for granted."""
 
 import numpy as np
 
@@ -6,29 +6,27 @@ from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.types import TensorType
+from edgewright.passes.graph_pass import graph_pass, rewrite_each
 
 __all__ = ["fit_biases"]
 
 
+@graph_pass()
 def fit_biases(graph: Graph) -> int:
-    """Gives the bias of weights with a scale for each channel the products' own scales, in 32 bits.
+    """The bias has 32 bits and input scale x channel scale, as the sums that it is added to.
 
-    HTP takes input scale x channel scale for granted there: another int32 encoding is ignored without a word,
-    an 8-bit bias is refused unless its offset is 0 (measured, SDK 2.51).
+    Another int32 encoding is ignored there without a word, an 8-bit bias is refused unless its offset is 0
+    (measured, SDK 2.51).
     """
-    return sum(_fit(graph, node) for node in graph.nodes)
+    return rewrite_each(graph, _fit)
 
 
 def _fit(graph: Graph, node: Node) -> bool:
-    if len(node.inputs) < 3 or not node.inputs[2] or node.inputs[2] not in graph.constants:
+    if len(node.inputs) < 3 or not all(node.inputs[:3]) or node.inputs[2] not in graph.constants:
         return False
-    given, weights, bias = (graph.types[value] for value in node.inputs[:3])
-    if given.encoding is None or given.encoding.axis is not None or bias.encoding is None:
-        return False
-    if weights.encoding is None or weights.encoding.axis is None or weights.encoding.block_axis is not None:
-        return False
-    scales = tuple(given.encoding.scales[0] * scale for scale in weights.encoding.scales)
-    if bias.shape != (len(scales),):
+    scales = _sum_scales(graph.types[node.inputs[0]], graph.types[node.inputs[1]])
+    bias = graph.types[node.inputs[2]]
+    if bias.encoding is None or bias.shape != (len(scales),):
         return False
     wanted = Encoding(scales, (0,) * len(scales), 0, 32)
     if bias.dtype == DType.SFIXED_POINT_32 and _is_alike(bias.encoding, wanted):
@@ -38,6 +36,15 @@ def _fit(graph: Graph, node: Node) -> bool:
     name = graph.add_constant(graph.fresh_name(node.inputs[2]), stored, fitted, of=node.inputs[2])
     graph.set_input(node, 2, name)
     return True
+
+
+def _sum_scales(given: TensorType, weights: TensorType) -> tuple[float, ...]:
+    """The scale of each channel's sum; none where the weights have no scale for each channel."""
+    if given.encoding is None or weights.encoding is None or given.encoding.axis is not None:
+        return ()
+    if weights.encoding.axis is None:
+        return ()
+    return tuple(given.encoding.scales[0] * scale for scale in weights.encoding.scales)
 
 
 def _is_alike(found: Encoding, wanted: Encoding) -> bool:
