@@ -135,6 +135,8 @@ class _Making:
         except EdgewrightError as problem:
             return self._composed(problem)
         records = [live_records(graph, graph.outputs) for graph in graphs]
+        if self._config.is_weight_sharing and len(records) > 1:
+            self.notes.append("weights are shared between graphs: the emulator does not load such a binary")
         with QnnRuntime(self._htp_options([record.name for record in records])) as runtime:
             return _finished(runtime.compile(records))
 

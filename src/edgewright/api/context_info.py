@@ -11,7 +11,7 @@ from edgewright.artifacts.context.frame import is_framed
 from edgewright.artifacts.context.records import Context
 from edgewright.backends.qnn.info import BinaryInfo, GraphInfo
 from edgewright.backends.qnn.runtime import QnnRuntime
-from edgewright.core.errors import BackendCrash, BadInput, EnvironmentProblem, Where, located, shown
+from edgewright.core.errors import BadInput, EdgewrightError, EnvironmentProblem, Where, located, shown
 from edgewright.core.files import file_size
 from edgewright.core.numbers import Array
 from edgewright.core.optional import install_command
@@ -63,7 +63,7 @@ def genuine_info(path: Path) -> BinaryInfo:
     with QnnRuntime() as runtime:
         try:
             return runtime.info(binary_bytes(path))
-        except BackendCrash as problem:
+        except EdgewrightError as problem:
             raise located(problem, Where(file=str(path))) from problem
 
 

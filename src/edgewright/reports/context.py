@@ -4,12 +4,13 @@ from edgewright.api.context_check import ContextVerdict
 from edgewright.api.context_document import chip_of
 from edgewright.api.context_generate import GeneratedContext
 from edgewright.api.context_info import ContextInfo
+from edgewright.api.ep_context import EpContextFile
 from edgewright.backends.qnn.info import GraphInfo
 from edgewright.lower.qnn_graph import QnnTensor
 from edgewright.reports.numbers import byte_size, dims
 from edgewright.reports.page import Block, Table
 
-__all__ = ["generated_page", "info_page", "verdict_page"]
+__all__ = ["ep_context_page", "generated_page", "info_page", "verdict_page"]
 
 
 def generated_page(made: GeneratedContext) -> list[Block]:
@@ -43,6 +44,16 @@ def verdict_page(found: ContextVerdict) -> list[Block]:
     blocks += [f"  because {reason}" for reason in found.reasons]
     blocks += [f"  note: {note}" for note in found.notes]
     return blocks + ([f"  do: {found.do}"] if found.do else [])
+
+
+def ep_context_page(done: EpContextFile) -> list[Block]:
+    """The report of `edgewright export-ep-context`."""
+    place = "inside it" if done.is_embedded else f"beside it as {done.binary}"
+    return [
+        f"wrote {done.file}: graph {done.graph}, the binary of QNN {done.made_by} {place}",
+        f"inputs: {', '.join(done.inputs)}",
+        f"outputs: {', '.join(done.outputs)}",
+    ]
 
 
 def _tensors(graph: GraphInfo) -> Table:

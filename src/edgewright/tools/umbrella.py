@@ -28,6 +28,9 @@ COMMANDS: dict[str, Command] = {
     "run": Command("edgewright.tools.run_command", "run a model, and compare it with ONNX Runtime"),
     "op": Command("edgewright.tools.op_command", "show the card of an op, or list all ops"),
     "check": Command("edgewright.tools.check_command", "say whether a context binary is one for a chip"),
+    "export-ep-context": Command(
+        "edgewright.tools.export_ep_context_command", "wrap a context binary in an ONNX file"
+    ),
     "targets": Command("edgewright.tools.targets_command", "list the chips that a model can be compiled for"),
     "explain": Command("edgewright.tools.explain_command", "say what an error code means and what helps"),
 }
