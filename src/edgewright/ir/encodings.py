@@ -43,6 +43,10 @@ class Encoding:
         stored: Array = np.clip(steps, low, high).astype(dtype.numpy)
         return stored
 
+    def scales_of(self, shape: tuple[int, ...]) -> Array:
+        """The scales in a shape that broadcasts with a tensor of ``shape``."""
+        return self._aligned(shape)[0]
+
     def permuted(self, order: Sequence[int]) -> "Encoding":
         """The encoding of the tensor transposed by ``order``."""
         if self.axis is None:

@@ -1,5 +1,6 @@
 """Matrix products for the engine."""
 
+from edgewright.backends.cpu.packed import packed_product
 from edgewright.backends.cpu.registry import lowers
 from edgewright.backends.cpu.writer import Writer
 from edgewright.ir.graph import Node
@@ -13,6 +14,9 @@ def matmul(w: Writer, op: MatMul, inputs: list[str], node: Node) -> str:
     """Gemm for two float matrices; else MatMul, operands transposed where asked, bias added."""
     left, right = (w.type(value) for value in node.inputs[:2])
     bias = inputs[2] if len(inputs) > 2 else ""
+    if not inputs[1]:
+        rows = _turned(w, inputs[0], left.rank, op.transpose_in0)
+        return _biased(w, packed_product(w, node, rows, left.dtype), bias)
     is_gemm = left.rank == right.rank == 2 and left.dtype.is_float
     if is_gemm and (bias or op.transpose_in0 or op.transpose_in1):
         return _gemm(w, [*inputs[:2], bias], op.transpose_in0, op.transpose_in1)
@@ -21,7 +25,7 @@ def matmul(w: Writer, op: MatMul, inputs: list[str], node: Node) -> str:
         _turned(w, inputs[0], left.rank, op.transpose_in0),
         _turned(w, inputs[1], right.rank, op.transpose_in1),
     )
-    return w.node("Add", product, bias) if bias else product
+    return _biased(w, product, bias)
 
 
 @lowers(FullyConnected)
@@ -32,11 +36,16 @@ def fully_connected(w: Writer, op: FullyConnected, inputs: list[str], node: Node
     is_folded = not op.keep_dims and (x.rank != 2 or x.shape[-1] != weights.shape[-1])
     if is_folded:
         rows = w.node("Reshape", rows, w.ints((-1, weights.shape[1])))
+    if not inputs[1]:
+        return _biased(w, packed_product(w, node, rows, x.dtype), bias)
     if x.dtype.is_float and (is_folded or x.rank == 2):
         is_turned = not _lies_transposed(w, node.inputs[1])
         matrix = inputs[1] if is_turned else w.transpose(inputs[1], (1, 0))
         return _gemm(w, [rows, matrix, bias], False, is_turned)
-    product = w.node("MatMul", rows, w.transpose(inputs[1], (1, 0)))
+    return _biased(w, w.node("MatMul", rows, w.transpose(inputs[1], (1, 0))), bias)
+
+
+def _biased(w: Writer, product: str, bias: str) -> str:
     return w.node("Add", product, bias) if bias else product
 
 

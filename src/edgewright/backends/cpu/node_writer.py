@@ -3,12 +3,12 @@
 from collections.abc import Collection
 
 from edgewright.backends.cpu.kernels import has_integer_kernel
+from edgewright.backends.cpu.packed import is_packed
 from edgewright.backends.cpu.registry import LOWERINGS, Lowering, NotOnEngine
 from edgewright.backends.cpu.writer import ENGINE_CODES, ENGINE_OPSET, Writer
 from edgewright.core.numbers import DType
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op
-from edgewright.ir.types import TensorType
 from edgewright.ops.reference import means_real_numbers
 
 __all__ = ["NodeWriter"]
@@ -25,7 +25,7 @@ class NodeWriter(Writer):
     ) -> None:
         super().__init__(graph, opset)
         self._through_float = through_float
-        self._real_constants: dict[str, str] = {}
+        self._real_constants: dict[tuple[str, DType], str] = {}
         # Whether fixed-point ops were written: what is a real number among them is meant to be one.
         self.has_fixed_point = False
 
@@ -52,16 +52,16 @@ class NodeWriter(Writer):
     def _written_fixed(self, lowering: Lowering, node: Node) -> list[str]:
         """Decoded, computed on real numbers, encoded: the engine makes an integer kernel of the three."""
         self.has_fixed_point = True
+        values = [v for v in dict.fromkeys((*node.inputs, *node.outputs)) if v]
+        fixed = {v: self.graph.types[v] for v in values if self.graph.types[v].dtype.is_fixed_point}
+        real = self._real_dtype(node)
         keeps_integers = self._keeps_integers(node)
-        for value in dict.fromkeys(node.inputs):
-            if value and self.graph.types[value].dtype.is_fixed_point:
-                is_known = value in self.graph.constants and not keeps_integers
-                self._stand_ins[value] = (
-                    self._real_constant(value)
-                    if is_known
-                    else self.decoded(self.value(value), self.graph.types[value])
-                )
-        self._seen_as.update({v: _real(self.graph.types[v]) for v in (*node.inputs, *node.outputs) if v})
+        for value, stored in fixed.items():
+            if value in self.graph.constants and not keeps_integers:
+                self._stand_ins[value] = self._real_constant(value, node, real)
+            elif value in node.inputs:
+                self._stand_ins[value] = self.decoded(self.value(value), stored)
+        self._seen_as.update({value: stored.with_dtype(real) for value, stored in fixed.items()})
         names = self._float(lowering, node)
         types = [self.graph.types[value] for value in node.outputs if value]
         return [
@@ -72,12 +72,23 @@ class NodeWriter(Writer):
         """Whether constants are decoded in the run; the engine would do so each time if it is no use."""
         return has_integer_kernel(self.graph, node)
 
-    def _real_constant(self, value: str) -> str:
-        if value not in self._real_constants:
+    def _real_dtype(self, node: Node) -> DType:
+        """What stored integers are decoded to: half precision where nothing but weights is stored."""
+        values = [v for v in (*node.inputs, *node.outputs) if v and v not in self.graph.constants]
+        types = {self.graph.types[value].dtype for value in values}
+        is_half = DType.FLOAT_16 in types and not any(dtype.is_fixed_point for dtype in types)
+        return DType.FLOAT_16 if is_half else DType.FLOAT_32
+
+    def _real_constant(self, value: str, node: Node, dtype: DType) -> str:
+        """A constant as real numbers; no name where the lowering takes its 4 bits instead."""
+        if is_packed(self.graph, node) and value == node.inputs[1]:
+            return ""
+        if (value, dtype) not in self._real_constants:
             encoding = self.graph.types[value].encoding
             assert encoding is not None
-            self._real_constants[value] = self.constant(encoding.decode(self.graph.constants[value]))
-        return self._real_constants[value]
+            real = encoding.decode(self.graph.constants[value]).astype(dtype.numpy, copy=False)
+            self._real_constants[value, dtype] = self.constant(real)
+        return self._real_constants[value, dtype]
 
     def _float(self, lowering: Lowering, node: Node) -> list[str]:
         return self._written_turned(lowering, node) or self._written(lowering, node.op, node, None)
@@ -120,7 +131,3 @@ class NodeWriter(Writer):
         if self._turned.get(name, ("", ()))[1] == order or is_constant:
             return self.transpose(name, back)
         return None
-
-
-def _real(tensor_type: TensorType) -> TensorType:
-    return tensor_type.with_dtype(DType.FLOAT_32) if tensor_type.dtype.is_fixed_point else tensor_type

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from edgewright.backends.cpu.node_writer import NodeWriter
 from edgewright.backends.cpu.registry import NotOnEngine
 from edgewright.backends.cpu.writer import ENGINE_OPSET
+from edgewright.core.numbers import DType
 from edgewright.ir.graph import Graph, Node
 from edgewright.ops.source import SourceOp
 
@@ -47,7 +48,7 @@ class Refusals:
 def plan(graph: Graph, refusals: Refusals) -> list[Part]:
     """Parts in an order that can run."""
     parts: list[Part] = []
-    probe = NodeWriter(graph, through_float=refusals.through_float)
+    probe = _Probe(graph, through_float=refusals.through_float)
     for value in (*graph.inputs, *(v for node in graph.nodes for v in node.outputs if v)):
         probe.add_input(value)
     for node in graph.nodes:
@@ -63,6 +64,14 @@ def outputs_of(parts: Sequence[Part], index: int, wanted: Sequence[str]) -> list
     later = {value for part in parts[index + 1 :] for value in part.reads()} | set(wanted)
     made = [value for node in parts[index].nodes for value in node.outputs if value]
     return [value for value in made if value in later]
+
+
+class _Probe(NodeWriter):
+    """Finds out what can be written; the weights themselves do not matter."""
+
+    def _real_constant(self, value: str, node: Node, dtype: DType) -> str:
+        del node, dtype
+        return self.value(value)
 
 
 def _signature(graph: Graph, node: Node) -> tuple[object, ...]:
