@@ -9,6 +9,7 @@ from dataclasses import asdict
 from edgewright.config.umbrella import Messages, Report
 from edgewright.core.errors import EnvironmentProblem
 from edgewright.tools.environment import Finding, compiler, packages
+from edgewright.tools.native_environment import NativeState, native_libraries
 from edgewright.tools.tool import Tool, version
 
 __all__ = ["TOOL", "as_json", "as_text"]
@@ -16,16 +17,19 @@ __all__ = ["TOOL", "as_json", "as_text"]
 
 def run(report: Report, _messages: Messages) -> int:
     """Print the findings; the exit code says whether something must be done."""
-    findings = [*packages(), compiler()]
-    print(as_json(findings) if report.json else as_text(findings))
+    native = native_libraries()
+    findings = [*packages(), native.finding, compiler()]
+    print(as_json(findings, native) if report.json else as_text(findings, native))
     return EnvironmentProblem.exit_code if any(finding.is_problem for finding in findings) else 0
 
 
-def as_text(findings: Sequence[Finding]) -> str:
+def as_text(findings: Sequence[Finding], native: NativeState | None = None) -> str:
     """The findings as tables, needed things first, and what to do."""
     needed = [finding for finding in findings if finding.is_needed]
     optional = [finding for finding in findings if not finding.is_needed]
     lines = [_machine_line(), "", "Needed:", *_table(needed), "", "Optional:", *_table(optional)]
+    if native is not None:
+        lines += ["", "The genuine QNN libraries:", *(f"  {line}" for line in native.lines)]
     problems = [finding for finding in findings if finding.is_problem]
     lines += ["", _verdict(len(problems))]
     for finding in problems:
@@ -36,7 +40,7 @@ def as_text(findings: Sequence[Finding]) -> str:
     return "\n".join(lines)
 
 
-def as_json(findings: Sequence[Finding]) -> str:
+def as_json(findings: Sequence[Finding], native: NativeState | None = None) -> str:
     """The same for programs."""
     found = {
         "edgewright": version(),
@@ -45,6 +49,7 @@ def as_json(findings: Sequence[Finding]) -> str:
         "machine": platform.machine(),
         "cores": os.cpu_count(),
         "findings": [asdict(finding) for finding in findings],
+        "qnn_libraries": list(native.lines) if native is not None else [],
         "is_healthy": not any(finding.is_problem for finding in findings),
     }
     return json.dumps(found, indent=2)

@@ -1,0 +1,110 @@
+"""What this machine has of the genuine QNN libraries, found out by opening them in a process of their own."""
+
+import platform
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+from edgewright.core.errors import EdgewrightError, shown
+from edgewright.core.optional import install_command
+from edgewright.tools.environment import Finding
+
+__all__ = ["NativeState", "native_libraries"]
+
+WHEEL = "onnxruntime-qnn"
+_NAME = "QNN libraries"
+_GIVES = "compiling for a chip and its emulator; without them HTP is the simulation"
+_INSTALL = install_command("onnxruntime_qnn")
+_GLIBC = re.compile(r"manylinux_(\d+)_(\d+)_")
+
+
+@dataclass(frozen=True)
+class NativeState:
+    """The finding for the table, and the lines that explain it."""
+
+    finding: Finding
+    lines: tuple[str, ...]
+
+
+def native_libraries() -> NativeState:
+    """Whether the libraries are there and open, which version they are, and what to do where not."""
+    machine = f"{platform.system()} {platform.machine()}"
+    libc, version = platform.libc_ver()
+    if sys.platform != "linux" or platform.machine() != "x86_64" or libc != "glibc":
+        found = f"{machine}, {libc or 'no glibc'}"
+        why = f"they run on x86_64 Linux with glibc, this is {found}"
+        return _state("absent", "", why, "use --backend htp-sim, which runs everywhere", (why,))
+    installed = _installed()
+    if installed is None:
+        why = f"the wheel {WHEEL} is not installed; it is an optional extra under Qualcomm's own licence"
+        return _state("absent", "", why, _INSTALL, (why, f"do: {_INSTALL}"))
+    needed = _needed_glibc()
+    lines = (f"wheel {WHEEL} {installed}", f"glibc {version}, the wheel was built for {_dotted(needed)}")
+    if needed and _numbers(version) < needed:
+        do = "use a system with a newer glibc, or --backend htp-sim"
+        return _state("broken", installed, f"glibc {version} found, {_dotted(needed)} expected", do, lines)
+    return _opened(installed, lines)
+
+
+def _opened(installed: str, lines: tuple[str, ...]) -> NativeState:
+    from edgewright.abi.libraries import find_libraries
+    from edgewright.abi.versions import TESTED_SDKS
+    from edgewright.backends.qnn.runtime import QnnRuntime
+
+    libraries = find_libraries()
+    if libraries is None:
+        why = "the wheel is installed, libQnnHtp.so is not in it"
+        return _state("broken", installed, why, f"pip install --force-reinstall {WHEEL}", lines)
+    lines += (f"libraries in {libraries.folder}", _licence(libraries.folder))
+    try:
+        with QnnRuntime() as runtime:
+            version = runtime.version
+    except EdgewrightError as problem:
+        why = f"libQnnHtp.so does not open: {shown(problem.what)}"
+        return _state("broken", installed, why, problem.do or f"pip install --force-reinstall {WHEEL}", lines)
+    tested = ", ".join(_dotted(sdk) for sdk in sorted(TESTED_SDKS))
+    word = "tested" if version.is_tested else f"not tested, tested is {tested}"
+    lines += (
+        f"QNN {version.build_id} ({word}), API {_dotted(version.core)}, of HTP {_dotted(version.backend)}",
+        "HTP is the genuine emulator: --backend htp or libQnnHtp.so; htp-sim is the simulation",
+    )
+    if not version.is_tested:
+        lines += (f"do: where results are strange, pip install '{WHEEL}' in the version of constraints.txt",)
+    return _state("works", installed, "", "", lines)
+
+
+def _state(state: str, version: str, trouble: str, do: str, lines: Sequence[str]) -> NativeState:
+    finding = Finding(_NAME, _GIVES, state, version, is_needed=False, trouble=trouble, do=do)
+    extra = (f"{trouble}", f"do: {do}") if state == "broken" else ()
+    return NativeState(finding, (*lines, *extra))
+
+
+def _installed() -> str | None:
+    try:
+        return metadata.version(WHEEL)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _needed_glibc() -> tuple[int, ...]:
+    """The glibc that the wheel's own tag names; () where it has none."""
+    text = metadata.distribution(WHEEL).read_text("WHEEL") or ""
+    found = [(int(a), int(b)) for a, b in _GLIBC.findall(text)]
+    return max(found, default=())
+
+
+def _licence(folder: Path) -> str:
+    found = sorted(file.name for file in folder.glob("*LICENSE*") if "qualcomm" in file.name.lower())
+    place = f": {folder / found[0]}" if found else ""
+    return f"licence: Qualcomm's own, not Edgewright's{place}"
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", version))
+
+
+def _dotted(version: Sequence[int]) -> str:
+    return ".".join(map(str, version)) or "an unnamed version"
