@@ -478,18 +478,6 @@ def test_what_is_not_built_yet_says_so(quantize, words):
     assert not path.exists()
 
 
-def test_aimet_says_how_to_get_it(quantize, monkeypatch):
-    monkeypatch.delenv("AIMET_ENV_PYTHON", raising=False)
-    answer, path = quantize("--use_aimet_quantizer")
-    assert (answer.code, path.exists()) == (6, False)
-    assert "AIMET_ENV_PYTHON names none" in answer.err
-    assert "pip install 'edgewright[aimet]'" in answer.err
-    monkeypatch.setenv("AIMET_ENV_PYTHON", "/opt/aimet/bin/python")
-    answer, path = quantize("--use_aimet_quantizer")
-    assert (answer.code, path.exists()) == (4, False)
-    assert "AIMET in '/opt/aimet/bin/python'" in answer.err
-
-
 def test_options_without_effect_are_warned_of(quantize):
     answer, _ = quantize("--use_native_output_files")
     assert "--use_native_output_files has no effect" in answer.err

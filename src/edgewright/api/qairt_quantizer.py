@@ -1,10 +1,10 @@
 """From a float DLC to one in fixed point, as qairt-quantizer does it."""
 
-import os
 from collections.abc import Iterator, Mapping, Sequence, Sized
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from edgewright.api.aimet import aimet_encodings, aimet_python, aimet_request
 from edgewright.api.artifacts import SavedFiles, SaveOptions, save_dlc
 from edgewright.api.calibration_data import samples_of
 from edgewright.api.contract import IoTensor, contract
@@ -20,8 +20,6 @@ from edgewright.artifacts.dlc import reader as dlc_reader
 from edgewright.config.qairt_quantizer import QairtAimet, QairtCalibration, QairtDlc, QairtPrecision
 from edgewright.core.errors import (
     BadInput,
-    EnvironmentProblem,
-    NotBuiltYet,
     Problems,
     UnsupportedFeature,
     UsageError,
@@ -30,7 +28,6 @@ from edgewright.core.errors import (
 )
 from edgewright.core.files import file_size
 from edgewright.core.numbers import Array
-from edgewright.core.optional import install_command
 from edgewright.ir.graph import Graph
 from edgewright.lower.lift import lift
 from edgewright.ops.quant import Dequantize
@@ -43,10 +40,9 @@ from edgewright.quantize.roles import roles_of
 from edgewright.quantize.schemes import scheme_named
 from edgewright.quantize.settings import Settings
 from edgewright.quantize.tensor_encodings import EncodingSet
+from edgewright.quantize.weights.cle import equalize
 
 __all__ = ["QairtQuantizerOptions", "QuantizedDlc", "quantize_dlc", "quantized_path"]
-
-AIMET_PYTHON = "AIMET_ENV_PYTHON"
 
 
 @dataclass(frozen=True)
@@ -75,7 +71,7 @@ class QuantizedDlc:
 
 def quantize_dlc(options: QairtQuantizerOptions, command: str = "edgewright") -> QuantizedDlc:
     """Reads, calibrates, quantizes and writes; on any problem nothing is written."""
-    _check_aimet(options.aimet)
+    python = aimet_python() if options.aimet.use_aimet_quantizer else None
     source = dlc_reader.read(_dlc_file(options.dlc.input_dlc))
     graph = _only_graph([lift(each) for each in source.graphs], options.dlc.input_dlc)
     _check_float(graph, options.dlc.input_dlc, source.description.quantizer_command)
@@ -84,7 +80,10 @@ def quantize_dlc(options: QairtQuantizerOptions, command: str = "edgewright") ->
     given, file = _given(opened, options, cached_encodings(graph, source.description, options.dlc.input_dlc))
     settings = _settings(options, file)
     samples = _samples(opened, options.dlc)
-    result = quantize_graph(graph, settings, samples, CpuExecutor(), given)
+    if python is not None and samples is not None:
+        result = _quantized_by_aimet(graph, options, samples, given, python)
+    else:
+        result = quantize_graph(graph, settings, samples, CpuExecutor(), given)
     _keep_floats(result.graph, options.dlc)
     for node in result.graph.nodes:
         # Notes are for a quantizer; it has done its work.
@@ -165,6 +164,24 @@ def _convolution_weights(graph: Graph) -> Iterator[str]:
             yield from (node.inputs[place] for place in roles.weights)
 
 
+def _quantized_by_aimet(
+    graph: Graph, options: QairtQuantizerOptions, samples: Samples, given: Resolved, python: Path
+) -> Quantized:
+    """AIMET's encodings come after those that the DLC keeps; what it has none for is calibrated here."""
+    request = aimet_request(options.precision, options.calibration)
+    notes: list[str] = []
+    if "cle" in options.calibration.algorithms:
+        # Before AIMET looks at the weights, not between it and the quantizer.
+        graph, done = equalize(graph)
+        notes = [f"cle: {line}" for line in done.lines()]
+    found = aimet_encodings(graph, samples, request, python)
+    joined = Resolved({**found.pins, **given.pins}, given.ignored)
+    settings = replace(_settings(options, EncodingSet()), algorithms=())
+    result = quantize_graph(graph, settings, samples, CpuExecutor(), joined)
+    result.report.notes[:0] = [*notes, f"AIMET gave {len(found.pins)} encodings, the others were calibrated"]
+    return result
+
+
 def _samples(opened: Opened, dlc: QairtDlc) -> Samples | None:
     if dlc.input_list is None:
         return None
@@ -238,23 +255,6 @@ def _check_kept(graph: Graph, dlc: QairtDlc) -> None:
     problems = unknown_names("--preserve_io_datatype", names, ends, "input or output")
     if problems:
         raise problems[0] if len(problems) == 1 else Problems(problems)
-
-
-def _check_aimet(aimet: QairtAimet) -> None:
-    if not aimet.use_aimet_quantizer:
-        return
-    found = os.environ.get(AIMET_PYTHON)
-    if found:
-        raise NotBuiltYet(
-            f"letting AIMET in '{shown(found)}' choose the encodings is not built yet",
-            do="leave --use_aimet_quantizer out, or give AIMET's own result as --quantization_overrides to "
-            "qairt-converter",
-        )
-    install = f"python -m venv aimet; aimet/bin/{install_command('aimet_onnx')}"
-    raise EnvironmentProblem(
-        f"quantizing with AIMET needs an environment of its own, and {AIMET_PYTHON} names none",
-        do=f"leave --use_aimet_quantizer out, or make one ({install}) and set {AIMET_PYTHON} to its python",
-    )
 
 
 # What is written

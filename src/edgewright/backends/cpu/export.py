@@ -106,14 +106,20 @@ class _Exporting(NodeWriter):
         tensor.CopyFrom(packed)
 
     def _rename(self, model: onnx.ModelProto, outputs: dict[str, str]) -> None:
-        """The graph's own names for its values; whatever has none keeps a number."""
+        """The graph's own names for its values, in whichever layout they are; others keep a number."""
         taken = {*self.graph.inputs, *outputs.values()}
         names = {name: name for name in self.graph.inputs} | outputs
+        used = {name for node in model.graph.node for name in (*node.input, *node.output)}
+        layouts: dict[str, list[str]] = {}
+        for (base, _), made in self._made.items():
+            layouts.setdefault(base, []).append(made)
         for value, engine in self._names.items():
-            if engine not in names and value not in taken:
-                names[engine] = value
+            base = self._turned.get(engine, (engine, ()))[0]
+            forms = [n for n in (engine, base, *layouts.get(base, ())) if n in used and n not in names]
+            if forms and value not in taken:
+                names[forms[0]] = value
                 taken.add(value)
-        for name in sorted({name for node in model.graph.node for name in (*node.input, *node.output)}):
+        for name in sorted(used):
             if name and name not in names:
                 names[name] = _free(name, taken)
                 taken.add(names[name])
