@@ -1,34 +1,30 @@
 """Makes context binaries, as qnn-context-binary-generator does."""
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from importlib import metadata
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from edgewright.api.artifacts import SaveOptions, records_of
-from edgewright.api.context_config import DEFAULT_TARGET, backend_config, htp_options, target_of
+from edgewright.api.context_compile import (
+    CompileOrder,
+    MadeContext,
+    compile_graphs,
+    compose_dlc,
+    provider_of,
+)
+from edgewright.api.context_config import DEFAULT_TARGET, backend_config, target_of
 from edgewright.api.context_outputs import with_outputs
 from edgewright.api.model_files import model_file, model_graphs
-from edgewright.artifacts.context.records import Context, ContextHead
-from edgewright.artifacts.context.writer import to_chunks
-from edgewright.artifacts.profile_log.writer import ProfileEvent, ProfileLog
-from edgewright.artifacts.profile_log.writer import to_chunks as profile_chunks
-from edgewright.backends.base import RunOptions
-from edgewright.backends.qnn.backend import live_records
-from edgewright.backends.qnn.options import HtpOptions
-from edgewright.backends.qnn.profile import ProfileEvent as NativeEvent
-from edgewright.backends.qnn.runtime import QnnContext, QnnRuntime
-from edgewright.backends.registry import find_backend
-from edgewright.config.backend_config import BackendConfig, GraphSettings
+from edgewright.artifacts.profile_log.writer import ProfileLog, to_chunks
+from edgewright.config.backend_config import BackendConfig
 from edgewright.config.context import Target
 from edgewright.config.context_generator import ContextModel, ContextOutput, ContextSettings
 from edgewright.core.errors import EdgewrightError, UsageError, shown
 from edgewright.core.files import Chunks, file_size, write_all
-from edgewright.ir.graph import Graph
 from edgewright.targets.soc import Soc, find_soc
 
-__all__ = ["GeneratedContext", "GeneratorOptions", "generate_context", "provider_of"]
+__all__ = ["GeneratedContext", "GeneratorOptions", "generate_context"]
+
 
 PROFILE_FILE = "qnn-profiling-data_0.log"
 
@@ -58,130 +54,56 @@ class GeneratedContext:
 
 def generate_context(options: GeneratorOptions) -> GeneratedContext:
     """Compiles all graphs of all models into one context and writes it; all files appear, or none."""
+    order, notes = _order(options)
+    files = _model_files(options.model)
+    binaries = _binaries(options.output, files)
+    began = time.perf_counter()
+    made, more = _made(files, options.output, order)
+    written: dict[Path, Chunks] = {path: made.chunks() for path in binaries}
+    if order.profiling is not None:
+        log = ProfileLog(order.profiling, order.provider, ",".join(made.names), made.events)
+        written[Path(options.output.output_dir, PROFILE_FILE)] = to_chunks(log)
+    write_all(written)
+    return GeneratedContext(
+        tuple(map(str, written)),
+        order.provider,
+        "" if order.provider == "cpu" else str(order.target),
+        made.names,
+        file_size(binaries[0]),
+        time.perf_counter() - began,
+        (*notes, *more),
+    )
+
+
+def _order(options: GeneratorOptions) -> tuple[CompileOrder, list[str]]:
     provider = provider_of(options.model.backend)
     config = backend_config(options.settings.config_file, provider.partition("-")[0])
     target = None if provider == "cpu" else target_of(options.target.target, config)
     notes = [*config.notes, *_target_notes(options, provider, target)]
-    files = _model_files(options.model)
-    began = time.perf_counter()
-    making = _Making(options, config, target or find_soc(DEFAULT_TARGET), files)
-    made = making.native() if provider == "htp-native" else making.own(provider)
-    binaries = _binaries(options.output, files)
-    written: dict[Path, Chunks] = {path: made.chunks() for path in binaries}
-    if options.settings.profiling_level is not None:
-        log = ProfileLog(options.settings.profiling_level, provider, ",".join(made.names), made.events)
-        written[Path(options.output.output_dir, PROFILE_FILE)] = profile_chunks(log)
-    write_all(written)
-    return GeneratedContext(
-        tuple(map(str, written)),
-        provider,
-        "" if provider == "cpu" else str(target or find_soc(DEFAULT_TARGET)),
-        made.names,
-        file_size(binaries[0]),
-        time.perf_counter() - began,
-        (*notes, *making.notes),
-    )
+    settings = options.settings
+    chip = target or find_soc(DEFAULT_TARGET)
+    return CompileOrder(provider, chip, config, settings.optimization_level, settings.profiling_level), notes
 
 
-def provider_of(backend: str) -> str:
-    """cpu, htp-sim or htp-native: whose contexts a backend's name stands for."""
-    name = find_backend(backend).name
-    if name.startswith("cpu"):
-        return "cpu"
-    if not name.startswith("htp"):
-        raise UsageError(f"backend {name} makes no context binaries", do="use --backend libQnnHtp.so or cpu")
-    return "htp-sim" if "simulation" in name else "htp-native"
+def _made(files: Sequence[Path], output: ContextOutput, order: CompileOrder) -> tuple[MadeContext, list[str]]:
+    try:
+        graphs = model_graphs(files)
+    except EdgewrightError as problem:
+        if not _is_for_the_system_library(files, output, order):
+            raise
+        note = f"read by the System library, as our reader says: {shown(problem.what)}"
+        return compose_dlc(files[0], order), [note]
+    notes = _unknown_graphs(order.config, [graph.name for graph in graphs])
+    if order.provider == "htp-native" and order.config.is_weight_sharing and len(graphs) > 1:
+        notes.append("weights are shared between graphs: the emulator does not load such a binary")
+    return compile_graphs(with_outputs(graphs, output), order), notes
 
 
-@dataclass(frozen=True)
-class _Made:
-    names: tuple[str, ...]
-    events: list[ProfileEvent]
-    # Called for each file: chunks are made as they are written.
-    chunks: Callable[[], Chunks]
-
-
-class _Making:
-    """One context in the making."""
-
-    def __init__(
-        self, options: GeneratorOptions, config: BackendConfig, target: Soc, files: Sequence[Path]
-    ) -> None:
-        self._options = options
-        self._config = config
-        self._target = target
-        self._files = files
-        self.notes: list[str] = []
-
-    def own(self, provider: str) -> _Made:
-        """A context of one of our own backends, which has prepared every graph of it once."""
-        backend = find_backend(provider)
-        graphs = self._graphs()
-        events = []
-        began = time.perf_counter_ns()
-        for graph in graphs:
-            start = time.perf_counter_ns()
-            backend.prepare(graph, RunOptions(threads=self._config.threads))
-            events.append(_event(graph.name, start - began, time.perf_counter_ns() - start))
-        records = [records_of(graph, graph.name, SaveOptions()) for graph in graphs]
-        names = tuple(record.name for record in records)
-        context = Context(self._head(provider, names), tuple(records))
-        return _Made(names, events, lambda: to_chunks(context))
-
-    def native(self) -> _Made:
-        """A context of the genuine library, from a worker of its own: then equal input gives equal bytes."""
-        try:
-            graphs = self._graphs()
-        except EdgewrightError as problem:
-            return self._composed(problem)
-        records = [live_records(graph, graph.outputs) for graph in graphs]
-        if self._config.is_weight_sharing and len(records) > 1:
-            self.notes.append("weights are shared between graphs: the emulator does not load such a binary")
-        with QnnRuntime(self._htp_options([record.name for record in records])) as runtime:
-            return _finished(runtime.compile(records))
-
-    def _composed(self, problem: EdgewrightError) -> _Made:
-        """A DLC of strangers that we cannot read may still be one that the System library can."""
-        output = self._options.output
-        is_changed = output.enable_intermediate_outputs or output.set_output_tensors
-        if len(self._files) != 1 or self._files[0].suffix != ".dlc" or is_changed:
-            raise problem
-        self.notes.append(f"read by the System library, as our reader says: {shown(problem.what)}")
-        with QnnRuntime(self._htp_options([])) as runtime:
-            return _finished(runtime.compose(self._files[0]))
-
-    def _graphs(self) -> list[Graph]:
-        graphs = model_graphs(self._files)
-        self.notes += _unknown_graphs(self._config, [graph.name for graph in graphs])
-        return with_outputs(graphs, self._options.output)
-
-    def _htp_options(self, names: Sequence[str]) -> HtpOptions:
-        settings = {name: self._settings(name) for name in names}
-        return htp_options(self._target, self._config, settings, self._options.settings.profiling_level)
-
-    def _settings(self, name: str) -> GraphSettings:
-        level = self._options.settings.optimization_level
-        return replace(GraphSettings(), optimization_level=level).over(self._config.settings_for(name))
-
-    def _head(self, provider: str, names: Sequence[str]) -> ContextHead:
-        is_htp = provider != "cpu"
-        return ContextHead(
-            backend=provider,
-            producer=f"edgewright {metadata.version('edgewright')}",
-            soc=self._target.name if is_htp else "",
-            soc_model=self._target.soc_model if is_htp else 0,
-            dsp_arch=self._target.arch if is_htp else 0,
-            vtcm_mb=self._target.vtcm_mb if is_htp else 0,
-            priority=self._config.priority or "normal",
-            is_weight_sharing=self._config.is_weight_sharing,
-            settings={name: self._settings(name).as_numbers() for name in names},
-        )
-
-
-def _finished(context: QnnContext) -> _Made:
-    content = context.binary()
-    names = tuple(graph.name for graph in context.graphs)
-    return _Made(names, _native_events(context.profile()), lambda: [content])
+def _is_for_the_system_library(files: Sequence[Path], output: ContextOutput, order: CompileOrder) -> bool:
+    """A DLC of strangers that we cannot read may still be one that the System library can."""
+    is_changed = output.enable_intermediate_outputs or bool(output.set_output_tensors)
+    is_there = len(files) == 1 and files[0].suffix == ".dlc" and files[0].is_file()
+    return order.provider == "htp-native" and is_there and not is_changed
 
 
 def _model_files(model: ContextModel) -> list[Path]:
@@ -215,23 +137,4 @@ def _unknown_graphs(config: BackendConfig, names: Sequence[str]) -> list[str]:
     return [
         f"settings for graph '{shown(name)}' have no effect: the model has {', '.join(map(shown, names))}"
         for name in sorted(wanted - set(names))
-    ]
-
-
-def _event(graph: str, start: int, span: int) -> ProfileEvent:
-    return ProfileEvent("FINALIZE", start // 1000, span // 1000, graph)
-
-
-def _native_events(found: Sequence[NativeEvent]) -> list[ProfileEvent]:
-    return [
-        ProfileEvent(
-            "FINALIZE",
-            0,
-            event.value,
-            f"{event.name} ({event.measured_on})",
-            "BACKEND",
-            event.unit.upper(),
-            "SUB-EVENT" if event.depth else "ROOT",
-        )
-        for event in found
     ]

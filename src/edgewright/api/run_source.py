@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from edgewright.api.context_check import verdict
+from edgewright.api.context_compile import provider_of
 from edgewright.api.context_config import DEFAULT_TARGET, backend_config, htp_options, target_of
-from edgewright.api.context_generate import provider_of
 from edgewright.api.context_info import ContextInfo, binary_bytes, context_info, own_context
 from edgewright.api.model_files import model_file, model_graphs
 from edgewright.backends.base import Backend, RunOptions, Session
