@@ -6,21 +6,34 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from edgewright.api.compare_models import compare
+    from edgewright.api.compile import compile, load_context  # noqa: A004 - as in torch.compile
     from edgewright.api.convert import convert
     from edgewright.api.model import Model, load
     from edgewright.api.quantize import quantize
     from edgewright.config.preprocessing import Preprocessing
     from edgewright.core.errors import EdgewrightError
 
-__all__ = ["EdgewrightError", "Model", "Preprocessing", "compare", "convert", "load", "quantize"]
+__all__ = [
+    "EdgewrightError",
+    "Model",
+    "Preprocessing",
+    "compare",
+    "compile",
+    "convert",
+    "load",
+    "load_context",
+    "quantize",
+]
 
 _HOMES = {
     "EdgewrightError": "edgewright.core.errors",
     "Model": "edgewright.api.model",
     "Preprocessing": "edgewright.config.preprocessing",
     "compare": "edgewright.api.compare_models",
+    "compile": "edgewright.api.compile",
     "convert": "edgewright.api.convert",
     "load": "edgewright.api.model",
+    "load_context": "edgewright.api.compile",
     "quantize": "edgewright.api.quantize",
 }
 

@@ -1,7 +1,7 @@
 """What qnn-net-run runs: the graphs of models or of a context binary, and the backend that prepares them."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from edgewright.api.context_check import verdict
@@ -10,9 +10,9 @@ from edgewright.api.context_config import DEFAULT_TARGET, backend_config, htp_op
 from edgewright.api.context_info import ContextInfo, binary_bytes, context_info, own_context
 from edgewright.api.model_files import model_file, model_graphs
 from edgewright.backends.base import Backend, RunOptions, Session
-from edgewright.backends.qnn.backend import HtpNativeBackend
+from edgewright.backends.qnn.backend import HtpNativeBackend, shared_runtime
 from edgewright.backends.qnn.info import GraphInfo
-from edgewright.backends.qnn.runtime import QnnContext, QnnRuntime
+from edgewright.backends.qnn.runtime import QnnContext
 from edgewright.backends.registry import find_backend
 from edgewright.config.backend_config import BackendConfig
 from edgewright.config.net_run import Model as ModelOptions
@@ -25,7 +25,7 @@ from edgewright.lower.lift import lift
 from edgewright.lower.qnn_graph import QnnTensor
 from edgewright.targets.soc import Soc, find_soc
 
-__all__ = ["RunSource", "run_source"]
+__all__ = ["RunSource", "context_source", "run_source"]
 
 Prepare = Callable[[Graph, RunOptions], Session]
 
@@ -47,12 +47,48 @@ def run_source(options: ModelOptions) -> RunSource:
     provider = provider_of(options.backend)
     config = backend_config(options.config_file, provider.partition("-")[0])
     if options.retrieve_context is not None:
-        return _from_context(options, provider, config)
+        return _retrieved(options, provider, config)
     files = [model_file(Path(name)) for name in options.dlc_path or options.models or ()]
     graphs = model_graphs(files)
     backend = _backend(options, provider, config, graphs)
     names = ",".join(map(str, files))
     return RunSource(names, backend.name, tuple(graphs), backend.prepare, config.threads, config.notes)
+
+
+def context_source(
+    path: Path, config: BackendConfig | None = None, *, is_mapped: bool = True, provider: str | None = None
+) -> RunSource:
+    """The graphs of a context binary on the backend that it is for.
+
+    Args:
+        path: the context binary.
+        config: which of its graphs are wanted, and for which device.
+        is_mapped: whether it is mapped into memory in place of being read.
+        provider: the backend that is expected: cpu, htp-sim or htp-native.
+    """
+    config = config or BackendConfig()
+    info = context_info(path)
+    if provider not in {None, info.backend}:
+        raise UsageError(
+            f"'{shown(path)}' is a context of {info.backend}, the backend is {provider}",
+            do=f"use --backend {info.backend}",
+        )
+    _check_strict(info, config)
+    chosen = _enabled([graph.name for graph in info.binary.graphs], config)
+    if info.is_genuine:
+        return _genuine(path, info, chosen, config, is_mapped=is_mapped)
+    graphs = tuple(lift(graph) for graph in own_context(path).graphs if graph.name in chosen)
+    backend = find_backend(info.backend)
+    return RunSource(str(path), backend.name, graphs, backend.prepare, config.threads, config.notes)
+
+
+def _retrieved(options: ModelOptions, provider: str, config: BackendConfig) -> RunSource:
+    path = Path(str(options.retrieve_context))
+    source = context_source(path, config, is_mapped=options.use_mmap, provider=provider)
+    if not options.validate_binary or provider != "htp-native":
+        return source
+    note = "validated by the System library; the HTP library has no validator on x86"
+    return replace(source, notes=(*source.notes, note))
 
 
 def _backend(options: ModelOptions, provider: str, config: BackendConfig, graphs: Sequence[Graph]) -> Backend:
@@ -64,23 +100,6 @@ def _backend(options: ModelOptions, provider: str, config: BackendConfig, graphs
 
 def _target(config: BackendConfig) -> Soc:
     return target_of(None, config) or find_soc(DEFAULT_TARGET)
-
-
-def _from_context(options: ModelOptions, provider: str, config: BackendConfig) -> RunSource:
-    path = Path(str(options.retrieve_context))
-    info = context_info(path)
-    if info.backend != provider:
-        raise UsageError(
-            f"'{shown(path)}' is a context of {info.backend}, '{shown(options.backend)}' is {provider}",
-            do=f"use --backend {info.backend}",
-        )
-    _check_strict(info, config)
-    chosen = _enabled([graph.name for graph in info.binary.graphs], config)
-    if info.is_genuine:
-        return _genuine(path, info, chosen, options, config)
-    graphs = tuple(lift(graph) for graph in own_context(path).graphs if graph.name in chosen)
-    backend = find_backend(provider)
-    return RunSource(str(path), backend.name, graphs, backend.prepare, config.threads, config.notes)
 
 
 def _enabled(names: Sequence[str], config: BackendConfig) -> list[str]:
@@ -114,29 +133,25 @@ def _check_strict(info: ContextInfo, config: BackendConfig) -> None:
 
 
 def _genuine(
-    path: Path, info: ContextInfo, chosen: Sequence[str], options: ModelOptions, config: BackendConfig
+    path: Path, info: ContextInfo, chosen: Sequence[str], config: BackendConfig, *, is_mapped: bool
 ) -> RunSource:
     # The emulator loads binaries of every chip; the binary's own keeps its meaning.
     chip = find_soc(str(info.binary.soc_model)) if info.binary.soc_model else _target(config)
-    runtime = QnnRuntime(htp_options(chip, config, {}))
-    context = runtime.load(binary_bytes(path, is_mapped=options.use_mmap))
+    options = htp_options(chip, config, {})
+    context = shared_runtime(options).load(binary_bytes(path, is_mapped=is_mapped), options)
     graphs = {graph.name: _contract(graph) for graph in context.graphs if graph.name in chosen}
 
     def prepare(graph: Graph, _: RunOptions) -> Session:
-        return _ContextSession(runtime, context, graph.name)
+        return _ContextSession(context, graph.name)
 
     name = f"htp (native emulator, SoC {chip.soc_model})"
-    notes = config.notes
-    if options.validate_binary:
-        notes += ("validated by the System library; the HTP library has no validator on x86",)
-    return RunSource(str(path), name, tuple(graphs.values()), prepare, 0, notes)
+    return RunSource(str(path), name, tuple(graphs.values()), prepare, 0, config.notes)
 
 
 @dataclass(frozen=True)
 class _ContextSession:
-    """A graph of a loaded context; the runtime lives as long as it does."""
+    """A graph of a loaded context."""
 
-    runtime: QnnRuntime
     context: QnnContext
     name: str
 
