@@ -47,6 +47,8 @@ class SaveOptions:
     override_encodings: str = ""
     # Weights of 4 bits take half a byte each, and not one.
     pack_4_bit_weights: bool = False
+    # Of an ONNX file; None: the lowest that holds the model.
+    opset: int | None = None
     lowering: LowerOptions = field(default_factory=LowerOptions)
 
 

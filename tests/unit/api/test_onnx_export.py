@@ -7,9 +7,10 @@ import pytest
 from onnx import TensorProto, helper
 
 import edgewright as ew
+from edgewright.api.artifacts import SaveOptions
 from edgewright.artifacts.qdq_onnx import OnnxParts, to_files
 from edgewright.backends.cpu.export import exported
-from edgewright.core.errors import Problems, UnsupportedFeature
+from edgewright.core.errors import Problems, UnsupportedFeature, UsageError
 from edgewright.core.files import write_all
 from tests.cli import models
 from tests.cli.models import DIGITS_MODEL, save
@@ -48,7 +49,8 @@ def test_onnx_runtime_computes_the_same_within_one_step(tmp_path, options):
     for image in digits(10):
         feed = {"Input3": image[None]}
         gap = (
-            run_file(path, feed)["Plus214_Output_0"] - quantized.run(feed, backend="htp-sim")["Plus214_Output_0"]
+            run_file(path, feed)["Plus214_Output_0"]
+            - quantized.run(feed, backend="htp-sim")["Plus214_Output_0"]
         )
         assert np.abs(gap).max() <= step * 1.001
 
@@ -151,3 +153,58 @@ def test_dimensions_that_the_file_would_have_to_compute_must_be_numbers(tmp_path
     model = ew.convert(save(tmp_path / "m.onnx", nodes, *ends, constants))
     with pytest.raises(UnsupportedFeature, match="symbolic dimensions"):
         model.save(tmp_path / "q.onnx")
+
+
+@pytest.mark.parametrize(
+    ("options", "opset"),
+    [
+        ({}, 13),
+        ({"per_channel": False}, 13),
+        ({"bias_bw": 8}, 13),
+        ({"act_bw": 16}, 21),
+        ({"weight_bw": 4}, 21),
+    ],
+    ids=["w8a8", "per tensor", "bias 8", "a16", "w4"],
+)
+def test_the_opset_is_the_lowest_that_holds_the_types(tmp_path, options, opset):
+    quantized = ew.quantize(DIGITS_MODEL, digits(20), act_quantizer="tf", **options)
+    lowest = quantized.save(tmp_path / "lowest.onnx").onnx
+    newest = quantized.save(tmp_path / "newest.onnx", SaveOptions(opset=21)).onnx
+    onnx.checker.check_model(str(lowest), full_check=True)
+    assert [onnx.load(path).opset_import[0].version for path in (lowest, newest)] == [opset, 21]
+    feed = {"Input3": digits(1)}
+    np.testing.assert_array_equal(*(run_file(path, feed)["Plus214_Output_0"] for path in (lowest, newest)))
+
+
+def test_reductions_have_their_axes_where_the_opset_has_them(tmp_path):
+    nodes = [
+        helper.make_node("ReduceMean", ["x"], ["m"], axes=[2, 3], keepdims=0),
+        helper.make_node("ReduceMax", ["m"], ["y"], axes=[1]),
+    ]
+    source = save(tmp_path / "s.onnx", nodes, [("x", FLOAT, [1, 3, 4, 4])], [("y", FLOAT, [1, 1])], opset=13)
+    path = ew.convert(source).save(tmp_path / "m.onnx").onnx
+    onnx.checker.check_model(str(path), full_check=True)
+    assert onnx.load(path).opset_import[0].version == 13
+    feed = {"x": np.random.default_rng(0).random((1, 3, 4, 4), np.float32)}
+    np.testing.assert_allclose(run_file(path, feed)["y"], run_file(source, feed)["y"], rtol=1e-6)
+
+
+def test_an_op_that_is_younger_raises_the_opset(tmp_path):
+    nodes = [helper.make_node("Gelu", ["x"], ["y"])]
+    source = save(tmp_path / "s.onnx", nodes, [("x", FLOAT, [1, 3])], [("y", FLOAT, [1, 3])], opset=20)
+    model = ew.convert(source)
+    assert onnx.load(model.save(tmp_path / "m.onnx").onnx).opset_import[0].version == 20
+    with pytest.raises(UnsupportedFeature, match="op 'Gelu' as it is used here does not exist in opset 17"):
+        model.save(tmp_path / "m.onnx", SaveOptions(opset=17))
+
+
+def test_wide_types_do_not_fit_a_low_opset(tmp_path):
+    quantized = ew.quantize(DIGITS_MODEL, digits(5), act_bw=16, act_quantizer="tf")
+    with pytest.raises(UnsupportedFeature, match=r"QuantizeLinear.*does not exist in opset 13"):
+        quantized.save(tmp_path / "m.onnx", SaveOptions(opset=13))
+
+
+@pytest.mark.parametrize("opset", [0, 12, 22])
+def test_opsets_that_nobody_writes_are_a_usage_error(tmp_path, opset):
+    with pytest.raises(UsageError, match=f"opset is {opset}, expected 13 to 21"):
+        ew.convert(DIGITS_MODEL).save(tmp_path / "m.onnx", SaveOptions(opset=opset))
