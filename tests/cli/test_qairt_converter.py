@@ -74,7 +74,7 @@ def test_an_output_path_of_another_kind_is_an_error(call, image, tmp_path):
     assert (answer.code, "expected the name of a .dlc file" in answer.err) == (2, True)
 
 
-@pytest.mark.parametrize("name", ["m.pb", "m.tflite", "m.pt", "m.pt2"])
+@pytest.mark.parametrize("name", ["m.pb", "m.pt", "m.pt2"])
 def test_other_source_formats_are_not_built_yet(call, tmp_path, name):
     (tmp_path / name).write_bytes(b"x")
     answer = call(main, "-i", tmp_path / name)
@@ -238,7 +238,6 @@ def test_unsupported_ops_end_with_4_and_write_nothing(call, tmp_path):
         ["--tf_saved_model_tag", "serve"],
         ["--tf_saved_model_signature_key", "k"],
         ["--tf_validate_models"],
-        ["--tflite_signature_name", "n"],
     ],
 )
 def test_what_is_not_built_yet_says_so(call, image, tmp_path, words):

@@ -1,7 +1,7 @@
 """From a source model to a model that runs, saves and compiles."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from edgewright.core.errors import Problems
 from edgewright.core.numbers import Array
 from edgewright.frontends._common.overrides import Overrides
 from edgewright.ir.graph import Graph
-from edgewright.passes.pipeline import ALWAYS, FINISH, FOLD, LAYOUT, SIMPLIFY, run_passes
+from edgewright.passes.pipeline import ALWAYS, FINISH, FOLD, LAYOUT, QUANTIZED, SIMPLIFY, run_passes
 
 __all__ = ["Rewrites", "convert"]
 
@@ -22,11 +22,14 @@ class Rewrites:
 
     is_simplified: bool = True
     left_out: tuple[str, ...] = ()
+    # Whether ops between decoding and encoding become ops on fixed point.
+    is_quantized: bool = False
 
     def apply(self, graph: Graph) -> Graph:
         """Rewrites the graph in place and gives it back."""
         names = (*SIMPLIFY, *LAYOUT, *FINISH) if self.is_simplified else (*ALWAYS, *LAYOUT, *FOLD)
-        run_passes(graph, [name for name in names if name not in self.left_out])
+        last = QUANTIZED if self.is_quantized else ()
+        run_passes(graph, [name for name in (*names, *last) if name not in self.left_out])
         return graph
 
 
@@ -38,29 +41,37 @@ def convert(  # noqa: PLR0913 - one keyword for each thing of a model that may b
     symbols: Mapping[str, int] | None = None,
     input_values: Mapping[str, Any] | None = None,
     outputs: Sequence[str] = (),
+    signature: str | None = None,
     rewrites: Rewrites | None = None,
 ) -> Model:
     """Converts a model and keeps the source's I/O names, layouts and dtypes.
 
     Args:
-        source: a file, or an ONNX ModelProto.
+        source: a file (ONNX or TFLite, told by its content), or an ONNX ModelProto.
         input_shapes: shapes for inputs whose dimensions are symbolic, or other shapes than the declared ones.
         batch: replaces the first dimension of every input that has no shape above.
         symbols: numbers for symbolic dimensions by their names.
         input_values: inputs that become constants, such as the sample rate of a voice detector.
         outputs: values of the graph that become the outputs, in place of the model's own.
+        signature: which of a TFLite model's signatures is converted; the first where none is named.
         rewrites: which optional rewrites are made; all by default.
     """
     wishes = Overrides(
-        input_shapes or {}, batch, symbols or {}, input_values=input_values or {}, outputs=outputs
+        input_shapes or {},
+        batch,
+        symbols or {},
+        input_values=input_values or {},
+        outputs=outputs,
+        signature=signature,
     )
     opened = open_source(source, wishes)
-    chosen = rewrites or Rewrites()
+    chosen = replace(rewrites or Rewrites(), is_quantized=opened.keeps_integers)
     imported = opened.build({})
     if imported.problems:
         raise Problems(imported.problems)
     if imported.is_complete:
-        return Model.of(chosen.apply(imported.graph), opened.tensors)
+        model = Model.of(chosen.apply(imported.graph), opened.tensors)
+        return replace(model, states=tuple(imported.states))
     bound = tuple(imported.bound)
 
     def specialise(values: Mapping[str, Array]) -> Graph:

@@ -10,22 +10,33 @@ from edgewright.api.convert import Rewrites
 from edgewright.api.converter_quantizer import Known, Quantization, own_encodings, quantize_converted
 from edgewright.api.encoding_listing import with_listing
 from edgewright.api.source import fixed_source
-from edgewright.api.source_ends import CHANNEL_FIRST, copyright_text, is_channel_first, unknown_names
+from edgewright.api.source_ends import (
+    CHANNEL_FIRST,
+    copyright_text,
+    is_channel_first,
+    state_notes,
+    unknown_names,
+)
 from edgewright.config.converter import GraphChanges, OpPackage, Output, Source
 from edgewright.config.group import OptionGroup
 from edgewright.config.onnx import OnnxOnly
 from edgewright.config.preserve_io import PreserveIo
 from edgewright.config.quantizer import Quantizer
+from edgewright.config.tflite import TfliteOnly
 from edgewright.core.errors import EdgewrightError, Problems, UsageError, shown
 from edgewright.core.events import progress
+from edgewright.core.files import write_whole
 from edgewright.core.numbers import DType
 from edgewright.frontends._common.overrides import Overrides
+from edgewright.frontends._common.report import report_on
+from edgewright.frontends._common.source_model import SourceModel
 from edgewright.ir.graph import Graph
+from edgewright.ir.text import to_text
 from edgewright.ir.types import TensorType
 from edgewright.lower.lower import QNN_PACKAGE, LowerOptions
 from edgewright.lower.names import sanitized
 from edgewright.passes.layout.spatial_io import spatial_io
-from edgewright.passes.pipeline import LEGACY, TARGET, run_passes
+from edgewright.passes.pipeline import LEGACY, QUANTIZED, TARGET, run_passes
 from edgewright.passes.target.narrow_float import narrow_float
 from edgewright.passes.target.retype_io import retype_input, retype_output
 
@@ -54,6 +65,7 @@ class ConverterOptions:
     preserve: PreserveIo = field(default_factory=PreserveIo)
     onnx: OnnxOnly = field(default_factory=OnnxOnly)
     quantizer: Quantizer = field(default_factory=Quantizer)
+    tflite: TfliteOnly = field(default_factory=TfliteOnly)
     # QNN's backends compute with 32-bit integers.
     is_narrowed: bool = True
 
@@ -77,11 +89,13 @@ def convert_files(options: ConverterOptions, command: str = "edgewright") -> Con
     with progress(f"converting {path.name}", total=3) as step:
         source = fixed_source(path, overrides_of(options))
         graph = source.graph()
+        notes = (*source.notes, *state_notes(source.opened), *_loose(options, source.opened))
+        _dump(options, graph)
         step()
         before = {name: graph.types[name] for name in (*graph.inputs, *graph.outputs)}
         _check_named(options, graph)
         brought = own_encodings(graph, options.quantizer)
-        _rewrite(graph, options, before)
+        _rewrite(graph, options, before, source.opened)
         known = Known(brought, source.opened.tensors, _float_ends(graph, options, before))
         graph, quantization = _quantized(graph, options, known)
         step()
@@ -94,7 +108,7 @@ def convert_files(options: ConverterOptions, command: str = "edgewright") -> Con
     return Conversion(
         files,
         tensors,
-        (*source.notes, *_changes(tensors)),
+        (*notes, *_changes(tensors)),
         len(graph),
         sum(array.size for array in graph.constants.values()),
         macs,
@@ -111,6 +125,20 @@ def _quantized(graph: Graph, options: ConverterOptions, known: Known) -> tuple[G
     return quantize_converted(graph, options.quantizer, options.output, known, is_native=is_native)
 
 
+def _loose(options: ConverterOptions, source: SourceModel) -> list[str]:
+    """What --show_unconsumed_nodes lists."""
+    if not options.tflite.show_unconsumed_nodes:
+        return []
+    found = report_on(source).unused_outputs
+    return [f"nothing reads '{shown(name)}'" for name in found] or ["every tensor is read"]
+
+
+def _dump(options: ConverterOptions, graph: Graph) -> None:
+    """What --dump_relay writes: our own text of the imported graph."""
+    if options.tflite.dump_relay is not None:
+        write_whole(Path(options.tflite.dump_relay), [to_text(graph).encode()])
+
+
 def overrides_of(options: ConverterOptions) -> Overrides:
     """What the options say about the source's inputs and outputs."""
     return Overrides(
@@ -119,6 +147,7 @@ def overrides_of(options: ConverterOptions) -> Overrides:
         symbols=dict(options.onnx.define_symbols),
         outputs=options.source.out_names,
         keep_disconnected=options.changes.keep_disconnected_nodes,
+        signature=options.tflite.signature_name,
     )
 
 
@@ -141,7 +170,9 @@ def _value_text(name: str, value: object) -> str:
     return Path(value).name if name in _PATHS and isinstance(value, str) else str(value)
 
 
-def _rewrite(graph: Graph, options: ConverterOptions, before: dict[str, TensorType]) -> None:
+def _rewrite(
+    graph: Graph, options: ConverterOptions, before: dict[str, TensorType], source: SourceModel
+) -> None:
     left_out: tuple[str, ...] = ("fold_batchnorm",) if options.changes.disable_batchnorm_folding else ()
     left_out += ("drop_dead_code",) if options.changes.keep_disconnected_nodes else ()
     # A transpose at the graph's ends must still look like one when layouts are assigned.
@@ -149,8 +180,10 @@ def _rewrite(graph: Graph, options: ConverterOptions, before: dict[str, TensorTy
     # Rewrites could take away what an encodings file names (guide 10562).
     is_simplified = not (options.onnx.no_simplification or options.quantizer.quantization_overrides)
     Rewrites(is_simplified=is_simplified, left_out=layouts_first).apply(graph)
-    _assign_layouts(graph, options)
-    run_passes(graph, [name for name in (*MOVES_AS_VIEWS, *TIDY) if name not in left_out])
+    _assign_layouts(graph, options, is_channel_last=source.is_channel_last)
+    # A quantizer takes encodings from the source and gives types itself.
+    last = QUANTIZED if source.keeps_integers and not options.quantizer.is_asked_for else ()
+    run_passes(graph, [name for name in (*MOVES_AS_VIEWS, *TIDY, *last) if name not in left_out])
     if options.is_narrowed:
         run_passes(graph, LEGACY)
     if not options.quantizer.is_asked_for:
@@ -164,8 +197,10 @@ def _rewrite(graph: Graph, options: ConverterOptions, before: dict[str, TensorTy
         (retype_input if name in graph.inputs else retype_output)(graph, name, dtype)
 
 
-def _assign_layouts(graph: Graph, options: ConverterOptions) -> None:
+def _assign_layouts(graph: Graph, options: ConverterOptions, *, is_channel_last: bool) -> None:
     """Spatial first at both ends, except where the source is so already or its layout is kept."""
+    if is_channel_last:
+        return
     given = dict(options.source.input_layouts)
     kept = {name for name in (*graph.inputs, *graph.outputs) if options.preserve.layout_of(name)}
     turned = set(CHANNEL_FIRST.values())

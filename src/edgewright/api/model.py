@@ -15,6 +15,7 @@ from edgewright.backends.base import RealEnds, RunOptions, Session
 from edgewright.backends.registry import find_backend
 from edgewright.core.errors import UnsupportedFeature, UsageError
 from edgewright.core.numbers import Array
+from edgewright.frontends._common.imported import State
 from edgewright.ir.graph import Graph
 from edgewright.ir.types import TensorType
 from edgewright.passes.target.float_io import between_real_numbers
@@ -49,6 +50,8 @@ class Model:
     specialise: Callable[[Mapping[str, Array]], Graph] | None = None
     # Names of the source model's tensors, gone ones too, where the source was at hand.
     source_tensors: frozenset[str] = frozenset()
+    # What one run leaves for the next: outputs to give to inputs, and what these start with.
+    states: tuple[State, ...] = ()
     _sessions: dict[object, "_Ready"] = field(default_factory=dict)
 
     @classmethod

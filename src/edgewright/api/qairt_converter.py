@@ -26,7 +26,7 @@ from edgewright.api.qairt_encodings import Kept, kept_encodings
 from edgewright.api.qairt_quantizer import QairtQuantizerOptions, quantize_dlc
 from edgewright.api.qairt_spelling import qairt_spelling, respelled
 from edgewright.api.source import FixedSource, fixed_source, open_source
-from edgewright.api.source_ends import copyright_text
+from edgewright.api.source_ends import copyright_text, state_notes
 from edgewright.config.io_config import IoConfig, read_io_config
 from edgewright.config.qairt_converter import (
     QairtIo,
@@ -35,6 +35,7 @@ from edgewright.config.qairt_converter import (
     QairtOutput,
     QairtOverrides,
     QairtSource,
+    QairtTflite,
 )
 from edgewright.config.qairt_quantizer import QairtDlc, QairtPrecision
 from edgewright.core.errors import NotBuiltYet, UsageError, shown
@@ -44,9 +45,10 @@ from edgewright.frontends._common.overrides import Overrides
 from edgewright.ir.graph import Graph
 from edgewright.ir.types import TensorType
 from edgewright.lower.lower import QNN_PACKAGE, LowerOptions
-from edgewright.passes.pipeline import LEGACY, TARGET, run_passes
+from edgewright.passes.pipeline import LEGACY, QUANTIZED, TARGET, run_passes
 from edgewright.passes.target.narrow_float import narrow_float
 from edgewright.quantize.source_encodings import take_source_encodings
+from edgewright.quantize.tensor_encodings import TensorEncoding
 
 __all__ = [
     "QairtConverterOptions",
@@ -60,7 +62,6 @@ __all__ = [
 LONGEST_VERSION = 64
 NOT_READ_YET = {
     **dict.fromkeys((".pb", ".meta"), "TensorFlow"),
-    ".tflite": "TFLite",
     **dict.fromkeys((".pt", ".pt2", ".pth"), "PyTorch"),
 }
 STORED = (".cpp", ".bin", ".json", ".so")
@@ -76,6 +77,7 @@ class QairtConverterOptions:
     overrides: QairtOverrides = field(default_factory=QairtOverrides)
     package: QairtOpPackage = field(default_factory=QairtOpPackage)
     onnx: QairtOnnx = field(default_factory=QairtOnnx)
+    tflite: QairtTflite = field(default_factory=QairtTflite)
 
 
 def convert_to_dlc(options: QairtConverterOptions, command: str = "edgewright") -> Conversion:
@@ -103,7 +105,8 @@ def _converted(options: QairtConverterOptions, command: str) -> tuple[Conversion
         step()
         files = save_dlc(graph, target, kept.added_to(about))
         step()
-    return _conversion(graph, before, files, map(respelled, source.notes)), kept
+    notes = (*map(respelled, source.notes), *state_notes(source.opened))
+    return _conversion(graph, before, files, notes), kept
 
 
 def _converted_and_quantized(options: QairtConverterOptions, command: str) -> Conversion:
@@ -183,7 +186,9 @@ def _config(options: QairtConverterOptions) -> IoConfig:
     file = options.io.io_config
     config = IoConfig() if file is None else read_io_config(file)
     if file is not None:
-        opened = open_source(_source_path(options), Overrides(outputs=options.source.out_names))
+        signature = options.tflite.tflite_signature_name
+        named = Overrides(outputs=options.source.out_names, signature=signature)
+        opened = open_source(_source_path(options), named)
         check_names(config, list(opened.inputs), opened.outputs)
     return merged(config, options.source)
 
@@ -194,6 +199,7 @@ def _wishes(options: QairtConverterOptions, config: IoConfig) -> Overrides:
         batch=options.onnx.batch,
         symbols=dict(options.onnx.define_symbols),
         outputs=options.source.out_names,
+        signature=options.tflite.tflite_signature_name,
     )
 
 
@@ -210,22 +216,27 @@ def _rewrite(
     source: FixedSource,
     before: dict[str, TensorType],
 ) -> Kept:
-    taken = take_source_encodings(graph, keep_pairs=options.overrides.keep_quant_nodes)
-    if options.overrides.ignore_encodings:
-        taken = []
+    # A model that is quantized already is written so, unless its encodings are asked for.
+    is_quantized = source.opened.keeps_integers and options.overrides == QairtOverrides()
+    taken = [] if is_quantized else _own_encodings(graph, options.overrides)
     turn_ends(graph, config)
     # Guide 10562: rewrites could squash the very layers that overrides name.
     is_simplified = not options.onnx.no_simplification and options.overrides.quantization_overrides is None
     # A transpose at the graph's ends must still look like one when layouts are read off.
     Rewrites(is_simplified, left_out=MOVES_AS_VIEWS).apply(graph)
     label_ends(graph, config)
-    run_passes(graph, (*MOVES_AS_VIEWS, *TIDY))
+    run_passes(graph, (*MOVES_AS_VIEWS, *TIDY, *(QUANTIZED if is_quantized else ())))
     kept = kept_encodings(graph, source.opened.tensors, taken, options.overrides.quantization_overrides)
     run_passes(graph, LEGACY)
     narrow_float(graph, options.output.float_bitwidth, options.output.float_bias_bitwidth)
     run_passes(graph, TARGET)
     retype_ends(graph, config, before)
     return kept
+
+
+def _own_encodings(graph: Graph, overrides: QairtOverrides) -> list[TensorEncoding]:
+    taken = take_source_encodings(graph, keep_pairs=overrides.keep_quant_nodes)
+    return [] if overrides.ignore_encodings else taken
 
 
 def _save_options(options: QairtConverterOptions, command: str) -> SaveOptions:

@@ -13,13 +13,17 @@ from edgewright.api.quantizing import OverridesSource, Wishes, quantized
 from edgewright.config.preprocessing import Preprocessing
 from edgewright.core.errors import UsageError, Where
 from edgewright.ir.graph import Graph
-from edgewright.ops.quant import Dequantize
+from edgewright.ops.cast import Cast
+from edgewright.ops.quant import Convert, Dequantize, Quantize
 from edgewright.quantize.executor import Executor
 from edgewright.quantize.report import QuantizationReport
 from edgewright.quantize.source_encodings import take_source_encodings
 from edgewright.quantize.tensor_encodings import TensorEncoding
 
 __all__ = ["QuantizedModel", "quantize", "quantized_model"]
+
+# They have fixed-point results in models that were trained with quantization too.
+ENCODERS = (Cast, Convert, Quantize)
 
 
 @dataclass
@@ -110,8 +114,8 @@ def quantized_model(
     preprocessing: Preprocessing | None = None,
 ) -> QuantizedModel:
     """A quantized twin of a converted model."""
+    _check_float(model.fixed_graph())
     graph, brought = _without_pairs(model.fixed_graph())
-    _check_float(graph)
     if data is None and wishes.overrides is None and wishes.float_bw == 32 and not brought:
         raise UsageError(
             "there is neither data nor an encoding to quantize with",
@@ -128,10 +132,11 @@ def quantized_model(
 
 
 def _check_float(graph: Graph) -> None:
-    for name in graph.inputs:
+    made = [value for node in graph.nodes if not isinstance(node.op, ENCODERS) for value in node.outputs]
+    for name in (*graph.inputs, *filter(None, made)):
         if graph.types[name].encoding is not None:
             raise UsageError(
-                f"the input is in fixed point already ({graph.types[name]}), expected a float model",
+                f"the model is in fixed point already ({graph.types[name]}), expected a float model",
                 Where(tensor=name),
                 do="quantize the model that was converted, not the result",
             )

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import edgewright.frontends.onnx  # noqa: F401 - registers the translations
+import edgewright.frontends.onnx
+import edgewright.frontends.tflite  # noqa: F401 - both register their translations
 from edgewright.core.errors import (
     EdgewrightError,
     Problems,
@@ -22,6 +23,8 @@ from edgewright.frontends._common.overrides import Overrides
 from edgewright.frontends._common.report import report_on
 from edgewright.frontends._common.source_model import SourceModel
 from edgewright.frontends.onnx.load import OnnxSource
+from edgewright.frontends.tflite.codes import IDENTIFIER
+from edgewright.frontends.tflite.load import TfliteSource
 from edgewright.ir.dims import Expr, evaluate
 from edgewright.ir.graph import Graph
 from edgewright.ir.symbols import batch_symbols
@@ -75,9 +78,21 @@ class FixedSource:
 
 def open_source(source: Path | str | Any, wishes: Overrides | None = None) -> SourceModel:
     """The source as it is; a file that does not exist is answered with one that does."""
-    if isinstance(source, (str, Path)):
-        file_size(source)
-    return OnnxSource.open(source, wishes)
+    if not isinstance(source, (str, Path)):
+        return OnnxSource.open(source, wishes)
+    file_size(source)
+    kind = TfliteSource if _is_tflite(Path(source)) else OnnxSource
+    return kind.open(source, wishes)
+
+
+def _is_tflite(path: Path) -> bool:
+    """By what the file begins with; a name alone decides only where that is damaged."""
+    if path.suffix.lower() == ".tflite":
+        return True
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(8)[4:] == IDENTIFIER
 
 
 def fixed_source(path: Path | str, wishes: Overrides) -> FixedSource:

@@ -2,14 +2,18 @@
 
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
 from edgewright.core.errors import BadInput, EdgewrightError, UsageError, Where, shown
 from edgewright.core.files import read_limited
 from edgewright.core.words import did_you_mean
+from edgewright.frontends._common.imported import State
+from edgewright.frontends._common.source_model import SourceModel
 from edgewright.ir.graph import Graph
 from edgewright.ops.rearrange import Transpose
 from edgewright.passes.layout.orders import channel_first, channel_last
 
-__all__ = ["CHANNEL_FIRST", "copyright_text", "is_channel_first", "unknown_names"]
+__all__ = ["CHANNEL_FIRST", "copyright_text", "is_channel_first", "state_notes", "unknown_names"]
 
 CHANNEL_FIRST = {3: "NCF", 4: "NCHW", 5: "NCDHW"}
 LARGEST_COPYRIGHT = 1 << 20
@@ -38,6 +42,21 @@ def unknown_names(
         for name in names
         if name not in known
     ]
+
+
+def state_notes(source: SourceModel) -> list[str]:
+    """How to carry each variable of the source from run to run."""
+    return [
+        f"variable '{shown(state.input)}' is an input and an output: give it '{shown(state.output)}' of the "
+        f"run before, and {_first_value(state)} at first"
+        for state in source.states
+    ]
+
+
+def _first_value(state: State) -> str:
+    encoding = state.tensor_type.encoding
+    numbers = np.unique(state.first if encoding is None else encoding.decode(state.first))
+    return f"{numbers[0]:g}" if numbers.size == 1 else "the values that the model starts with"
 
 
 def copyright_text(file: str | None) -> str:

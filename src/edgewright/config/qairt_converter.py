@@ -22,7 +22,7 @@ __all__ = [
     "QairtTflite",
 ]
 
-_OTHER_FORMATS = "leave it out: only ONNX models are read so far"
+_OTHER_FORMATS = "leave it out: only ONNX and TFLite models are read so far"
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class QairtSource(OptionGroup):
     title = "Source model"
 
     input_network: str = opt(
-        *("--input_network", "-i"), required=True, metavar="FILE", help="the model to convert: .onnx"
+        *("--input_network", "-i"), required=True, metavar="FILE", help="the model to convert: .onnx, .tflite"
     )
     input_dims: tuple[tuple[str, tuple[int, ...]], ...] = opt(
         *("--desired_input_shape", "-d"),
@@ -280,9 +280,7 @@ class QairtTflite(OptionGroup):
     tflite_signature_name: str | None = opt(
         "--tflite_signature_name",
         metavar="NAME",
-        built=False,
-        instead=_OTHER_FORMATS,
-        help="the signature whose subgraph is converted",
+        help="the signature whose subgraph is converted, the first where nothing is said",
     )
 
 

@@ -13,6 +13,7 @@ from edgewright.passes.clean import (  # noqa: F401 - registers the passes
     transpose_to_reshape,
 )
 from edgewright.passes.fold import (  # noqa: F401 - registers the passes
+    absorb_encodings,
     fold_batchnorm,
     fold_channels,
     fold_constants,
@@ -43,7 +44,18 @@ from edgewright.passes.htp import (  # noqa: F401 - registers the passes
 from edgewright.passes.layout import absorb_transposes, assign_layout, narrow_transposes  # noqa: F401
 from edgewright.passes.target import narrow_int64, promote_scalars, resolve_symbols  # noqa: F401
 
-__all__ = ["ALWAYS", "FINISH", "FOLD", "HTP", "LAYOUT", "LEGACY", "SIMPLIFY", "TARGET", "run_passes"]
+__all__ = [
+    "ALWAYS",
+    "FINISH",
+    "FOLD",
+    "HTP",
+    "LAYOUT",
+    "LEGACY",
+    "QUANTIZED",
+    "SIMPLIFY",
+    "TARGET",
+    "run_passes",
+]
 
 # What every conversion needs; `--no_simplification` does not switch it off.
 ALWAYS = ("drop_dead_code",)
@@ -87,6 +99,8 @@ LAYOUT = (
 FOLD = ("fold_batchnorm", "drop_dead_code")
 # Optional rewrites of what the layout has brought together.
 FINISH = ("fuse_pad", "fold_channels", "fold_batchnorm", "fold_channels", "drop_dead_code")
+# What makes a quantized graph of a model that was quantized before.
+QUANTIZED = ("absorb_encodings", "drop_dead_code")
 # What the legacy converters change besides: QNN's backends compute with 32-bit integers.
 LEGACY = ("narrow_int64",)
 # What QNN artifacts cannot hold.

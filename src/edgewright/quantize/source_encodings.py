@@ -7,6 +7,7 @@ from edgewright.ops.activation import Relu, Relu6, Sigmoid
 from edgewright.ops.quant import Dequantize, Quantize
 from edgewright.ops.rearrange import Reshape, Transpose
 from edgewright.ops.reduce_softmax import Softmax
+from edgewright.passes.target.float_io import float_input, float_output
 from edgewright.quantize.rules import is_invariant
 from edgewright.quantize.tensor_encodings import TensorEncoding, entry_of
 
@@ -16,10 +17,15 @@ __all__ = ["take_source_encodings"]
 def take_source_encodings(graph: Graph, *, keep_pairs: bool = False) -> list[TensorEncoding]:
     """Removes pairs of Quantize and Dequantize, in place, and returns what they say of their tensors.
 
-    Weights become float constants of the values they stand for. A pair that says something else than another
-    one of the same tensor stays where it is, and so do all pairs of activations with ``keep_pairs``.
+    Weights become float constants of the values they stand for, inputs and outputs real numbers. A pair that
+    says something else than another one of the same tensor stays where it is, and so do all pairs of
+    activations with ``keep_pairs``.
     """
     entries: dict[str, TensorEncoding] = {}
+    for name in list(graph.outputs):
+        float_output(graph, name)
+    for name in list(graph.inputs):
+        float_input(graph, name)
     for node in graph.nodes:
         if node not in graph or not isinstance(node.op, Dequantize):
             continue

@@ -12,6 +12,7 @@ from edgewright.config.qairt_converter import (
     QairtOutput,
     QairtOverrides,
     QairtSource,
+    QairtTflite,
 )
 from edgewright.config.umbrella import Report
 from edgewright.core.errors import UnsupportedOp
@@ -41,7 +42,7 @@ def run(*groups: OptionGroup) -> int:
     from edgewright.reports.json_text import as_json
     from edgewright.reports.page import show
 
-    kinds = (QairtSource, QairtIo, QairtOutput, QairtOverrides, QairtOpPackage, QairtOnnx)
+    kinds = (QairtSource, QairtIo, QairtOutput, QairtOverrides, QairtOpPackage, QairtOnnx, QairtTflite)
     options = QairtConverterOptions(*(chosen[kind] for kind in kinds))  # type: ignore[arg-type]
     if dry_run.dry_run is not None:
         return _look(options, dry_run.dry_run, report)

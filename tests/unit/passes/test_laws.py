@@ -19,6 +19,7 @@ from edgewright.passes.pipeline import (
     HTP,
     LAYOUT,
     LEGACY,
+    QUANTIZED,
     SIMPLIFY,
     TARGET,
     run_passes,
@@ -29,6 +30,7 @@ from tests.unit.passes.nets import SPATIAL, Net, cnn_head, feed, results
 ORDERS = {
     "simplified": (*SIMPLIFY, *LAYOUT, *FINISH, *LEGACY, *TARGET),
     "htp": HTP,
+    "quantized": (*SIMPLIFY, *LAYOUT, *FINISH, *QUANTIZED),
     "plain": (*ALWAYS, *LAYOUT, *FOLD, *LEGACY, *TARGET),
 }
 MODELS = {**SPATIAL, "cnn_head": cnn_head}

@@ -7,7 +7,7 @@ from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.types import TensorType
 
-__all__ = ["Imported", "InputSpec", "NodeNames", "Step"]
+__all__ = ["Imported", "InputSpec", "NodeNames", "State", "Step"]
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,17 @@ class Step:
     is_skipped: bool = False
 
 
+@dataclass(frozen=True)
+class State:
+    """A value that one run leaves for the next: an output that becomes an input, and what it starts with."""
+
+    input: str
+    output: str
+    # As it is stored: integers where its type is in fixed point.
+    first: Array
+    tensor_type: TensorType
+
+
 @dataclass
 class Imported:
     """What came of an import: a graph, or the reasons why there is none."""
@@ -58,6 +69,7 @@ class Imported:
     bound: dict[str, str] = field(default_factory=dict)
     # A node that needs the shapes of the inputs as numbers, "" where none does.
     shapes_for: str = ""
+    states: list[State] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
     emitted: list[Node] = field(default_factory=list)
 

@@ -30,6 +30,10 @@ class Overrides:
     # Any values of the graph; the model's own outputs where none is named.
     outputs: Sequence[str] = ()
     keep_disconnected: bool = False
+    # Which of a model's signatures is converted; the first where none is named.
+    signature: str | None = None
+    # Which of the graphs of a SavedModel is converted.
+    tag: str | None = None
 
 
 def settled_types(types: Mapping[str, TensorType], file: str, wishes: Overrides) -> dict[str, TensorType]:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from edgewright.core.errors import Problems, UnsupportedOp, Where
 from edgewright.core.numbers import Array
-from edgewright.frontends._common.imported import Imported, InputSpec, NodeNames
+from edgewright.frontends._common.imported import Imported, InputSpec, NodeNames, State
 from edgewright.frontends._common.overrides import check_given
 from edgewright.ir.graph import Graph
 from edgewright.ir.types import TensorType, type_of
@@ -18,12 +18,18 @@ class SourceModel(ABC):
 
     # The format's name in messages.
     framework: str = ""
+    # Whether the format itself has channels last: its tensors are not turned then.
+    is_channel_last: bool = False
+    # Whether a quantized model of the format becomes a quantized graph, not one with encodings to come.
+    keeps_integers: bool = False
 
     def __init__(self, name: str, inputs: dict[str, TensorType], outputs: Sequence[str]) -> None:
         # The file, or "model" where it came as an object.
         self.name = name
         self.inputs = inputs
         self.outputs = list(outputs)
+        # What one run leaves for the next, as far as an import has found it.
+        self.states: list[State] = []
 
     @property
     @abstractmethod

@@ -2,6 +2,7 @@
 
 from edgewright.core.errors import BadInput
 from edgewright.core.numbers import DType
+from edgewright.frontends._common.terms import cast_to
 from edgewright.frontends.onnx.context import Context
 from edgewright.frontends.onnx.foreign import keep_as_source_op
 from edgewright.frontends.onnx.registry import onnx_op
@@ -9,7 +10,7 @@ from edgewright.frontends.onnx.source import SourceNode
 from edgewright.frontends.onnx.tensors import dtype_of
 from edgewright.ops.cast import ROUND_MODES, Cast
 
-__all__ = ["cast_to"]
+__all__: list[str] = []
 
 
 @onnx_op("Cast", since=6)
@@ -35,11 +36,6 @@ def bit_cast(ctx: Context, node: SourceNode) -> str | list[str]:
     if before.bits != after.bits or not is_plain:
         return keep_as_source_op(ctx, node)
     return cast_to(ctx, node.inputs[0], after)
-
-
-def cast_to(ctx: Context, value: str, dtype: DType) -> str:
-    """The value in another datatype; itself where it has it already."""
-    return value if ctx.dtype(value) == dtype else ctx.emit(Cast(dtype=dtype), value)
 
 
 def _cast(ctx: Context, node: SourceNode, dtype: DType) -> str | list[str]:

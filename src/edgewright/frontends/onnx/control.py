@@ -9,15 +9,15 @@ import onnx
 from edgewright.core.errors import BadInput, LimitExceeded, ShapeMismatch, UnsupportedOp
 from edgewright.core.numbers import Array
 from edgewright.frontends._common.builder import NeedsValue
+from edgewright.frontends._common.choices import either, is_true, truth
 from edgewright.frontends.onnx.context import Context
 from edgewright.frontends.onnx.registry import onnx_op
 from edgewright.frontends.onnx.source import SourceNode
 from edgewright.frontends.onnx.tensors import dtype_of
 from edgewright.ops.axes import normal_axis
-from edgewright.ops.elementwise import ElementWiseSelect
 from edgewright.ops.rearrange import Concat, Pack, UnPack
 
-__all__ = ["length_of", "slices", "truth"]
+__all__ = ["length_of", "slices"]
 
 # Steps of one scan, slices of one axis: far above real models, far below what fills the memory.
 MOST_STEPS = 100_000
@@ -49,7 +49,7 @@ def loop(ctx: Context, node: SourceNode) -> list[str]:
     trips = _trips(ctx, node.inputs[0])
     condition = node.inputs[1] or ctx.constant(np.asarray(True))
     count = 0
-    while (trips is None or count < trips) and _is_true(ctx, condition):
+    while (trips is None or count < trips) and is_true(ctx, condition):
         given = [
             _as_declared(ctx, body, 0, ctx.constant(np.asarray(count, np.int64))),
             _as_declared(ctx, body, 1, condition),
@@ -129,30 +129,10 @@ def length_of(ctx: Context, value: str, axis: int) -> int:
     return length
 
 
-def truth(ctx: Context, condition: str) -> bool | None:
-    """A condition where it is known."""
-    if ctx.type(condition).count != 1:
-        raise ShapeMismatch(
-            f"the condition is {ctx.type(condition)}, expected one element",
-            do="reduce it to one element in the source model",
-        )
-    known = ctx.known(condition)
-    return None if known is None else bool(known.reshape(-1)[0])
-
-
-def _is_true(ctx: Context, condition: str) -> bool:
-    found = truth(ctx, condition)
-    if found is None:
-        raise NeedsValue(condition)
-    return found
-
-
 def _either(ctx: Context, condition: str, left: str, right: str) -> str:
-    if left == right:
-        return left
-    if not (ctx.is_tensor(left) and ctx.is_tensor(right)) or ctx.type(left) != ctx.type(right):
-        raise NeedsValue(condition)
-    return ctx.emit(ElementWiseSelect(), ctx.reshape(condition, ()), left, right)
+    if left == right or (ctx.is_tensor(left) and ctx.is_tensor(right)):
+        return either(ctx, condition, left, right)
+    raise NeedsValue(condition)
 
 
 def _trips(ctx: Context, value: str) -> int | None:

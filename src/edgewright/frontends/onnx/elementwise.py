@@ -3,9 +3,9 @@
 from functools import reduce
 
 from edgewright.core.errors import ShapeMismatch
-from edgewright.frontends.onnx.cast import cast_to
+from edgewright.frontends._common.functions import gelu_operand
+from edgewright.frontends._common.terms import cast_to
 from edgewright.frontends.onnx.context import Context
-from edgewright.frontends.onnx.elementwise_erf import gelu_operand
 from edgewright.frontends.onnx.registry import Handler, one_to_one, onnx_op
 from edgewright.frontends.onnx.source import SourceNode
 from edgewright.ir.op import Op

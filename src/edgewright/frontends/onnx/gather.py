@@ -4,7 +4,7 @@ import numpy as np
 
 from edgewright.core.errors import BadInput, ShapeMismatch
 from edgewright.core.numbers import DType
-from edgewright.frontends.onnx.cast import cast_to
+from edgewright.frontends._common.terms import cast_to
 from edgewright.frontends.onnx.context import Context
 from edgewright.frontends.onnx.rearrange_fill import iota, shape_value
 from edgewright.frontends.onnx.registry import MICROSOFT, onnx_op

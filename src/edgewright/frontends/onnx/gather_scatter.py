@@ -7,10 +7,9 @@ import numpy as np
 from edgewright.core.errors import BadInput, ShapeMismatch
 from edgewright.core.numbers import DType
 from edgewright.frontends._common.builder import LARGEST_FOLD, NeedsValue
-from edgewright.frontends.onnx.cast import cast_to
+from edgewright.frontends._common.terms import broadcast_to, cast_to
 from edgewright.frontends.onnx.context import Context
 from edgewright.frontends.onnx.foreign import keep_as_source_op
-from edgewright.frontends.onnx.rearrange import broadcast_to
 from edgewright.frontends.onnx.rearrange_fill import iota, shape_value
 from edgewright.frontends.onnx.registry import onnx_op
 from edgewright.frontends.onnx.source import SourceNode

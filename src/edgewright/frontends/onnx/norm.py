@@ -7,7 +7,7 @@ import numpy as np
 
 from edgewright.core.errors import LimitExceeded, ShapeMismatch
 from edgewright.core.numbers import Array, DType
-from edgewright.frontends.onnx.cast import cast_to
+from edgewright.frontends._common.terms import cast_to
 from edgewright.frontends.onnx.context import Context
 from edgewright.frontends.onnx.registry import onnx_op
 from edgewright.frontends.onnx.source import SourceNode

@@ -6,7 +6,7 @@ import numpy as np
 
 from edgewright.core.errors import BadInput
 from edgewright.core.numbers import DType
-from edgewright.frontends.onnx.cast import cast_to
+from edgewright.frontends._common.terms import cast_to
 from edgewright.frontends.onnx.context import Context
 from edgewright.frontends.onnx.contrib import check_inputs, number
 from edgewright.frontends.onnx.norm import axes_norm

@@ -5,7 +5,7 @@ import onnx
 
 from edgewright.core.errors import BadInput, ShapeMismatch
 from edgewright.core.numbers import Array, DType
-from edgewright.frontends.onnx.cast import cast_to
+from edgewright.frontends._common.terms import cast_to
 from edgewright.frontends.onnx.context import Context
 from edgewright.frontends.onnx.contrib import check_inputs, number, passed_on
 from edgewright.frontends.onnx.quant import Scaling, quantized

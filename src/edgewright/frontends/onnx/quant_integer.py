@@ -4,7 +4,7 @@ import numpy as np
 
 from edgewright.core.errors import Where
 from edgewright.core.numbers import Array, DType
-from edgewright.frontends.onnx.cast import cast_to
+from edgewright.frontends._common.terms import cast_to
 from edgewright.frontends.onnx.context import Context
 from edgewright.frontends.onnx.contrib import passed_on
 from edgewright.frontends.onnx.foreign import keep_as_source_op

@@ -4,17 +4,17 @@ import numpy as np
 
 from edgewright.core.errors import BadInput, ShapeMismatch
 from edgewright.frontends._common.builder import NeedsValue
+from edgewright.frontends._common.terms import broadcast_to
 from edgewright.frontends.onnx.context import Context
 from edgewright.frontends.onnx.registry import MICROSOFT, onnx_op
 from edgewright.frontends.onnx.source import SourceNode
-from edgewright.ir.dims import Dim, Shape, element_count, is_static, maximum
+from edgewright.ir.dims import Dim, Shape, element_count, is_static
 from edgewright.ops.axes import normal_axes, normal_axis
-from edgewright.ops.broadcast import broadcast_shapes
 from edgewright.ops.rearrange import Concat, Reshape, Transpose
 from edgewright.ops.rearrange_blocks import BlockMode, DepthToSpace, SpaceToDepth
 from edgewright.ops.rearrange_fill import Tile
 
-__all__ = ["broadcast_to", "given_dims", "given_ints"]
+__all__ = ["given_dims", "given_ints"]
 
 # Until then Dropout's mask had the datatype of the data.
 FIRST_BOOL_MASK_OPSET = 10
@@ -178,31 +178,6 @@ def given_ints(ctx: Context, node: SourceNode, name: str, index: int) -> tuple[i
     if node.has(name):
         return tuple(node.attr(name))
     return ctx.ints(node.input(index)) if node.input(index) else None
-
-
-def broadcast_to(ctx: Context, value: str, wanted: Shape) -> str:
-    """The value repeated along axes of size 1 so that it has the shape, or more where it is longer."""
-    if any(isinstance(dim, int) and dim < 0 for dim in wanted):
-        raise ShapeMismatch(f"shape {list(wanted)} has a negative size", do="use sizes of 0 or more")
-    shape = broadcast_shapes(ctx.shape(value), wanted)
-    padded = (1,) * (len(shape) - ctx.rank(value)) + ctx.shape(value)
-    targets = (1,) * (len(shape) - len(wanted)) + tuple(wanted)
-    multiples = tuple(_multiple(dim, target) for dim, target in zip(padded, targets, strict=True))
-    aligned = ctx.reshape(value, padded)
-    if all(multiple == 1 for multiple in multiples):
-        return aligned
-    tiled = ctx.emit(Tile(multiples=multiples), aligned)
-    # Of two symbolic sizes either may be 1, as the tile's size says; a number is the size whatever the other.
-    sizes = zip(shape, ctx.shape(tiled), strict=True)
-    return ctx.reshape(tiled, tuple(dim if isinstance(dim, int) else exact for dim, exact in sizes))
-
-
-def _multiple(dim: Dim, target: Dim) -> Dim:
-    if dim == 1:
-        return target
-    if target in (1, dim) or isinstance(dim, int):
-        return 1
-    return maximum(target // maximum(dim, 1), 1)
 
 
 def _block_mode(node: SourceNode) -> BlockMode:

@@ -5,8 +5,8 @@ import numpy as np
 from edgewright.core.errors import BadInput, LimitExceeded, ShapeMismatch
 from edgewright.core.numbers import Array, DType
 from edgewright.frontends._common.builder import LARGEST_FOLD, NeedsValue
+from edgewright.frontends._common.terms import python_number
 from edgewright.frontends.onnx.context import Context
-from edgewright.frontends.onnx.rearrange_slice import python_number
 from edgewright.frontends.onnx.registry import MICROSOFT, onnx_op
 from edgewright.frontends.onnx.source import SourceNode
 from edgewright.frontends.onnx.tensors import dtype_of

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from edgewright.core.errors import BadInput, ShapeMismatch
+from edgewright.frontends._common.terms import python_number, sliced
 from edgewright.frontends.onnx.context import Context
 from edgewright.frontends.onnx.rearrange import given_dims, given_ints
 from edgewright.frontends.onnx.registry import MICROSOFT, onnx_op
@@ -14,9 +15,9 @@ from edgewright.ops.axes import normal_axis
 from edgewright.ops.gather import Gather
 from edgewright.ops.rearrange import Concat
 from edgewright.ops.rearrange_fill import Pad, Scheme
-from edgewright.ops.rearrange_slice import Range, Split, StridedSlice, bounded_range
+from edgewright.ops.rearrange_slice import Range, Split, bounded_range
 
-__all__ = ["python_number", "sliced"]
+__all__: list[str] = []
 
 SCHEMES = {"constant": Scheme.CONSTANT, "reflect": Scheme.MIRROR_REFLECT, "edge": Scheme.EDGE}
 WRAP = "wrap"
@@ -99,24 +100,6 @@ def center_crop_pad(ctx: Context, node: SourceNode) -> str:
     if all(pair == (0, 0) for pair in pairs):
         return cropped
     return ctx.emit(Pad(scheme=Scheme.CONSTANT, pad_amount=tuple(pairs), pad_constant_value=0), cropped)
-
-
-def sliced(ctx: Context, value: str, ranges: Sequence[Range]) -> str:
-    """The value cut on each axis; itself where that takes nothing away."""
-    if all(part == (0, dim, 1) for part, dim in zip(ranges, ctx.shape(value), strict=True)):
-        return value
-    return ctx.emit(StridedSlice(ranges=tuple(ranges)), value)
-
-
-def python_number(ctx: Context, value: str) -> float | int | bool:
-    """The one element of a value that must be known."""
-    array, dtype = ctx.array(value), ctx.dtype(value)
-    if array.size != 1 or array.dtype == object or dtype.is_complex:
-        raise BadInput(f"{ctx.type(value)} is given, expected one number", do="give one real number")
-    item = array.reshape(-1)[0]
-    if array.dtype == np.bool_:
-        return bool(item)
-    return float(item) if dtype.is_float else int(item)
 
 
 def _edges(sizes: Sequence[Dim], dim: Dim, count: int) -> tuple[Dim, ...]:

@@ -1,0 +1,31 @@
+"""The options of qnn-tflite-converter alone, and the groups and rules that make up the tool."""
+
+from dataclasses import dataclass
+
+from edgewright.config.converter import CONVERTER
+from edgewright.config.group import OptionGroup
+from edgewright.config.option import opt
+
+__all__ = ["TFLITE_CONVERTER", "TfliteOnly"]
+
+
+@dataclass(frozen=True)
+class TfliteOnly(OptionGroup):
+    """What only TFLite models have or need."""
+
+    title = "TFLite"
+
+    signature_name: str | None = opt(
+        "--signature_name",
+        metavar="NAME",
+        help="the signature whose subgraph is converted, the first where nothing is said",
+    )
+    show_unconsumed_nodes: bool = opt(
+        "--show_unconsumed_nodes", nargs=0, help="list the tensors that nothing reads"
+    )
+    dump_relay: str | None = opt(
+        "--dump_relay", metavar="FILE", help="write the graph as text, as it stands after the import"
+    )
+
+
+TFLITE_CONVERTER: tuple[type[OptionGroup], ...] = (*CONVERTER, TfliteOnly)

@@ -1,0 +1,35 @@
+"""The TFLite frontend: importing it registers every translation, in this order."""
+
+from edgewright.frontends.tflite import (
+    activation,
+    control,
+    conv,
+    elementwise,
+    gather,
+    matmul,
+    norm,
+    pool,
+    quant,
+    rearrange,
+    rearrange_fill,
+    rearrange_slice,
+    reduce,
+    resize,
+)
+
+__all__ = [
+    "activation",
+    "control",
+    "conv",
+    "elementwise",
+    "gather",
+    "matmul",
+    "norm",
+    "pool",
+    "quant",
+    "rearrange",
+    "rearrange_fill",
+    "rearrange_slice",
+    "reduce",
+    "resize",
+]

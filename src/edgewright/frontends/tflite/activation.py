@@ -1,0 +1,57 @@
+"""TFLite activations."""
+
+import math
+
+from edgewright.core.numbers import DType
+from edgewright.frontends.tflite.context import Context
+from edgewright.frontends.tflite.registry import one_to_one, tflite_op
+from edgewright.frontends.tflite.source import SourceNode
+from edgewright.ops.activation import (
+    Elu,
+    Gelu,
+    HardSwish,
+    Prelu,
+    Relu,
+    Relu1,
+    Relu6,
+    ReluMinMax,
+    Sigmoid,
+    Tanh,
+)
+from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseMultiply
+
+__all__: list[str] = []
+
+one_to_one(
+    {
+        "ELU": Elu(),
+        "HARD_SWISH": HardSwish(),
+        "LOGISTIC": Sigmoid(),
+        "PRELU": Prelu(),
+        "RELU": Relu(),
+        "RELU6": Relu6(),
+        "RELU_0_TO_1": ReluMinMax(min_value=0.0, max_value=1.0),
+        "RELU_N1_TO_1": Relu1(),
+        "TANH": Tanh(),
+    }
+)
+
+
+@tflite_op("LEAKY_RELU")
+def leaky_relu(ctx: Context, node: SourceNode) -> str:
+    """A slope for what is negative."""
+    (x,) = node.need(0)
+    return ctx.emit(Prelu(), x, ctx.scalar(node.option("alpha"), DType.FLOAT_32, rank=1))
+
+
+@tflite_op("GELU")
+def gelu(ctx: Context, node: SourceNode) -> str:
+    """The exact form, or x * sigmoid(2 * u) with u = sqrt(2 / pi) * (x + 0.044715 * x^3)."""
+    (x,) = node.need(0)
+    if not node.option("approximate"):
+        return ctx.emit(Gelu(), x)
+    factor = 2 * math.sqrt(2 / math.pi)
+    square = ctx.emit(ElementWiseMultiply(), x, x)
+    bent = ctx.emit(ElementWiseMultiply(), square, ctx.scalar(0.044715 * factor, x))
+    inner = ctx.emit(ElementWiseAdd(), bent, ctx.scalar(factor, x))
+    return ctx.emit(ElementWiseMultiply(), x, ctx.emit(Sigmoid(), ctx.emit(ElementWiseMultiply(), x, inner)))

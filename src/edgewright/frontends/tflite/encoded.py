@@ -1,0 +1,68 @@
+"""The fixed-point types behind TFLite's quantized tensors."""
+
+import numpy as np
+
+from edgewright.core.errors import BadInput, Where
+from edgewright.core.numbers import Array, DType
+from edgewright.frontends.tflite.reader import Tensor
+from edgewright.ir.encodings import Encoding
+from edgewright.ir.types import TensorType
+
+__all__ = ["constant_of", "encoding_of", "type_in_graph"]
+
+# The fixed-point type that stores an integer type; two bits live in eight, with an encoding of two.
+FIXED = {
+    DType.INT_2: DType.SFIXED_POINT_8,
+    DType.INT_4: DType.SFIXED_POINT_4,
+    DType.UINT_4: DType.UFIXED_POINT_4,
+    DType.INT_8: DType.SFIXED_POINT_8,
+    DType.UINT_8: DType.UFIXED_POINT_8,
+    DType.INT_16: DType.SFIXED_POINT_16,
+    DType.UINT_16: DType.UFIXED_POINT_16,
+    DType.INT_32: DType.SFIXED_POINT_32,
+    # Biases of 16-bit models: their numbers fit 32 bits, which is checked.
+    DType.INT_64: DType.SFIXED_POINT_32,
+}
+
+
+def encoding_of(tensor: Tensor) -> tuple[DType, Encoding] | None:
+    """Fixed-point type and encoding of a tensor; None where it is not quantized."""
+    found = tensor.quantization
+    if found is None or tensor.dtype not in FIXED:
+        return None
+    dtype = FIXED[tensor.dtype]
+    low, high = Encoding((1.0,), (0,), bitwidth=min(tensor.dtype.bits, 32)).limits(dtype)
+    if any(not low <= zero <= high for zero in found.zeros):
+        raise BadInput(
+            f"a zero point is {max(found.zeros, key=abs)}, expected {low} to {high}",
+            Where(tensor=tensor.name),
+            do="export the model again",
+        )
+    axis = found.axis if len(found.scales) > 1 else None
+    offsets = tuple(-zero for zero in found.zeros)
+    return dtype, Encoding(found.scales, offsets, axis, min(tensor.dtype.bits, 32))
+
+
+def type_in_graph(tensor: Tensor, shape: tuple[int, ...] | None = None) -> TensorType:
+    """The type of a tensor as the graph has it: in fixed point where it is quantized."""
+    if tensor.dtype is None:
+        raise BadInput(
+            f"tensor '{tensor.name}' is a handle, expected elements", do="export a model without tables"
+        )
+    dims = tensor.shape if shape is None else shape
+    found = encoding_of(tensor)
+    if found is None:
+        return TensorType(dims, tensor.dtype)
+    return TensorType(dims, found[0], encoding=found[1])
+
+
+def constant_of(array: Array, tensor: Tensor) -> tuple[Array, TensorType]:
+    """The elements of a stored tensor in the type that the graph has them in."""
+    found = type_in_graph(tensor)
+    if found.encoding is None:
+        return array, found
+    if array.dtype == np.int64 and array.size and int(np.abs(array).max()) >= 1 << 31:
+        # No fixed-point type holds them; as real numbers they are what they are.
+        real = found.encoding.decode(array)
+        return real, TensorType(found.shape)
+    return array.astype(found.dtype.numpy, copy=False), found

@@ -1,0 +1,205 @@
+"""Walks a TFLite subgraph and translates it op by op, collecting everything that cannot be translated."""
+
+from collections.abc import Mapping, Sequence
+
+from edgewright.core.errors import BadInput, EdgewrightError, UnsupportedOp, Where, located
+from edgewright.frontends._common.faults import guarded
+from edgewright.frontends._common.imported import Imported, InputSpec, NodeNames
+from edgewright.frontends._common.importer import GraphImporter, check_length
+from edgewright.frontends.tflite import registry
+from edgewright.frontends.tflite.context import Context
+from edgewright.frontends.tflite.encoded import constant_of, type_in_graph
+from edgewright.frontends.tflite.reader import Operator, Subgraph, Tensor, TfliteFile
+from edgewright.frontends.tflite.source import SourceNode
+from edgewright.ir.graph import Graph, Node
+from edgewright.ir.types import TensorType
+from edgewright.ops.rearrange import Reshape
+
+__all__ = ["Importer", "names_of"]
+
+# Ops that do something besides what they return.
+EFFECTS = frozenset({"ASSIGN_VARIABLE", "CALL_ONCE"})
+
+
+class Importer(GraphImporter):
+    """One import of one subgraph and those that it calls."""
+
+    def __init__(
+        self,
+        file: TfliteFile,
+        place: int,
+        inputs: Mapping[str, InputSpec],
+        outputs: Sequence[str],
+        *,
+        keep_all: bool = False,
+    ) -> None:
+        self._context = Context(Graph(file.subgraphs[place].name or "main"), self)
+        super().__init__(file.name, self._context, inputs, outputs)
+        self._file = file
+        self._main = file.subgraphs[place]
+        self._by_name = {tensor.name: tensor for tensor in self._main.tensors}
+        self._keep_all = keep_all
+        # Constants of each subgraph: one for all its uses.
+        self._constants: dict[tuple[int, int], str] = {}
+        self._open: list[int] = [place]
+
+    def run(self) -> Imported:
+        """Translates the graph; stops early only where a value or a shape is needed."""
+        with guarded(self._file.name):
+            self._graph.reserve(tensor.name for tensor in self._main.tensors)
+            self._declare_inputs()
+            for operator in needed(self._main, self._outputs, is_whole=self._keep_all):
+                self._import_operator(operator)
+                if self._result.bound or self._result.shapes_for:
+                    return self._result
+            if not self._result.problems:
+                self._declare_outputs()
+                self._declare_states()
+            return self._result
+
+    def subgraph(self, place: int) -> Subgraph:
+        """A subgraph of the file."""
+        return self._file.subgraphs[place]
+
+    def inline(self, place: int, arguments: Sequence[str]) -> list[str]:
+        """Translates a subgraph in place and returns the values of its outputs."""
+        graph = self._file.subgraphs[place]
+        if place in self._open:
+            raise BadInput(f"subgraph '{graph.name}' calls itself", do="remove the recursion")
+        if len(arguments) != len(graph.inputs):
+            raise BadInput(
+                f"the subgraph '{graph.name}' has {len(graph.inputs)} inputs, expected {len(arguments)}",
+                do="export the model again",
+            )
+        names = [graph.tensors[index].name for index in graph.inputs]
+        self._count_inlined(len(graph.operators))
+        self._open.append(place)
+        try:
+            with self._scopes.opened(dict(zip(names, arguments, strict=True)), is_closed=True):
+                outputs = [graph.tensors[index].name for index in graph.outputs]
+                for operator in needed(graph, outputs):
+                    self._inline_operator(graph, operator)
+                return [self._value(graph, index) for index in graph.outputs]
+        finally:
+            self._open.pop()
+
+    def _inline_operator(self, graph: Subgraph, operator: Operator) -> None:
+        try:
+            values = self._translate(graph, operator)
+        except EdgewrightError as problem:
+            raise located(
+                problem, Where(op=operator.op, node=label_of(graph, operator))
+            ) from problem.__cause__
+        for index, value in zip(operator.outputs, values, strict=False):
+            self._scopes.define(graph.tensors[index].name, value)
+
+    def _import_operator(self, operator: Operator) -> None:
+        self._take_step(
+            names_of(self._main, operator),
+            lambda: self._translate(self._main, operator),
+            lambda where: None if registry.find(operator.op) else _unknown(operator, where),
+        )
+
+    def _translate(self, graph: Subgraph, operator: Operator) -> list[str]:
+        found = registry.find(operator.op)
+        label = label_of(graph, operator)
+        if found is None:
+            raise _unknown(operator, Where(op=operator.op, node=label))
+        values = [self._value(graph, index) if index >= 0 else "" for index in operator.inputs]
+        inputs = values if found.is_stored else [self._context.real(value) for value in values]
+        node = SourceNode(
+            operator,
+            inputs,
+            tuple(graph.tensors[index] if index >= 0 else None for index in operator.inputs),
+            tuple(graph.tensors[index] for index in operator.outputs),
+            label,
+        )
+        results = found.handler(self._context, node)
+        made = [results] if isinstance(results, str) else list(results)
+        if len(made) < len(operator.outputs):
+            raise BadInput(
+                f"the op has {len(operator.outputs)} outputs, expected {len(made)}",
+                do="export the model again",
+            )
+        if found.is_stored:
+            return made
+        pairs = zip(made, node.results, strict=False)
+        return [self._context.stored(value, tensor) for value, tensor in pairs]
+
+    def _value(self, graph: Subgraph, index: int) -> str:
+        """The value of a tensor: made, an input, or stored in the file."""
+        tensor = graph.tensors[index]
+        if tensor.name in self._scopes:
+            return self._scopes.resolve(tensor.name)
+        key = (self._open[-1], index)
+        if key not in self._constants:
+            self._constants[key] = self._constant(tensor)
+        return self._constants[key]
+
+    def _constant(self, tensor: Tensor) -> str:
+        check_length(tensor.name)
+        array = self._file.array(tensor)
+        if array is None and tensor.is_variable:
+            # A state that a fresh model starts with: zeros.
+            declared = type_in_graph(tensor)
+            return self._context.zeros(declared, tensor.name)
+        if array is None and 0 in tensor.shape and tensor.dtype is not None:
+            return self._context.zeros(type_in_graph(tensor), tensor.name)
+        if array is None:
+            raise BadInput(
+                f"tensor '{tensor.name}' is read but never made",
+                Where(tensor=tensor.name),
+                do="export the model again",
+            )
+        value, declared = constant_of(array, tensor)
+        name = tensor.name if tensor.name not in self._graph.types else self._graph.fresh_name(tensor.name)
+        return self._graph.add_constant(name, value, declared)
+
+    def _declared_type(self, name: str) -> TensorType | None:
+        tensor = self._by_name.get(name)
+        return None if tensor is None or tensor.dtype is None else type_in_graph(tensor)
+
+    def _declare_states(self) -> None:
+        for state, value in self._context.variables.states():
+            op = Reshape(shape=self._graph.types[value].shape)
+            self._graph.add(Node(self._graph.fresh_name(state.output), op, [value], [state.output]))
+            self._graph.outputs.append(state.output)
+            self._result.states.append(state)
+
+
+def needed(graph: Subgraph, outputs: Sequence[str], *, is_whole: bool = False) -> list[Operator]:
+    """The operators that the outputs depend on, and those with effects; all of them where it is whole."""
+    if is_whole:
+        return list(graph.operators)
+    wanted = {index for index, tensor in enumerate(graph.tensors) if tensor.name in set(outputs)}
+    chosen: list[Operator] = []
+    for operator in reversed(graph.operators):
+        if operator.op in EFFECTS or wanted.intersection(operator.outputs):
+            chosen.append(operator)
+            wanted.update(operator.inputs)
+    return chosen[::-1]
+
+
+def label_of(graph: Subgraph, operator: Operator) -> str:
+    """Operators have no names: they are called after what they make, or read."""
+    places = [index for index in (*operator.outputs, *operator.inputs) if index >= 0]
+    return graph.tensors[places[0]].name if places else operator.op
+
+
+def names_of(graph: Subgraph, operator: Operator) -> NodeNames:
+    """An operator's names as an import of any format knows them."""
+    inputs, outputs = (
+        tuple(graph.tensors[index].name if index >= 0 else "" for index in places)
+        for places in (operator.inputs, operator.outputs)
+    )
+    domain = "custom" if operator.is_custom else ""
+    return NodeNames(operator.op, label_of(graph, operator), inputs, outputs, domain=domain)
+
+
+def _unknown(operator: Operator, where: Where) -> UnsupportedOp:
+    kind = "custom op" if operator.is_custom else "op"
+    return UnsupportedOp(
+        f"TFLite {kind} '{operator.op}' has no QNN equivalent",
+        where,
+        do="cut the graph before it with --out_node, or provide an op package (--converter_op_package_lib)",
+    )

@@ -1,0 +1,137 @@
+"""From a TFLite model and the user's wishes for its inputs and outputs to an import."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from edgewright.core.errors import BadInput, UsageError, Where, shown
+from edgewright.core.words import did_you_mean
+from edgewright.frontends._common.faults import guarded
+from edgewright.frontends._common.imported import Imported, InputSpec, NodeNames
+from edgewright.frontends._common.overrides import (
+    Overrides,
+    check_names,
+    input_values,
+    settled_types,
+    shaped,
+)
+from edgewright.frontends._common.source_model import SourceModel
+from edgewright.frontends.tflite.encoded import type_in_graph
+from edgewright.frontends.tflite.importer import Importer, names_of
+from edgewright.frontends.tflite.reader import Signature, TfliteFile
+from edgewright.ir.types import TensorType
+
+__all__ = ["TfliteSource"]
+
+
+class TfliteSource(SourceModel):
+    """An opened model with the types of its inputs decided; one signature's subgraph, or the first."""
+
+    framework = "TFLite"
+    is_channel_last = True
+    keeps_integers = True
+
+    def __init__(self, file: TfliteFile, overrides: Overrides | None = None) -> None:
+        with guarded(file.name):
+            wishes = overrides or Overrides()
+            self.file = file
+            self._signature = _signature(file, wishes.signature)
+            self._place = self._signature.subgraph if self._signature else 0
+            self._graph = file.subgraphs[self._place]
+            self._by_name = {tensor.name: tensor for tensor in self._graph.tensors}
+            known_as = _aliases(self._graph.tensors, self._signature)
+            wishes = _renamed(wishes, known_as)
+            self._keep_all = wishes.keep_disconnected
+            declared = self._input_types(wishes)
+            known = input_values(file.name, wishes, declared)
+            self._known = {name: InputSpec(t, value) for name, (t, value) in known.items()}
+            inputs = {name: t for name, t in declared.items() if name not in self._known}
+            super().__init__(file.name, inputs, self._chosen_outputs(wishes))
+
+    @classmethod
+    def open(cls, path: str | Path, overrides: Overrides | None = None) -> "TfliteSource":
+        """From a path."""
+        return cls(TfliteFile.open(Path(path)), overrides)
+
+    @property
+    def format(self) -> str:
+        """TFLite and the signature that is read, where there are several."""
+        named = f", signature '{shown(self._signature.key)}'" if self._signature else ""
+        return f"TFLite{named if len(self.file.signatures) > 1 else ''}"
+
+    @property
+    def own_outputs(self) -> Sequence[str]:
+        """The subgraph's outputs."""
+        return list(dict.fromkeys(self._graph.tensors[index].name for index in self._graph.outputs))
+
+    @property
+    def tensors(self) -> frozenset[str]:
+        """Names of all tensors of the subgraph."""
+        return frozenset(self._by_name)
+
+    def nodes(self) -> list[NodeNames]:
+        """All operators of the subgraph."""
+        return [names_of(self._graph, operator) for operator in self._graph.operators]
+
+    def declared(self, name: str) -> TensorType | None:
+        """As the file has it."""
+        tensor = self._by_name.get(name)
+        return None if tensor is None or tensor.dtype is None else type_in_graph(tensor)
+
+    def _import(self, specs: Mapping[str, InputSpec]) -> Imported:
+        given = {**specs, **self._known}
+        found = Importer(self.file, self._place, given, self.outputs, keep_all=self._keep_all).run()
+        self.states = found.states
+        return found
+
+    def _input_types(self, wishes: Overrides) -> dict[str, TensorType]:
+        names = [self._graph.tensors[index].name for index in dict.fromkeys(self._graph.inputs)]
+        for option, found in (("--input_dim", wishes.input_shapes), ("--input_dtype", wishes.input_dtypes)):
+            check_names(self.file.name, option, found, names, "input")
+        types = {
+            name: shaped(name, type_in_graph(self._by_name[name]), self.file.name, wishes) for name in names
+        }
+        return settled_types(types, self.file.name, wishes)
+
+    def _chosen_outputs(self, wishes: Overrides) -> list[str]:
+        if wishes.outputs:
+            check_names(self.file.name, "--out_node", wishes.outputs, sorted(self._by_name), "tensor")
+            return list(dict.fromkeys(wishes.outputs))
+        if not self._graph.outputs:
+            raise BadInput(
+                "the model has no outputs", Where(file=self.file.name), do="name outputs with --out_node"
+            )
+        return list(self.own_outputs)
+
+
+def _signature(file: TfliteFile, wanted: str | None) -> Signature | None:
+    if wanted is None:
+        return file.signatures[0] if file.signatures else None
+    keys = [item.key for item in file.signatures]
+    if wanted not in keys:
+        listed = ", ".join(f"'{shown(key, 60)}'" for key in keys[:10])
+        raise UsageError(
+            f"the signature '{shown(wanted)}' is asked for, which the model does not have",
+            Where(file=file.name),
+            do=did_you_mean(wanted, keys, f"use one of {listed}" if keys else "leave the option out"),
+        )
+    return file.signatures[keys.index(wanted)]
+
+
+def _aliases(tensors: Sequence[object], signature: Signature | None) -> dict[str, str]:
+    """The signature's names for inputs and outputs that no tensor has: they may be used as well."""
+    own = {getattr(tensor, "name", "") for tensor in tensors}
+    if signature is None:
+        return {}
+    pairs = (*signature.inputs.items(), *signature.outputs.items())
+    return {name: str(getattr(tensors[index], "name", "")) for name, index in pairs if name not in own}
+
+
+def _renamed(wishes: Overrides, known_as: Mapping[str, str]) -> Overrides:
+    return replace(
+        wishes,
+        input_shapes={known_as.get(name, name): value for name, value in wishes.input_shapes.items()},
+        input_dtypes={known_as.get(name, name): value for name, value in wishes.input_dtypes.items()},
+        input_values={known_as.get(name, name): value for name, value in wishes.input_values.items()},
+        outputs=[known_as.get(name, name) for name in wishes.outputs],
+    )

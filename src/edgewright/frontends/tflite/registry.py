@@ -1,0 +1,63 @@
+"""Which function translates which TFLite op."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from edgewright.ir.op import Op
+
+if TYPE_CHECKING:
+    from edgewright.frontends.tflite.context import Context
+    from edgewright.frontends.tflite.source import SourceNode
+
+__all__ = ["Translation", "find", "one_to_one", "tflite_op", "translated_ops"]
+
+# Returns the values of the operator's outputs, in order (one value may stand without a list).
+Handler = Callable[["Context", "SourceNode"], str | Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Translation:
+    """How an op is translated: from real numbers, or from what is stored, integers in fixed point too."""
+
+    handler: Handler
+    is_stored: bool = False
+
+
+_TRANSLATIONS: dict[str, Translation] = {}
+
+
+def tflite_op(*names: str, is_stored: bool = False) -> Callable[[Handler], Handler]:
+    """Registers the translation of ops."""
+
+    def register(handler: Handler) -> Handler:
+        for name in names:
+            if name in _TRANSLATIONS:
+                raise AssertionError(f"{name} is translated twice")
+            _TRANSLATIONS[name] = Translation(handler, is_stored)
+        return handler
+
+    return register
+
+
+def one_to_one(table: Mapping[str, Op]) -> None:
+    """Registers TFLite ops that are a QNN op as they stand, inputs in the same order."""
+    for name, op in table.items():
+        tflite_op(name)(_emitting(op))
+
+
+def find(name: str) -> Translation | None:
+    """The translation of an op."""
+    return _TRANSLATIONS.get(name)
+
+
+def translated_ops() -> list[str]:
+    """Every op that has a translation."""
+    return sorted(_TRANSLATIONS)
+
+
+def _emitting(op: Op) -> Handler:
+    def emit(ctx: "Context", node: "SourceNode") -> str:
+        return ctx.emit(op, *node.need(*range(len(node.inputs))))
+
+    return emit

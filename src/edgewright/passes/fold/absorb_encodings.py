@@ -1,0 +1,118 @@
+"""Turns ops between Dequantize and Quantize into ops on the fixed-point values themselves."""
+
+import numpy as np
+
+from edgewright.core.numbers import DType
+from edgewright.ir.encodings import Encoding
+from edgewright.ir.graph import Graph, Node
+from edgewright.ir.types import TensorType
+from edgewright.ops.cast import Cast
+from edgewright.ops.quant import Convert, Dequantize, Quantize
+from edgewright.ops.source import SourceOp
+from edgewright.passes.graph_pass import graph_pass, rewrite_each
+
+__all__ = ["absorb_encodings"]
+
+# They say themselves what integers stand for; what the source alone knows stays as it is.
+KEPT = (Cast, Convert, Dequantize, SourceOp)
+# The largest integer of the type that a single number is stored in.
+TOP = 127
+
+
+@graph_pass(after=("fold_moved_weights",))
+def absorb_encodings(graph: Graph) -> int:
+    """An op whose operands are all decoded and whose results are all encoded means just that on fixed point.
+
+    A quantized model of the source becomes a quantized graph; what does not fit keeps its real numbers.
+    """
+    return rewrite_each(graph, _absorb)
+
+
+def _absorb(graph: Graph, node: Node) -> bool:
+    if isinstance(node.op, Quantize):
+        return _requantize(graph, node, node.op)
+    if isinstance(node.op, KEPT):
+        return False
+    stored = [_stored(graph, value) for value in node.inputs]
+    encoders = [_encoder(graph, value) for value in node.outputs]
+    if any(item is None for item in (*stored, *encoders)):
+        return False
+    if not any(_is_fixed(graph, item) for item in stored if item) or not _changes(node, stored):
+        return False
+    for place, value in enumerate(stored):
+        assert value is not None
+        if value != node.inputs[place]:
+            graph.set_input(node, place, _constant(graph, value, node.inputs[place]))
+    for value, encoder in zip(list(node.outputs), encoders, strict=True):
+        if isinstance(encoder, Node):
+            _take_over(graph, value, encoder)
+    return True
+
+
+def _requantize(graph: Graph, node: Node, op: Quantize) -> bool:
+    """What is decoded only to be encoded again changes its encoding, or nothing at all."""
+    before = graph.producer(node.inputs[0])
+    if before is None or not isinstance(before.op, Dequantize) or before.inputs[0] in graph.constants:
+        return False
+    source = before.inputs[0]
+    found, made = graph.types[source], node.outputs[0]
+    if (found.dtype, found.encoding) == (op.dtype, op.encoding) and made not in graph.outputs:
+        graph.replace_uses(made, source)
+        graph.remove(node)
+        return True
+    wanted = graph.types[made]
+    graph.remove(node)
+    convert = Convert(dtype=op.dtype, encoding=op.encoding, source=found.encoding)
+    graph.add(Node(node.name, convert, [source], [made], node.source), [wanted])
+    return True
+
+
+def _stored(graph: Graph, value: str) -> str | None:
+    """The fixed-point value behind an operand; itself where it holds no real numbers, None without one."""
+    if not value or not graph.types[value].dtype.is_float:
+        return value
+    before = graph.producer(value)
+    if before is not None and isinstance(before.op, Dequantize):
+        return before.inputs[0]
+    array = graph.constants.get(value)
+    is_number = array is not None and array.size and bool((array == array.reshape(-1)[0]).all())
+    # One number has an encoding that holds it exactly.
+    return value + "\0" if is_number else None
+
+
+def _constant(graph: Graph, value: str, original: str) -> str:
+    """A constant of one number in fixed point; any other value as it is."""
+    if not value.endswith("\0"):
+        return value
+    array = graph.constants[original]
+    number = float(array.reshape(-1)[0])
+    encoding = Encoding((abs(number) / TOP if number else 1.0,), (0,))
+    stored = np.full(array.shape, int(np.sign(number)) * TOP, np.int8)
+    tensor_type = TensorType(array.shape, DType.SFIXED_POINT_8, None, encoding)
+    return graph.add_constant(graph.fresh_name(original), stored, tensor_type, of=original)
+
+
+def _encoder(graph: Graph, value: str) -> Node | str | None:
+    """The only reader of a real result, where it encodes it; the value where it is no real number."""
+    if not value or not graph.types[value].dtype.is_float:
+        return value
+    readers = graph.consumers(value)
+    is_encoded = len(readers) == 1 and isinstance(readers[0].op, Quantize) and value not in graph.outputs
+    return readers[0] if is_encoded else None
+
+
+def _changes(node: Node, stored: list[str | None]) -> bool:
+    return any(value != own for value, own in zip(stored, node.inputs, strict=True))
+
+
+def _is_fixed(graph: Graph, value: str) -> bool:
+    return value in graph.types and graph.types[value].dtype.is_fixed_point
+
+
+def _take_over(graph: Graph, value: str, encoder: Node) -> None:
+    """The op makes what was encoded from its result, under that name."""
+    made = encoder.outputs[0]
+    wanted = graph.types[made]
+    graph.remove(encoder)
+    graph.rename_value(value, made)
+    graph.types[made] = wanted

@@ -1,0 +1,67 @@
+"""What the legacy converters do with their options: convert, or only look with --dry_run."""
+
+from typing import TYPE_CHECKING
+
+from edgewright.config.converter import DryRun, GraphChanges, OpPackage, Output, Source
+from edgewright.config.group import OptionGroup
+from edgewright.config.onnx import OnnxOnly
+from edgewright.config.preserve_io import PreserveIo
+from edgewright.config.quantizer import Quantizer
+from edgewright.config.tflite import TfliteOnly
+from edgewright.config.umbrella import Report
+from edgewright.core.errors import UnsupportedOp
+
+if TYPE_CHECKING:
+    from edgewright.api.converter import ConverterOptions
+
+__all__ = ["run_converter"]
+
+# The groups that change what is written, by the field that holds them; a converter may lack some.
+FIELDS: dict[str, type[OptionGroup]] = {
+    "source": Source,
+    "output": Output,
+    "changes": GraphChanges,
+    "package": OpPackage,
+    "preserve": PreserveIo,
+    "onnx": OnnxOnly,
+    "quantizer": Quantizer,
+    "tflite": TfliteOnly,
+}
+
+
+def run_converter(name: str, groups: tuple[OptionGroup, ...]) -> int:
+    """Does what the options of a converter ask for."""
+    chosen = {type(group): group for group in groups}
+    look, report = chosen.pop(DryRun, DryRun()), chosen.pop(Report)
+    assert isinstance(look, DryRun)
+    assert isinstance(report, Report)
+    from edgewright.api.converter import ConverterOptions, command_text, convert_files
+    from edgewright.reports.conversion import page
+    from edgewright.reports.json_text import as_json
+    from edgewright.reports.page import show
+
+    given = {field: chosen[kind] for field, kind in FIELDS.items() if kind in chosen}
+    options = ConverterOptions(**given)  # type: ignore[arg-type]
+    if look.dry_run is not None:
+        return _look(options, look.dry_run, report)
+    conversion = convert_files(options, command_text(name, chosen.values()))
+    if report.json:
+        print(as_json(conversion))
+    else:
+        show(page(conversion))
+    return 0
+
+
+def _look(options: "ConverterOptions", detail: str, report: Report) -> int:
+    from edgewright.api.converter import overrides_of
+    from edgewright.api.inspect import dry_run
+    from edgewright.reports.inspection import dry_run_page
+    from edgewright.reports.json_text import as_json
+    from edgewright.reports.page import show
+
+    found = dry_run(options.source.input_network, overrides_of(options))
+    if report.json:
+        print(as_json(found))
+    else:
+        show(dry_run_page(found, detail))
+    return 0 if found.is_convertible else UnsupportedOp.exit_code
