@@ -32,8 +32,11 @@ from edgewright.passes.fuse import (  # noqa: F401 - registers the passes
 )
 from edgewright.passes.graph_pass import PASSES
 from edgewright.passes.htp import (  # noqa: F401 - registers the passes
+    biased_products,
     compare_to_zero,
     complete_norms,
+    expand_blocks,
+    explicit_windows,
     fit_biases,
     flat_rows,
     last_axis_softmax,
@@ -111,7 +114,10 @@ HTP = (
     "promote_scalars",
     "compare_to_zero",
     "complete_norms",
+    "explicit_windows",
     "widen_conv_1d",
+    "expand_blocks",
+    "biased_products",
     "flat_rows",
     "last_axis_softmax",
     "wrap_indices",

@@ -2,6 +2,7 @@
 
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import EncodingRule, Op
+from edgewright.ops.gather_scatter import Reduction, ScatterElements, ScatterNd
 from edgewright.ops.quant import Convert
 from edgewright.ops.resize import Resize, ResizeNearestNeighbor
 from edgewright.ops.resize_axis import Interpolation
@@ -9,11 +10,13 @@ from edgewright.passes.graph_pass import graph_pass, rewrite_each
 
 __all__ = ["one_encoding"]
 
+PUT_TOGETHER = frozenset({Reduction.NONE, Reduction.ADD})
+
 
 @graph_pass()
 def one_encoding(graph: Graph) -> int:
     """HTP keeps the stored integers of such ops, whatever the output's encoding says."""
-    return rewrite_each(graph, _convert)
+    return rewrite_each(graph, _convert) + rewrite_each(graph, _convert_before)
 
 
 def _moves_elements(op: Op) -> bool:
@@ -41,3 +44,24 @@ def _convert(graph: Graph, node: Node) -> bool:
     op = Convert(dtype=result.dtype, encoding=result.encoding, source=encoding)
     graph.add(Node(graph.fresh_name(f"{node.name}_convert"), op, [kept], [name]), [result])
     return True
+
+
+def _convert_before(graph: Graph, node: Node) -> bool:
+    """Ops that put elements into others take all of them as they are stored."""
+    result = graph.types[node.outputs[0]] if len(node.outputs) == 1 else None
+    if not isinstance(node.op, ScatterElements | ScatterNd) or result is None or result.encoding is None:
+        return False
+    if node.op.reduction not in PUT_TOGETHER:
+        return False
+    changed = False
+    for index, value in enumerate(node.inputs):
+        kind = graph.types[value] if value else result
+        if kind.encoding is None or (kind.dtype, kind.encoding) == (result.dtype, result.encoding):
+            continue
+        op = Convert(dtype=result.dtype, encoding=result.encoding, source=kind.encoding)
+        fresh = graph.fresh_name(value)
+        wanted = type(kind)(kind.shape, result.dtype, kind.layout, result.encoding)
+        graph.add(Node(graph.fresh_name(f"{node.name}_convert"), op, [value], [fresh]), [wanted])
+        graph.set_input(node, index, fresh)
+        changed = True
+    return changed
