@@ -104,7 +104,9 @@ class Model:
     def encodings(self, version: str = "1.0.0") -> dict[str, Any]:
         """The encodings of a quantized model by the source's names, as AIMET's files have them.
 
-        ``version``: 0.5.0, 0.6.1, 1.0.0 or 2.0.0 of those files. ``overrides`` of a quantizer takes it back.
+        ``version``: 0.5.0, 0.6.1, 1.0.0 or 2.0.0 of those files. ``overrides`` of a quantizer takes it back
+        and makes the same model of the same source, unless weights or biases were changed before they were
+        rounded (``cle``, ``bc``, ``auto``; a note of the report says so): those are only in saved files.
         """
         return encodings_document(encodings_of(self.fixed_graph()), version)
 

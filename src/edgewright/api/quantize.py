@@ -6,6 +6,7 @@ from pathlib import Path
 
 from edgewright.api.artifacts import is_stored
 from edgewright.api.calibration_data import Data, notes_of, samples_of
+from edgewright.api.changed_weights import rebuilding_note
 from edgewright.api.convert import Rewrites, convert
 from edgewright.api.executor import CpuExecutor
 from edgewright.api.model import Model, load
@@ -127,6 +128,7 @@ def quantized_model(
     kept = () if ignore_encodings else brought
     result = quantized(graph, wishes, samples, executor, brought=kept, known=model.source_tensors)
     result.report.notes[:0] = notes_of(samples)
+    result.report.notes += rebuilding_note(graph, result.graph)
     plain = Model.of(result.graph)
     return QuantizedModel(result.graph, plain.inputs, plain.outputs, report=result.report)
 

@@ -205,7 +205,9 @@ def test_a_saved_model_computes_the_same_once_it_is_loaded(model, digits, tmp_pa
     files = quantized.save(tmp_path / f"m.{kind}")
     loaded = ew.load(files.dlc if kind == "dlc" else files.net_json)
     sample = {INPUT: digits[0][:1]}
-    np.testing.assert_array_equal(loaded.run(sample, backend="htp-sim")[OUTPUT], quantized.run(sample)[OUTPUT])
+    np.testing.assert_array_equal(
+        loaded.run(sample, backend="htp-sim")[OUTPUT], quantized.run(sample)[OUTPUT]
+    )
 
 
 @pytest.mark.parametrize(
@@ -320,3 +322,27 @@ def test_a_graph_that_only_a_run_makes_cannot_be_quantized(tmp_path):
     path = save(tmp_path / "m.onnx", nodes, inputs, [("y", TensorProto.FLOAT, None)])
     with pytest.raises(UnsupportedFeature, match="depends on values that only a run gives"):
         ew.quantize(path, [(np.ones(4, np.float32), np.int64([2, 2]))])
+
+
+@pytest.mark.parametrize("version", ["0.6.1", "1.0.0", "2.0.0"])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"act_bw": 16}, {"weight_bw": 4}, {"per_channel": False}, {"bias_bw": 8}, {"act_quantizer": "mse"}],
+    ids=lambda options: "-".join(options) or "defaults",
+)
+def test_encodings_as_overrides_rebuild_the_model(model, digits, options, version):
+    first = ew.quantize(model, digits[0][::10, None], **{"act_quantizer": "tf", **options})
+    again = ew.quantize(model, overrides=first.encodings(version))
+    assert not any("were changed before" in note for note in first.report.notes)
+    assert again.encodings() == first.encodings()
+    for name, array in first.graph.constants.items():
+        np.testing.assert_array_equal(again.graph.constants[name], array)
+
+
+@pytest.mark.parametrize("options", [{}, {"act_quantizer": "tf", "algorithms": ["bc"]}])
+def test_what_encodings_cannot_bring_back_is_said(model, digits, options):
+    first = ew.quantize(model, digits[0][::10, None], **options)
+    again = ew.quantize(model, overrides=first.encodings())
+    assert again.encodings() == first.encodings()
+    same = [np.array_equal(again.graph.constants[n], a) for n, a in first.graph.constants.items()]
+    assert all(same) != any("weights and biases were changed" in note for note in first.report.notes)

@@ -8,12 +8,17 @@ import subprocess
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import edgewright as ew
+from edgewright.api.artifacts import SaveOptions
 from edgewright.artifacts.description import Description
+from edgewright.artifacts.dlc import reader as dlc_reader
 from edgewright.artifacts.dlc import writer
 from edgewright.artifacts.dlc.writer import DlcVersion
 from edgewright.core.files import write_whole
+from tests.cli.models import DIGITS_MODEL
 from tests.unit.artifacts.graphs import conv_graph, quantized_graph
 
 # Gives netron's own modules the file, as its user interface does, and prints what they made of it.
@@ -90,6 +95,18 @@ def test_netron_shows_a_convolution_with_its_weights(netron, tmp_path):
 def test_netron_opens_version_4_1_too(netron, tmp_path):
     nodes = opened(netron, tmp_path, conv_graph(), DlcVersion.V4_1)["nodes"]
     assert [node["name"] for node in nodes] == ["conv", "relu"]
+
+
+def test_netron_opens_what_the_tools_write(netron, tmp_path):
+    samples = np.random.default_rng(0).random((4, 1, 1, 28, 28), np.float32)
+    quantized = ew.quantize(DIGITS_MODEL, samples, act_quantizer="tf", weight_bw=4)
+    for options in (SaveOptions(), SaveOptions(pack_4_bit_weights=True)):
+        read = dlc_reader.read(quantized.save(tmp_path / "q.dlc", options).dlc)
+        nodes = opened(netron, tmp_path, read.graphs, DlcVersion.V4_0)["nodes"]
+        assert [node["type"] for node in nodes].count("Conv2d") == 2
+        weights = next(node for node in nodes if node["type"] == "Conv2d")["inputs"][1]
+        assert weights["type"].endswith("[5,5,1,8]")
+        assert weights["bytes"] == (100 if options.pack_4_bit_weights else 200)
 
 
 def test_netron_opens_quantized_graphs_and_several_of_them(netron, tmp_path):

@@ -1,0 +1,31 @@
+"""Finds the weights that a quantizer changed before it rounded them: encodings alone do not tell those."""
+
+import numpy as np
+
+from edgewright.ir.graph import Graph
+
+__all__ = ["changed_weights", "rebuilding_note"]
+
+
+def changed_weights(before: Graph, after: Graph) -> list[str]:
+    """The constants in fixed point that are not what their encodings make of the float ones."""
+    return [name for name in after.constants if _is_changed(before, after, name)]
+
+
+def rebuilding_note(before: Graph, after: Graph) -> list[str]:
+    """A line for the user where encodings as overrides do not rebuild the quantized model."""
+    changed = changed_weights(before, after)
+    if not changed:
+        return []
+    what = f"{len(changed)} weights and biases were changed before they were rounded"
+    return [f"{what}: encodings() as overrides do not bring them back, saved files do"]
+
+
+def _is_changed(before: Graph, after: Graph, name: str) -> bool:
+    found, stored = after.types[name], after.constants[name]
+    if found.encoding is None or not after.consumers(name):
+        return False
+    real = before.constants.get(name)
+    if real is None or real.shape != stored.shape:
+        return True
+    return not np.array_equal(found.encoding.encode(np.asarray(real, np.float32), found.dtype), stored)
