@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from importlib import metadata
-from pathlib import Path
 
 from edgewright.api.artifacts import SaveOptions, records_of
 from edgewright.api.context_config import htp_options
@@ -23,7 +22,7 @@ from edgewright.core.files import Chunks
 from edgewright.ir.graph import Graph
 from edgewright.targets.soc import Soc
 
-__all__ = ["CompileOrder", "MadeContext", "compile_graphs", "compose_dlc", "provider_of"]
+__all__ = ["CompileOrder", "MadeContext", "compile_graphs", "provider_of"]
 
 
 @dataclass(frozen=True)
@@ -64,19 +63,13 @@ def provider_of(backend: str) -> str:
     if name.startswith("cpu"):
         return "cpu"
     if not name.startswith("htp"):
-        raise UsageError(f"backend {name} makes no context binaries", do="use --backend libQnnHtp.so or cpu")
+        raise UsageError(f"backend {name} has no context binaries", do="use --backend libQnnHtp.so or cpu")
     return "htp-sim" if "simulation" in name else "htp-native"
 
 
 def compile_graphs(graphs: Sequence[Graph], order: CompileOrder) -> MadeContext:
     """A context of the graphs; equal graphs and orders give equal bytes."""
     return _native(graphs, order) if order.provider == "htp-native" else _own(graphs, order)
-
-
-def compose_dlc(path: Path, order: CompileOrder) -> MadeContext:
-    """A context of a DLC that the System library reads, whether we can read it or not."""
-    with QnnRuntime(order.htp_options([])) as runtime:
-        return _finished(runtime.compose(path))
 
 
 def _native(graphs: Sequence[Graph], order: CompileOrder) -> MadeContext:

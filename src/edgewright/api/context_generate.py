@@ -9,7 +9,6 @@ from edgewright.api.context_compile import (
     CompileOrder,
     MadeContext,
     compile_graphs,
-    compose_dlc,
     provider_of,
 )
 from edgewright.api.context_config import DEFAULT_TARGET, backend_config, target_of
@@ -19,7 +18,7 @@ from edgewright.artifacts.profile_log.writer import ProfileLog, to_chunks
 from edgewright.config.backend_config import BackendConfig
 from edgewright.config.context import Target
 from edgewright.config.context_generator import ContextModel, ContextOutput, ContextSettings
-from edgewright.core.errors import EdgewrightError, UsageError, shown
+from edgewright.core.errors import UsageError, shown
 from edgewright.core.files import Chunks, file_size, write_all
 from edgewright.targets.soc import Soc, find_soc
 
@@ -86,24 +85,11 @@ def _order(options: GeneratorOptions) -> tuple[CompileOrder, list[str]]:
 
 
 def _made(files: Sequence[Path], output: ContextOutput, order: CompileOrder) -> tuple[MadeContext, list[str]]:
-    try:
-        graphs = model_graphs(files)
-    except EdgewrightError as problem:
-        if not _is_for_the_system_library(files, output, order):
-            raise
-        note = f"read by the System library, as our reader says: {shown(problem.what)}"
-        return compose_dlc(files[0], order), [note]
+    graphs = model_graphs(files)
     notes = _unknown_graphs(order.config, [graph.name for graph in graphs])
     if order.provider == "htp-native" and order.config.is_weight_sharing and len(graphs) > 1:
         notes.append("weights are shared between graphs: the emulator does not load such a binary")
     return compile_graphs(with_outputs(graphs, output), order), notes
-
-
-def _is_for_the_system_library(files: Sequence[Path], output: ContextOutput, order: CompileOrder) -> bool:
-    """A DLC of strangers that we cannot read may still be one that the System library can."""
-    is_changed = output.enable_intermediate_outputs or bool(output.set_output_tensors)
-    is_there = len(files) == 1 and files[0].suffix == ".dlc" and files[0].is_file()
-    return order.provider == "htp-native" and is_there and not is_changed
 
 
 def _model_files(model: ContextModel) -> list[Path]:

@@ -44,13 +44,15 @@ class RunSource:
 
 def run_source(options: ModelOptions) -> RunSource:
     """The models or the context binary that the options name, with what their configuration asks for."""
-    provider = provider_of(options.backend)
-    config = backend_config(options.config_file, provider.partition("-")[0])
     if options.retrieve_context is not None:
-        return _retrieved(options, provider, config)
+        provider = provider_of(options.backend)
+        return _retrieved(options, provider, backend_config(options.config_file, provider.partition("-")[0]))
+    backend = find_backend(options.backend)
+    config = backend_config(options.config_file, backend.name.partition(" ")[0])
     files = [model_file(Path(name)) for name in options.dlc_path or options.models or ()]
     graphs = model_graphs(files)
-    backend = _backend(options, provider, config, graphs)
+    if isinstance(backend, HtpNativeBackend):
+        backend = _configured(config, graphs)
     names = ",".join(map(str, files))
     return RunSource(names, backend.name, tuple(graphs), backend.prepare, config.threads, config.notes)
 
@@ -91,9 +93,7 @@ def _retrieved(options: ModelOptions, provider: str, config: BackendConfig) -> R
     return replace(source, notes=(*source.notes, note))
 
 
-def _backend(options: ModelOptions, provider: str, config: BackendConfig, graphs: Sequence[Graph]) -> Backend:
-    if provider != "htp-native":
-        return find_backend(options.backend)
+def _configured(config: BackendConfig, graphs: Sequence[Graph]) -> Backend:
     settings = {graph.name: config.settings_for(graph.name) for graph in graphs}
     return HtpNativeBackend(htp_options(_target(config), config, settings))
 
