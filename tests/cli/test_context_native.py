@@ -9,12 +9,15 @@ import numpy as np
 import onnx
 import pytest
 
+import edgewright as ew
 from edgewright.api.artifacts import load_graph
+from edgewright.api.ep_context import export_ep_context
+from edgewright.config.context import EpContext
 from edgewright.tools.qnn_context_binary_generator import main as generate
 from edgewright.tools.qnn_context_binary_utility import main as describe
 from edgewright.tools.qnn_net_run import main as net_run
 from edgewright.tools.umbrella import main as edgewright
-from tests.cli.context_models import IS_NATIVE, NO_WHEEL, input_list, inputs, quantized_net
+from tests.cli.context_models import IS_NATIVE, NO_WHEEL, input_list, inputs, mobile_net, quantized_net
 
 pytestmark = pytest.mark.skipif(not IS_NATIVE, reason=NO_WHEEL)
 CLIENT = Path(__file__).with_name("run_ep_context.py")
@@ -90,6 +93,21 @@ def test_an_embedded_binary_with_float_ends_gives_the_decoded_values(call, here)
     for array, raw in zip(found, results(here / "ours"), strict=True):
         wanted = encoding.decode(np.frombuffer(raw, np.uint8).reshape(array.shape))
         np.testing.assert_allclose(array, wanted, rtol=1e-6)
+
+
+@pytest.mark.slow
+def test_a_network_like_mobilenet_gives_the_same_bytes_in_onnx_runtime(here):
+    images = inputs(64, 4)
+    model = ew.convert(mobile_net(here / "mobile.onnx"))
+    quantized = ew.quantize(model, [{"image": image} for image in images], act_quantizer="tf")
+    compiled = ew.compile(quantized, "mobile.bin", target="SM8650", backend="htp-native")
+    export_ep_context(EpContext(context_binary="mobile.bin", output_path="mobile_ctx.onnx"))
+    kinds = quantized.fixed_graph().types
+    stored = [kinds["image"].encoding.encode(image, kinds["image"].dtype) for image in images]
+    found = in_onnx_runtime(here, "mobile_ctx.onnx", stored, "--all-on-qnn")
+    for image, array in zip(images, found, strict=True):
+        ours = compiled.run({"image": image})["features"]
+        np.testing.assert_array_equal(kinds["features"].encoding.decode(array), ours)
 
 
 def test_the_onnx_file_says_what_a_provider_needs(call, here):
