@@ -9,17 +9,15 @@ from typing import Any
 
 from edgewright.abi.codes import CAUGHT
 from edgewright.abi.structs import ProviderHead, SystemProviderHead
-from edgewright.abi.system_structs import GraphInfo
 from edgewright.abi.tables import BACKEND_TABLE, SIGNATURES, SYSTEM_TABLE
-from edgewright.abi.versions import TESTED_SDKS, LibraryVersion, library_version
+from edgewright.abi.versions import LibraryVersion, library_version
 from edgewright.core.errors import BackendCrash, EnvironmentProblem, Where
 
-__all__ = ["Interface", "SystemInterface", "load_backend", "load_system"]
+__all__ = ["Interface", "load_backend", "load_system"]
 
 # Where the function table stands behind the provider's head.
 _BACKEND_TABLE_AT = 40
 _SYSTEM_TABLE_AT = 32
-GRAPH_INFO_VERSION = 1
 
 
 class Interface:
@@ -57,38 +55,13 @@ class Interface:
         return CFUNCTYPE(c_uint64, *arguments)(address)
 
 
-class SystemInterface(Interface):
-    """The System library: it also takes a backend's interface by value, as large as the SDK makes it."""
-
-    def compose(
-        self, dlc: c_void_p, backend: Interface, handles: tuple[c_void_p, c_void_p], found: Any
-    ) -> int:
-        """Builds the graphs of a DLC in a backend's context; `found` receives the graphs and their number."""
-        sdk = backend.version().sdk
-        if sdk not in TESTED_SDKS:
-            raise EnvironmentProblem(
-                f"composing a DLC passes the interface by value, and SDK {sdk} is not among the tested"
-                f" {sorted(TESTED_SDKS)}",
-                do="install the tested wheel: pip install onnxruntime-qnn==2.7.0",
-            )
-        words = _BACKEND_TABLE_AT // 8 + TESTED_SDKS[sdk]
-        passed: Any = type("Passed", (ctypes.Structure,), {"_fields_": [("room", c_uint64 * words)]})
-        graphs, count = POINTER(POINTER(GraphInfo)), POINTER(c_uint32)
-        function = self._bound(
-            "systemDlcComposeGraphs",
-            (c_void_p, c_void_p, c_uint32, c_void_p, c_void_p, passed, c_uint32, graphs, count),
-        )
-        interface = passed.from_address(backend.address)
-        return function(dlc, None, 0, *handles, interface, GRAPH_INFO_VERSION, *found) & CAUGHT
-
-
 def load_backend(path: Path) -> Interface:
     """A backend library, loaded without letting it print."""
     library, address = _provider(path, "QnnInterface_getProviders")
     return Interface(library, address, _BACKEND_TABLE_AT, BACKEND_TABLE)
 
 
-def load_system(path: Path) -> SystemInterface:
+def load_system(path: Path) -> Interface:
     """The System library."""
     library, address = _provider(path, "QnnSystemInterface_getProviders")
     head = ctypes.cast(address, POINTER(SystemProviderHead)).contents
@@ -98,7 +71,7 @@ def load_system(path: Path) -> SystemInterface:
             Where(file=str(path)),
             do="install the tested wheel: pip install onnxruntime-qnn==2.7.0",
         )
-    return SystemInterface(library, address, _SYSTEM_TABLE_AT, SYSTEM_TABLE)
+    return Interface(library, address, _SYSTEM_TABLE_AT, SYSTEM_TABLE)
 
 
 def _provider(path: Path, entry: str) -> tuple[ctypes.CDLL, int]:

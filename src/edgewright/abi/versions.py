@@ -8,8 +8,7 @@ from edgewright.core.errors import EnvironmentProblem
 __all__ = ["TESTED_SDKS", "LibraryVersion", "library_version"]
 
 CORE_MAJOR = 2
-# SDK -> entries of the backend's function table, which decides the size of an interface passed by value.
-TESTED_SDKS: dict[tuple[int, int], int] = {(2, 51): 69}
+TESTED_SDKS: frozenset[tuple[int, int]] = frozenset({(2, 51)})
 # The last SDK known to have the narrow layout of HTP's device configuration.
 LAST_NARROW = (2, 40)
 _BUILD = re.compile(r"v?(\d+)\.(\d+)\.")

@@ -6,7 +6,7 @@
         context.run("name", {"x": array})                    # stored arrays in and out, by tensor name
         context.binary()                                     # bytes of the context binary
         runtime.load(binary)                                 # a context from bytes
-        runtime.compose("model.dlc")                         # a context from a DLC, by the System library
+        runtime.open_dlc("model.dlc")                        # the genuine reader opens it, or an error
         runtime.info(binary)                                 # BinaryInfo: SoC, versions, graphs, VTCM ...
 
 `GraphInfo` and `BinaryInfo` are in `backends.qnn.info`; `find_libraries()` in `abi.libraries` tells where the

@@ -67,14 +67,6 @@ class LiveContext:
             self._library.must("graphRetrieve", self._handle, name.encode(), byref(handle))
             self.graphs[name] = _described(handle, inputs, outputs)
 
-    def compose(self, system: SystemLibrary, path: str) -> None:
-        """The graphs of a DLC, built by the System library and finalized here."""
-        self._create()
-        for name, inputs, outputs in system.compose(path, self._library, self._handle):
-            handle = c_void_p()
-            self._library.must("graphRetrieve", self._handle, name.encode(), byref(handle))
-            self._finalize(name, _described(handle, inputs, outputs))
-
     def execute(self, name: str, values: Mapping[str, Array]) -> dict[str, Array]:
         """One run of a graph."""
         live = self.graph(name)

@@ -14,7 +14,7 @@ from edgewright.backends.qnn.client import Worker
 from edgewright.backends.qnn.info import BinaryInfo, GraphInfo
 from edgewright.backends.qnn.options import HtpOptions
 from edgewright.backends.qnn.profile import ProfileEvent
-from edgewright.core.errors import BadInput, EnvironmentProblem, UsageError, Where
+from edgewright.core.errors import BadInput, EnvironmentProblem, UnsupportedFeature, UsageError, Where
 from edgewright.core.numbers import Array
 from edgewright.core.optional import install_command
 from edgewright.lower.qnn_graph import QnnGraph
@@ -68,12 +68,26 @@ class QnnRuntime:
             *self._worker.ask("load", binary=_some_bytes(binary), options=self._fit(options))
         )
 
-    def compose(self, dlc: Path | str, options: HtpOptions | None = None) -> "QnnContext":
-        """A context from a DLC, read and built by the System library."""
+    def open_dlc(self, dlc: Path | str) -> None:
+        """Lets the System library open a DLC; an error where it does not."""
         if not Path(dlc).is_file():
             raise BadInput("the file does not exist", Where(file=str(dlc)), do="check the path")
-        path = str(Path(dlc).resolve())
-        return self._context(*self._worker.ask("compose", path=path, options=self._fit(options)))
+        self._worker.ask("open_dlc", path=str(Path(dlc).resolve()))
+
+    def compose(self, dlc: Path | str, options: HtpOptions | None = None) -> "QnnContext":
+        """Refuses: graphs of a DLC are built from records, not by the System library.
+
+        Its call takes a backend's interface by value, and no library of the wheel tells that size; a wrong
+        one crashes or shifts the arguments behind it.
+        """
+        self._fit(options)
+        self.open_dlc(dlc)
+        raise UnsupportedFeature(
+            "the System library opens the DLC, but building its graphs there needs the size of QNN's"
+            " interface (QNN_SDK_VERSION), which no library of the wheel tells",
+            Where(file=str(dlc)),
+            do="use a DLC that edgewright inspect can read: it is compiled from its records",
+        )
 
     def info(self, binary: bytes | Array) -> BinaryInfo:
         """What the System library says of a context binary."""

@@ -13,9 +13,7 @@ from edgewright.abi.htp_structs import HtpContextMeta, HtpGraphBlob
 from edgewright.abi.interface import load_system
 from edgewright.abi.structs import Tensor
 from edgewright.abi.system_structs import BinaryInfo as BinaryStruct
-from edgewright.abi.system_structs import GraphInfo as GraphStruct
 from edgewright.backends.qnn.info import BinaryInfo, GraphInfo
-from edgewright.backends.qnn.library import Library
 from edgewright.backends.qnn.tensors import read_tensor
 from edgewright.core.errors import BadInput, Where
 from edgewright.core.numbers import Array
@@ -31,8 +29,6 @@ class SystemLibrary:
 
     def __init__(self, path: Path) -> None:
         self._interface = load_system(path)
-        # Composed graphs point into a DLC's memory: it stays for as long as the worker does.
-        self._dlcs: list[c_void_p] = []
 
     def info(self, binary: Array) -> BinaryInfo:
         """The metadata of a context binary."""
@@ -44,8 +40,12 @@ class SystemLibrary:
         with self._described(binary) as found:
             return [_copied(found.graphs[index]) for index in range(found.graphs_count)]
 
-    def compose(self, path: str, library: Library, context: c_void_p) -> list[Described]:
-        """Builds the graphs of a DLC in a context."""
+    def open_dlc(self, path: str) -> None:
+        """Lets the genuine reader open a DLC; an error where it does not.
+
+        Building its graphs takes a backend's interface by value, whose size no library of the wheel tells:
+        a wrong one shifts the arguments behind it, so that call is not made.
+        """
         dlc = c_void_p()
         code = self._interface.call("systemDlcCreateFromFile", None, path.encode(), byref(dlc))
         if code:
@@ -54,14 +54,7 @@ class SystemLibrary:
                 Where(file=path),
                 do=f"see edgewright explain {code}",
             )
-        self._dlcs.append(dlc)
-        graphs, count = POINTER(GraphStruct)(), c_uint32()
-        code = self._interface.compose(
-            dlc, library.interface, (library.backend, context), (byref(graphs), byref(count))
-        )
-        if code:
-            raise library.failure("systemDlcComposeGraphs", code, Where(file=path))
-        return [_copied(graphs[index]) for index in range(count.value)]
+        self._interface.call("systemDlcFree", dlc)
 
     @contextmanager
     def _described(self, binary: Array) -> Iterator[Any]:

@@ -1,5 +1,6 @@
 """The process that the libraries run in: reads requests from a socket, answers each, ends with its caller."""
 
+import faulthandler
 import resource
 import socket
 import sys
@@ -54,9 +55,9 @@ class Host:
         """A context from its binary."""
         return self._kept(options, lambda context: context.load(self._reader, binary))
 
-    def compose(self, path: str, options: HtpOptions) -> Any:
-        """A context from a DLC."""
-        return self._kept(options, lambda context: context.compose(self._reader, path))
+    def open_dlc(self, path: str) -> None:
+        """Whether the genuine reader opens a DLC."""
+        self._reader.open_dlc(path)
 
     def info(self, binary: Array) -> BinaryInfo:
         """The metadata of a context binary."""
@@ -113,6 +114,7 @@ class Host:
 
 def main(descriptor: int) -> None:
     """Serves requests until the caller is gone."""
+    faulthandler.enable()  # a crash in a library says at least which call it was
     host = Host()
     with socket.socket(fileno=descriptor) as line:
         while True:
