@@ -2,8 +2,8 @@
 
 import math
 
+from edgewright.frontends._common.functions import add, multiply, square_plus
 from edgewright.frontends.onnx.context import Context
-from edgewright.frontends.onnx.elementwise_functions import add, multiply, square_plus
 from edgewright.frontends.onnx.registry import MICROSOFT, one_to_one, onnx_op
 from edgewright.frontends.onnx.source import SourceNode
 from edgewright.ops import activation
