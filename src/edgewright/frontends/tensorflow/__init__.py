@@ -1,0 +1,43 @@
+"""The TensorFlow frontend: importing it registers every translation, in this order."""
+
+from edgewright.frontends.tensorflow import (
+    activation,
+    cast,
+    control,
+    conv,
+    detection,
+    elementwise,
+    gather,
+    matmul,
+    norm,
+    pool,
+    quant,
+    rearrange,
+    rearrange_fill,
+    rearrange_slice,
+    reduce,
+    resize,
+    sequence,
+    stored,
+)
+
+__all__ = [
+    "activation",
+    "cast",
+    "control",
+    "conv",
+    "detection",
+    "elementwise",
+    "gather",
+    "matmul",
+    "norm",
+    "pool",
+    "quant",
+    "rearrange",
+    "rearrange_fill",
+    "rearrange_slice",
+    "reduce",
+    "resize",
+    "sequence",
+    "stored",
+]

@@ -1,0 +1,103 @@
+"""TensorFlow's control flow: branches and loops that are decided while the graph is built."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from edgewright.core.errors import BadInput, LimitExceeded
+from edgewright.frontends._common.builder import NeedsValue
+from edgewright.frontends._common.choices import either, is_true, truth
+from edgewright.frontends.tensorflow.context import Context
+from edgewright.frontends.tensorflow.registry import tf_op
+from edgewright.frontends.tensorflow.source import SourceNode
+
+__all__: list[str] = []
+
+MOST_TURNS = 10_000
+
+
+@tf_op("If", "StatelessIf")
+def choose(ctx: Context, node: SourceNode) -> list[str]:
+    """The branch that a known condition takes; else both, and a choice between their results."""
+    node.need(0)
+    branches = [node.attributes.function(name) for name in ("then_branch", "else_branch")]
+    return _one_of(ctx, node.inputs[0], branches, node.inputs[1:])
+
+
+@tf_op("Case", "StatelessCase")
+def case(ctx: Context, node: SourceNode) -> list[str]:
+    """The branch of a number that must be known; the last one where it is none of them."""
+    branches = node.attributes.functions("branches")
+    place = ctx.ints(node.need(0)[0])[0]
+    if not branches:
+        raise BadInput("no branches are given, expected one or more", node.where, do="export the model again")
+    return ctx.inline(branches[place if 0 <= place < len(branches) else -1], node.inputs[1:])
+
+
+@tf_op("While", "StatelessWhile")
+def repeat(ctx: Context, node: SourceNode) -> list[str]:
+    """Turn by turn, as long as the condition holds, which must be known before each turn."""
+    condition, body = (node.attributes.function(name) for name in ("cond", "body"))
+    values = list(node.inputs)
+    for _ in range(MOST_TURNS):
+        (goes_on,) = ctx.inline(condition, values)
+        if not is_true(ctx, _number(ctx, goes_on)):
+            return values
+        values = ctx.inline(body, values)
+        if len(values) != len(node.inputs):
+            raise BadInput(
+                f"the body gives {len(values)} values, expected {len(node.inputs)}",
+                node.where,
+                do="export the model again",
+            )
+    raise LimitExceeded(
+        f"the loop takes more than {MOST_TURNS} turns", node.where, do="lower the number of steps"
+    )
+
+
+@tf_op("Switch", "RefSwitch")
+def switch(ctx: Context, node: SourceNode) -> list[str]:
+    """The value goes where a known condition sends it; nothing goes the other way."""
+    value, condition = node.need(0, 1)
+    taken = truth(ctx, condition)
+    if taken is None:
+        raise NeedsValue(condition)
+    return [ctx.nothing(), value] if taken else [value, ctx.nothing()]
+
+
+@tf_op("Merge", "RefMerge")
+def merge(ctx: Context, node: SourceNode) -> list[str]:
+    """What came through, and from where."""
+    live = [place for place, value in enumerate(node.inputs) if value not in ctx.dead]
+    if not live:
+        return [ctx.nothing(), ctx.nothing()]
+    return [node.inputs[live[0]], ctx.constant(np.asarray(live[0], np.int32))]
+
+
+def _one_of(ctx: Context, condition: str, branches: Sequence[str], arguments: Sequence[str]) -> list[str]:
+    number = _number(ctx, condition)
+    taken = truth(ctx, number)
+    if taken is not None:
+        return ctx.inline(branches[0 if taken else 1], arguments)
+    results = [ctx.inline(branch, arguments) for branch in branches]
+    if len(results[0]) != len(results[1]):
+        raise BadInput(
+            f"the branches give {len(results[0])} and {len(results[1])} values, expected as many of both",
+            do="export the model again",
+        )
+    return [_choice(ctx, number, left, right) for left, right in zip(*results, strict=True)]
+
+
+def _choice(ctx: Context, condition: str, left: str, right: str) -> str:
+    if left not in ctx.graph.types or right not in ctx.graph.types:
+        # A list or a variable: what it is must be decided.
+        raise NeedsValue(condition)
+    return either(ctx, condition, left, right)
+
+
+def _number(ctx: Context, condition: str) -> str:
+    """A condition of one element; a tensor holds where it is not empty, a number where it is not 0."""
+    found = ctx.type(condition)
+    if found.rank:
+        return ctx.constant(np.asarray(found.count != 0))
+    return condition

@@ -1,0 +1,140 @@
+"""Walks a TensorFlow graph and translates it node by node, collecting all that cannot be translated."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from edgewright.core.errors import BadInput, EdgewrightError, UnsupportedOp, Where, located, shown
+from edgewright.frontends._common.faults import guarded
+from edgewright.frontends._common.imported import Imported, InputSpec, NodeNames
+from edgewright.frontends._common.importer import GraphImporter
+from edgewright.frontends.tensorflow import registry
+from edgewright.frontends.tensorflow.context import Context
+from edgewright.frontends.tensorflow.functions import Body
+from edgewright.frontends.tensorflow.graphdef import Node
+from edgewright.frontends.tensorflow.order import needed, ports
+from edgewright.frontends.tensorflow.source import SourceNode
+from edgewright.frontends.tensorflow.variables import Variables
+from edgewright.ir.graph import Graph
+from edgewright.ir.types import TensorType
+
+__all__ = ["Importer", "Network", "names_of"]
+
+# Takes what a branch makes, whichever was taken.
+MERGE = "Merge"
+# Only what they do counts.
+NO_RESULT = frozenset({"NoOp", "Assert"})
+
+
+@dataclass(frozen=True)
+class Network:
+    """What is imported: the nodes of a file, its variables, and its functions by name."""
+
+    file: str
+    nodes: Sequence[Node]
+    variables: Variables
+    body: Callable[[str], Body]
+
+
+class Importer(GraphImporter):
+    """One import of one graph and the functions of its control flow."""
+
+    def __init__(
+        self,
+        network: Network,
+        inputs: Mapping[str, InputSpec],
+        outputs: Sequence[str],
+        *,
+        keep_all: bool = False,
+    ) -> None:
+        self._context = Context(Graph("main"), self, network.variables)
+        super().__init__(network.file, self._context, inputs, outputs)
+        self._nodes = network.nodes
+        self._body = network.body
+        self._keep_all = keep_all
+        self._open: list[str] = []
+
+    def run(self) -> Imported:
+        """Translates the graph; stops early only where a value or a shape is needed."""
+        with guarded(self._file_name):
+            chosen = needed(self._nodes, self._outputs, self._inputs, is_whole=self._keep_all)
+            counts = ports(self._nodes, self._outputs)
+            self._graph.reserve(node.output(0) for node in self._nodes)
+            self._declare_inputs()
+            for node in chosen:
+                self._import_node(node, counts.get(node.name, 1))
+                if self._result.bound or self._result.shapes_for:
+                    return self._result
+            if not self._result.problems:
+                self._declare_outputs()
+            return self._result
+
+    def inline(self, function: str, arguments: Sequence[str]) -> list[str]:
+        """Translates a function in place and returns the values of its results."""
+        body = self._body(function)
+        if function in self._open:
+            raise BadInput(f"function '{shown(function)}' calls itself", do="remove the recursion")
+        if len(arguments) != len(body.arguments):
+            raise BadInput(
+                f"function '{shown(function)}' has {len(body.arguments)} arguments, "
+                f"expected {len(arguments)}",
+                do="export the model again",
+            )
+        self._count_inlined(len(body.nodes))
+        counts = ports(body.nodes, body.results)
+        self._open.append(function)
+        try:
+            with self._scopes.opened(dict(zip(body.arguments, arguments, strict=True)), is_closed=True):
+                for node in needed(body.nodes, body.results, frozenset(body.arguments)):
+                    self._inline_node(node, counts.get(node.name, 1))
+                return [self._scopes.resolve(item) for item in body.results]
+        finally:
+            self._open.pop()
+
+    def _inline_node(self, node: Node, outputs: int) -> None:
+        try:
+            values = self._translate(node, outputs)
+        except EdgewrightError as problem:
+            raise located(problem, node.where) from problem.__cause__
+        for port, value in enumerate(values):
+            self._scopes.define(node.output(port), value)
+
+    def _import_node(self, node: Node, outputs: int) -> None:
+        self._take_step(
+            names_of(node, outputs),
+            lambda: self._translate(node, outputs),
+            lambda where: None if registry.find(node.op) else _unknown(node, where),
+        )
+
+    def _translate(self, node: Node, outputs: int) -> list[str]:
+        inputs = [self._scopes.resolve(item) for item in node.inputs]
+        if any(value in self._context.dead for value in inputs) and node.op != MERGE:
+            return [self._context.nothing() for _ in range(outputs)]
+        handler = registry.find(node.op)
+        if handler is None:
+            raise _unknown(node, node.where)
+        found = handler(self._context, SourceNode(node, inputs, outputs))
+        values = [found] if isinstance(found, str) else list(found)
+        if len(values) < outputs:
+            raise UnsupportedOp(
+                f"output {outputs - 1} of TensorFlow op '{node.op}' is read, {len(values)} are made",
+                node.where,
+                do="cut the graph before it with --out_node",
+            )
+        return values
+
+    def _declared_type(self, name: str) -> TensorType | None:
+        return None
+
+
+def names_of(node: Node, outputs: int = 1) -> NodeNames:
+    """A node's names as an import of any format knows them."""
+    made = tuple(node.output(port) for port in range(0 if node.op in NO_RESULT else outputs))
+    return NodeNames(node.op, node.name, node.inputs, made)
+
+
+def _unknown(node: Node, where: Where) -> UnsupportedOp:
+    return UnsupportedOp(
+        f"TensorFlow op '{shown(node.op)}' has no QNN equivalent",
+        where,
+        do="cut the graph before it with --out_node, or provide an op package (--converter_op_package_lib)",
+    )

@@ -1,0 +1,154 @@
+"""From a TensorFlow model and the user's wishes for its inputs and outputs to an import."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from edgewright.core.errors import BadInput, ShapeMismatch, UsageError, Where, shown
+from edgewright.frontends._common.faults import guarded
+from edgewright.frontends._common.imported import Imported, InputSpec, NodeNames
+from edgewright.frontends._common.overrides import (
+    Overrides,
+    check_names,
+    input_values,
+    settled_types,
+    shaped,
+)
+from edgewright.frontends._common.source_model import SourceModel
+from edgewright.frontends.tensorflow.ends import Ends
+from edgewright.frontends.tensorflow.functions import Flattener
+from edgewright.frontends.tensorflow.importer import Importer, Network, names_of
+from edgewright.frontends.tensorflow.order import needed, ports
+from edgewright.frontends.tensorflow.saved_model import TensorflowFile
+from edgewright.frontends.tensorflow.variables import Variables
+from edgewright.ir.dims import Dim, symbol
+from edgewright.ir.types import TensorType
+
+__all__ = ["TensorflowSource"]
+
+
+class TensorflowSource(SourceModel):
+    """An opened model with the types of its inputs decided; called functions are part of the graph."""
+
+    framework = "TensorFlow"
+    is_channel_last = True
+
+    def __init__(self, file: TensorflowFile, overrides: Overrides | None = None) -> None:
+        with guarded(file.name):
+            self.file = file
+            flattener = Flattener(file.graph)
+            flat = flattener.flat(file.graph.nodes)
+            self._ends = Ends(flat, file)
+            self._nodes = self._ends.nodes
+            variables = Variables(flat, file.checkpoint)
+            self._network = Network(file.name, self._nodes, variables, flattener.body)
+            wishes = self._in_full(overrides or Overrides())
+            self._keep_all = wishes.keep_disconnected
+            outputs = self._chosen_outputs(wishes)
+            declared = self._input_types(wishes, outputs)
+            known = input_values(file.name, wishes, declared)
+            self._known = {name: InputSpec(t, value) for name, (t, value) in known.items()}
+            inputs = {name: t for name, t in declared.items() if name not in self._known}
+            super().__init__(file.name, inputs, outputs)
+
+    @classmethod
+    def open(cls, path: str | Path, overrides: Overrides | None = None) -> "TensorflowSource":
+        """From a path: a frozen graph, a SavedModel, a .meta file."""
+        wishes = overrides or Overrides()
+        return cls(TensorflowFile.open(Path(path), wishes.tag, wishes.signature), wishes)
+
+    @property
+    def format(self) -> str:
+        """What kind of file it is."""
+        found = self.file.signature
+        return f"{self.file.format}, signature '{shown(found.key)}'" if found else self.file.format
+
+    @property
+    def own_outputs(self) -> Sequence[str]:
+        """What the signature names, or what nobody reads."""
+        return self._ends.outputs
+
+    @property
+    def tensors(self) -> frozenset[str]:
+        """Names of all tensors."""
+        return frozenset(self._ends.tensors)
+
+    def nodes(self) -> list[NodeNames]:
+        """All nodes that compute something, those of called functions included."""
+        counts = ports(self._nodes, self.outputs)
+        return [names_of(node, counts.get(node.name, 1)) for node in self._nodes]
+
+    def unconsumed(self) -> list[str]:
+        """Names of the nodes that the outputs do not depend on."""
+        used = {node.name for node in needed(self._nodes, self.outputs, {*self.inputs, *self._known})}
+        return [node.name for node in self._nodes if node.name not in used]
+
+    def declared(self, name: str) -> TensorType | None:
+        """TensorFlow's graphs say nothing of their tensors' types."""
+        return None
+
+    def _import(self, specs: Mapping[str, InputSpec]) -> Imported:
+        given = {**specs, **self._known}
+        return Importer(self._network, given, self.outputs, keep_all=self._keep_all).run()
+
+    def _in_full(self, wishes: Overrides) -> Overrides:
+        """Names as the model has them: ':0' may be left out, a signature's keys or its tensors be used."""
+        full = self._ends.full_name
+        return replace(
+            wishes,
+            input_shapes={full(name): value for name, value in wishes.input_shapes.items()},
+            input_dtypes={full(name): value for name, value in wishes.input_dtypes.items()},
+            input_values={full(name): value for name, value in wishes.input_values.items()},
+            outputs=[full(name) for name in wishes.outputs],
+        )
+
+    def _chosen_outputs(self, wishes: Overrides) -> list[str]:
+        if wishes.outputs:
+            check_names(self.file.name, "--out_node", wishes.outputs, sorted(self._ends.tensors), "tensor")
+            return list(dict.fromkeys(wishes.outputs))
+        if not self._ends.outputs:
+            raise BadInput(
+                "the model has no outputs", Where(file=self.file.name), do="name outputs with --out_node"
+            )
+        return list(self._ends.outputs)
+
+    def _input_types(self, wishes: Overrides, outputs: Sequence[str]) -> dict[str, TensorType]:
+        """The model's inputs, and any tensor that is given a shape: the graph begins there then."""
+        known = sorted(self._ends.tensors)
+        for option, found in (("--input_dim", wishes.input_shapes), ("--input_dtype", wishes.input_dtypes)):
+            check_names(self.file.name, option, found, known, "tensor")
+        own = self._ends.inputs
+        added = [name for name in wishes.input_shapes if name not in own]
+        reached = {node.name for node in needed(self._nodes, outputs, {*self._ends.keys, *added})}
+        names = [*(name for name in own if self._ends.is_kept(name, reached)), *added]
+        types = {name: self._input_type(name, wishes) for name in names}
+        return settled_types(types, self.file.name, wishes)
+
+    def _input_type(self, name: str, wishes: Overrides) -> TensorType:
+        dtype, shape = self._ends.input_type(name)
+        wanted = wishes.input_shapes.get(name)
+        if shape.dims is None and wanted is None:
+            raise UsageError(
+                f"the shape of input '{shown(name)}' is not known, expected one",
+                Where(file=self.file.name, tensor=name),
+                do=f"give it with --input_dim '{shown(name)}' and numbers such as 1,224,224,3",
+            )
+        if shape.dims is None:
+            assert wanted is not None
+            if any(isinstance(dim, bool) or dim < 0 for dim in wanted):
+                raise ShapeMismatch(
+                    f"shape {list(wanted)} has a negative size",
+                    Where(tensor=name),
+                    do="use sizes of 0 or more",
+                )
+            return TensorType(tuple(wanted), dtype)
+        return shaped(name, TensorType(_dims(name, shape.dims), dtype), self.file.name, wishes)
+
+
+def _dims(name: str, dims: Sequence[int]) -> tuple[Dim, ...]:
+    """Open sizes get names; that of the first axis is the same for all inputs."""
+    stem = name.removesuffix(":0")
+    return tuple(
+        dim if dim >= 0 else symbol("batch") if axis == 0 else symbol(f"{stem}_{axis}")
+        for axis, dim in enumerate(dims)
+    )

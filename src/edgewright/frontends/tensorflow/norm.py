@@ -1,0 +1,69 @@
+"""TensorFlow's normalisations."""
+
+import numpy as np
+
+from edgewright.core.errors import ShapeMismatch
+from edgewright.core.numbers import Array
+from edgewright.frontends._common.functions import add
+from edgewright.frontends.tensorflow.context import Context
+from edgewright.frontends.tensorflow.registry import tf_op
+from edgewright.frontends.tensorflow.source import SourceNode
+from edgewright.ops.elementwise import ElementWiseMultiply, ElementWiseSubtract
+from edgewright.ops.elementwise_unary import ElementWiseRsqrt
+from edgewright.ops.norm import Batchnorm
+from edgewright.ops.norm_channel import Lrn
+
+__all__: list[str] = []
+
+
+@tf_op("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3")
+def fused_batch_norm(ctx: Context, node: SourceNode) -> list[str]:
+    """Statistics folded into one scale and one bias a channel; what training would need stays empty."""
+    if node.attributes.flag("is_training", default=True):
+        raise ctx.refuse(node, "it trains ('is_training' is set)", do="export the model for inference")
+    x, scale, offset, mean, variance = node.need(0, 1, 2, 3, 4)
+    weight, bias = _folded(ctx, (scale, offset, mean, variance), node.attributes.real("epsilon", 1e-4))
+    result = ctx.around(node, x, lambda data: ctx.emit(Batchnorm(), data, weight, bias))
+    return [result, mean, variance, mean, variance, mean][: max(node.outputs, 1)]
+
+
+@tf_op("BatchNormWithGlobalNormalization")
+def early_batch_norm(ctx: Context, node: SourceNode) -> str:
+    """The first form: the scale is last, and may be left out."""
+    x, mean, variance, offset, scale = node.need(0, 1, 2, 3, 4)
+    if not node.attributes.flag("scale_after_normalization"):
+        scale = ctx.constant(np.ones(ctx.type(mean).static_shape(), ctx.dtype(mean).numpy))
+    epsilon = node.attributes.real("variance_epsilon", 1e-3)
+    return ctx.emit(Batchnorm(), x, *_folded(ctx, (scale, offset, mean, variance), epsilon))
+
+
+@tf_op("LRN")
+def local_response(ctx: Context, node: SourceNode) -> str:
+    """Over neighbouring channels."""
+    attributes = node.attributes
+    op = Lrn(
+        radius=attributes.whole("depth_radius", 5),
+        bias=attributes.real("bias", 1.0),
+        alpha=attributes.real("alpha", 1.0),
+        beta=attributes.real("beta", 0.5),
+    )
+    return ctx.emit(op, *node.need(0))
+
+
+def _folded(ctx: Context, values: tuple[str, str, str, str], epsilon: float) -> tuple[str, str]:
+    """The weight scale / sqrt(variance + epsilon) and the bias offset - mean * weight."""
+    scale, offset, mean, variance = values
+    arrays = [ctx.known(value) for value in values]
+    if all(array is not None for array in arrays):
+        s, o, m, v = (np.asarray(array, np.float64) for array in arrays)
+        if s.shape != v.shape or o.shape != m.shape:
+            raise ShapeMismatch(
+                f"scale {list(s.shape)} and variance {list(v.shape)} differ", do="export the model again"
+            )
+        weight: Array = s / np.sqrt(v + epsilon)
+        dtype = ctx.dtype(scale).numpy
+        return ctx.constant(weight.astype(dtype)), ctx.constant((o - m * weight).astype(dtype))
+    inverse = ctx.emit(ElementWiseRsqrt(), add(ctx, variance, epsilon))
+    factor = ctx.emit(ElementWiseMultiply(), scale, inverse)
+    shift = ctx.emit(ElementWiseMultiply(), mean, factor)
+    return factor, ctx.emit(ElementWiseSubtract(), offset, shift)

@@ -1,0 +1,81 @@
+"""TensorFlow's resizing of images."""
+
+from edgewright.core.errors import BadInput
+from edgewright.core.numbers import DType
+from edgewright.frontends._common.terms import cast_to
+from edgewright.frontends.tensorflow.context import Context
+from edgewright.frontends.tensorflow.registry import tf_op
+from edgewright.frontends.tensorflow.source import SourceNode
+from edgewright.ops.resize import Resize, ResizeBilinear, ResizeNearestNeighbor
+from edgewright.ops.resize_axis import Interpolation, Transformation
+from edgewright.ops.resize_sample import CropAndResize, CropMode
+
+__all__: list[str] = []
+
+# TensorFlow's cubic filter where the centres of pixels are halves.
+KEYS = -0.5
+
+
+@tf_op("ResizeBilinear")
+def bilinear(ctx: Context, node: SourceNode) -> str:
+    """The result is real, whatever the image."""
+    x = cast_to(ctx, node.need(0)[0], DType.FLOAT_32)
+    op = ResizeBilinear(
+        size=_size(ctx, node),
+        align_corners=node.attributes.flag("align_corners"),
+        half_pixel_centers=node.attributes.flag("half_pixel_centers"),
+    )
+    return ctx.emit(op, x)
+
+
+@tf_op("ResizeNearestNeighbor")
+def nearest(ctx: Context, node: SourceNode) -> str:
+    """Pixels as they are."""
+    op = ResizeNearestNeighbor(
+        size=_size(ctx, node),
+        align_corners=node.attributes.flag("align_corners"),
+        half_pixel_centers=node.attributes.flag("half_pixel_centers"),
+    )
+    return ctx.emit(op, node.inputs[0])
+
+
+@tf_op("ResizeBicubic")
+def cubic(ctx: Context, node: SourceNode) -> str:
+    """Only with half-pixel centres is it QNN's."""
+    if not node.attributes.flag("half_pixel_centers") or node.attributes.flag("align_corners"):
+        raise ctx.refuse(node, "centres of pixels are not halves", do="export it with half_pixel_centers")
+    op = Resize(
+        size=_size(ctx, node),
+        transformation_mode=Transformation.HALF_PIXEL,
+        interpolation_mode=Interpolation.CUBIC,
+        cubic_coeff=KEYS,
+        exclude_outside=True,
+    )
+    return ctx.emit(op, cast_to(ctx, node.need(0)[0], DType.FLOAT_32))
+
+
+@tf_op("CropAndResize")
+def crop_and_resize(ctx: Context, node: SourceNode) -> str:
+    """Boxes of images, all in one size."""
+    x, boxes, images, size = node.need(0, 1, 2, 3)
+    modes = {"bilinear": CropMode.BILINEAR, "nearest": CropMode.NEAREST_NEIGHBOR}
+    op = CropAndResize(
+        resize_dims=_pair(ctx, node, size),
+        interpolation_mode=modes[node.choice("method", "bilinear", tuple(modes))],
+        extrapolation_value=node.attributes.real("extrapolation_value"),
+    )
+    return ctx.emit(op, cast_to(ctx, x, DType.FLOAT_32), boxes, images)
+
+
+def _size(ctx: Context, node: SourceNode) -> tuple[int, ...]:
+    x, size = node.need(0, 1)
+    if ctx.rank(x) != 4:
+        raise BadInput(f"{ctx.type(x)} is given, expected images of rank 4", node.where, do="reshape it")
+    return _pair(ctx, node, size)
+
+
+def _pair(ctx: Context, node: SourceNode, size: str) -> tuple[int, int]:
+    found = ctx.dims(size)
+    if len(found) != 2:
+        raise BadInput(f"size has {len(found)} numbers, expected 2", node.where, do="export the model again")
+    return found[0], found[1]  # type: ignore[return-value]

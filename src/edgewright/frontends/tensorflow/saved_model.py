@@ -1,0 +1,228 @@
+"""Opens TensorFlow's files: frozen graphs, SavedModels (folders or zipped), .meta files with checkpoints."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from zipfile import BadZipFile, ZipFile
+
+from edgewright.core.errors import BadInput, LimitExceeded, UsageError, Where, shown
+from edgewright.core.words import did_you_mean
+from edgewright.frontends._common.faults import guarded
+from edgewright.frontends._common.mapping import mapped
+from edgewright.frontends.tensorflow.checkpoint import Checkpoint
+from edgewright.frontends.tensorflow.graphdef import GraphDef, read_graph, tensor_name
+from edgewright.frontends.tensorflow.tensors import TensorShape, shape_of
+from edgewright.frontends.tensorflow.wire import Message, damaged
+
+__all__ = ["End", "Signature", "TensorflowFile"]
+
+SAVED_MODEL = "saved_model.pb"
+# A SavedModel begins with a number, a graph with its nodes.
+SCHEMA_VERSION = 1
+VARIABLES = ("variables", "variables")
+DEFAULT_TAG, DEFAULT_SIGNATURE = "serve", "serving_default"
+# Signatures that only initialise, in SavedModels of TensorFlow 2.
+INTERNAL = "__saved_model_"
+ZIPPED = b"PK\x03\x04"
+LARGEST_ZIPPED = 1 << 33
+MOST_MEMBERS = 10_000
+
+
+@dataclass(frozen=True)
+class End:
+    """An input or output of a signature: the tensor behind it and what is said of it."""
+
+    tensor: str
+    dtype: int
+    shape: TensorShape
+
+
+@dataclass(frozen=True)
+class Signature:
+    """Inputs and outputs by the names that callers use."""
+
+    key: str
+    inputs: Mapping[str, End]
+    outputs: Mapping[str, End]
+
+
+@dataclass
+class TensorflowFile:
+    """A graph, its signature where it has one, and its variables where they are stored apart."""
+
+    name: str
+    graph: GraphDef
+    format: str
+    signature: Signature | None = None
+    checkpoint: Checkpoint | None = None
+    # A folder that was unpacked lives as long as the model.
+    folder: TemporaryDirectory[str] | None = field(default=None, repr=False)
+
+    @classmethod
+    def open(cls, path: Path, tag: str | None = None, signature: str | None = None) -> "TensorflowFile":
+        """From a file or a folder, told apart by what is in it."""
+        with guarded(str(path)):
+            if path.is_dir():
+                return _saved_model(path, str(path), tag, signature)
+            if mapped(path, Where(file=str(path)))[:4] == ZIPPED:
+                return _zipped(path, tag, signature)
+            return _single(path, tag, signature)
+
+    @staticmethod
+    def is_one(path: Path) -> bool:
+        """Whether a file or folder looks like a model of TensorFlow."""
+        if path.is_dir():
+            return (path / SAVED_MODEL).is_file() or bool(_inner(path))
+        if path.suffix in {".pb", ".meta"}:
+            return True
+        return path.suffix == ".zip" and path.is_file() and _has_saved_model(path)
+
+
+def _single(path: Path, tag: str | None, signature: str | None) -> TensorflowFile:
+    """A frozen graph, a SavedModel under any name, or a graph with its checkpoint beside it."""
+    message = Message(mapped(path, Where(file=str(path))))
+    if not message.fields:
+        raise damaged("the file is empty")
+    if path.suffix == ".meta":
+        prefix = path.with_suffix("")
+        checkpoint = Checkpoint(prefix) if Path(f"{prefix}.index").exists() else None
+        graph = read_graph(message.message(2))
+        return TensorflowFile(str(path), graph, "TensorFlow graph with checkpoint", None, checkpoint)
+    if message.is_number(SCHEMA_VERSION):
+        return _of_saved_model(message, path.parent, str(path), tag, signature)
+    graph = read_graph(message)
+    if not graph.nodes:
+        raise damaged("it has no nodes")
+    return TensorflowFile(str(path), graph, "TensorFlow frozen graph")
+
+
+def _saved_model(folder: Path, name: str, tag: str | None, signature: str | None) -> TensorflowFile:
+    file = folder / SAVED_MODEL
+    if not file.is_file():
+        inner = _inner(folder)
+        if len(inner) != 1:
+            raise BadInput(
+                f"the folder has no {SAVED_MODEL}",
+                Where(file=name),
+                do="give the folder of a SavedModel, or a frozen graph",
+            )
+        return _saved_model(inner[0], name, tag, signature)
+    return _of_saved_model(Message(mapped(file, Where(file=str(file)))), folder, name, tag, signature)
+
+
+def _of_saved_model(
+    message: Message, folder: Path, name: str, tag: str | None, signature: str | None
+) -> TensorflowFile:
+    chosen = _meta_graph(message.messages(2), tag, name)
+    found = _signature(chosen, signature, name)
+    prefix = folder.joinpath(*VARIABLES)
+    checkpoint = Checkpoint(prefix) if Path(f"{prefix}.index").exists() else None
+    graph = read_graph(chosen.message(2))
+    return TensorflowFile(name, graph, f"TensorFlow SavedModel{_version(chosen)}", found, checkpoint)
+
+
+def _inner(folder: Path) -> list[Path]:
+    """Folders of models one level down: an archive often holds the folder, not what is in it."""
+    return [item.parent for item in sorted(folder.glob(f"*/{SAVED_MODEL}"))]
+
+
+def _version(meta: Message) -> str:
+    text = meta.message(1).text(5)
+    return f" of version {shown(text, 20)}" if text else ""
+
+
+def _meta_graph(found: Sequence[Message], tag: str | None, file: str) -> Message:
+    tagged = [(frozenset(item.message(1).texts(4)), item) for item in found]
+    wanted = frozenset((tag or DEFAULT_TAG).split(","))
+    exact = [item for tags, item in tagged if tags == wanted] or [i for t, i in tagged if wanted <= t]
+    if exact:
+        return exact[0]
+    if tag is None and len(found) == 1:
+        return found[0]
+    known = [",".join(sorted(tags)) for tags, _ in tagged]
+    raise UsageError(
+        f"the tag '{shown(tag or DEFAULT_TAG)}' is asked for, which the model does not have",
+        Where(file=file),
+        do=did_you_mean(tag or "", known, f"use one of: {', '.join(known[:10])}" if known else "save again"),
+    )
+
+
+def _signature(meta: Message, wanted: str | None, file: str) -> Signature | None:
+    found = {key: _read_signature(key, Message(data)) for key, data in meta.entries(5).items()}
+    usable = {key: item for key, item in found.items() if not key.startswith(INTERNAL) and item.outputs}
+    if wanted is None:
+        first = next(iter(usable.values()), None)
+        return usable.get(DEFAULT_SIGNATURE, first)
+    if wanted not in usable:
+        known = sorted(usable)
+        raise UsageError(
+            f"the signature '{shown(wanted)}' is asked for, which the model does not have",
+            Where(file=file),
+            do=did_you_mean(
+                wanted, known, f"use one of: {', '.join(known[:10])}" if known else "leave the option out"
+            ),
+        )
+    return usable[wanted]
+
+
+def _read_signature(key: str, message: Message) -> Signature:
+    return Signature(key, _ends(message.entries(1)), _ends(message.entries(2)))
+
+
+def _ends(entries: Mapping[str, memoryview]) -> dict[str, End]:
+    infos = {key: Message(data) for key, data in entries.items()}
+    # A sparse or composite tensor has no name of its own.
+    return {
+        key: End(tensor_name(info.text(1)), info.whole(2), shape_of(info.message(3)))
+        for key, info in sorted(infos.items())
+        if info.text(1)
+    }
+
+
+def _has_saved_model(path: Path) -> bool:
+    try:
+        with ZipFile(path) as archive:
+            return any(Path(name).name == SAVED_MODEL for name in archive.namelist()[:MOST_MEMBERS])
+    except (BadZipFile, OSError):
+        return False
+
+
+def _zipped(path: Path, tag: str | None, signature: str | None) -> TensorflowFile:
+    """A zipped SavedModel, unpacked to a folder of its own."""
+    folder = TemporaryDirectory(prefix="edgewright-")
+    try:
+        with ZipFile(path) as archive:
+            _unpack(archive, Path(folder.name))
+    except (BadZipFile, NotImplementedError, RuntimeError, OSError) as problem:
+        folder.cleanup()
+        raise BadInput(
+            f"the archive cannot be unpacked: {shown(str(problem))}", do="zip the folder again"
+        ) from None
+    try:
+        found = _saved_model(Path(folder.name), str(path), tag, signature)
+    except Exception:
+        folder.cleanup()
+        raise
+    found.folder = folder
+    return found
+
+
+def _unpack(archive: ZipFile, folder: Path) -> None:
+    """Only files of a model, inside the folder, of a bearable size."""
+    members = [item for item in archive.infolist() if not item.is_dir()]
+    size = sum(item.file_size for item in members)
+    if size > LARGEST_ZIPPED or len(members) > MOST_MEMBERS:
+        raise LimitExceeded(
+            f"the archive holds {len(members)} files of {size} bytes, at most {MOST_MEMBERS} of "
+            f"{LARGEST_ZIPPED} are unpacked",
+            do="unpack it yourself and give the folder",
+        )
+    for item in members:
+        target = (folder / item.filename).resolve()
+        if not target.is_relative_to(folder.resolve()):
+            raise BadInput(
+                f"the archive holds '{shown(item.filename)}', which lies outside", do="zip it again"
+            )
+    for item in members:
+        archive.extract(item, folder)
