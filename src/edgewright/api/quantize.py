@@ -12,7 +12,7 @@ from edgewright.api.executor import CpuExecutor
 from edgewright.api.model import Model, load
 from edgewright.api.quantizing import OverridesSource, Wishes, quantized
 from edgewright.config.preprocessing import Preprocessing
-from edgewright.core.errors import UsageError, Where
+from edgewright.core.errors import UsageError, Where, shown
 from edgewright.ir.graph import Graph
 from edgewright.ops.cast import Cast
 from edgewright.ops.quant import Convert, Dequantize, Quantize
@@ -82,6 +82,7 @@ def quantize(  # noqa: PLR0913 - every one is a choice of its own, and all are g
         preprocessing: what is done to images: mean, std, layout and order of colours.
         threads: threads for calibration; 0 leaves it to the engine.
     """
+    _check_call(steps, threads)
     wishes = Wishes(
         act_bw=act_bw,
         weight_bw=weight_bw,
@@ -93,7 +94,7 @@ def quantize(  # noqa: PLR0913 - every one is a choice of its own, and all are g
         act_quantizer=act_quantizer,
         param_quantizer=param_quantizer,
         percentile=percentile,
-        algorithms=tuple(algorithms),
+        algorithms=(algorithms,) if isinstance(algorithms, str) else tuple(algorithms),
         overrides=overrides,
         steps=steps,
     )
@@ -131,6 +132,17 @@ def quantized_model(
     result.report.notes += rebuilding_note(graph, result.graph)
     plain = Model.of(result.graph)
     return QuantizedModel(result.graph, plain.inputs, plain.outputs, report=result.report)
+
+
+def _check_call(steps: object, threads: object) -> None:
+    """What Python's callers may get wrong and command lines cannot."""
+    if steps is not None and not (isinstance(steps, tuple | list) and [type(s) for s in steps] == [int, int]):
+        raise UsageError(
+            f"steps are '{shown(steps)}', expected two whole numbers",
+            do="give, for example, steps=(-128, 127)",
+        )
+    if not isinstance(threads, int) or threads < 0:
+        raise UsageError(f"threads is '{shown(threads)}', expected a whole number, 0 or more")
 
 
 def _check_float(graph: Graph) -> None:

@@ -244,7 +244,10 @@ def _stored(graph: Graph, feed: Mapping[str, Array]) -> dict[str, Array]:
     """A feed as the graph's inputs are stored."""
     types = {name: graph.types[name] for name in graph.inputs}
     return {
-        name: feed[name] if t.encoding is None else t.encoding.encode(feed[name], t.dtype)
+        # What overrides keep in floating point may be narrower than the samples.
+        name: feed[name].astype(t.dtype.numpy, copy=False)
+        if t.encoding is None
+        else t.encoding.encode(feed[name], t.dtype)
         for name, t in types.items()
     }
 
