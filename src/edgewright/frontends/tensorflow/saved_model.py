@@ -24,6 +24,11 @@ VARIABLES = ("variables", "variables")
 DEFAULT_TAG, DEFAULT_SIGNATURE = "serve", "serving_default"
 # Signatures that only initialise, in SavedModels of TensorFlow 2.
 INTERNAL = "__saved_model_"
+SUFFIXES = (".pb", ".meta")
+# The first byte: a graph begins with a node; a SavedModel with a number, as models of ONNX do.
+A_NODE, A_NUMBER = b"\n", b"\x08"
+# Fields that ONNX has and a SavedModel has not: the graph and the opsets.
+ONNX_FIELDS = frozenset({7, 8})
 ZIPPED = b"PK\x03\x04"
 LARGEST_ZIPPED = 1 << 33
 MOST_MEMBERS = 10_000
@@ -71,12 +76,18 @@ class TensorflowFile:
 
     @staticmethod
     def is_one(path: Path) -> bool:
-        """Whether a file or folder looks like a model of TensorFlow."""
-        if path.is_dir():
-            return (path / SAVED_MODEL).is_file() or bool(_inner(path))
-        if path.suffix in {".pb", ".meta"}:
-            return True
-        return path.suffix == ".zip" and path.is_file() and _has_saved_model(path)
+        """Whether a file or folder is a model of TensorFlow, by what is in it; a name only helps."""
+        if not path.is_file():
+            # Only TensorFlow has models that are folders.
+            return path.is_dir() or path.suffix.lower() in SUFFIXES
+        with path.open("rb") as file:
+            start = file.read(len(ZIPPED))
+        if start == ZIPPED:
+            return _has_saved_model(path)
+        is_called_so = path.suffix.lower() in SUFFIXES
+        if start[:1] == A_NUMBER and path.name != SAVED_MODEL:
+            return is_called_so and not _is_onnx(path)
+        return is_called_so or (start[:1] == A_NODE and path.suffix.lower() != ".onnx")
 
 
 def _single(path: Path, tag: str | None, signature: str | None) -> TensorflowFile:
@@ -178,6 +189,13 @@ def _ends(entries: Mapping[str, memoryview]) -> dict[str, End]:
         for key, info in sorted(infos.items())
         if info.text(1)
     }
+
+
+def _is_onnx(path: Path) -> bool:
+    try:
+        return bool(Message(mapped(path, Where(file=str(path)))).fields & ONNX_FIELDS)
+    except BadInput:
+        return False
 
 
 def _has_saved_model(path: Path) -> bool:
