@@ -10,7 +10,7 @@ from edgewright.abi.structs import Tensor
 from edgewright.backends.qnn.library import Library, configs, custom_config
 from edgewright.backends.qnn.ops import op_config
 from edgewright.backends.qnn.options import GraphOptions
-from edgewright.backends.qnn.refusals import refusal
+from edgewright.backends.qnn.refusals import REFUSALS, refusal
 from edgewright.backends.qnn.tensors import Kept, write_tensor
 from edgewright.core.errors import EdgewrightError, Problems, Where
 from edgewright.lower.qnn_graph import QnnGraph, QnnTensor
@@ -43,6 +43,8 @@ def _refused(library: Library, record: QnnGraph) -> list[EdgewrightError]:
             code = library.interface.call(
                 "backendValidateOpConfig", library.backend, op_config(node, tensors, kept)
             )
+        if code and code not in REFUSALS:
+            raise library.failure("backendValidateOpConfig", code, Where(op=node.type, node=node.name))
         if code:
             refused.append(refusal(record, node, code, said, library.message(code)))
     return refused

@@ -4,7 +4,16 @@ from edgewright.abi.codes import NumericError
 from edgewright.core.errors import UnsupportedOp, Where
 from edgewright.lower.qnn_graph import QnnGraph, QnnNode
 
-__all__ = ["refusal"]
+__all__ = ["REFUSALS", "refusal"]
+
+# Verdicts on an op; any other code is trouble of the library's own.
+REFUSALS = frozenset({NumericError.UNKNOWN_OP, NumericError.UNFIT_OP})
+# Lines that say no more than that the validation failed.
+_IDLE = (
+    "QnnBackend_validateOpConfig failed",
+    "Failed to validate op",
+    "validateNativeOps master op validator",
+)
 
 
 def refusal(graph: QnnGraph, node: QnnNode, code: int, said: list[str], message: str) -> UnsupportedOp:
@@ -12,7 +21,8 @@ def refusal(graph: QnnGraph, node: QnnNode, code: int, said: list[str], message:
     if code == NumericError.UNKNOWN_OP:
         reason = f"HTP has no op '{node.type}' in package '{node.package}' (4005)"
         return UnsupportedOp(reason, Where(op=node.type, node=node.name), do="replace it, or cut before it")
-    text = "; ".join(dict.fromkeys(said)) or message
+    telling = [line.removeprefix("<E> ") for line in said if not any(word in line for word in _IDLE)]
+    text = "; ".join(dict.fromkeys(telling)) or message
     return UnsupportedOp(
         f"HTP refuses {node.type} with {_types(graph, node)} ({code}): {text}",
         Where(op=node.type, node=node.name),
