@@ -8,14 +8,11 @@ import numpy as np
 import pytest
 
 from edgewright.artifacts.context.frame import open_frame
-from edgewright.config.context import ContextFile
-from edgewright.config.context_generator import CONTEXT_GENERATOR
 from edgewright.tools.qnn_context_binary_generator import main as generate
 from edgewright.tools.qnn_context_binary_utility import main as describe
 from edgewright.tools.qnn_net_run import main as net_run
 from edgewright.tools.umbrella import main as edgewright
 from tests.cli.context_models import float_net, input_list, quantized_net
-from tests.unit.config.test_flags import EVERY_TOOL_HAS, GENUINE, flags_of
 
 
 @pytest.fixture(scope="module")
@@ -49,14 +46,6 @@ def run(call, *words, backend="htp-sim", lists="list_8.txt"):
 def results(folder, number=0):
     found = folder / f"Result_{number}"
     return {file.name: np.fromfile(file, np.float32) for file in sorted(found.iterdir())}
-
-
-@pytest.mark.parametrize(
-    ("tool", "groups"),
-    [("qnn-context-binary-generator", CONTEXT_GENERATOR), ("qnn-context-binary-utility", (ContextFile,))],
-)
-def test_a_tool_has_exactly_the_genuine_flags(tool, groups):
-    assert {*flags_of(groups), *EVERY_TOOL_HAS} == {*GENUINE[tool], *EVERY_TOOL_HAS}
 
 
 @pytest.mark.parametrize(
@@ -171,6 +160,7 @@ def test_named_tensors_are_given_out_beside_the_outputs(call, here):
         (("--target", "SM8660"), 2, "nearest: SM8650"),
         (("--target", "SM8250"), 4, "is Hexagon v66"),
         (("--profiling_option", "optrace"), 4, "make no optrace"),
+        (("--profiling_level", "detailed"), 4, "use --profiling_level basic"),
         (("--input_output_tensor_mem_type", "memhandle"), 4, "not built yet"),
         (("--optimization_level", "highest"), 2, "low, medium or high"),
         (("--binary_file", "a/b"), 2, "is a path"),
@@ -238,6 +228,13 @@ def test_profiling_measures_the_compilation(call, here):
     made(call, "--profiling_level", "basic", "--output_dir", "profiled")
     log = json.loads((here / "profiled" / "qnn-profiling-data_0.log").read_text())
     assert [event["message"] for event in log["events"]] == ["FINALIZE"]
+
+
+@pytest.mark.parametrize("level", ["detailed", "backend"])
+def test_a_backend_that_measures_whole_runs_says_so(call, here, level):
+    answer = run(call, "--model", "net.dlc", "--profiling_level", level)
+    assert (answer.code, "use --profiling_level basic or client" in answer.err) == (4, True)
+    assert run(call, "--model", "net.dlc", "--profiling_level", "client").code == 0
 
 
 def test_a_context_of_another_backend_says_which_one_it_is_for(call, here):

@@ -176,6 +176,18 @@ def test_check_answers_for_a_chip_and_a_version(call, here, words, code, why):
     assert (answer.code, why in answer.out) == (code, True), answer.out
 
 
+@pytest.mark.parametrize("source", [("--model", "net.dlc"), ("--retrieve_context", "net.bin")])
+def test_the_library_measures_each_op_and_says_on_what(call, here, source):
+    words = ("--profiling_level", "detailed", "--output_dir", "measured", "--num_inferences", "2")
+    answer = run(call, *source, *words)
+    assert answer.code == 0, answer.err
+    log = json.loads((here / "measured" / "qnn-profiling-data_0.log").read_text())
+    told = [event for event in log["events"] if event["source"] == "BACKEND"]
+    assert all("(host emulation)" in event["identifier"] for event in told)
+    assert any(event["unit"] == "CYCLES" and "OpId" in event["identifier"] for event in told)
+    assert sum(event["message"] == "EXECUTE" for event in log["events"] if event["source"] == "NETRUN") == 2
+
+
 def test_the_strict_mode_refuses_a_context_for_another_chip(call, here):
     outer = {"context_configs": {"cache_compatibility_mode": "strict"}, "devices": [{"soc_model": 57}]}
     (here / "strict.json").write_text(json.dumps(outer))

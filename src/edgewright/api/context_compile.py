@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from importlib import metadata
 
 from edgewright.api.artifacts import SaveOptions, records_of
+from edgewright.api.backend_profile import log_events
 from edgewright.api.context_config import htp_options
 from edgewright.artifacts.context.records import Context, ContextHead
 from edgewright.artifacts.context.writer import to_chunks
@@ -13,7 +14,6 @@ from edgewright.artifacts.profile_log.writer import ProfileEvent
 from edgewright.backends.base import RunOptions
 from edgewright.backends.qnn.backend import live_records
 from edgewright.backends.qnn.options import HtpOptions
-from edgewright.backends.qnn.profile import ProfileEvent as NativeEvent
 from edgewright.backends.qnn.runtime import QnnContext, QnnRuntime
 from edgewright.backends.registry import find_backend
 from edgewright.config.backend_config import BackendConfig, GraphSettings
@@ -113,19 +113,4 @@ def _head(order: CompileOrder, names: Sequence[str]) -> ContextHead:
 def _finished(context: QnnContext) -> MadeContext:
     content = context.binary()
     names = tuple(graph.name for graph in context.graphs)
-    return MadeContext(names, _native_events(context.profile()), lambda: [content])
-
-
-def _native_events(found: Sequence[NativeEvent]) -> list[ProfileEvent]:
-    return [
-        ProfileEvent(
-            "FINALIZE",
-            0,
-            event.value,
-            f"{event.name} ({event.measured_on})",
-            "BACKEND",
-            event.unit.upper(),
-            "SUB-EVENT" if event.depth else "ROOT",
-        )
-        for event in found
-    ]
+    return MadeContext(names, log_events(context.profile(), "FINALIZE"), lambda: [content])

@@ -16,6 +16,12 @@ __all__ = ["DEFAULT_TARGET", "backend_config", "htp_options", "target_of"]
 
 DEFAULT_TARGET = "SM8650"
 _LARGEST_FILE = 1 << 20
+_LEVELS = {
+    "client": ProfilingLevel.OFF,
+    "basic": ProfilingLevel.BASIC,
+    "detailed": ProfilingLevel.DETAILED,
+    "backend": ProfilingLevel.LINTING,
+}
 
 
 def backend_config(file: str | None, backend: str) -> BackendConfig:
@@ -53,14 +59,13 @@ def htp_options(
     target: Soc, config: BackendConfig, graphs: dict[str, GraphSettings], profiling: str | None = None
 ) -> HtpOptions:
     """What the HTP library is asked for."""
-    levels = {None: ProfilingLevel.OFF, "basic": ProfilingLevel.BASIC, "detailed": ProfilingLevel.DETAILED}
-    level = levels.get(profiling, ProfilingLevel.LINTING)
+    level = _LEVELS[profiling or "client"]
     return HtpOptions(
         soc_model=target.soc_model,
         graphs={name: _graph_options(settings) for name, settings in graphs.items()},
         is_weight_sharing=config.is_weight_sharing,
         priority=Priority[(config.priority or "normal").upper()],
-        profiling=ProfilingLevel.LINTING if config.is_linting and profiling else level,
+        profiling=ProfilingLevel.LINTING if config.is_linting and level else level,
     )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from edgewright.api.backend_profile import check_level
 from edgewright.api.context_compile import (
     CompileOrder,
     MadeContext,
@@ -54,6 +55,7 @@ class GeneratedContext:
 def generate_context(options: GeneratorOptions) -> GeneratedContext:
     """Compiles all graphs of all models into one context and writes it; all files appear, or none."""
     order, notes = _order(options)
+    check_level(order.profiling, order.provider)
     files = _model_files(options.model)
     binaries = _binaries(options.output, files)
     began = time.perf_counter()

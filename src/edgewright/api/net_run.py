@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 
+from edgewright.api.backend_profile import backend_events, check_level
 from edgewright.api.contract import dtype_word, shape_of
 from edgewright.api.input_list import InputList, read_input_list
 from edgewright.api.input_sets import InputSets
@@ -14,7 +15,7 @@ from edgewright.api.run_results import InputRecord, ResultFolder, RunRecord
 from edgewright.api.run_source import RunSource, run_source
 from edgewright.api.tensor_files import Expected
 from edgewright.artifacts.profile_log.writer import ProfileEvent, ProfileLog, to_chunks
-from edgewright.backends.base import RunOptions
+from edgewright.backends.base import RunOptions, Session
 from edgewright.config.net_run import Execution, InputFiles, OutputFiles, Profiling
 from edgewright.config.net_run import Model as ModelOptions
 from edgewright.core.errors import UsageError, shown
@@ -62,7 +63,8 @@ class NetRun:
 
 def net_run(options: NetRunOptions) -> NetRun:
     """Runs every graph on every set of its input list; each result folder is written whole."""
-    source = run_source(options.model)
+    source = run_source(options.model, options.profiling.profiling_level)
+    check_level(options.profiling.profiling_level, source.backend)
     lists = _lists(options.inputs, source.graphs)
     folder = Path(options.outputs.output_dir)
     runs = []
@@ -83,6 +85,7 @@ def _graph_run(options: NetRunOptions, source: RunSource, graph: Graph, list_fil
     results = ResultFolder(folder, graph, tensors, is_native=options.outputs.is_native)
     with clock.measure("INIT", graph.name):
         session = source.prepare(graph, RunOptions(source.threads, extra_outputs=tuple(tensors)))
+    clock.told(session, "FINALIZE")
     record = RunRecord(
         source.path, source.backend, str(folder), _inputs(graph, options.inputs), results.outputs
     )
@@ -92,6 +95,7 @@ def _graph_run(options: NetRunOptions, source: RunSource, graph: Graph, list_fil
             feed = sets.feed(number % len(sets))
             with clock.measure("EXECUTE", graph.name):
                 values = session.run(feed)
+            clock.told(session, "EXECUTE")
             if _is_kept(number, options.outputs):
                 record.results[results.write(number, values)] = sets.files(number % len(sets))
             record.inferences += 1
@@ -120,6 +124,11 @@ class _Clock:
 
     def since_ready(self) -> int:
         return self.microseconds() - self._ready
+
+    def told(self, session: Session, message: str) -> None:
+        """Keeps what the backend measured of itself."""
+        room = EVENTS_KEPT - len(self.events)
+        self.events += backend_events(session, message, self.microseconds())[:room]
 
     def note(self, message: str, identifier: str, start: int, span: int) -> None:
         if len(self.events) < EVENTS_KEPT:

@@ -12,6 +12,7 @@ from edgewright.api.model_files import model_file, model_graphs
 from edgewright.backends.base import Backend, RunOptions, Session
 from edgewright.backends.qnn.backend import HtpNativeBackend, shared_runtime
 from edgewright.backends.qnn.info import GraphInfo
+from edgewright.backends.qnn.profile import ProfileEvent
 from edgewright.backends.qnn.runtime import QnnContext
 from edgewright.backends.registry import find_backend
 from edgewright.config.backend_config import BackendConfig
@@ -25,7 +26,7 @@ from edgewright.lower.lift import lift
 from edgewright.lower.qnn_graph import QnnTensor
 from edgewright.targets.soc import Soc, find_soc
 
-__all__ = ["RunSource", "context_source", "run_source"]
+__all__ = ["Loading", "RunSource", "context_source", "run_source"]
 
 Prepare = Callable[[Graph, RunOptions], Session]
 
@@ -42,30 +43,43 @@ class RunSource:
     notes: tuple[str, ...] = ()
 
 
-def run_source(options: ModelOptions) -> RunSource:
+@dataclass(frozen=True)
+class Loading:
+    """How a context binary is loaded: mapped or read, and measured at which level."""
+
+    is_mapped: bool = True
+    profiling: str | None = None
+
+
+def run_source(options: ModelOptions, profiling: str | None = None) -> RunSource:
     """The models or the context binary that the options name, with what their configuration asks for."""
     if options.retrieve_context is not None:
         provider = provider_of(options.backend)
-        return _retrieved(options, provider, backend_config(options.config_file, provider.partition("-")[0]))
+        config = backend_config(options.config_file, provider.partition("-")[0])
+        return _retrieved(options, provider, config, profiling)
     backend = find_backend(options.backend)
     config = backend_config(options.config_file, backend.name.partition(" ")[0])
     files = [model_file(Path(name)) for name in options.dlc_path or options.models or ()]
     graphs = model_graphs(files)
     if isinstance(backend, HtpNativeBackend):
-        backend = _configured(config, graphs)
+        backend = _configured(config, graphs, profiling)
     names = ",".join(map(str, files))
     return RunSource(names, backend.name, tuple(graphs), backend.prepare, config.threads, config.notes)
 
 
 def context_source(
-    path: Path, config: BackendConfig | None = None, *, is_mapped: bool = True, provider: str | None = None
+    path: Path,
+    config: BackendConfig | None = None,
+    *,
+    loading: Loading | None = None,
+    provider: str | None = None,
 ) -> RunSource:
     """The graphs of a context binary on the backend that it is for.
 
     Args:
         path: the context binary.
         config: which of its graphs are wanted, and for which device.
-        is_mapped: whether it is mapped into memory in place of being read.
+        loading: how its file is read, and what is measured.
         provider: the backend that is expected: cpu, htp-sim or htp-native.
     """
     config = config or BackendConfig()
@@ -78,24 +92,27 @@ def context_source(
     _check_strict(info, config)
     chosen = _enabled([graph.name for graph in info.binary.graphs], config)
     if info.is_genuine:
-        return _genuine(path, info, chosen, config, is_mapped=is_mapped)
+        return _genuine(info, chosen, config, loading or Loading())
     graphs = tuple(lift(graph) for graph in own_context(path).graphs if graph.name in chosen)
     backend = find_backend(info.backend)
     return RunSource(str(path), backend.name, graphs, backend.prepare, config.threads, config.notes)
 
 
-def _retrieved(options: ModelOptions, provider: str, config: BackendConfig) -> RunSource:
+def _retrieved(
+    options: ModelOptions, provider: str, config: BackendConfig, profiling: str | None
+) -> RunSource:
     path = Path(str(options.retrieve_context))
-    source = context_source(path, config, is_mapped=options.use_mmap, provider=provider)
+    loading = Loading(options.use_mmap, profiling)
+    source = context_source(path, config, loading=loading, provider=provider)
     if not options.validate_binary or provider != "htp-native":
         return source
     note = "validated by the System library; the HTP library has no validator on x86"
     return replace(source, notes=(*source.notes, note))
 
 
-def _configured(config: BackendConfig, graphs: Sequence[Graph]) -> Backend:
+def _configured(config: BackendConfig, graphs: Sequence[Graph], profiling: str | None) -> Backend:
     settings = {graph.name: config.settings_for(graph.name) for graph in graphs}
-    return HtpNativeBackend(htp_options(_target(config), config, settings))
+    return HtpNativeBackend(htp_options(_target(config), config, settings, profiling))
 
 
 def _target(config: BackendConfig) -> Soc:
@@ -132,20 +149,19 @@ def _check_strict(info: ContextInfo, config: BackendConfig) -> None:
         )
 
 
-def _genuine(
-    path: Path, info: ContextInfo, chosen: Sequence[str], config: BackendConfig, *, is_mapped: bool
-) -> RunSource:
+def _genuine(info: ContextInfo, chosen: Sequence[str], config: BackendConfig, loading: Loading) -> RunSource:
     # The emulator loads binaries of every chip; the binary's own keeps its meaning.
     chip = find_soc(str(info.binary.soc_model)) if info.binary.soc_model else _target(config)
-    options = htp_options(chip, config, {})
-    context = shared_runtime(options).load(binary_bytes(path, is_mapped=is_mapped), options)
+    options = htp_options(chip, config, {}, loading.profiling)
+    content = binary_bytes(Path(info.file), is_mapped=loading.is_mapped)
+    context = shared_runtime(options).load(content, options)
     graphs = {graph.name: _contract(graph) for graph in context.graphs if graph.name in chosen}
 
     def prepare(graph: Graph, _: RunOptions) -> Session:
         return _ContextSession(context, graph.name)
 
     name = f"htp (native emulator, SoC {chip.soc_model})"
-    return RunSource(str(path), name, tuple(graphs.values()), prepare, 0, config.notes)
+    return RunSource(info.file, name, tuple(graphs.values()), prepare, 0, config.notes)
 
 
 @dataclass(frozen=True)
@@ -160,6 +176,9 @@ class _ContextSession:
 
     def placement(self) -> Mapping[str, str]:
         return {}
+
+    def profile(self) -> list[ProfileEvent]:
+        return self.context.profile()
 
 
 def _contract(info: GraphInfo) -> Graph:

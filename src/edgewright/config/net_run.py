@@ -272,8 +272,8 @@ class Profiling(OptionGroup):
     profiling_level: str | None = opt(
         "--profiling_level",
         choices=("basic", "detailed", "client", "backend"),
-        not_built=("detailed", "client", "backend"),
-        help="measure set-up and execution (basic), each op (detailed), or only what the tool sees (client)",
+        help="measure set-up and execution (basic), each op (detailed), what the backend has besides "
+        "(backend), or only what the tool sees (client)",
     )
     graph_profiling_start_delay: float | None = opt(
         "--graph_profiling_start_delay",

@@ -3,8 +3,11 @@ from pathlib import Path
 
 import pytest
 
+from edgewright.config.context import ContextFile
+from edgewright.config.context_generator import CONTEXT_GENERATOR
 from edgewright.config.net_run import NET_RUN
 from edgewright.config.onnx import ONNX_CONVERTER
+from edgewright.config.pytorch import PYTORCH_CONVERTER
 from edgewright.config.qairt_converter import QAIRT_CONVERTER
 from edgewright.config.qairt_quantizer import QAIRT_QUANTIZER
 from edgewright.config.tflite import TFLITE_CONVERTER
@@ -14,14 +17,18 @@ GENUINE = json.loads((Path(__file__).parent / "genuine_flags.json").read_text())
 TOOLS = {
     "qnn-onnx-converter": ONNX_CONVERTER,
     "qnn-tflite-converter": TFLITE_CONVERTER,
+    "qnn-pytorch-converter": PYTORCH_CONVERTER,
     "qnn-net-run": NET_RUN,
     "qairt-converter": QAIRT_CONVERTER,
     "qairt-quantizer": QAIRT_QUANTIZER,
+    "qnn-context-binary-generator": CONTEXT_GENERATOR,
+    "qnn-context-binary-utility": (ContextFile,),
 }
 # What ours have besides: every converter lists, keeps, leaves out and uses encodings.
 ADDED = {
     "qnn-onnx-converter": {"--dump_encoding_json"},
     "qnn-tflite-converter": {"--dump_encoding_json"},
+    "qnn-pytorch-converter": {"--dump_encoding_json"},
     "qairt-converter": {
         *("--ignore_encodings", "--keep_quant_nodes", "--float_fallback", "--dump_encoding_json"),
     },

@@ -107,7 +107,6 @@ def test_a_dlc_without_its_library_says_which_one():
         lambda: OutputFiles(output_data_type="float_and_native"),
         lambda: Execution(shared_buffer=True),
         lambda: Execution(timeout=10),
-        lambda: Profiling(profiling_level="detailed"),
         lambda: Profiling(graph_profiling_start_delay=1.0),
     ],
 )

@@ -1,5 +1,6 @@
 import pytest
 
+from edgewright.config.context_generator import CONTEXT_GENERATOR
 from edgewright.config.net_run import NET_RUN, NET_RUN_RULES
 from edgewright.config.onnx import ONNX_CONVERTER, ONNX_CONVERTER_RULES
 from edgewright.config.qairt_converter import QAIRT_CONVERTER
@@ -170,6 +171,7 @@ def test_a_missing_argument_is_named():
         ("qnn-net-run", NET_RUN),
         ("qairt-converter", QAIRT_CONVERTER),
         ("qairt-quantizer", QAIRT_QUANTIZER),
+        ("qnn-context-binary-generator", CONTEXT_GENERATOR),
     ],
 )
 def test_the_help_of_a_tool_is_as_recorded(name, groups, golden):
