@@ -17,6 +17,7 @@ from edgewright.frontends._common.overrides import (
 from edgewright.frontends._common.source_model import SourceModel
 from edgewright.frontends.tensorflow.ends import Ends
 from edgewright.frontends.tensorflow.functions import Flattener
+from edgewright.frontends.tensorflow.graphdef import split_name
 from edgewright.frontends.tensorflow.importer import Importer, Network, names_of
 from edgewright.frontends.tensorflow.order import needed, ports
 from edgewright.frontends.tensorflow.saved_model import TensorflowFile
@@ -81,7 +82,8 @@ class TensorflowSource(SourceModel):
     def unconsumed(self) -> list[str]:
         """Names of the nodes that the outputs do not depend on."""
         used = {node.name for node in needed(self._nodes, self.outputs, {*self.inputs, *self._known})}
-        return [node.name for node in self._nodes if node.name not in used]
+        ends = {split_name(name)[0] for name in (*self.inputs, *self._known)}
+        return [node.name for node in self._nodes if node.name not in used | ends]
 
     def declared(self, name: str) -> TensorType | None:
         """TensorFlow's graphs say nothing of their tensors' types."""
