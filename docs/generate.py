@@ -15,6 +15,8 @@ sys.path.insert(0, str(ROOT))
 
 from edgewright.api.op_card import op_card, op_names  # noqa: E402 - after the path of the tests
 from edgewright.core import errors  # noqa: E402
+from edgewright.targets.error_codes import CODES  # noqa: E402
+from edgewright.targets.soc import socs  # noqa: E402
 from tests.backend import onnx_suite  # noqa: E402
 
 TOOLS = {
@@ -22,14 +24,23 @@ TOOLS = {
     "qnn-net-run": "edgewright.tools.qnn_net_run",
     "qairt-converter": "edgewright.tools.qairt_converter",
     "qairt-quantizer": "edgewright.tools.qairt_quantizer",
+    "qnn-context-binary-generator": "edgewright.tools.qnn_context_binary_generator",
+    "qnn-context-binary-utility": "edgewright.tools.qnn_context_binary_utility",
     "edgewright inspect": "edgewright.tools.inspect_command",
     "edgewright convert": "edgewright.tools.convert_command",
     "edgewright quantize": "edgewright.tools.quantize_command",
     "edgewright run": "edgewright.tools.run_command",
+    "edgewright check": "edgewright.tools.check_command",
+    "edgewright export-ep-context": "edgewright.tools.export_ep_context_command",
+    "edgewright targets": "edgewright.tools.targets_command",
+    "edgewright explain": "edgewright.tools.explain_command",
     "edgewright op": "edgewright.tools.op_command",
     "edgewright doctor": "edgewright.tools.doctor_command",
 }
-PUBLIC = ("convert", "quantize", "compare", "load", "Model", "EdgewrightError")
+PUBLIC = (
+    *("convert", "quantize", "compare", "load", "compile", "load_context"),
+    *("Model", "CompiledModel", "EdgewrightError"),
+)
 GENERATED = "<!-- Made by docs/generate.py; change the code, not this page. -->\n\n"
 
 
@@ -71,6 +82,40 @@ def errors_page() -> str:
         title = f"## `{item.code}` (exit code {item.exit_code}): {item.__name__}"
         lines += [f"{title}\n\n{inspect.getdoc(item)}\n"]
     return "\n".join(lines)
+
+
+@cache
+def codes_page() -> str:
+    """The codes of the QNN libraries: causes and fixes."""
+    lines = [
+        "# Codes of the QNN libraries\n",
+        "What `edgewright explain CODE` says. A code is the lower half of the number that a call returns.\n",
+    ]
+    for entry in CODES:
+        lines += [f"## {entry.code}: {entry.name}\n", f"Part: {entry.area}.\n"]
+        lines += [
+            *(f"- why: {cause}" for cause in entry.causes),
+            *(f"- do: {fix}" for fix in entry.fixes),
+            "",
+        ]
+    return "\n".join(lines)
+
+
+@cache
+def targets_page() -> str:
+    """The chips that a context can be compiled for."""
+    lines = [
+        "# Targets\n",
+        "Chips with a publicly known HTP; `--target` takes each of these names, numbers and architectures.\n",
+        "| chip | market name | architecture | SoC numbers | VTCM (MB) |",
+        "|---|---|---|---|---|",
+    ]
+    for chip in socs().values():
+        if chip.has_htp:
+            names = ", ".join(f"Snapdragon {name}" for name in chip.names)
+            numbers = ", ".join(map(str, chip.soc_models))
+            lines.append(f"| {chip.name} | {names} | v{chip.arch} | {numbers} | {chip.vtcm_mb or ''} |")
+    return "\n".join(lines) + "\n"
 
 
 @cache
@@ -176,6 +221,8 @@ def ops_page() -> str:
 
 PAGES: dict[str, Callable[[], str]] = {
     "errors.md": errors_page,
+    "qnn-codes.md": codes_page,
+    "targets.md": targets_page,
     "options.md": options_page,
     "api.md": api_page,
     "onnx-node-suite.md": suite_page,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from edgewright.api.compare_models import compare
-    from edgewright.api.compile import compile, load_context  # noqa: A004 - as in torch.compile
+    from edgewright.api.compile import CompiledModel, compile, load_context  # noqa: A004 - as in torch.compile
     from edgewright.api.convert import convert
     from edgewright.api.model import Model, load
     from edgewright.api.quantize import quantize
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from edgewright.core.errors import EdgewrightError
 
 __all__ = [
+    "CompiledModel",
     "EdgewrightError",
     "Model",
     "Preprocessing",
@@ -26,6 +27,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "CompiledModel": "edgewright.api.compile",
     "EdgewrightError": "edgewright.core.errors",
     "Model": "edgewright.api.model",
     "Preprocessing": "edgewright.config.preprocessing",

@@ -29,7 +29,7 @@ def model_file(path: Path) -> Path:
             raise BadInput(
                 f"'{shown(beside)}' does not exist, it is needed to run '{shown(path.name)}'",
                 Where(file=str(path)),
-                do="keep the three files of a model together",
+                do="keep the three files of a model together; a context binary goes to --retrieve_context",
             )
         return beside
     return path
