@@ -62,8 +62,12 @@ class HtpContextConfig(Structure):
     _fields_ = (("option", u32), ("value", _ContextValue))
 
 
+class _IrTarget(Structure):
+    _fields_ = (("kind", u32), ("path", c_char_p))
+
+
 class IrGraphConfig(Structure):
-    _fields_ = (("option", u32), ("serialization", u32), ("path", c_char_p))
+    _fields_ = (("option", u32), ("target", _IrTarget))
 
 
 class _SaverValue(Union):

@@ -21,7 +21,7 @@ BACKENDS: dict[str, str] = {
     "DspV65Stub": "",
     "DspV66Stub": "",
     "Lpai": "",
-    "Saver": "",
+    "Saver": "edgewright.backends.saver:SaverBackend",
 }
 # Spellings of our own that choose a provider; plain `htp` takes the genuine library where it is installed.
 PROVIDERS = {

@@ -36,7 +36,7 @@ _LEVELS: dict[int, int] = {
 class Worker:
     """A process with one library, opened for one chip."""
 
-    def __init__(self, folder: Path, library: str, options: HtpOptions) -> None:
+    def __init__(self, folder: Path, library: str, options: HtpOptions, saved_to: str = "") -> None:
         self._library = library
         self._options = options
         self._owner = os.getpid()
@@ -54,7 +54,12 @@ class Worker:
             )
         self._line = ours
         self.version: LibraryVersion = self.ask(
-            "start", folder=str(folder), library=library, options=options, log_level=_wanted_level()
+            "start",
+            folder=str(folder),
+            library=library,
+            options=options,
+            log_level=_wanted_level(),
+            saved_to=saved_to,
         )
         if not self.version.is_tested:
             log.warning("%s is SDK %s, tested are %s", library, self.version.sdk, sorted(TESTED_SDKS))

@@ -15,6 +15,7 @@ from edgewright.backends.qnn.info import BinaryInfo
 from edgewright.backends.qnn.library import Library
 from edgewright.backends.qnn.messages import CODEC
 from edgewright.backends.qnn.options import HtpOptions
+from edgewright.backends.qnn.recorders import save_calls, start_saver, write_dlc
 from edgewright.backends.qnn.system import SystemLibrary
 from edgewright.core.errors import BackendCrash, EdgewrightError
 from edgewright.core.numbers import Array
@@ -34,12 +35,16 @@ class Host:
         self._folder = Path()
         self._made = 0
 
-    def start(self, folder: str, library: str, options: HtpOptions, log_level: int) -> Any:
+    def start(
+        self, folder: str, library: str, options: HtpOptions, log_level: int, saved_to: str = ""
+    ) -> Any:
         """Loads a library and opens its backend for the chip."""
         self._folder, self._options = Path(folder), options
         if options.worker.memory_limit:
             resource.setrlimit(resource.RLIMIT_AS, (options.worker.memory_limit,) * 2)
         self._library = Library(self._folder / library, log_level)
+        if saved_to:
+            start_saver(self._library, saved_to)
         self._library.open(options.soc_model, options.dsp_arch)
         return self._library.version
 
@@ -58,6 +63,14 @@ class Host:
     def open_dlc(self, path: str) -> None:
         """Whether the genuine reader opens a DLC."""
         self._reader.open_dlc(path)
+
+    def write_dlc(self, record: QnnGraph, path: str) -> None:
+        """Writes a graph as a DLC; only the IR library can."""
+        write_dlc(self._opened, record, path)
+
+    def save_calls(self, record: QnnGraph, runs: Sequence[dict[str, Array]]) -> None:
+        """Makes all calls of a run, for the Saver library to record."""
+        save_calls(self._opened, record, runs)
 
     def info(self, binary: Array) -> BinaryInfo:
         """The metadata of a context binary."""

@@ -1,0 +1,102 @@
+"""Replays recorded calls on another backend; the files are read with suspicion, as any other input."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from edgewright.backends.base import RunOptions
+from edgewright.backends.registry import find_backend
+from edgewright.backends.saver.recording import CALLS, TENSORS, VERSION
+from edgewright.core.errors import BadInput, Where
+from edgewright.core.numbers import Array, DType
+from edgewright.ir.encodings import Encoding
+from edgewright.lower.lift import lift
+from edgewright.lower.qnn_graph import QnnGraph, QnnNode, QnnScalar, QnnTensor, TensorKind
+
+__all__ = ["replay"]
+
+LARGEST = 1 << 31
+
+
+def replay(folder: Path | str, backend: str) -> list[dict[str, Array]]:
+    """The outputs of every recorded run, computed by the backend of that name."""
+    recording = _Recording(Path(folder))
+    graph = lift(recording.graph)
+    session = find_backend(backend).prepare(graph, RunOptions())
+    return [session.run(recording.inputs(run)) for run in recording.runs]
+
+
+class _Recording:
+    def __init__(self, folder: Path) -> None:
+        self._where = Where(file=str(folder / CALLS))
+        try:
+            lines = [json.loads(line) for line in (folder / CALLS).read_text().splitlines()]
+            self._bytes = (folder / TENSORS).read_bytes()
+            self.graph, self.runs = self._read(lines)
+        except OSError as problem:
+            raise BadInput(f"the recording cannot be read: {problem.strerror}", self._where) from None
+        except (ValueError, KeyError, TypeError, AttributeError, IndexError) as problem:
+            raise BadInput(
+                f"the recording is damaged ({type(problem).__name__}: {problem})",
+                self._where,
+                do="record again",
+            ) from None
+
+    def inputs(self, run: dict[str, Any]) -> dict[str, Array]:
+        """The stored values of one run by the source's names."""
+        names = self.graph.source_names
+        return {names.get(name, name): self._values(name, place) for name, place in run.items()}
+
+    def _read(self, lines: list[dict[str, Any]]) -> tuple[QnnGraph, list[dict[str, Any]]]:
+        head = lines[0]
+        if head["call"] != "saver" or head["version"] != VERSION:
+            raise ValueError(f"version {head.get('version')}, expected {VERSION}")
+        by_call: dict[str, list[dict[str, Any]]] = {}
+        for line in lines:
+            by_call.setdefault(line["call"], []).append(line)
+        tensors = [self._tensor(line) for line in by_call.get("tensorCreateGraphTensor", [])]
+        nodes = [self._node(line) for line in by_call.get("graphAddNode", [])]
+        (name,) = (line["name"] for line in by_call["graphCreate"])
+        graph = QnnGraph(name, {tensor.name: tensor for tensor in tensors}, nodes, head["source_names"])
+        return graph, [line["inputs"] for line in by_call.get("graphExecute", [])]
+
+    def _node(self, line: dict[str, Any]) -> QnnNode:
+        scalars = {
+            name: QnnScalar(DType(code), value) for name, (code, value) in line["scalar_params"].items()
+        }
+        tensors = {name: self._tensor(item) for name, item in line["tensor_params"].items()}
+        ends = tuple(line["inputs"]), tuple(line["outputs"])
+        return QnnNode(line["name"], line["package"], line["type"], scalars, tensors, *ends)
+
+    def _tensor(self, line: dict[str, Any]) -> QnnTensor:
+        dims, dtype = tuple(int(dim) for dim in line["dims"]), DType(line["dtype"])
+        said = line.get("encoding")
+        encoding = None if said is None else Encoding(**{key: _frozen(item) for key, item in said.items()})
+        data = self._array(line["data"], dtype, dims) if "data" in line else None
+        return QnnTensor(line["name"], TensorKind(line["kind"]), dtype, dims, encoding, data)
+
+    def _values(self, name: str, place: list[int]) -> Array:
+        if name not in self.graph.tensors:
+            raise BadInput(
+                f"a run gives '{name}', which the graph does not have", self._where, do="record again"
+            )
+        tensor = self.graph.tensors[name]
+        try:
+            return self._array(place, tensor.dtype, tensor.dims)
+        except ValueError as problem:
+            raise BadInput(f"the recording is damaged: {problem}", self._where, do="record again") from None
+
+    def _array(self, place: list[int], dtype: DType, dims: tuple[int, ...]) -> Array:
+        """The bytes at a place, which must be exactly the tensor's."""
+        start, size = (int(number) for number in place)
+        wanted = math.prod(dims) * dtype.numpy.itemsize
+        if size != wanted or start < 0 or size > LARGEST or start + size > len(self._bytes):
+            raise ValueError(f"{size} bytes at {start} of {len(self._bytes)}, expected {wanted}")
+        return np.frombuffer(self._bytes, dtype.numpy, math.prod(dims), start).reshape(dims)
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value

@@ -1,0 +1,35 @@
+"""The genuine IR and Saver libraries write what our own readers and files say too."""
+
+import numpy as np
+
+from edgewright.api.artifacts import load_graph
+from edgewright.backends.base import RunOptions
+from edgewright.backends.qnn.backend import HtpNativeBackend, live_records
+from edgewright.backends.qnn.runtime import QnnRuntime
+from edgewright.backends.qnn.writers import genuine_dlc, record_calls
+from tests.native.nets import conv_net, values
+
+
+def test_a_dlc_of_the_genuine_writer_is_read_here_and_means_the_same(tmp_path):
+    graph = conv_net()
+    path = tmp_path / "genuine.dlc"
+    path.write_bytes(genuine_dlc(live_records(graph, graph.outputs)))
+    read = load_graph(path)
+    assert [type(node.op).__name__ for node in read.nodes] == ["Conv2d", "Relu"]
+    np.testing.assert_array_equal(read.constants["w"], graph.constants["w"])
+    sessions = [HtpNativeBackend().prepare(item, RunOptions()) for item in (graph, read)]
+    first, second = (session.run({"x": values()})["y"] for session in sessions)
+    np.testing.assert_array_equal(first, second)
+    with QnnRuntime() as runtime:
+        runtime.open_dlc(path)
+
+
+def test_the_genuine_saver_writes_the_calls_and_the_weights(tmp_path):
+    graph = conv_net()
+    files = record_calls(live_records(graph, graph.outputs), [{"x": values()}], tmp_path / "saved")
+    assert [file.name for file in files] == ["params.bin", "saver_output.c"]
+    program, data = files[1].read_text(), files[0].read_bytes()
+    assert program.count("graphAddNode") >= 2
+    assert "graphExecute" in program
+    assert graph.constants["w"].tobytes() in data
+    assert values().tobytes() in data
