@@ -21,7 +21,7 @@ from benchmarks.data import Material
 from benchmarks.models import EXAMPLES
 from benchmarks.peers import PEERS, Feed, save_feeds
 
-__all__ = ["Result"]
+__all__ = ["CALIBRATING", "Result", "folders_of"]
 
 CALIBRATING, EVALUATING = 100, 500
 OURS = "edgewright"
@@ -58,11 +58,16 @@ def main() -> None:
     print_tables(list(done.values()), OURS)
 
 
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
+def folders_of(parser: argparse.ArgumentParser) -> None:
+    """Adds the options that say where models and data are."""
     parser.add_argument("--models", action="append", type=Path, default=[], help="a folder of ONNX files")
     parser.add_argument("--data", action="append", type=Path, default=[], help="a folder of real data")
     parser.add_argument("--filter", default="", help="only models whose name holds this")
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    folders_of(parser)
     parser.add_argument("--tools", default="edgewright,onnxruntime,nncf,aimet")
     parser.add_argument("--bits", default="8,16", help="widths of activations")
     parser.add_argument("--evaluate", type=int, default=EVALUATING, help="number of inputs")

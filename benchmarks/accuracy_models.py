@@ -86,6 +86,7 @@ def lifted(path: Path) -> onnx.ModelProto:
 
 def _modern(model: onnx.ModelProto) -> onnx.ModelProto:
     _lift_constants(model.graph)
+    _cast_constants(model.graph)
     opset = next(o.version for o in model.opset_import if o.domain in {"", "ai.onnx"})
     if opset < OLDEST_OPSET:
         model = version_converter.convert_version(model, OLDEST_OPSET)
@@ -100,6 +101,21 @@ def _lift_constants(graph: onnx.GraphProto) -> None:
         graph.initializer.append(node.attribute[0].t)
         graph.initializer[-1].name = name
     kept = [node for node in graph.node if not node.output or node.output[0] not in lifted]
+    del graph.node[:]
+    graph.node.extend(kept)
+
+
+def _cast_constants(graph: onnx.GraphProto) -> None:
+    """Casts of constants, done: NNCF looks for the types of values only, and fails on the others."""
+    tensors = {tensor.name: tensor for tensor in graph.initializer}
+    cast = {
+        node.output[0]: node for node in graph.node if node.op_type == "Cast" and node.input[0] in tensors
+    }
+    for name, node in cast.items():
+        dtype = onnx.helper.tensor_dtype_to_np_dtype(next(a.i for a in node.attribute if a.name == "to"))
+        array = onnx.numpy_helper.to_array(tensors[node.input[0]]).astype(dtype)
+        graph.initializer.append(onnx.numpy_helper.from_array(array, name))
+    kept = [node for node in graph.node if not node.output or node.output[0] not in cast]
     del graph.node[:]
     graph.node.extend(kept)
 

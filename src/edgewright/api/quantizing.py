@@ -53,7 +53,7 @@ class Wishes:
     def passes(self) -> int:
         """How often samples are walked."""
         searching = 4 if self.act_quantizer == AUTO else 0
-        return 1 + self._act_scheme().needs_histogram + ("bc" in self.algorithms) + searching
+        return 1 + self._act_scheme().needs_histogram + 2 * len(self.algorithms) + searching
 
     def notes(self) -> list[str]:
         """What will be done otherwise than asked."""

@@ -1,6 +1,6 @@
 """Statistics of activations, gathered as samples stream through the float graph; no activation is kept."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 
 import numpy as np
 
@@ -41,9 +41,16 @@ ADVICE = "look for NaN, infinity or wrong scaling in the data that goes in"
 
 
 def observe_extremes(
-    graph: Graph, values: Sequence[str], samples: Samples, executor: Executor
+    graph: Graph,
+    values: Sequence[str],
+    samples: Samples,
+    executor: Executor,
+    watch: Callable[[Mapping[str, Extremes]], None] | None = None,
 ) -> dict[str, Extremes]:
-    """The smallest and the largest element of values over all samples: one pass, computed in the graph."""
+    """The smallest and the largest element of values over all samples: one pass, computed in the graph.
+
+    ``watch`` is given those of each sample.
+    """
     given = [value for value in values if value in graph.inputs]
     # Infinities that the model itself brings are masks; others are accidents.
     is_masked = any(np.isinf(array).any() for array in graph.constants.values() if array.dtype.kind == "f")
@@ -56,6 +63,8 @@ def observe_extremes(
         for value, probe in probes.items():
             low, high, *sums = (float(results[name].reshape(-1)[0]) for name in probe)
             now[value] = _checked(value, low, high, sums, number) if not is_masked else _bounded(low, high)
+        if watch is not None:
+            watch(now)
         for value in values:
             found[value] = found[value].merged(now[value]) if value in found else now[value]
     return found

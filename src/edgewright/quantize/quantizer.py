@@ -1,5 +1,6 @@
 """The whole way: from a float graph, samples and wishes to a fixed-point graph and a report."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from edgewright.ir.graph import Graph
@@ -8,16 +9,22 @@ from edgewright.quantize.assign import assign
 from edgewright.quantize.calibrate import check_constants, observe_extremes, observe_histograms
 from edgewright.quantize.executor import Executor, Samples
 from edgewright.quantize.groups import Groups, is_real
+from edgewright.quantize.judge import Judge
 from edgewright.quantize.overrides import Resolved
+from edgewright.quantize.pins import Pin
 from edgewright.quantize.report import QuantizationReport
 from edgewright.quantize.roles import roles_of
 from edgewright.quantize.search import searched
 from edgewright.quantize.settings import Settings
 from edgewright.quantize.spans import Seen
 from edgewright.quantize.weights.bias_correction import corrected, input_means, with_biases
-from edgewright.quantize.weights.cle import equalize
+from edgewright.quantize.weights.cle import Equalization, equalize
+from edgewright.quantize.weights.even_channels import channel_reach
 
 __all__ = ["Quantized", "observe", "quantize_graph"]
+
+# What equalization must gain on the samples: less is luck, and other data may lose by it.
+WORTH_DB = 0.25
 
 
 @dataclass(frozen=True)
@@ -45,7 +52,7 @@ def quantize_graph(
     weights = _weights(graph)
     check_constants(graph, [value for value in read if value in weights])
     check_constants(graph, read, is_infinity_allowed=True)
-    work, notes = _prepared(graph, settings)
+    work, notes = _prepared(graph, settings, given.pins, samples, executor)
     if settings.is_searched and samples is not None and executor is not None:
         work, plan, done = searched(work, settings, given.pins, samples, executor)
         plan.report.ignored += given.ignored
@@ -71,16 +78,44 @@ def _weights(graph: Graph) -> set[str]:
     return {node.inputs[place] for node, found in roles.items() for place in found.weights | found.biases}
 
 
-def _prepared(graph: Graph, settings: Settings) -> tuple[Graph, list[str]]:
+def _prepared(
+    graph: Graph,
+    settings: Settings,
+    pins: Mapping[str, Pin],
+    samples: Samples | None,
+    executor: Executor | None,
+) -> tuple[Graph, list[str]]:
     """The graph after what is done before anything is measured, and what was done."""
     notes: list[str] = []
     work = graph
-    if "cle" in settings.algorithms:
-        work, done = equalize(work)
-        notes += [f"cle: {line}" for line in done.lines()]
+    if "cle" in settings.algorithms and samples is not None and executor is not None:
+        work, notes = _equalized(graph, settings, pins, samples, executor)
+    elif "cle" in settings.algorithms:
+        work, done = equalize(graph)
+        notes = _said(done)
     if "bc" in settings.algorithms:
         work = with_biases(work)
     return work, notes
+
+
+def _equalized(
+    graph: Graph, settings: Settings, pins: Mapping[str, Pin], samples: Samples, executor: Executor
+) -> tuple[Graph, list[str]]:
+    """The equalized graph, unless the samples show that it does harm.
+
+    Weights gain by it, but channels of activations may reach less equally far than before.
+    """
+    work, done = equalize(graph, lambda twin, values: channel_reach(twin, values, samples, executor))
+    if done.chains:
+        judge = Judge(graph, samples, executor)
+        gain = judge.noise_at_once(graph, settings, pins) - judge.noise_at_once(work, settings, pins)
+        if gain < WORTH_DB:
+            return graph, [f"cle: left out, it gains {gain:.1f} dB on {len(judge.feeds)} samples"]
+    return work, _said(done)
+
+
+def _said(done: Equalization) -> list[str]:
+    return [f"cle: {line}" for line in done.lines()]
 
 
 def observe(graph: Graph, groups: Groups, settings: Settings, samples: Samples, executor: Executor) -> Seen:

@@ -4,39 +4,41 @@ No scheme is best for every network: outliers decide in one and disturb in the n
 does to the outputs, on samples that ranges were not chosen from: data to come does not keep to them either.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from edgewright.core.events import progress
-from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph
 from edgewright.quantize.apply import apply
 from edgewright.quantize.assign import Plan, assign
 from edgewright.quantize.calibrate import observe_extremes, observe_histograms
 from edgewright.quantize.executor import Executor, Samples
-from edgewright.quantize.groups import Groups, is_real
+from edgewright.quantize.groups import Groups
+from edgewright.quantize.judge import Judge, Part
 from edgewright.quantize.observers import Extremes, Histogram
 from edgewright.quantize.pins import Origin, Pin
 from edgewright.quantize.roles import roles_of
-from edgewright.quantize.rules import UNIT, is_invariant
 from edgewright.quantize.schemes import MinMax, Mse, Percentile, Scheme
 from edgewright.quantize.settings import Settings
 from edgewright.quantize.spans import Seen
+from edgewright.quantize.tails import Tails
 from edgewright.quantize.weights.bias_correction import corrected, input_means, with_biases
-from edgewright.quantize.weights.even_channels import channel_maxima, evened
+from edgewright.quantize.weights.even_channels import channel_reach, evened, values_before_depthwise
+from edgewright.quantize.weights.gates import gated, values_before_gates
 
 __all__ = ["searched"]
 
-SCHEMES: dict[str, Scheme] = {"min-max": MinMax(), "mse": Mse(), "percentile": Percentile()}
-# Every so many-th sample judges, so many at most; and stretches of the graph that choose for themselves.
-TURN, JUDGES = 4, 16
+SCHEMES: dict[str, Scheme] = {"mse": Mse(), "percentile": Percentile()}
+# Stretches of the graph that choose for themselves.
 STRETCHES = 4
 # A choice must be better by this much in dB: less is luck.
 BETTER_DB = 0.25
-# Ranges beyond what was seen: 16 bits have steps to spare for other data than the samples.
-HEADROOM = {8: 1.25, 16: 2.0}
+# Elements that must have been seen before any of them counts as rare enough to be cut off.
+FEWEST = 1 << 15
+# 16 bits have steps to spare for other data than the samples.
+HEADROOM = {16: 2.0}
+# What ops that are added must gain.
+WORTH_OPS_DB = 1.0
 
 
 @dataclass(frozen=True)
@@ -55,35 +57,48 @@ def searched(
     graph: Graph, settings: Settings, pins: Mapping[str, Pin], samples: Samples, executor: Executor
 ) -> tuple[Graph, Plan, list[str]]:
     """The graph to rewrite, the plan that was found best for it, and what was done."""
-    work, notes = with_biases(graph), []
+    work = with_biases(graph)
+    notes: list[str] = []
+    judge = Judge(work, samples, executor)
     if settings.act_bits == 8 and settings.is_per_channel:
-        work, count = evened(work, channel_maxima(work, samples, executor))
-        notes += [f"search: evened the channels before {count} depthwise convolutions"] if count else []
-    search = _Search(work, settings, pins, samples, executor)
+        work, notes = _with_even_channels(work, settings, pins, samples, judge)
+    search = _Search(work, settings, pins, samples, judge)
     choice, decibels = search.best()
     graph, plan = search.planned(choice)
-    notes.append(f"search: {_described(choice)}; {-decibels:.1f} dB on {search.judges} samples")
+    notes.append(f"search: {_described(choice)}; {-decibels:.1f} dB on {len(judge.feeds)} samples")
     return graph, plan, notes
+
+
+def _with_even_channels(
+    graph: Graph, settings: Settings, pins: Mapping[str, Pin], samples: Samples, judge: Judge
+) -> tuple[Graph, list[str]]:
+    before, inside = values_before_depthwise(graph, pins), values_before_gates(graph, pins)
+    reach = channel_reach(graph, [*before, *inside], samples, judge.executor)
+    work, count = evened(graph, {value: reach[value] for value in before})
+    notes = [f"search: evened the channels before {count} depthwise convolutions"] if count else []
+    if not inside:
+        return work, notes
+    apart, count = gated(work, {value: reach[value] for value in inside})
+    gain = judge.noise_at_once(work, settings, pins) - judge.noise_at_once(apart, settings, pins)
+    if gain < WORTH_OPS_DB:
+        return work, notes
+    return apart, [
+        *notes,
+        f"search: took {count} HardSwish apart to even their channels, {gain:.1f} dB better",
+    ]
 
 
 class _Search:
     def __init__(
-        self, graph: Graph, settings: Settings, pins: Mapping[str, Pin], samples: Samples, executor: Executor
+        self, graph: Graph, settings: Settings, pins: Mapping[str, Pin], samples: Samples, judge: Judge
     ) -> None:
-        self._graph, self._pins, self._executor = graph, pins, executor
+        self._graph, self._pins, self._judge = graph, pins, judge
         # Ranges are chosen here: what the plan gets covers just what it shall.
         self._settings = replace(settings, act_scheme=MinMax())
         self._groups = Groups(graph, settings, pins)
-        self._feeds = list(_Part(samples, is_judging=True))
-        self._few, self._all = self._chosen(_Part(samples, is_judging=False))
-        self._means = input_means(graph, samples, executor)
-        self._judged_values = _judged_values(graph)
-        self._float = self._outputs(graph)
+        self._few, self._all = self._chosen(Part(samples, is_judging=False))
+        self._means = input_means(graph, samples, judge.executor)
         self._weights = self._searched_weights()
-
-    @property
-    def judges(self) -> int:
-        return len(self._feeds)
 
     def best(self) -> tuple[_Choice, float]:
         """One thing after the other: schemes, weights, biases, then stretch by stretch."""
@@ -117,20 +132,37 @@ class _Search:
 
     def _chosen(self, samples: Samples) -> "tuple[_Ranges, _Ranges]":
         """Ranges by scheme: from the samples that do not judge, and from all."""
-        values, executor = self._groups.observed(), self._executor
-        few = observe_extremes(self._graph, values, samples, executor)
-        others = observe_extremes(self._graph, values, self._feeds, executor)
+        graph, values, judges, tails = self._graph, self._groups.observed(), self._judge.feeds, Tails()
+        executor = self._judge.executor
+        few = observe_extremes(graph, values, samples, executor, tails.add)
+        others = observe_extremes(graph, values, judges, executor, tails.add)
         every = {value: extremes.merged(others[value]) for value, extremes in few.items()}
-        bits = self._settings.act_bits
-        wide = [{"wide": _widened(seen, HEADROOM[bits])} for seen in (few, every)]
-        if bits > 8 or not every:
-            return wide[0], wide[1]
-        counted = observe_histograms(self._graph, every, samples, executor)
-        rest = observe_histograms(self._graph, every, self._feeds, executor)
+        reached = [self._beyond(seen, tails) for seen in (few, every)]
+        if self._settings.act_bits > 8 or not every:
+            return {"min-max": reached[0]}, {"min-max": reached[1]}
+        counted = observe_histograms(graph, every, samples, executor)
+        rest = observe_histograms(graph, every, judges, executor)
         parts = {v: replace(histogram, extremes=few[v]) for v, histogram in counted.items()}
         whole = {v: replace(h, counts=h.counts + rest[v].counts) for v, h in counted.items()}
-        chosen = [{n: self._by_scheme(seen, s) for n, s in SCHEMES.items()} for seen in (parts, whole)]
-        return {**chosen[0], **wide[0]}, {**chosen[1], **wide[1]}
+        return self._by_schemes(parts, reached[0]), self._by_schemes(whole, reached[1])
+
+    def _beyond(self, seen: Mapping[str, Extremes], tails: Tails) -> dict[str, Extremes]:
+        """What was seen, and as far beyond as other data is expected to go."""
+        found = {}
+        for value, extremes in seen.items():
+            bits, count = self._groups.bits(value), self._graph.types[value].count
+            # A symbolic size is taken for small: that leaves the more room.
+            elements = count if isinstance(count, int) else 1
+            room = HEADROOM.get(bits, 1.0)
+            wide = Extremes(extremes.low * room, extremes.high * room)
+            found[value] = tails.beyond(value, extremes, elements, bits).merged(wide)
+        return found
+
+    def _by_schemes(self, seen: Mapping[str, Histogram], reached: dict[str, Extremes]) -> "_Ranges":
+        """Ranges by scheme; of few elements, none can tell which are rare."""
+        kept = {v: reached[v] for v, h in seen.items() if h.counts.sum() < FEWEST or v in self._graph.outputs}
+        chosen = {name: {**self._by_scheme(seen, scheme), **kept} for name, scheme in SCHEMES.items()}
+        return {"min-max": reached, **chosen}
 
     def _by_scheme(self, seen: Mapping[str, Histogram], scheme: Scheme) -> dict[str, Extremes]:
         grid = self._settings.act_grid(self._settings.act_bits)
@@ -157,68 +189,10 @@ class _Search:
         return len(self._graph.consumers(value)) == 1
 
     def _judged(self, choice: _Choice) -> float:
-        """Noise over signal in dB, the mean of all outputs."""
-        found = self._outputs(apply(*self.planned(choice, is_final=False)))
-        noises = []
-        for name, expected in self._float.items():
-            signal = sum(float(np.square(a, dtype=np.float64).sum()) for a in expected)
-            pairs = zip(expected, found[name], strict=True)
-            noise = sum(float(np.square(a.astype(np.float64) - b).sum()) for a, b in pairs)
-            if signal > 0:
-                noises.append(10 * np.log10(max(noise / signal, 1e-12)))
-        return float(np.mean(noises)) if noises else 0.0
-
-    def _outputs(self, graph: Graph) -> dict[str, list[Array]]:
-        """What judges look at, as real numbers."""
-        names = self._judged_values
-        if not names:
-            return {}
-        session = self._executor.prepare(graph, names)
-        found: dict[str, list[Array]] = {name: [] for name in names}
-        for feed in self._feeds:
-            results = session.run(_stored(graph, feed))
-            for name in names:
-                encoding = graph.types[name].encoding
-                found[name].append(results[name] if encoding is None else encoding.decode(results[name]))
-        return found
+        return self._judge.noise(apply(*self.planned(choice, is_final=False)))
 
 
 _Ranges = dict[str, dict[str, Extremes]]
-
-
-@dataclass(frozen=True)
-class _Part:
-    """The samples that judge, or the others; with too few of them, all do both."""
-
-    samples: Samples
-    is_judging: bool
-
-    def __iter__(self) -> Iterator[Mapping[str, Array]]:
-        judges = 0
-        for number, sample in enumerate(self.samples):
-            is_judge = number % TURN == TURN - 1 and judges < JUDGES
-            judges += is_judge
-            if is_judge == self.is_judging or (self.is_judging and number == 0):
-                yield sample
-
-
-def _judged_values(graph: Graph) -> list[str]:
-    """Outputs, and the scores before a softmax or sigmoid that makes one.
-
-    Few samples have probabilities that are neither 0 nor 1, and those few would decide alone.
-    """
-    found = [name for name in graph.outputs if is_real(graph, name)]
-    for name in list(found):
-        maker = graph.producer(name)
-        while maker is not None and is_invariant(maker.op):
-            maker = graph.producer(maker.inputs[0])
-        if maker is not None and isinstance(maker.op, UNIT) and maker.inputs[0] not in graph.constants:
-            found.append(maker.inputs[0])
-    return list(dict.fromkeys(found))
-
-
-def _widened(seen: Mapping[str, Extremes], factor: float) -> dict[str, Extremes]:
-    return {value: Extremes(found.low * factor, found.high * factor) for value, found in seen.items()}
 
 
 def _attempts(names: Sequence[str]) -> list[_Attempt]:
@@ -238,18 +212,6 @@ def _in_stretch(place: int, names: Sequence[str]) -> _Attempt:
         ]
 
     return others
-
-
-def _stored(graph: Graph, feed: Mapping[str, Array]) -> dict[str, Array]:
-    """A feed as the graph's inputs are stored."""
-    types = {name: graph.types[name] for name in graph.inputs}
-    return {
-        # What overrides keep in floating point may be narrower than the samples.
-        name: feed[name].astype(t.dtype.numpy, copy=False)
-        if t.encoding is None
-        else t.encoding.encode(feed[name], t.dtype)
-        for name, t in types.items()
-    }
 
 
 def _described(choice: _Choice) -> str:

@@ -7,13 +7,17 @@ import pytest
 
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph
+from edgewright.ir.op import Op
 from edgewright.ops.activation import HardSwish, Relu, Relu6, Sigmoid
 from edgewright.ops.elementwise import ElementWiseMultiply
 from edgewright.quantize.encodings import covered_range
+from edgewright.quantize.observers import Extremes
 from edgewright.quantize.quantizer import Quantized, quantize_graph
 from edgewright.quantize.schemes import Percentile
 from edgewright.quantize.settings import Settings
-from edgewright.quantize.weights.even_channels import channel_maxima, evened
+from edgewright.quantize.tails import Tails
+from edgewright.quantize.weights.even_channels import channel_reach, evened, values_before_depthwise
+from edgewright.quantize.weights.gates import gated, values_before_gates
 from tests.unit.quantize.nets import Engine, Net
 
 
@@ -67,23 +71,122 @@ def test_a_value_with_another_reader_keeps_its_range() -> None:
 
 @pytest.mark.parametrize("activation", [Relu(), Relu6()], ids=["relu", "relu6"])
 def test_even_channels_keep_the_meaning_and_reach_equally_far(activation) -> None:
+    graph, engine, feeds = uneven(activation), Engine(), samples()
+    values = values_before_depthwise(graph)
+    reach = channel_reach(graph, values, feeds, engine)
+    twin, count = evened(graph, reach)
+    assert count == len(values) == 1
+    _, after = channel_reach(twin, values, feeds, engine)[values[0]]
+    assert after == pytest.approx(np.full(4, reach[values[0]][1].max()), rel=1e-4)
+    assert_means_the_same(twin, graph, feeds)
+
+
+def uneven(activation: Op, scales: tuple[float, ...] = (1, 0.5, 0.2, 0.1)) -> Graph:
+    """A convolution with channels of these sizes, an activation and a depthwise convolution."""
     net = Net()
     conv = net.conv(net.x, 4)
-    weights = next(n for n in net.graph.nodes).inputs[1]
-    net.graph.constants[weights] = net.graph.constants[weights] * np.float32([1, 0.5, 0.2, 0.1])
-    relu = net.emit(activation, conv)
-    net.graph.outputs = [net.depthwise(relu)]
-    feeds, engine = samples(), Engine()
-    maxima = channel_maxima(net.graph, feeds, engine)
-    twin, count = evened(net.graph, maxima)
-    assert count == 1
-    after = channel_maxima(twin, feeds, engine)[relu]
-    assert after == pytest.approx(np.full(4, maxima[relu].max()), rel=1e-4)
+    for place in (1, 2):
+        name = net.graph.nodes[0].inputs[place]
+        net.graph.constants[name] = net.graph.constants[name] * np.float32(scales)
+    net.graph.outputs = [net.depthwise(net.emit(activation, conv))]
+    # Small channels have large weights behind them, as training leaves them.
+    name = net.graph.producer(net.graph.outputs[0]).inputs[1]
+    net.graph.constants[name] = net.graph.constants[name] / np.float32(scales)
+    return net.graph
+
+
+def assert_means_the_same(twin: Graph, graph: Graph, feeds: list[dict[str, Array]]) -> None:
+    name, engine = graph.outputs[0], Engine()
+    before, after = (engine.prepare(one, [name]) for one in (graph, twin))
     for feed in feeds:
-        name = net.graph.outputs[0]
-        expected = engine.prepare(net.graph, [name]).run(feed)[name]
-        found = engine.prepare(twin, [name]).run(feed)[name]
-        np.testing.assert_allclose(found, expected, atol=1e-4 * np.abs(expected).max())
+        expected = before.run(feed)[name]
+        np.testing.assert_allclose(after.run(feed)[name], expected, atol=1e-4 * np.abs(expected).max())
+
+
+def test_a_hard_swish_taken_apart_keeps_the_meaning_and_evens_the_channels() -> None:
+    graph, engine, feeds = uneven(HardSwish()), Engine(), samples()
+    values = values_before_gates(graph)
+    reach = channel_reach(graph, values, feeds, engine)
+    twin, count = gated(graph, reach)
+    assert count == len(values) == 1
+    assert not any(isinstance(node.op, HardSwish) for node in twin.nodes)
+    assert_means_the_same(twin, graph, feeds)
+    before, after = (spread_of(one, values, feeds) for one in (graph, twin))
+    assert before > 5
+    assert after < 2
+
+
+def spread_of(graph: Graph, values: list[str], feeds: list[dict[str, Array]]) -> float:
+    """The largest channel over the smallest one."""
+    low, high = channel_reach(graph, values, feeds, Engine())[values[0]]
+    sizes = np.maximum(np.maximum(low, -3 * high.max()) * -1, high)
+    return float(sizes.max() / sizes.min())
+
+
+def test_the_search_takes_a_hard_swish_apart_where_that_brings_the_outputs_closer() -> None:
+    feeds = samples(12, 4.0)
+    graph = uneven(HardSwish(), (4, 1, 0.1, 0.05))
+    done = quantize_graph(graph, Settings(is_searched=True), feeds, Engine())
+    assert any("took 1 HardSwish apart" in note for note in done.report.notes)
+    assert (
+        noise_db(graph, done, feeds)
+        < noise_db(graph, quantize_graph(graph, Settings(), feeds, Engine()), feeds) - 3
+    )
+
+
+def test_a_hard_swish_with_even_channels_stays_one_op() -> None:
+    graph, feeds = uneven(HardSwish(), (1, 1, 1, 1)), samples()
+    done = quantize_graph(graph, Settings(is_searched=True), feeds, Engine())
+    assert any(isinstance(node.op, HardSwish) for node in done.graph.nodes)
+    assert not any("apart" in note for note in done.report.notes)
+
+
+@pytest.mark.parametrize(
+    ("activation", "values_of"), [(Relu(), values_before_depthwise), (HardSwish(), values_before_gates)]
+)
+def test_no_scale_moves_where_an_encoding_is_pinned(activation, values_of) -> None:
+    graph = uneven(activation)
+    first, last = graph.nodes[0], graph.nodes[-1]
+    assert values_of(graph)
+    for name in (first.inputs[1], first.outputs[0], last.inputs[0], last.inputs[1]):
+        assert not values_of(graph, {name})
+
+
+def tails_of(ends: list[float]) -> Tails:
+    tails = Tails()
+    for high in ends:
+        tails.add({"v": Extremes.between(0.0, high)})
+    return tails
+
+
+def reached(elements: int, bits: int = 8, ends: tuple[float, ...] = (6.0, 7.0, 8.0, 10.0)) -> float:
+    """The upper end for values of which a sample has so many elements."""
+    seen = Extremes.between(0.0, max(ends))
+    found = tails_of(list(ends)).beyond("v", seen, elements, bits)
+    assert found.low[0] == 0.0
+    return float(found.high[0])
+
+
+def test_a_range_goes_beyond_what_few_elements_showed() -> None:
+    assert 12 < reached(10) < 25
+    assert 10 < reached(1000) < reached(10)
+    assert reached(10_000_000) == 10.0
+    assert reached(10, bits=16) > reached(10)
+
+
+def test_a_range_whose_ends_never_vary_stays_as_it_is() -> None:
+    assert reached(10, ends=(10.0, 10.0, 10.0)) == 10.0
+    assert reached(10, ends=(10.0,)) == 10.0
+
+
+def test_outputs_of_few_elements_are_not_cut_off_in_other_data() -> None:
+    net = Net(1, 16)
+    net.graph.outputs = [net.dense(net.x, 3)]
+    feeds, others = samples(20, shape=(1, 16)), samples(400, shape=(1, 16))
+    settings = Settings()
+    plain = quantize_graph(net.graph, settings, feeds, Engine())
+    found = quantize_graph(net.graph, replace(settings, is_searched=True), feeds, Engine())
+    assert noise_db(net.graph, found, others) < noise_db(net.graph, plain, others) - 3
 
 
 def outlying() -> tuple[Graph, list[dict[str, Array]]]:

@@ -17,6 +17,16 @@ class Link:
     node: Node
     activation: Node | None = None
 
+    @property
+    def value(self) -> str:
+        """What leads to the next one."""
+        return self.nodes[-1].outputs[0]
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """Both."""
+        return (self.node,) if self.activation is None else (self.node, self.activation)
+
 
 @dataclass(frozen=True)
 class Chain:
@@ -36,27 +46,28 @@ def chains_of(graph: Graph, skip: Callable[[Node, str], None]) -> Iterator[Chain
     for node in graph.nodes:
         if not isinstance(node.op, Convolution) or is_depthwise(node) or not _has_weights(graph, node):
             continue
-        first = _link(graph, node, skip)
+        first = _link(graph, node, _is_relu, skip)
         if first is None:
             continue
         link, following = first
         if not is_depthwise(following):
             yield Chain((link,), following)
             continue
-        second = _link(graph, following, skip)
+        second = _link(graph, following, _is_relu, skip)
         if second is not None and not is_depthwise(second[1]):
             yield Chain((link, second[0]), second[1])
         elif second is not None:
             skip(following, "two depthwise convolutions follow each other")
 
 
-def links_of(graph: Graph) -> Iterator[tuple[Link, Node]]:
-    """Every convolution of known weights that leads to another one, with that one."""
-    for node in graph.nodes:
-        if isinstance(node.op, Convolution) and _has_weights(graph, node):
-            found = _link(graph, node, lambda node, reason: None)
-            if found is not None:
-                yield found
+def links_of(graph: Graph, between: Callable[[Node], bool] | None = None) -> list[tuple[Link, Node]]:
+    """Every convolution of known weights that leads to another one, with that one.
+
+    ``between`` says which activations may be between the two; by default a Relu.
+    """
+    known = [n for n in graph.nodes if isinstance(n.op, Convolution) and _has_weights(graph, n)]
+    found = [_link(graph, node, between or _is_relu, lambda node, reason: None) for node in known]
+    return [link for link in found if link is not None]
 
 
 def is_depthwise(node: Node) -> bool:
@@ -64,11 +75,13 @@ def is_depthwise(node: Node) -> bool:
     return isinstance(node.op, (DepthWiseConv1d, DepthWiseConv2d))
 
 
-def _link(graph: Graph, node: Node, skip: Callable[[Node, str], None]) -> tuple[Link, Node] | None:
+def _link(
+    graph: Graph, node: Node, is_between: Callable[[Node], bool], skip: Callable[[Node, str], None]
+) -> tuple[Link, Node] | None:
     """A convolution with what follows it, if a scale can move through."""
     value, activation = node.outputs[0], None
     follower = _only_reader(graph, value)
-    if follower is not None and _is_relu(follower):
+    if follower is not None and is_between(follower):
         activation = follower
         value = follower.outputs[0]
         follower = _only_reader(graph, value)

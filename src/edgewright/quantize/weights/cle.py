@@ -1,10 +1,13 @@
 """Cross-layer equalization: moves scales between convolutions so that their channels have like ranges.
 
 After "Data-Free Quantization Through Weight Equalization and Bias Correction" (arXiv 1906.04721). A Relu lets
-positive scales through; a Relu6 between two convolutions becomes a Relu. Then biases that are far above zero
-are moved into the next convolution, where the batch norms that tell their distribution are known.
+positive scales through; a Relu6 between two convolutions becomes a Relu. With samples, the reach of channels
+of activations counts as that of weights does, and what was a Relu6 ends where they did. Then biases that are
+far above zero are moved into the next convolution, where the batch norms that tell their distribution are
+known.
 """
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,14 +15,16 @@ import numpy as np
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import given
-from edgewright.ops.activation import Relu
+from edgewright.ops.activation import Relu, ReluMinMax
 from edgewright.quantize.weights.chains import Chain, Link, chains_of, is_depthwise
 from edgewright.quantize.weights.scaling import own_constants, scale_in, scale_out
 
 __all__ = ["Equalization", "equalize"]
 
+# From a graph and names of values: the smallest and the largest value of each channel.
+Measure = Callable[[Graph, Sequence[str]], Mapping[str, tuple[Array, Array]]]
 # Scales of overlapping chains settle within a few rounds.
-ROUNDS = 8
+ROUNDS = 24
 SETTLED = 1e-2
 # A channel whose weights are all but zero would scale the others out of the precision of floats.
 LARGEST_FACTOR = 1e4
@@ -33,6 +38,8 @@ class Equalization:
 
     chains: list[tuple[str, ...]] = field(default_factory=list)
     relus: list[str] = field(default_factory=list)
+    # Whether activations were measured.
+    is_measured: bool = False
     absorbed: list[str] = field(default_factory=list)
     # Convolution -> why nothing moved out of it.
     skipped: dict[str, str] = field(default_factory=dict)
@@ -42,7 +49,9 @@ class Equalization:
         """What to tell a user."""
         said = [f"equalized {len(self.chains)} chains of convolutions"]
         if self.relus:
-            said.append(f"{len(self.relus)} Relu6 became Relu")
+            said.append(
+                f"{len(self.relus)} Relu6 became Relu{', up to what was seen' if self.is_measured else ''}"
+            )
         if self.absorbed:
             said.append(f"moved high biases of {len(self.absorbed)} convolutions into the next one")
         if self.unabsorbed:
@@ -56,46 +65,76 @@ class Equalization:
         return said
 
 
-def equalize(graph: Graph) -> tuple[Graph, Equalization]:
-    """An equalized copy of a graph, and what was done."""
-    twin, done = graph.copy(), Equalization()
+def equalize(graph: Graph, measure: Measure | None = None) -> tuple[Graph, Equalization]:
+    """An equalized copy of a graph, and what was done.
+
+    ``measure`` tells how far the channels of values reach. With it, those of activations count as those of
+    weights do: equal weights at the cost of activations, which have one encoding too, are no gain.
+    """
+    twin, done = graph.copy(), Equalization(is_measured=measure is not None)
     for node in twin.nodes:
         node.notes = dict(node.notes)
     chains = list(chains_of(twin, lambda node, reason: done.skipped.update({node.name: reason})))
     for chain in chains:
         own_constants(twin, chain.nodes)
-        for link in chain.links:
-            _open_relu(twin, link, done)
+    sizes = _sizes(twin, chains, measure) if measure is not None else {}
     for _ in range(ROUNDS):
-        if max((_equalize(twin, chain) for chain in chains), default=0.0) < SETTLED:
+        if max((_equalize(twin, chain, sizes) for chain in chains), default=0.0) < SETTLED:
             break
     for chain in chains:
+        for link in chain.links:
+            _open_relu(twin, link, sizes.get(link.value), done)
         done.chains.append(tuple(node.name for node in chain.nodes))
         for link, following in zip(chain.links, chain.nodes[1:], strict=True):
             _absorb(twin, link, following, done)
     return twin, done
 
 
-def _open_relu(graph: Graph, link: Link, done: Equalization) -> None:
-    if link.activation is not None and not isinstance(link.activation.op, Relu):
-        done.relus.append(link.activation.name)
-        graph.replace_op(link.activation, Relu())
+def _open_relu(graph: Graph, link: Link, sizes: Array | None, done: Equalization) -> None:
+    """Lets a Relu6 pass what its channels have now: all there is or, where known, up to the largest."""
+    if link.activation is None or isinstance(link.activation.op, Relu):
+        return
+    done.relus.append(link.activation.name)
+    largest = 0.0 if sizes is None else float(sizes.max())
+    bounded = ReluMinMax(min_value=0.0, max_value=largest)
+    graph.replace_op(link.activation, bounded if largest > 0 else Relu())
 
 
-def _equalize(graph: Graph, chain: Chain) -> float:
+def _sizes(graph: Graph, chains: Sequence[Chain], measure: Measure) -> dict[str, Array]:
+    """How far each channel reaches that a link leads on, by the value."""
+    reach = measure(graph, [link.value for chain in chains for link in chain.links])
+    return {value: np.maximum(-low, high) for value, (low, high) in reach.items()}
+
+
+def _equalize(graph: Graph, chain: Chain, sizes: dict[str, Array]) -> float:
     """One step for one chain; returns how far the largest factor is from 1."""
-    ranges = [_reach_out(graph, node) for node in chain.nodes[:-1]] + [_reach_in(graph, chain.last)]
-    mean = np.exp(np.mean([np.log(np.maximum(r, 1e-30)) for r in ranges], 0))
-    is_sound = np.all([(r > 0) & np.isfinite(r) for r in ranges], 0)
-    # Afterwards every range is the mean of all: what leaves the first shrinks by its excess over it.
-    factors = [np.where(is_sound, ranges[0] / mean, 1.0)]
-    if len(chain.links) == 2:
-        factors.append(np.where(is_sound, mean / ranges[2], 1.0))
-    bounded = [np.clip(factor, 1 / LARGEST_FACTOR, LARGEST_FACTOR) for factor in factors]
-    for place, factor in enumerate(bounded):
-        scale_out(graph, chain.nodes[place], 1 / factor)
-        scale_in(graph, chain.nodes[place + 1], factor)
-    return float(np.max(np.abs(np.log(np.stack(bounded)))))
+    steps = [
+        _balance(graph, link, following, sizes)
+        for link, following in zip(chain.links, chain.nodes[1:], strict=True)
+    ]
+    return max(steps)
+
+
+def _balance(graph: Graph, link: Link, following: Node, sizes: dict[str, Array]) -> float:
+    """Moves what a channel has more on one side than on the other."""
+    out, into = _reach_out(graph, link.node), _reach_in(graph, following)
+    is_sound = (out > 0) & (into > 0) & np.isfinite(out) & np.isfinite(into)
+    size = sizes.get(link.value)
+    if size is not None:
+        is_sound &= size > 0
+        out, into = np.sqrt(_relative(out) * _relative(size)), _relative(into)
+    factor = np.sqrt(np.divide(out, into, out=np.ones_like(out), where=is_sound))
+    bounded = np.clip(factor, 1 / LARGEST_FACTOR, LARGEST_FACTOR)
+    scale_out(graph, link.node, 1 / bounded)
+    scale_in(graph, following, bounded)
+    if size is not None:
+        sizes[link.value] = size / bounded
+    return float(np.max(np.abs(np.log(bounded)), initial=0.0))
+
+
+def _relative(reach: Array) -> Array:
+    """Parts of the largest: only they count where one encoding serves all channels."""
+    return np.asarray(reach / max(float(reach.max(initial=0.0)), 1e-30))
 
 
 def _reach_out(graph: Graph, node: Node) -> Array:
@@ -106,6 +145,8 @@ def _reach_out(graph: Graph, node: Node) -> Array:
 
 def _reach_in(graph: Graph, node: Node) -> Array:
     """The largest weight of each input channel."""
+    if is_depthwise(node):
+        return _reach_out(graph, node)
     weights = np.moveaxis(np.abs(graph.constants[node.inputs[1]]), -2, -1)
     return np.asarray(weights.reshape(-1, weights.shape[-1]).max(0, initial=0), np.float64)
 

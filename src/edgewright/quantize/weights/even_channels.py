@@ -5,47 +5,58 @@ to a depthwise convolution has an encoding a channel on both sides, which takes 
 one from the one to the other costs nothing, and a Relu between them lets it through.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
 from edgewright.core.events import progress
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph, Node
-from edgewright.ops.reduce import ReduceMax
+from edgewright.ops.reduce import ReduceMax, ReduceMin
 from edgewright.quantize.executor import Executor, Samples
 from edgewright.quantize.weights.chains import Link, is_depthwise, links_of
-from edgewright.quantize.weights.scaling import own_constants, scale_in, scale_out
+from edgewright.quantize.weights.scaling import is_named, own_constants, scale_in, scale_out
 
-__all__ = ["channel_maxima", "evened"]
+__all__ = ["LARGEST_FACTOR", "Reach", "channel_reach", "evened", "values_before_depthwise"]
 
 # A channel that the samples hardly reach may be larger in other data.
 LARGEST_FACTOR = 16.0
+# The smallest and the largest value of each channel.
+Reach = tuple[Array, Array]
 
 
-def channel_maxima(graph: Graph, samples: Samples, executor: Executor) -> dict[str, Array]:
-    """The largest value of each channel that a depthwise convolution reads behind a Relu."""
-    watched, probes = graph.copy(), {}
-    for _, reader in _found(graph):
-        value = reader.inputs[0]
-        axes = tuple(range(graph.types[value].rank - 1))
-        probes[value] = watched.fresh_name(f"{value}/largest")
-        watched.add(Node(probes[value], ReduceMax(axes=axes, keep_dims=True), [value], [probes[value]]))
+def values_before_depthwise(graph: Graph, pinned: Collection[str] = ()) -> list[str]:
+    """What is to be measured: what depthwise convolutions read behind a Relu.
+
+    Nothing moves where an encoding is pinned: it was made for the weights and ranges as they are.
+    """
+    return [reader.inputs[0] for link, reader in _found(graph) if not is_named(pinned, *link.nodes, reader)]
+
+
+def channel_reach(
+    graph: Graph, values: Sequence[str], samples: Samples, executor: Executor
+) -> dict[str, Reach]:
+    """How far each channel (last axis) of values reaches over all samples: one pass."""
+    watched = graph.copy()
+    probes = {
+        value: (_probe(watched, value, ReduceMin), _probe(watched, value, ReduceMax)) for value in values
+    }
     if not probes:
         return {}
-    session = executor.prepare(watched, list(probes.values()))
-    maxima: dict[str, Array] = {}
+    session = executor.prepare(watched, [name for pair in probes.values() for name in pair])
+    found: dict[str, Reach] = {}
     with progress("measuring channels") as step:
         for sample in samples:
             results = session.run(sample)
-            for value, probe in probes.items():
-                largest = results[probe].reshape(-1).astype(np.float64)
-                maxima[value] = np.maximum(maxima[value], largest) if value in maxima else largest
+            for value, pair in probes.items():
+                low, high = (results[name].reshape(-1).astype(np.float64) for name in pair)
+                before = found.get(value, (low, high))
+                found[value] = (np.minimum(before[0], low), np.maximum(before[1], high))
             step()
-    return maxima
+    return found
 
 
-def evened(graph: Graph, maxima: Mapping[str, Array]) -> tuple[Graph, int]:
+def evened(graph: Graph, reach: Mapping[str, Reach]) -> tuple[Graph, int]:
     """A copy whose channels reach equally far, and how many activations were changed.
 
     A Relu6 stays: no channel is scaled beyond the largest one.
@@ -53,8 +64,8 @@ def evened(graph: Graph, maxima: Mapping[str, Array]) -> tuple[Graph, int]:
     twin, count = graph.copy(), 0
     for node in twin.nodes:
         node.notes = dict(node.notes)
-    for link, reader in list(_found(twin)):
-        largest = maxima.get(reader.inputs[0])
+    for link, reader in _found(twin):
+        _, largest = reach.get(reader.inputs[0], (None, None))
         if largest is None or not np.isfinite(largest).all() or largest.max() <= 0:
             continue
         factor = np.clip(largest.max() / np.maximum(largest, 1e-30), 1.0, LARGEST_FACTOR)
@@ -65,6 +76,13 @@ def evened(graph: Graph, maxima: Mapping[str, Array]) -> tuple[Graph, int]:
         scale_in(twin, reader, 1 / factor)
         count += 1
     return twin, count
+
+
+def _probe(graph: Graph, value: str, kind: type[ReduceMin | ReduceMax]) -> str:
+    name = graph.fresh_name(f"{value}/{kind.__name__}")
+    axes = tuple(range(graph.types[value].rank - 1))
+    graph.add(Node(name, kind(axes=axes, keep_dims=True), [value], [name]))
+    return name
 
 
 def _found(graph: Graph) -> list[tuple[Link, Node]]:

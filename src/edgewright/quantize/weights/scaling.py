@@ -1,13 +1,18 @@
 """Scales of channels that move from one convolution to the next: the product of both stays what it was."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import given
 from edgewright.quantize.weights.chains import is_depthwise
 
-__all__ = ["own_constants", "scale_in", "scale_out"]
+__all__ = ["is_named", "own_constants", "scale_in", "scale_out"]
+
+
+def is_named(names: Collection[str], *nodes: Node) -> bool:
+    """Whether weights, biases or outputs of nodes are among the names."""
+    return any(value in names for node in nodes for value in (*node.inputs[1:], *node.outputs))
 
 
 def own_constants(graph: Graph, nodes: Iterable[Node]) -> None:

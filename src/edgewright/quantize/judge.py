@@ -1,0 +1,109 @@
+"""Judges quantized graphs by what they do to the outputs, on samples that ranges were not chosen from."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from edgewright.core.numbers import Array
+from edgewright.ir.graph import Graph
+from edgewright.quantize.apply import apply
+from edgewright.quantize.assign import assign
+from edgewright.quantize.calibrate import observe_extremes
+from edgewright.quantize.executor import Executor, Samples
+from edgewright.quantize.groups import Groups, is_real
+from edgewright.quantize.pins import Pin
+from edgewright.quantize.rules import UNIT, is_invariant
+from edgewright.quantize.schemes import MinMax
+from edgewright.quantize.settings import Settings
+
+__all__ = ["Judge", "Part"]
+
+# Every so many-th sample judges, so many at most.
+TURN, JUDGES = 3, 32
+# What stands for no noise at all.
+LEAST_NOISE = 1e-12
+
+
+@dataclass(frozen=True)
+class Part:
+    """The samples that judge, or the others; with too few of them, all do both."""
+
+    samples: Samples
+    is_judging: bool
+
+    def __iter__(self) -> Iterator[Mapping[str, Array]]:
+        judges = 0
+        for number, sample in enumerate(self.samples):
+            is_judge = number % TURN == TURN - 1 and judges < JUDGES
+            judges += is_judge
+            if is_judge == self.is_judging or (self.is_judging and number == 0):
+                yield sample
+
+
+class Judge:
+    """Holds a few samples and what the float graph makes of them."""
+
+    def __init__(self, graph: Graph, samples: Samples, executor: Executor) -> None:
+        self.executor, self._values = executor, _judged_values(graph)
+        self.feeds = list(Part(samples, is_judging=True))
+        self._float = self._outputs(graph)
+
+    def noise(self, graph: Graph) -> float:
+        """Noise over signal in dB: the mean of all outputs and samples, so that no sample decides alone."""
+        found = self._outputs(graph)
+        noises = []
+        for name, expected in self._float.items():
+            signal = np.mean([np.square(a, dtype=np.float64).sum() for a in expected])
+            pairs = zip(expected, found[name], strict=True)
+            noise = np.array([np.square(a.astype(np.float64) - b).sum() for a, b in pairs])
+            if signal > 0:
+                noises.append(10 * np.log10(np.maximum(noise / signal, LEAST_NOISE)).mean())
+        return float(np.mean(noises)) if noises else 0.0
+
+    def noise_at_once(self, graph: Graph, settings: Settings, pins: Mapping[str, Pin]) -> float:
+        """The noise of a float graph when its values cover just what they have in these samples."""
+        groups = Groups(graph, settings, pins)
+        seen = observe_extremes(graph, groups.observed(), self.feeds, self.executor)
+        plan = assign(graph, groups, replace(settings, act_scheme=MinMax()), pins, seen)
+        return self.noise(apply(graph, plan))
+
+    def _outputs(self, graph: Graph) -> dict[str, list[Array]]:
+        """What judges look at, as real numbers."""
+        found: dict[str, list[Array]] = {name: [] for name in self._values}
+        if not found:
+            return found
+        session = self.executor.prepare(graph, self._values)
+        for feed in self.feeds:
+            results = session.run(_stored(graph, feed))
+            for name, arrays in found.items():
+                encoding = graph.types[name].encoding
+                arrays.append(results[name] if encoding is None else encoding.decode(results[name]))
+        return found
+
+
+def _judged_values(graph: Graph) -> list[str]:
+    """Outputs, and the scores before a softmax or sigmoid that makes one.
+
+    Few samples have probabilities that are neither 0 nor 1, and those few would decide alone.
+    """
+    found = [name for name in graph.outputs if is_real(graph, name)]
+    for name in list(found):
+        maker = graph.producer(name)
+        while maker is not None and is_invariant(maker.op):
+            maker = graph.producer(maker.inputs[0])
+        if maker is not None and isinstance(maker.op, UNIT) and maker.inputs[0] not in graph.constants:
+            found.append(maker.inputs[0])
+    return list(dict.fromkeys(found))
+
+
+def _stored(graph: Graph, feed: Mapping[str, Array]) -> dict[str, Array]:
+    """A feed as the graph's inputs are stored."""
+    types = {name: graph.types[name] for name in graph.inputs}
+    return {
+        # What overrides keep in floating point may be narrower than the samples.
+        name: feed[name].astype(t.dtype.numpy, copy=False)
+        if t.encoding is None
+        else t.encoding.encode(feed[name], t.dtype)
+        for name, t in types.items()
+    }
