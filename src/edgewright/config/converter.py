@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 
+from edgewright.config.converter_parts import DebugLog, OpPackages
 from edgewright.config.group import OptionGroup
 from edgewright.config.option import opt
 from edgewright.config.quantizer import Quantizer
-from edgewright.config.rules import Excludes
-from edgewright.config.values import OneOf, dims
+from edgewright.config.shape_options import input_shapes
+from edgewright.config.values import OneOf
 
 __all__ = [
     "COLOUR_ENCODINGS",
@@ -50,16 +51,7 @@ class Source(OptionGroup):
         help="a tensor that becomes an output of the converted model, in place of the outputs of the source; "
         "give it once for each output",
     )
-    input_dims: tuple[tuple[str, tuple[int, ...]], ...] = opt(
-        *("--input_dim", "-d"),
-        nargs=2,
-        repeated=True,
-        keyed=True,
-        type=(str, dims),
-        metavar=("NAME", "DIMS"),
-        example="-d data 1,3,224,224",
-        help="the shape of an input, dimensions separated by commas; once for each input",
-    )
+    input_dims: tuple[tuple[str, tuple[int, ...]], ...] = input_shapes("--input_dim", "-d")
     input_types: tuple[tuple[str, str], ...] = opt(
         *("--input_type", "-t"),
         nargs=2,
@@ -188,35 +180,14 @@ class CustomIo(OptionGroup):
 
 
 @dataclass(frozen=True)
-class OpPackage(OptionGroup):
+class OpPackage(OpPackages):
     """Ops that are not QNN's own."""
-
-    title = "Op packages"
-    rules = (Excludes("--package_name", "--op_package_config"),)
 
     op_package_lib: str | None = opt(
         *("--op_package_lib", "-opl"),
         metavar="LIB:PROVIDER",
         built=False,
         help="op package libraries for quantization, several separated by commas",
-    )
-    converter_op_package_lib: str | None = opt(
-        *("--converter_op_package_lib", "-cpl"),
-        metavar="LIB",
-        built=False,
-        help="libraries that give output shapes and data types of custom ops, in the order of the XML files",
-    )
-    package_name: str | None = opt(
-        *("--package_name", "-p"),
-        metavar="NAME",
-        help="the package of every op in the model, QNN's own by default",
-    )
-    op_package_config: tuple[str, ...] = opt(
-        *("--op_package_config", "-opc"),
-        nargs="+",
-        metavar="FILE",
-        built=False,
-        help="XML files that describe custom ops",
     )
 
 
@@ -254,24 +225,15 @@ class Target(OptionGroup):
 
 
 @dataclass(frozen=True)
-class ConverterLog(OptionGroup):
+class ConverterLog(DebugLog):
     """How much the converter says."""
 
-    title = "Messages"
-
-    debug: str | None = opt(
-        "--debug",
-        nargs="?",
-        const="debug",
-        metavar="[LEVEL]",
-        help="say what happens to each op; show tracebacks",
-    )
     log_level: str | None = opt("--log_level", choices=_LEVELS, help="the least grave messages to show")
 
     @property
     def loudness(self) -> str | None:
         """The level of --log_level, or debug with --debug."""
-        return self.log_level or ("debug" if self.debug is not None else None)
+        return self.log_level or super().loudness
 
 
 CONVERTER: tuple[type[OptionGroup], ...] = (

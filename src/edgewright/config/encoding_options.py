@@ -5,7 +5,15 @@ from typing import Any
 from edgewright.config.option import opt
 from edgewright.config.values import hex_range, on_off
 
-__all__ = ["dump_encodings", "per_channel", "per_row", "restricted_steps"]
+__all__ = [
+    "corrections",
+    "dump_encodings",
+    "native_inputs",
+    "native_outputs",
+    "per_channel",
+    "per_row",
+    "restricted_steps",
+]
 
 
 def per_channel() -> Any:
@@ -31,6 +39,31 @@ def restricted_steps() -> Any:
         metavar='"MIN MAX"',
         example='--restrict_quantization_steps "-0x80 0x7F"',
         help="the smallest and the largest step, in hexadecimal, between which encodings are computed",
+    )
+
+
+def corrections() -> Any:
+    """What is done to weights before they are quantized."""
+    return opt(
+        "--algorithms",
+        nargs="+",
+        choices=("cle", "bc"),
+        help="corrections of weights: cle (cross layer equalization), bc (bias correction)",
+    )
+
+
+def native_inputs(*flags: str) -> Any:
+    """The types in calibration files."""
+    return opt(*flags, nargs=0, help="calibration files hold the data types of the model, float32 otherwise")
+
+
+def native_outputs(without_effect: str) -> Any:
+    """The types in files that a quantizer does not write."""
+    return opt(
+        "--use_native_output_files",
+        nargs=0,
+        without_effect=without_effect,
+        help="output files hold the data types of the model, float32 otherwise",
     )
 
 

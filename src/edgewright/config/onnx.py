@@ -7,7 +7,7 @@ from edgewright.config.group import OptionGroup
 from edgewright.config.option import opt
 from edgewright.config.preserve_io import PreserveIo
 from edgewright.config.rules import Beats, Rule
-from edgewright.config.values import number_from
+from edgewright.config.shape_options import batch_size, symbol_sizes
 
 __all__ = ["ONNX_CONVERTER", "ONNX_CONVERTER_RULES", "OnnxOnly"]
 
@@ -23,23 +23,8 @@ class OnnxOnly(OptionGroup):
         nargs=0,
         help="leave out the optional rewrites; some models convert only with them",
     )
-    batch: int | None = opt(
-        *("--batch", "-b"),
-        type=number_from(1),
-        metavar="SIZE",
-        example="--batch 6",
-        help="replace the first dimension of every input; where an input has no batch use -d instead",
-    )
-    define_symbols: tuple[tuple[str, int], ...] = opt(
-        *("--define_symbol", "-s"),
-        nargs=2,
-        repeated=True,
-        keyed=True,
-        type=(str, number_from(1)),
-        metavar=("NAME", "SIZE"),
-        example="--define_symbol height 224",
-        help="the size of a dimension that the model gives by a name; once for each name",
-    )
+    batch: int | None = batch_size("--batch", "-b", more="; where an input has no batch use -d instead")
+    define_symbols: tuple[tuple[str, int], ...] = symbol_sizes("--define_symbol", "-s")
     keep_int64_inputs: bool = opt(
         "--keep_int64_inputs", nargs=0, help="int64 inputs stay int64; they become int32 otherwise"
     )

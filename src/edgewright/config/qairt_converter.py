@@ -3,11 +3,13 @@
 from dataclasses import dataclass
 
 from edgewright.config.converter import COLOUR_ENCODINGS, DTYPES, LAYOUTS, DryRun
+from edgewright.config.converter_parts import DebugLog, OpPackages
 from edgewright.config.encoding_options import dump_encodings
 from edgewright.config.group import OptionGroup
 from edgewright.config.option import opt
 from edgewright.config.rules import Excludes
-from edgewright.config.values import OneOf, dims, number_from
+from edgewright.config.shape_options import batch_size, input_shapes, symbol_sizes
+from edgewright.config.values import OneOf
 
 __all__ = [
     "QAIRT_CONVERTER",
@@ -34,16 +36,8 @@ class QairtSource(OptionGroup):
     input_network: str = opt(
         *("--input_network", "-i"), required=True, metavar="FILE", help="the model to convert: .onnx, .tflite"
     )
-    input_dims: tuple[tuple[str, tuple[int, ...]], ...] = opt(
-        *("--desired_input_shape", "-d"),
-        nargs=2,
-        repeated=True,
-        keyed=True,
-        type=(str, dims),
-        metavar=("NAME", "DIMS"),
-        example="-d data 1,3,224,224",
-        help="the shape of an input in the source's layout, dimensions separated by commas; once for each "
-        "input",
+    input_dims: tuple[tuple[str, tuple[int, ...]], ...] = input_shapes(
+        "--desired_input_shape", "-d", of=" in the source's layout"
     )
     out_names: tuple[str, ...] = opt(
         *("--out_tensor_node", "--out_tensor_name"),
@@ -172,30 +166,8 @@ class QairtOverrides(OptionGroup):
 
 
 @dataclass(frozen=True)
-class QairtOpPackage(OptionGroup):
+class QairtOpPackage(OpPackages):
     """Ops that are not QNN's own."""
-
-    title = "Op packages"
-    rules = (Excludes("--package_name", "--op_package_config"),)
-
-    converter_op_package_lib: str | None = opt(
-        *("--converter_op_package_lib", "-cpl"),
-        metavar="LIB",
-        built=False,
-        help="libraries that give output shapes and data types of custom ops, in the order of the XML files",
-    )
-    package_name: str | None = opt(
-        *("--package_name", "-p"),
-        metavar="NAME",
-        help="the package of every op in the model, QNN's own by default",
-    )
-    op_package_config: tuple[str, ...] = opt(
-        *("--op_package_config", "-opc"),
-        nargs="+",
-        metavar="FILE",
-        built=False,
-        help="XML files that describe custom ops",
-    )
 
 
 @dataclass(frozen=True)
@@ -209,23 +181,8 @@ class QairtOnnx(OptionGroup):
         nargs=0,
         help="leave out the optional rewrites; some models convert only with them",
     )
-    batch: int | None = opt(
-        "--onnx_batch",
-        type=number_from(1),
-        metavar="SIZE",
-        example="--onnx_batch 6",
-        help="replace the first dimension of every input; where an input has no batch use -d instead",
-    )
-    define_symbols: tuple[tuple[str, int], ...] = opt(
-        "--onnx_define_symbol",
-        nargs=2,
-        repeated=True,
-        keyed=True,
-        type=(str, number_from(1)),
-        metavar=("NAME", "SIZE"),
-        example="--onnx_define_symbol height 224",
-        help="the size of a dimension that the model gives by a name; once for each name",
-    )
+    batch: int | None = batch_size("--onnx_batch", more="; where an input has no batch use -d instead")
+    define_symbols: tuple[tuple[str, int], ...] = symbol_sizes("--onnx_define_symbol")
 
 
 @dataclass(frozen=True)
@@ -285,23 +242,8 @@ class QairtTflite(OptionGroup):
 
 
 @dataclass(frozen=True)
-class QairtLog(OptionGroup):
+class QairtLog(DebugLog):
     """How much the tool says."""
-
-    title = "Messages"
-
-    debug: str | None = opt(
-        "--debug",
-        nargs="?",
-        const="debug",
-        metavar="[LEVEL]",
-        help="say what happens to each op; show tracebacks",
-    )
-
-    @property
-    def loudness(self) -> str | None:
-        """Debug with --debug."""
-        return "debug" if self.debug is not None else None
 
 
 QAIRT_CONVERTER: tuple[type[OptionGroup], ...] = (

@@ -2,7 +2,14 @@
 
 from dataclasses import dataclass
 
-from edgewright.config.encoding_options import dump_encodings, per_channel, per_row, restricted_steps
+from edgewright.config.encoding_options import (
+    dump_encodings,
+    native_inputs,
+    native_outputs,
+    per_channel,
+    per_row,
+    restricted_steps,
+)
 from edgewright.config.group import OptionGroup
 from edgewright.config.option import opt
 from edgewright.config.qairt_converter import QairtLog
@@ -80,17 +87,8 @@ class QairtDlc(OptionGroup):
     ignore_encodings: bool = opt(
         "--ignore_encodings", nargs=0, help="compute all encodings, leaving out those that the DLC keeps"
     )
-    use_native_input_files: bool = opt(
-        "--use_native_input_files",
-        nargs=0,
-        help="calibration files hold the data types of the model, float32 otherwise",
-    )
-    use_native_output_files: bool = opt(
-        "--use_native_output_files",
-        nargs=0,
-        without_effect="the quantizer writes no output files",
-        help="output files hold the data types of the model, float32 otherwise",
-    )
+    use_native_input_files: bool = native_inputs("--use_native_input_files")
+    use_native_output_files: bool = native_outputs("the quantizer writes no output files")
     preserve_io_datatype: tuple[tuple[str, ...], ...] = opt(
         "--preserve_io_datatype",
         nargs="*",

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from edgewright.config.encoding_options import corrections
 from edgewright.config.group import OptionGroup
 from edgewright.config.option import opt
 from edgewright.config.rules import Check, Given
@@ -59,12 +60,7 @@ class Quantizing(OptionGroup):
     param_quantizer: str = opt(
         "--param_quantizer", choices=SCHEMES, default="tf", help="how the range of weights is chosen"
     )
-    algorithms: tuple[str, ...] = opt(
-        "--algorithms",
-        nargs="+",
-        choices=("cle", "bc"),
-        help="corrections of weights: cle (cross layer equalization), bc (bias correction)",
-    )
+    algorithms: tuple[str, ...] = corrections()
     quantization_overrides: str | None = opt(
         "--quantization_overrides",
         metavar="FILE",

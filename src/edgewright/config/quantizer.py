@@ -2,7 +2,15 @@
 
 from dataclasses import dataclass
 
-from edgewright.config.encoding_options import dump_encodings, per_channel, per_row, restricted_steps
+from edgewright.config.encoding_options import (
+    corrections,
+    dump_encodings,
+    native_inputs,
+    native_outputs,
+    per_channel,
+    per_row,
+    restricted_steps,
+)
 from edgewright.config.group import OptionGroup
 from edgewright.config.option import opt
 from edgewright.config.rules import Excludes, WithoutEffect
@@ -67,12 +75,7 @@ class Quantizer(OptionGroup):
     act_quantizer: str = opt(
         "--act_quantizer", choices=_QUANTIZERS, default="tf", help="how the range of activations is chosen"
     )
-    algorithms: tuple[str, ...] = opt(
-        "--algorithms",
-        nargs="+",
-        choices=("cle", "bc"),
-        help="corrections of weights: cle (cross layer equalization), bc (bias correction)",
-    )
+    algorithms: tuple[str, ...] = corrections()
     bias_bw: int = opt(
         "--bias_bw",
         type=int,
@@ -99,16 +102,9 @@ class Quantizer(OptionGroup):
     )
     use_per_row_quantization: bool = per_row()
     use_per_channel_quantization: bool = per_channel()
-    use_native_input_files: bool = opt(
-        *("--use_native_input_files", "--use_native_dtype"),
-        nargs=0,
-        help="calibration files hold the data types of the model, float32 otherwise",
-    )
-    use_native_output_files: bool = opt(
-        "--use_native_output_files",
-        nargs=0,
-        without_effect="a converter writes no outputs; qnn-net-run has the same option",
-        help="output files hold the data types of the model, float32 otherwise",
+    use_native_input_files: bool = native_inputs("--use_native_input_files", "--use_native_dtype")
+    use_native_output_files: bool = native_outputs(
+        "a converter writes no outputs; qnn-net-run has the same option"
     )
     restrict_quantization_steps: tuple[int, int] | None = restricted_steps()
     dump_encoding_json: bool = dump_encodings("the C++ file")

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from edgewright.config.group import OptionGroup
 from edgewright.config.option import opt
 from edgewright.config.rules import Excludes, Needs
-from edgewright.config.values import dims, number_from
+from edgewright.config.shape_options import batch_size, input_shapes, symbol_sizes
+from edgewright.config.values import number_from
 
 __all__ = [
     "Comparison",
@@ -45,32 +46,9 @@ class Shapes(OptionGroup):
 
     title = "Shapes of an ONNX model"
 
-    input_dims: tuple[tuple[str, tuple[int, ...]], ...] = opt(
-        *("--input_dim", "-d"),
-        nargs=2,
-        repeated=True,
-        keyed=True,
-        type=(str, dims),
-        metavar=("NAME", "DIMS"),
-        example="-d data 1,3,224,224",
-        help="the shape of an input, dimensions separated by commas; once for each input",
-    )
-    batch: int | None = opt(
-        *("--batch", "-b"),
-        type=number_from(1),
-        metavar="SIZE",
-        help="replace the first dimension of every input",
-    )
-    define_symbols: tuple[tuple[str, int], ...] = opt(
-        *("--define_symbol", "-s"),
-        nargs=2,
-        repeated=True,
-        keyed=True,
-        type=(str, number_from(1)),
-        metavar=("NAME", "SIZE"),
-        example="-s height 224",
-        help="the size of a dimension that the model gives by a name; once for each name",
-    )
+    input_dims: tuple[tuple[str, tuple[int, ...]], ...] = input_shapes("--input_dim", "-d")
+    batch: int | None = batch_size("--batch", "-b")
+    define_symbols: tuple[tuple[str, int], ...] = symbol_sizes("--define_symbol", "-s")
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """`edgewright convert`: QNN artifacts that keep the source's input and output layouts and types."""
 
 from edgewright.config.umbrella import ConvertTo, Messages, ModelFile, Report, Shapes
+from edgewright.tools.answer import tell
 from edgewright.tools.tool import Tool
 
 __all__ = ["TOOL"]
@@ -13,8 +14,6 @@ def run(model: ModelFile, shapes: Shapes, output: ConvertTo, report: Report, _me
     from edgewright.config.onnx import OnnxOnly
     from edgewright.config.preserve_io import PreserveIo
     from edgewright.reports.conversion import page
-    from edgewright.reports.json_text import as_json
-    from edgewright.reports.page import show
 
     options = ConverterOptions(
         Source(input_network=model.model, input_dims=shapes.input_dims),
@@ -24,10 +23,7 @@ def run(model: ModelFile, shapes: Shapes, output: ConvertTo, report: Report, _me
         is_narrowed=False,
     )
     conversion = convert_files(options, command_text("edgewright convert", (model, shapes, output)))
-    if report.json:
-        print(as_json(conversion))
-    else:
-        show(page(conversion))
+    tell(report, conversion, page)
     return 0
 
 

@@ -1,6 +1,7 @@
 """`edgewright inspect`: what a model holds, and what of it can be converted."""
 
 from edgewright.config.umbrella import Messages, ModelFile, Report, Shapes
+from edgewright.tools.answer import tell
 from edgewright.tools.tool import Tool
 
 __all__ = ["TOOL"]
@@ -11,15 +12,10 @@ def run(model: ModelFile, shapes: Shapes, report: Report, _messages: Messages) -
     from edgewright.api.inspect import inspect
     from edgewright.frontends._common.overrides import Overrides
     from edgewright.reports.inspection import page
-    from edgewright.reports.json_text import as_json
-    from edgewright.reports.page import show
 
     wishes = Overrides(dict(shapes.input_dims), shapes.batch, dict(shapes.define_symbols))
     found = inspect(model.model, wishes)
-    if report.json:
-        print(as_json(found))
-    else:
-        show(page(found))
+    tell(report, found, page)
 
 
 TOOL = Tool(

@@ -10,6 +10,7 @@ from edgewright.config.quantizer import Quantizer
 from edgewright.config.tflite import TfliteOnly
 from edgewright.config.umbrella import Report
 from edgewright.core.errors import UnsupportedOp
+from edgewright.tools.answer import tell
 
 if TYPE_CHECKING:
     from edgewright.api.converter import ConverterOptions
@@ -37,18 +38,13 @@ def run_converter(name: str, groups: tuple[OptionGroup, ...]) -> int:
     assert isinstance(report, Report)
     from edgewright.api.converter import ConverterOptions, command_text, convert_files
     from edgewright.reports.conversion import page
-    from edgewright.reports.json_text import as_json
-    from edgewright.reports.page import show
 
     given = {field: chosen[kind] for field, kind in FIELDS.items() if kind in chosen}
     options = ConverterOptions(**given)  # type: ignore[arg-type]
     if look.dry_run is not None:
         return _look(options, look.dry_run, report)
     conversion = convert_files(options, command_text(name, chosen.values()))
-    if report.json:
-        print(as_json(conversion))
-    else:
-        show(page(conversion))
+    tell(report, conversion, page)
     return 0
 
 
@@ -56,12 +52,7 @@ def _look(options: "ConverterOptions", detail: str, report: Report) -> int:
     from edgewright.api.converter import overrides_of
     from edgewright.api.inspect import dry_run
     from edgewright.reports.inspection import dry_run_page
-    from edgewright.reports.json_text import as_json
-    from edgewright.reports.page import show
 
     found = dry_run(options.source.input_network, overrides_of(options))
-    if report.json:
-        print(as_json(found))
-    else:
-        show(dry_run_page(found, detail))
+    tell(report, found, lambda seen: dry_run_page(seen, detail))
     return 0 if found.is_convertible else UnsupportedOp.exit_code

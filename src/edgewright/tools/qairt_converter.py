@@ -16,6 +16,7 @@ from edgewright.config.qairt_converter import (
 )
 from edgewright.config.umbrella import Report
 from edgewright.core.errors import UnsupportedOp
+from edgewright.tools.answer import tell
 from edgewright.tools.tool import Tool
 
 if TYPE_CHECKING:
@@ -39,8 +40,6 @@ def run(*groups: OptionGroup) -> int:
         write_io_config_template,
     )
     from edgewright.reports.conversion import page
-    from edgewright.reports.json_text import as_json
-    from edgewright.reports.page import show
 
     kinds = (QairtSource, QairtIo, QairtOutput, QairtOverrides, QairtOpPackage, QairtOnnx, QairtTflite)
     options = QairtConverterOptions(*(chosen[kind] for kind in kinds))  # type: ignore[arg-type]
@@ -50,24 +49,16 @@ def run(*groups: OptionGroup) -> int:
         print(f"wrote {write_io_config_template(options)}; nothing was converted")
         return 0
     conversion = convert_to_dlc(options, command_text(NAME, chosen.values()))
-    if report.json:
-        print(as_json(conversion))
-    else:
-        show(page(conversion))
+    tell(report, conversion, page)
     return 0
 
 
 def _look(options: "QairtConverterOptions", detail: str, report: Report) -> int:
     from edgewright.api.qairt_converter import dry_run_source
     from edgewright.reports.inspection import dry_run_page
-    from edgewright.reports.json_text import as_json
-    from edgewright.reports.page import show
 
     found = dry_run_source(options)
-    if report.json:
-        print(as_json(found))
-    else:
-        show(dry_run_page(found, detail))
+    tell(report, found, lambda seen: dry_run_page(seen, detail))
     return 0 if found.is_convertible else UnsupportedOp.exit_code
 
 

@@ -10,6 +10,7 @@ from edgewright.config.qairt_quantizer import (
     QairtPrecision,
 )
 from edgewright.config.umbrella import Report
+from edgewright.tools.answer import tell
 from edgewright.tools.tool import Tool
 
 __all__ = ["TOOL", "main"]
@@ -24,17 +25,12 @@ def run(*groups: OptionGroup) -> int:
     assert isinstance(report, Report)
     from edgewright.api.converter import command_text
     from edgewright.api.qairt_quantizer import QairtQuantizerOptions, quantize_dlc
-    from edgewright.reports.json_text import as_json
-    from edgewright.reports.page import show
     from edgewright.reports.quantized_dlc import page
 
     kinds = (QairtDlc, QairtPrecision, QairtCalibration, QairtAimet)
     options = QairtQuantizerOptions(*(chosen[kind] for kind in kinds))  # type: ignore[arg-type]
     found = quantize_dlc(options, command_text(NAME, chosen.values()))
-    if report.json:
-        print(as_json(found))
-    else:
-        show(page(found))
+    tell(report, found, page)
     return 0
 
 

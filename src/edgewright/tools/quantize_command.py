@@ -3,6 +3,7 @@
 from edgewright.config.preprocessing import Preprocessing
 from edgewright.config.quantize import QuantizeTo, Quantizing
 from edgewright.config.umbrella import Messages, ModelFile, Report, Shapes
+from edgewright.tools.answer import tell
 from edgewright.tools.tool import Tool
 
 __all__ = ["TOOL"]
@@ -22,16 +23,11 @@ def run(
     """Quantize, write, compare with the float model and report."""
     from edgewright.api.converter import command_text
     from edgewright.api.quantize_files import quantize_files
-    from edgewright.reports.json_text import as_json
-    from edgewright.reports.page import show
     from edgewright.reports.quantized_files import page
 
     command = command_text(NAME, (model, shapes, wanted, images, output))
     done = quantize_files(model, shapes, wanted, output, images, command)
-    if report.json:
-        print(as_json(done))
-    else:
-        show(page(done))
+    tell(report, done, page)
     return 0
 
 

@@ -10,6 +10,7 @@ from edgewright.config.umbrella import (
     Shapes,
 )
 from edgewright.core.errors import AccuracyGate
+from edgewright.tools.answer import tell
 from edgewright.tools.tool import Tool
 
 __all__ = ["TOOL"]
@@ -26,15 +27,10 @@ def run(
 ) -> int:
     """Run and report; a difference over the tolerance is a failure."""
     from edgewright.api.run import run_files
-    from edgewright.reports.json_text import as_json
-    from edgewright.reports.page import show
     from edgewright.reports.run import page
 
     done = run_files(model, shapes, inputs, outputs, comparison)
-    if report.json:
-        print(as_json(done))
-    else:
-        show(page(done))
+    tell(report, done, page)
     return 0 if done.is_close else AccuracyGate.exit_code
 
 

@@ -1,0 +1,56 @@
+"""Groups of options that the legacy converters and the qairt tools have alike."""
+
+from dataclasses import dataclass
+
+from edgewright.config.group import OptionGroup
+from edgewright.config.option import opt
+from edgewright.config.rules import Excludes
+
+__all__ = ["DebugLog", "OpPackages"]
+
+
+@dataclass(frozen=True)
+class OpPackages(OptionGroup):
+    """Ops that are not QNN's own."""
+
+    title = "Op packages"
+    rules = (Excludes("--package_name", "--op_package_config"),)
+
+    converter_op_package_lib: str | None = opt(
+        *("--converter_op_package_lib", "-cpl"),
+        metavar="LIB",
+        built=False,
+        help="libraries that give output shapes and data types of custom ops, in the order of the XML files",
+    )
+    package_name: str | None = opt(
+        *("--package_name", "-p"),
+        metavar="NAME",
+        help="the package of every op in the model, QNN's own by default",
+    )
+    op_package_config: tuple[str, ...] = opt(
+        *("--op_package_config", "-opc"),
+        nargs="+",
+        metavar="FILE",
+        built=False,
+        help="XML files that describe custom ops",
+    )
+
+
+@dataclass(frozen=True)
+class DebugLog(OptionGroup):
+    """How much the tool says."""
+
+    title = "Messages"
+
+    debug: str | None = opt(
+        "--debug",
+        nargs="?",
+        const="debug",
+        metavar="[LEVEL]",
+        help="say what happens to each op; show tracebacks",
+    )
+
+    @property
+    def loudness(self) -> str | None:
+        """Debug with --debug."""
+        return "debug" if self.debug is not None else None

@@ -1,0 +1,24 @@
+"""What a tool prints in the end: a page for people, or JSON."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from edgewright.config.umbrella import Report
+
+if TYPE_CHECKING:
+    from edgewright.reports.page import Block
+
+__all__ = ["tell"]
+
+Record = TypeVar("Record")
+
+
+def tell(report: Report, record: Record, page: "Callable[[Record], list[Block]]") -> None:
+    """Prints a record in the form that was asked for."""
+    from edgewright.reports.json_text import as_json
+    from edgewright.reports.page import show
+
+    if report.json:
+        print(as_json(record))
+    else:
+        show(page(record))
