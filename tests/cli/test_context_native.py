@@ -1,6 +1,7 @@
 """Context binaries of the genuine HTP library, and ONNX Runtime's own QNN provider as their client."""
 
 import json
+import platform
 import subprocess
 import sys
 from pathlib import Path
@@ -245,6 +246,33 @@ def test_a_damaged_binary_is_one_error_and_the_caller_goes_on(call, here, damage
         assert answer.err.count("error[") == 1
         assert "bad.bin" in answer.err
     assert call(describe, "--context_binary", "net.bin").code == 0
+
+
+@pytest.mark.slow
+def test_bits_that_flip_anywhere_give_an_answer_or_one_error(call, here):
+    whole = (here / "net.bin").read_bytes()
+    rng = np.random.default_rng(9)
+    for number in range(20):
+        damaged = bytearray(whole)
+        # Most of a binary is padding: half of the places are in its first part, where the metadata is.
+        limit = len(whole) if number % 2 else 4096
+        for place in rng.integers(0, limit, 8):
+            damaged[place] ^= 1 << int(rng.integers(8))
+        (here / "flipped.bin").write_bytes(damaged)
+        answer = run(call, "--retrieve_context", "flipped.bin", "--output_dir", "flipped")
+        assert answer.code in {0, 2, 3, 7}, (number, answer.err)
+        assert answer.err.count("error[") == (answer.code != 0), answer.err
+    assert run(call, "--retrieve_context", "net.bin").code == 0
+
+
+def test_without_the_libraries_a_genuine_binary_says_what_is_missing(call, here, monkeypatch):
+    monkeypatch.setattr(platform, "machine", lambda: "riscv64")
+    answer = call(describe, "--context_binary", "net.bin")
+    assert (answer.code, "pip install 'edgewright[native]'" in answer.err) == (6, True)
+    answer = call(generate, "--model", "net.dlc", "--backend", "libQnnHtp.so", "--binary_file", "fallback")
+    assert (answer.code, answer.out.startswith("backend htp-sim")) == (0, True)
+    answer = call(generate, "--model", "net.dlc", "--backend", "htp-native")
+    assert answer.code == 6
 
 
 def test_a_context_of_the_simulation_is_refused_by_the_wrapper(call, here):
