@@ -9,6 +9,7 @@ from edgewright.api.contract import IoTensor, contract, dtype_word
 from edgewright.api.convert import Rewrites
 from edgewright.api.converter_quantizer import Known, Quantization, own_encodings, quantize_converted
 from edgewright.api.encoding_listing import with_listing
+from edgewright.api.pytorch_outputs import with_output_names
 from edgewright.api.source import fixed_source
 from edgewright.api.source_ends import (
     CHANNEL_FIRST,
@@ -21,6 +22,7 @@ from edgewright.config.converter import GraphChanges, OpPackage, Output, Source
 from edgewright.config.group import OptionGroup
 from edgewright.config.onnx import OnnxOnly
 from edgewright.config.preserve_io import PreserveIo
+from edgewright.config.pytorch import PytorchOnly
 from edgewright.config.quantizer import Quantizer
 from edgewright.config.tflite import TfliteOnly
 from edgewright.core.errors import EdgewrightError, Problems, UsageError, shown
@@ -66,6 +68,7 @@ class ConverterOptions:
     onnx: OnnxOnly = field(default_factory=OnnxOnly)
     quantizer: Quantizer = field(default_factory=Quantizer)
     tflite: TfliteOnly = field(default_factory=TfliteOnly)
+    pytorch: PytorchOnly = field(default_factory=PytorchOnly)
     # QNN's backends compute with 32-bit integers.
     is_narrowed: bool = True
 
@@ -89,7 +92,8 @@ def convert_files(options: ConverterOptions, command: str = "edgewright") -> Con
     with progress(f"converting {path.name}", total=3) as step:
         source = fixed_source(path, overrides_of(options))
         graph = source.graph()
-        notes = (*source.notes, *state_notes(source.opened), *_loose(options, source.opened))
+        opened = source.opened
+        notes = (*source.notes, *opened.notes, *state_notes(opened), *_loose(options, opened))
         _dump(options, graph)
         step()
         before = {name: graph.types[name] for name in (*graph.inputs, *graph.outputs)}
@@ -102,6 +106,8 @@ def convert_files(options: ConverterOptions, command: str = "edgewright") -> Con
         files = save_graph(graph, output_path(options), _save_options(options, command))
         if options.quantizer.dump_encoding_json and quantization is not None:
             files = with_listing(files, files.cpp, graph)
+        if options.pytorch.dump_out_names:
+            files = with_output_names(files, graph)
         step()
     tensors = contract(graph, before)
     macs = sum(n.op.macs(graph.input_types(n), graph.output_types(n)) for n in graph.nodes)
@@ -135,8 +141,9 @@ def _loose(options: ConverterOptions, source: SourceModel) -> list[str]:
 
 def _dump(options: ConverterOptions, graph: Graph) -> None:
     """What --dump_relay writes: our own text of the imported graph."""
-    if options.tflite.dump_relay is not None:
-        write_whole(Path(options.tflite.dump_relay), [to_text(graph).encode()])
+    file = options.tflite.dump_relay or options.pytorch.dump_relay
+    if file is not None:
+        write_whole(Path(file), [to_text(graph).encode()])
 
 
 def overrides_of(options: ConverterOptions) -> Overrides:
@@ -148,6 +155,7 @@ def overrides_of(options: ConverterOptions) -> Overrides:
         outputs=options.source.out_names,
         keep_disconnected=options.changes.keep_disconnected_nodes,
         signature=options.tflite.signature_name,
+        dtype_hints={name: _DTYPES[word] for name, word in options.source.input_dtypes},
     )
 
 

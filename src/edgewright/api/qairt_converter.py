@@ -62,7 +62,6 @@ __all__ = [
 LONGEST_VERSION = 64
 NOT_READ_YET = {
     **dict.fromkeys((".pb", ".meta"), "TensorFlow"),
-    **dict.fromkeys((".pt", ".pt2", ".pth"), "PyTorch"),
 }
 STORED = (".cpp", ".bin", ".json", ".so")
 
@@ -105,7 +104,7 @@ def _converted(options: QairtConverterOptions, command: str) -> tuple[Conversion
         step()
         files = save_dlc(graph, target, kept.added_to(about))
         step()
-    notes = (*map(respelled, source.notes), *state_notes(source.opened))
+    notes = (*map(respelled, source.notes), *source.opened.notes, *state_notes(source.opened))
     return _conversion(graph, before, files, notes), kept
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import edgewright.frontends.onnx
 import edgewright.frontends.tflite  # noqa: F401 - both register their translations
+from edgewright.api.pytorch import TorchSource
 from edgewright.core.errors import (
     EdgewrightError,
     Problems,
@@ -23,6 +24,7 @@ from edgewright.frontends._common.overrides import Overrides
 from edgewright.frontends._common.report import report_on
 from edgewright.frontends._common.source_model import SourceModel
 from edgewright.frontends.onnx.load import OnnxSource
+from edgewright.frontends.pytorch.archive import kind_of
 from edgewright.frontends.tflite.codes import IDENTIFIER
 from edgewright.frontends.tflite.load import TfliteSource
 from edgewright.ir.dims import Expr, evaluate
@@ -70,7 +72,7 @@ class FixedSource:
             UnsupportedFeature(
                 f"the value of input '{shown(name)}' shapes the graph, expected a constant",
                 Where(file=self.opened.name, node=node),
-                do="make it a constant (initializer) in the source model, or cut the graph with --out_node",
+                do=self.opened.how_to_fix,
             )
             for name, node in imported.bound.items()
         ]
@@ -81,6 +83,8 @@ def open_source(source: Path | str | Any, wishes: Overrides | None = None) -> So
     if not isinstance(source, (str, Path)):
         return OnnxSource.open(source, wishes)
     file_size(source)
+    if kind_of(source) is not None:
+        return TorchSource.open(source, wishes)
     kind = TfliteSource if _is_tflite(Path(source)) else OnnxSource
     return kind.open(source, wishes)
 

@@ -6,6 +6,7 @@ from edgewright.config.converter import DryRun, GraphChanges, OpPackage, Output,
 from edgewright.config.group import OptionGroup
 from edgewright.config.onnx import OnnxOnly
 from edgewright.config.preserve_io import PreserveIo
+from edgewright.config.pytorch import PytorchOnly
 from edgewright.config.quantizer import Quantizer
 from edgewright.config.tflite import TfliteOnly
 from edgewright.config.umbrella import Report
@@ -27,6 +28,7 @@ FIELDS: dict[str, type[OptionGroup]] = {
     "onnx": OnnxOnly,
     "quantizer": Quantizer,
     "tflite": TfliteOnly,
+    "pytorch": PytorchOnly,
 }
 
 
@@ -37,10 +39,12 @@ def run_converter(name: str, groups: tuple[OptionGroup, ...]) -> int:
     assert isinstance(look, DryRun)
     assert isinstance(report, Report)
     from edgewright.api.converter import ConverterOptions, command_text, convert_files
+    from edgewright.api.pytorch import load_op_libraries
     from edgewright.reports.conversion import page
 
     given = {field: chosen[kind] for field, kind in FIELDS.items() if kind in chosen}
     options = ConverterOptions(**given)  # type: ignore[arg-type]
+    load_op_libraries(options.pytorch)
     if look.dry_run is not None:
         return _look(options, look.dry_run, report)
     conversion = convert_files(options, command_text(name, chosen.values()))

@@ -25,6 +25,8 @@ class Overrides:
     batch: int | None = None
     symbols: Mapping[str, int] = field(default_factory=dict)
     input_dtypes: Mapping[str, DType] = field(default_factory=dict)
+    # Types of inputs for formats that do not store them.
+    dtype_hints: Mapping[str, DType] = field(default_factory=dict)
     # Inputs that become constants.
     input_values: Mapping[str, Array] = field(default_factory=dict)
     # Any values of the graph; the model's own outputs where none is named.

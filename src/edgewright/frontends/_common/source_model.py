@@ -22,6 +22,8 @@ class SourceModel(ABC):
     is_channel_last: bool = False
     # Whether a quantized model of the format becomes a quantized graph, not one with encodings to come.
     keeps_integers: bool = False
+    # What to do about an input whose value shapes the graph.
+    how_to_fix: str = "make it a constant (initializer) in the source model, or cut the graph with --out_node"
 
     def __init__(self, name: str, inputs: dict[str, TensorType], outputs: Sequence[str]) -> None:
         # The file, or "model" where it came as an object.
@@ -35,6 +37,11 @@ class SourceModel(ABC):
     @abstractmethod
     def format(self) -> str:
         """The format and its version in words."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a user must know about the model, as far as an import has found it."""
+        return ()
 
     @property
     @abstractmethod

@@ -1,0 +1,232 @@
+"""PyTorch programs as source models: their ONNX terms are imported by the ONNX frontend."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import edgewright.frontends.pytorch  # noqa: F401 - registers the translations
+from edgewright.config.pytorch import PytorchOnly
+from edgewright.core.errors import UsageError, Where, shown
+from edgewright.core.numbers import Array
+from edgewright.frontends._common.faults import guarded
+from edgewright.frontends._common.imported import Imported, InputSpec, NodeNames, Step
+from edgewright.frontends._common.overrides import Overrides, input_values, settled_types, shaped
+from edgewright.frontends._common.source_model import SourceModel
+from edgewright.frontends.onnx.load import OnnxSource
+from edgewright.frontends.onnx.reader import OnnxFile
+from edgewright.frontends.pytorch.load import load_op_library, open_program
+from edgewright.frontends.pytorch.program import REQUIRED, Program, ProgramInput, Translation
+from edgewright.frontends.pytorch.tracer import Call
+from edgewright.ir.graph import Graph
+from edgewright.ir.types import TensorType
+
+__all__ = ["TorchSource", "load_op_libraries"]
+
+log = logging.getLogger(__name__)
+WAITING = "the program's control flow"
+
+
+class TorchSource(SourceModel):
+    """A PyTorch program with the types of its inputs decided.
+
+    TorchScript names its inputs but not their shapes: the user's names for them are taken in their order.
+    """
+
+    framework = "PyTorch"
+    how_to_fix = "give its value with -d NAME VALUE, or input_values={NAME: VALUE} in Python"
+
+    def __init__(self, program: Program, overrides: Overrides | None = None) -> None:
+        self._program = program
+        wishes = overrides or Overrides()
+        with guarded(program.file):
+            self._inputs = _named(program, wishes)
+            self._numbers = {name for name, item in self._inputs.items() if item.kind != "tensor"}
+            declared = _types(program, self._inputs, wishes)
+            given = _given_numbers(self._inputs, wishes)
+            known = input_values(program.file, Overrides(input_values=given), declared)
+            self._known = {name: value for name, (_, value) in known.items()}
+            inputs = {name: t for name, t in declared.items() if name not in self._known}
+            super().__init__(program.file, inputs, wishes.outputs or program.output_names)
+        self._wanted = tuple(wishes.outputs)
+        self._last: Translation | None = None
+        self._declared: dict[str, TensorType] = {}
+
+    @classmethod
+    def open(cls, path: str | Path, overrides: Overrides | None = None) -> "TorchSource":
+        """From a path."""
+        return cls(open_program(path), overrides)
+
+    @property
+    def format(self) -> str:
+        """TorchScript or torch.export."""
+        return f"PyTorch, {self._program.format}"
+
+    @property
+    def own_outputs(self) -> Sequence[str]:
+        """What the program returns, once it was walked through."""
+        return self.outputs
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What reading the program did, and what it keeps between calls."""
+        return self._program.notes()
+
+    @property
+    def tensors(self) -> frozenset[str]:
+        """Names of all values and weights."""
+        last = self._last
+        if last is None or last.model is None:
+            return frozenset(self.inputs)
+        made = {name for node in last.model.graph.node for name in node.output}
+        stored = {tensor.name for tensor in last.model.graph.initializer}
+        return frozenset(made | stored | last.weights.keys() | self.inputs.keys())
+
+    def nodes(self) -> list[NodeNames]:
+        """All ops that depend on the inputs."""
+        return [_names(call) for call in (self._last.calls if self._last else [])]
+
+    def declared(self, name: str) -> TensorType | None:
+        """The types that torch foresees."""
+        return self._declared.get(name)
+
+    def _import(self, specs: Mapping[str, InputSpec]) -> Imported:
+        values: dict[str, Any] = {name: _plain(self._inputs[name], v) for name, v in self._known.items()}
+        values |= {n: _plain(self._inputs[n], s.value) for n, s in specs.items() if s.value is not None}
+        missing = [name for name in specs if name in self._numbers and name not in values]
+        if missing:
+            return Imported(Graph(), bound=dict.fromkeys(missing, WAITING), steps=[_stop()])
+        open_types = {name: spec.tensor_type for name, spec in specs.items() if spec.value is None}
+        if not all(t.is_static for t in open_types.values()):
+            return Imported(Graph(), shapes_for=WAITING, steps=[_stop()])
+        return self._translated(open_types, values)
+
+    def _translated(self, types: Mapping[str, TensorType], values: Mapping[str, Any]) -> Imported:
+        own = {name: item.name for name, item in self._inputs.items()}
+        inputs = {name: (t.static_shape(), t.dtype) for name, t in types.items()}
+        with guarded(self.name):
+            last = self._program.translate(inputs, values, self._wanted, own)
+        self._last = last
+        if last.model is None:
+            steps = [Step(_names(call), 0, 0, call.problem) for call in last.calls]
+            return Imported(Graph(), problems=list(last.problems), steps=steps)
+        self.outputs = list(last.outputs)
+        imported = OnnxSource(OnnxFile(last.model, name=self.name)).build(last.weights)
+        imported.steps = _grouped(imported.steps, last)
+        return imported
+
+
+def load_op_libraries(options: PytorchOnly) -> None:
+    """Loads the libraries that --pytorch_custom_op_lib names, and says that this runs their code."""
+    for path in options.libraries:
+        log.warning("'%s' is loaded: a library is code, and it runs now", shown(path))
+        load_op_library(path)
+
+
+def _named(program: Program, wishes: Overrides) -> dict[str, ProgramInput]:
+    """The program's inputs by the names that they get: the user's, in their order, where it knows none."""
+    declared = list(program.inputs)
+    own = [item.name for item in declared]
+    given = [*wishes.input_shapes, *(n for n in wishes.input_values if n not in wishes.input_shapes)]
+    strange = [name for name in given if name not in own]
+    if strange:
+        free = [item for item in declared if item.name not in given and _is_open(item)]
+        if len(strange) > len(free):
+            listed = ", ".join(f"'{shown(name)}'" for name in own)
+            raise UsageError(
+                f"{len(given)} inputs are named, such as '{shown(strange[0])}'; the program has {listed}",
+                Where(file=program.file),
+                do=f"use its names, or give {len(own)} names in its order",
+            )
+        taken = {item.name: name for item, name in zip(free, strange, strict=False)}
+        return {taken.get(item.name, item.name): item for item in declared if _is_used(item, given, taken)}
+    return {item.name: item for item in declared if _is_used(item, given, {})}
+
+
+def _is_open(item: ProgramInput) -> bool:
+    return item.kind == "tensor"
+
+
+def _is_used(item: ProgramInput, given: Sequence[str], taken: Mapping[str, str]) -> bool:
+    """An argument with a default counts as an input only where the user names it."""
+    return item.default is REQUIRED or item.name in given or item.name in taken
+
+
+def _types(program: Program, inputs: Mapping[str, ProgramInput], wishes: Overrides) -> dict[str, TensorType]:
+    unknown = [n for n, item in inputs.items() if item.shape is None and n not in wishes.input_shapes]
+    unknown = [name for name in unknown if name not in wishes.input_values]
+    if unknown:
+        raise _no_shape(program, unknown)
+    found: dict[str, TensorType] = {}
+    for name, item in inputs.items():
+        dtype = wishes.dtype_hints.get(name) or item.dtype or program.guessed_dtype(item.name)
+        if name in wishes.input_values and item.kind == "tensor":
+            found[name] = TensorType(tuple(_shape_of(wishes.input_values[name])), dtype)
+        elif item.shape is None:
+            found[name] = TensorType(tuple(wishes.input_shapes[name]), dtype)
+        elif item.kind == "tensor":
+            found[name] = shaped(name, TensorType(item.shape, dtype), program.file, wishes)
+        else:
+            found[name] = TensorType((), dtype)
+    return settled_types(found, program.file, wishes)
+
+
+def _shape_of(value: Any) -> tuple[int, ...]:
+    return tuple(np.shape(value))
+
+
+def _given_numbers(inputs: Mapping[str, ProgramInput], wishes: Overrides) -> dict[str, Any]:
+    """Values of inputs; a number's "shape" on the command line is its value."""
+    values: dict[str, Any] = dict(wishes.input_values)
+    for name, item in inputs.items():
+        shape = wishes.input_shapes.get(name, ())
+        if item.kind != "tensor" and len(shape) == 1:
+            values.setdefault(name, shape[0])
+    return values
+
+
+def _no_shape(program: Program, names: Sequence[str]) -> UsageError:
+    listed = ", ".join(f"'{shown(name)}'" for name in names)
+    options = " ".join(f"-d {shown(name)} N,N,..." for name in names)
+    return UsageError(
+        f"{program.format} does not store the shapes of its inputs, and none is given for {listed}",
+        Where(file=program.file),
+        do=f"give them: {options}; in Python input_shapes={{'{shown(names[0])}': (...)}}",
+    )
+
+
+def _plain(item: ProgramInput, value: Array) -> Any:
+    """An input's value: a Python number where the program wants one."""
+    return value if item.kind == "tensor" else value.reshape(()).item()
+
+
+def _names(call: Call) -> NodeNames:
+    return NodeNames(call.op, call.label, call.inputs, call.outputs)
+
+
+def _stop() -> Step:
+    return Step(NodeNames("forward", WAITING, (), ()), 0, 0)
+
+
+def _grouped(steps: Sequence[Step], last: Translation) -> list[Step]:
+    """Steps of the ONNX terms as steps of the ops that they came from."""
+    assert last.model is not None
+    nodes = last.model.graph.node
+    calls = {nodes[i].name: call for call in last.calls for i in range(call.first, call.last)}
+    found: list[Step] = []
+    latest: Call | None = None
+    for step in steps:
+        call = calls.get(step.node.label)
+        if call is not None and call is latest:
+            before = found.pop()
+            problem = before.problem or step.problem
+            found.append(
+                Step(before.node, before.first, step.last, problem, before.is_skipped or step.is_skipped)
+            )
+        else:
+            names = step.node if call is None else _names(call)
+            found.append(Step(names, step.first, step.last, step.problem, step.is_skipped))
+        latest = call
+    return found

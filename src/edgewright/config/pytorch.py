@@ -1,0 +1,43 @@
+"""The options of qnn-pytorch-converter alone, and the groups and rules that make up the tool."""
+
+from dataclasses import dataclass
+
+from edgewright.config.converter import CONVERTER, DryRun
+from edgewright.config.group import OptionGroup
+from edgewright.config.option import opt
+from edgewright.config.preserve_io import PreserveIo
+from edgewright.config.rules import Beats, Rule
+
+__all__ = ["PYTORCH_CONVERTER", "PYTORCH_CONVERTER_RULES", "PytorchOnly"]
+
+
+@dataclass(frozen=True)
+class PytorchOnly(OptionGroup):
+    """What only PyTorch models have or need."""
+
+    title = "PyTorch"
+
+    dump_relay: str | None = opt(
+        "--dump_relay", metavar="FILE", help="write the graph as text, as it stands after the import"
+    )
+    dump_out_names: bool = opt(
+        "--dump_out_names",
+        nargs=0,
+        help="write model_output_names.json beside the model: each output's name in it and in the program",
+    )
+    pytorch_custom_op_lib: str | None = opt(
+        *("--pytorch_custom_op_lib", "-pcl"),
+        metavar="LIB[,LIB]",
+        example="--pytorch_custom_op_lib libops.so",
+        help="libraries that define custom ops, separated by commas; a library is code that runs as it is "
+        "loaded: name only those you trust",
+    )
+
+    @property
+    def libraries(self) -> tuple[str, ...]:
+        """The libraries one by one."""
+        return tuple(filter(None, (self.pytorch_custom_op_lib or "").split(",")))
+
+
+PYTORCH_CONVERTER: tuple[type[OptionGroup], ...] = (*CONVERTER, PreserveIo, DryRun, PytorchOnly)
+PYTORCH_CONVERTER_RULES: tuple[Rule, ...] = (Beats("--custom_io", "--preserve_io"),)

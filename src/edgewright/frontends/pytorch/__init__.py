@@ -1,0 +1,33 @@
+"""PyTorch models (TorchScript and torch.export) as ONNX terms; importing it registers the translations."""
+
+from edgewright.frontends.pytorch import (
+    activation,
+    attention,
+    conv,
+    elementwise,
+    fill,
+    gather,
+    matmul,
+    norm,
+    pool,
+    rearrange,
+    recurrent,
+    reduce,
+    resize,
+)
+
+__all__ = [
+    "activation",
+    "attention",
+    "conv",
+    "elementwise",
+    "fill",
+    "gather",
+    "matmul",
+    "norm",
+    "pool",
+    "rearrange",
+    "recurrent",
+    "reduce",
+    "resize",
+]

@@ -1,0 +1,171 @@
+"""What kind of PyTorch file a file is, told from its content; archives of strangers read within limits."""
+
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import Enum
+from pathlib import Path
+
+from edgewright.core.errors import BadInput, LimitExceeded, Where, shown
+
+__all__ = ["Archive", "Kind", "kind_of"]
+
+MOST_MEMBERS = 200_000
+# Larger archives are no models that a phone runs; members are stored as they are, so this bounds memory.
+LARGEST_ARCHIVE = 1 << 36
+# torch stores, it does not compress: what grows this much on reading is a bomb.
+MOST_GROWTH = 200
+LARGEST_CODE = 1 << 26
+ZIP_MAGIC = b"PK\x03\x04"
+EMPTY_ZIP = b"PK\x05\x06"
+# A pickle of protocol 2 to 5: how torch saved before it used archives.
+PICKLE_STARTS = (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")
+OLD_TAR = b"ustar"
+
+
+class Kind(Enum):
+    """What a PyTorch file holds."""
+
+    SCRIPT = "TorchScript"
+    EXPORTED = "torch.export"
+    OLD_EXPORTED = "torch.export before 2.8"
+    CHECKPOINT = "a checkpoint"
+    MOBILE = "PyTorch Lite"
+
+
+class Archive:
+    """An archive whose members were checked before anything is read."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.name = str(path)
+        self._where = Where(file=self.name)
+        with self._opened() as found:
+            members = found.infolist()
+            self._check(members)
+            self._names = [item.filename for item in members]
+            self._sizes = {item.filename: item.file_size for item in members}
+        tops = {name.split("/", maxsplit=1)[0] for name in self._names}
+        # torch puts all members into one folder.
+        self.folder = f"{tops.pop()}/" if len(tops) == 1 else ""
+
+    def members(self) -> list[str]:
+        """Names without the folder that all of them are in."""
+        return [name.removeprefix(self.folder) for name in self._names]
+
+    def has(self, name: str) -> bool:
+        """Whether there is a member of this name."""
+        return f"{self.folder}{name}" in self._sizes
+
+    def one(self, start: str, end: str, *, is_needed: bool = True) -> str:
+        """The only member of a folder whose name ends so; "" where there is none and none is needed."""
+        found = [name for name in self.members() if name.startswith(start) and name.endswith(end)]
+        if len(found) == 1 or (not found and not is_needed):
+            return found[0] if found else ""
+        raise BadInput(
+            f"the archive has {len(found)} members '{start}*{end}', expected 1",
+            self._where,
+            do="export one model into a file",
+        )
+
+    def read(self, name: str) -> bytes:
+        """The content of a member."""
+        full = f"{self.folder}{name}"
+        if full not in self._sizes:
+            raise BadInput(
+                f"the archive has no member '{shown(name)}'", self._where, do="save the model again"
+            )
+        with self._opened() as found:
+            return found.read(full)
+
+    def code(self) -> Iterator[tuple[str, str]]:
+        """The program's source files by name."""
+        names = [n for n in self.members() if n.startswith("code/") and n.endswith(".py")]
+        if sum(self._sizes[f"{self.folder}{name}"] for name in names) > LARGEST_CODE:
+            raise LimitExceeded(
+                f"the program's code has more than {LARGEST_CODE} bytes", self._where, do="check the file"
+            )
+        with self._opened() as found:
+            for name in names:
+                yield name, found.read(f"{self.folder}{name}").decode("utf-8", "replace")
+
+    @contextmanager
+    def _opened(self) -> Iterator[zipfile.ZipFile]:
+        try:
+            with zipfile.ZipFile(self.path) as found:
+                yield found
+        except (
+            zipfile.BadZipFile,
+            EOFError,
+            NotImplementedError,
+            RuntimeError,
+            OSError,
+            ValueError,
+        ) as problem:
+            raise BadInput(
+                f"the archive cannot be read: {shown(problem, 100)}",
+                self._where,
+                do="check that it is complete",
+            ) from None
+
+    def _check(self, members: list[zipfile.ZipInfo]) -> None:
+        if len(members) > MOST_MEMBERS:
+            raise LimitExceeded(
+                f"the archive has {len(members)} members, at most {MOST_MEMBERS}", self._where
+            )
+        total, stored = (sum(getattr(m, key) for m in members) for key in ("file_size", "compress_size"))
+        if total > LARGEST_ARCHIVE or total > MOST_GROWTH * stored + (1 << 20):
+            raise LimitExceeded(
+                f"the archive of {stored} bytes unpacks to {total}, at most {MOST_GROWTH} times as much",
+                self._where,
+                do="check where the file comes from",
+            )
+        names = [item.filename for item in members]
+        for item in members:
+            parts = item.filename.replace("\\", "/").split("/")
+            is_link = (item.external_attr >> 16) & 0o170000 == 0o120000
+            if ".." in parts or parts[0] == "" or ":" in parts[0] or "\0" in item.filename or is_link:
+                raise self._unsafe(f"member '{shown(item.filename)}' points outside the archive")
+            if item.flag_bits & 1:
+                raise self._unsafe(f"member '{shown(item.filename)}' is encrypted")
+        if len(set(names)) != len(names):
+            raise self._unsafe("two members have the same name")
+
+    def _unsafe(self, what: str) -> BadInput:
+        return BadInput(what, self._where, do="check where the file comes from, and save the model again")
+
+
+def kind_of(path: Path | str) -> Kind | None:
+    """What a file holds; None where it is no PyTorch file."""
+    try:
+        with Path(path).open("rb") as file:
+            start = file.read(512)
+    except (OSError, ValueError):
+        return None
+    if start[:4] in {ZIP_MAGIC, EMPTY_ZIP}:
+        return _kind_of_archive(Path(path))
+    is_tar = start[257:262] == OLD_TAR and (b"sys_info" in start or b"pickle" in start)
+    if is_tar or (start[:2] in PICKLE_STARTS and _is_named_so(path)):
+        return Kind.CHECKPOINT
+    return None
+
+
+def _kind_of_archive(path: Path) -> Kind | None:
+    try:
+        with zipfile.ZipFile(path) as found:
+            names = found.namelist()[: 2 * MOST_MEMBERS]
+    except (zipfile.BadZipFile, EOFError, OSError, ValueError, NotImplementedError):
+        return Kind.SCRIPT if _is_named_so(path) else None
+    ends = {name.split("/", maxsplit=1)[-1] for name in names} | set(names)
+    signs = {
+        Kind.EXPORTED: "archive_format" in ends or any(name.startswith("models/") for name in ends),
+        Kind.OLD_EXPORTED: "serialized_exported_program.json" in ends,
+        Kind.SCRIPT: any(name.startswith("code/") for name in ends) or "constants.pkl" in ends,
+        Kind.MOBILE: "bytecode.pkl" in ends,
+        Kind.CHECKPOINT: "data.pkl" in ends or _is_named_so(path),
+    }
+    return next((kind for kind, is_found in signs.items() if is_found), None)
+
+
+def _is_named_so(path: Path | str) -> bool:
+    return Path(path).suffix.lower() in {".pt", ".pth", ".pt2", ".ptl", ".bin", ".ckpt"}

@@ -1,0 +1,316 @@
+"""Walks through a torch.export program: the graph is read from the archive's JSON, nothing is unpickled."""
+
+import json
+import operator
+import re
+from collections.abc import Callable, Mapping, Sequence
+from math import prod
+from typing import Any
+
+from edgewright.core.errors import BadInput, EdgewrightError, UnsupportedFeature, UnsupportedOp, Where, shown
+from edgewright.core.numbers import DType
+from edgewright.frontends.pytorch.archive import Archive
+from edgewright.frontends.pytorch.program import NUMBERS, Program, ProgramInput
+from edgewright.frontends.pytorch.tracer import Tracer
+from edgewright.frontends.pytorch.values import TORCH_DTYPES
+from edgewright.ir.dims import Dim, symbol
+
+__all__ = ["ExportedProgram"]
+
+# The types' numbers in the archive (torch/_export/serde/schema.py).
+SCALARS = {
+    1: "uint8",
+    2: "int8",
+    3: "int16",
+    4: "int32",
+    5: "int64",
+    6: "float16",
+    7: "float32",
+    8: "float64",
+    9: "complex32",
+    10: "complex64",
+    11: "complex128",
+    12: "bool",
+    13: "bfloat16",
+    28: "uint16",
+}
+# What an exported graph does with sizes.
+_ARITHMETIC: dict[str, Callable[..., Any]] = {
+    **{
+        f"_operator.{n}": getattr(operator, n)
+        for n in ("add", "sub", "mul", "floordiv", "mod", "neg", "truediv")
+    },
+    **{
+        f"_operator.{n}": getattr(operator, n)
+        for n in ("eq", "ne", "lt", "le", "gt", "ge", "pow", "and_", "or_")
+    },
+    "_operator.getitem": operator.getitem,
+    "torch.sym_max": max,
+    "torch.sym_min": min,
+    "torch.sym_float": float,
+    "torch.sym_int": int,
+    "torch.sym_not": operator.not_,
+    "math.trunc": int,
+    "builtins.max": max,
+    "builtins.min": min,
+}
+_SYMBOL = re.compile(r"Symbol\('(\w{1,60})'")
+_WITHOUT_RESULT = ("torch.ops.aten._assert", "torch.ops.aten.sym_constrain", "torch.ops.aten._check")
+
+
+class ExportedProgram(Program):
+    """A program read from a .pt2 archive."""
+
+    format = "torch.export"
+
+    def __init__(self, torch: Any, archive: Archive) -> None:
+        super().__init__(torch, archive.name)
+        self._archive = archive
+        self._where = Where(file=archive.name)
+        self._model = self._json(archive.one("models/", ".json"))
+        try:
+            module = self._model["graph_module"]
+            self._graph = module["graph"]
+            self._signature = module["signature"]
+            self._values: Mapping[str, Any] = self._graph["tensor_values"]
+            self._nodes: Sequence[Mapping[str, Any]] = self._graph["nodes"]
+        except (KeyError, TypeError) as problem:
+            raise self._damaged(f"the graph has no {problem}") from None
+
+    @property
+    def inputs(self) -> Sequence[ProgramInput]:
+        """The user's inputs: the others are weights."""
+        try:
+            specs = self._signature["input_specs"]
+            given = [item["user_input"]["arg"] for item in specs if "user_input" in item]
+            return [found for arg in given for found in self._input(arg)]
+        except (KeyError, TypeError, IndexError, AttributeError, ValueError) as problem:
+            raise self._damaged(f"an input cannot be read ({shown(problem, 80)})") from None
+
+    @property
+    def output_names(self) -> Sequence[str]:
+        """As the graph has them."""
+        return self._results()
+
+    def _input(self, arg: Mapping[str, Any]) -> list[ProgramInput]:
+        ((kind, value),) = arg.items()
+        if kind == "as_tensor":
+            meta = self._values[value["name"]]
+            shape = tuple(_dim(size) for size in meta["sizes"])
+            return [ProgramInput(value["name"], "tensor", shape, _dtype(meta["dtype"], self._where))]
+        for word, number in (("as_sym_int", "int"), ("as_sym_float", "float"), ("as_sym_bool", "bool")):
+            if kind == word and "as_name" in value:
+                return [ProgramInput(value["as_name"], number, (), NUMBERS[number])]
+        # What was given as a constant when the program was exported is part of it.
+        return []
+
+    def _walk(self, tracer: Tracer, given: Mapping[str, Any]) -> list[tuple[str, Any]]:
+        values: dict[str, Any] = dict(given)
+        try:
+            self._bind_weights(tracer, values)
+            for node in self._nodes:
+                self._step(tracer, values, node)
+            return [(name, values[name]) for name in self._results()]
+        except (KeyError, TypeError, IndexError, AttributeError, ValueError) as problem:
+            raise self._damaged(
+                f"the graph cannot be read ({type(problem).__name__} {shown(problem, 80)})"
+            ) from problem
+
+    def _results(self) -> list[str]:
+        specs = self._signature["output_specs"]
+        given = [item["user_output"]["arg"] for item in specs if "user_output" in item]
+        return [arg["as_tensor"]["name"] for arg in given if "as_tensor" in arg]
+
+    def _bind_weights(self, tracer: Tracer, values: dict[str, Any]) -> None:
+        stored = [self._entries("data/weights/"), self._entries("data/constants/")]
+        entries = {name: (folder, item) for folder, found in stored for name, item in found.items()}
+        for spec in self._signature["input_specs"]:
+            ((kind, item),) = spec.items()
+            key = item.get("parameter_name") or item.get("buffer_name") or item.get("tensor_constant_name")
+            if key is None:
+                if kind == "custom_obj":
+                    raise UnsupportedFeature(
+                        "the program holds an object of a custom class",
+                        self._where,
+                        do="export it without one",
+                    )
+                continue
+            if key not in entries:
+                raise self._damaged(f"weight '{shown(key)}' is not stored")
+            folder, entry = entries[key]
+            values[item["arg"]["name"]] = tracer.known(self._weight(folder, entry, key), key)
+
+    def _entries(self, folder: str) -> tuple[str, dict[str, Any]]:
+        name = self._archive.one(folder, "_config.json", is_needed=False)
+        return folder, (self._json(name)["config"] if name else {})
+
+    def _weight(self, folder: str, entry: Mapping[str, Any], name: str) -> Any:
+        """A stored tensor: bytes with a type, sizes and strides."""
+        where = Where(file=self.file, tensor=name)
+        if entry.get("use_pickle"):
+            raise UnsupportedFeature(
+                f"'{shown(name)}' is stored as a pickle, which can run code when it is read",
+                where,
+                do="export the model with plain tensors as weights",
+            )
+        meta = entry["tensor_meta"]
+        dtype = getattr(self.torch, SCALARS.get(meta["dtype"], ""), None)
+        sizes, strides = ([int(i["as_int"]) for i in meta[key]] for key in ("sizes", "strides"))
+        offset = int(meta["storage_offset"]["as_int"])
+        data = self._archive.read(f"{folder}{entry['path_name']}")
+        width = 0 if dtype is None else self.torch.empty(0, dtype=dtype).element_size()
+        last = offset + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True))
+        is_empty = not prod(sizes)
+        if (
+            not width
+            or min([0, offset, *sizes, *strides]) < 0
+            or (not is_empty and (last + 1) * width > len(data))
+        ):
+            raise BadInput(
+                f"{len(data)} bytes are stored, expected at least {(last + 1) * width} for sizes {sizes}",
+                where,
+                do="export the model again",
+            )
+        if is_empty:
+            return self.torch.empty(sizes, dtype=dtype)
+        flat = self.torch.frombuffer(bytearray(data), dtype=dtype)
+        return self.torch.as_strided(flat, sizes, strides, offset)
+
+    def _step(self, tracer: Tracer, values: dict[str, Any], node: Mapping[str, Any]) -> None:
+        target = node["target"]
+        if target.startswith(_WITHOUT_RESULT):
+            return
+        args = [self._argument(item["arg"], values) for item in node["inputs"] if item.get("kind") != 2]
+        named = {i["name"]: self._argument(i["arg"], values) for i in node["inputs"] if i.get("kind") == 2}
+        label = _result_names(node["outputs"])
+        if target in _ARITHMETIC:
+            result = _ARITHMETIC[target](*args)
+        else:
+            op = self._op(target, label[0] if label else target)
+            # Arguments are stored by name; those between may be left out.
+            args, named = _bound(op, node["inputs"], lambda arg: self._argument(arg, values))
+            result = tracer.call(op, args, named, label[0] if label else "")
+        _store(node["outputs"], result, values)
+
+    def _op(self, target: str, label: str) -> Any:
+        parts = target.split(".")
+        if parts[:2] != ["torch", "ops"] or len(parts) != 5 or parts[2] == "higher_order":
+            raise UnsupportedOp(
+                f"PyTorch op '{shown(target)}' has no translation",
+                Where(self.file, shown(target), label),
+                do="cut the graph before it with --out_node, or replace the op in the source model",
+            )
+        _, _, space, name, overload = parts
+        found = getattr(getattr(getattr(self.torch.ops, space), name, None), overload, None)
+        if found is None:
+            raise UnsupportedOp(
+                f"PyTorch op '{shown(target)}' is not known to this torch",
+                Where(self.file, f"{space}::{name}", label),
+                do="name the library that defines it with --pytorch_custom_op_lib, or replace the op",
+            )
+        return found
+
+    def _argument(self, arg: Mapping[str, Any], values: Mapping[str, Any]) -> Any:
+        ((kind, value),) = arg.items()
+        if kind == "as_none":
+            return None
+        if kind == "as_tensor":
+            return values[value["name"]]
+        if kind == "as_tensors":
+            return [values[item["name"]] for item in value]
+        if kind == "as_optional_tensors":
+            return [values[i["as_tensor"]["name"]] if "as_tensor" in i else None for i in value]
+        if kind.startswith("as_sym_"):
+            return (
+                [_symbolic(i, values) for i in value] if isinstance(value, list) else _symbolic(value, values)
+            )
+        return self._plain(kind, value)
+
+    def _plain(self, kind: str, value: Any) -> Any:
+        if kind == "as_scalar_type":
+            return getattr(self.torch, SCALARS[value])
+        if kind == "as_device":
+            return self.torch.device("cpu")
+        if kind == "as_memory_format":
+            return self.torch.contiguous_format
+        if kind == "as_layout":
+            return self.torch.strided
+        if kind in {"as_int", "as_float", "as_bool", "as_string"}:
+            return float(value) if kind == "as_float" else value
+        if kind in {"as_ints", "as_floats", "as_bools", "as_strings", "as_int_lists"}:
+            return list(value)
+        raise UnsupportedFeature(
+            f"an argument of the kind '{shown(kind)}' is not supported", self._where, do="export without it"
+        )
+
+    def _json(self, name: str) -> Any:
+        try:
+            return json.loads(self._archive.read(name))
+        except (ValueError, RecursionError) as problem:
+            raise self._damaged(f"'{shown(name)}' is no JSON ({shown(problem, 80)})") from None
+
+    def _damaged(self, what: str) -> EdgewrightError:
+        return BadInput(what, self._where, do="export the model again with torch.export.save")
+
+
+def _dim(size: Mapping[str, Any]) -> Dim:
+    if "as_int" in size:
+        return int(size["as_int"])
+    text = str(size["as_expr"]["expr_str"])
+    # The name alone: texts of strangers are not computed.
+    named = _SYMBOL.search(text)
+    return symbol(named.group(1) if named else "".join(c if c.isalnum() else "_" for c in text)[:60])
+
+
+def _dtype(code: int, where: Where) -> DType:
+    named = SCALARS.get(code, "")
+    if named not in TORCH_DTYPES:
+        raise UnsupportedFeature(
+            f"an input has the type {named or code}", where, do="use a real or integer type"
+        )
+    return TORCH_DTYPES[named]
+
+
+def _symbolic(item: Any, values: Mapping[str, Any]) -> Any:
+    if not isinstance(item, Mapping):
+        return item
+    ((kind, value),) = item.items()
+    return values[value] if kind == "as_name" else value
+
+
+def _bound(
+    op: Any, given: Sequence[Mapping[str, Any]], read: Callable[[Any], Any]
+) -> tuple[list[Any], dict[str, Any]]:
+    """Arguments by position as far as they go without a gap, the others by name."""
+    by_name = {item["name"]: read(item["arg"]) for item in given}
+    args: list[Any] = []
+    for item in op._schema.arguments:
+        if item.kwarg_only:
+            break
+        args.append(by_name.pop(item.name) if item.name in by_name else item.default_value)
+    return args, by_name
+
+
+def _result_names(outputs: Sequence[Mapping[str, Any]]) -> list[str]:
+    names: list[str] = []
+    for item in outputs:
+        ((kind, value),) = item.items()
+        if kind == "as_tensor":
+            names.append(value["name"])
+        elif kind == "as_tensors":
+            names += [inner["name"] for inner in value]
+    return names
+
+
+def _store(outputs: Sequence[Mapping[str, Any]], result: Any, values: dict[str, Any]) -> None:
+    """Binds results to the names that the graph has for them."""
+    many = len(outputs) > 1
+    for index, item in enumerate(outputs):
+        ((kind, value),) = item.items()
+        found = result[index] if many else result
+        if kind == "as_tensor":
+            values[value["name"]] = found[0] if isinstance(found, tuple | list) else found
+        elif kind == "as_tensors":
+            values.update(zip([inner["name"] for inner in value], found, strict=False))
+        elif kind.startswith("as_sym_") and "as_name" in value:
+            values[value["as_name"]] = found

@@ -1,0 +1,160 @@
+"""ATen normalizations."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from edgewright.frontends.pytorch.context import Context
+from edgewright.frontends.pytorch.registry import aten
+from edgewright.frontends.pytorch.values import Tensor
+
+__all__: list[str] = []
+
+
+@aten("batch_norm")
+def _batch_norm(
+    ctx: Context,
+    x: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    mean: Tensor | None,
+    variance: Tensor | None,
+    is_training: bool,
+    momentum: float,
+    eps: float,
+    *_: Any,
+) -> str:
+    if is_training or mean is None or variance is None:
+        return _by_batch(ctx, x, weight, bias, eps)
+    given = [_or_filled(ctx, weight, 1, mean), _or_filled(ctx, bias, 0, mean), mean, variance]
+    return ctx.add("BatchNormalization", x, *given, epsilon=float(eps))
+
+
+@aten("_native_batch_norm_legit_no_training")
+def _batch_norm_core(
+    ctx: Context, x: Tensor, weight: Any, bias: Any, mean: Any, variance: Any, momentum: float, eps: float
+) -> list[str]:
+    found = _batch_norm(ctx, x, weight, bias, mean, variance, False, momentum, eps)
+    return [str(found), *_nothing(ctx)]
+
+
+@aten("native_batch_norm")
+def _native_batch_norm(
+    ctx: Context, x: Tensor, weight: Any, bias: Any, mean: Any, variance: Any, is_training: bool, *rest: Any
+) -> list[str]:
+    found = _batch_norm(ctx, x, weight, bias, mean, variance, is_training, *rest)
+    return [str(found), *_nothing(ctx)]
+
+
+def _nothing(ctx: Context) -> list[str]:
+    """Statistics that only training reads."""
+    return [ctx.value(np.zeros(tuple(meta.shape), np.float32)) for meta in ctx.out[1:]]
+
+
+def _by_batch(ctx: Context, x: Tensor, weight: Any, bias: Any, eps: float) -> str:
+    """With the statistics of the batch itself, as a model in training mode computes them."""
+    axes = ctx.ints([axis for axis in range(x.rank) if axis != 1])
+    apart = ctx.add("Sub", x, ctx.add("ReduceMean", x, axes, keepdims=1))
+    variance = ctx.add("ReduceMean", ctx.add("Mul", apart, apart), axes, keepdims=1)
+    spread = ctx.add("Sqrt", ctx.add("Add", variance, ctx.scalar(eps, x.dtype)))
+    return _scaled(ctx, ctx.add("Div", apart, spread), weight, bias, [1, -1, *[1] * (x.rank - 2)])
+
+
+def _scaled(ctx: Context, value: str, weight: Any, bias: Any, shape: Sequence[int]) -> str:
+    if weight is not None:
+        value = ctx.add("Mul", value, ctx.reshape(weight, shape))
+    return value if bias is None else ctx.add("Add", value, ctx.reshape(bias, shape))
+
+
+def _or_filled(ctx: Context, given: Tensor | None, number: float, like: Tensor) -> str:
+    if given is not None:
+        return ctx.value(given)
+    return (
+        ctx.value(np.full(like.shape, number, np.float32))
+        if like.dtype == ctx.torch.float32
+        else ctx.add("Expand", ctx.scalar(number, like.dtype), ctx.ints(like.shape))
+    )
+
+
+@aten("layer_norm", "native_layer_norm")
+def _layer_norm(
+    ctx: Context,
+    x: Tensor,
+    shape: Sequence[int],
+    weight: Any = None,
+    bias: Any = None,
+    eps: float = 1e-5,
+    *_: Any,
+) -> list[str]:
+    scale = weight if weight is not None else _ones(ctx, shape, x)
+    wanted = len(ctx.out)
+    return ctx.add_all(
+        "LayerNormalization", x, scale, bias, outputs=wanted, axis=-len(shape), epsilon=float(eps)
+    )
+
+
+def _ones(ctx: Context, shape: Sequence[int], like: Tensor) -> str:
+    return (
+        ctx.value(np.ones([ctx.number(n) for n in shape], np.float32))
+        if like.dtype == ctx.torch.float32
+        else (ctx.add("Expand", ctx.scalar(1, like.dtype), ctx.ints(shape)))
+    )
+
+
+@aten("rms_norm", "_fused_rms_norm")
+def _rms_norm(
+    ctx: Context, x: Tensor, shape: Sequence[int], weight: Any = None, eps: Any = None
+) -> list[str]:
+    least = ctx.torch.finfo(x.dtype).eps if eps is None else float(eps)
+    scale = weight if weight is not None else _ones(ctx, shape, x)
+    found = ctx.add("RMSNormalization", x, scale, axis=-len(shape), epsilon=least)
+    return [found, *_nothing(ctx)]
+
+
+@aten("group_norm")
+def _group_norm(
+    ctx: Context, x: Tensor, groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5, *_: Any
+) -> str:
+    return _grouped(ctx, x, groups, weight, bias, eps)
+
+
+@aten("native_group_norm")
+def _native_group_norm(
+    ctx: Context, x: Tensor, weight: Any, bias: Any, n: Any, c: Any, hw: Any, groups: int, eps: float
+) -> list[str]:
+    return [_grouped(ctx, x, groups, weight, bias, eps), *_nothing(ctx)]
+
+
+def _grouped(ctx: Context, x: Tensor, groups: int, weight: Any, bias: Any, eps: float) -> str:
+    channels = x.shape[1]
+    like = Tensor(ctx.torch.empty((channels,), dtype=x.dtype, device="meta"))
+    given = [_or_filled(ctx, weight, 1, like), _or_filled(ctx, bias, 0, like)]
+    return ctx.add("GroupNormalization", x, *given, num_groups=groups, epsilon=float(eps))
+
+
+@aten("instance_norm")
+def _instance_norm(
+    ctx: Context,
+    x: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    mean: Tensor | None,
+    variance: Tensor | None,
+    uses_input: bool,
+    momentum: float,
+    eps: float,
+    *_: Any,
+) -> str:
+    if not uses_input and mean is not None:
+        return str(_batch_norm(ctx, x, weight, bias, mean, variance, False, momentum, eps))
+    like = Tensor(ctx.torch.empty((x.shape[1],), dtype=x.dtype, device="meta"))
+    given = [_or_filled(ctx, weight, 1, like), _or_filled(ctx, bias, 0, like)]
+    return ctx.add("InstanceNormalization", x, *given, epsilon=float(eps))
+
+
+@aten("_weight_norm", "_weight_norm_interface")
+def _weight_norm(ctx: Context, v: Tensor, g: Tensor, dim: int = 0) -> list[str]:
+    axes = [axis for axis in range(v.rank) if axis != dim % v.rank]
+    length = ctx.add("ReduceL2", v, ctx.ints(axes), keepdims=1)
+    return [ctx.add("Mul", v, ctx.add("Div", g, length)), length][: max(len(ctx.out), 1)]

@@ -1,0 +1,148 @@
+"""ATen pooling."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from edgewright.frontends.pytorch.context import Context
+from edgewright.frontends.pytorch.registry import aten
+from edgewright.frontends.pytorch.values import Tensor
+
+__all__: list[str] = []
+
+_SPATIAL = {"1d": 1, "2d": 2, "3d": 3}
+
+
+def _rank(ctx: Context) -> int:
+    return next(rank for word, rank in _SPATIAL.items() if word in ctx.op)
+
+
+def _each(value: Any, rank: int) -> list[int]:
+    if isinstance(value, int):
+        return [value] * rank
+    return list(value) * rank if len(value) == 1 else list(value)
+
+
+@aten("max_pool1d", "max_pool2d", "max_pool3d")
+def _max_pool(
+    ctx: Context,
+    x: Tensor,
+    kernel: Any,
+    stride: Any = (),
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil: bool = False,
+) -> str:
+    return _max_pooled(ctx, x, kernel, stride, padding, dilation, ceil)[0]
+
+
+@aten("max_pool1d_with_indices", "max_pool2d_with_indices", "max_pool3d_with_indices")
+def _max_pool_indices(
+    ctx: Context,
+    x: Tensor,
+    kernel: Any,
+    stride: Any = (),
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil: bool = False,
+) -> list[str]:
+    return _max_pooled(ctx, x, kernel, stride, padding, dilation, ceil)
+
+
+def _max_pooled(
+    ctx: Context, x: Tensor, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil: bool
+) -> list[str]:
+    rank = _rank(ctx)
+    value = ctx.value(x) if x.rank == rank + 2 else ctx.unsqueeze(x, [0])
+    found = ctx.add_all(
+        "MaxPool",
+        value,
+        outputs=len(ctx.out),
+        kernel_shape=_each(kernel, rank),
+        strides=_each(stride or kernel, rank),
+        pads=_each(padding, rank) * 2,
+        dilations=_each(dilation, rank),
+        ceil_mode=int(ceil),
+    )
+    if len(found) > 1:
+        found[1] = _within_plane(ctx, found[1], value, x.shape, rank)
+    return found if x.rank == rank + 2 else [ctx.squeeze(item, [0]) for item in found]
+
+
+def _within_plane(ctx: Context, indices: str, _value: str, shape: Sequence[int], rank: int) -> str:
+    """ONNX counts through the whole tensor, torch through each plane."""
+    plane = int(np.prod(shape[-rank:]))
+    return ctx.add("Mod", indices, ctx.scalar(plane, ctx.torch.int64))
+
+
+@aten("avg_pool1d", "avg_pool2d", "avg_pool3d")
+def _avg_pool(
+    ctx: Context,
+    x: Tensor,
+    kernel: Any,
+    stride: Any = (),
+    padding: Any = 0,
+    ceil: bool = False,
+    counts_pads: bool = True,
+    divisor: int | None = None,
+) -> str:
+    rank = _rank(ctx)
+    value = ctx.value(x) if x.rank == rank + 2 else ctx.unsqueeze(x, [0])
+    sizes = _each(kernel, rank)
+    found = ctx.add(
+        "AveragePool",
+        value,
+        kernel_shape=sizes,
+        strides=_each(stride or kernel, rank),
+        pads=_each(padding, rank) * 2,
+        ceil_mode=int(ceil),
+        count_include_pad=int(counts_pads or divisor is not None),
+    )
+    if divisor is not None:
+        if ceil:
+            raise ctx.refused("ceil_mode together with divisor_override")
+        found = ctx.add("Mul", found, ctx.scalar(float(np.prod(sizes)) / divisor, x.dtype))
+    return found if x.rank == rank + 2 else ctx.squeeze(found, [0])
+
+
+@aten("adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d")
+def _adaptive_avg(ctx: Context, x: Tensor, size: Any) -> str:
+    return _adaptive(ctx, x, "AveragePool", "ReduceMean")[0]
+
+
+@aten("_adaptive_avg_pool2d", "_adaptive_avg_pool3d")
+def _adaptive_avg_core(ctx: Context, x: Tensor, size: Any) -> str:
+    return _adaptive(ctx, x, "AveragePool", "ReduceMean")[0]
+
+
+@aten("adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d")
+def _adaptive_max(ctx: Context, x: Tensor, size: Any) -> list[str]:
+    return _adaptive(ctx, x, "MaxPool", "ReduceMax")
+
+
+def _adaptive(ctx: Context, x: Tensor, op: str, reduce: str) -> list[str]:
+    """Windows that divide the input evenly are a plain pool; others are reduced one axis after the other."""
+    rank = _rank(ctx)
+    have, want = x.shape[-rank:], tuple(ctx.out[0].shape)[-rank:]
+    value = ctx.value(x) if x.rank == rank + 2 else ctx.unsqueeze(x, [0])
+    back = (lambda name: name) if x.rank == rank + 2 else (lambda name: ctx.squeeze(name, [0]))
+    if all(h % w == 0 for h, w in zip(have, want, strict=True)):
+        sizes = [h // w for h, w in zip(have, want, strict=True)]
+        found = ctx.add_all(op, value, outputs=len(ctx.out), kernel_shape=sizes, strides=sizes)
+        if len(found) > 1:
+            found[1] = _within_plane(ctx, found[1], value, x.shape, rank)
+        return [back(name) for name in found]
+    for axis, (h, w) in enumerate(zip(have, want, strict=True)):
+        value = _uneven(ctx, value, reduce, 2 + axis, (h, w))
+    return [back(value)]
+
+
+def _uneven(ctx: Context, value: str, reduce: str, axis: int, sizes: tuple[int, int]) -> str:
+    have, want = sizes
+    parts = []
+    for index in range(want):
+        start, end = index * have // want, -(-(index + 1) * have // want)
+        part = ctx.slice(value, axis, start, end)
+        parts.append(ctx.add(reduce, part, ctx.ints([axis]), keepdims=1))
+    return parts[0] if want == 1 else ctx.add("Concat", *parts, axis=axis)

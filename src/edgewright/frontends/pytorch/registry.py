@@ -1,0 +1,55 @@
+"""Which function translates which ATen op."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from edgewright.frontends.pytorch.context import Context
+
+__all__ = ["Handler", "aten", "find", "one_to_one", "torch_op", "translated_ops"]
+
+# Gets the op's arguments in the order of its schema; returns the ONNX names of its results.
+Handler = Callable[..., str | Sequence[str]]
+_HANDLERS: dict[str, Handler] = {}
+
+
+def torch_op(*names: str) -> Callable[[Handler], Handler]:
+    """Registers a translation by full names: "aten::max.dim" beats "aten::max"."""
+
+    def register(handler: Handler) -> Handler:
+        for name in names:
+            if name in _HANDLERS:
+                raise AssertionError(f"{name} is translated twice")
+            _HANDLERS[name] = handler
+        return handler
+
+    return register
+
+
+def aten(*names: str) -> Callable[[Handler], Handler]:
+    """Registers a translation of ATen ops, with or without the overload's name."""
+    return torch_op(*(f"aten::{name}" for name in names))
+
+
+def one_to_one(table: dict[str, str]) -> None:
+    """Registers ops of one tensor that ONNX has under another name."""
+    for name, onnx_name in table.items():
+        aten(name)(_emitting(onnx_name))
+
+
+def find(name: str) -> Handler | None:
+    """The translation of an op given as "aten::add.Tensor"."""
+    return _HANDLERS.get(name) or _HANDLERS.get(name.split(".", maxsplit=1)[0])
+
+
+def translated_ops() -> list[str]:
+    """Every op that has a translation of its own."""
+    return sorted(_HANDLERS)
+
+
+def _emitting(onnx_name: str) -> Handler:
+    def emit(ctx: "Context", x: Any, *_: Any) -> str:
+        # Integers become real numbers here, as torch does it.
+        return ctx.add(onnx_name, ctx.value(x, ctx.out[0].dtype))
+
+    return emit

@@ -1,0 +1,316 @@
+"""What TorchScript does with numbers, lists, dictionaries and texts, and with tensors' types."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from edgewright.core.errors import UnsupportedOp, Where
+from edgewright.frontends.pytorch.tracer import Tracer
+from edgewright.frontends.pytorch.values import Tensor, dtype_named
+
+__all__ = ["PLAIN", "Record", "branch_values"]
+
+# torch's types by their numbers (c10/core/ScalarType.h); quantized ones are left out.
+SCALAR_TYPES = (
+    *("uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64"),
+    *("complex32", "complex64", "complex128", "bool", "", "", "", "bfloat16"),
+)
+# Gets the tracer, the node and its arguments; NotImplemented hands the node on to torch.
+Plain = Callable[[Tracer, Any, list[Any]], Any]
+
+
+@dataclass
+class Record:
+    """A module or an object of the program, and the path to it."""
+
+    module: Any
+    path: str
+
+
+def branch_values(
+    tracer: Tracer, condition: Tensor, first: Sequence[Any], second: Sequence[Any], label: str
+) -> list[Any]:
+    """For each result of a branch on data: the one that the condition picks."""
+    return [_picked(tracer, condition, a, b, label) for a, b in zip(first, second, strict=True)]
+
+
+def _picked(tracer: Tracer, condition: Tensor, a: Any, b: Any, label: str) -> Any:
+    if a is b or (not isinstance(a, Tensor) and not isinstance(b, Tensor) and a == b):
+        return a
+    if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
+        return tuple(_picked(tracer, condition, x, y, label) for x, y in zip(a, b, strict=True))
+    boxes = [_as_tensor(tracer, item) for item in (a, b)]
+    if None in boxes or boxes[0].shape != boxes[1].shape:
+        raise UnsupportedOp(
+            "a branch that depends on the input's data has results of different shapes or kinds",
+            Where(file=tracer.file, op="prim::If", node=label),
+            do="script the model with a fixed choice, or cut the graph before it with --out_node",
+        )
+    where = tracer.torch.ops.aten.where.self
+    return tracer.call(where, [condition, *boxes], {}, label)
+
+
+def _as_tensor(tracer: Tracer, value: Any) -> Any:
+    if isinstance(value, Tensor):
+        return value
+    return tracer.known(tracer.torch.tensor(value)) if isinstance(value, bool | int | float) else None
+
+
+def _scalar(kind: Callable[[Any], Any]) -> Plain:
+    """A number from a tensor; one that depends on data stays the tensor."""
+
+    def convert(_tracer: Tracer, _node: Any, args: list[Any]) -> Any:
+        value = args[0]
+        if not isinstance(value, Tensor):
+            return kind(value)
+        return kind(value.data.item()) if value.data is not None else value
+
+    return convert
+
+
+def _item(_tracer: Tracer, _node: Any, args: list[Any]) -> Any:
+    value = args[0]
+    return value.data.item() if isinstance(value, Tensor) and value.data is not None else value
+
+
+def _getitem(tracer: Tracer, _node: Any, args: list[Any]) -> Any:
+    if isinstance(args[0], list | tuple | dict | str):
+        key = args[1]
+        return args[0][int(key.data) if isinstance(key, Tensor) and key.data is not None else key]
+    return NotImplemented
+
+
+def _listed(name: str) -> Plain:
+    """A method of lists or dictionaries that changes them and gives them back."""
+
+    def change(_tracer: Tracer, node: Any, args: list[Any]) -> Any:
+        if not isinstance(args[0], list | dict):
+            return NotImplemented
+        result = getattr(args[0], name)(*args[1:])
+        if node.outputsSize() == 0:
+            return ()
+        return args[0] if result is None and name in {"append", "extend", "insert", "reverse"} else result
+
+    return change
+
+
+def _of_list(made: Callable[[list[Any]], Any]) -> Plain:
+    def compute(_tracer: Tracer, _node: Any, args: list[Any]) -> Any:
+        return made(args) if isinstance(args[0], list | tuple | dict | str) else NotImplemented
+
+    return compute
+
+
+def _set_item(_tracer: Tracer, node: Any, args: list[Any]) -> Any:
+    args[0][args[1]] = args[2]
+    return args[0] if node.outputsSize() else ()
+
+
+def _del_item(_tracer: Tracer, _node: Any, args: list[Any]) -> Any:
+    del args[0][args[1]]
+    return ()
+
+
+def _slice(_tracer: Tracer, _node: Any, args: list[Any]) -> Any:
+    if not isinstance(args[0], list | str | tuple):
+        return NotImplemented
+    return args[0][slice(*args[1:])]
+
+
+def _size(_tracer: Tracer, _node: Any, args: list[Any]) -> Any:
+    if not isinstance(args[0], Tensor):
+        return NotImplemented
+    return list(args[0].shape) if len(args) == 1 else args[0].shape[args[1]]
+
+
+def _of_meta(read: Callable[[Any], Any]) -> Plain:
+    def ask(_tracer: Tracer, _node: Any, args: list[Any]) -> Any:
+        return read(args[0].meta) if isinstance(args[0], Tensor) else NotImplemented
+
+    return ask
+
+
+def _code(meta: Any) -> Any:
+    """A type as TorchScript has it: its number."""
+    named = dtype_named(meta.dtype)
+    return SCALAR_TYPES.index(named) if named in SCALAR_TYPES else meta.dtype
+
+
+def _to_tensor(tracer: Tracer, _node: Any, args: list[Any]) -> Any:
+    return args[0] if isinstance(args[0], Tensor) else tracer.known(tracer.torch.tensor(args[0]))
+
+
+def _made_tensor(tracer: Tracer, _node: Any, args: list[Any]) -> Any:
+    """torch.tensor(values, dtype, device, requires_grad): numbers that depend on data are stacked."""
+    values = args[0]
+    dtype = args[1] if len(args) > 1 else None
+    if isinstance(values, Tensor):
+        return values
+    if _has_boxes(values):
+        return NotImplemented
+    data = tracer.torch.tensor(values)
+    return tracer.known(data if dtype is None else data.to(_dtype(tracer, dtype)))
+
+
+def _has_boxes(value: Any) -> bool:
+    if isinstance(value, list):
+        return any(_has_boxes(item) for item in value)
+    return isinstance(value, Tensor)
+
+
+def _dtype(tracer: Tracer, code: Any) -> Any:
+    """A torch type from its number (ScalarType)."""
+    if isinstance(code, int) and code < len(SCALAR_TYPES) and SCALAR_TYPES[code]:
+        return getattr(tracer.torch, SCALAR_TYPES[code])
+    return code
+
+
+def _same_object(_tracer: Tracer, _node: Any, args: list[Any]) -> Any:
+    return args[0] is args[1]
+
+
+def _other_object(_tracer: Tracer, _node: Any, args: list[Any]) -> Any:
+    return args[0] is not args[1]
+
+
+def _contains(_tracer: Tracer, _node: Any, args: list[Any]) -> Any:
+    return args[1] in args[0]
+
+
+def _format(_tracer: Tracer, _node: Any, args: list[Any]) -> Any:
+    return str(args[0]).replace("{}", "{}").format(*args[1:]) if "{" in args[0] else args[0]
+
+
+def _nothing(_tracer: Tracer, node: Any, _args: list[Any]) -> Any:
+    return () if node.outputsSize() != 1 else None
+
+
+def _first(_tracer: Tracer, _node: Any, args: list[Any]) -> Any:
+    return args[0]
+
+
+def _tuple_slice(_tracer: Tracer, node: Any, args: list[Any]) -> Any:
+    return args[0][node.i("beg") : node.i("end")]
+
+
+def _not(_tracer: Tracer, _node: Any, args: list[Any]) -> Any:
+    if isinstance(args[0], Tensor):
+        if args[0].data is not None:
+            return not bool(args[0].data)
+        return _tracer.call(_tracer.torch.ops.aten.logical_not.default, [args[0]], {}, "not")
+    return not args[0]
+
+
+def _pairs(_tracer: Tracer, node: Any, args: list[Any]) -> Any:
+    return dict(zip(args[::2], args[1::2], strict=True))
+
+
+def _is_list_add(_tracer: Tracer, _node: Any, args: list[Any]) -> Any:
+    is_joined = any(all(isinstance(a, kind) for a in args[:2]) for kind in (list, str))
+    return args[0] + args[1] if is_joined else NotImplemented
+
+
+def _list_times(_tracer: Tracer, _node: Any, args: list[Any]) -> Any:
+    return args[0] * args[1] if isinstance(args[0], list | str) else NotImplemented
+
+
+def _numbers(made: Callable[..., Any]) -> Plain:
+    """Arithmetic of numbers and texts alone; anything with a tensor is torch's."""
+
+    def compute(_tracer: Tracer, _node: Any, args: list[Any]) -> Any:
+        if all(isinstance(a, bool | int | float | str) or a is None for a in args):
+            return made(*args)
+        return NotImplemented
+
+    return compute
+
+
+def _equal(_tracer: Tracer, _node: Any, args: list[Any]) -> Any:
+    return NotImplemented if any(_has_boxes(a) for a in args) else args[0] == args[1]
+
+
+def _unequal(_tracer: Tracer, _node: Any, args: list[Any]) -> Any:
+    return NotImplemented if any(_has_boxes(a) for a in args) else args[0] != args[1]
+
+
+PLAIN: dict[str, Plain] = {
+    "prim::ListConstruct": lambda _t, _n, args: list(args),
+    "prim::TupleConstruct": lambda _t, _n, args: tuple(args),
+    "prim::DictConstruct": _pairs,
+    "prim::ListUnpack": lambda _t, n, args: args[0] if n.outputsSize() != 1 else args[0][0],
+    "prim::TupleUnpack": lambda _t, n, args: args[0] if n.outputsSize() != 1 else args[0][0],
+    "prim::TupleIndex": lambda _t, _n, args: args[0][args[1]],
+    "prim::TupleSlice": _tuple_slice,
+    "prim::unchecked_cast": _first,
+    "prim::unchecked_unwrap_optional": _first,
+    "prim::data": _first,
+    "prim::detach": _first,
+    "prim::Uninitialized": _nothing,
+    "prim::Print": _nothing,
+    "aten::warn": _nothing,
+    "aten::backward": _nothing,
+    "prim::NumToTensor": _to_tensor,
+    "aten::tensor": _made_tensor,
+    "prim::device": _of_meta(lambda _m: "cpu"),
+    "prim::dtype": _of_meta(_code),
+    "prim::is_cuda": _of_meta(lambda _m: False),
+    "prim::is_cpu": _of_meta(lambda _m: True),
+    "prim::requires_grad": _of_meta(lambda _m: False),
+    "prim::is_quantized": _of_meta(lambda _m: False),
+    "prim::is_nested": _of_meta(lambda _m: False),
+    "prim::layout": _of_meta(lambda m: m.layout),
+    "prim::shape": _of_meta(lambda m: list(m.shape)),
+    "aten::dim": _of_meta(lambda m: m.dim()),
+    "aten::numel": _of_meta(lambda m: m.numel()),
+    "aten::is_floating_point": _of_meta(lambda m: m.is_floating_point()),
+    "aten::is_complex": _of_meta(lambda m: m.is_complex()),
+    "aten::is_contiguous": _of_meta(lambda _m: True),
+    "aten::requires_grad_": _first,
+    "aten::cpu": _first,
+    "aten::cuda": _first,
+    "aten::size": _size,
+    "aten::Int": _scalar(int),
+    "aten::Float": _scalar(float),
+    "aten::Bool": _scalar(bool),
+    "aten::IntImplicit": _scalar(int),
+    "aten::FloatImplicit": _scalar(float),
+    "aten::ScalarImplicit": _item,
+    "prim::ImplicitTensorToNum": _item,
+    "aten::item": _item,
+    "aten::str": lambda _t, _n, args: str(args[0]),
+    "aten::format": _format,
+    "aten::__is__": _same_object,
+    "aten::__isnot__": _other_object,
+    "aten::__not__": _not,
+    "aten::__contains__": _contains,
+    "aten::__getitem__": _getitem,
+    "aten::_set_item": _set_item,
+    "aten::Delete": _del_item,
+    "aten::slice": _slice,
+    "aten::append": _listed("append"),
+    "aten::extend": _listed("extend"),
+    "aten::insert": _listed("insert"),
+    "aten::pop": _listed("pop"),
+    "aten::reverse": _listed("reverse"),
+    "aten::clear": _listed("clear"),
+    "aten::copy": _listed("copy"),
+    "aten::get": _listed("get"),
+    "aten::keys": _of_list(lambda a: list(a[0].keys())),
+    "aten::values": _of_list(lambda a: list(a[0].values())),
+    "aten::items": _of_list(lambda a: list(a[0].items())),
+    "aten::update": _listed("update"),
+    "aten::list": _of_list(lambda a: list(a[0])),
+    "aten::len": _of_list(lambda a: len(a[0])),
+    "aten::add": _is_list_add,
+    "aten::mul": _list_times,
+    "aten::eq": _equal,
+    "aten::ne": _unequal,
+    "aten::__range_length": _numbers(lambda a, b, c: len(range(a, b, c))),
+    "aten::__derive_index": _numbers(lambda i, start, step: start + i * step),
+    "prim::min": _numbers(min),
+    "prim::max": _numbers(max),
+    "prim::abs": _numbers(abs),
+    "aten::floordiv": _numbers(lambda a, b: a // b),
+    "aten::__and__": _numbers(lambda a, b: a and b if isinstance(a, bool) else a & b),
+    "aten::__or__": _numbers(lambda a, b: a or b if isinstance(a, bool) else a | b),
+}

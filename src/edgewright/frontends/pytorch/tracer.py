@@ -1,0 +1,374 @@
+"""Follows a program op by op: computes what is known, translates what depends on the inputs."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from edgewright.core.errors import (
+    BadInput,
+    EdgewrightError,
+    LimitExceeded,
+    UnsupportedOp,
+    Where,
+    located,
+    shown,
+)
+from edgewright.frontends.pytorch.context import Context
+from edgewright.frontends.pytorch.registry import find
+from edgewright.frontends.pytorch.values import Tensor, as_array, boxes_in, replaced
+
+__all__ = ["Call", "Stopped", "Tracer"]
+
+# A constant of more elements is computed at run time or refused: a small file can ask for any size.
+LARGEST_CONSTANT = 1 << 28
+# Ops that read or write files, or that are not the same twice.
+NEVER_RUN = frozenset({"aten::save", "aten::from_file", "aten::manual_seed", "aten::seed"})
+MOST_CALLS = 400_000
+# Ops that torch cannot foresee on types alone; their results are like their first argument.
+LIKE_FIRST = ("aten::fake_quantize_per",)
+
+
+class Stopped(Exception):
+    """The walk cannot go on behind an op that is not supported; the problem is noted."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """What became of one op of the program: the ONNX nodes from ``first`` to ``last``, or a problem."""
+
+    op: str
+    label: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    first: int
+    last: int
+    problem: EdgewrightError | None = None
+
+
+class Tracer:
+    """One walk through one program."""
+
+    def __init__(self, torch: Any, file: str) -> None:
+        self.torch = torch
+        self.ctx = Context(torch)
+        self.file = file
+        self.calls: list[Call] = []
+        self.problems: list[EdgewrightError] = []
+        self._depth = 0
+        self._count = 0
+
+    def known(self, data: Any, path: str = "") -> Tensor:
+        """A constant of the program."""
+        box = Tensor(data.detach().to("meta"), data.detach())
+        box.path = path
+        return box
+
+    def input(self, name: str, shape: Sequence[int], dtype: Any) -> Tensor:
+        """An input of the program."""
+        self.ctx.writer.free(name)
+        return Tensor(self.torch.empty(tuple(shape), dtype=dtype, device="meta"), name=name)
+
+    def call(self, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any], label: str = "") -> Any:
+        """The results of an op; a problem with it is noted, and the walk goes on where types are known."""
+        self._count += 1
+        if self._count > MOST_CALLS:
+            raise LimitExceeded(
+                f"the program calls more than {MOST_CALLS} ops", do="lower the trip counts of its loops"
+            )
+        if self._depth:
+            return self._call(op, args, kwargs)
+        first = len(self.ctx.writer.nodes)
+        self.ctx.writer.label = label or op.name()
+        where = Where(file=self.file, op=_op_name(op), node=self.ctx.writer.label)
+        problem: EdgewrightError | None = None
+        read = tuple(box.name or "" for box in boxes_in([args, kwargs]) if box.data is None)
+        try:
+            results = self._call(op, args, kwargs)
+        except UnsupportedOp as found:
+            problem = located(found, where)
+            self.problems.append(problem)
+            results = self._placeholders(op, args, kwargs)
+        except EdgewrightError as found:
+            raise located(found, where) from found.__cause__
+        made = [box for box in boxes_in(results) if box.data is None]
+        outputs = self._named(made, first)
+        if made or problem is not None:
+            last = len(self.ctx.writer.nodes)
+            self.calls.append(
+                Call(where.op or "", self.ctx.writer.label, read, outputs, first, last, problem)
+            )
+        if problem is not None and results is None:
+            raise Stopped
+        return results
+
+    def refresh(self, box: Tensor) -> None:
+        """Brings a view up to date with what was written into its root."""
+        root = box.root
+        if box is root or box.seen == root.version:
+            return
+        box.seen = root.version
+        if root.data is not None:
+            box.data, box.name = self._viewed(box, root.data), None
+            return
+        indices = self._viewed(box, self._numbers(root)).reshape(-1)
+        flat = self.ctx.reshape(root.name, [-1])
+        picked = self.ctx.add("Gather", flat, as_array(indices), axis=0)
+        box.data, box.name = None, self.ctx.reshape(picked, box.shape)
+
+    def _call(self, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        for box in boxes_in([args, kwargs]):
+            self.refresh(box)
+        args = self._without_masks(op, args)
+        if _is_in_place(op):
+            return self._in_place(op, args, kwargs)
+        if all(box.data is not None for box in boxes_in([args, kwargs])):
+            return self._evaluated(op, args, kwargs)
+        return self._translated(op, args, kwargs)
+
+    def _without_masks(self, op: Any, args: Sequence[Any]) -> Sequence[Any]:
+        """Known masks as the places that they pick: how many those are is then known too."""
+        if not op._schema.name.startswith(("aten::index", "aten::_unsafe_index")):
+            return args
+        if len(args) < 2 or not isinstance(args[1], list | tuple):
+            return args
+        places: list[Any] = []
+        for item in args[1]:
+            is_mask = isinstance(item, Tensor) and item.data is not None and item.dtype == self.torch.bool
+            places += [self.known(p) for p in item.data.nonzero(as_tuple=True)] if is_mask else [item]
+        return [args[0], places, *args[2:]]
+
+    def _evaluated(self, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """Computes an op whose arguments are all known, once its results are known to be of bearable size."""
+        if op.name().split(".")[0] in NEVER_RUN or not op.name().startswith(("aten::", "prims::", "prim::")):
+            raise self._unknown(op, "is never run while a model is read")
+        sizes = self._foreseen(op, args, kwargs, is_needed=False)
+        largest = max((int(m.numel()) for m in _flat(self.torch, sizes)), default=0)
+        if largest > LARGEST_CONSTANT:
+            raise LimitExceeded(f"a constant of {largest} elements is asked for, at most {LARGEST_CONSTANT}")
+        results = self._run(op, self._on(args, "cpu"), self._on(kwargs, "cpu"))
+        boxed = _boxed(self.torch, results, self.known)
+        return self._as_views(op, args, kwargs, boxed)
+
+    def _translated(self, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        handler = find(op.name())
+        if handler is None and not any("Tensor" in str(item.type) for item in op._schema.returns):
+            return self._foreseen(op, args, kwargs)
+        if handler is None:
+            return self._decomposed(op, args, kwargs)
+        metas = self._foreseen(op, args, kwargs)
+        before = self.ctx.out, self.ctx.op
+        self.ctx.out, self.ctx.op = _flat(self.torch, metas), _op_name(op)
+        try:
+            names = handler(self.ctx, *_in_order(op, args, kwargs))
+        finally:
+            self.ctx.out, self.ctx.op = before
+        given = iter([names] if isinstance(names, str) else names)
+        boxed = _boxed(self.torch, metas, lambda meta: Tensor(meta, name=next(given, None)))
+        return self._as_views(op, args, kwargs, boxed)
+
+    def _decomposed(self, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """An op without a translation, by torch's own definition of it in terms of others."""
+        from edgewright.frontends.pytorch.decompose import definition, recorded
+
+        body = definition(self.torch, op)
+        if body is None or self._depth > 20:
+            raise self._unknown(op, "has no translation")
+        self._depth += 1
+        try:
+            return recorded(self, body, args, kwargs)
+        finally:
+            self._depth -= 1
+
+    def _in_place(self, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """The op that makes a new tensor, then that tensor written into the first argument."""
+        target = args[0]
+        if not isinstance(target, Tensor):
+            raise self._unknown(op, "changes something else than a tensor")
+        result = self._call(self._functional(op), args, kwargs)
+        if isinstance(result, Tensor):
+            self._write(target, result)
+        return target
+
+    def _functional(self, op: Any) -> Any:
+        packet, overload = op.name().split("::")[1].rstrip("_").partition(".")[0], op._overloadname
+        packet = op._schema.name.split("::")[1].removesuffix("_")
+        found = getattr(getattr(self.torch.ops.aten, packet, None), overload, None)
+        if found is None:
+            raise self._unknown(op, "changes a tensor in place")
+        return found
+
+    def _write(self, target: Tensor, result: Tensor) -> None:
+        root = target.root
+        is_known = result.data is not None and root.data is not None
+        if is_known:
+            new = self.torch.broadcast_to(result.data.to(target.dtype), target.shape).clone()
+        else:
+            name = self.ctx.value(result, target.dtype)
+            if result.shape != target.shape:
+                name = self.ctx.add("Expand", name, self.ctx.ints(target.shape))
+        if target is root:
+            target.data, target.name = (new, None) if is_known else (None, name)
+        elif is_known:
+            whole = root.data.clone()
+            self._viewed(target, whole).copy_(new)
+            root.data, root.name = whole, None
+            target.data, target.name = new, None
+        else:
+            indices = self._viewed(target, self._numbers(root)).reshape(-1)
+            flat = self.ctx.reshape(self.ctx.value(root), [-1])
+            parts = self.ctx.reshape(name, [-1])
+            whole_name = self.ctx.add("ScatterElements", flat, as_array(indices), parts, axis=0)
+            root.data, root.name = None, self.ctx.reshape(whole_name, root.shape)
+            target.data, target.name = None, name
+        root.version += 1
+        target.seen = root.version
+
+    def _numbers(self, root: Tensor) -> Any:
+        """Each element's place, in the shape of the tensor: what a view makes of it tells what it views."""
+        if root.count > LARGEST_CONSTANT:
+            raise LimitExceeded(f"a tensor of {root.count} elements is changed in place")
+        return self.torch.arange(root.count).reshape(root.shape)
+
+    def _viewed(self, box: Tensor, root_data: Any) -> Any:
+        if box.parent is None or box.how is None:
+            return root_data
+        return box.how(self._viewed(box.parent, root_data))
+
+    def _as_views(self, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any], results: Any) -> Any:
+        """Results that share their argument's memory, marked as its views."""
+        if not args or not isinstance(args[0], Tensor) or not _is_view(op):
+            return results
+        base = args[0]
+
+        def made(index: int | None) -> Callable[[Any], Any]:
+            def how(data: Any) -> Any:
+                plain = self._on(args[1:], "cpu")
+                found = op(data, *plain, **self._on(kwargs, "cpu"))
+                return found if index is None else found[index]
+
+            return how
+
+        if isinstance(results, Tensor):
+            return results if results is base else results.as_view_of(base, made(None))
+        for index, item in enumerate(results):
+            item.as_view_of(base, made(index))
+        return results
+
+    def _foreseen(
+        self, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any], *, is_needed: bool = True
+    ) -> Any:
+        """What torch says of the results' types, without computing them."""
+        if op.name().startswith(LIKE_FIRST):
+            return self.torch.empty_like(args[0].meta)
+        try:
+            return self._run(op, self._on(args, "meta"), self._on(kwargs, "meta"))
+        except EdgewrightError as problem:
+            if not is_needed:
+                return []
+            raise problem from None
+
+    def _run(self, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        try:
+            with self.torch.no_grad():
+                return op(*args, **kwargs)
+        except NotImplementedError as problem:
+            raise UnsupportedOp(
+                f"PyTorch op '{_op_name(op)}' has a result whose size depends on the input's data",
+                do="cut the graph before it with --out_node, or replace the op in the source model",
+            ) from problem
+        except (RuntimeError, ValueError, TypeError, IndexError) as problem:
+            if "data-dependent" in str(problem) or "meta" in str(problem):
+                raise UnsupportedOp(
+                    f"PyTorch op '{_op_name(op)}' depends on the input's data: {_first_line(problem)}",
+                    do="cut the graph before it with --out_node, or replace the op in the source model",
+                ) from problem
+            raise BadInput(
+                f"torch refuses '{_op_name(op)}' for these inputs: {_first_line(problem)}",
+                do="check the shapes and types of the inputs (-d NAME DIMS, --input_dtype NAME TYPE)",
+            ) from problem
+
+    def _on(self, value: Any, device: str) -> Any:
+        """Arguments as torch takes them, all tensors on one device."""
+        plain = replaced(value, lambda box: box.meta if device == "meta" else box.data)
+        return _devices(plain, self.torch, device)
+
+    def _placeholders(self, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """Results of an op that is not supported: types are enough to look at what follows."""
+        try:
+            metas = self._foreseen(op, args, kwargs)
+        except EdgewrightError:
+            return None
+        free = self.ctx.writer.free
+        return _boxed(self.torch, metas, lambda meta: Tensor(meta, name=free(self.ctx.writer.label)))
+
+    def _named(self, made: Sequence[Tensor], since: int) -> tuple[str, ...]:
+        """The values that an op made, named after it."""
+        writer = self.ctx.writer
+        for box in made:
+            if box.name is not None and box.name.startswith(f"{writer.label}/"):
+                box.name = writer.rename(box.name, writer.label, since)
+        return tuple(box.name or "" for box in made)
+
+    def _unknown(self, op: Any, reason: str) -> UnsupportedOp:
+        return UnsupportedOp(
+            f"PyTorch op '{_op_name(op)}' {reason}",
+            do="cut the graph before it with --out_node, or replace the op in the source model",
+        )
+
+
+def _op_name(op: Any) -> str:
+    return str(op.name()).removesuffix(".default")
+
+
+def _is_in_place(op: Any) -> bool:
+    name = op._schema.name.split("::")[-1]
+    return name.endswith("_") and not name.endswith("__") and op._schema.is_mutable
+
+
+def _is_view(op: Any) -> bool:
+    """Whether results share memory with the first argument."""
+    info = [item.alias_info for item in op._schema.returns]
+    return bool(info) and info[0] is not None and not info[0].is_write
+
+
+def _in_order(op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
+    """All arguments in the order of the schema, defaults filled in."""
+    schema = op._schema.arguments
+    rest = [kwargs.get(item.name, item.default_value) for item in schema[len(args) :]]
+    return [*args, *rest]
+
+
+def _flat(torch: Any, results: Any) -> list[Any]:
+    if isinstance(results, torch.Tensor):
+        return [results]
+    if isinstance(results, list | tuple):
+        return [tensor for item in results for tensor in _flat(torch, item)]
+    return []
+
+
+def _boxed(torch: Any, results: Any, box: Callable[[Any], Tensor]) -> Any:
+    if isinstance(results, torch.Tensor):
+        return box(results)
+    if isinstance(results, list | tuple):
+        return (
+            type(results)(_boxed(torch, item, box) for item in results)
+            if type(results) in (list, tuple)
+            else tuple(_boxed(torch, item, box) for item in results)
+        )
+    return results
+
+
+def _devices(value: Any, torch: Any, device: str) -> Any:
+    if isinstance(value, torch.device):
+        return torch.device(device)
+    if isinstance(value, list):
+        return [_devices(item, torch, device) for item in value]
+    if isinstance(value, tuple):
+        return tuple(_devices(item, torch, device) for item in value)
+    if isinstance(value, Mapping):
+        return {key: _devices(item, torch, device) for key, item in value.items()}
+    return value
+
+
+def _first_line(problem: Exception) -> str:
+    return shown(str(problem).strip().split("\n", maxsplit=1)[0], 300)

@@ -1,0 +1,130 @@
+"""A torch tensor as the walk through a program knows it: its type always, its value or its ONNX name."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from edgewright.core.numbers import Array, DType
+from edgewright.core.optional import require
+
+__all__ = ["TORCH_DTYPES", "Tensor", "View", "as_array", "boxes_in", "dtype_named", "replaced"]
+
+# torch's name of a type, ours.
+TORCH_DTYPES: dict[str, DType] = {
+    "float32": DType.FLOAT_32,
+    "float64": DType.FLOAT_64,
+    "float16": DType.FLOAT_16,
+    "bfloat16": DType.BFLOAT_16,
+    "int8": DType.INT_8,
+    "int16": DType.INT_16,
+    "int32": DType.INT_32,
+    "int64": DType.INT_64,
+    "uint8": DType.UINT_8,
+    "uint16": DType.UINT_16,
+    "uint32": DType.UINT_32,
+    "uint64": DType.UINT_64,
+    "bool": DType.BOOL_8,
+}
+# Makes a view of a tensor from that tensor.
+View = Callable[[Any], Any]
+
+
+class Tensor:
+    """A tensor of the program: known (``data``), computed at run time (``name``), or both.
+
+    It is a box as a torch tensor is one: an in-place op changes what it holds. A view knows its parent and
+    how it is made from it; ``seen`` is the version of the root that its content belongs to.
+    """
+
+    __slots__ = ("data", "how", "meta", "name", "parent", "path", "seen", "version")
+
+    def __init__(self, meta: Any, data: Any = None, name: str | None = None) -> None:
+        self.meta = meta
+        self.data = data
+        self.name = name
+        # Where the module keeps it, as in a state dict; "" for results.
+        self.path = ""
+        self.parent: Tensor | None = None
+        self.how: View | None = None
+        self.version = 0
+        self.seen = 0
+
+    @property
+    def root(self) -> "Tensor":
+        """The tensor that it is a view of in the end."""
+        found = self
+        while found.parent is not None:
+            found = found.parent
+        return found
+
+    @property
+    def is_known(self) -> bool:
+        """Whether its value is a constant."""
+        return self.data is not None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Its dimensions."""
+        return tuple(int(size) for size in self.meta.shape)
+
+    @property
+    def rank(self) -> int:
+        """Number of dimensions."""
+        return len(self.meta.shape)
+
+    @property
+    def count(self) -> int:
+        """Number of elements."""
+        return int(self.meta.numel())
+
+    @property
+    def dtype(self) -> Any:
+        """Its torch type."""
+        return self.meta.dtype
+
+    def as_view_of(self, parent: "Tensor", how: View) -> "Tensor":
+        """Marks it as a view, and gives it back."""
+        self.parent, self.how = parent, how
+        self.seen = parent.root.version
+        return self
+
+
+def as_array(data: Any) -> Array:
+    """A torch tensor as an array that shares its memory where it can."""
+    plain = data.detach().cpu().contiguous()
+    if dtype_named(plain.dtype) == "bfloat16":
+        bits = plain.view(require("torch", to="read PyTorch models").int16)
+        return np.asarray(bits.numpy().view(ml_dtypes.bfloat16))
+    return np.asarray(plain.resolve_conj().numpy())
+
+
+def dtype_named(dtype: Any) -> str:
+    """Torch's name of a type, without the module."""
+    return str(dtype).removeprefix("torch.")
+
+
+def boxes_in(value: Any) -> Iterator[Tensor]:
+    """All tensors in an argument, lists and tuples included."""
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from boxes_in(item)
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from boxes_in(item)
+
+
+def replaced(value: Any, change: Callable[[Tensor], Any]) -> Any:
+    """The argument with each of its tensors changed."""
+    if isinstance(value, Tensor):
+        return change(value)
+    if isinstance(value, list):
+        return [replaced(item, change) for item in value]
+    if isinstance(value, tuple):
+        return tuple(replaced(item, change) for item in value)
+    if isinstance(value, dict):
+        return {key: replaced(item, change) for key, item in value.items()}
+    return value
