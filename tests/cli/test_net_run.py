@@ -290,7 +290,6 @@ def test_the_cpu_backend_has_many_names(call, here, digits, digit, name):
     ("name", "code", "why"),
     [
         ("QnnGpu.dll", 4, "backend 'Gpu' is not built yet"),
-        ("libQnnSaver.so", 4, "backend 'Saver' is not built yet"),
         ("libQnnCup.so", 2, "did you mean 'libQnnCpu.so'?"),
         ("", 2, "backend '' is unknown"),
     ],
@@ -298,6 +297,14 @@ def test_the_cpu_backend_has_many_names(call, here, digits, digit, name):
 def test_other_backends_are_answered_clearly(call, here, digits, name, code, why):
     answer = call(main, "--model", digits, "--backend", name, "--input_list", listed("a.raw"))
     assert (answer.code, why in answer.err) == (code, True)
+
+
+def test_the_saver_records_the_run_instead_of_computing_it(call, here, digits, digit):
+    digit.tofile("a.raw")
+    words = ("--model", digits, "--backend", "libQnnSaver.so", "--input_list", listed("a.raw"))
+    answer = call(main, *words)
+    assert (answer.code, "on backend saver (recorded, not computed)" in answer.out) == (0, True)
+    assert '"call": "graphExecute"' in (here / "saver_output" / "saver_output.jsonl").read_text()
 
 
 def test_a_float_model_is_not_what_htp_computes(call, here, digits, digit):
