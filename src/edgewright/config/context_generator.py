@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from edgewright.config.group import OptionGroup
-from edgewright.config.net_run import dlc_problem
+from edgewright.config.model_options import dlc_files, dlc_problem, library_prefix, output_tensors, packages
 from edgewright.config.option import opt
 from edgewright.config.rules import Check, Excludes
-from edgewright.config.values import key_values, names, tensors_by_graph
+from edgewright.config.values import key_values, names
 
 __all__ = ["CONTEXT_GENERATOR", "ContextModel", "ContextOutput", "ContextSettings", "GeneratorLog"]
 
@@ -41,26 +41,9 @@ class ContextModel(OptionGroup):
         help="the backend that the context is for: a QNN library such as libQnnHtp.so, its path, htp-native, "
         "htp-sim or cpu",
     )
-    dlc_path: tuple[str, ...] | None = opt(
-        "--dlc_path",
-        type=names,
-        metavar="FILE",
-        help="DLC files, several separated by commas; goes with --model libQnnModelDlc.so",
-    )
-    model_prefix: str = opt(
-        "--model_prefix",
-        default="QnnModel",
-        metavar="NAME",
-        built=False,
-        help="the prefix of the functions in a model library",
-    )
-    op_packages: tuple[str, ...] | None = opt(
-        "--op_packages",
-        type=names,
-        metavar="LIB:PROVIDER[:TARGET]",
-        built=False,
-        help="op packages to register, several separated by commas",
-    )
+    dlc_path: tuple[str, ...] | None = dlc_files()
+    model_prefix: str = library_prefix()
+    op_packages: tuple[str, ...] | None = packages()
     input_list: str | None = opt(
         "--input_list",
         metavar="FILE",
@@ -90,14 +73,7 @@ class ContextOutput(OptionGroup):
     enable_intermediate_outputs: bool = opt(
         "--enable_intermediate_outputs", nargs=0, help="give out what every op makes, not only the outputs"
     )
-    set_output_tensors: tuple[tuple[str, tuple[str, ...]], ...] = opt(
-        "--set_output_tensors",
-        type=tensors_by_graph,
-        default=(),
-        metavar="GRAPH:NAME[,...][;...]",
-        example="--set_output_tensors graph0:tensor0,tensor1",
-        help="tensors to give out beside the outputs of the graph; the graph name may be left out",
-    )
+    set_output_tensors: tuple[tuple[str, tuple[str, ...]], ...] = output_tensors("give out")
     input_output_tensor_mem_type: str = opt(
         "--input_output_tensor_mem_type",
         choices=("raw", "memhandle"),

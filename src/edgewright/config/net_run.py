@@ -1,13 +1,12 @@
 """The options of qnn-net-run."""
 
 from dataclasses import dataclass
-from pathlib import PureWindowsPath
 
 from edgewright.config.group import OptionGroup
+from edgewright.config.model_options import dlc_files, dlc_problem, library_prefix, output_tensors, packages
 from edgewright.config.option import opt
-from edgewright.config.rules import Check, Excludes, Given, Needs, OneRequired, Rule
-from edgewright.config.values import key_values, names, number_from, seconds, tensors_by_graph
-from edgewright.core.errors import UsageError, shown
+from edgewright.config.rules import Check, Excludes, Needs, OneRequired, Rule
+from edgewright.config.values import key_values, names, number_from, seconds
 
 __all__ = [
     "NET_RUN",
@@ -18,27 +17,12 @@ __all__ = [
     "NetRunLog",
     "OutputFiles",
     "Profiling",
-    "dlc_problem",
 ]
 
 PERF_PROFILES = (
     *("low_balanced", "balanced", "default", "high_performance", "sustained_high_performance", "burst"),
     *("low_power_saver", "power_saver", "high_power_saver", "extreme_power_saver", "system_settings"),
 )
-
-
-def dlc_problem(given: Given) -> UsageError | None:
-    if "--dlc_path" not in given:
-        return None
-    libraries = given.get("--model", ())
-    # Both separators: a Windows path may reach a Linux machine in a recorded command.
-    if {PureWindowsPath(library).name for library in libraries} & {"libQnnModelDlc.so", "QnnModelDlc.dll"}:
-        return None
-    found = ",".join(libraries) or "nothing"
-    return UsageError(
-        f"--dlc_path goes with --model libQnnModelDlc.so, found '{shown(found)}'",
-        do="add --model libQnnModelDlc.so",
-    )
 
 
 @dataclass(frozen=True)
@@ -68,26 +52,9 @@ class Model(OptionGroup):
     retrieve_context: str | None = opt(
         "--retrieve_context", metavar="FILE", help="a context binary to run in place of a model"
     )
-    dlc_path: tuple[str, ...] | None = opt(
-        "--dlc_path",
-        type=names,
-        metavar="FILE",
-        help="DLC files, several separated by commas; goes with --model libQnnModelDlc.so",
-    )
-    model_prefix: str = opt(
-        "--model_prefix",
-        default="QnnModel",
-        metavar="NAME",
-        built=False,
-        help="the prefix of the functions in a model library",
-    )
-    op_packages: tuple[str, ...] | None = opt(
-        "--op_packages",
-        type=names,
-        metavar="LIB:PROVIDER[:TARGET]",
-        built=False,
-        help="op packages to register, several separated by commas; TARGET is CPU or HTP",
-    )
+    dlc_path: tuple[str, ...] | None = dlc_files()
+    model_prefix: str = library_prefix()
+    op_packages: tuple[str, ...] | None = packages()
     config_file: str | None = opt(
         "--config_file",
         metavar="FILE",
@@ -200,14 +167,7 @@ class OutputFiles(OptionGroup):
         help="another spelling: native_only is --use_native_output_files",
     )
     debug: bool = opt("--debug", nargs=0, help="write the outputs of every op, not only those of the graph")
-    set_output_tensors: tuple[tuple[str, tuple[str, ...]], ...] = opt(
-        "--set_output_tensors",
-        type=tensors_by_graph,
-        default=(),
-        metavar="GRAPH:NAME[,...][;...]",
-        example="--set_output_tensors graph0:tensor0,tensor1",
-        help="tensors to write beside the outputs of the graph; the graph name may be left out",
-    )
+    set_output_tensors: tuple[tuple[str, tuple[str, ...]], ...] = output_tensors("write")
     keep_num_outputs: int | None = opt(
         "--keep_num_outputs",
         type=number_from(0),
