@@ -161,6 +161,17 @@ def test_the_utility_tells_chip_architecture_versions_and_memory(call, here):
     assert found["edgewright"]["soc"].startswith("SM8550")
 
 
+def test_settings_of_a_graph_reach_the_compiler(call, here):
+    graphs = [{"graph_names": ["net"], "vtcm_mb": 2, "O": 3, "hvx_threads": 2}]
+    (here / "graphs.json").write_text(json.dumps({"graphs": graphs, "devices": [{"dsp_arch": "v79"}]}))
+    words = ("--model", "net.dlc", "--backend", "htp-native", "--config_file", "graphs.json")
+    assert call(generate, *words, "--binary_file", "set").code == 0
+    info = json.loads(call(describe, "--context_binary", "output/set.bin", "--json").out)["info"]
+    blob = info["graphs"][0]["info"]["graphBlobInfo"]["info"]
+    assert (blob["vtcmSize"], blob["optimizationLevel"], blob["numHvxThreads"]) == (2, 3, 2)
+    assert (info["socModel"], info["dspArch"]) == (69, 79)
+
+
 @pytest.mark.parametrize(
     ("words", "code", "why"),
     [
@@ -205,6 +216,7 @@ def test_two_graphs_run_from_one_context(call, here):
     assert answer.code == 0, answer.err
     log = json.loads((here / "output" / "qnn-profiling-data_0.log").read_text())
     assert "host emulation" in log["events"][0]["identifier"]
+    assert {event["unit"] for event in log["events"]} <= {"US", "CYCLES", "COUNT", "BYTES"}
     words = ("--retrieve_context", "output/both.bin", "--output_dir", "pair")
     answer = run(call, *words, lists="list_8.txt,list_8.txt")
     assert answer.code == 0, answer.err

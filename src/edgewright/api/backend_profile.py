@@ -12,6 +12,9 @@ __all__ = ["backend_events", "check_level", "log_events"]
 # Levels for which a backend must tell what it does inside.
 _INNER = frozenset({"detailed", "backend"})
 
+# The words of QNN's own CSV.
+_UNITS = {"microseconds": "US"}
+
 
 def backend_events(session: Session, message: str, start: int) -> list[ProfileEvent]:
     """What the backend measured since the last call; nothing where it measures nothing."""
@@ -28,7 +31,7 @@ def log_events(found: Sequence[NativeEvent], message: str, start: int = 0) -> li
             event.value,
             f"{event.name} ({event.measured_on})",
             "BACKEND",
-            event.unit.upper(),
+            _UNITS.get(event.unit, event.unit.upper()),
             "SUB-EVENT" if event.depth else "ROOT",
         )
         for event in found
