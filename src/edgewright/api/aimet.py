@@ -7,12 +7,12 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from importlib import resources
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from edgewright.api import aimet_worker
 from edgewright.api.onnx_export import save_onnx
 from edgewright.artifacts.encodings import read_encodings
 from edgewright.config.qairt_quantizer import QairtCalibration, QairtPrecision
@@ -28,6 +28,8 @@ __all__ = ["AimetRequest", "aimet_encodings", "aimet_python", "aimet_request"]
 
 # Guide 12997: the setup script leaves the interpreter of AIMET's environment here.
 AIMET_PYTHON = "AIMET_ENV_PYTHON"
+# What the worker ends with where the package is not there.
+MISSING = 66
 SCHEMES = {"min-max": "min_max", "sqnr": "tf_enhanced"}
 
 
@@ -108,11 +110,11 @@ def _write_samples(folder: Path, samples: Samples) -> None:
 def _run(python: Path, place: Path) -> None:
     # A copy: Python looks for modules beside a script, and ours would hide those of the same name.
     script = place / "worker.py"
-    script.write_bytes(Path(aimet_worker.__file__).read_bytes())
+    script.write_bytes((resources.files("edgewright._data") / "aimet_worker.py").read_bytes())
     command = [str(python), str(script), str(place)]
     with progress("AIMET computes encodings"):
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
-    if done.returncode == aimet_worker.MISSING:
+    if done.returncode == MISSING:
         raise EnvironmentProblem(f"'{shown(python)}' has no package 'aimet_onnx'", do=_advice())
     if done.returncode:
         last = (done.stderr.strip().splitlines() or [f"it ended with {done.returncode}"])[-1]

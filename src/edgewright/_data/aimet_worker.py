@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import onnx
 
-__all__ = ["MISSING", "main"]
+__all__ = ["main"]
 
-# The exit code that says that AIMET is not there.
+# The exit code that tells the caller (api/aimet.py) that AIMET is not there.
 MISSING = 66
 
 
