@@ -10,6 +10,7 @@ import numpy as np
 import onnxruntime
 
 from edgewright.backends.base import RunOptions
+from edgewright.backends.cpu.dynamic import with_integer_ops
 from edgewright.backends.cpu.foreign import run_source_op
 from edgewright.backends.cpu.node_writer import NodeWriter
 from edgewright.backends.cpu.plan import Part, Refusals, outputs_of, plan
@@ -44,7 +45,7 @@ class CpuSession:
 
     def __init__(self, graph: Graph, options: RunOptions) -> None:
         self._outputs = list(dict.fromkeys((*graph.outputs, *options.extra_outputs)))
-        self._graph = with_decoded_weights(graph, keep=self._outputs)
+        self._graph = with_decoded_weights(with_integer_ops(graph), keep=self._outputs)
         self._options = options
         self._steps = self._prepare()
         self._say_what_is_slow()
