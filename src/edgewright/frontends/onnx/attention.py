@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from edgewright.core.errors import ShapeMismatch
 from edgewright.core.numbers import DType
+from edgewright.frontends._common.products import product
 from edgewright.frontends.onnx.attention_parts import (
     Scores,
     attend,
@@ -17,7 +18,6 @@ from edgewright.frontends.onnx.attention_parts import (
 from edgewright.frontends.onnx.context import Context
 from edgewright.frontends.onnx.counting import counted, size
 from edgewright.frontends.onnx.cutting import parts, split_at
-from edgewright.frontends.onnx.matmul import product
 from edgewright.frontends.onnx.registry import MICROSOFT, onnx_op
 from edgewright.frontends.onnx.source import SourceNode
 from edgewright.ops.cast import Cast

@@ -4,15 +4,16 @@ import numpy as np
 
 from edgewright.core.errors import ShapeMismatch
 from edgewright.core.numbers import Array
+from edgewright.frontends._common.products import connected, is_weight, product
 from edgewright.frontends.onnx.context import Context
 from edgewright.frontends.onnx.registry import MICROSOFT, onnx_op
 from edgewright.frontends.onnx.source import SourceNode
 from edgewright.ir.dims import Dim
 from edgewright.ops.broadcast import broadcast_shapes
 from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseMultiply
-from edgewright.ops.matmul import FullyConnected, MatMul
+from edgewright.ops.matmul import MatMul
 
-__all__ = ["product"]
+__all__: list[str] = []
 
 
 @onnx_op("MatMul")
@@ -43,7 +44,7 @@ def gemm(ctx: Context, node: SourceNode) -> str:
         raise ShapeMismatch(f"operands are {ctx.type(left)} and {ctx.type(right)}, expected matrices")
     turns = bool(node.attr("transA", 0)), bool(node.attr("transB", 0))
     alpha, bias = node.attr("alpha", 1.0), _scaled_bias(ctx, node)
-    if not _is_weight(ctx, right):
+    if not is_weight(ctx, right):
         if alpha == 1.0 and bias and _is_row(ctx, bias, ctx.shape(right)[0 if turns[1] else 1]):
             return ctx.emit(MatMul(transpose_in0=turns[0], transpose_in1=turns[1]), left, right, bias)
         rows = ctx.emit(MatMul(transpose_in0=turns[0], transpose_in1=turns[1]), left, right)
@@ -53,45 +54,8 @@ def gemm(ctx: Context, node: SourceNode) -> str:
     if bias and ctx.known(bias) is not None and isinstance(units, int):
         row = _as_row(ctx.array(bias), units)
         if row is not None:
-            return _connected(ctx, x, weights, bias if _is_row(ctx, bias, units) else ctx.constant(row))
-    return _added(ctx, _connected(ctx, x, weights), bias)
-
-
-def product(ctx: Context, left: str, right: str, turned: MatMul | None = None) -> str:
-    """As numpy multiplies matrices; a fully connected layer where the right operand is a known matrix."""
-    turned = turned or MatMul()
-    left_rank, right_rank = ctx.rank(left), ctx.rank(right)
-    if left_rank == 0 or right_rank == 0:
-        raise ShapeMismatch(
-            f"operands are {ctx.type(left)} and {ctx.type(right)}, expected one axis or more",
-            do="multiply scalars with Mul",
-        )
-    if left_rank == 1:
-        left = ctx.reshape(left, (1, *ctx.shape(left)))
-    if right_rank == 1:
-        right = ctx.reshape(right, (*ctx.shape(right), 1))
-    if right_rank == 2 and not turned.transpose_in0 and _is_weight(ctx, right):
-        weights = right if turned.transpose_in1 else ctx.transpose(right, (1, 0))
-        result = _connected(ctx, left, weights)
-    else:
-        result = ctx.emit(turned, left, right)
-    return ctx.reshape(result, _without_vectors(ctx.shape(result), left_rank, right_rank))
-
-
-def _connected(ctx: Context, x: str, weights: str, *bias: str) -> str:
-    # Without keep_dims the layer would fold rows of another width; a product must not.
-    MatMul(transpose_in1=True).infer(ctx.type(x), ctx.type(weights))
-    return ctx.emit(FullyConnected(keep_dims=ctx.rank(x) > 2), x, weights, *bias)
-
-
-def _without_vectors(shape: tuple[Dim, ...], left_rank: int, right_rank: int) -> tuple[Dim, ...]:
-    rows = () if left_rank == 1 else shape[-2:-1]
-    columns = () if right_rank == 1 else shape[-1:]
-    return (*shape[:-2], *rows, *columns)
-
-
-def _is_weight(ctx: Context, value: str) -> bool:
-    return value in ctx.graph.constants and ctx.dtype(value).is_float
+            return connected(ctx, x, weights, bias if _is_row(ctx, bias, units) else ctx.constant(row))
+    return _added(ctx, connected(ctx, x, weights), bias)
 
 
 def _is_row(ctx: Context, bias: str, units: Dim) -> bool:
