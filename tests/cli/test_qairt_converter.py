@@ -74,7 +74,7 @@ def test_an_output_path_of_another_kind_is_an_error(call, image, tmp_path):
     assert (answer.code, "expected the name of a .dlc file" in answer.err) == (2, True)
 
 
-@pytest.mark.parametrize("name", ["m.pb", "m.pt", "m.pt2"])
+@pytest.mark.parametrize("name", ["m.pt", "m.pt2"])
 def test_other_source_formats_are_not_built_yet(call, tmp_path, name):
     (tmp_path / name).write_bytes(b"x")
     answer = call(main, "-i", tmp_path / name)
@@ -83,7 +83,13 @@ def test_other_source_formats_are_not_built_yet(call, tmp_path, name):
 
 def test_a_folder_is_taken_for_a_saved_model(call, tmp_path):
     answer = call(main, "-i", tmp_path)
-    assert (answer.code, "reading TensorFlow models" in answer.err) == (4, True)
+    assert (answer.code, "the folder has no saved_model.pb" in answer.err) == (3, True)
+
+
+def test_a_damaged_graph_of_tensorflow_is_one_line(call, tmp_path):
+    (tmp_path / "m.pb").write_bytes(b"x")
+    answer = call(main, "-i", tmp_path / "m.pb")
+    assert (answer.code, "not a TensorFlow model" in answer.err) == (3, True)
 
 
 def test_a_dlc_is_converted_already(call, tmp_path):
@@ -233,11 +239,6 @@ def test_unsupported_ops_end_with_4_and_write_nothing(call, tmp_path):
         ["--input_color_encoding", "image", "rgba", "rgb"],
         ["--converter_op_package_lib", "x.so"],
         ["--op_package_config", "x.xml"],
-        ["--tf_no_optimization"],
-        ["--tf_show_unconsumed_nodes"],
-        ["--tf_saved_model_tag", "serve"],
-        ["--tf_saved_model_signature_key", "k"],
-        ["--tf_validate_models"],
     ],
 )
 def test_what_is_not_built_yet_says_so(call, image, tmp_path, words):

@@ -18,12 +18,14 @@ from edgewright.api.source_ends import (
     state_notes,
     unknown_names,
 )
+from edgewright.api.tensorflow import unconsumed_notes
 from edgewright.config.converter import GraphChanges, OpPackage, Output, Source
 from edgewright.config.group import OptionGroup
 from edgewright.config.onnx import OnnxOnly
 from edgewright.config.preserve_io import PreserveIo
 from edgewright.config.pytorch import PytorchOnly
 from edgewright.config.quantizer import Quantizer
+from edgewright.config.tensorflow import TensorflowOnly
 from edgewright.config.tflite import TfliteOnly
 from edgewright.core.errors import EdgewrightError, Problems, UsageError, shown
 from edgewright.core.events import progress
@@ -32,6 +34,7 @@ from edgewright.core.numbers import DType
 from edgewright.frontends._common.overrides import Overrides
 from edgewright.frontends._common.report import report_on
 from edgewright.frontends._common.source_model import SourceModel
+from edgewright.frontends.tensorflow.load import TensorflowSource
 from edgewright.ir.graph import Graph
 from edgewright.ir.text import to_text
 from edgewright.ir.types import TensorType
@@ -69,6 +72,7 @@ class ConverterOptions:
     quantizer: Quantizer = field(default_factory=Quantizer)
     tflite: TfliteOnly = field(default_factory=TfliteOnly)
     pytorch: PytorchOnly = field(default_factory=PytorchOnly)
+    tensorflow: TensorflowOnly = field(default_factory=TensorflowOnly)
     # QNN's backends compute with 32-bit integers.
     is_narrowed: bool = True
 
@@ -133,6 +137,8 @@ def _quantized(graph: Graph, options: ConverterOptions, known: Known) -> tuple[G
 
 def _loose(options: ConverterOptions, source: SourceModel) -> list[str]:
     """What --show_unconsumed_nodes lists."""
+    if options.tensorflow.show_unconsumed_nodes and isinstance(source, TensorflowSource):
+        return unconsumed_notes(source)
     if not options.tflite.show_unconsumed_nodes:
         return []
     found = report_on(source).unused_outputs
@@ -154,7 +160,8 @@ def overrides_of(options: ConverterOptions) -> Overrides:
         symbols=dict(options.onnx.define_symbols),
         outputs=options.source.out_names,
         keep_disconnected=options.changes.keep_disconnected_nodes,
-        signature=options.tflite.signature_name,
+        signature=options.tflite.signature_name or options.tensorflow.saved_model_signature_key,
+        tag=options.tensorflow.saved_model_tag,
         dtype_hints={name: _DTYPES[word] for name, word in options.source.input_dtypes},
     )
 

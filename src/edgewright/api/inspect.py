@@ -94,7 +94,7 @@ def _source(path: Path, opened: SourceModel) -> Inspection:
     return Inspection(
         file=str(path),
         format=opened.format,
-        file_bytes=file_size(path),
+        file_bytes=_bytes_of(path),
         weight_bytes=size,
         contract=_declared(opened, imported),
         symbols=tuple(symbols),
@@ -110,6 +110,13 @@ def _source(path: Path, opened: SourceModel) -> Inspection:
         is_partial=is_partial,
         notes=tuple(notes),
     )
+
+
+def _bytes_of(path: Path) -> int:
+    """The size of a file, or of all files of a model that is a folder."""
+    if path.is_dir():
+        return sum(item.stat().st_size for item in path.rglob("*") if item.is_file())
+    return file_size(path)
 
 
 def _declared(opened: SourceModel, imported: Imported) -> tuple[IoTensor, ...]:

@@ -27,6 +27,7 @@ from edgewright.api.qairt_quantizer import QairtQuantizerOptions, quantize_dlc
 from edgewright.api.qairt_spelling import qairt_spelling, respelled
 from edgewright.api.source import FixedSource, fixed_source, open_source
 from edgewright.api.source_ends import copyright_text, state_notes
+from edgewright.api.tensorflow import unconsumed_notes, validate_rewrites, validation_notes
 from edgewright.config.io_config import IoConfig, read_io_config
 from edgewright.config.qairt_converter import (
     QairtIo,
@@ -35,13 +36,15 @@ from edgewright.config.qairt_converter import (
     QairtOutput,
     QairtOverrides,
     QairtSource,
+    QairtTensorflow,
     QairtTflite,
 )
 from edgewright.config.qairt_quantizer import QairtDlc, QairtPrecision
-from edgewright.core.errors import NotBuiltYet, UsageError, shown
+from edgewright.core.errors import UsageError, shown
 from edgewright.core.events import progress
 from edgewright.core.files import write_whole
 from edgewright.frontends._common.overrides import Overrides
+from edgewright.frontends.tensorflow.load import TensorflowSource
 from edgewright.ir.graph import Graph
 from edgewright.ir.types import TensorType
 from edgewright.lower.lower import QNN_PACKAGE, LowerOptions
@@ -77,6 +80,7 @@ class QairtConverterOptions:
     package: QairtOpPackage = field(default_factory=QairtOpPackage)
     onnx: QairtOnnx = field(default_factory=QairtOnnx)
     tflite: QairtTflite = field(default_factory=QairtTflite)
+    tensorflow: QairtTensorflow = field(default_factory=QairtTensorflow)
 
 
 def convert_to_dlc(options: QairtConverterOptions, command: str = "edgewright") -> Conversion:
@@ -105,7 +109,7 @@ def _converted(options: QairtConverterOptions, command: str) -> tuple[Conversion
         files = save_dlc(graph, target, kept.added_to(about))
         step()
     notes = (*map(respelled, source.notes), *source.opened.notes, *state_notes(source.opened))
-    return _conversion(graph, before, files, notes), kept
+    return _conversion(graph, before, files, (*notes, *_tensorflow_notes(options, config, source))), kept
 
 
 def _converted_and_quantized(options: QairtConverterOptions, command: str) -> Conversion:
@@ -171,11 +175,6 @@ def dlc_path(options: QairtConverterOptions) -> Path:
 
 def _source_path(options: QairtConverterOptions) -> Path:
     path = Path(options.source.input_network)
-    kind = "TensorFlow" if path.is_dir() else NOT_READ_YET.get(path.suffix.lower())
-    if kind is not None:
-        raise NotBuiltYet(
-            f"reading {kind} models ('{shown(path.name)}') is not built yet", do="export the model to ONNX"
-        )
     if path.suffix.lower() == ".dlc":
         raise UsageError(f"'{shown(path)}' is converted already", do="qairt-quantizer quantizes it")
     return path
@@ -185,8 +184,7 @@ def _config(options: QairtConverterOptions) -> IoConfig:
     file = options.io.io_config
     config = IoConfig() if file is None else read_io_config(file)
     if file is not None:
-        signature = options.tflite.tflite_signature_name
-        named = Overrides(outputs=options.source.out_names, signature=signature)
+        named = replace(_wishes(options, IoConfig()), input_shapes={}, batch=None, symbols={})
         opened = open_source(_source_path(options), named)
         check_names(config, list(opened.inputs), opened.outputs)
     return merged(config, options.source)
@@ -198,8 +196,20 @@ def _wishes(options: QairtConverterOptions, config: IoConfig) -> Overrides:
         batch=options.onnx.batch,
         symbols=dict(options.onnx.define_symbols),
         outputs=options.source.out_names,
-        signature=options.tflite.tflite_signature_name,
+        signature=options.tflite.tflite_signature_name or options.tensorflow.tf_saved_model_signature_key,
+        tag=options.tensorflow.tf_saved_model_tag,
     )
+
+
+def _tensorflow_notes(options: QairtConverterOptions, config: IoConfig, source: FixedSource) -> list[str]:
+    """What --tf_show_unconsumed_nodes and --tf_validate_models find."""
+    wanted, opened = options.tensorflow, source.opened
+    if not isinstance(opened, TensorflowSource):
+        return []
+    listed = unconsumed_notes(opened) if wanted.tf_show_unconsumed_nodes else []
+    if not wanted.tf_validate_models:
+        return listed
+    return [*listed, *validation_notes(validate_rewrites(_source_path(options), _wishes(options, config)))]
 
 
 def _source_graph(path: Path, wishes: Overrides) -> Graph:
@@ -220,7 +230,8 @@ def _rewrite(
     taken = [] if is_quantized else _own_encodings(graph, options.overrides)
     turn_ends(graph, config)
     # Guide 10562: rewrites could squash the very layers that overrides name.
-    is_simplified = not options.onnx.no_simplification and options.overrides.quantization_overrides is None
+    is_plain = options.onnx.no_simplification or options.tensorflow.tf_no_optimization
+    is_simplified = not is_plain and options.overrides.quantization_overrides is None
     # A transpose at the graph's ends must still look like one when layouts are read off.
     Rewrites(is_simplified, left_out=MOVES_AS_VIEWS).apply(graph)
     label_ends(graph, config)

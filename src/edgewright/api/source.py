@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import edgewright.frontends.onnx
-import edgewright.frontends.tflite  # noqa: F401 - both register their translations
+import edgewright.frontends.tensorflow
+import edgewright.frontends.tflite  # noqa: F401 - they register their translations
 from edgewright.api.pytorch import TorchSource
 from edgewright.core.errors import (
     EdgewrightError,
@@ -25,6 +26,8 @@ from edgewright.frontends._common.report import report_on
 from edgewright.frontends._common.source_model import SourceModel
 from edgewright.frontends.onnx.load import OnnxSource
 from edgewright.frontends.pytorch.archive import kind_of
+from edgewright.frontends.tensorflow.load import TensorflowSource
+from edgewright.frontends.tensorflow.saved_model import TensorflowFile
 from edgewright.frontends.tflite.codes import IDENTIFIER
 from edgewright.frontends.tflite.load import TfliteSource
 from edgewright.ir.dims import Expr, evaluate
@@ -82,6 +85,8 @@ def open_source(source: Path | str | Any, wishes: Overrides | None = None) -> So
     """The source as it is; a file that does not exist is answered with one that does."""
     if not isinstance(source, (str, Path)):
         return OnnxSource.open(source, wishes)
+    if Path(source).exists() and TensorflowFile.is_one(Path(source)):
+        return TensorflowSource.open(source, wishes)
     file_size(source)
     if kind_of(source) is not None:
         return TorchSource.open(source, wishes)
@@ -108,16 +113,20 @@ def fixed_source(path: Path | str, wishes: Overrides) -> FixedSource:
     batches = batch_symbols(opened.inputs)
     left = sorted(frozenset().union(*(t.symbols for t in loose.values())) - batches)
     if left:
-        return FixedSource(opened, problem=_symbols_left(loose, left, str(path)))
+        is_onnx = opened.framework == OnnxSource.framework
+        return FixedSource(opened, problem=_symbols_left(loose, left, str(path), has_symbols=is_onnx))
     ones = dict.fromkeys(batches, 1)
     shapes = {name: tuple(int(evaluate(dim, ones)) for dim in t.shape) for name, t in loose.items()}
     named = ", ".join(f"'{shown(name)}'" for name in sorted(batches))
-    note = f"batch {named} of {_listed(loose)} was set to 1; -b sets another one"
+    option = "-b" if opened.framework == OnnxSource.framework else "-d"
+    note = f"batch {named} of {_listed(loose)} was set to 1; {option} sets another one"
     settled = replace(wishes, input_shapes={**wishes.input_shapes, **shapes}, batch=None, symbols={})
     return FixedSource(open_source(path, settled), (note,))
 
 
-def _symbols_left(loose: Mapping[str, TensorType], left: Sequence[str], file: str) -> UsageError:
+def _symbols_left(
+    loose: Mapping[str, TensorType], left: Sequence[str], file: str, *, has_symbols: bool
+) -> UsageError:
     touched = {name: t for name, t in loose.items() if t.symbols & set(left)}
     shapes = "; ".join(f"{shown(name)} {_dims(t)}" for name, t in touched.items())
     by_symbol = " ".join(f"-s '{shown(name)}' N" for name in left)
@@ -128,7 +137,9 @@ def _symbols_left(loose: Mapping[str, TensorType], left: Sequence[str], file: st
     return UsageError(
         f"{len(left)} symbolic dimension{'s' * (len(left) > 1)} must be numbers, found {shapes}",
         Where(file=file),
-        do=f"fix them with {by_symbol}, or by input: {by_shape}",
+        do=f"fix them with {by_symbol}, or by input: {by_shape}"
+        if has_symbols
+        else f"fix them with {by_shape}",
     )
 
 

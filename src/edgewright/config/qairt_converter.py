@@ -24,8 +24,6 @@ __all__ = [
     "QairtTflite",
 ]
 
-_OTHER_FORMATS = "leave it out: only ONNX and TFLite models are read so far"
-
 
 @dataclass(frozen=True)
 class QairtSource(OptionGroup):
@@ -34,7 +32,10 @@ class QairtSource(OptionGroup):
     title = "Source model"
 
     input_network: str = opt(
-        *("--input_network", "-i"), required=True, metavar="FILE", help="the model to convert: .onnx, .tflite"
+        *("--input_network", "-i"),
+        required=True,
+        metavar="FILE",
+        help="the model to convert: .onnx, .tflite, .pb, .meta, .pt, .pt2, or the folder of a SavedModel",
     )
     input_dims: tuple[tuple[str, tuple[int, ...]], ...] = input_shapes(
         "--desired_input_shape", "-d", of=" in the source's layout"
@@ -194,36 +195,26 @@ class QairtTensorflow(OptionGroup):
     tf_no_optimization: bool = opt(
         "--tf_no_optimization",
         nargs=0,
-        built=False,
-        instead=_OTHER_FORMATS,
         help="leave out the optional rewrites",
     )
     tf_show_unconsumed_nodes: bool = opt(
         "--tf_show_unconsumed_nodes",
         nargs=0,
-        built=False,
-        instead=_OTHER_FORMATS,
-        help="list the nodes that nothing reads",
+        help="list the nodes that the outputs do not depend on",
     )
     tf_saved_model_tag: str | None = opt(
         "--tf_saved_model_tag",
         metavar="TAG",
-        built=False,
-        instead=_OTHER_FORMATS,
         help="the tag of a graph in a SavedModel, 'serve' where nothing is said",
     )
     tf_saved_model_signature_key: str | None = opt(
         "--tf_saved_model_signature_key",
         metavar="KEY",
-        built=False,
-        instead=_OTHER_FORMATS,
         help="the signature that names inputs and outputs, 'serving_default' where nothing is said",
     )
     tf_validate_models: bool = opt(
         "--tf_validate_models",
         nargs=0,
-        built=False,
-        instead=_OTHER_FORMATS,
         help="compare the original with the optimized model on inputs of ones",
     )
 

@@ -8,6 +8,7 @@ from edgewright.config.onnx import OnnxOnly
 from edgewright.config.preserve_io import PreserveIo
 from edgewright.config.pytorch import PytorchOnly
 from edgewright.config.quantizer import Quantizer
+from edgewright.config.tensorflow import TensorflowOnly
 from edgewright.config.tflite import TfliteOnly
 from edgewright.config.umbrella import Report
 from edgewright.core.errors import UnsupportedOp
@@ -28,6 +29,7 @@ FIELDS: dict[str, type[OptionGroup]] = {
     "onnx": OnnxOnly,
     "quantizer": Quantizer,
     "tflite": TfliteOnly,
+    "tensorflow": TensorflowOnly,
     "pytorch": PytorchOnly,
 }
 

@@ -12,6 +12,7 @@ from edgewright.config.qairt_converter import (
     QairtOutput,
     QairtOverrides,
     QairtSource,
+    QairtTensorflow,
     QairtTflite,
 )
 from edgewright.config.umbrella import Report
@@ -41,7 +42,10 @@ def run(*groups: OptionGroup) -> int:
     )
     from edgewright.reports.conversion import page
 
-    kinds = (QairtSource, QairtIo, QairtOutput, QairtOverrides, QairtOpPackage, QairtOnnx, QairtTflite)
+    kinds = (
+        *(QairtSource, QairtIo, QairtOutput, QairtOverrides, QairtOpPackage),
+        *(QairtOnnx, QairtTflite, QairtTensorflow),
+    )
     options = QairtConverterOptions(*(chosen[kind] for kind in kinds))  # type: ignore[arg-type]
     if dry_run.dry_run is not None:
         return _look(options, dry_run.dry_run, report)

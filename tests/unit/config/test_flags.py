@@ -10,6 +10,7 @@ from edgewright.config.onnx import ONNX_CONVERTER
 from edgewright.config.pytorch import PYTORCH_CONVERTER
 from edgewright.config.qairt_converter import QAIRT_CONVERTER
 from edgewright.config.qairt_quantizer import QAIRT_QUANTIZER
+from edgewright.config.tensorflow import TENSORFLOW_CONVERTER
 from edgewright.config.tflite import TFLITE_CONVERTER
 from edgewright.config.umbrella import Messages, Report
 
@@ -17,6 +18,7 @@ GENUINE = json.loads((Path(__file__).parent / "genuine_flags.json").read_text())
 TOOLS = {
     "qnn-onnx-converter": ONNX_CONVERTER,
     "qnn-tflite-converter": TFLITE_CONVERTER,
+    "qnn-tensorflow-converter": TENSORFLOW_CONVERTER,
     "qnn-pytorch-converter": PYTORCH_CONVERTER,
     "qnn-net-run": NET_RUN,
     "qairt-converter": QAIRT_CONVERTER,
@@ -28,6 +30,7 @@ TOOLS = {
 ADDED = {
     "qnn-onnx-converter": {"--dump_encoding_json"},
     "qnn-tflite-converter": {"--dump_encoding_json"},
+    "qnn-tensorflow-converter": {"--dump_encoding_json"},
     "qnn-pytorch-converter": {"--dump_encoding_json"},
     "qairt-converter": {
         *("--ignore_encodings", "--keep_quant_nodes", "--float_fallback", "--dump_encoding_json"),

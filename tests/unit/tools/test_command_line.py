@@ -5,6 +5,7 @@ from edgewright.config.net_run import NET_RUN, NET_RUN_RULES
 from edgewright.config.onnx import ONNX_CONVERTER, ONNX_CONVERTER_RULES
 from edgewright.config.qairt_converter import QAIRT_CONVERTER
 from edgewright.config.qairt_quantizer import QAIRT_QUANTIZER
+from edgewright.config.tensorflow import TENSORFLOW_CONVERTER
 from edgewright.config.tflite import TFLITE_CONVERTER
 from edgewright.core.errors import NotBuiltYet, Problems, UsageError
 from edgewright.tools.command_line import help_text, read_words
@@ -168,6 +169,7 @@ def test_a_missing_argument_is_named():
     [
         ("qnn-onnx-converter", ONNX_CONVERTER),
         ("qnn-tflite-converter", TFLITE_CONVERTER),
+        ("qnn-tensorflow-converter", TENSORFLOW_CONVERTER),
         ("qnn-net-run", NET_RUN),
         ("qairt-converter", QAIRT_CONVERTER),
         ("qairt-quantizer", QAIRT_QUANTIZER),

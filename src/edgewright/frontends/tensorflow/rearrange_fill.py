@@ -41,6 +41,13 @@ def rank(ctx: Context, node: SourceNode) -> str:
     return ctx.constant(np.asarray(ctx.rank(node.need(0)[0]), np.int32))
 
 
+@tf_op("BroadcastArgs")
+def broadcast_args(ctx: Context, node: SourceNode) -> str:
+    """The shape that two shapes broadcast to."""
+    left, right = (ctx.ints(value) for value in node.need(0, 1))
+    return ctx.constant(np.asarray(np.broadcast_shapes(left, right), ctx.dtype(node.inputs[0]).numpy))
+
+
 @tf_op("Fill")
 def fill(ctx: Context, node: SourceNode) -> str:
     """One number everywhere."""
