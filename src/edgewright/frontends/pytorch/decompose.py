@@ -1,8 +1,11 @@
 """Ops that torch itself defines in terms of others: their definitions are run on types alone and recorded."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from edgewright.frontends.pytorch.definitions import DEFINITIONS
 from edgewright.frontends.pytorch.values import Tensor, boxes_in, replaced
 
 if TYPE_CHECKING:
@@ -13,12 +16,12 @@ __all__ = ["definition", "recorded"]
 
 def definition(torch: Any, op: Any) -> Callable[..., Any] | None:
     """Torch's definition of an op; None where it is a primitive."""
+    if op.name() in DEFINITIONS:
+        return partial(DEFINITIONS[op.name()], torch)
     has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
     if has_kernel(op.name(), "CompositeImplicitAutograd"):
         body: Callable[..., Any] = op
         return body
-    from importlib import import_module
-
     table = import_module("torch._decomp").decomposition_table
     if op in table:
         found: Callable[..., Any] = table[op]
@@ -55,8 +58,6 @@ def recorded(
             return box.meta
 
         return replaced(value, meta)
-
-    from importlib import import_module
 
     mode: Any = import_module("torch.utils._python_dispatch").TorchDispatchMode
 

@@ -201,7 +201,7 @@ class _Walk:
         named = dict(
             zip([a.name for a in op._schema.arguments[positional:]], args[positional:], strict=False)
         )
-        return self.tracer.call(op, args[:positional], named, _label(node, kind))
+        return self.tracer.call(op, args[:positional], named, _label(node, kind, args))
 
     def _overload(self, schema: str, kind: str, args: Sequence[Any], node: Any) -> Any:
         key = schema.split("(", maxsplit=1)[0]
@@ -321,11 +321,13 @@ def _boxed(tracer: Tracer, value: Any, path: str = "") -> Any:
     return value
 
 
-def _label(node: Any, kind: str) -> str:
+def _label(node: Any, kind: str, args: Sequence[Any] = ()) -> str:
     """The module that an op belongs to and the op; outside modules the name that the program has."""
     path = _CLASSES.sub("", node.getModuleHierarchy()).strip(".")
-    op = kind.rsplit("::", maxsplit=1)[-1].strip("_")
-    named = next((v.debugName() for v in node.outputs() if not v.debugName()[0].isdigit()), "")
-    if not path:
-        return named or op
-    return f"{path}.{op}"
+    owners = [box.path.rpartition(".")[0] for box in boxes_in(list(args)) if box.path]
+    # Lists of modules are no callers, and missing above: the path to a weight is whole.
+    path = next((owner for owner in owners if owner.endswith(path)), path)
+    op = kind.split("::")[-1].strip("_")
+    if path:
+        return f"{path}.{op}"
+    return next((v.debugName() for v in node.outputs() if not v.debugName()[0].isdigit()), op)

@@ -1,0 +1,200 @@
+"""Networks of many kinds, traced, scripted and exported, against torch; control flow of scripts."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'edgewright[pytorch]'")
+
+import edgewright as ew
+from edgewright.api.pytorch import TorchSource
+from edgewright.core.errors import BadInput, EdgewrightError, UnsupportedOp
+from edgewright.frontends._common.overrides import Overrides
+from tests.unit.frontends.pytorch.nets import NETS
+from tests.unit.frontends.pytorch.programs import assert_same, converted, exported, scripted, traced
+from torch import nn
+
+# What TorchScript's compiler does not take as it is written.
+NOT_SCRIPTED = {"decoder", "rotary", "detector", "conv_mixer", "window_attention"}
+
+
+@pytest.fixture(autouse=True)
+def _quiet():
+    torch.manual_seed(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def made(name):
+    build, inputs = NETS[name]
+    return build().eval(), inputs
+
+
+@pytest.mark.parametrize("name", NETS)
+def test_a_traced_network_agrees_with_torch(name, tmp_path):
+    module, inputs = made(name)
+    assert_same(traced(tmp_path, module, *inputs), module, inputs)
+
+
+@pytest.mark.parametrize("name", sorted(NETS.keys() - NOT_SCRIPTED))
+def test_a_scripted_network_agrees_with_torch(name, tmp_path):
+    module, inputs = made(name)
+    assert_same(scripted(tmp_path, module), module, inputs)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NETS)
+def test_an_exported_network_agrees_with_torch(name, tmp_path):
+    module, inputs = made(name)
+    assert_same(exported(tmp_path, module, *inputs), module, inputs)
+
+
+class Branches(nn.Module):
+    """What it does depends on shapes, flags and numbers, all known when it is converted."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(4, 4) for _ in range(3)])
+        self.scales = [1.0, 0.5, 2.0]
+
+    def forward(self, x, times: int = 2):
+        found: list[torch.Tensor] = []
+        for index, layer in enumerate(self.layers):
+            x = layer(x) * self.scales[index]
+            if x.shape[1] > 4:
+                x = x[:, :4]
+            elif self.training:
+                x = x + 100
+            found.append(x)
+        kept = {"last": found[-1]}
+        steps = 0
+        while steps < times:
+            kept["last"] = kept["last"] + found[steps]
+            steps += 1
+        names = [name for name in kept]
+        return torch.cat(found[1:] + [kept[names[0]]], dim=-1)
+
+
+class ByData(nn.Module):
+    """Chooses by the data itself; a check raises."""
+
+    def forward(self, x):
+        if bool(x.isnan().any()):
+            raise ValueError("not a number")
+        return (x * 2 if bool(x.sum() > 0) else -x) + float(x.shape[0])
+
+
+class Counter(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("total", torch.zeros(3))
+
+    def forward(self, x):
+        self.total = self.total + x
+        return self.total * 2
+
+
+class Endless(nn.Module):
+    def forward(self, x):
+        while bool(x.sum() < 10):
+            x = x + 1
+        return x
+
+
+class Sized(nn.Module):
+    def forward(self, x):
+        if x.shape[-1] != 8:
+            raise ValueError("eight numbers are expected")
+        return x + 1
+
+
+class Rated(nn.Module):
+    def forward(self, x, rate: int, is_loud: bool):
+        y = x[:, :: 2 if rate == 16000 else 1]
+        return y * 3 if is_loud else y
+
+
+def test_branches_and_loops_are_resolved_for_the_given_shapes(tmp_path):
+    module = Branches().eval()
+    assert_same(scripted(tmp_path, module), module, (torch.randn(2, 4),))
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_branch_on_data_is_decided_when_the_model_runs(sign, tmp_path):
+    module = ByData().eval()
+    assert_same(scripted(tmp_path, module), module, (sign * torch.rand(2, 3),))
+
+
+def test_state_starts_from_what_the_file_stores_and_the_user_is_told(tmp_path):
+    path = scripted(tmp_path, Counter())
+    x = torch.ones(3)
+    model = converted(path, x)
+    for _ in range(2):
+        np.testing.assert_array_equal(next(iter(model.run({"in0": x.numpy()}).values())), [2, 2, 2])
+    source = TorchSource.open(path, Overrides(input_shapes={"x": (3,)}))
+    source.build({})
+    assert source.notes == (
+        "the model keeps 'total' between calls; converted, each run starts from the stored state",
+    )
+
+
+def test_a_loop_that_depends_on_data_is_refused_with_a_way_out(tmp_path):
+    with pytest.raises(UnsupportedOp, match="how often a loop runs depends on the input's data"):
+        converted(scripted(tmp_path, Endless()), torch.randn(3))
+
+
+def test_shapes_that_the_program_refuses_are_its_own_words(tmp_path):
+    with pytest.raises(BadInput, match="the model refuses these inputs: eight numbers are expected"):
+        converted(scripted(tmp_path, Sized()), torch.randn(2, 7))
+
+
+def test_numbers_are_inputs_that_a_run_or_a_conversion_fixes(tmp_path):
+    path = scripted(tmp_path, Rated())
+    x = np.arange(8, dtype=np.float32).reshape(1, 8)
+    late = ew.convert(path, input_shapes={"x": (1, 8)})
+    assert [item.name for item in late.inputs if item.is_bound] == ["rate", "is_loud"]
+    numbers = {"rate": np.array(16000), "is_loud": np.array(True)}
+    want = x[:, ::2] * 3
+    np.testing.assert_array_equal(next(iter(late.run({"x": x, **numbers}).values())), want)
+    early = ew.convert(path, input_shapes={"x": (1, 8)}, input_values={"rate": 16000, "is_loud": True})
+    np.testing.assert_array_equal(next(iter(early.run({"x": x}).values())), want)
+
+
+def test_inputs_take_the_names_that_the_user_gives_in_their_order(tmp_path):
+    module, inputs = made("decoder")
+    path = traced(tmp_path, module, *inputs)
+    shapes = {"target": (1, 5, 16), "source": (1, 7, 16)}
+    assert [item.name for item in ew.convert(path, input_shapes=shapes).inputs] == ["target", "source"]
+
+
+def test_values_carry_the_names_of_the_modules_that_make_them(tmp_path):
+    module, inputs = made("unet")
+    model = converted(traced(tmp_path, module, *inputs), *inputs)
+    assert [item.name for item in model.outputs] == ["up.1.convolution"]
+    cut = converted(traced(tmp_path, module, *inputs), *inputs, outputs=["down.0.convolution"])
+    assert cut.outputs[0].shape == (1, 8, 8, 8)
+
+
+def test_all_ops_that_are_not_supported_come_at_once(tmp_path):
+    class Odd(nn.Module):
+        def forward(self, x):
+            y = torch.linalg.inv(x).relu()
+            return torch.linalg.inv(y + 1) + torch.linalg.eigvalsh(x).sum()
+
+    with pytest.raises(EdgewrightError) as found:
+        converted(traced(tmp_path, Odd(), torch.eye(3)), torch.eye(3))
+    assert found.value.exit_code == 4
+    assert len(found.value.errors) == 3
+
+
+def test_symbolic_sizes_of_an_exported_program_stay_open_until_a_run(tmp_path):
+    batch = torch.export.Dim("batch", min=1, max=64)
+    program = torch.export.export(
+        nn.Linear(4, 3).eval(), (torch.randn(2, 4),), dynamic_shapes={"input": {0: batch}}
+    )
+    torch.export.save(program, tmp_path / "m.pt2")
+    model = ew.convert(tmp_path / "m.pt2")
+    for size in (1, 5):
+        assert model.run({"input": np.zeros((size, 4), np.float32)})["linear"].shape == (size, 3)
