@@ -1,0 +1,109 @@
+"""What HTP asks for is written out without a change of meaning."""
+
+import numpy as np
+import pytest
+
+import edgewright as ew
+from edgewright.api.model import Model
+from edgewright.core.numbers import DType
+from edgewright.ir.graph import Graph, Node
+from edgewright.ir.op import REGISTRY
+from edgewright.ir.types import TensorType
+from edgewright.ir.verify import verify
+from edgewright.ops import reference
+from edgewright.ops.conv import Conv2d
+from edgewright.ops.matmul import MatMul
+from edgewright.passes.graph_pass import PASSES
+from tests.native.op_cases import in_form, sample_graph
+
+# Pass -> op, sample and form that it is for.
+FIRES = {
+    "widen_conv_1d": [
+        ("Conv1d", "bias", "w8a8"),
+        ("DepthWiseConv1d", "plain", None),
+        ("TransposeConv1d", "group", None),
+    ],
+    "flat_rows": [("FullyConnected", "keep_dims", "w8a8")],
+    "last_axis_softmax": [("Softmax", "axis", None), ("Softmax", "axis", "w8a8")],
+    "wrap_indices": [("Gather", "vector", None), ("GatherNd", "elements", None), ("ScatterNd", "none", None)],
+    "complete_norms": [
+        ("LayerNorm", "beta_only", None),
+        ("RmsNorm", "plain", "w8a8"),
+        ("RmsNorm", "plain", "w8a16"),
+    ],
+    "compare_to_zero": [("Cast", "to_bool", None)],
+    "explicit_windows": [("PoolAvg2d", "ceil", None), ("PoolMax2d", "ceil", "w8a8")],
+    "one_encoding": [("ResizeNearestNeighbor", "smaller", "w8a8"), ("ScatterElements", "add", "w8a16")],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "case"), [(name, case) for name, cases in FIRES.items() for case in cases], ids=str
+)
+def test_a_pass_fires_keeps_the_meaning_and_settles(name, case):
+    op, label, form = case
+    (sample,) = (item for item in REGISTRY[op].samples() if item.label == label)
+    graph, feed = sample_graph(sample)
+    if form is not None:
+        graph = in_form(graph, feed, form)
+        feed = {
+            n: graph.types[n].encoding.encode(a, graph.types[n].dtype) if graph.types[n].encoding else a
+            for n, a in feed.items()
+        }
+    before = reference.run(graph, feed)
+    assert PASSES[name](graph) >= 1
+    verify(graph, after=name)
+    found = reference.run(graph, feed)
+    # Encoded twice (a Convert more, a norm's weight centred anew) may be one step apart.
+    for value, wanted in before.items():
+        step = 1 if graph.types[value].encoding is not None else 1e-5
+        np.testing.assert_allclose(found[value].astype(float), wanted.astype(float), atol=step, rtol=0)
+    assert PASSES[name].function(graph) == 0
+
+
+def product(op, shape, weights, **options):
+    random = np.random.default_rng(2)
+    graph = Graph("g")
+    graph.add_input("x", TensorType(shape))
+    graph.add_constant("w", random.normal(size=weights).astype(np.float32))
+    graph.add_constant("b", random.normal(size=weights[-1]).astype(np.float32) * 3)
+    graph.add(Node("n", op, ["x", "w", "b"], ["y"]))
+    graph.outputs = ["y"]
+    x = random.normal(size=shape).astype(np.float32)
+    fixed = ew.quantize(Model.of(graph), [{"x": x}], act_quantizer="tf", **options).fixed_graph()
+    return fixed, {"x": fixed.types["x"].encoding.encode(x, fixed.types["x"].dtype)}
+
+
+WIDE = Conv2d(stride=(1, 1), pad_amount=((1, 1), (1, 1)))
+
+
+def test_blocks_of_wide_filters_become_eight_bits_exactly():
+    graph, feed = product(WIDE, (1, 4, 4, 32), (3, 3, 32, 8), act_bw=16, weight_bw=4, block_size=16)
+    before = reference.run(graph, feed)["y"]
+    assert PASSES["expand_blocks"](graph) == 1
+    weights = graph.types[graph.node("n").inputs[1]]
+    assert (weights.dtype, weights.encoding.block_axis, weights.encoding.bitwidth) == (
+        DType.SFIXED_POINT_8,
+        None,
+        8,
+    )
+    np.testing.assert_array_equal(reference.run(graph, feed)["y"], before)
+
+
+def test_a_product_with_bias_becomes_fully_connected():
+    graph, feed = product(MatMul(), (4, 32), (32, 8))
+    before = reference.run(graph, feed)["y"]
+    assert PASSES["biased_products"](graph) == 1
+    assert graph.node("n").op.qnn_name() == "FullyConnected"
+    np.testing.assert_array_equal(reference.run(graph, feed)["y"], before)
+
+
+def test_a_narrow_bias_of_channels_gets_the_scales_of_their_sums():
+    graph, feed = product(WIDE, (1, 4, 4, 8), (3, 3, 8, 8), bias_bw=8)
+    before = reference.run(graph, feed)["y"].astype(int)
+    assert PASSES["fit_biases"](graph) == 1
+    bias, weights = (graph.types[graph.node("n").inputs[index]] for index in (2, 1))
+    scale = graph.types["x"].encoding.scales[0]
+    assert bias.dtype == DType.SFIXED_POINT_32
+    np.testing.assert_allclose(bias.encoding.scales, [scale * item for item in weights.encoding.scales])
+    assert np.abs(reference.run(graph, feed)["y"].astype(int) - before).max() <= 1
