@@ -1,6 +1,7 @@
 """Files written whole or not at all, and files of strangers read within limits."""
 
 import errno
+import mmap
 import os
 import re
 import secrets
@@ -12,7 +13,7 @@ from pathlib import Path
 from edgewright.core.errors import BadInput, EnvironmentProblem, LimitExceeded, UsageError, Where, shown
 from edgewright.core.words import did_you_mean
 
-__all__ = ["file_size", "inside", "read_limited", "write_all", "write_folder", "write_whole"]
+__all__ = ["file_size", "inside", "mapped", "read_limited", "write_all", "write_folder", "write_whole"]
 
 Chunks = Iterable[bytes | memoryview]
 _DRIVE = re.compile(r"[A-Za-z]:")
@@ -107,6 +108,15 @@ def read_limited(path: Path | str, limit: int) -> bytes:
     with _reading(path), path.open("rb") as file:
         # The file may grow meanwhile: never read beyond the limit, whatever its size was.
         return file.read(limit)
+
+
+def mapped(path: Path) -> memoryview:
+    """The content of a file that is not empty, read only; the view keeps it open."""
+    try:
+        with path.open("rb") as file:
+            return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    except (OSError, ValueError) as problem:  # ValueError: it has become empty meanwhile
+        raise EnvironmentProblem(f"cannot read '{shown(path)}': {problem}") from problem
 
 
 def _check_target(path: Path) -> None:

@@ -9,7 +9,6 @@ Numbers are little-endian. A reader takes the file whole or not at all.
 """
 
 import hashlib
-import mmap
 import struct
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -17,13 +16,11 @@ from pathlib import Path
 
 from edgewright.core.errors import (
     BadInput,
-    EnvironmentProblem,
     LimitExceeded,
     UnsupportedFeature,
     Where,
-    shown,
 )
-from edgewright.core.files import file_size
+from edgewright.core.files import file_size, mapped
 
 __all__ = ["ALIGNMENT", "MAGIC", "VERSION", "Frame", "framed", "is_framed", "open_frame"]
 
@@ -78,11 +75,7 @@ def open_frame(path: Path) -> Frame:
     size = file_size(path)
     if size < _HEAD.size + _CHECKSUM_BYTES:
         raise _damaged(f"the file has {size} bytes, a context binary has more", where)
-    try:
-        with path.open("rb") as file:
-            content = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-    except (OSError, ValueError) as problem:  # ValueError: it has become empty meanwhile
-        raise EnvironmentProblem(f"cannot read '{shown(path)}': {problem}") from problem
+    content = mapped(path)
     start, described, data_bytes = _sizes(content, where)
     _check_sum(content, where)
     return Frame(bytes(content[_HEAD.size : _HEAD.size + described]), content[start : start + data_bytes])

@@ -1,6 +1,5 @@
 """model.bin: a tar of raw tensors, written without copying them and read without loading them."""
 
-import mmap
 import os
 import tarfile
 from collections.abc import Iterable, Iterator
@@ -8,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from edgewright.artifacts import raw_data
-from edgewright.core.errors import BadInput, EnvironmentProblem, LimitExceeded, Where, shown
-from edgewright.core.files import file_size
+from edgewright.core.errors import BadInput, LimitExceeded, Where, shown
+from edgewright.core.files import file_size, mapped
 from edgewright.core.numbers import Array, DType
 from edgewright.lower.qnn_graph import QnnTensor
 
@@ -45,7 +44,7 @@ class _Member:
 class WeightFile:
     """The members of a model.bin; its arrays are views of the mapped file, which they keep open."""
 
-    def __init__(self, path: Path, content: mmap.mmap, members: dict[str, _Member]) -> None:
+    def __init__(self, path: Path, content: memoryview, members: dict[str, _Member]) -> None:
         self._path = path
         self._content = content
         self._members = members
@@ -74,11 +73,7 @@ def open_weights(path: Path | str) -> WeightFile:
     path = Path(path)
     if file_size(path) < _BLOCK:
         raise _damaged(path, f"the file has {file_size(path)} bytes, a tar has at least {_BLOCK}")
-    try:
-        with path.open("rb") as file:
-            content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    except (OSError, ValueError) as problem:  # ValueError: it has become empty meanwhile
-        raise EnvironmentProblem(f"cannot read '{shown(path)}': {problem}") from problem
+    content = mapped(path)
     return WeightFile(path, content, _members(path, content))
 
 
@@ -98,11 +93,11 @@ def _header(name: str, size: int) -> bytes:
     return info.tobuf(tarfile.USTAR_FORMAT)
 
 
-def _members(path: Path, content: mmap.mmap) -> dict[str, _Member]:
+def _members(path: Path, content: memoryview) -> dict[str, _Member]:
     members: dict[str, _Member] = {}
     offset = 0
     while offset + _BLOCK <= len(content):
-        block = content[offset : offset + _BLOCK]
+        block = bytes(content[offset : offset + _BLOCK])
         if not any(block):
             return members
         name, size = _read_header(path, block, offset)

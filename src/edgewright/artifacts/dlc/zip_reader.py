@@ -1,6 +1,5 @@
 """The members of a zip that may be a stranger's, found by offset in the mapped file and never unpacked."""
 
-import mmap
 import struct
 import zlib
 from collections.abc import Iterator
@@ -10,13 +9,12 @@ from pathlib import Path
 
 from edgewright.core.errors import (
     BadInput,
-    EnvironmentProblem,
     LimitExceeded,
     UnsupportedFeature,
     Where,
     shown,
 )
-from edgewright.core.files import file_size
+from edgewright.core.files import file_size, mapped
 
 __all__ = ["open_members"]
 
@@ -50,12 +48,7 @@ def open_members(path: Path) -> dict[str, memoryview]:
     size = file_size(path)
     if size < _END.size:
         raise BadInput(f"the file has {size} bytes, a DLC has at least {_END.size}", where)
-    try:
-        with path.open("rb") as file:
-            content = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-    except (OSError, ValueError) as problem:  # ValueError: it has become empty meanwhile
-        raise EnvironmentProblem(f"cannot read '{shown(path)}': {problem}") from problem
-    return _Zip(content, where).members()
+    return _Zip(mapped(path), where).members()
 
 
 class _Zip:
