@@ -8,6 +8,7 @@ from edgewright.ops.quant import Dequantize, Quantize
 from edgewright.ops.rearrange import Reshape, Transpose
 from edgewright.ops.reduce_softmax import Softmax
 from edgewright.passes.target.float_io import float_input, float_output
+from edgewright.quantize.lift_moves import lift_moves
 from edgewright.quantize.rules import is_invariant
 from edgewright.quantize.tensor_encodings import TensorEncoding, entry_of
 
@@ -26,6 +27,8 @@ def take_source_encodings(graph: Graph, *, keep_pairs: bool = False) -> list[Ten
         float_output(graph, name)
     for name in list(graph.inputs):
         float_input(graph, name)
+    if not keep_pairs:
+        lift_moves(graph)
     for node in graph.nodes:
         if node not in graph or not isinstance(node.op, Dequantize):
             continue

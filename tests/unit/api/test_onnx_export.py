@@ -204,6 +204,19 @@ def test_wide_types_do_not_fit_a_low_opset(tmp_path):
         quantized.save(tmp_path / "m.onnx", SaveOptions(opset=13))
 
 
+@pytest.mark.parametrize("options", [{}, {"act_bw": 16}, {"weight_bw": 4}], ids=["w8a8", "a16", "w4"])
+def test_a_written_model_is_read_back_as_quantized_as_it_was(tmp_path, options):
+    quantized = ew.quantize(DIGITS_MODEL, digits(20), act_quantizer="tf", **options)
+    again = ew.quantize(quantized.save(tmp_path / "q.onnx").onnx)
+    assert "float" not in again.report.coverage()
+    assert again.report.converts == 0
+    step = quantized.graph.types["Plus214_Output_0"].encoding.scales[0]
+    for image in digits(5):
+        results = [m.run({"Input3": image[None]}, backend="htp-sim") for m in (quantized, again)]
+        gap = results[0]["Plus214_Output_0"] - results[1]["Plus214_Output_0"]
+        assert np.abs(gap).max() <= 1.001 * step
+
+
 @pytest.mark.parametrize("opset", [0, 12, 22])
 def test_opsets_that_nobody_writes_are_a_usage_error(tmp_path, opset):
     with pytest.raises(UsageError, match=f"opset is {opset}, expected 13 to 21"):
