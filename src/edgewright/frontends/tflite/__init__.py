@@ -13,6 +13,7 @@ from edgewright.frontends.tflite import (
     rearrange,
     rearrange_fill,
     rearrange_slice,
+    recurrent,
     reduce,
     resize,
 )
@@ -30,6 +31,7 @@ __all__ = [
     "rearrange",
     "rearrange_fill",
     "rearrange_slice",
+    "recurrent",
     "reduce",
     "resize",
 ]

@@ -1,0 +1,88 @@
+"""TFLite recurrent layers."""
+
+from edgewright.core.errors import ShapeMismatch
+from edgewright.frontends._common.builder import NeedsValue
+from edgewright.frontends._common.terms import sliced
+from edgewright.frontends.tflite.context import ACTIVATIONS, Context
+from edgewright.frontends.tflite.encoded import type_in_graph
+from edgewright.frontends.tflite.registry import tflite_op
+from edgewright.frontends.tflite.source import SourceNode
+from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseMultiply
+from edgewright.ops.matmul import FullyConnected
+from edgewright.ops.rearrange import Concat, Pack, UnPack
+from edgewright.ops.recurrent import Lstm
+from edgewright.ops.reduce import ReduceSum
+
+__all__: list[str] = []
+
+# QNN's order of what TFLite lists as gates input, forget, cell, output: places among TFLite's inputs.
+LSTM_INPUTS = (0, 2, 3, 4, 6, 7, 8, 13, 14, 15, 18, 19, 20, 21, 22, 23, 1, 5, 9, 10, 11, 12, 16, 17)
+MOST_STEPS = 10_000
+
+
+@tflite_op("UNIDIRECTIONAL_SEQUENCE_LSTM")
+def sequence_lstm(ctx: Context, node: SourceNode) -> str:
+    """All gates of a layer; the state begins with zeros."""
+    if node.activation != "TANH":
+        raise ctx.refuse(node, f"activation '{node.activation}', expected TANH")
+    if node.option("diagonal_recurrent_tensors"):
+        raise ctx.refuse(node, "diagonal recurrent weights")
+    op = Lstm(
+        time_major=node.option("time_major"),
+        cell_clip_threshold=node.option("cell_clip"),
+        output_clip_threshold=node.option("proj_clip"),
+    )
+    inputs = [node.input(place) for place in LSTM_INPUTS]
+    while inputs and not inputs[-1]:
+        inputs.pop()
+    return ctx.emit(op, *inputs, outputs=3)
+
+
+@tflite_op("UNIDIRECTIONAL_SEQUENCE_RNN")
+def sequence_rnn(ctx: Context, node: SourceNode) -> str:
+    """Step by step: the activation of x * W + h * R + b."""
+    x, own, recurrent, bias, state = node.need(0, 1, 2, 3, 4)
+    axis = 0 if node.option("time_major") else 1
+    steps = []
+    for value in _steps(ctx, node, x, axis):
+        part = ctx.emit(FullyConnected(), value, own, bias)
+        total = ctx.emit(ElementWiseAdd(), part, ctx.emit(FullyConnected(), state, recurrent))
+        state = total if node.activation == "NONE" else ctx.emit(ACTIVATIONS[node.activation], total)
+        steps.append(state)
+    return ctx.emit(Pack(axis=axis), *steps)
+
+
+@tflite_op("SVDF")
+def svdf(ctx: Context, node: SourceNode) -> str:
+    """A product with features, kept for some steps, and a product with times; the memory is a state."""
+    x, features, times = node.need(0, 1, 2)
+    memory, rank = node.operands[4], node.option("rank")
+    filters, length = ctx.type(times).static_shape()
+    if memory is None or rank < 1 or filters % rank:
+        raise ShapeMismatch(f"{filters} filters do not make units of rank {rank}", node.where)
+    handle = ctx.variables.handle("", memory.name)
+    before = ctx.real(ctx.variables.read(handle, type_in_graph(memory)))
+    batch = ctx.type(x).static_shape()[0]
+    fresh = ctx.reshape(ctx.emit(FullyConnected(), x, features), (batch, filters, 1))
+    past = ctx.reshape(before, (batch, filters, length))
+    now = ctx.emit(Concat(axis=2), _behind(ctx, past, length), fresh) if length > 1 else fresh
+    ctx.variables.assign(handle, ctx.stored(ctx.reshape(now, (batch, filters * length)), memory))
+    weighed = ctx.emit(ReduceSum(axes=(2,)), ctx.emit(ElementWiseMultiply(), now, times))
+    units = ctx.emit(ReduceSum(axes=(2,)), ctx.reshape(weighed, (batch, filters // rank, rank)))
+    biased = ctx.emit(ElementWiseAdd(), units, node.input(3)) if node.input(3) else units
+    return ctx.activated(node, biased)
+
+
+def _behind(ctx: Context, value: str, length: int) -> str:
+    """All steps but the oldest."""
+    shape = ctx.shape(value)
+    return sliced(ctx, value, [(0, shape[0], 1), (0, shape[1], 1), (1, length, 1)])
+
+
+def _steps(ctx: Context, node: SourceNode, x: str, axis: int) -> list[str]:
+    length = ctx.shape(x)[axis]
+    if not isinstance(length, int):
+        raise NeedsValue(x, is_shape=True)
+    if not 1 <= length <= MOST_STEPS:
+        raise ctx.refuse(node, f"{length} steps, expected 1 to {MOST_STEPS}")
+    return ctx.emit_all(UnPack(axis=axis), x)
