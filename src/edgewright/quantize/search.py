@@ -139,7 +139,9 @@ class _Search:
         every = {value: extremes.merged(others[value]) for value, extremes in few.items()}
         reached = [self._beyond(seen, tails) for seen in (few, every)]
         if self._settings.act_bits > 8 or not every:
-            return {"min-max": reached[0]}, {"min-max": reached[1]}
+            pairs = zip(reached, (few, every), strict=True)
+            wide, plain = ({"roomy": beyond, "min-max": seen} for beyond, seen in pairs)
+            return wide, plain
         counted = observe_histograms(graph, every, samples, executor)
         rest = observe_histograms(graph, every, judges, executor)
         parts = {v: replace(histogram, extremes=few[v]) for v, histogram in counted.items()}
