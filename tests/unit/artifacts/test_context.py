@@ -93,6 +93,29 @@ def test_blockwise_and_narrow_encodings_come_back(encoding, tmp_path):
     assert reader.read(save(tmp_path, graph)).graphs[0].tensors["w"].encoding == encoding
 
 
+def test_four_bits_are_packed_and_come_back(tmp_path):
+    graph = conv_graph()
+    data = (np.arange(100_000) % 16 - 8).astype(np.int8).reshape(50, 2000)
+    encoding = Encoding((0.5,), (0,), None, 4)
+    graph.tensors["w"] = static("w", data, DType.SFIXED_POINT_4, encoding=encoding)
+    path = save(tmp_path, graph)
+    assert path.stat().st_size < 60_000
+    np.testing.assert_array_equal(reader.read(path).graphs[0].tensors["w"].data, data)
+
+
+def test_many_tensors_that_unpack_the_same_bytes_are_refused(tmp_path):
+    graph = conv_graph()
+    data = np.zeros((64, 64), np.int8)
+    graph.tensors["w"] = static("w", data, DType.SFIXED_POINT_4, encoding=Encoding((0.5,), (0,), None, 4))
+
+    def repeat(document):
+        tensors = document["graphs"][0]["tensors"]
+        tensors += [tensors_of(document)["w"] | {"name": f"w{number}"} for number in range(10)]
+
+    with pytest.raises(LimitExceeded, match="bytes of memory"):
+        reader.read(resealed(save(tmp_path, graph), repeat))
+
+
 def test_infinite_scalars_come_back(tmp_path):
     graph = conv_graph()
     graph.nodes[1].scalar_params["max_value"] = QnnScalar(DType.FLOAT_32, float("inf"))

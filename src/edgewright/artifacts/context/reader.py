@@ -137,12 +137,16 @@ class _Reader:
                 fields.where,
             )
         if dtype == DType.BOOL_8 or dtype.bits == 4:
-            self._copied += math.prod(dims)
-            if self._copied > len(self._data):
-                raise LimitExceeded(
-                    f"its tensors need more than the {len(self._data)} bytes of data", fields.where
-                )
+            self._spend(math.prod(dims), fields.where)
         return raw_data.array_at(self._data, place, dtype, dims)
+
+    def _spend(self, size: int, where: Where) -> None:
+        """Counts bytes that are about to be copied; values of 4 bits take half a byte in the file."""
+        self._copied += size
+        if self._copied > 2 * len(self._data):
+            raise LimitExceeded(
+                f"its tensors need {self._copied} bytes of memory, {len(self._data)} are stored", where
+            )
 
 
 def _texts(fields: Fields, key: str) -> dict[str, str]:
