@@ -8,6 +8,7 @@ from edgewright.core.errors import BadInput, LimitExceeded
 from edgewright.frontends._common.builder import NeedsValue
 from edgewright.frontends._common.choices import either, is_true, truth
 from edgewright.frontends.tensorflow.context import Context
+from edgewright.frontends.tensorflow.frames import CHOICE, LOOP
 from edgewright.frontends.tensorflow.registry import tf_op
 from edgewright.frontends.tensorflow.source import SourceNode
 
@@ -34,10 +35,13 @@ def case(ctx: Context, node: SourceNode) -> list[str]:
     return ctx.inline(branches[place if 0 <= place < len(branches) else -1], node.inputs[1:])
 
 
-@tf_op("While", "StatelessWhile")
+@tf_op("While", "StatelessWhile", LOOP)
 def repeat(ctx: Context, node: SourceNode) -> list[str]:
     """Turn by turn, as long as the condition holds, which must be known before each turn."""
-    condition, body = (node.attributes.function(name) for name in ("cond", "body"))
+    parts = ("cond", "body")
+    condition, body = (
+        f"{node.label}/{part}" if node.op == LOOP else node.attributes.function(part) for part in parts
+    )
     values = list(node.inputs)
     for _ in range(MOST_TURNS):
         (goes_on,) = ctx.inline(condition, values)
@@ -61,7 +65,8 @@ def switch(ctx: Context, node: SourceNode) -> list[str]:
     value, condition = node.need(0, 1)
     taken = truth(ctx, condition)
     if taken is None:
-        raise NeedsValue(condition)
+        # Both branches are computed, and their end chooses.
+        return [value, value]
     return [ctx.nothing(), value] if taken else [value, ctx.nothing()]
 
 
@@ -71,7 +76,18 @@ def merge(ctx: Context, node: SourceNode) -> list[str]:
     live = [place for place, value in enumerate(node.inputs) if value not in ctx.dead]
     if not live:
         return [ctx.nothing(), ctx.nothing()]
+    if len(live) > 1 and len({*node.inputs}) > 1:
+        raise ctx.refuse(node, "its branches do not tell which condition they depend on")
     return [node.inputs[live[0]], ctx.constant(np.asarray(live[0], np.int32))]
+
+
+@tf_op(CHOICE)
+def end_of_branches(ctx: Context, node: SourceNode) -> str:
+    """One of two values, where both branches were computed; else the one that was."""
+    condition, left, right = node.need(0, 1, 2)
+    if left in ctx.dead or right in ctx.dead:
+        return right if left in ctx.dead else left
+    return _choice(ctx, condition, left, right)
 
 
 def _one_of(ctx: Context, condition: str, branches: Sequence[str], arguments: Sequence[str]) -> list[str]:

@@ -15,7 +15,9 @@ __all__ = ["Ends"]
 PLACEHOLDERS = frozenset({"Placeholder", "PlaceholderV2"})
 WITH_DEFAULT = "PlaceholderWithDefault"
 # Nodes that nobody reads and that are no result.
-EFFECTS = ASSIGNMENTS | frozenset({"NoOp", "Assert", "Print", "PrintV2", "SaveV2", "SaveSlices", "Const"})
+EFFECTS = ASSIGNMENTS | frozenset(
+    {"NoOp", "Assert", "Print", "PrintV2", "SaveV2", "SaveSlices", "Const", "Exit"}
+)
 # Before this version an empty shape said that nothing is known.
 FIRST_WITH_SCALARS = 24
 # Attributes that say which type of elements a node makes.
@@ -102,7 +104,7 @@ class Ends:
 
     def _unread(self) -> list[str]:
         """What depends on an input and is read by nobody."""
-        read = {split_name(item)[0] for node in self.nodes for item in node.inputs}
+        read = {split_name(item)[0] for node in self.nodes for item in node.inputs} | self._file.graph.awaited
         fed = self._fed()
         return [
             node.output(0)

@@ -64,6 +64,10 @@ class Flattener:
             found += [node] if called is None else self._inlined(node, called)
         return found
 
+    def add(self, bodies: Mapping[str, Body]) -> None:
+        """Functions that are no part of the library."""
+        self._bodies.update(bodies)
+
     def body(self, name: str) -> Body:
         """A function as the ops of control flow need it."""
         if name not in self._bodies:

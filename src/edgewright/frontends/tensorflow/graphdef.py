@@ -131,13 +131,17 @@ class GraphDef:
     functions: Mapping[str, Function] = field(default_factory=dict)
     # The oldest graphs say "unknown" by an empty shape.
     producer: int = 0
+    # Nodes that others wait for.
+    awaited: frozenset[str] = frozenset()
 
 
 def read_graph(message: Message) -> GraphDef:
     """A GraphDef message."""
     functions = [_function(item) for item in message.message(2).messages(1)]
-    nodes = [_node(item, tensor_name) for item in message.messages(1)]
-    return GraphDef(tuple(nodes), {item.name: item for item in functions}, message.message(4).whole(1))
+    stored = message.messages(1)
+    nodes = tuple(_node(item, tensor_name) for item in stored)
+    awaited = frozenset(name[1:] for item in stored for name in item.texts(3) if name.startswith("^"))
+    return GraphDef(nodes, {item.name: item for item in functions}, message.message(4).whole(1), awaited)
 
 
 def tensor_name(reference: str) -> str:

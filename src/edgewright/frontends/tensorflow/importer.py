@@ -9,6 +9,7 @@ from edgewright.frontends._common.imported import Imported, InputSpec, NodeNames
 from edgewright.frontends._common.importer import GraphImporter
 from edgewright.frontends.tensorflow import registry
 from edgewright.frontends.tensorflow.context import Context
+from edgewright.frontends.tensorflow.frames import CHOICE, MERGES
 from edgewright.frontends.tensorflow.functions import Body
 from edgewright.frontends.tensorflow.graphdef import Node
 from edgewright.frontends.tensorflow.order import needed, ports
@@ -19,8 +20,8 @@ from edgewright.ir.types import TensorType
 
 __all__ = ["Importer", "Network", "names_of"]
 
-# Takes what a branch makes, whichever was taken.
-MERGE = "Merge"
+# Ops that take what a branch makes, whichever was taken.
+ENDS_OF_BRANCHES = MERGES | {CHOICE}
 # Only what they do counts.
 NO_RESULT = frozenset({"NoOp", "Assert"})
 
@@ -107,7 +108,7 @@ class Importer(GraphImporter):
 
     def _translate(self, node: Node, outputs: int) -> list[str]:
         inputs = [self._scopes.resolve(item) for item in node.inputs]
-        if any(value in self._context.dead for value in inputs) and node.op != MERGE:
+        if any(value in self._context.dead for value in inputs) and node.op not in ENDS_OF_BRANCHES:
             return [self._context.nothing() for _ in range(outputs)]
         handler = registry.find(node.op)
         if handler is None:

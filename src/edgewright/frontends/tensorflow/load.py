@@ -16,6 +16,7 @@ from edgewright.frontends._common.overrides import (
 )
 from edgewright.frontends._common.source_model import SourceModel
 from edgewright.frontends.tensorflow.ends import Ends
+from edgewright.frontends.tensorflow.frames import whole_control_flow
 from edgewright.frontends.tensorflow.functions import Flattener
 from edgewright.frontends.tensorflow.graphdef import split_name
 from edgewright.frontends.tensorflow.importer import Importer, Network, names_of
@@ -38,7 +39,8 @@ class TensorflowSource(SourceModel):
         with guarded(file.name):
             self.file = file
             flattener = Flattener(file.graph)
-            flat = flattener.flat(file.graph.nodes)
+            flat, loops = whole_control_flow(flattener.flat(file.graph.nodes))
+            flattener.add(loops)
             self._ends = Ends(flat, file)
             self._nodes = self._ends.nodes
             variables = Variables(flat, file.checkpoint)

@@ -33,10 +33,12 @@ def constant(ctx: Context, node: SourceNode) -> str:
     "DebugIdentity",
     "DeepCopy",
     "EnsureShape",
+    "Exit",
     "Identity",
     "PlaceholderWithDefault",
     "PreventGradient",
     "Print",
+    "RefExit",
     "Snapshot",
     "StopGradient",
 )
