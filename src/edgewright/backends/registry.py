@@ -26,6 +26,7 @@ BACKENDS: dict[str, str] = {
 # Spellings of our own that choose a provider; plain `htp` takes the genuine library where it is installed.
 PROVIDERS = {
     "htp-sim": "edgewright.backends.htp:HtpSimBackend",
+    "htp-sim-fast": "edgewright.backends.htp:HtpFastSimBackend",
     "htp-native": "edgewright.backends.qnn.backend:HtpNativeBackend",
 }
 _LIBRARY = re.compile(r"(?:lib)?Qnn(\w+)\.(?:so|dll)(?:\.\d+)*", re.IGNORECASE)

@@ -1,10 +1,12 @@
 """Writes IR nodes for the engine: fixed-point ops between decoding and encoding, transposes put off."""
 
 from collections.abc import Collection
+from dataclasses import replace
 
 from edgewright.backends.cpu.kernels import has_integer_kernel
 from edgewright.backends.cpu.packed import is_packed
 from edgewright.backends.cpu.registry import LOWERINGS, Lowering, NotOnEngine
+from edgewright.backends.cpu.sums import Arithmetic, SumForm, rounded
 from edgewright.backends.cpu.writer import ENGINE_CODES, ENGINE_OPSET, Writer
 from edgewright.core.numbers import DType
 from edgewright.ir.graph import Graph, Node
@@ -21,10 +23,15 @@ class NodeWriter(Writer):
     """
 
     def __init__(
-        self, graph: Graph, opset: int = ENGINE_OPSET, through_float: Collection[str] = frozenset()
+        self,
+        graph: Graph,
+        opset: int = ENGINE_OPSET,
+        through_float: Collection[str] = frozenset(),
+        arithmetic: Arithmetic | None = None,
     ) -> None:
         super().__init__(graph, opset)
         self._through_float = through_float
+        self._arithmetic = arithmetic
         self._real_constants: dict[tuple[str, DType], str] = {}
         # Whether fixed-point ops were written: what is a real number among them is meant to be one.
         self.has_fixed_point = False
@@ -52,6 +59,9 @@ class NodeWriter(Writer):
     def _written_fixed(self, lowering: Lowering, node: Node) -> list[str]:
         """Decoded, computed on real numbers, encoded: the engine makes an integer kernel of the three."""
         self.has_fixed_point = True
+        form = self._arithmetic(self.graph, node) if self._arithmetic else None
+        if form is not None:
+            return self._written_sums(lowering, node, form)
         values = [v for v in dict.fromkeys((*node.inputs, *node.outputs)) if v]
         fixed = {v: self.graph.types[v] for v in values if self.graph.types[v].dtype.is_fixed_point}
         real = self._real_dtype(node)
@@ -67,6 +77,19 @@ class NodeWriter(Writer):
         return [
             self.encoded(n, t) if t.dtype.is_fixed_point else n for n, t in zip(names, types, strict=False)
         ]
+
+    def _written_sums(self, lowering: Lowering, node: Node, form: SumForm) -> list[str]:
+        """Computed on whole numbers, then rounded as the form says."""
+        for value in filter(None, node.inputs):
+            if value in form.constants:
+                self._stand_ins[value] = self.constant(form.constants[value])
+            else:
+                seen = replace(self.graph.types[value], encoding=form.inputs[value])
+                self._stand_ins[value] = self.decoded(self.value(value), seen)
+        values = filter(None, (*node.inputs, *node.outputs))
+        self._seen_as.update({v: self.graph.types[v].with_dtype(DType.FLOAT_32) for v in values})
+        stored = self.graph.types[node.outputs[0]]
+        return [rounded(self, self._float(lowering, node)[0], form, stored, stored.rank - 1)]
 
     def _keeps_integers(self, node: Node) -> bool:
         """Whether constants are decoded in the run; the engine would do so each time if it is no use."""

@@ -3,6 +3,7 @@
 import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -14,6 +15,7 @@ from edgewright.backends.cpu.dynamic import with_integer_ops
 from edgewright.backends.cpu.foreign import run_source_op
 from edgewright.backends.cpu.node_writer import NodeWriter
 from edgewright.backends.cpu.plan import Part, Refusals, outputs_of, plan
+from edgewright.backends.cpu.sums import Arithmetic
 from edgewright.backends.cpu.weights import with_decoded_weights
 from edgewright.core.errors import (
     BackendCrash,
@@ -43,7 +45,8 @@ REQUANTIZER = "WeightBiasQuantization"
 class CpuSession:
     """A graph that is ready to run on this machine's processor."""
 
-    def __init__(self, graph: Graph, options: RunOptions) -> None:
+    def __init__(self, graph: Graph, options: RunOptions, arithmetic: Arithmetic | None = None) -> None:
+        self._arithmetic = arithmetic
         self._outputs = list(dict.fromkeys((*graph.outputs, *options.extra_outputs)))
         self._graph = with_decoded_weights(with_integer_ops(graph), keep=self._outputs)
         self._options = options
@@ -120,7 +123,8 @@ class CpuSession:
             if not part.opset:
                 steps.append(_ReferenceStep(self._graph, part, wanted))
             elif wanted:
-                steps.append(_EngineStep(self._graph, part, wanted, self._options, refusals))
+                way = _Way(self._options, refusals, self._arithmetic)
+                steps.append(_EngineStep(self._graph, part, wanted, way))
         if len(steps) == 1 and isinstance(steps[0], _EngineStep):
             steps[0].is_partial = steps[0].outputs != self._outputs
         return steps
@@ -134,6 +138,15 @@ class _EngineRefused(Exception):
         self.node = node
 
 
+@dataclass(frozen=True)
+class _Way:
+    """How parts of a graph are written and run."""
+
+    options: RunOptions
+    refusals: Refusals
+    arithmetic: Arithmetic | None
+
+
 class _EngineStep:
     how = "engine"
 
@@ -142,16 +155,15 @@ class _EngineStep:
         graph: Graph,
         part: Part,
         outputs: list[str],
-        options: RunOptions,
-        refusals: Refusals,
+        way: "_Way",
         *,
         is_plain: bool = False,
     ) -> None:
         self.nodes, self.outputs, self.is_partial = part.nodes, outputs, False
         self._plain: Callable[[], _EngineStep] | None = None
         if not is_plain:
-            self._plain = cache(lambda: _EngineStep(graph, part, outputs, options, refusals, is_plain=True))
-        writer = NodeWriter(graph, part.opset, refusals.through_float)
+            self._plain = cache(lambda: _EngineStep(graph, part, outputs, way, is_plain=True))
+        writer = NodeWriter(graph, part.opset, way.refusals.through_float, way.arithmetic)
         self._inputs = [writer.add_input(value) for value in part.reads() if value not in graph.constants]
         for node in part.nodes:
             writer.write(node)
@@ -159,7 +171,7 @@ class _EngineStep:
         self._computed = writer.computed
         self._known: dict[tuple[int, ...], Values] = {}
         left_out = [REQUANTIZER] if writer.has_fixed_point else []
-        settings = _settings(options, is_plain=is_plain)
+        settings = _settings(way.options, is_plain=is_plain)
         try:
             self._session = _session(model.SerializeToString(), writer.external, settings, left_out)
         except Exception as problem:

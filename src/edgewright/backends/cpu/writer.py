@@ -9,6 +9,7 @@ import onnx
 from edgewright.backends.cpu.linear import decoded, encoded
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.dims import Dim
+from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph
 from edgewright.ir.types import TensorType
 
@@ -64,7 +65,7 @@ class Writer:
         self._stand_ins: dict[str, str] = {}
         # engine value -> (stored engine value, its type): real numbers that were decoded
         self._stored: dict[str, tuple[str, TensorType]] = {}
-        self._decoded: dict[str, str] = {}
+        self._decoded: dict[tuple[str, Encoding], str] = {}
         self._count = 0
         self._label = ""
 
@@ -127,13 +128,18 @@ class Writer:
         if order is not None:
             back = tuple(order.index(axis) for axis in range(len(order)))
             return self.transpose(self.decoded(base, tensor_type.permuted(back)), order)
-        if stored not in self._decoded:
+        key = (stored, tensor_type.encoding)
+        if key not in self._decoded:
             if tensor_type.encoding.block_axis is not None and stored in self._initializers:
-                self._decoded[stored] = self.constant(tensor_type.encoding.decode(self._array(stored)))
+                self._decoded[key] = self.constant(tensor_type.encoding.decode(self._array(stored)))
             else:
                 name = decoded(self, stored, tensor_type.dtype, tensor_type.encoding, DType.FLOAT_32)
-                self._decoded[stored], self._stored[name] = name, (stored, tensor_type)
-        return self._decoded[stored]
+                self._decoded[key], self._stored[name] = name, (stored, tensor_type)
+        return self._decoded[key]
+
+    def before_transpose(self, value: str) -> tuple[str, tuple[int, ...] | None]:
+        """What a value was before it was transposed, and the order; itself and None where it was not."""
+        return self._turned.get(value, (value, None))
 
     def encoded(self, value: str, tensor_type: TensorType) -> str:
         """The integers of a fixed-point type that stand for real numbers."""

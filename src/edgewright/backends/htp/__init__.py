@@ -2,19 +2,22 @@
 
 from edgewright.backends.base import RunOptions, Session
 from edgewright.backends.cpu.session import CpuSession
+from edgewright.backends.cpu.sums import Arithmetic
+from edgewright.backends.htp.arithmetic import htp_sums
 from edgewright.core.errors import UnsupportedFeature, Where
 from edgewright.core.numbers import DType
 from edgewright.ir.graph import Graph
 
-__all__ = ["HtpSimBackend"]
+__all__ = ["HtpFastSimBackend", "HtpSimBackend"]
 
 WIDE_FLOATS = frozenset({DType.FLOAT_32, DType.FLOAT_64})
 
 
 class HtpSimBackend:
-    """Provider `sim`: decoded, computed and encoded by the CPU engine's integer kernels."""
+    """Provider `sim`: sums of 8 bits are rounded as the NPU does it, everything else to the nearest step."""
 
     name = "htp (simulation)"
+    arithmetic: Arithmetic | None = staticmethod(htp_sums)
     library_names = ("libQnnHtp.so", "QnnHtp.dll")
     has_exact_ends = True
 
@@ -27,7 +30,14 @@ class HtpSimBackend:
                 Where(node=floats[0].name),
                 do="quantize the model, or convert it with --float_bw 16",
             )
-        return CpuSession(graph, options)
+        return CpuSession(graph, options, self.arithmetic)
+
+
+class HtpFastSimBackend(HtpSimBackend):
+    """Provider `sim-fast`: all is rounded to the nearest step, by the engine's integer kernels."""
+
+    name = "htp (fast simulation)"
+    arithmetic = None
 
 
 def _is_wide_float(graph: Graph, values: list[str]) -> bool:

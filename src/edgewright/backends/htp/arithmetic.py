@@ -1,0 +1,158 @@
+"""Which nodes of a fixed-point graph HTP rounds in its own way, and how they are written for the engine."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from edgewright.backends.cpu.sums import Step, SumForm
+from edgewright.backends.htp.requantize import (
+    added_bias,
+    away_from_zero,
+    multiplier,
+    sum_weights,
+)
+from edgewright.core.numbers import Array, DType
+from edgewright.ir.encodings import Encoding
+from edgewright.ir.graph import Graph, Node
+from edgewright.ir.op import Op, given
+from edgewright.ops.conv import Conv2d, DepthWiseConv2d
+from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseSubtract
+from edgewright.ops.matmul import FullyConnected
+
+__all__ = ["htp_sums"]
+
+WEIGHTS = frozenset({DType.SFIXED_POINT_4, DType.SFIXED_POINT_8})
+COARSE_BITS, FINE_BITS = 12, 15
+# Offsets of a sum's operands are added in these units.
+OFFSET_UNIT = 256
+
+
+def htp_sums(graph: Graph, node: Node) -> SumForm | None:
+    """The form of a node of 8 bits; None where it is not known, or ordinary rounding does the same."""
+    rule = RULES.get(type(node.op))
+    if rule is None or not _is_plain(graph, node):
+        return None
+    return rule(graph, node)
+
+
+def _is_plain(graph: Graph, node: Node) -> bool:
+    """Whether activations have 8 bits and one encoding."""
+    values = [value for value in (*node.inputs, *node.outputs) if value and value not in graph.constants]
+    encodings = [graph.types[value].encoding for value in values]
+    return all(graph.types[value].dtype == DType.UFIXED_POINT_8 for value in values) and all(
+        encoding is not None and encoding.axis is None and encoding.bitwidth == 8 for encoding in encodings
+    )
+
+
+def _convolution(graph: Graph, node: Node) -> SumForm | None:
+    is_fine = isinstance(node.op, DepthWiseConv2d) and max(node.op.stride) > 1
+    return _product(graph, node, -1, is_fine=is_fine)
+
+
+def _fully_connected(graph: Graph, node: Node) -> SumForm | None:
+    return _product(graph, node, 0, is_fine=False)
+
+
+def _product(graph: Graph, node: Node, axis: int, *, is_fine: bool) -> SumForm | None:
+    """A sum of products with symmetric weights; their channels lie along an axis."""
+    weights = graph.types[node.inputs[1]]
+    bias = _stored_bias(graph, node)
+    if (
+        node.inputs[1] not in graph.constants
+        or weights.dtype not in WEIGHTS
+        or weights.encoding is None
+        or weights.encoding.block_axis is not None
+        or any(weights.encoding.offsets)
+        or bias is None
+    ):
+        return None
+    encodings = [graph.types[value].encoding for value in (node.inputs[0], node.outputs[0])]
+    (x, y), stored = encodings, graph.constants[node.inputs[1]]
+    assert x is not None
+    assert y is not None
+    scales = np.broadcast_to(np.asarray(weights.encoding.scales), stored.shape[axis])
+    found = multiplier(x.scales[0], scales, y.scales[0], FINE_BITS if is_fine else COARSE_BITS)
+    unit = np.ones_like(found.cut) if is_fine else found.cut
+    steps = _fine(found.value) if is_fine else _coarse(found.value / found.cut)
+    shape = [1] * stored.ndim
+    shape[axis] = -1
+    constants = {node.inputs[1]: stored.astype(np.float32) * unit.reshape(shape).astype(np.float32)}
+    if given(node.inputs, 2):
+        added = bias if is_fine else _added(graph, node, bias)
+        constants[node.inputs[2]] = (added * unit).astype(np.float32)
+    return SumForm({node.inputs[0]: Encoding((1.0,), x.offsets)}, constants, steps)
+
+
+def _coarse(factor: Array) -> tuple[Step, ...]:
+    """The middle of the part that a cut sum lies in, times its factor: exact in float32."""
+    half = np.asarray(0.5, np.float32)
+    return Step("Floor"), Step("Add", half), Step("Mul", factor.astype(np.float32))
+
+
+def _fine(factor: Array) -> tuple[Step, ...]:
+    """The whole sum: its products with the factor need more bits than float32 has."""
+    return (
+        Step("Cast", to=DType.FLOAT_64),
+        Step("Mul", factor),
+        Step("Add", np.asarray(0.5)),
+        Step("Floor"),
+        Step("Cast", to=DType.FLOAT_32),
+    )
+
+
+def _stored_bias(graph: Graph, node: Node) -> Array | None:
+    """The bias in units of the sums; no elements where there is none, None where it is not known."""
+    name = given(node.inputs, 2)
+    if not name:
+        return np.zeros(0)
+    x, weights = (graph.types[value].encoding for value in node.inputs[:2])
+    encoding = graph.types[name].encoding
+    is_known = name in graph.constants and graph.types[name].dtype == DType.SFIXED_POINT_32
+    if not is_known or x is None or weights is None or encoding is None or any(encoding.offsets):
+        return None
+    real = graph.constants[name].astype(np.float64) * np.asarray(encoding.scales)
+    return np.asarray(np.rint(real / (x.scales[0] * np.asarray(weights.scales))))
+
+
+def _added(graph: Graph, node: Node, bias: Array) -> Array:
+    """The bias as the sums get it: HTP takes every channel's scale for the widest one's."""
+    x, weights, encoding = (graph.types[value].encoding for value in node.inputs[:3])
+    assert x is not None
+    assert weights is not None
+    assert encoding is not None
+    sums = float(np.float32(x.scales[0]) * np.float32(max(weights.scales)))
+    if weights.axis is not None:
+        return added_bias(bias.astype(np.float32) * np.float32(sums), sums, is_per_channel=True)
+    stored = graph.constants[node.inputs[2]].astype(np.float32)
+    return added_bias(stored * np.float32(encoding.scales[0]), sums, is_per_channel=False)
+
+
+def _sum(graph: Graph, node: Node) -> SumForm | None:
+    """Operands times whole factors, plus their offsets in coarse units."""
+    encodings = [graph.types[value].encoding for value in (*node.inputs, *node.outputs)]
+    if None in encodings or node.inputs[0] == node.inputs[1]:
+        return None
+    a, b, y = (encoding for encoding in encodings if encoding is not None)
+    is_difference = isinstance(node.op, ElementWiseSubtract)
+    ratios = np.array([a.scales[0], b.scales[0]]) / y.scales[0]
+    (first, second), bits = sum_weights(ratios, ratios.max() if is_difference else ratios.sum())
+    second = -second if is_difference else second
+    offset = a.offsets[0] * first + b.offsets[0] * second - y.offsets[0] * (1 << bits)
+    offset = away_from_zero(offset / OFFSET_UNIT) * OFFSET_UNIT
+    # Half a unit more: a half of a step is rounded up, and nothing lies between.
+    added = np.asarray((offset + 0.5) / 2.0**bits + y.offsets[0], np.float32)
+    inputs = {
+        node.inputs[0]: Encoding((first / 2.0**bits,), (0,)),
+        node.inputs[1]: Encoding((abs(second) / 2.0**bits,), (0,)),
+    }
+    return SumForm(inputs, {}, (Step("Add", added),))
+
+
+Rule = Callable[[Graph, Node], SumForm | None]
+RULES: dict[type[Op], Rule] = {
+    Conv2d: _convolution,
+    DepthWiseConv2d: _convolution,
+    FullyConnected: _fully_connected,
+    ElementWiseAdd: _sum,
+    ElementWiseSubtract: _sum,
+}

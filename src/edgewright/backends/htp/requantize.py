@@ -1,0 +1,64 @@
+"""How HTP stores a sum in 8 bits: multipliers of 12 bits, sums cut to 4 bits below a step, biases in float32.
+
+The rules were found by comparing results of the genuine emulator (SDK 2.51, Hexagon v73 to v81) with exact
+sums; docs/guide/simulation.md lists where they hold to the last bit.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from edgewright.core.numbers import Array
+
+__all__ = ["Multiplier", "added_bias", "away_from_zero", "multiplier", "sum_weights"]
+
+# A step of the output has so many parts of a cut sum.
+PARTS_BITS = 4
+# Biases pass through integers that cover the largest of them with so many bits.
+BIAS_BITS = 28
+
+
+@dataclass(frozen=True)
+class Multiplier:
+    """A unit of a channel's sum in steps of the output, to some bits, and the power of two below it."""
+
+    value: Array
+    exponent: Array
+
+    @property
+    def cut(self) -> Array:
+        """The units of a cut sum, as a power of two of the sum's own."""
+        return np.asarray(np.exp2(self.exponent + PARTS_BITS))
+
+
+def multiplier(given: float, weights: Array, stored: float, bits: int) -> Multiplier:
+    """The multiplier of each channel from the scales of input, weights and output."""
+    f = np.float32
+    scales = weights.astype(f)
+    largest = scales.max()
+    exact = ((f(given) * largest / f(stored)) * (scales / largest)).astype(np.float64)
+    exponent = np.floor(np.log2(exact))
+    unit = np.exp2(exponent - bits + 1)
+    return Multiplier(np.floor(exact / unit + 0.5) * unit, exponent)
+
+
+def added_bias(real: Array, sums: float, *, is_per_channel: bool) -> Array:
+    """The whole number that is added for each bias; ``sums`` is the scale of (the widest channel's) sums."""
+    f = np.float32
+    found = real.astype(f)
+    largest = np.abs(found).max(initial=f(0))
+    if is_per_channel and largest:
+        unit = f(largest / f(1 << BIAS_BITS))
+        found = np.rint((found * (f(1) / unit)).astype(np.float64)).astype(f) * unit
+    return np.asarray(np.trunc(found / f(sums)), np.float64)
+
+
+def sum_weights(operands: Array, largest: float) -> tuple[list[int], int]:
+    """Whole factors of operands whose sum is at most ``largest`` steps for a step of each, and their bits."""
+    bits = 13 - int(np.floor(np.log2(largest)))
+    return [away_from_zero(operand * 2.0**bits) for operand in operands.tolist()], bits
+
+
+def away_from_zero(number: float) -> int:
+    """The nearest whole number, halves away from zero."""
+    return int(np.copysign(np.floor(abs(number) + 0.5), number))
