@@ -9,7 +9,7 @@ import numpy as np
 from edgewright.core.errors import ShapeMismatch
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.dims import Dim, Shape, element_count
-from edgewright.ir.op import Op, Port, Sample, given, register, scalar
+from edgewright.ir.op import Op, Port, Sample, given, register, scalar, structural
 from edgewright.ir.types import TensorType
 
 __all__ = ["Direction", "Gru", "Lstm", "Recurrent"]
@@ -92,6 +92,9 @@ class Lstm(Recurrent):
     output_gate_qscale: float | None = scalar(DType.FLOAT_32, None)
     hidden_state_offset: float | None = scalar(DType.FLOAT_32, None)
     hidden_state_qscale: float | None = scalar(DType.FLOAT_32, None)
+    # Whether x and h have 8 bits of their own range in the products, as in a source that multiplies integers.
+    # QNN cannot say so: an artifact has the more exact products.
+    is_rounding: bool = structural(False)
 
     def infer(self, *inputs: TensorType) -> tuple[TensorType, ...]:
         """The state of each step, and the last states."""
@@ -122,12 +125,12 @@ class Lstm(Recurrent):
         """Step by step."""
         x = inputs[0] if inputs[0].ndim == 3 else np.expand_dims(inputs[0], 0 if self.time_major else 1)
         cell = _LstmCell(self, inputs)
-        steps = self._steps(x)
+        steps = self._steps(_rounded(x) if self.is_rounding else x)
         h = _state(given(inputs, 10), steps, inputs[4].shape[1])
         c = _state(given(inputs, 11), steps, inputs[1].shape[0])
         states = []
         for step in steps:
-            h, c = cell.step(step, h, c)
+            h, c = cell.step(step, _rounded(h) if self.is_rounding else h, c)
             states.append(h)
         sequence = self._joined(states, np.zeros((0, *h.shape), h.dtype))
         found = sequence if inputs[0].ndim == 3 else h
@@ -305,6 +308,17 @@ def _state(first: Array | None, steps: Array, units: int) -> Array:
 
 def _sigmoid(x: Array) -> Array:
     result: Array = 0.5 * (1 + np.tanh(0.5 * x))
+    return result
+
+
+def _rounded(x: Array) -> Array:
+    """The nearest numbers that 8 bits between the extremes can hold, as DynamicQuantizeLinear has them."""
+    low, high = min(x.min(initial=0), 0), max(x.max(initial=0), 0)
+    scale = np.float32((high - low) / 255)
+    if not scale:
+        return x
+    zero = np.rint(-low / scale)
+    result: Array = (np.clip(np.rint(x / scale) + zero, 0, 255) - zero) * scale
     return result
 
 

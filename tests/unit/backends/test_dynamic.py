@@ -12,6 +12,7 @@ from edgewright.api.convert import convert
 from edgewright.backends.base import RunOptions
 from edgewright.backends.cpu import CpuBackend
 from edgewright.backends.cpu.dynamic import with_integer_ops
+from edgewright.backends.cpu.export import exported
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph
 from edgewright.ops import reference
@@ -78,6 +79,49 @@ def test_integer_ops_are_found_again_and_mean_the_same(name: str, tmp_path: Path
     np.testing.assert_array_equal(found["sum"], whole)
     np.testing.assert_array_equal(expected["sum"], whole)
     np.testing.assert_allclose(found["y"], real, rtol=1e-6)
+
+
+def lstm(direction: str) -> onnx.ModelProto:
+    """A DynamicQuantizeLSTM of 5 units for a sequence of 7 steps."""
+    directions = 2 if direction == "bidirectional" else 1
+    random = np.random.default_rng(4)
+    arrays = {
+        "w": weights(directions, 3, 20),
+        "r": weights(directions, 5, 20),
+        "b": random.normal(size=(directions, 40)).astype(np.float32),
+        "w_scale": random.uniform(0.005, 0.01, directions).astype(np.float32),
+        "r_scale": random.uniform(0.005, 0.01, directions).astype(np.float32),
+        "nothing": np.zeros(directions, np.int8),
+    }
+    inputs = ["x", "w", "r", "b", "", "", "", "", "w_scale", "nothing", "r_scale", "nothing"]
+    node = helper.make_node(
+        "DynamicQuantizeLSTM", inputs, ["y"], domain="com.microsoft", hidden_size=5, direction=direction
+    )
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, (7, 1, 3))
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
+    stored = [numpy_helper.from_array(array, name) for name, array in arrays.items()]
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+    return helper.make_model(
+        helper.make_graph([node], "g", [x], [y], stored), opset_imports=opsets, ir_version=8
+    )
+
+
+@pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
+def test_an_lstm_of_integers_is_one_again(direction: str, tmp_path: Path) -> None:
+    proto = lstm(direction)
+    graph = converted(proto, tmp_path)
+    x = feed(graph)
+    source = onnxruntime.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])
+    (wanted,) = source.run(None, x)
+    found = CpuBackend().prepare(graph, RunOptions(threads=1)).run(x)["y"]
+    np.testing.assert_array_equal(found, wanted)
+    np.testing.assert_allclose(reference.run(graph, x)["y"], wanted, atol=2e-6)
+
+
+def test_an_exported_lstm_has_ops_of_onnx_only(tmp_path: Path) -> None:
+    model, _ = exported(converted(lstm("forward"), tmp_path))
+    assert {opset.domain for opset in model.opset_import} == {""}
+    assert "LSTM" in [node.op_type for node in model.graph.node]
 
 
 def test_values_inside_are_still_there_when_asked_for(tmp_path: Path) -> None:

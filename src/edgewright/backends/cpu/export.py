@@ -40,6 +40,7 @@ class _Exporting(NodeWriter):
     def __init__(self, graph: Graph) -> None:
         through_float = {node.name for node in graph.nodes if not isinstance(node.op, ENCODERS)}
         super().__init__(graph, through_float=through_float)
+        self.is_standard = True
 
     def write_all(self, nodes: Iterable[Node]) -> None:
         """Writes all nodes; those that ONNX has no form for come in one error."""

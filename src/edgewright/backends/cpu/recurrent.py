@@ -1,10 +1,17 @@
 """Recurrent layers for the engine: the gates' weights packed as ONNX packs them."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from edgewright.backends.cpu.empties import never_empty
+from edgewright.backends.cpu.recurrent_integer import (
+    LSTM_RECURRENT,
+    LSTM_WEIGHTS,
+    is_integer_lstm,
+    stored_gates,
+)
 from edgewright.backends.cpu.registry import NotOnEngine, lowers
 from edgewright.backends.cpu.writer import Writer
 from edgewright.core.numbers import Array, DType
@@ -15,7 +22,7 @@ __all__: list[str] = []
 
 DIRECTIONS = {Direction.FORWARD: "forward", Direction.REVERSE: "reverse"}
 # Input places of an Lstm in ONNX's order of gates: input, output, forget, cell.
-LSTM_WEIGHTS, LSTM_RECURRENT, LSTM_BIASES = (16, 3, 1, 2), (17, 6, 4, 5), (21, 9, 7, 8)
+LSTM_BIASES = (21, 9, 7, 8)
 LSTM_PEEPHOLES = (18, 20, 19)
 # The input gate coupled to the forget gate: sigmoid(-x) is 1 - sigmoid(x).
 COUPLED = {16: 1, 17: 4, 21: 7, 18: 19}
@@ -35,16 +42,26 @@ def lstm(w: Writer, op: Lstm, inputs: list[str], node: Node) -> list[str]:
     biases = pack.joined([*LSTM_BIASES, *[None] * 4], units)
     peepholes = pack.joined(LSTM_PEEPHOLES, units) if any(_has(node, p) for p in LSTM_PEEPHOLES) else ""
     states = [_unsqueezed(w, inputs[place], 0) if _has(node, place) else "" for place in (10, 11)]
-    outputs = w.node_all(
-        "LSTM",
-        *_trimmed(x, pack.joined(LSTM_WEIGHTS), pack.joined(LSTM_RECURRENT), biases, "", *states, peepholes),
-        outputs=3,
-        hidden_size=units,
-        direction=DIRECTIONS[op.direction],
-    )
+    settings: dict[str, Any] = {"outputs": 3, "hidden_size": units, "direction": DIRECTIONS[op.direction]}
+    if is_integer_lstm(w.graph, node) and not w.is_standard:
+        outputs = _integer_lstm(w, node, [x, biases, "", *states, peepholes], settings)
+    else:
+        weights = [pack.joined(LSTM_WEIGHTS), pack.joined(LSTM_RECURRENT)]
+        outputs = w.node_all("LSTM", *_trimmed(x, *weights, biases, "", *states, peepholes), **settings)
     last, cell = (_squeezed(w, value, 0) for value in outputs[1:])
     sequence = last if w.type(node.inputs[0]).rank == 2 else _result(w, op, outputs[0])
     return _narrowed(w, [sequence, cell, last], node)
+
+
+def _integer_lstm(w: Writer, node: Node, values: list[str], settings: dict[str, Any]) -> list[str]:
+    weights, scales = [], []
+    for places in (LSTM_WEIGHTS, LSTM_RECURRENT):
+        gates = stored_gates(w.graph, node, places)
+        assert gates is not None
+        weights.append(w.constant(gates.array))
+        scales += [w.constant(gates.scale), w.constant(gates.zero)]
+    inputs = [values[0], *weights, *values[1:], *scales]
+    return w.node_all("DynamicQuantizeLSTM", *inputs, domain="com.microsoft", **settings)
 
 
 @lowers(Gru)
@@ -85,6 +102,9 @@ class _Pack:
     def _known(self, place: int | None, units: int) -> Array | None:
         if place is not None and _has(self._node, place):
             found = self._writer.graph.constants.get(self._node.inputs[place])
+            encoding = self._writer.graph.types[self._node.inputs[place]].encoding
+            if found is not None and encoding is not None:
+                return encoding.decode(found)
             return None if found is None else found.astype(np.float32, copy=False)
         if place in COUPLED and not _has(self._node, 16) and _has(self._node, COUPLED[place]):
             forget = self._known(COUPLED[place], units)

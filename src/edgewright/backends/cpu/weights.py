@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator
 
+from edgewright.backends.cpu.recurrent_integer import feeds_integer_lstm
 from edgewright.ir.graph import Graph, Node
 from edgewright.ops.quant import Dequantize
 from edgewright.ops.rearrange import Reshape, Transpose
@@ -30,6 +31,7 @@ def _is_plain(graph: Graph, node: Node, keep: Collection[str]) -> bool:
         and node.inputs[0] in graph.constants
         and node.outputs[0] not in keep
         and not any(_is_decoded(graph, value) for value in _partners(graph, node.outputs[0]))
+        and not feeds_integer_lstm(graph, node.outputs[0])
     )
 
 

@@ -49,6 +49,8 @@ class Writer:
     def __init__(self, graph: Graph, opset: int = ENGINE_OPSET) -> None:
         self.graph = graph
         self.opset = opset
+        # Whether the model may have ops of ONNX only, none of the engine's own.
+        self.is_standard = False
         self.external: dict[str, Array] = {}
         # Dimensions that follow from the shapes of a run -> the input that gives them.
         self.computed: dict[Dim | tuple[Dim, ...], str] = {}

@@ -10,6 +10,7 @@ from edgewright.frontends.onnx.context import Context
 from edgewright.frontends.onnx.contrib import check_inputs, number, passed_on
 from edgewright.frontends.onnx.quant import Scaling, quantized
 from edgewright.frontends.onnx.quant_integer import integer_matmul, real
+from edgewright.frontends.onnx.recurrent import ROUNDING
 from edgewright.frontends.onnx.registry import MICROSOFT, Handler, onnx_op
 from edgewright.frontends.onnx.source import SourceNode
 from edgewright.frontends.onnx.terms import in_onnx
@@ -131,7 +132,7 @@ def dynamic_quantize_matmul(ctx: Context, node: SourceNode) -> str:
 
 @onnx_op("DynamicQuantizeLSTM", domain=MICROSOFT)
 def dynamic_quantize_lstm(ctx: Context, node: SourceNode) -> list[str]:
-    """An LSTM of the weights' real values; the activations are not quantised, so it is the more exact one."""
+    """An LSTM of the weights' real values, which says that the source rounds the activations too."""
     check_inputs(node, 0, 1, 2, 8, 10)
     weights = []
     for index, scale in ((1, 8), (2, 10)):
@@ -141,7 +142,7 @@ def dynamic_quantize_lstm(ctx: Context, node: SourceNode) -> list[str]:
     inputs = [node.inputs[0], *weights, *(node.input(index) for index in range(3, 8))]
     while not inputs[-1]:
         inputs.pop()
-    proto = onnx.helper.make_node("LSTM", inputs, ["y", "h", "c"], **passed_on(node))
+    proto = onnx.helper.make_node("LSTM", inputs, ["y", "h", "c"], **{**passed_on(node), ROUNDING: 1})
     return ctx.translate(proto, inputs)
 
 

@@ -17,10 +17,12 @@ from edgewright.ops.elementwise import ElementWiseAdd
 from edgewright.ops.elementwise_unary import ElementWiseNeg
 from edgewright.ops.recurrent import Direction, Gru, Lstm
 
-__all__: list[str] = []
+__all__ = ["ROUNDING"]
 
 # A gate whose sum is this is open (or, negative, shut) to the last bit of single precision.
 OPEN = 100.0
+# An attribute of our own, of what was a DynamicQuantizeLSTM.
+ROUNDING = "edgewright_is_rounding"
 # Places of the gates in ONNX's order.
 INPUT, OUTPUT, FORGET, CELL = range(4)
 
@@ -144,7 +146,8 @@ def _lstm(layer: Layer, run: Run, peepholes: list[str], first: tuple[str, str]) 
     inputs = [x, *(v[g] for v in (weights, recurrent, biases) for g in order), *first, *[""] * 4]
     inputs += [weights[INPUT], recurrent[INPUT]] if gate else ["", ""]
     inputs += [entry, forget, output, biases[INPUT] if gate else ""]
-    op = Lstm(direction=run.direction, time_major=layer.time_axis == 0)
+    is_rounding = bool(layer.node.attr(ROUNDING, 0))
+    op = Lstm(direction=run.direction, time_major=layer.time_axis == 0, is_rounding=is_rounding)
     sequence, cell, last = ctx.emit_all(op, *_trimmed(inputs))
     return sequence, last, cell
 
