@@ -99,7 +99,9 @@ def test_every_quantizer_reads_digits(call, digits, listed, tmp_path, scheme):
     assert ("is for weights: activations cover all" in answer.out) == (scheme == "adjusted")
     model = ew.load(tmp_path / "m_net.json")
     images, labels = digits[0][7::10], digits[1][7::10]
-    found = [model.run({"Input3": x.reshape(1, 28, 28, 1)}, backend="htp-sim")[OUTPUT].argmax() for x in images]
+    found = [
+        model.run({"Input3": x.reshape(1, 28, 28, 1)}, backend="htp-sim")[OUTPUT].argmax() for x in images
+    ]
     assert np.mean(np.array(found) == labels) > 0.93
 
 
