@@ -63,9 +63,6 @@ __all__ = [
 
 # The guide: "only first 64 bytes will be stored".
 LONGEST_VERSION = 64
-NOT_READ_YET = {
-    **dict.fromkeys((".pb", ".meta"), "TensorFlow"),
-}
 STORED = (".cpp", ".bin", ".json", ".so")
 
 
