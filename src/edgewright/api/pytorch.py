@@ -1,7 +1,8 @@
 """PyTorch programs as source models: their ONNX terms are imported by the ONNX frontend."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,8 @@ import numpy as np
 
 import edgewright.frontends.pytorch  # noqa: F401 - registers the translations
 from edgewright.config.pytorch import PytorchOnly
-from edgewright.core.errors import UsageError, Where, shown
-from edgewright.core.numbers import Array
+from edgewright.core.errors import BadInput, EdgewrightError, UsageError, Where, shown
+from edgewright.core.numbers import Array, DType
 from edgewright.frontends._common.faults import guarded
 from edgewright.frontends._common.imported import Imported, InputSpec, NodeNames, Step
 from edgewright.frontends._common.overrides import Overrides, input_values, settled_types, shaped
@@ -43,6 +44,11 @@ class TorchSource(SourceModel):
         wishes = overrides or Overrides()
         with guarded(program.file):
             self._inputs = _named(program, wishes)
+            self._untyped = {
+                name
+                for name, item in self._inputs.items()
+                if item.dtype is None and name not in wishes.dtype_hints
+            }
             self._numbers = {name for name, item in self._inputs.items() if item.kind != "tensor"}
             declared = _types(program, self._inputs, wishes)
             given = _given_numbers(self._inputs, wishes)
@@ -101,7 +107,22 @@ class TorchSource(SourceModel):
         open_types = {name: spec.tensor_type for name, spec in specs.items() if spec.value is None}
         if not all(t.is_static for t in open_types.values()):
             return Imported(Graph(), shapes_for=WAITING, steps=[_stop()])
-        return self._translated(open_types, values)
+        try:
+            return self._translated(open_types, values)
+        except BadInput:
+            for guess in self._other_types(open_types):
+                with suppress(EdgewrightError):
+                    found = self._translated(guess, values)
+                    self.inputs.update(guess)
+                    return found
+            raise
+
+    def _other_types(self, types: Mapping[str, TensorType]) -> Iterator[dict[str, TensorType]]:
+        """Where the file tells no types and real numbers do not fit: integers, one input at a time."""
+        loose = [n for n in types if n in self._untyped and types[n].dtype == DType.FLOAT_32]
+        for names in dict.fromkeys([*((name,) for name in loose), tuple(loose)]):
+            if names:
+                yield {n: t.with_dtype(DType.INT_64) if n in names else t for n, t in types.items()}
 
     def _translated(self, types: Mapping[str, TensorType], values: Mapping[str, Any]) -> Imported:
         own = {name: item.name for name, item in self._inputs.items()}
@@ -161,7 +182,7 @@ def _types(program: Program, inputs: Mapping[str, ProgramInput], wishes: Overrid
         raise _no_shape(program, unknown)
     found: dict[str, TensorType] = {}
     for name, item in inputs.items():
-        dtype = wishes.dtype_hints.get(name) or item.dtype or program.guessed_dtype(item.name)
+        dtype = wishes.dtype_hints.get(name) or item.dtype or DType.FLOAT_32
         if name in wishes.input_values and item.kind == "tensor":
             found[name] = TensorType(tuple(_shape_of(wishes.input_values[name])), dtype)
         elif item.shape is None:

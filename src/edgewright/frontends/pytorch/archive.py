@@ -1,6 +1,7 @@
 """What kind of PyTorch file a file is, told from its content; archives of strangers read within limits."""
 
 import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import Enum
@@ -16,11 +17,18 @@ LARGEST_ARCHIVE = 1 << 36
 # torch stores, it does not compress: what grows this much on reading is a bomb.
 MOST_GROWTH = 200
 LARGEST_CODE = 1 << 26
+# What Python raises where an archive is damaged.
+NOT_A_ZIP = (zipfile.BadZipFile, EOFError, NotImplementedError, OSError, ValueError)
 ZIP_MAGIC = b"PK\x03\x04"
 EMPTY_ZIP = b"PK\x05\x06"
 # A pickle of protocol 2 to 5: how torch saved before it used archives.
 PICKLE_STARTS = (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")
+# The number that torch put before a checkpoint then, itself a pickle.
+OLD_START = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."
 OLD_TAR = b"ustar"
+# The version at the head of ONNX and TensorFlow models; TFLite's mark.
+PROTOBUF_START = b"\x08"
+TFLITE_MARK = b"TFL3"
 
 
 class Kind(Enum):
@@ -31,6 +39,7 @@ class Kind(Enum):
     OLD_EXPORTED = "torch.export before 2.8"
     CHECKPOINT = "a checkpoint"
     MOBILE = "PyTorch Lite"
+    UNKNOWN = "nothing that PyTorch writes"
 
 
 class Archive:
@@ -94,14 +103,7 @@ class Archive:
         try:
             with zipfile.ZipFile(self.path) as found:
                 yield found
-        except (
-            zipfile.BadZipFile,
-            EOFError,
-            NotImplementedError,
-            RuntimeError,
-            OSError,
-            ValueError,
-        ) as problem:
+        except (*NOT_A_ZIP, RuntimeError, zlib.error) as problem:
             raise BadInput(
                 f"the archive cannot be read: {shown(problem, 100)}",
                 self._where,
@@ -144,21 +146,23 @@ def kind_of(path: Path | str) -> Kind | None:
         return None
     if start[:4] in {ZIP_MAGIC, EMPTY_ZIP}:
         return _kind_of_archive(Path(path))
-    is_tar = start[257:262] == OLD_TAR and (b"sys_info" in start or b"pickle" in start)
-    if is_tar or (start[:2] in PICKLE_STARTS and _is_named_so(path)):
+    is_pickle = start.startswith(OLD_START) or (start[:2] in PICKLE_STARTS and _is_named_so(path))
+    if is_pickle or (start[257:262] == OLD_TAR and _is_named_so(path)):
         return Kind.CHECKPOINT
-    return None
+    # Other formats may come under a name of PyTorch's.
+    is_other = start[:1] == PROTOBUF_START or start[4:8] == TFLITE_MARK
+    return Kind.UNKNOWN if not is_other and Path(path).suffix.lower() in {".pt", ".pth", ".pt2"} else None
 
 
 def _kind_of_archive(path: Path) -> Kind | None:
     try:
         with zipfile.ZipFile(path) as found:
             names = found.namelist()[: 2 * MOST_MEMBERS]
-    except (zipfile.BadZipFile, EOFError, OSError, ValueError, NotImplementedError):
+    except NOT_A_ZIP:
         return Kind.SCRIPT if _is_named_so(path) else None
     ends = {name.split("/", maxsplit=1)[-1] for name in names} | set(names)
     signs = {
-        Kind.EXPORTED: "archive_format" in ends or any(name.startswith("models/") for name in ends),
+        Kind.EXPORTED: "archive_format" in ends or "models/model.json" in ends,
         Kind.OLD_EXPORTED: "serialized_exported_program.json" in ends,
         Kind.SCRIPT: any(name.startswith("code/") for name in ends) or "constants.pkl" in ends,
         Kind.MOBILE: "bytecode.pkl" in ends,

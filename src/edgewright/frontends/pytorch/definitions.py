@@ -47,11 +47,11 @@ def _multi_head(
     mask_type: int | None = None,
 ) -> tuple[Any, Any]:
     linear = torch.nn.functional.linear
-    parts = [
+    q, k, v = (
         linear(x, weight[i * size : (i + 1) * size], bias[i * size : (i + 1) * size])
         for i, x in enumerate((query, key, value))
-    ]
-    sums, shares = _attended(torch, *parts, heads, _hidden(mask, mask_type))
+    )
+    sums, shares = _attended(torch, q, k, v, heads, _hidden(mask, mask_type))
     seen = shares.mean(1) if is_average else shares
     return linear(sums, last_weight, last_bias), seen if needs_shares else shares.new_zeros(0)
 

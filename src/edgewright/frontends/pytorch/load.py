@@ -25,8 +25,14 @@ def open_program(path: Path | str) -> Program:
     file = Path(path)
     where = Where(file=str(path))
     kind = kind_of(file)
-    if kind in {Kind.CHECKPOINT, None}:
+    if kind is Kind.CHECKPOINT:
         raise _checkpoint(where)
+    if kind is Kind.UNKNOWN or kind is None:
+        raise BadInput(
+            "the file is nothing that PyTorch writes, expected an archive of TorchScript or torch.export",
+            where,
+            do="check that the file is complete and is the one you mean",
+        )
     if kind is Kind.OLD_EXPORTED:
         raise UnsupportedFeature(
             "the file was written by torch.export before torch 2.8, with pickled weights",

@@ -73,10 +73,6 @@ class Program(ABC):
         """The names of the results as far as the file tells them."""
         return ["output"]
 
-    def guessed_dtype(self, name: str) -> DType:
-        """The type of an input that the file does not tell."""
-        return DType.FLOAT_32
-
     def notes(self) -> tuple[str, ...]:
         """What a user must know about the program."""
         return ()

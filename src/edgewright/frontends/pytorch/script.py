@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from edgewright.core.errors import BadInput, UnsupportedOp, Where, located, shown
-from edgewright.core.numbers import DType
 from edgewright.frontends.pytorch.program import NUMBERS, REQUIRED, Program, ProgramInput
 from edgewright.frontends.pytorch.script_ops import PLAIN, Record, branch_values
 from edgewright.frontends.pytorch.tracer import Tracer
@@ -15,32 +14,6 @@ __all__ = ["ScriptProgram"]
 
 _CLASSES = re.compile(r"\([^()]*\)")
 MOST_TRIPS = 100_000
-# Where these ops take indices, and ops that only change how a tensor is seen.
-INDEX_PLACES = {
-    "aten::embedding": 1,
-    "aten::index_select": 2,
-    "aten::gather": 2,
-    "aten::one_hot": 0,
-    "aten::take": 1,
-    "aten::scatter": 2,
-    "aten::bitwise_and": 0,
-    "aten::bitwise_or": 0,
-    "aten::embedding_bag": 1,
-}
-VIEWS = frozenset(
-    f"aten::{name}"
-    for name in (
-        "view",
-        "reshape",
-        "unsqueeze",
-        "squeeze",
-        "transpose",
-        "permute",
-        "slice",
-        "select",
-        "flatten",
-    )
-) | {"aten::contiguous", "aten::expand", "aten::clone", "aten::detach", "prim::data"}
 
 
 class Raised(Exception):
@@ -67,11 +40,6 @@ class ScriptProgram(Program):
             default = item.default_value if item.has_default_value() else REQUIRED
             found += _declared(item.name, item.type, default, self.file)
         return found
-
-    def guessed_dtype(self, name: str) -> DType:
-        """Integers where the input is used as an index; TorchScript does not store types."""
-        value = next(v for v in self._graph.inputs() if v.debugName().split(".")[0] == name)
-        return DType.INT_64 if _is_index(value) else DType.FLOAT_32
 
     def notes(self) -> tuple[str, ...]:
         """What loading did, and what is kept between calls."""
@@ -123,21 +91,6 @@ def _gathered(name: str, kind: Any, default: Any, given: Mapping[str, Any]) -> A
     if kind.kind() == "TupleType":
         return tuple(_gathered(f"{name}.{i}", t, None, given) for i, t in enumerate(kind.elements()))
     return given.get(name, default)
-
-
-def _is_index(value: Any) -> bool:
-    """Whether a value, or what is only another view of it, picks elements."""
-    pending, seen = [value], set()
-    while pending:
-        current = pending.pop()
-        for use in current.uses():
-            kind, node = use.user.kind(), use.user
-            if INDEX_PLACES.get(kind) == use.offset:
-                return True
-            if kind in VIEWS and use.offset == 0 and node.output().debugName() not in seen:
-                seen.add(node.output().debugName())
-                pending.append(node.output())
-    return False
 
 
 class _Walk:
@@ -323,11 +276,11 @@ def _boxed(tracer: Tracer, value: Any, path: str = "") -> Any:
 
 def _label(node: Any, kind: str, args: Sequence[Any] = ()) -> str:
     """The module that an op belongs to and the op; outside modules the name that the program has."""
-    path = _CLASSES.sub("", node.getModuleHierarchy()).strip(".")
+    path = _CLASSES.sub("", node.getModuleHierarchy()).replace("UNKNOWN_INSTANCE", "").strip(".")
     owners = [box.path.rpartition(".")[0] for box in boxes_in(list(args)) if box.path]
     # Lists of modules are no callers, and missing above: the path to a weight is whole.
     path = next((owner for owner in owners if owner.endswith(path)), path)
-    op = kind.split("::")[-1].strip("_")
+    op = kind.rsplit("::", maxsplit=1)[-1].strip("_")
     if path:
         return f"{path}.{op}"
     return next((v.debugName() for v in node.outputs() if not v.debugName()[0].isdigit()), op)

@@ -13,8 +13,8 @@ from edgewright.core.errors import BadInput, EdgewrightError, UnsupportedOp
 from edgewright.frontends._common.overrides import Overrides
 from tests.unit.frontends.pytorch.nets import NETS
 from tests.unit.frontends.pytorch.programs import assert_same, converted, exported, scripted, traced
-from torch import nn
 
+nn = torch.nn
 # What TorchScript's compiler does not take as it is written.
 NOT_SCRIPTED = {"decoder", "rotary", "detector", "conv_mixer", "window_attention"}
 
@@ -73,8 +73,8 @@ class Branches(nn.Module):
         while steps < times:
             kept["last"] = kept["last"] + found[steps]
             steps += 1
-        names = [name for name in kept]
-        return torch.cat(found[1:] + [kept[names[0]]], dim=-1)
+        names = list(kept.keys())
+        return torch.cat(found[1:] + [kept[names[0]]], dim=-1)  # noqa: RUF005 - scripts have no stars
 
 
 class ByData(nn.Module):
