@@ -1,5 +1,7 @@
 """Turns ops between Dequantize and Quantize into ops on the fixed-point values themselves."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from edgewright.core.numbers import DType
@@ -37,16 +39,23 @@ def _absorb(graph: Graph, node: Node) -> bool:
     encoders = [_encoder(graph, value) for value in node.outputs]
     if any(item is None for item in (*stored, *encoders)):
         return False
-    if not any(_is_fixed(graph, item) for item in stored if item) or not _changes(node, stored):
+    if not any(item in graph.types and graph.types[item].dtype.is_fixed_point for item in stored):
         return False
-    for place, value in enumerate(stored):
-        assert value is not None
-        if value != node.inputs[place]:
-            graph.set_input(node, place, _constant(graph, value, node.inputs[place]))
+    if all(value == own for value, own in zip(stored, node.inputs, strict=True)):
+        return False
+    _rewire(graph, node, stored)
     for value, encoder in zip(list(node.outputs), encoders, strict=True):
         if isinstance(encoder, Node):
             _take_over(graph, value, encoder)
     return True
+
+
+def _rewire(graph: Graph, node: Node, stored: "list[str | _OneNumber | None]") -> None:
+    for place, value in enumerate(stored):
+        if isinstance(value, _OneNumber):
+            graph.set_input(node, place, _encoded(graph, value.name))
+        elif value is not None and value != node.inputs[place]:
+            graph.set_input(node, place, value)
 
 
 def _requantize(graph: Graph, node: Node, op: Quantize) -> bool:
@@ -67,7 +76,14 @@ def _requantize(graph: Graph, node: Node, op: Quantize) -> bool:
     return True
 
 
-def _stored(graph: Graph, value: str) -> str | None:
+@dataclass(frozen=True)
+class _OneNumber:
+    """A constant of one real number, which has an encoding that holds it exactly."""
+
+    name: str
+
+
+def _stored(graph: Graph, value: str) -> "str | _OneNumber | None":
     """The fixed-point value behind an operand; itself where it holds no real numbers, None without one."""
     if not value or not graph.types[value].dtype.is_float:
         return value
@@ -76,20 +92,16 @@ def _stored(graph: Graph, value: str) -> str | None:
         return before.inputs[0]
     array = graph.constants.get(value)
     is_number = array is not None and array.size and bool((array == array.reshape(-1)[0]).all())
-    # One number has an encoding that holds it exactly.
-    return value + "\0" if is_number else None
+    return _OneNumber(value) if is_number else None
 
 
-def _constant(graph: Graph, value: str, original: str) -> str:
-    """A constant of one number in fixed point; any other value as it is."""
-    if not value.endswith("\0"):
-        return value
-    array = graph.constants[original]
+def _encoded(graph: Graph, name: str) -> str:
+    array = graph.constants[name]
     number = float(array.reshape(-1)[0])
     encoding = Encoding((abs(number) / TOP if number else 1.0,), (0,))
     stored = np.full(array.shape, int(np.sign(number)) * TOP, np.int8)
     tensor_type = TensorType(array.shape, DType.SFIXED_POINT_8, None, encoding)
-    return graph.add_constant(graph.fresh_name(original), stored, tensor_type, of=original)
+    return graph.add_constant(graph.fresh_name(name), stored, tensor_type, of=name)
 
 
 def _encoder(graph: Graph, value: str) -> Node | str | None:
@@ -99,14 +111,6 @@ def _encoder(graph: Graph, value: str) -> Node | str | None:
     readers = graph.consumers(value)
     is_encoded = len(readers) == 1 and isinstance(readers[0].op, Quantize) and value not in graph.outputs
     return readers[0] if is_encoded else None
-
-
-def _changes(node: Node, stored: list[str | None]) -> bool:
-    return any(value != own for value, own in zip(stored, node.inputs, strict=True))
-
-
-def _is_fixed(graph: Graph, value: str) -> bool:
-    return value in graph.types and graph.types[value].dtype.is_fixed_point
 
 
 def _take_over(graph: Graph, value: str, encoder: Node) -> None:

@@ -18,7 +18,6 @@ def flow_cases() -> list[Case]:
         loop(),
         choice(is_known=True),
         choice(is_known=False),
-        composite(),
         total(),
         fixed_total(),
         svdf(),

@@ -49,6 +49,7 @@ def test_a_loop_leaves_no_loop_behind(tmp_path: Path) -> None:
     assert [type(node.op).__name__ for node in converted.graph.nodes] == ["ElementWiseAdd"] * 3
 
 
+@pytest.mark.slow
 def test_a_loop_without_an_end_is_refused(tmp_path: Path) -> None:
     with pytest.raises(LimitExceeded, match="control flow and functions add more than"):
         ew.convert(saved(tmp_path, loop(trips=10**9).data))
