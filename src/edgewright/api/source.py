@@ -85,11 +85,11 @@ def open_source(source: Path | str | Any, wishes: Overrides | None = None) -> So
     """The source as it is; a file that does not exist is answered with one that does."""
     if not isinstance(source, (str, Path)):
         return OnnxSource.open(source, wishes)
+    if kind_of(source) is not None:
+        return TorchSource.open(source, wishes)
     if Path(source).exists() and TensorflowFile.is_one(Path(source)):
         return TensorflowSource.open(source, wishes)
     file_size(source)
-    if kind_of(source) is not None:
-        return TorchSource.open(source, wishes)
     kind = TfliteSource if _is_tflite(Path(source)) else OnnxSource
     return kind.open(source, wishes)
 

@@ -202,7 +202,7 @@ def _has_saved_model(path: Path) -> bool:
     try:
         with ZipFile(path) as archive:
             return any(Path(name).name == SAVED_MODEL for name in archive.namelist()[:MOST_MEMBERS])
-    except (BadZipFile, OSError):
+    except (BadZipFile, NotImplementedError, OSError, ValueError):
         return False
 
 
