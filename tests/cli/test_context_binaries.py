@@ -276,6 +276,22 @@ def test_a_context_of_the_simulation_is_for_no_device_and_check_says_so(call, he
     assert "--backend htp-native --target SM8650" in answer.out
 
 
+@pytest.mark.parametrize(("name", "kind"), [("net.dlc", "a zip such as a DLC"), ("c.json", "JSON")])
+def test_another_file_is_told_for_what_it_is(call, here, name, kind):
+    (here / "c.json").write_text("{}")
+    answer = call(describe, "--context_binary", name)
+    assert (answer.code, f"the file is {kind}, expected a context binary" in answer.err) == (3, True)
+
+
+def test_the_other_commands_take_a_context_of_ours_as_a_model(call, here):
+    path = made(call, backend="cpu")
+    assert "net" in call(edgewright, "inspect", path).out
+    assert call(edgewright, "run", path, "--random").code == 0
+    (here / "weights.bin").write_bytes(bytes(1024))
+    answer = call(edgewright, "inspect", "weights.bin")
+    assert (answer.code, "--retrieve_context" in answer.err) == (3, True)
+
+
 def test_the_utility_wants_an_existing_folder(call, here):
     answer = call(describe, "--context_binary", made(call), "--json_file", "nowhere/c.json")
     assert (answer.code, "folder 'nowhere' does not exist" in answer.err) == (2, True)

@@ -3,13 +3,15 @@
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from edgewright.artifacts.context import reader as context_reader
+from edgewright.artifacts.context.frame import is_framed
 from edgewright.artifacts.cpp import bin as weights
 from edgewright.artifacts.cpp import writer as cpp
 from edgewright.artifacts.description import Description
 from edgewright.artifacts.dlc import reader as dlc_reader
 from edgewright.artifacts.dlc import writer as dlc_writer
 from edgewright.artifacts.net_json import reader, writer
-from edgewright.core.errors import UsageError, Where, shown
+from edgewright.core.errors import BadInput, UsageError, Where, shown
 from edgewright.core.files import write_all, write_whole
 from edgewright.core.numbers import DType
 from edgewright.ir.graph import Graph, Program
@@ -31,6 +33,7 @@ __all__ = [
 ]
 
 _DLC = ".dlc"
+_CONTEXT = ".bin"
 
 
 @dataclass(frozen=True)
@@ -135,7 +138,7 @@ def save_dlc(graph: Graph | Program, path: Path | str, options: SaveOptions | No
 
 def is_stored(path: Path | str) -> bool:
     """Whether the name is that of a converted model, and not of a source model."""
-    return Path(path).suffix in {".json", _DLC}
+    return Path(path).suffix in {".json", _DLC, _CONTEXT}
 
 
 def load_graph(path: Path | str, weight_file: Path | str | None = None, name: str | None = None) -> Graph:
@@ -144,7 +147,9 @@ def load_graph(path: Path | str, weight_file: Path | str | None = None, name: st
 
 
 def load_program(path: Path | str, weight_file: Path | str | None = None) -> Program:
-    """All graphs of a net.json or a DLC; the weights stay in their file until they are needed."""
+    """All graphs of a net.json, a DLC or a context of ours; weights stay in their file until needed."""
+    if Path(path).suffix == _CONTEXT and weight_file is None:
+        return _context_program(Path(path))
     if Path(path).suffix != _DLC:
         return Program((lift(reader.read(path, weight_file)),))
     if weight_file is not None:
@@ -153,6 +158,17 @@ def load_program(path: Path | str, weight_file: Path | str | None = None) -> Pro
             do="give the DLC alone",
         )
     return Program(tuple(lift(graph) for graph in dlc_reader.read(path).graphs))
+
+
+def _context_program(path: Path) -> Program:
+    if not is_framed(path):
+        raise BadInput(
+            f"'{shown(path)}' is neither a model nor a context binary of Edgewright's own backends",
+            Where(file=str(path)),
+            do="weights are given by their _net.json; a genuine context is run by qnn-net-run "
+            "--retrieve_context or load_context",
+        )
+    return Program(tuple(lift(graph) for graph in context_reader.read(path).graphs))
 
 
 def records_of(graph: Graph, name: str, options: SaveOptions) -> QnnGraph:

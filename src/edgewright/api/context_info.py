@@ -21,6 +21,8 @@ __all__ = ["ContextInfo", "binary_bytes", "context_info", "genuine_info", "own_c
 
 # Qnn backend ids of the libraries that ours stand for.
 _IDS = {"cpu": 3, "htp-sim": 6}
+# First bytes of what is no context binary.
+_OTHERS = {b"PK": "a zip such as a DLC", b"\x7fELF": "a library", b"{": "JSON"}
 _NAMES = {3: "cpu", 4: "gpu", 6: "htp-native"}
 
 
@@ -55,6 +57,7 @@ def own_context(path: Path) -> Context:
 
 def genuine_info(path: Path) -> BinaryInfo:
     """What the System library says of a context binary; it is asked in a process of its own."""
+    _refuse_others(path)
     if find_libraries() is None:
         raise EnvironmentProblem(
             f"'{shown(path)}' is no context binary of Edgewright; reading others needs the QNN libraries",
@@ -65,6 +68,20 @@ def genuine_info(path: Path) -> BinaryInfo:
             return runtime.info(binary_bytes(path))
         except EdgewrightError as problem:
             raise located(problem, Where(file=str(path))) from problem
+
+
+def _refuse_others(path: Path) -> None:
+    """Files that people take for a context binary, told by their first bytes."""
+    file_size(path)
+    with path.open("rb") as file:
+        start = file.read(4)
+    for magic, kind in _OTHERS.items():
+        if start.startswith(magic):
+            raise BadInput(
+                f"the file is {kind}, expected a context binary",
+                Where(file=str(path)),
+                do="compile a model with qnn-context-binary-generator",
+            )
 
 
 def binary_bytes(path: Path, *, is_mapped: bool = True) -> Array:
