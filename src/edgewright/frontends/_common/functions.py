@@ -1,6 +1,7 @@
 """Functions of one operand that QNN composes: trigonometry, hyperbolic functions, the error function."""
 
 import math
+from collections.abc import Callable
 from itertools import permutations
 
 import numpy as np
@@ -30,18 +31,12 @@ from edgewright.ops.elementwise_unary import (
 )
 
 __all__ = [
+    "BY_NAME",
     "add",
     "error_function",
     "gelu_operand",
-    "hyperbolic_cosine",
-    "hyperbolic_sine",
-    "inverse_cosine",
-    "inverse_hyperbolic_cosine",
-    "inverse_hyperbolic_sine",
-    "inverse_hyperbolic_tangent",
     "multiply",
     "square_plus",
-    "tangent",
 ]
 
 # Exporters round the root of 2 to the precision of the model.
@@ -180,6 +175,18 @@ def _number(ctx: Builder, value: str) -> float | None:
 def _is_near(ctx: Builder, value: str, number: float) -> bool:
     found = _number(ctx, value)
     return found is not None and bool(np.isclose(found, number, rtol=ROOT_TOLERANCE))
+
+
+# Those that several source formats have under the same name.
+BY_NAME: dict[str, Callable[[Builder, str], str]] = {
+    "Acos": inverse_cosine,
+    "Acosh": inverse_hyperbolic_cosine,
+    "Asinh": inverse_hyperbolic_sine,
+    "Atanh": inverse_hyperbolic_tangent,
+    "Cosh": hyperbolic_cosine,
+    "Sinh": hyperbolic_sine,
+    "Tan": tangent,
+}
 
 
 def _half_of_exponentials(ctx: Builder, x: str, op: Op) -> str:

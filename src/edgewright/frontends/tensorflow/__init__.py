@@ -1,43 +1,24 @@
-"""The TensorFlow frontend: importing it registers every translation, in this order."""
+"""The TensorFlow frontend: importing it registers every translation, family by family."""
 
-from edgewright.frontends.tensorflow import (
-    activation,
-    cast,
-    control,
-    conv,
-    detection,
-    elementwise,
-    gather,
-    matmul,
-    norm,
-    pool,
-    quant,
-    rearrange,
-    rearrange_fill,
-    rearrange_slice,
-    reduce,
-    resize,
-    sequence,
-    stored,
+from importlib import import_module
+
+__all__: list[str] = []
+
+FAMILIES = (
+    *(
+        "activation",
+        "cast",
+        "control",
+        "conv",
+        "detection",
+        "elementwise",
+        "gather",
+        "matmul",
+        "norm",
+        "pool",
+    ),
+    *("quant", "rearrange", "rearrange_fill", "rearrange_slice", "reduce", "resize", "sequence", "stored"),
 )
 
-__all__ = [
-    "activation",
-    "cast",
-    "control",
-    "conv",
-    "detection",
-    "elementwise",
-    "gather",
-    "matmul",
-    "norm",
-    "pool",
-    "quant",
-    "rearrange",
-    "rearrange_fill",
-    "rearrange_slice",
-    "reduce",
-    "resize",
-    "sequence",
-    "stored",
-]
+for _family in FAMILIES:
+    import_module(f"{__name__}.{_family}")

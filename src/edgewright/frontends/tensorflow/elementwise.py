@@ -64,18 +64,12 @@ one_to_one(
 )
 
 _FUNCTIONS: dict[str, Callable[[Context, str], str]] = {
-    "Acos": functions.inverse_cosine,
-    "Acosh": functions.inverse_hyperbolic_cosine,
-    "Asinh": functions.inverse_hyperbolic_sine,
-    "Atanh": functions.inverse_hyperbolic_tangent,
-    "Cosh": functions.hyperbolic_cosine,
+    **functions.BY_NAME,
     "Erf": functions.error_function,
     "Erfc": lambda ctx, x: add(ctx, ctx.emit(unary.ElementWiseNeg(), functions.error_function(ctx, x)), 1),
     "Expm1": lambda ctx, x: add(ctx, ctx.emit(unary.ElementWiseExp(), x), -1),
     "Log1p": lambda ctx, x: ctx.emit(unary.ElementWiseLog(), add(ctx, x, 1)),
-    "Sinh": functions.hyperbolic_sine,
     "Square": lambda ctx, x: ctx.emit(binary.ElementWiseMultiply(), x, x),
-    "Tan": functions.tangent,
 }
 
 

@@ -21,10 +21,9 @@ def tf_op(*names: str) -> Callable[[Handler], Handler]:
     """Registers the translation of ops."""
 
     def register(handler: Handler) -> Handler:
-        for name in names:
-            if name in _HANDLERS:
-                raise AssertionError(f"{name} is translated twice")
-            _HANDLERS[name] = handler
+        twice = _HANDLERS.keys() & set(names)
+        assert not twice, f"{sorted(twice)} are translated twice"
+        _HANDLERS.update(dict.fromkeys(names, handler))
         return handler
 
     return register

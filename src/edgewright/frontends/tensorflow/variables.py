@@ -32,10 +32,6 @@ class Variables:
         self._handles[name] = node
         return name
 
-    def is_handle(self, value: str) -> bool:
-        """Whether a name stands for a variable."""
-        return value in self._handles
-
     def name(self, handle: str) -> str:
         """What the model calls a variable."""
         node = self._find(handle)
