@@ -1,6 +1,7 @@
 """Corrections of weights and biases: what they keep, what they gain, and what they say they could not do."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from edgewright.quantize.quantizer import quantize_graph
 from edgewright.quantize.settings import Settings
 from edgewright.quantize.weights.bias_correction import corrected, input_means, with_biases
 from edgewright.quantize.weights.cle import equalize
+from edgewright.quantize.weights.even_channels import channel_reach
 from tests.unit.quantize.nets import Engine, Net, samples
 from tests.unit.quantize.simulate import simulated
 
@@ -86,6 +88,39 @@ def test_a_network_whose_channels_were_rescaled_collapses_without_and_recovers_w
     assert decibels(uneven, collapsed.graph) < reference_db - 10
     assert decibels(uneven, recovered.graph) > reference_db - 0.5
     assert any(note.startswith("cle: equalized 2 chains") for note in recovered.report.notes)
+
+
+def test_equalization_that_samples_do_not_gain_by_is_left_out_and_that_is_said():
+    data = samples(mobile())
+    # What is equal already has nothing to gain.
+    graph, _ = equalize(mobile(), lambda twin, values: channel_reach(twin, values, data, Engine()))
+    plain = quantize_graph(graph, ONE_ENCODING, data, Engine())
+    asked = quantize_graph(graph, replace(ONE_ENCODING, algorithms=("cle",)), data, Engine())
+    assert [note for note in asked.report.notes if note.startswith("cle: left out, it gains")]
+    assert decibels(graph, asked.graph) == decibels(graph, plain.graph)
+
+
+def test_measured_channels_of_activations_count_in_the_equalization():
+    graph = mobile(scale=100)
+    data = samples(graph)
+
+    def measure(twin, values):
+        return channel_reach(twin, values, data, Engine())
+
+    (unmeasured, _), (measured, done) = equalize(graph), equalize(graph, measure)
+    link = next(node for node in graph.nodes if isinstance(node.op, Relu)).outputs[0]
+    spreads = []
+    for twin in (graph, unmeasured, measured):
+        high = measure(twin, [link])[link][1]
+        spreads.append(high.max() / high[high > 0].min())
+    assert spreads[2] < spreads[1] < spreads[0]
+    assert len(done.chains) == 2
+
+
+def test_a_relu6_ends_where_its_measured_channels_did():
+    graph = mobile(relu=Relu6)
+    _, done = equalize(graph, lambda twin, values: channel_reach(twin, values, samples(graph), Engine()))
+    assert "2 Relu6 became Relu, up to what was seen" in done.lines()
 
 
 def test_channels_have_one_range_on_both_sides_afterwards():

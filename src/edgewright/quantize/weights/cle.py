@@ -122,7 +122,7 @@ def _balance(graph: Graph, link: Link, following: Node, sizes: dict[str, Array])
     size = sizes.get(link.value)
     if size is not None:
         is_sound &= size > 0
-        out, into = np.sqrt(_relative(out) * _relative(size)), _relative(into)
+        out, into = np.sqrt(_relative(out, is_sound) * _relative(size, is_sound)), _relative(into, is_sound)
     factor = np.sqrt(np.divide(out, into, out=np.ones_like(out), where=is_sound))
     bounded = np.clip(factor, 1 / LARGEST_FACTOR, LARGEST_FACTOR)
     scale_out(graph, link.node, 1 / bounded)
@@ -132,9 +132,11 @@ def _balance(graph: Graph, link: Link, following: Node, sizes: dict[str, Array])
     return float(np.max(np.abs(np.log(bounded)), initial=0.0))
 
 
-def _relative(reach: Array) -> Array:
-    """Parts of the largest: only they count where one encoding serves all channels."""
-    return np.asarray(reach / max(float(reach.max(initial=0.0)), 1e-30))
+def _relative(reach: Array, is_sound: Array) -> Array:
+    """Reaches over their mean: where one encoding serves all channels, only those count."""
+    known = np.where(is_sound, reach, 1.0)
+    mean = np.exp(np.mean(np.log(known), where=is_sound)) if is_sound.any() else 1.0
+    return np.asarray(known / mean)
 
 
 def _reach_out(graph: Graph, node: Node) -> Array:
