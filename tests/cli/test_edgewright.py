@@ -1,4 +1,5 @@
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -225,6 +226,9 @@ def test_the_demo_runs_through_and_finds_the_digits(tmp_path):
     assert done.returncode == 0, done.stderr
     assert all(f"[{number}] " in done.stdout for number in range(1, 8))
     assert "493 of 500 digits are right: 98.6 %" in done.stdout
-    assert "w8a8 on htp: 394 of 400 digits are right: 98.5 %" in done.stdout
+    # Float reads 394; the scheme that the search chooses may cost or gain a digit or two.
+    found = re.search(r"w8a8 on htp-sim: (\d+) of 400 digits are right", done.stdout)
+    assert found is not None
+    assert int(found.group(1)) >= 391
     assert "within 0.0001" in done.stdout
     assert "NO" not in done.stdout
