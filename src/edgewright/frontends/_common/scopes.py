@@ -45,6 +45,11 @@ class Scopes:
             raise BadInput(f"value '{name}' is made twice", Where(tensor=name), do="export the model again")
         self._levels[-1][name] = value
 
+    def rename(self, old: str, new: str) -> None:
+        """Another name for a value, wherever it is known."""
+        for level in self._levels:
+            level.update({name: new for name, value in level.items() if value == old})
+
     def resolve(self, name: str) -> str:
         """The value of a name; "" stays what it is."""
         if not name:

@@ -17,6 +17,7 @@ from edgewright.frontends.tensorflow.source import SourceNode
 from edgewright.frontends.tensorflow.variables import Variables
 from edgewright.ir.graph import Graph
 from edgewright.ir.types import TensorType
+from edgewright.ops.quant import Dequantize
 
 __all__ = ["Importer", "Network", "names_of"]
 
@@ -122,6 +123,21 @@ class Importer(GraphImporter):
                 do="cut the graph before it with --out_node",
             )
         return values
+
+    def _declare_outputs(self) -> None:
+        """An output that is another name for a value is that value: encodings of the one are the other's."""
+        wanted = list(dict.fromkeys(self._outputs))
+        values = [self._scopes.resolve(name) for name in wanted]
+        for name, value in zip(wanted, values, strict=True):
+            maker = self._graph.producer(value)
+            if maker is None or name in self._graph.types:
+                continue
+            if values.count(value) == 1 and value not in wanted:
+                if not isinstance(maker.op, Dequantize):
+                    self._graph.source_names.setdefault(name, self._graph.source_names.get(value, value))
+                self._context.rename(value, name)
+                self._scopes.rename(value, name)
+        super()._declare_outputs()
 
     def _declared_type(self, name: str) -> TensorType | None:
         return None
