@@ -54,7 +54,7 @@ class NativeSession:
         self._htp = htp
         self._names = {self._record.source_names.get(name, name): name for name in self._record.tensors}
         self._runtime = shared_runtime(htp)
-        self._context = self._runtime.compile([self._record])
+        self._context = self._runtime.compile([self._record], self._htp)
 
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
         """Values of the outputs for the inputs, which must have the declared types."""
@@ -73,7 +73,7 @@ class NativeSession:
     def _ready(self) -> QnnContext:
         if not self._runtime.is_alive:
             self._runtime = shared_runtime(self._htp)
-            self._context = self._runtime.compile([self._record])
+            self._context = self._runtime.compile([self._record], self._htp)
         return self._context
 
     def _stored(self, name: str, inputs: Mapping[str, Array]) -> Array:
