@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
@@ -32,41 +32,53 @@ from edgewright.quantize.quantizer import observe
 from edgewright.quantize.schemes import Scheme, scheme_named
 from edgewright.quantize.settings import Settings
 
-__all__ = ["measure"]
+__all__ = ["measure_all"]
 
 Feed = dict[str, Any]
-SAMPLES, FEW, ROUNDS = 100, 30, 3
+SAMPLES, FEW, MANY, ROUNDS = 100, 30, 500, 3
 NAMES = ("mobilenet_v2_imagenet", "light_resnet50")
 HISTOGRAMS = ("percentile", "mse", "sqnr", "entropy")
-FLOOR_LIMIT, MINMAX_LIMIT, HISTOGRAM_LIMIT, MEMORY_LIMIT_MB = 1.2, 1.5, 3.0, 300
+FLOOR_LIMIT, MINMAX_LIMIT, HISTOGRAM_LIMIT, MEMORY_LIMIT_MB, GROWTH_LIMIT_MB = 1.2, 1.5, 3.0, 300, 10
 
 
-def measure(path: Path) -> None:
-    """Prints the table of one model."""
-    feeds = _feeds(path, SAMPLES)
-    ways = {
-        way: (lambda way=way: WAYS[way](path, feeds)) for way in ("plain", "floor", "ours", "onnxruntime")
-    }
-    times = _interleaved(ways)
-    print(f"\n{path.stem}: {SAMPLES} samples, seconds on one core")
+def measure_all(paths: Iterable[Path]) -> None:
+    """Prints a table for each of the models that are meant for this."""
+    cores = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(cores)})
+    for path in {path.stem: path for path in paths if path.stem in NAMES}.values():
+        feeds = _feeds(path, SAMPLES)
+        print(f"\n{path.stem}: {SAMPLES} samples, seconds on one core")
+        _extremes(path, feeds)
+        _histograms(path, feeds[:FEW])
+        _memory(path)
+    os.sched_setaffinity(0, cores)
+
+
+def _extremes(path: Path, feeds: list[Feed]) -> None:
+    times = _interleaved(path, feeds, ("plain", "floor", "ours", "onnxruntime"))
     print("  " + ", ".join(f"{way} {seconds:.2f}" for way, seconds in times.items()))
     ours, floor = times["ours"], times["floor"]
     _verdict("min-max over the floor", ours / floor, FLOOR_LIMIT, is_most=True)
     _verdict("onnxruntime MinMax over ours", times["onnxruntime"] / ours, MINMAX_LIMIT, is_most=False)
-    few = feeds[:FEW]
-    names = (*HISTOGRAMS, "onnxruntime-percentile")
-    times = _interleaved({way: (lambda way=way: WAYS[way](path, few)) for way in names})
+
+
+def _histograms(path: Path, feeds: list[Feed]) -> None:
+    times = _interleaved(path, feeds, (*HISTOGRAMS, "onnxruntime-percentile"))
     print(f"  histograms of {FEW} samples: " + ", ".join(f"{n} {s:.2f}" for n, s in times.items()))
     for name in HISTOGRAMS:
         ratio = times["onnxruntime-percentile"] / times[name]
         _verdict(f"onnxruntime Percentile over {name}", ratio, HISTOGRAM_LIMIT, is_most=False)
-    peaks = {(way, n): _peak(path, way, n) for way in ("plain", "ours", "mse") for n in (FEW, SAMPLES)}
-    peaks["onnxruntime", FEW] = _peak(path, "onnxruntime", FEW)
-    peaks["onnxruntime-percentile", FEW] = _peak(path, "onnxruntime-percentile", FEW)
+
+
+def _memory(path: Path) -> None:
+    peaks = {(way, n): _peak(path, way, n) for way in ("plain", "ours", "mse") for n in (SAMPLES, MANY)}
+    peaks |= {(way, FEW): _peak(path, way, FEW) for way in ("onnxruntime", "onnxruntime-percentile")}
     print("  peak MB: " + ", ".join(f"{way} ({n} samples) {mb:.0f}" for (way, n), mb in peaks.items()))
     for way in ("ours", "mse"):
-        extra = peaks[way, SAMPLES] - peaks["plain", SAMPLES]
+        extra = peaks[way, MANY] - peaks["plain", MANY]
         _verdict(f"{way} over plain inference, MB", extra, MEMORY_LIMIT_MB, is_most=True)
+        growth = peaks[way, MANY] - peaks[way, SAMPLES]
+        _verdict(f"{way} with {MANY} over {SAMPLES} samples, MB", growth, GROWTH_LIMIT_MB, is_most=True)
 
 
 def _verdict(what: str, found: float, limit: float, *, is_most: bool) -> None:
@@ -170,14 +182,14 @@ WAYS: dict[str, Callable[[Path, list[Feed]], None]] = {
 }
 
 
-def _interleaved(ways: dict[str, Callable[[], None]]) -> dict[str, float]:
-    readings: dict[str, list[float]] = {name: [] for name in ways}
+def _interleaved(path: Path, feeds: list[Feed], ways: tuple[str, ...]) -> dict[str, float]:
+    readings: dict[str, list[float]] = {way: [] for way in ways}
     for _ in range(ROUNDS):
-        for name, way in ways.items():
+        for way in ways:
             gc.collect()
             began = time.process_time()
-            way()
-            readings[name].append(time.process_time() - began)
+            WAYS[way](path, feeds)
+            readings[way].append(time.process_time() - began)
     return {name: median(times) for name, times in readings.items()}
 
 
@@ -215,14 +227,12 @@ def main() -> None:
     parser.add_argument("--filter", default="", help="only models whose name holds this")
     parser.add_argument("--child", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     if options.child:
         way, path, count = options.child
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
         _child(way, Path(path), int(count))
         return
-    for path in model_files(options.models):
-        if path.stem in NAMES and options.filter in path.stem:
-            measure(path)
+    measure_all([path for path in model_files(options.models) if options.filter in path.stem])
 
 
 if __name__ == "__main__":

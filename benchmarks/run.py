@@ -1,12 +1,15 @@
 """Runs the benchmarks and prints their tables: python -m benchmarks.run --help."""
 
 import argparse
+import logging
+from collections.abc import Callable
 from math import exp, log
 from pathlib import Path
 
-from benchmarks import conversion, latency
+from benchmarks import calibration, conversion, latency, simulation
 from benchmarks.models import model_files
 
+PARTS = ("latency", "conversion", "simulation", "calibration")
 MEAN_LIMIT, WORST_LIMIT, SMALL_LIMIT_US = 1.05, 1.15, 30
 CONVERSIONS = ((14, False), (100, False), (2560, False), (14, True), (100, True), (2560, True))
 
@@ -17,14 +20,26 @@ def main() -> None:
     parser.add_argument(
         "--models", action="append", type=Path, default=[], help="a folder with more ONNX files"
     )
-    parser.add_argument("--only", choices=("latency", "conversion"))
+    parser.add_argument("--only", choices=PARTS)
     parser.add_argument("--filter", default="", help="only models whose name holds this")
     parser.add_argument("--largest", type=int, default=2560, help="largest generated model in MB")
     options = parser.parse_args()
-    if options.only != "conversion":
-        _latency([path for path in model_files(options.models) if options.filter in path.name])
-    if options.only != "latency":
-        _conversion(options.largest)
+    paths = [path for path in model_files(options.models) if options.filter in path.name]
+    tables: dict[str, Callable[[], None]] = {
+        "latency": lambda: _latency(paths),
+        "conversion": lambda: _conversion(options.largest),
+        "simulation": lambda: _simulation(paths),
+        "calibration": lambda: calibration.measure_all(paths),
+    }
+    for part in PARTS if options.only is None else (options.only,):
+        print(f"\n{part}", flush=True)
+        tables[part]()
+
+
+def _simulation(paths: list[Path]) -> None:
+    # The peer warns of every bias and every model that was not prepared.
+    logging.getLogger().setLevel(logging.ERROR)
+    simulation.measure_all(paths)
 
 
 def _latency(paths: list[Path]) -> None:
@@ -65,7 +80,7 @@ def _verdict(rows: list[latency.Latency]) -> None:
 
 
 def _conversion(largest: int) -> None:
-    print(f"\n{'conversion of':24s} {'seconds':>8s} {'peak MB':>9s} {'(peak-300)/size':>16s} {'limit':>6s}")
+    print(f"{'conversion of':24s} {'seconds':>8s} {'peak MB':>9s} {'(peak-300)/size':>16s} {'limit':>6s}")
     for megabytes, is_external in CONVERSIONS:
         if megabytes <= largest:
             row = conversion.measure(megabytes, is_external=is_external)
