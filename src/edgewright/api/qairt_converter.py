@@ -237,7 +237,12 @@ def _rewrite(
     run_passes(graph, LEGACY)
     narrow_float(graph, options.output.float_bitwidth, options.output.float_bias_bitwidth)
     run_passes(graph, TARGET)
-    retype_ends(graph, config, before)
+    # Where encodings were taken for a quantizer, quantized ends are real numbers until it comes.
+    retype_ends(
+        graph,
+        config,
+        {n: graph.types[n] if t.encoding and not is_quantized else t for n, t in before.items()},
+    )
     return kept
 
 

@@ -176,7 +176,11 @@ class CombinedNms(_Detections):
 @register
 @dataclass(frozen=True, kw_only=True)
 class DetectionOutput(_Detections):
-    """Boxes decoded from anchors, then suppressed: single-shot detectors' last step. Shape rule only."""
+    """Boxes decoded from anchors, then suppressed: single-shot detectors' last step.
+
+    Scores [N,n,classes], deltas [N,n,4] and anchors [n,4], both (y, x, height, width) of centres. FAST lets
+    each anchor stand for its best class only; REGULAR suppresses class by class, ``detection_limit`` of each.
+    """
 
     inputs = (Port("in[0]"), Port("in[1]"), Port("in[2]"))
 
@@ -195,6 +199,51 @@ class DetectionOutput(_Detections):
         """Scores first, then boxes, classes and numbers."""
         boxes, scores, classes, count = self.kept(inputs[1], inputs[0], DType.INT_32)
         return scores, boxes.with_dtype(DType.FLOAT_32), classes, count
+
+    def compute(self, *inputs: Array) -> tuple[Array, ...]:
+        """Image by image; what is not filled is zero."""
+        scores, deltas, anchors = inputs
+        room = int(self.max_num_boxes)
+        found = [np.zeros((len(scores), room), scores.dtype), np.zeros((len(scores), room, 4), np.float32)]
+        classes, counts = np.zeros((len(scores), room), np.int32), np.zeros(len(scores), np.uint32)
+        for image, own in enumerate(scores):
+            boxes = self._decoded(deltas[image], anchors)
+            best = self._best(own, boxes)[:room]
+            rows, kinds = np.asarray(best, np.int64).reshape(-1, 2).T
+            count = counts[image] = len(best)
+            found[0][image, :count] = own[rows, kinds]
+            found[1][image, :count] = boxes[rows]
+            classes[image, :count] = kinds
+        return found[0], found[1], classes, counts
+
+    def _decoded(self, deltas: Array, anchors: Array) -> Array:
+        """Corners (y1, x1, y2, x2)."""
+        moved = deltas[:, :4] / np.asarray(self.delta_scaling_factors, deltas.dtype)
+        centre = moved[:, :2] * anchors[:, 2:4] + anchors[:, :2]
+        half = np.exp(moved[:, 2:]) * anchors[:, 2:4] / 2
+        return np.concatenate([centre - half, centre + half], 1).astype(np.float32)
+
+    def _best(self, scores: Array, boxes: Array) -> list[tuple[int, int]]:
+        """Anchor and class of what is kept, best first."""
+        # A score of just the threshold counts.
+        least = float(np.nextafter(np.float32(self.confidence_threshold), np.float32(-np.inf)))
+        kinds = [kind for kind in range(scores.shape[1]) if self.use_bg_in_nms or kind != self._background]
+        if self.nms_type == NmsKind.FAST:
+            tops = np.asarray(kinds)[scores[:, kinds].argmax(1)]
+            own = scores[np.arange(len(scores)), tops]
+            kept = suppressed(boxes, own, self.iou_threshold, least, len(scores))
+            return [(row, int(tops[row])) for row in kept]
+        limit = self.detection_limit if self.detection_limit >= 0 else len(scores)
+        pairs = [
+            (row, kind)
+            for kind in kinds
+            for row in suppressed(boxes, scores[:, kind], self.iou_threshold, least, limit)
+        ]
+        return sorted(pairs, key=lambda pair: -float(scores[pair]))
+
+    @property
+    def _background(self) -> int:
+        return self.background_class_idx
 
     @classmethod
     def samples(cls) -> Iterator[Sample]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from flatbuffers import flexbuffers
 
 from edgewright.core.numbers import Array, DType
 from tests.unit.frontends.tflite.writer import Operator, Subgraph, Tensor, const, model
@@ -103,7 +104,16 @@ IMAGE = x(1, 7, 6, 4)
 
 def float_cases() -> list[Case]:
     """Every case of real numbers."""
-    return [*spatial(), *elementwise(), *reductions(), *moves(), *indexing(), *stored(), *recurrent()]
+    return [
+        *spatial(),
+        *elementwise(),
+        *reductions(),
+        *moves(),
+        *indexing(),
+        *stored(),
+        *recurrent(),
+        *detectors(),
+    ]
 
 
 def spatial() -> Iterator[Case]:
@@ -373,3 +383,38 @@ def recurrent() -> Iterator[Case]:
     layer = [x(2, 4, 3), weights(5, 3), weights(5, 5, seed=1), weights(5, seed=2), state]
     rnn = {"fused_activation_function": 4}
     yield single("sequence_rnn", "UNIDIRECTIONAL_SEQUENCE_RNN", layer, rnn, tolerance=1e-5)
+
+
+def detectors() -> Iterator[Case]:
+    """The last step of single-shot detectors, with and without a background class."""
+    source = np.random.default_rng(3)
+    places = source.uniform(0.2, 0.8, (20, 2))
+    anchors = const(np.concatenate([places, source.uniform(0.1, 0.4, (20, 2))], 1).astype(np.float32))
+    values = [source.normal(0, 1, (1, 20, 4)).astype(np.float32)]
+    results = [OUT] * 4
+    for name, is_regular, kinds in (("fast", False, 3), ("regular", True, 3), ("background", False, 2)):
+        given = [*values, source.uniform(0, 1, (1, 20, 3)).astype(np.float32)]
+        yield single(
+            f"detection-{name}",
+            "TFLite_Detection_PostProcess",
+            [x(1, 20, 4), x(1, 20, 3, name="scores"), anchors],
+            None,
+            results,
+            1e-5,
+            values=given,
+            custom=detection_options(is_regular=is_regular, kinds=kinds),
+        )
+
+
+def detection_options(*, is_regular: bool, kinds: int) -> bytes:
+    """As TensorFlow's exporter writes them."""
+    b = flexbuffers.Builder()
+    with b.Map():
+        for name, value in (("max_detections", 6), ("max_classes_per_detection", 1), ("num_classes", kinds)):
+            b.Int(name, value)
+        b.Int("detections_per_class", 4)
+        b.Bool("use_regular_nms", is_regular)
+        scales = {"y_scale": 10.0, "x_scale": 10.0, "h_scale": 5.0, "w_scale": 5.0}
+        for name, value in {**scales, "nms_score_threshold": 0.3, "nms_iou_threshold": 0.4}.items():
+            b.Float(name, value)
+    return bytes(b.Finish())

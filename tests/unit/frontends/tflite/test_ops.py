@@ -18,7 +18,15 @@ RECORDED = np.load(Path(__file__).with_name("recorded.npz"))
 # Ops that other tests are about, or that are no computation.
 ELSEWHERE = frozenset(
     {"IF", "WHILE", "CALL", "CALL_ONCE", "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE"}
-    | {"STABLEHLO_COMPOSITE", "SVDF", "WHERE", "RANGE", "BROADCAST_ARGS", "BITWISE_XOR"}
+    | {
+        "STABLEHLO_COMPOSITE",
+        "SVDF",
+        "Convolution2DTransposeBias",
+        "WHERE",
+        "RANGE",
+        "BROADCAST_ARGS",
+        "BITWISE_XOR",
+    }
 )
 
 
