@@ -1,5 +1,7 @@
 """Networks of 8 bits give the same integers in the simulation and in the genuine emulator."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -8,10 +10,12 @@ from edgewright.backends.registry import find_backend
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
+from edgewright.ir.op import Op
 from edgewright.ir.types import TensorType
+from edgewright.ops.activation import HardSwish, Relu
 from edgewright.ops.conv import Conv2d, DepthWiseConv2d
 from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseSubtract
-from edgewright.ops.matmul import FullyConnected
+from edgewright.ops.matmul import FullyConnected, MatMul
 
 
 def both(graph: Graph, feed: dict[str, Array]) -> tuple[Array, Array]:
@@ -99,3 +103,52 @@ def test_sums_of_two_activations_are_the_same_to_the_last_bit(op: ElementWiseAdd
         graph.outputs = ["y"]
         simulated, found = both(graph, {"a": first, "b": second})
         np.testing.assert_array_equal(simulated, found)
+
+
+def with_activation(kind: str, op: Op, out: Encoding) -> tuple[Graph, dict[str, Array]]:
+    """A product and an activation of its sums, which reach from -3 to 3 or so."""
+    plain, feed = weighted(kind, 8, 1, is_per_channel=True)
+    stored, given = plain.types["y"].encoding, plain.types["x"].encoding
+    assert stored is not None
+    assert given is not None
+    factor = 8 / 255 / stored.scales[0]
+    graph = Graph("g")
+    x = Encoding((given.scales[0] * factor,), given.offsets)
+    graph.add_input("x", replace(plain.types["x"], encoding=x))
+    graph.add_constant("w", plain.constants["w"], plain.types["w"])
+    bias = plain.types["b"].encoding
+    assert bias is not None
+    scaled = replace(bias, scales=tuple(scale * factor for scale in bias.scales))
+    graph.add_constant("b", plain.constants["b"], replace(plain.types["b"], encoding=scaled))
+    middle = replace(plain.types["y"], encoding=Encoding((8 / 255,), (-120,)))
+    graph.add(Node("n", plain.nodes[0].op, ["x", "w", "b"], ["m"]), [middle])
+    graph.add(Node("a", op, ["m"], ["y"]), [replace(middle, encoding=out)])
+    graph.outputs = ["y"]
+    return graph, feed
+
+
+@pytest.mark.parametrize("kind", ["conv", "depthwise", "product"])
+def test_a_relu_is_computed_from_the_sums_before_it(kind: str) -> None:
+    simulated, found = both(*with_activation(kind, Relu(), Encoding((4 / 255,), (0,))))
+    np.testing.assert_array_equal(simulated, found)
+
+
+@pytest.mark.parametrize("kind", ["conv", "depthwise", "product"])
+def test_a_hard_swish_is_computed_from_finer_sums_than_are_stored(kind: str) -> None:
+    simulated, found = both(*with_activation(kind, HardSwish(), Encoding((5 / 255,), (-20,))))
+    assert np.mean(simulated != found) < 0.03
+
+
+def test_products_of_activations_are_the_same_where_the_second_is_symmetric() -> None:
+    random = np.random.default_rng(7)
+    graph, feed, scales = Graph("g"), {}, []
+    for name, offset in (("a", -60), ("b", -128)):
+        scales.append(random.uniform(0.01, 0.05))
+        kind = TensorType((4, 40, 40), DType.UFIXED_POINT_8, None, Encoding((scales[-1],), (offset,)))
+        feed[graph.add_input(name, kind)] = random.integers(0, 256, (4, 40, 40)).astype(np.uint8)
+    out = Encoding((scales[0] * scales[1] * 90 * 90 * 6 / 40,), (-128,))
+    graph.add(Node("n", MatMul(), ["a", "b"], ["y"]), [replace(graph.types["a"], encoding=out)])
+    graph.outputs = ["y"]
+    simulated, found = both(graph, feed)
+    assert np.mean((found > 0) & (found < 255)) > 0.2
+    np.testing.assert_array_equal(simulated, found)

@@ -4,6 +4,7 @@ from edgewright.backends.base import RunOptions, Session
 from edgewright.backends.cpu.session import CpuSession
 from edgewright.backends.cpu.sums import Arithmetic
 from edgewright.backends.htp.arithmetic import htp_sums
+from edgewright.backends.htp.fusions import with_fusions
 from edgewright.core.errors import UnsupportedFeature, Where
 from edgewright.core.numbers import DType
 from edgewright.ir.graph import Graph
@@ -30,7 +31,7 @@ class HtpSimBackend:
                 Where(node=floats[0].name),
                 do="quantize the model, or convert it with --float_bw 16",
             )
-        return CpuSession(graph, options, self.arithmetic)
+        return CpuSession(with_fusions(graph) if self.arithmetic else graph, options, self.arithmetic)
 
 
 class HtpFastSimBackend(HtpSimBackend):

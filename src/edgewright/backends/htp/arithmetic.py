@@ -17,9 +17,9 @@ from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op, given
 from edgewright.ops.conv import Conv2d, DepthWiseConv2d
 from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseSubtract
-from edgewright.ops.matmul import FullyConnected
+from edgewright.ops.matmul import FullyConnected, MatMul
 
-__all__ = ["htp_sums"]
+__all__ = ["has_coarse_sums", "htp_sums"]
 
 WEIGHTS = frozenset({DType.SFIXED_POINT_4, DType.SFIXED_POINT_8})
 COARSE_BITS, FINE_BITS = 12, 15
@@ -35,6 +35,16 @@ def htp_sums(graph: Graph, node: Node) -> SumForm | None:
     return rule(graph, node)
 
 
+def has_coarse_sums(graph: Graph, node: Node) -> bool:
+    """Whether a node is a sum of products that HTP cuts before it rounds it."""
+    is_product = isinstance(node.op, Conv2d | DepthWiseConv2d | FullyConnected)
+    return is_product and not _is_fine(node.op) and htp_sums(graph, node) is not None
+
+
+def _is_fine(op: Op) -> bool:
+    return isinstance(op, DepthWiseConv2d) and max(op.stride) > 1
+
+
 def _is_plain(graph: Graph, node: Node) -> bool:
     """Whether activations have 8 bits and one encoding."""
     values = [value for value in (*node.inputs, *node.outputs) if value and value not in graph.constants]
@@ -45,8 +55,7 @@ def _is_plain(graph: Graph, node: Node) -> bool:
 
 
 def _convolution(graph: Graph, node: Node) -> SumForm | None:
-    is_fine = isinstance(node.op, DepthWiseConv2d) and max(node.op.stride) > 1
-    return _product(graph, node, -1, is_fine=is_fine)
+    return _product(graph, node, -1, is_fine=_is_fine(node.op))
 
 
 def _fully_connected(graph: Graph, node: Node) -> SumForm | None:
@@ -81,6 +90,19 @@ def _product(graph: Graph, node: Node, axis: int, *, is_fine: bool) -> SumForm |
         added = bias if is_fine else _added(graph, node, bias)
         constants[node.inputs[2]] = (added * unit).astype(np.float32)
     return SumForm({node.inputs[0]: Encoding((1.0,), x.offsets)}, constants, steps)
+
+
+def _matmul(graph: Graph, node: Node) -> SumForm | None:
+    """A product of two activations."""
+    if len(node.inputs) > 2 or any(value in graph.constants for value in node.inputs):
+        return None
+    a, b, y = (graph.types[value].encoding for value in (*node.inputs, *node.outputs))
+    if a is None or b is None or y is None or node.inputs[0] == node.inputs[1]:
+        return None
+    found = multiplier(a.scales[0], np.asarray(b.scales), y.scales[0], COARSE_BITS)
+    inputs = {value: Encoding((1.0,), e.offsets) for value, e in zip(node.inputs, (a, b), strict=True)}
+    cut = Step("Mul", found.cut[0].astype(np.float32))
+    return SumForm(inputs, {}, (cut, *_coarse((found.value / found.cut)[0])))
 
 
 def _coarse(factor: Array) -> tuple[Step, ...]:
@@ -153,6 +175,7 @@ RULES: dict[type[Op], Rule] = {
     Conv2d: _convolution,
     DepthWiseConv2d: _convolution,
     FullyConnected: _fully_connected,
+    MatMul: _matmul,
     ElementWiseAdd: _sum,
     ElementWiseSubtract: _sum,
 }

@@ -1,0 +1,67 @@
+"""Activations that HTP computes from the sums before them, not from the 8 bits these are stored in."""
+
+from dataclasses import replace
+
+from edgewright.backends.htp.arithmetic import has_coarse_sums
+from edgewright.core.numbers import DType
+from edgewright.ir.encodings import Encoding
+from edgewright.ir.graph import Graph, Node
+from edgewright.ir.types import TensorType
+from edgewright.ops.activation import HardSwish, Prelu, Relu
+from edgewright.ops.rearrange import Reshape
+
+__all__ = ["with_fusions"]
+
+MOVES = (Reshape,)
+
+
+def with_fusions(graph: Graph) -> Graph:
+    """A copy in which such activations read twins of the sums; who asks for the stored values gets them."""
+    found = [node.name for node in graph.nodes if _way(graph, node)]
+    if not found:
+        return graph
+    fused = graph.copy()
+    for name in found:
+        _fuse(fused, fused.node(name))
+    fused.sort()
+    return fused
+
+
+def _way(graph: Graph, node: Node) -> list[Node]:
+    """The product before an activation and the moves between; none where it is not fused."""
+    if not isinstance(node.op, HardSwish | Prelu | Relu):
+        return []
+    value, way = node.inputs[0], list[Node]()
+    while graph.is_used_once(value):
+        maker = graph.producer(value)
+        if maker is None:
+            return []
+        way.insert(0, maker)
+        if not isinstance(maker.op, MOVES):
+            is_same = graph.types[value].encoding == graph.types[node.outputs[0]].encoding
+            return way if has_coarse_sums(graph, maker) and not is_same else []
+        value = maker.inputs[0]
+    return []
+
+
+def _fuse(graph: Graph, node: Node) -> None:
+    way = _way(graph, node)
+    names = {value: graph.fresh_name(value) for maker in way for value in maker.outputs}
+    kind = graph.types[way[0].outputs[0]]
+    seen = graph.types[node.outputs[0]] if isinstance(node.op, Relu) else _finer(kind)
+    for maker in way:
+        inputs = [names.get(value, value) for value in maker.inputs]
+        outputs = [names[value] for value in maker.outputs]
+        shape = graph.types[maker.outputs[0]]
+        twin = replace(shape, dtype=seen.dtype, encoding=seen.encoding)
+        graph.add(Node(outputs[0], maker.op, inputs, outputs, source=maker.source), [twin])
+    graph.set_input(node, 0, names[way[-1].outputs[0]])
+
+
+def _finer(kind: TensorType) -> TensorType:
+    """The same range in 16 bits."""
+    assert kind.encoding is not None
+    (scale,), (offset,) = kind.encoding.scales, kind.encoding.offsets
+    return replace(
+        kind, dtype=DType.UFIXED_POINT_16, encoding=Encoding((scale / 256,), (offset * 256,), bitwidth=16)
+    )
