@@ -10,7 +10,7 @@ from edgewright.frontends.pytorch.values import Tensor
 
 __all__: list[str] = []
 
-one_to_one({"mish": "Mish", "hardswish": "HardSwish", "selu": "Selu", "softsign": "Softsign"})
+one_to_one({"mish": "Mish", "hardswish": "HardSwish", "selu": "Selu"})
 
 
 @aten("hardtanh", "relu6")
@@ -26,6 +26,11 @@ def _leaky_relu(ctx: Context, x: Tensor, slope: float = 0.01) -> str:
 @aten("rrelu")
 def _rrelu(ctx: Context, x: Tensor, low: float = 0.125, high: float = 1 / 3, *_: Any) -> str:
     return ctx.add("LeakyRelu", x, alpha=(float(low) + float(high)) / 2)
+
+
+@aten("rrelu_with_noise_functional")
+def _rrelu_core(ctx: Context, x: Tensor, noise: Tensor, low: float, high: float, *_: Any) -> list[str]:
+    return [str(_rrelu(ctx, x, low, high)), ctx.value(noise)]
 
 
 @aten("elu")
@@ -101,12 +106,12 @@ def _glu(ctx: Context, x: Tensor, dim: int = -1) -> str:
     return ctx.add("Mul", half, ctx.add("Sigmoid", gate))
 
 
-@aten("softmax", "_softmax", "special_softmax")
+@aten("softmax", "_softmax")
 def _softmax(ctx: Context, x: Tensor, dim: int, *_: Any) -> str:
     return _along(ctx, "Softmax", x, dim)
 
 
-@aten("log_softmax", "_log_softmax", "special_log_softmax")
+@aten("log_softmax", "_log_softmax")
 def _log_softmax(ctx: Context, x: Tensor, dim: int, *_: Any) -> str:
     return _along(ctx, "LogSoftmax", x, dim)
 
@@ -122,6 +127,21 @@ def _along(ctx: Context, op: str, x: Tensor, dim: int) -> str:
 def _fake_quantize(ctx: Context, x: Tensor, scale: Any, zero: Any, low: int, high: int) -> str:
     numbers = [ctx.array(i).reshape(()) if isinstance(i, Tensor) else np.array(i) for i in (scale, zero)]
     return _quantized(ctx, x, numbers[0], numbers[1], low, high)
+
+
+@aten("fake_quantize_per_tensor_affine_cachemask")
+def _fake_quantize_core(ctx: Context, x: Tensor, scale: Any, zero: Any, low: int, high: int) -> list[str]:
+    return [str(_fake_quantize(ctx, x, scale, zero, low, high)), _everywhere(ctx, x)]
+
+
+@aten("fake_quantize_per_channel_affine_cachemask")
+def _fake_quantize_channels_core(ctx: Context, x: Tensor, *rest: Any) -> list[str]:
+    return [str(_fake_quantize_channels(ctx, x, *rest)), _everywhere(ctx, x)]
+
+
+def _everywhere(ctx: Context, x: Tensor) -> str:
+    """The mask that only training reads."""
+    return ctx.value(np.ones(x.shape, bool))
 
 
 @aten("fake_quantize_per_channel_affine")

@@ -147,11 +147,11 @@ def _comparing(op: str, *, is_negated: bool = False) -> Handler:
 
 
 aten("eq")(_comparing("Equal"))
-aten("ne", "not_equal")(_comparing("Equal", is_negated=True))
-aten("lt", "less")(_comparing("Less"))
-aten("le", "less_equal")(_comparing("LessOrEqual"))
-aten("gt", "greater")(_comparing("Greater"))
-aten("ge", "greater_equal")(_comparing("GreaterOrEqual"))
+aten("ne")(_comparing("Equal", is_negated=True))
+aten("lt")(_comparing("Less"))
+aten("le")(_comparing("LessOrEqual"))
+aten("gt")(_comparing("Greater"))
+aten("ge")(_comparing("GreaterOrEqual"))
 
 
 def _logical(op: str) -> Handler:
@@ -196,7 +196,7 @@ def _masked_fill(ctx: Context, x: Tensor, mask: Tensor, number: Any) -> str:
     return ctx.add("Where", mask, *_in_result(ctx, number, x))
 
 
-@aten("clamp", "clip")
+@aten("clamp")
 def _clamp(ctx: Context, x: Tensor, low: Any = None, high: Any = None) -> str:
     return _clamped(ctx, x, low, high)
 
@@ -220,12 +220,12 @@ def _clamped(ctx: Context, x: Tensor, low: Any, high: Any) -> str:
     return ctx.add("Clip", value, *ends)
 
 
-@aten("floor", "ceil", "round", "trunc", "fix")
+@aten("floor", "ceil", "round", "trunc")
 def _rounded(ctx: Context, x: Tensor, decimals: int = 0) -> str:
     if not x.dtype.is_floating_point:
         return ctx.value(x)
     word = ctx.op.removeprefix("aten::").split(".")[0]
-    if word in {"trunc", "fix"}:
+    if word == "trunc":
         return _truncated(ctx, ctx.value(x))
     if not decimals:
         return ctx.add(word.capitalize(), x)
@@ -284,7 +284,7 @@ def _erfc(ctx: Context, x: Any) -> str:
     return ctx.add("Sub", ctx.scalar(1, dtype), ctx.add("Erf", ctx.value(x, dtype)))
 
 
-@aten("atan2", "arctan2")
+@aten("atan2")
 def _atan2(ctx: Context, y: Any, x: Any) -> str:
     """The angle by its quadrant; the sign of zero is not told apart."""
     top, right = _in_result(ctx, y, x)

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from edgewright.frontends.pytorch.context import Context
 from edgewright.frontends.pytorch.registry import aten
 from edgewright.frontends.pytorch.values import Tensor
@@ -10,7 +12,7 @@ from edgewright.frontends.pytorch.values import Tensor
 __all__: list[str] = []
 
 
-@aten("matmul", "mm", "bmm", "mv", "dot", "vdot", "linalg_matmul")
+@aten("matmul", "mm", "bmm", "mv", "dot")
 def _matmul(ctx: Context, a: Tensor, b: Tensor) -> str:
     return ctx.add("MatMul", a, b)
 
@@ -61,12 +63,36 @@ def _bilinear(ctx: Context, a: Tensor, b: Tensor, weight: Tensor, bias: Tensor |
     return found if bias is None else ctx.add("Add", found, bias)
 
 
-@aten("linalg_det", "det")
+@aten("_trilinear")
+def _trilinear(
+    ctx: Context,
+    a: Tensor,
+    b: Tensor,
+    c: Tensor,
+    new_a: Sequence[int],
+    new_b: Sequence[int],
+    new_c: Sequence[int],
+    summed: Sequence[int],
+    *_: Any,
+) -> str:
+    """The product of three tensors with new axes, summed over some: how torch defines bilinear layers."""
+    parts = [ctx.unsqueeze(x, list(axes)) for x, axes in ((a, new_a), (b, new_b), (c, new_c))]
+    product = ctx.add("Mul", ctx.add("Mul", parts[0], parts[1]), parts[2])
+    return ctx.add("ReduceSum", product, ctx.ints(summed), keepdims=0)
+
+
+@aten("linalg_det")
 def _det(ctx: Context, x: Tensor) -> str:
     return ctx.add("Det", x)
 
 
-@aten("cdist", "_cdist_forward", "_euclidean_dist")
+@aten("_linalg_det")
+def _det_core(ctx: Context, x: Tensor) -> list[str]:
+    # The factors are for gradients.
+    return [ctx.add("Det", x), ctx.value(x), ctx.value(np.zeros(x.shape[:-1], np.int32))]
+
+
+@aten("cdist", "_cdist_forward")
 def _cdist(ctx: Context, a: Tensor, b: Tensor, p: float = 2.0, *_: Any) -> str:
     apart = ctx.add("Sub", ctx.unsqueeze(a, [a.rank - 1]), ctx.unsqueeze(b, [b.rank - 2]))
     axis = ctx.ints([-1])

@@ -37,7 +37,7 @@ def _max_pool(
     return _max_pooled(ctx, x, kernel, stride, padding, dilation, ceil)[0]
 
 
-@aten("max_pool1d_with_indices", "max_pool2d_with_indices", "max_pool3d_with_indices")
+@aten("max_pool2d_with_indices", "max_pool3d_with_indices")
 def _max_pool_indices(
     ctx: Context,
     x: Tensor,

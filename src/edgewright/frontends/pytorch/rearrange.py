@@ -12,28 +12,17 @@ from edgewright.frontends.pytorch.values import Tensor, as_array
 __all__: list[str] = []
 
 
-@aten("contiguous", "clone", "detach", "alias", "lift_fresh", "lift_fresh_copy", "dropout", "feature_dropout")
+@aten("contiguous", "clone", "detach", "alias", "lift_fresh", "dropout")
 def _same(ctx: Context, x: Tensor, *_: Any) -> str:
     return ctx.value(x)
 
 
-@aten("positive", "resolve_conj", "resolve_neg", "expand_copy", "view_as_real_copy", "alpha_dropout")
+@aten("positive", "resolve_conj", "resolve_neg")
 def _same_too(ctx: Context, x: Tensor, *_: Any) -> str:
     return ctx.value(x)
 
 
-@aten(
-    "to",
-    "_to_copy",
-    "type_as",
-    "to_dense",
-    "float",
-    "double",
-    "half",
-    "int",
-    "long",
-    "_autocast_to_full_precision",
-)
+@aten("to", "_to_copy", "type_as")
 def _to(ctx: Context, x: Tensor, *_: Any) -> str:
     return ctx.value(x, ctx.out[0].dtype)
 
@@ -51,7 +40,7 @@ def _fill(ctx: Context, x: Tensor, number: Any) -> str:
     return ctx.add("Expand", ctx.value(number, x.dtype), ctx.ints(x.shape))
 
 
-@aten("view", "reshape", "_unsafe_view", "flatten", "unflatten", "view_as", "reshape_as", "view_copy")
+@aten("view", "reshape", "_unsafe_view", "flatten", "unflatten", "view_as")
 def _reshape(ctx: Context, x: Tensor, *_: Any) -> str:
     if ctx.out[0].dtype != x.dtype:
         raise ctx.refused("bits are read as another type")
@@ -59,13 +48,13 @@ def _reshape(ctx: Context, x: Tensor, *_: Any) -> str:
     return ctx.value(x) if shape == x.shape else ctx.reshape(x, shape)
 
 
-@aten("squeeze", "squeeze_copy", "unsqueeze", "unsqueeze_copy", "_reshape_alias", "ravel", "_reshape_copy")
+@aten("squeeze", "unsqueeze")
 def _reshape_too(ctx: Context, x: Tensor, *_: Any) -> str:
     shape = tuple(ctx.out[0].shape)
     return ctx.value(x) if shape == x.shape else ctx.reshape(x, shape)
 
 
-@aten("transpose", "swapaxes", "swapdims")
+@aten("transpose")
 def _transpose(ctx: Context, x: Tensor, first: int, second: int) -> str:
     if not x.rank:
         return ctx.value(x)
@@ -75,19 +64,19 @@ def _transpose(ctx: Context, x: Tensor, first: int, second: int) -> str:
     return ctx.transpose(x, order)
 
 
-@aten("t", "numpy_T", "matrix_H", "mT", "adjoint")
+@aten("t", "numpy_T")
 def _t(ctx: Context, x: Tensor) -> str:
     order = list(range(x.rank))
     order = order[::-1] if "numpy_T" in ctx.op else [*order[:-2], *order[-2:][::-1]]
     return ctx.transpose(x, order)
 
 
-@aten("permute", "permute_copy")
+@aten("permute")
 def _permute(ctx: Context, x: Tensor, dims: Sequence[int]) -> str:
     return ctx.transpose(x, [axis % x.rank for axis in dims])
 
 
-@aten("movedim.intlist", "movedim.int", "moveaxis.intlist", "moveaxis.int")
+@aten("movedim.intlist", "movedim.int")
 def _movedim(ctx: Context, x: Tensor, source: Any, target: Any) -> str:
     places = np.arange(int(np.prod([1])) * x.rank)
     start = [source] if isinstance(source, int) else list(source)
@@ -96,7 +85,7 @@ def _movedim(ctx: Context, x: Tensor, source: Any, target: Any) -> str:
     return ctx.transpose(x, [size - 2 for size in moved])
 
 
-@aten("expand", "expand_as", "broadcast_to")
+@aten("expand", "expand_as")
 def _expand(ctx: Context, x: Tensor, *_: Any) -> str:
     shape = tuple(ctx.out[0].shape)
     return ctx.value(x) if shape == x.shape else ctx.add("Expand", x, ctx.ints(shape))
@@ -116,7 +105,7 @@ def _repeat_interleave(ctx: Context, x: Tensor, repeats: int, dim: int | None = 
     return ctx.add("Gather", value, np.repeat(np.arange(shape[axis]), ctx.number(repeats)), axis=axis)
 
 
-@aten("cat", "concat", "concatenate")
+@aten("cat")
 def _cat(ctx: Context, parts: Sequence[Tensor], dim: int = 0) -> str:
     # Torch lets an empty vector stand among tensors of any rank.
     kept = [part for part in parts if part.shape != (0,) or len(ctx.out[0].shape) == 1]
@@ -131,7 +120,7 @@ def _stack(ctx: Context, parts: Sequence[Tensor], dim: int = 0) -> str:
     return values[0] if len(values) == 1 else ctx.add("Concat", *values, axis=axis)
 
 
-@aten("split", "split_with_sizes", "chunk", "tensor_split", "unsafe_split", "unsafe_chunk", "split_copy")
+@aten("split", "split_with_sizes", "chunk", "tensor_split", "unsafe_split")
 def _split(ctx: Context, x: Tensor, _sizes: Any, dim: int = 0) -> list[str]:
     axis = dim % x.rank
     sizes = [int(part.shape[axis]) for part in ctx.out]
@@ -140,7 +129,7 @@ def _split(ctx: Context, x: Tensor, _sizes: Any, dim: int = 0) -> list[str]:
     return ctx.add_all("Split", x, ctx.ints(sizes), outputs=len(sizes), axis=axis)
 
 
-@aten("unbind", "unbind_copy")
+@aten("unbind")
 def _unbind(ctx: Context, x: Tensor, dim: int = 0) -> list[str]:
     axis = dim % x.rank
     if len(ctx.out) == 1:
@@ -149,7 +138,7 @@ def _unbind(ctx: Context, x: Tensor, dim: int = 0) -> list[str]:
     return [ctx.squeeze(part, [axis]) for part in parts]
 
 
-@aten("slice", "slice_copy")
+@aten("slice")
 def _slice(ctx: Context, x: Tensor, dim: int = 0, start: Any = None, end: Any = None, step: Any = 1) -> str:
     axis = dim % x.rank
     picked = range(x.shape[axis])[slice(_or_none(ctx, start), _or_none(ctx, end), ctx.number(step))]
@@ -162,13 +151,13 @@ def _or_none(ctx: Context, item: Any) -> int | None:
     return None if item is None else ctx.number(item)
 
 
-@aten("narrow", "narrow_copy")
+@aten("narrow")
 def _narrow(ctx: Context, x: Tensor, dim: int, start: Any, length: Any) -> str:
     first = ctx.number(start) % max(x.shape[dim], 1)
     return ctx.slice(x, dim % x.rank, first, first + ctx.number(length))
 
 
-@aten("select", "select_copy")
+@aten("select")
 def _select(ctx: Context, x: Tensor, dim: int, index: Any) -> str:
     axis = dim % x.rank
     if isinstance(index, Tensor) and index.data is None:
@@ -281,7 +270,7 @@ def _triangle(ctx: Context, x: Tensor, diagonal: int = 0) -> str:
     return ctx.add("Trilu", x, np.array(diagonal, np.int64), upper=is_upper)
 
 
-@aten("diagonal", "diagonal_copy", "diag", "as_strided", "unfold", "unfold_copy", "rot90", "as_strided_copy")
+@aten("diagonal", "diag", "as_strided", "unfold", "rot90")
 def _picked(ctx: Context, x: Tensor, *rest: Any) -> str:
     """Views that pick elements by a rule: torch applies the rule to the elements' places."""
     places = ctx.torch.arange(x.count).reshape(x.shape)

@@ -25,7 +25,7 @@ LARGEST_CONSTANT = 1 << 28
 NEVER_RUN = frozenset({"aten::save", "aten::from_file", "aten::manual_seed", "aten::seed"})
 MOST_CALLS = 400_000
 # Ops that torch cannot foresee on types alone; their results are like their first argument.
-LIKE_FIRST = ("aten::fake_quantize_per",)
+LIKE_FIRST = frozenset({"aten::fake_quantize_per_tensor_affine", "aten::fake_quantize_per_channel_affine"})
 
 
 class Stopped(Exception):
@@ -258,7 +258,7 @@ class Tracer:
         self, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any], *, is_needed: bool = True
     ) -> Any:
         """What torch says of the results' types, without computing them."""
-        if op.name().startswith(LIKE_FIRST):
+        if op._schema.name in LIKE_FIRST:
             return self.torch.empty_like(args[0].meta)
         try:
             return self._run(op, self._on(args, "meta"), self._on(kwargs, "meta"))
