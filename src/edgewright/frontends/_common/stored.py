@@ -8,11 +8,24 @@ import numpy as np
 from edgewright.core.errors import BadInput, Where
 from edgewright.core.numbers import Array, DType
 
-__all__ = ["LARGEST_DIM", "LARGEST_RANK", "stored_array"]
+__all__ = ["FIXED", "LARGEST_DIM", "LARGEST_RANK", "stored_array"]
 
 # More than any machine has: what claims such a size is damaged.
 LARGEST_DIM = 1 << 48
 LARGEST_RANK = 32
+# The fixed-point type that stores an integer type; two bits live in eight, with an encoding of two.
+FIXED = {
+    DType.INT_2: DType.SFIXED_POINT_8,
+    DType.UINT_2: DType.UFIXED_POINT_8,
+    DType.INT_4: DType.SFIXED_POINT_4,
+    DType.UINT_4: DType.UFIXED_POINT_4,
+    DType.INT_8: DType.SFIXED_POINT_8,
+    DType.UINT_8: DType.UFIXED_POINT_8,
+    DType.INT_16: DType.SFIXED_POINT_16,
+    DType.UINT_16: DType.UFIXED_POINT_16,
+    DType.INT_32: DType.SFIXED_POINT_32,
+    DType.UINT_32: DType.UFIXED_POINT_32,
+}
 
 
 def stored_array(data: Any, dtype: DType, dims: tuple[int, ...], where: Where) -> Array:

@@ -10,6 +10,7 @@ import numpy as np
 
 from edgewright.core.errors import BadInput, ShapeMismatch, Where
 from edgewright.core.numbers import DType
+from edgewright.frontends._common.stored import FIXED
 from edgewright.frontends._common.terms import cast_to
 from edgewright.frontends.onnx.context import Context
 from edgewright.frontends.onnx.registry import MICROSOFT, onnx_op
@@ -32,20 +33,6 @@ from edgewright.ops.elementwise_unary import ElementWiseRound
 from edgewright.ops.quant import Dequantize, Quantize
 
 __all__ = ["Scaling", "dequantized", "quantized"]
-
-# The fixed-point type that stores an integer type; two bits live in eight, with an encoding of two.
-FIXED = {
-    DType.INT_2: DType.SFIXED_POINT_8,
-    DType.UINT_2: DType.UFIXED_POINT_8,
-    DType.INT_4: DType.SFIXED_POINT_4,
-    DType.UINT_4: DType.UFIXED_POINT_4,
-    DType.INT_8: DType.SFIXED_POINT_8,
-    DType.UINT_8: DType.UFIXED_POINT_8,
-    DType.INT_16: DType.SFIXED_POINT_16,
-    DType.UINT_16: DType.UFIXED_POINT_16,
-    DType.INT_32: DType.SFIXED_POINT_32,
-    DType.UINT_32: DType.UFIXED_POINT_32,
-}
 
 
 @dataclass(frozen=True)

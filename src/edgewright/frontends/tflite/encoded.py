@@ -4,33 +4,23 @@ import numpy as np
 
 from edgewright.core.errors import BadInput, Where
 from edgewright.core.numbers import Array, DType
+from edgewright.frontends._common.stored import FIXED
 from edgewright.frontends.tflite.reader import Tensor
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.types import TensorType
 
 __all__ = ["constant_of", "encoding_of", "type_in_graph"]
 
-# The fixed-point type that stores an integer type; two bits live in eight, with an encoding of two.
-FIXED = {
-    DType.INT_2: DType.SFIXED_POINT_8,
-    DType.INT_4: DType.SFIXED_POINT_4,
-    DType.UINT_4: DType.UFIXED_POINT_4,
-    DType.INT_8: DType.SFIXED_POINT_8,
-    DType.UINT_8: DType.UFIXED_POINT_8,
-    DType.INT_16: DType.SFIXED_POINT_16,
-    DType.UINT_16: DType.UFIXED_POINT_16,
-    DType.INT_32: DType.SFIXED_POINT_32,
-    # Biases of 16-bit models: their numbers fit 32 bits, which is checked.
-    DType.INT_64: DType.SFIXED_POINT_32,
-}
+# Biases of 16-bit models have 64 bits, but their numbers fit 32, which is checked.
+STORED_IN = {**FIXED, DType.INT_64: DType.SFIXED_POINT_32}
 
 
 def encoding_of(tensor: Tensor) -> tuple[DType, Encoding] | None:
     """Fixed-point type and encoding of a tensor; None where it is not quantized."""
     found = tensor.quantization
-    if found is None or tensor.dtype not in FIXED:
+    if found is None or tensor.dtype not in STORED_IN:
         return None
-    dtype = FIXED[tensor.dtype]
+    dtype = STORED_IN[tensor.dtype]
     low, high = Encoding((1.0,), (0,), bitwidth=min(tensor.dtype.bits, 32)).limits(dtype)
     if any(not low <= zero <= high for zero in found.zeros):
         raise BadInput(

@@ -52,10 +52,6 @@ class Variables:
         self._by_handle.setdefault(handle, _Variable(name or "variable"))
         return handle
 
-    def is_handle(self, value: str) -> bool:
-        """Whether a name stands for a variable."""
-        return value in self._by_handle
-
     def read(self, handle: str, declared: TensorType) -> str:
         """The value that a variable has now; before the first assignment it is an input."""
         found = self._find(handle)
