@@ -42,18 +42,22 @@ def convert(  # noqa: PLR0913 - one keyword for each thing of a model that may b
     input_values: Mapping[str, Any] | None = None,
     outputs: Sequence[str] = (),
     signature: str | None = None,
+    tag: str | None = None,
     rewrites: Rewrites | None = None,
 ) -> Model:
     """Converts a model and keeps the source's I/O names, layouts and dtypes.
 
     Args:
-        source: a file (ONNX or TFLite, told by its content), or an ONNX ModelProto.
+        source: a file or a folder (ONNX, TFLite, TensorFlow or PyTorch, told by its content), or an ONNX
+            ModelProto.
         input_shapes: shapes for inputs whose dimensions are symbolic, or other shapes than the declared ones.
         batch: replaces the first dimension of every input that has no shape above.
         symbols: numbers for symbolic dimensions by their names.
         input_values: inputs that become constants, such as the sample rate of a voice detector.
         outputs: values of the graph that become the outputs, in place of the model's own.
-        signature: which of a TFLite model's signatures is converted; the first where none is named.
+        signature: which of a model's signatures is converted (TFLite, SavedModel); where none is named the
+            first, of a SavedModel 'serving_default'.
+        tag: which graph of a SavedModel is converted; 'serve' where none is named.
         rewrites: which optional rewrites are made; all by default.
     """
     wishes = Overrides(
@@ -63,6 +67,7 @@ def convert(  # noqa: PLR0913 - one keyword for each thing of a model that may b
         input_values=input_values or {},
         outputs=outputs,
         signature=signature,
+        tag=tag,
     )
     opened = open_source(source, wishes)
     chosen = replace(rewrites or Rewrites(), is_quantized=opened.keeps_integers)
