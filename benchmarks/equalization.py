@@ -25,6 +25,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     folders_of(parser)
     parser.add_argument("--evaluate", type=int, default=EVALUATING, help="number of inputs")
+    parser.add_argument("--bits", type=int, default=8, help="width of activations")
+    # What the HTP asks of weights.
+    parser.add_argument("--param_quantizer", default="symmetric", help="how weights are laid out")
     options = parser.parse_args()
     print("| model | none dB | cle dB | gain | chains |\n|---|---|---|---|---|")
     for task in TASKS:
@@ -48,15 +51,24 @@ def _row(task: Task, path: Path, options: argparse.Namespace) -> str:
         results = []
         for algorithms in ((), ("cle",)):
             target = Path(folder) / "fixed.onnx"
-            said = _quantized(model, calibrating, target, algorithms)
+            said = _quantized(model, calibrating, target, algorithms, options)
             results.append(scored(expected, outputs_of(target, evaluating)).sqnr_db)
     none, cle = results
     return f"| {task.name} | {none:.2f} | {cle:.2f} | {cle - none:+.2f} | {said} |"
 
 
-def _quantized(model: Path, feeds: list[Feed], target: Path, algorithms: tuple[str, ...]) -> str:
+def _quantized(
+    model: Path, feeds: list[Feed], target: Path, algorithms: tuple[str, ...], options: argparse.Namespace
+) -> str:
     quantized = ew.quantize(
-        model, feeds, per_channel=False, act_quantizer="tf", algorithms=algorithms, threads=1
+        model,
+        feeds,
+        act_bw=options.bits,
+        per_channel=False,
+        act_quantizer="tf",
+        param_quantizer=options.param_quantizer,
+        algorithms=algorithms,
+        threads=1,
     )
     quantized.save(target)
     return next((note.removeprefix("cle: ") for note in quantized.report.notes if note.startswith("cle")), "")
