@@ -1,8 +1,9 @@
-"""The demo: inspect, convert, run and quantize a small real network, and compare it with ONNX Runtime.
+"""The demo: inspect, convert, run, quantize and compile a small real network, and check every step.
 
 Everything is done with the command line tools and the three-line Python API, as a user would.
 """
 
+import importlib.util
 import json
 import shlex
 import subprocess
@@ -20,6 +21,7 @@ MODEL = EXAMPLES / "models" / "mnist_cntk.onnx"
 DIGITS = EXAMPLES / "data" / "digits.npz"
 INPUT, OUTPUT = "Input3", "Plus214_Output_0"
 SHOWN = 5
+CHIP, COMPILED = "SM8650", 20
 # Every fifth digit calibrates: ten of each class. The others tell how good the result is.
 CALIBRATION = 5
 
@@ -39,6 +41,7 @@ def main(folder: Path) -> int:
     score(folder, images, labels)
     compare(folder)
     quantize(folder, images, labels)
+    compile_for_chip(folder, images)
     list_files(folder, began)
     return 0
 
@@ -113,9 +116,29 @@ def quantize(folder: Path, images: Images, labels: Labels) -> None:
         print(f"  {name:>5} on {backend}: {right} of {len(found)} digits are right: {share:.1f} %")
 
 
+def compile_for_chip(folder: Path, images: Images) -> None:
+    """A context binary: by Qualcomm's own compiler and emulator where its wheel is, else by the simulation."""
+    is_genuine = bool(importlib.util.find_spec("onnxruntime_qnn")) and sys.platform == "linux"
+    backend = "htp-native" if is_genuine else "htp-sim"
+    say(7, f"Compile it for {CHIP} with {backend}, and run the binary")
+    binary = folder / f"mnist_{CHIP}"
+    tool(
+        *("qnn-context-binary-generator", "--model", folder / "mnist_w8a8.dlc", "--backend", backend),
+        *("--target", CHIP, "--binary_file", binary.name, "--output_dir", folder),
+    )
+    print()
+    tool("edgewright", "check", binary.with_suffix(".bin"), "--target", CHIP)
+    compiled = ew.load_context(binary.with_suffix(".bin"))
+    simulated = ew.load(folder / "mnist_w8a8.dlc")
+    feeds = [{INPUT: image[None, None]} for image in images[:: len(images) // COMPILED]]
+    pairs = [(compiled.run(feed)[OUTPUT], simulated.run(feed, backend="htp-sim")[OUTPUT]) for feed in feeds]
+    same = sum(bool(np.array_equal(first, second)) for first, second in pairs)
+    print(f"\n  {same} of {len(pairs)} digits: {backend} and the simulation agree, bit for bit")
+
+
 def list_files(folder: Path, began: float) -> None:
     """What is left on disk."""
-    say(7, "What was written")
+    say(8, "What was written")
     for path in sorted(folder.rglob("*")):
         if path.is_file() and not path.name.startswith("digit_"):
             print(f"  {path.stat().st_size:8d} bytes  {path}")
