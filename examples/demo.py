@@ -117,7 +117,7 @@ def quantize(folder: Path, images: Images, labels: Labels) -> None:
 
 
 def compile_for_chip(folder: Path, images: Images) -> None:
-    """A context binary: by Qualcomm's own compiler and emulator where its wheel is, else by the simulation."""
+    """A context binary: by Qualcomm's own compiler and emulator where its wheel is, or by the simulation."""
     is_genuine = bool(importlib.util.find_spec("onnxruntime_qnn")) and sys.platform == "linux"
     backend = "htp-native" if is_genuine else "htp-sim"
     say(7, f"Compile it for {CHIP} with {backend}, and run the binary")
