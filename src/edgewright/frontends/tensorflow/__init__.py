@@ -5,19 +5,9 @@ from importlib import import_module
 __all__: list[str] = []
 
 FAMILIES = (
-    *(
-        "activation",
-        "cast",
-        "control",
-        "conv",
-        "detection",
-        "elementwise",
-        "gather",
-        "matmul",
-        "norm",
-        "pool",
-    ),
-    *("quant", "rearrange", "rearrange_fill", "rearrange_slice", "reduce", "resize", "sequence", "stored"),
+    *("activation", "arrays", "cast", "control", "conv", "detection", "elementwise", "gather", "matmul"),
+    *("norm", "pool", "quant", "rearrange", "rearrange_fill", "rearrange_slice", "reduce", "resize"),
+    *("sequence", "stored"),
 )
 
 for _family in FAMILIES:

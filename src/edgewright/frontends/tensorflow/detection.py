@@ -9,7 +9,7 @@ from edgewright.frontends.tensorflow.context import Context
 from edgewright.frontends.tensorflow.registry import tf_op
 from edgewright.frontends.tensorflow.source import SourceNode
 from edgewright.ir.dims import symbol
-from edgewright.ops.detection import NonMaxSuppression
+from edgewright.ops.detection import CombinedNms, NonMaxSuppression
 from edgewright.ops.gather import Gather
 
 __all__: list[str] = []
@@ -36,6 +36,23 @@ def non_max_suppression(ctx: Context, node: SourceNode) -> str:
     )
     picked = ctx.emit(Gather(axis=1), rows, ctx.constant(np.asarray([2], np.int64)))
     return cast_to(ctx, ctx.reshape(picked, ctx.shape(rows)[:1]), DType.INT_32)
+
+
+@tf_op("CombinedNonMaxSuppression")
+def combined(ctx: Context, node: SourceNode) -> list[str]:
+    """Class by class, the best of all; the numbers of those kept come last."""
+    boxes, scores, per_class, total, overlap, lowest = node.need(0, 1, 2, 3, 4, 5)
+    count = int(python_number(ctx, total))
+    op = CombinedNms(
+        max_num_boxes=count,
+        max_boxes_per_class=int(python_number(ctx, per_class)),
+        max_total_boxes=count,
+        iou_threshold=float(python_number(ctx, overlap)),
+        score_threshold=float(python_number(ctx, lowest)),
+        pad_per_class=node.attributes.flag("pad_per_class"),
+        clip_boxes=node.attributes.flag("clip_boxes", default=True),
+    )
+    return ctx.emit_all(op, boxes, scores)
 
 
 def _overlap(ctx: Context, node: SourceNode) -> float:

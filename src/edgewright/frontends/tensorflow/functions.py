@@ -26,6 +26,8 @@ OUTPUTS: Mapping[str, tuple[str, ...]] = {
     "NonMaxSuppressionV4": ("selected_indices", "valid_outputs"),
     "NonMaxSuppressionV5": ("selected_indices", "selected_scores", "valid_outputs"),
     "CombinedNonMaxSuppression": ("nmsed_boxes", "nmsed_scores", "nmsed_classes", "valid_detections"),
+    "TensorArrayV3": ("handle", "flow"),
+    "TensorArrayConcatV3": ("value", "lengths"),
     "TensorListPopBack": ("output_handle", "tensor"),
     "TensorListConcat": ("tensor", "lengths"),
     "TensorListConcatV2": ("tensor", "lengths"),

@@ -5,8 +5,9 @@ from collections.abc import Callable
 from edgewright.frontends.tensorflow.context import Context
 from edgewright.frontends.tensorflow.registry import tf_op
 from edgewright.frontends.tensorflow.source import SourceNode
-from edgewright.frontends.tensorflow.windows import geometry, spatial
+from edgewright.frontends.tensorflow.windows import geometry, same_pads, spatial
 from edgewright.ops.pool import Pool, PoolAvg2d, PoolAvg3d, PoolMax2d, PoolMax3d
+from edgewright.ops.windows import Pairs
 
 __all__: list[str] = []
 
@@ -16,6 +17,19 @@ KINDS: dict[str, tuple[int, Callable[..., Pool]]] = {
     "MaxPool": (2, PoolMax2d),
     "MaxPool3D": (3, PoolMax3d),
 }
+
+
+@tf_op("MaxPoolV2")
+def pool_by_inputs(ctx: Context, node: SourceNode) -> str:
+    """Window and strides are inputs."""
+    x = node.need(0)[0]
+    size, stride = (ctx.ints(value) for value in node.need(1, 2))
+    if len(size) != 4 or len(stride) != 4 or node.is_channel_first:
+        raise ctx.refuse(node, f"a window of {list(size)} with strides {list(stride)}")
+    pads: Pairs = ((0, 0), (0, 0))
+    if node.choice("padding", "VALID", ("SAME", "VALID")) == "SAME":
+        pads = same_pads(ctx.shape(x)[1:-1], size[1:3], stride[1:3])
+    return ctx.emit(PoolMax2d(filter_size=size[1:3], stride=stride[1:3], pad_amount=pads), x)
 
 
 @tf_op(*KINDS)

@@ -10,6 +10,7 @@ from edgewright.frontends.tensorflow.registry import tf_op
 from edgewright.frontends.tensorflow.source import SourceNode
 from edgewright.ir.dims import Dim, Shape
 from edgewright.ops.axes import normal_axis
+from edgewright.ops.rearrange import Concat
 from edgewright.ops.rearrange_slice import Range, Split, bounded_range
 
 __all__: list[str] = []
@@ -58,6 +59,22 @@ def strided_slice(ctx: Context, node: SourceNode) -> str:
         else:
             final.append(next(sizes))
     return ctx.reshape(result, final)
+
+
+@tf_op("Roll")
+def roll(ctx: Context, node: SourceNode) -> str:
+    """What falls out behind comes in before: two slices, joined the other way round."""
+    x, shifts, axes = node.need(0, 1, 2)
+    for shift, axis in zip(ctx.ints(shifts), ctx.ints(axes), strict=True):
+        place = normal_axis(axis, ctx.rank(x))
+        dim = ctx.shape(x)[place]
+        if not isinstance(dim, int):
+            raise NeedsValue(x, is_shape=True)
+        edge = -shift % dim if dim else 0
+        if edge:
+            first, second = ctx.emit_all(Split(axis=place, split_index=(edge,)), x)
+            x = ctx.emit(Concat(axis=place), second, first)
+    return x
 
 
 @tf_op("Slice")

@@ -2,13 +2,13 @@
 
 from edgewright.core.errors import BadInput
 from edgewright.core.numbers import DType
-from edgewright.frontends._common.terms import cast_to
+from edgewright.frontends._common.terms import cast_to, python_number
 from edgewright.frontends.tensorflow.context import Context
 from edgewright.frontends.tensorflow.registry import tf_op
 from edgewright.frontends.tensorflow.source import SourceNode
 from edgewright.ops.resize import Resize, ResizeBilinear, ResizeNearestNeighbor
 from edgewright.ops.resize_axis import Interpolation, Transformation
-from edgewright.ops.resize_sample import CropAndResize, CropMode
+from edgewright.ops.resize_sample import CropAndResize, CropMode, ExtractGlimpse, ImageProjectionTransform
 
 __all__: list[str] = []
 
@@ -65,6 +65,37 @@ def crop_and_resize(ctx: Context, node: SourceNode) -> str:
         extrapolation_value=node.attributes.real("extrapolation_value"),
     )
     return ctx.emit(op, cast_to(ctx, x, DType.FLOAT_32), boxes, images)
+
+
+@tf_op("ImageProjectiveTransformV2", "ImageProjectiveTransformV3")
+def projection(ctx: Context, node: SourceNode) -> str:
+    """Zeros where a place lies outside; the result has the size of the image."""
+    x, matrix, size = node.need(0, 1, 2)
+    modes = {"BILINEAR": CropMode.BILINEAR, "NEAREST": CropMode.NEAREST_NEIGHBOR}
+    if ctx.dims(size) != ctx.shape(x)[1:3]:
+        raise ctx.refuse(node, "the result has another size than the image")
+    if node.attributes.text("fill_mode", "CONSTANT") != "CONSTANT" or _filling(ctx, node):
+        raise ctx.refuse(node, "what lies outside is not filled with zeros")
+    mode = modes[node.choice("interpolation", "BILINEAR", tuple(modes))]
+    return ctx.emit(ImageProjectionTransform(interpolation_mode=mode), x, matrix)
+
+
+@tf_op("ExtractGlimpse", "ExtractGlimpseV2")
+def glimpse(ctx: Context, node: SourceNode) -> str:
+    """A window of each image around an offset."""
+    x, size, offsets = node.need(0, 1, 2)
+    kinds = {"uniform": 0, "gaussian": 1, "zero": 2}
+    op = ExtractGlimpse(
+        size=_pair(ctx, node, size),
+        centered=node.attributes.flag("centered", default=True),
+        normalized=node.attributes.flag("normalized", default=True),
+        noise=kinds[node.choice("noise", "uniform", tuple(kinds))],
+    )
+    return ctx.emit(op, x, offsets)
+
+
+def _filling(ctx: Context, node: SourceNode) -> float:
+    return float(python_number(ctx, node.inputs[3])) if len(node.inputs) > 3 else 0.0
 
 
 def _size(ctx: Context, node: SourceNode) -> tuple[int, ...]:

@@ -28,9 +28,36 @@ def whole(*shape: int, low: int = 0, high: int = 5) -> np.ndarray:
 
 
 def case(name: str, function: Callable, *inputs: np.ndarray) -> None:
-    """One graph: a function of placeholders."""
+    """One graph: a function of placeholders; all their sizes are open where the name ends so."""
     assert name not in CASES, name
     CASES[name] = (function, inputs)
+
+
+def _body(function: Callable) -> object:
+    return tf.function(function, autograph=False).get_concrete_function(tf.TensorSpec([3, 4], tf.float32))
+
+
+def _lists(x: tf.Tensor) -> list:
+    items = raw.EmptyTensorList(element_shape=[4], max_num_elements=9, element_dtype=tf.float32)
+    for row in tf.unstack(x):
+        items = raw.TensorListPushBack(input_handle=items, tensor=row * 2)
+    shorter, last = raw.TensorListPopBack(input_handle=items, element_shape=[4], element_dtype=tf.float32)
+    joined, lengths = raw.TensorListConcatV2(
+        input_handle=shorter, element_shape=[4], leading_dims=[], element_dtype=tf.float32
+    )
+    return [last, joined, lengths, raw.TensorListLength(input_handle=items)]
+
+
+def _array(x: tf.Tensor) -> list:
+    handle, flow = raw.TensorArrayV3(size=3, dtype=tf.float32, clear_after_read=False)
+    flow = raw.TensorArrayScatterV3(handle=handle, indices=[0, 1, 2], value=x, flow_in=flow)
+    first = raw.TensorArrayReadV3(handle=handle, index=0, flow_in=flow, dtype=tf.float32)
+    turned = raw.TensorArrayGatherV3(handle=handle, indices=[2, 1], flow_in=flow, dtype=tf.float32)
+    joined, lengths = raw.TensorArrayConcatV3(handle=handle, flow_in=flow, dtype=tf.float32)
+    other, written = raw.TensorArrayV3(size=1, dtype=tf.float32, clear_after_read=False)
+    written = raw.TensorArrayWriteV3(handle=other, index=0, value=first * 2, flow_in=written)
+    again = raw.TensorArrayReadV3(handle=other, index=0, flow_in=written, dtype=tf.float32)
+    return [turned, joined, lengths, raw.TensorArraySizeV3(handle=handle, flow_in=flow), again]
 
 
 X = real(2, 5, 6, 3)
@@ -326,12 +353,74 @@ case("TensorList", lambda x: tf.map_fn(lambda row: tf.cumsum(row) * 2.0, x), M)
 case("Switch", lambda x: v1.cond(tf.constant(True), lambda: x * 2, lambda: x - 1), M)
 case("InvertPermutation", lambda x: tf.transpose(x, tf.math.invert_permutation([0, 2, 3, 1])), X)
 
+case("Roll", lambda x: tf.roll(x, [1, -2], [0, 1]), M)
+case(
+    "MaxPoolV2",
+    lambda x: raw.MaxPoolV2(input=x, ksize=[1, 3, 2, 1], strides=[1, 2, 2, 1], padding="SAME"),
+    X,
+)
+case(
+    "ImageProjectiveTransformV3",
+    lambda x: raw.ImageProjectiveTransformV3(
+        images=x,
+        transforms=[[1.0, 0.1, -0.5, 0.05, 0.9, 0.3, 0.0, 0.001]],
+        output_shape=[5, 6],
+        fill_value=0.0,
+        interpolation="BILINEAR",
+    ),
+    X,
+)
+case("Where", lambda x: tf.gather_nd(x, raw.Where(condition=x > 0)), M)
+case("TensorScatterAdd", lambda x: tf.tensor_scatter_nd_add(x, [[1], [0], [1]], real(3, 4)), M)
+case(
+    "NonMaxSuppressionV2",
+    lambda b, s: raw.NonMaxSuppressionV2(boxes=b, scores=s, max_output_size=3, iou_threshold=0.5),
+    np.asarray([[0, 0, 1, 1], [0, 0.1, 1, 1.1], [0, 2, 1, 3]], np.float32),
+    np.asarray([0.6, 0.8, 0.7], np.float32),
+)
+case("Concat", lambda x, y: raw.Concat(concat_dim=1, values=[x, y]), M, real(3, 2))
+case("Gather", lambda x: raw.Gather(params=x, indices=[2, 0]), M)
+case(
+    "Passed-on",
+    lambda x: raw.Snapshot(
+        input=raw.CheckNumerics(
+            tensor=raw.PreventGradient(input=raw.EnsureShape(input=x, shape=[3, 4])), message="m"
+        )
+    ),
+    M,
+)
+case("Shape-open-sizes", lambda x: [tf.shape(x), tf.size(x), tf.rank(x), *tf.shape_n([x, x])], M)
+case("Like-open-sizes", lambda x: [raw.ZerosLike(x=x) + raw.OnesLike(x=x), tf.fill(tf.shape(x), 2.0)], M)
+case("Reshape-open-sizes", lambda x: tf.reshape(x, [tf.shape(x)[0], tf.shape(x)[1] * tf.shape(x)[2], -1]), X)
+case("Range-open-sizes", lambda x: tf.range(tf.shape(x)[0]), M)
+case(
+    "Resize-open-sizes",
+    lambda x: raw.ResizeNearestNeighbor(images=x, size=tf.shape(x)[1:3] * 2),
+    real(1, 3, 4, 2),
+)
+case("Lists", _lists, M)
+case(
+    "Case",
+    lambda x: raw.Case(
+        input=[x],
+        branch_index=1,
+        Tout=[tf.float32],
+        branches=[_body(lambda v: v + 1), _body(lambda v: v * 3)],
+    ),
+    M,
+)
+case("Array", _array, M)
+
 
 def made(name: str) -> dict[str, np.ndarray]:
     """The graph of a case, its inputs and what TensorFlow makes of them."""
     function, inputs = CASES[name]
     with tf.Graph().as_default() as graph:
-        ends = [v1.placeholder(x.dtype, x.shape, f"x{i}") for i, x in enumerate(inputs)]
+        shapes = [[None] * x.ndim if name.endswith("-open-sizes") else x.shape for x in inputs]
+        ends = [
+            v1.placeholder(x.dtype, shape, f"x{i}")
+            for i, (x, shape) in enumerate(zip(inputs, shapes, strict=True))
+        ]
         found = function(*ends)
         results = [tf.identity(value, f"y{i}") for i, value in enumerate(_flat(found))]
         with v1.Session(graph=graph) as session:
