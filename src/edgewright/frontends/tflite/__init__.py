@@ -17,6 +17,7 @@ from edgewright.frontends.tflite import (
     recurrent,
     reduce,
     resize,
+    signal,
 )
 
 __all__ = [
@@ -36,4 +37,5 @@ __all__ = [
     "recurrent",
     "reduce",
     "resize",
+    "signal",
 ]

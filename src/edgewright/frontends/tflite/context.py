@@ -37,6 +37,7 @@ class Context(Builder):
         self.variables = Variables(self)
         self._importer = importer
         self._real: dict[str, str] = {}
+        self._complex: dict[str, tuple[str, str]] = {}
 
     def inline(self, place: int, arguments: Sequence[str]) -> list[str]:
         """Translates a subgraph in place, its inputs bound to values; returns its outputs' values."""
@@ -89,6 +90,22 @@ class Context(Builder):
             value = self.real(self.stored(value, node.results[0]))
         return self.emit(ACTIVATIONS[name], value)
 
+    def complex_of(self, real: str, imaginary: str) -> str:
+        """A name for complex numbers, which the graph does not know: it has their parts."""
+        name = self.graph.fresh_name("complex")
+        self._complex[name] = (real, imaginary)
+        return name
+
+    def is_complex(self, value: str) -> bool:
+        """Whether a name stands for complex numbers."""
+        return value in self._complex
+
+    def parts(self, value: str) -> tuple[str, str]:
+        """Real and imaginary part of complex numbers."""
+        if value not in self._complex:
+            raise BadInput(f"{self.type(value)} is given, expected complex numbers", Where(tensor=value))
+        return self._complex[value]
+
     def turned(self, value: str, order: Sequence[int]) -> str:
         """A weight with its axes in another order; integers that are dequantized move as they are stored."""
         if tuple(order) == tuple(range(len(order))):
@@ -109,6 +126,14 @@ class Context(Builder):
         array = np.full(tensor_type.static_shape(), zero, tensor_type.dtype.numpy)
         free = name if name not in self.graph.types else self.graph.fresh_name(name)
         return self.graph.add_constant(free, array, tensor_type)
+
+    def rename(self, old: str, new: str) -> None:
+        """Gives a produced value another name, in complex numbers too."""
+        super().rename(old, new)
+        self._real = {key: new if value == old else value for key, value in self._real.items()}
+        for name, pair in self._complex.items():
+            if old in pair:
+                self._complex[name] = (new if pair[0] == old else pair[0], new if pair[1] == old else pair[1])
 
     def refuse(self, node: SourceNode, reason: str, do: str = "") -> UnsupportedOp:
         """The error for an operator that cannot be translated."""

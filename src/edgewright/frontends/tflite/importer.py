@@ -1,6 +1,7 @@
 """Walks a TFLite subgraph and translates it op by op, collecting everything that cannot be translated."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from edgewright.core.errors import BadInput, EdgewrightError, UnsupportedOp, Where, located
 from edgewright.frontends._common.faults import guarded
@@ -19,6 +20,21 @@ __all__ = ["Importer", "names_of"]
 
 # Ops that do something besides what they return.
 EFFECTS = frozenset({"ASSIGN_VARIABLE", "CALL_ONCE"})
+
+# Ops that move elements, whatever these are.
+MOVES = frozenset(
+    {
+        "CONCATENATION",
+        "EXPAND_DIMS",
+        "GATHER",
+        "PACK",
+        "RESHAPE",
+        "SLICE",
+        "SQUEEZE",
+        "STRIDED_SLICE",
+        "TRANSPOSE",
+    }
+)
 
 
 class Importer(GraphImporter):
@@ -114,8 +130,7 @@ class Importer(GraphImporter):
             tuple(graph.tensors[index] for index in operator.outputs),
             label,
         )
-        results = found.handler(self._context, node)
-        made = [results] if isinstance(results, str) else list(results)
+        made = self._results(found, node)
         if len(made) < len(operator.outputs):
             raise BadInput(
                 f"the op has {len(operator.outputs)} outputs, expected {len(made)}",
@@ -124,7 +139,28 @@ class Importer(GraphImporter):
         if found.is_stored:
             return made
         pairs = zip(made, node.results, strict=False)
-        return [self._context.stored(value, tensor) for value, tensor in pairs]
+        return [
+            value if self._context.is_complex(value) else self._context.stored(value, tensor)
+            for value, tensor in pairs
+        ]
+
+    def _results(self, found: registry.Translation, node: SourceNode) -> list[str]:
+        """What the translation makes; an op that only moves elements moves each part of complex ones."""
+        if node.op not in MOVES or not any(self._context.is_complex(value) for value in node.inputs):
+            results = found.handler(self._context, node)
+            return [results] if isinstance(results, str) else list(results)
+        sides = [
+            found.handler(
+                self._context, replace(node, inputs=[self._part(value, side) for value in node.inputs])
+            )
+            for side in (0, 1)
+        ]
+        real, imaginary = ([side] if isinstance(side, str) else side for side in sides)
+        pairs = zip(real, imaginary, strict=True)
+        return [self._context.complex_of(*pair) for pair in pairs]
+
+    def _part(self, value: str, side: int) -> str:
+        return self._context.parts(value)[side] if self._context.is_complex(value) else value
 
     def _value(self, graph: Subgraph, index: int) -> str:
         """The value of a tensor: made, an input, or stored in the file."""

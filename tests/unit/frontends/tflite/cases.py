@@ -113,6 +113,7 @@ def float_cases() -> list[Case]:
         *stored(),
         *recurrent(),
         *detectors(),
+        *spectra(),
     ]
 
 
@@ -418,3 +419,23 @@ def detection_options(*, is_regular: bool, kinds: int) -> bytes:
         for name, value in {**scales, "nms_score_threshold": 0.3, "nms_iou_threshold": 0.4}.items():
             b.Float(name, value)
     return bytes(b.Finish())
+
+
+def spectra() -> Iterator[Case]:
+    """Fourier transforms: sizes, strength, and both parts of a complex tensor that was reshaped."""
+    numbers = Tensor(dtype=DType.COMPLEX_64, name="c")
+    for name, shape, lengths in (("row", (3, 1, 6), (1, 8)), ("image", (2, 4, 8), (4, 4))):
+        tensors = [x(*shape), ints(*lengths), numbers, Tensor(name="y")]
+        operators = [Operator("RFFT2D", [0, 1], [2]), Operator("COMPLEX_ABS", [2], [3])]
+        given = {"x": rng(name).normal(size=shape).astype(np.float32)}
+        yield Case(f"rfft_2d-{name}", model(Subgraph(tensors, [0], [3], operators)), given, 1e-5)
+    tensors = [x(2, 1, 8), ints(1, 8), numbers, ints(2, 5), replace(numbers, name="d"), Tensor(name="re")]
+    operators = [
+        Operator("RFFT2D", [0, 1], [2]),
+        Operator("RESHAPE", [2, 3], [4]),
+        Operator("REAL", [4], [5]),
+        Operator("IMAG", [4], [6]),
+    ]
+    graph = Subgraph([*tensors, Tensor(name="im")], [0], [5, 6], operators)
+    given = {"x": rng("parts").normal(size=(2, 1, 8)).astype(np.float32)}
+    yield Case("rfft_2d-parts", model(graph), given, 1e-5)
