@@ -7,6 +7,7 @@ JOBS ?= 2
 # A wheel of 100 MB for x86_64 Linux with glibc; everything but the genuine HTP works without it.
 NATIVE = test "$$(uname -sm)" = "Linux x86_64" && getconf GNU_LIBC_VERSION >/dev/null 2>&1 \
 	&& $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[native]'
+TORCH = $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[pytorch]'
 
 .PHONY: demo test test-full test-compat bench bench-accuracy lint api docs format clean
 .DEFAULT_GOAL := test
@@ -24,7 +25,9 @@ demo: $(READY)
 test: lint
 	$(PY) -m pytest -n $(JOBS) -m "not slow"
 
+# torch is 200 MB and a minute: without it the tests of PyTorch models are skipped, and counted.
 test-full: lint
+	@$(TORCH) || echo "torch (pip install '.[pytorch]') is left out: tests of PyTorch models are skipped"
 	$(PY) -m pytest -n $(JOBS)
 
 # Every op sample in every datatype that HTP takes, simulation against the genuine emulator.

@@ -21,6 +21,7 @@ from tests.backend import onnx_suite  # noqa: E402
 
 TOOLS = {
     "qnn-onnx-converter": "edgewright.tools.qnn_onnx_converter",
+    "qnn-pytorch-converter": "edgewright.tools.qnn_pytorch_converter",
     "qnn-net-run": "edgewright.tools.qnn_net_run",
     "qairt-converter": "edgewright.tools.qairt_converter",
     "qairt-quantizer": "edgewright.tools.qairt_quantizer",

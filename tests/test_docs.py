@@ -16,6 +16,8 @@ def test_the_examples_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pyt
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
+    if "import torch" in page.read_text():
+        pytest.importorskip("torch", reason="torch is not installed: pip install 'edgewright[pytorch]'")
     for code in BLOCK.findall(page.read_text()):
         exec(compile(code, page.name, "exec"), names)
 

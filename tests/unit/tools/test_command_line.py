@@ -3,6 +3,7 @@ import pytest
 from edgewright.config.context_generator import CONTEXT_GENERATOR
 from edgewright.config.net_run import NET_RUN, NET_RUN_RULES
 from edgewright.config.onnx import ONNX_CONVERTER, ONNX_CONVERTER_RULES
+from edgewright.config.pytorch import PYTORCH_CONVERTER
 from edgewright.config.qairt_converter import QAIRT_CONVERTER
 from edgewright.config.qairt_quantizer import QAIRT_QUANTIZER
 from edgewright.config.tensorflow import TENSORFLOW_CONVERTER
@@ -169,6 +170,7 @@ def test_a_missing_argument_is_named():
     [
         ("qnn-onnx-converter", ONNX_CONVERTER),
         ("qnn-tflite-converter", TFLITE_CONVERTER),
+        ("qnn-pytorch-converter", PYTORCH_CONVERTER),
         ("qnn-tensorflow-converter", TENSORFLOW_CONVERTER),
         ("qnn-net-run", NET_RUN),
         ("qairt-converter", QAIRT_CONVERTER),

@@ -19,7 +19,7 @@ def _attention(
     key: Tensor,
     value: Tensor,
     mask: Tensor | None = None,
-    dropout: float = 0.0,
+    _dropout: float = 0.0,
     is_causal: bool = False,
     scale: float | None = None,
     is_grouped: bool = False,

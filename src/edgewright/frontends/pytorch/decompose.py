@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from edgewright.core.optional import require
 from edgewright.frontends.pytorch.definitions import DEFINITIONS
 from edgewright.frontends.pytorch.values import Tensor, boxes_in, replaced
 
@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from edgewright.frontends.pytorch.tracer import Tracer
 
 __all__ = ["definition", "recorded"]
+
+READING = "read PyTorch models"
 
 
 def definition(torch: Any, op: Any) -> Callable[..., Any] | None:
@@ -22,7 +24,7 @@ def definition(torch: Any, op: Any) -> Callable[..., Any] | None:
     if has_kernel(op.name(), "CompositeImplicitAutograd"):
         body: Callable[..., Any] = op
         return body
-    table = import_module("torch._decomp").decomposition_table
+    table = require("torch._decomp", to=READING).decomposition_table
     if op in table:
         found: Callable[..., Any] = table[op]
         return found
@@ -59,7 +61,7 @@ def recorded(
 
         return replaced(value, meta)
 
-    mode: Any = import_module("torch.utils._python_dispatch").TorchDispatchMode
+    mode: Any = require("torch.utils._python_dispatch", to=READING).TorchDispatchMode
 
     class Recorder(mode):  # type: ignore[misc]  # torch comes through the door: its classes have no types
         def __torch_dispatch__(self, func: Any, _types: Any, args: Any = (), kwargs: Any = None) -> Any:

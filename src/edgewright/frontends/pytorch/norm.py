@@ -121,7 +121,7 @@ def _group_norm(
 
 @aten("native_group_norm")
 def _native_group_norm(
-    ctx: Context, x: Tensor, weight: Any, bias: Any, n: Any, c: Any, hw: Any, groups: int, eps: float
+    ctx: Context, x: Tensor, weight: Any, bias: Any, _n: Any, _c: Any, _hw: Any, groups: int, eps: float
 ) -> list[str]:
     return [_grouped(ctx, x, groups, weight, bias, eps), *_nothing(ctx)]
 

@@ -24,7 +24,7 @@ def _each(value: Any, rank: int) -> list[int]:
     return list(value) * rank if len(value) == 1 else list(value)
 
 
-@aten("max_pool1d", "max_pool2d", "max_pool3d")
+@aten("max_pool1d", "max_pool2d", "max_pool3d", "max_pool2d_with_indices", "max_pool3d_with_indices")
 def _max_pool(
     ctx: Context,
     x: Tensor,
@@ -33,25 +33,6 @@ def _max_pool(
     padding: Any = 0,
     dilation: Any = 1,
     ceil: bool = False,
-) -> str:
-    return _max_pooled(ctx, x, kernel, stride, padding, dilation, ceil)[0]
-
-
-@aten("max_pool2d_with_indices", "max_pool3d_with_indices")
-def _max_pool_indices(
-    ctx: Context,
-    x: Tensor,
-    kernel: Any,
-    stride: Any = (),
-    padding: Any = 0,
-    dilation: Any = 1,
-    ceil: bool = False,
-) -> list[str]:
-    return _max_pooled(ctx, x, kernel, stride, padding, dilation, ceil)
-
-
-def _max_pooled(
-    ctx: Context, x: Tensor, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil: bool
 ) -> list[str]:
     rank = _rank(ctx)
     value = ctx.value(x) if x.rank == rank + 2 else ctx.unsqueeze(x, [0])

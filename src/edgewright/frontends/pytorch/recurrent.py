@@ -21,8 +21,8 @@ def _lstm(
     params: Sequence[Tensor],
     has_biases: bool,
     layers: int,
-    dropout: float,
-    is_training: bool,
+    _dropout: float,
+    _is_training: bool,
     is_bidirectional: bool,
     is_batch_first: bool,
 ) -> list[str]:

@@ -179,7 +179,7 @@ def _running(ctx: Context, x: Tensor, dim: int, *_: Any) -> str:
 
 @aten("topk")
 def _topk(
-    ctx: Context, x: Tensor, k: Any, dim: int = -1, largest: bool = True, is_sorted: bool = True
+    ctx: Context, x: Tensor, k: Any, dim: int = -1, largest: bool = True, _is_sorted: bool = True
 ) -> list[str]:
     return ctx.add_all(
         "TopK",
@@ -199,7 +199,7 @@ def _sort(ctx: Context, x: Tensor, dim: int = -1, is_descending: bool = False) -
 
 @aten("sort.stable", "argsort.stable")
 def _sort_stable(
-    ctx: Context, x: Tensor, is_stable: Any = None, dim: int = -1, is_descending: bool = False
+    ctx: Context, x: Tensor, _is_stable: Any = None, dim: int = -1, is_descending: bool = False
 ) -> list[str]:
     return _sorted(ctx, x, dim, is_descending)
 

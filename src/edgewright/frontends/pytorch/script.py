@@ -105,7 +105,6 @@ class _Walk:
         self._module = module
         self._values: dict[str, Any] = {}
         self._ops: dict[str, Any] = {}
-        self._is_guarded = False
 
     def run(self, graph: Any, arguments: Sequence[Any]) -> list[Any]:
         """The results of a graph or a block."""
