@@ -1,6 +1,7 @@
 """qnn-tflite-converter, and the other tools on TFLite models."""
 
 import json
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -128,3 +129,17 @@ def test_net_run_runs_what_was_converted(call, tmp_path):
     assert answer.code == 0
     (raw,) = (tmp_path / "found").rglob("*.raw")
     assert np.fromfile(raw, np.float32).sum() == pytest.approx(1, abs=0.05)
+
+
+def test_a_comparison_is_made_with_litert_or_says_what_it_needs(call):
+    answer = call(umbrella, "run", INT8, "--random", "--compare")
+    if find_spec("ai_edge_litert") is None:
+        assert (answer.code, "edgewright[tflite]" in answer.err) == (6, True)
+    else:
+        assert (answer.code, "in LiteRT" in answer.out) == (0, True)
+
+
+def test_a_comparison_of_variables_points_to_python(call, tmp_path):
+    (tmp_path / "m.tflite").write_bytes(total().data)
+    answer = call(umbrella, "run", tmp_path / "m.tflite", "--random", "--compare")
+    assert (answer.code, "model.states" in answer.err) == (2, True)

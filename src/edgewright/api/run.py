@@ -11,8 +11,10 @@ import numpy as np
 from edgewright.api.artifacts import is_stored
 from edgewright.api.compare import TensorError, worst
 from edgewright.api.convert import convert
+from edgewright.api.litert_run import LitertRun
 from edgewright.api.model import Model, load
 from edgewright.api.run_inputs import input_sets
+from edgewright.api.source import is_tflite
 from edgewright.api.source_run import SourceRun
 from edgewright.config.umbrella import Comparison, ModelFile, RunInputs, RunOutputs, Shapes
 from edgewright.core.errors import UsageError, shown
@@ -78,7 +80,7 @@ def run_files(
 ) -> RunReport:
     """Runs every set of inputs; results are written and compared as they come."""
     model = open_model(file, shapes)
-    reference = None if comparison.compare is None else SourceRun(comparison.compare or file.model, model)
+    reference = None if comparison.compare is None else _source_run(comparison.compare or file.model, model)
     sets = input_sets(model, inputs)
     summaries: dict[str, OutputSummary] = {}
     errors: list[TensorError] = []
@@ -99,6 +101,10 @@ def run_files(
     if reference is None:
         return report
     return replace(report, reference=reference.name, tolerance=comparison.tolerance, errors=tuple(errors))
+
+
+def _source_run(file: str, model: Model) -> SourceRun | LitertRun:
+    return LitertRun(file, model) if is_tflite(Path(file)) else SourceRun(file, model)
 
 
 def _summarise(summaries: dict[str, OutputSummary], found: Mapping[str, Array], number: int) -> None:

@@ -36,7 +36,7 @@ from edgewright.ir.symbols import batch_symbols
 from edgewright.ir.types import TensorType
 from edgewright.ops.source import SourceOp
 
-__all__ = ["FixedSource", "fixed_source", "open_source"]
+__all__ = ["FixedSource", "fixed_source", "is_tflite", "open_source"]
 
 log = logging.getLogger(__name__)
 
@@ -90,11 +90,11 @@ def open_source(source: Path | str | Any, wishes: Overrides | None = None) -> So
     if Path(source).exists() and TensorflowFile.is_one(Path(source)):
         return TensorflowSource.open(source, wishes)
     file_size(source)
-    kind = TfliteSource if _is_tflite(Path(source)) else OnnxSource
+    kind = TfliteSource if is_tflite(Path(source)) else OnnxSource
     return kind.open(source, wishes)
 
 
-def _is_tflite(path: Path) -> bool:
+def is_tflite(path: Path) -> bool:
     """By what the file begins with; a name alone decides only where that is damaged."""
     if path.suffix.lower() == ".tflite":
         return True

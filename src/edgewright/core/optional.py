@@ -35,6 +35,7 @@ PACKAGES: tuple[Package, ...] = (
         "torch", "torch", "PyTorch models and gradient-based quantization", extra="pytorch", minimum="2.6"
     ),
     Package("tensorflow", "tensorflow", "TensorFlow models", extra="tensorflow"),
+    Package("ai_edge_litert", "ai-edge-litert", "comparing with LiteRT", extra="tflite"),
     Package("openvino", "openvino", "OpenVINO export of language models", extra="openvino"),
     Package("aimet_onnx", "aimet-onnx", "AIMET quantization", extra="aimet"),
     Package("safetensors", "safetensors", "language model weights", extra="llm"),
