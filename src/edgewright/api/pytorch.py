@@ -57,6 +57,7 @@ class TorchSource(SourceModel):
             inputs = {name: t for name, t in declared.items() if name not in self._known}
             super().__init__(program.file, inputs, wishes.outputs or program.output_names)
         self._wanted = tuple(wishes.outputs)
+        self._decided: list[str] = []
         self._last: Translation | None = None
         self._declared: dict[str, TensorType] = {}
 
@@ -78,7 +79,25 @@ class TorchSource(SourceModel):
     @property
     def notes(self) -> tuple[str, ...]:
         """What reading the program did, and what it keeps between calls."""
-        return self._program.notes()
+        return (*self._program.notes(), *self._decided)
+
+    def decide(self) -> None:
+        """Settles a number that the program compares with others, where one of those alone fits."""
+        for name in [name for name in self.inputs if name in self._numbers]:
+            candidates = self._program.candidates(self._inputs[name].name)
+            fitting = [value for value in candidates if self._fits(name, value)]
+            if len(fitting) == 1:
+                del self.inputs[name]
+                self._known[name] = np.array(fitting[0])
+                self._decided.append(
+                    f"input '{shown(name)}' is set to {fitting[0]}, the only value that fits among those "
+                    f"that the program knows; -d {shown(name)} VALUE sets another"
+                )
+
+    def _fits(self, name: str, value: float) -> bool:
+        with suppress(EdgewrightError):
+            return self.build({name: np.array(value)}).is_complete
+        return False
 
     @property
     def tensors(self) -> frozenset[str]:

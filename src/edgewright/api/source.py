@@ -107,6 +107,7 @@ def is_tflite(path: Path) -> bool:
 def fixed_source(path: Path | str, wishes: Overrides) -> FixedSource:
     """The source with the batch set to 1 where nothing is said; other symbols are one problem for all."""
     opened = open_source(path, wishes)
+    opened.decide()
     loose = {name: t for name, t in opened.inputs.items() if not t.is_static}
     if not loose:
         return FixedSource(opened)

@@ -65,6 +65,9 @@ class SourceModel(ABC):
     def _import(self, specs: Mapping[str, InputSpec]) -> Imported:
         """Imports the graph with the given inputs."""
 
+    def decide(self) -> None:  # noqa: B027 - most formats have nothing to decide
+        """Settles what only one value fits: artifacts cannot wait for a run to tell it."""
+
     def build(self, values: Mapping[str, Array]) -> Imported:
         """Imports the graph with some inputs bound to values."""
         specs = {

@@ -73,6 +73,10 @@ class Program(ABC):
         """The names of the results as far as the file tells them."""
         return ["output"]
 
+    def candidates(self, name: str) -> Sequence[Any]:
+        """Values that an input which is a number may have, as far as the program tells."""
+        return ()
+
     def notes(self) -> tuple[str, ...]:
         """What a user must know about the program."""
         return ()

@@ -1,7 +1,7 @@
 """Walks through a TorchScript program: modules inlined, branches and loops resolved for the given inputs."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from edgewright.core.errors import BadInput, UnsupportedOp, Where, located, shown
@@ -13,7 +13,8 @@ from edgewright.frontends.pytorch.values import Tensor, boxes_in
 __all__ = ["ScriptProgram"]
 
 _CLASSES = re.compile(r"\([^()]*\)")
-MOST_TRIPS = 100_000
+MOST_TRIPS = 20_000
+MOST_CANDIDATES = 16
 
 
 class Raised(Exception):
@@ -40,6 +41,13 @@ class ScriptProgram(Program):
             default = item.default_value if item.has_default_value() else REQUIRED
             found += _declared(item.name, item.type, default, self.file)
         return found
+
+    def candidates(self, name: str) -> Sequence[Any]:
+        """Both truth values, or the integers that the program compares numbers with."""
+        kind = next(item.kind for item in self.inputs if item.name == name)
+        if kind == "bool":
+            return (False, True)
+        return sorted(set(_compared(self._graph)))[:MOST_CANDIDATES] if kind == "int" else ()
 
     def notes(self) -> tuple[str, ...]:
         """What loading did, and what is kept between calls."""
@@ -91,6 +99,16 @@ def _gathered(name: str, kind: Any, default: Any, given: Mapping[str, Any]) -> A
     if kind.kind() == "TupleType":
         return tuple(_gathered(f"{name}.{i}", t, None, given) for i, t in enumerate(kind.elements()))
     return given.get(name, default)
+
+
+def _compared(block: Any) -> Iterator[int]:
+    """Constants that integers are compared with, branches included."""
+    for node in block.nodes():
+        if node.kind() in {"aten::eq", "aten::ne"} and ".int(" in node.schema():
+            ends = [value.node() for value in node.inputs()]
+            yield from (int(end.output().toIValue()) for end in ends if end.kind() == "prim::Constant")
+        for inner in node.blocks():
+            yield from _compared(inner)
 
 
 class _Walk:

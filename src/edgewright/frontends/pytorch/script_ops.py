@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from edgewright.core.errors import UnsupportedOp, Where
+from edgewright.core.errors import LimitExceeded, UnsupportedOp, Where
 from edgewright.frontends.pytorch.tracer import Tracer
 from edgewright.frontends.pytorch.values import Tensor, dtype_named
 
@@ -15,6 +15,7 @@ SCALAR_TYPES = (
     *("uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64"),
     *("complex32", "complex64", "complex128", "bool", "", "", "", "bfloat16"),
 )
+LONGEST_LIST = 1 << 20
 # Gets the tracer, the node and its arguments; NotImplemented hands the node on to torch.
 Plain = Callable[[Tracer, Any, list[Any]], Any]
 
@@ -207,11 +208,25 @@ def _pairs(_tracer: Tracer, node: Any, args: list[Any]) -> Any:
 
 def _is_list_add(_tracer: Tracer, _node: Any, args: list[Any]) -> Any:
     is_joined = any(all(isinstance(a, kind) for a in args[:2]) for kind in (list, str))
-    return args[0] + args[1] if is_joined else NotImplemented
+    return _bearable(args[0] + args[1]) if is_joined else NotImplemented
 
 
 def _list_times(_tracer: Tracer, _node: Any, args: list[Any]) -> Any:
-    return args[0] * args[1] if isinstance(args[0], list | str) else NotImplemented
+    if not isinstance(args[0], list | str):
+        return NotImplemented
+    _check_length(len(args[0]) * max(args[1], 0))
+    return args[0] * args[1]
+
+
+def _bearable(items: Any) -> Any:
+    _check_length(len(items))
+    return items
+
+
+def _check_length(length: int) -> None:
+    """Lists that double in a loop would fill any memory."""
+    if length > LONGEST_LIST:
+        raise LimitExceeded(f"a list of {length} items is made, at most {LONGEST_LIST} are allowed")
 
 
 def _numbers(made: Callable[..., Any]) -> Plain:

@@ -23,7 +23,7 @@ __all__ = ["Call", "Stopped", "Tracer"]
 LARGEST_CONSTANT = 1 << 28
 # Ops that read or write files, or that are not the same twice.
 NEVER_RUN = frozenset({"aten::save", "aten::from_file", "aten::manual_seed", "aten::seed"})
-MOST_CALLS = 400_000
+MOST_CALLS = 100_000
 # Ops that torch cannot foresee on types alone; their results are like their first argument.
 LIKE_FIRST = frozenset({"aten::fake_quantize_per_tensor_affine", "aten::fake_quantize_per_channel_affine"})
 

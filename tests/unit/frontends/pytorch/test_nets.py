@@ -9,7 +9,8 @@ torch = pytest.importorskip("torch", reason="torch is not installed: pip install
 
 import edgewright as ew
 from edgewright.api.pytorch import TorchSource
-from edgewright.core.errors import BadInput, EdgewrightError, UnsupportedOp
+from edgewright.api.source import fixed_source
+from edgewright.core.errors import BadInput, EdgewrightError, LimitExceeded, UnsupportedOp
 from edgewright.frontends._common.overrides import Overrides
 from tests.unit.frontends.pytorch.nets import NETS
 from tests.unit.frontends.pytorch.programs import assert_same, converted, exported, scripted, traced
@@ -160,6 +161,39 @@ def test_numbers_are_inputs_that_a_run_or_a_conversion_fixes(tmp_path):
     np.testing.assert_array_equal(next(iter(late.run({"x": x, **numbers}).values())), want)
     early = ew.convert(path, input_shapes={"x": (1, 8)}, input_values={"rate": 16000, "is_loud": True})
     np.testing.assert_array_equal(next(iter(early.run({"x": x}).values())), want)
+
+
+class Checked(nn.Module):
+    def forward(self, x, rate: int):
+        if rate == 16000:
+            size = 8
+        elif rate == 8000:
+            size = 4
+        else:
+            raise ValueError("unknown rate")
+        if x.shape[-1] != size:
+            raise ValueError("wrong size")
+        return x * rate
+
+
+def test_a_number_is_decided_for_artifacts_where_one_value_alone_fits(tmp_path):
+    path = scripted(tmp_path, Checked())
+    source = fixed_source(path, Overrides(input_shapes={"x": (1, 4)}))
+    assert source.graph().inputs == ["x"]
+    assert "input 'rate' is set to 8000, the only value that fits" in source.opened.notes[0]
+
+
+class Doubling(nn.Module):
+    def forward(self, x):
+        items = [1]
+        for _ in range(60):
+            items = items + items
+        return x * len(items)
+
+
+def test_a_list_that_doubles_is_stopped(tmp_path):
+    with pytest.raises(LimitExceeded, match="a list of 2097152 items is made"):
+        converted(scripted(tmp_path, Doubling()), torch.randn(2))
 
 
 def test_inputs_take_the_names_that_the_user_gives_in_their_order(tmp_path):
