@@ -17,7 +17,7 @@ from edgewright.api.op_card import op_card, op_names  # noqa: E402 - after the p
 from edgewright.core import errors  # noqa: E402
 from edgewright.targets.error_codes import CODES  # noqa: E402
 from edgewright.targets.soc import socs  # noqa: E402
-from tests.backend import onnx_suite  # noqa: E402
+from tests.backend import onnx_suite, tflite_suite  # noqa: E402
 
 TOOLS = {
     "qnn-onnx-converter": "edgewright.tools.qnn_onnx_converter",
@@ -220,6 +220,22 @@ def ops_page() -> str:
     return "\n".join(lines) + "\n"
 
 
+def tflite_page() -> str:
+    """TFLite op by op: how many models are held against LiteRT, and what the op becomes."""
+    found = tflite_suite.translated()
+    lines = [
+        "# TFLite ops\n",
+        (
+            f"{len(found)} ops are translated; {sum(item.cases > 0 for item in found)} of them are held "
+            "against what LiteRT computes, in the number of small models that the table gives.\n"
+        ),
+        "| TFLite op | models | becomes |",
+        "|---|---|---|",
+    ]
+    lines += [f"| {item.name} | {item.cases or ''} | {' '.join(item.becomes)} |" for item in found]
+    return "\n".join(lines) + "\n"
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "errors.md": errors_page,
     "qnn-codes.md": codes_page,
@@ -228,6 +244,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "api.md": api_page,
     "onnx-node-suite.md": suite_page,
     "ops.md": ops_page,
+    "tflite-ops.md": tflite_page,
 }
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Small quantized TFLite models; tolerances are in steps of the result."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from tests.unit.frontends.tflite.cases import (
 )
 from tests.unit.frontends.tflite.writer import Tensor, const
 
+EXAMPLE = Path(__file__).parents[4] / "examples" / "models" / "mnist_dscnn_int8.tflite"
 IMAGE = q8(1, 7, 6, 4)
 OUT = q8(scale=0.05, zero=-4, name="out")
 LIKE_INPUT = q8(name="out")
@@ -41,7 +43,13 @@ def bias(kernel: Tensor, scale: float, dtype: Any = np.int32) -> Tensor:
 
 def quantized_cases() -> list[Case]:
     """Every case of integers."""
-    return [*products(), *arithmetic(), *moves(), *wide()]
+    return [*products(), *arithmetic(), *moves(), *wide(), network()]
+
+
+def network() -> Case:
+    """A trained classifier of digits."""
+    image = np.random.default_rng(4).integers(-128, 128, (1, 28, 28, 1)).astype(np.int8)
+    return Case("mnist_dscnn_int8", EXAMPLE.read_bytes(), {"serving_default_image:0": image}, tolerance=1)
 
 
 def products() -> Iterator[Case]:
