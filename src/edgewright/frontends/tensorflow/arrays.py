@@ -5,10 +5,11 @@ import numpy as np
 from edgewright.core.errors import BadInput, LimitExceeded
 from edgewright.frontends._common.builder import NeedsValue
 from edgewright.frontends.tensorflow.context import Context
+from edgewright.frontends.tensorflow.recurrent import stacked
 from edgewright.frontends.tensorflow.registry import tf_op
 from edgewright.frontends.tensorflow.sequence import LONGEST
 from edgewright.frontends.tensorflow.source import SourceNode
-from edgewright.ops.rearrange import Concat, Pack, UnPack
+from edgewright.ops.rearrange import Concat, UnPack
 
 __all__: list[str] = []
 
@@ -54,7 +55,7 @@ def read(ctx: Context, node: SourceNode) -> str:
 def gather(ctx: Context, node: SourceNode) -> str:
     """Items side by side along a new first axis."""
     _, places, flow = node.need(0, 1, 2)
-    return ctx.emit(Pack(axis=0), *_taken(ctx, node, flow, ctx.ints(places)))
+    return stacked(ctx, _taken(ctx, node, flow, ctx.ints(places)))
 
 
 @tf_op("TensorArrayConcatV3")

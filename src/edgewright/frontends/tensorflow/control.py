@@ -9,6 +9,7 @@ from edgewright.frontends._common.builder import NeedsValue
 from edgewright.frontends._common.choices import either, is_true, truth
 from edgewright.frontends.tensorflow.context import Context
 from edgewright.frontends.tensorflow.frames import CHOICE, LOOP
+from edgewright.frontends.tensorflow.recurrent import Turn, as_layer
 from edgewright.frontends.tensorflow.registry import tf_op
 from edgewright.frontends.tensorflow.source import SourceNode
 
@@ -42,12 +43,14 @@ def repeat(ctx: Context, node: SourceNode) -> list[str]:
     condition, body = (
         f"{node.label}/{part}" if node.op == LOOP else node.attributes.function(part) for part in parts
     )
-    values = list(node.inputs)
+    values, turns = list(node.inputs), list[Turn]()
     for _ in range(MOST_TURNS):
         (goes_on,) = ctx.inline(condition, values)
         if not is_true(ctx, _number(ctx, goes_on)):
-            return values
+            return as_layer(ctx, node.inputs, turns) or values
+        before, made = values, len(ctx.emitted)
         values = ctx.inline(body, values)
+        turns.append(Turn(before, values, ctx.emitted[made:]))
         if len(values) != len(node.inputs):
             raise BadInput(
                 f"the body gives {len(values)} values, expected {len(node.inputs)}",

@@ -7,9 +7,10 @@ from edgewright.core.numbers import DType
 from edgewright.frontends._common.builder import NeedsValue
 from edgewright.frontends.tensorflow.context import Context
 from edgewright.frontends.tensorflow.rearrange_fill import filled
+from edgewright.frontends.tensorflow.recurrent import stacked
 from edgewright.frontends.tensorflow.registry import tf_op
 from edgewright.frontends.tensorflow.source import SourceNode
-from edgewright.ops.rearrange import Concat, Pack, UnPack
+from edgewright.ops.rearrange import Concat, UnPack
 
 __all__: list[str] = []
 
@@ -97,7 +98,7 @@ def stack(ctx: Context, node: SourceNode) -> str:
     items = _items(ctx, node, source)
     if not items:
         raise ctx.refuse(node, "the list is empty")
-    return ctx.emit(Pack(axis=0), *(value or _zeros(ctx, node, source) for value in items))
+    return stacked(ctx, [value or _zeros(ctx, node, source) for value in items])
 
 
 @tf_op("TensorListConcatV2", "TensorListConcat")

@@ -104,6 +104,8 @@ if __name__ == "__main__":
         saved(Path(made))
         recurrent(Path(made), "lstm", keras.layers.LSTM(5, return_sequences=True))
         recurrent(Path(made), "gru", keras.layers.GRU(5))
+        recurrent(Path(made), "relu", keras.layers.LSTM(5, activation="relu"))
+        recurrent(Path(made), "both", keras.layers.Bidirectional(keras.layers.LSTM(3, return_sequences=True)))
         early(Path(made))
         np.savez(Path(made) / "expected.npz", **EXPECTED)
         with ZipFile(Path(__file__).parent / "models.zip", "w", ZIP_DEFLATED) as archive:

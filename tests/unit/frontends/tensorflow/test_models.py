@@ -1,6 +1,7 @@
 """Whole models, in every form in which TensorFlow saves them, against what it computes."""
 
 import shutil
+from collections import Counter
 from contextlib import suppress
 from zipfile import ZipFile
 
@@ -68,10 +69,22 @@ def test_a_saved_model_of_tensorflow_1_reads_its_variables(saved_models, expecte
     np.testing.assert_allclose(found["result"], expected["y"], **CLOSE)
 
 
-@pytest.mark.parametrize("name", ["lstm", "lstm_lowered", "gru", "gru_lowered"])
-def test_recurrent_layers_are_unrolled(saved_models, expected, name):
-    found = ew.convert(saved_models / f"{name}.pb").run({"x:0": expected["steps"]})
-    np.testing.assert_allclose(found["Identity:0"], expected[name.split("_")[0]], **CLOSE)
+@pytest.mark.parametrize("suffix", ["", "_lowered"])
+@pytest.mark.parametrize(
+    ("name", "layers"), [("lstm", {"Lstm": 1}), ("gru", {"Gru": 1}), ("both", {"Lstm": 2}), ("relu", {})]
+)
+def test_loops_that_compute_a_recurrent_layer_become_it(saved_models, expected, name, layers, suffix):
+    model = ew.convert(saved_models / f"{name}{suffix}.pb")
+    found = Counter(node.op.qnn_name() for node in model.graph.nodes)
+    assert {kind: found[kind] for kind in ("Lstm", "Gru") if found[kind]} == layers
+    result = model.run({"x:0": expected["steps"]})["Identity:0"]
+    np.testing.assert_allclose(result, expected[name], **CLOSE)
+
+
+def test_a_recurrent_layer_leaves_nothing_of_its_loop_behind(saved_models):
+    imported = opened(saved_models / "lstm.pb").build({})
+    assert len(imported.emitted) < 10
+    assert {node.op.qnn_name() for node in imported.graph.nodes} <= {"Lstm", "Transpose", "UnPack", "Reshape"}
 
 
 @pytest.mark.parametrize("wanted", ["Identity", "Identity:0"])
