@@ -7,7 +7,7 @@ import numpy as np
 
 from edgewright.core.errors import BadInput, UnsupportedOp, Where
 from edgewright.core.numbers import DType
-from edgewright.frontends._common.builder import Builder
+from edgewright.frontends._common.builder import Builder, NeedsValue
 from edgewright.frontends.tflite.encoded import encoding_of
 from edgewright.frontends.tflite.reader import Subgraph, Tensor
 from edgewright.frontends.tflite.source import SourceNode
@@ -46,6 +46,12 @@ class Context(Builder):
     def subgraph(self, place: int) -> Subgraph:
         """A subgraph of the file."""
         return self._importer.subgraph(place)
+
+    def sizes(self, value: str) -> tuple[int, ...]:
+        """The shape of a value, which must be known as numbers to go on."""
+        if not self.type(value).is_static:
+            raise NeedsValue(value, is_shape=True)
+        return self.type(value).static_shape()
 
     def real(self, value: str) -> str:
         """Real numbers: the value itself, or what its integers stand for."""

@@ -77,7 +77,7 @@ def _filter_size(ctx: Context, node: SourceNode, x: str, filters: str, spatial: 
             node.where,
             do="export the model again",
         )
-    return ctx.type(filters).static_shape()[spatial]
+    return ctx.sizes(filters)[spatial]
 
 
 def _groups(ctx: Context, node: SourceNode, x: str, filters: str) -> int:
@@ -102,7 +102,7 @@ def _cropping(
 ) -> tuple[Pairs, Pair]:
     """What is cut off each side so that the result has the wanted size; what is missing comes behind it."""
     target = ctx.ints(wanted)
-    spatial = ctx.type(x).static_shape()[1:-1]
+    spatial = ctx.sizes(x)[1:-1]
     if len(target) != len(spatial) + 2:
         raise BadInput(
             f"the wanted shape is {list(target)}, expected {len(spatial) + 2} sizes",

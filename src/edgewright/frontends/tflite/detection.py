@@ -28,7 +28,7 @@ def detection_postprocess(ctx: Context, node: SourceNode) -> list[str]:
     deltas, scores, anchors = node.need(0, 1, 2)
     options = _Options(node)
     kinds, count = options.number("num_classes"), options.number("max_detections")
-    shape = ctx.type(scores).static_shape()
+    shape = ctx.sizes(scores)
     if not 1 <= kinds <= shape[-1] or count < 1:
         raise BadInput(f"{kinds} classes and {count} boxes are asked of {ctx.type(scores)}", node.where)
     is_regular = options.truth("use_regular_nms")
@@ -56,7 +56,7 @@ def convolution_transpose_bias(ctx: Context, node: SourceNode) -> str:
     if len(data) < struct.calcsize(TRANSPOSED):
         raise BadInput(f"{len(data)} bytes of options, expected {struct.calcsize(TRANSPOSED)}", node.where)
     padding, width, height = struct.unpack_from(TRANSPOSED, data)
-    size = ctx.type(filters).static_shape()[1:3]
+    size = ctx.sizes(filters)[1:3]
     if min(width, height) < 1 or len(size) != 2:
         raise BadInput(f"strides {height} and {width} of {ctx.type(filters)} do not fit", node.where)
     stride = (height, width)

@@ -91,7 +91,7 @@ def unsorted_segment_sum(ctx: Context, node: SourceNode) -> str:
     x, segments, count = node.need(0, 1, 2)
     own = ctx.rank(segments)
     tuples = ctx.reshape(segments, (*ctx.shape(segments), 1))
-    return _added(ctx, node, tuples, x, (*ctx.ints(count), *ctx.type(x).static_shape()[own:]))
+    return _added(ctx, node, tuples, x, (*ctx.ints(count), *ctx.sizes(x)[own:]))
 
 
 @tflite_op("SEGMENT_SUM")
@@ -100,14 +100,14 @@ def segment_sum(ctx: Context, node: SourceNode) -> str:
     x, segments = node.need(0, 1)
     count = max(ctx.ints(segments), default=-1) + 1
     tuples = ctx.reshape(segments, (*ctx.shape(segments), 1))
-    return _added(ctx, node, tuples, x, (count, *ctx.type(x).static_shape()[1:]))
+    return _added(ctx, node, tuples, x, (count, *ctx.sizes(x)[1:]))
 
 
 @tflite_op("DYNAMIC_UPDATE_SLICE")
 def dynamic_update_slice(ctx: Context, node: SourceNode) -> str:
     """Writes a block into a copy, moved so that all of it lies inside."""
     x, block, start = node.need(0, 1, 2)
-    shape, size = ctx.type(x).static_shape(), ctx.type(block).static_shape()
+    shape, size = ctx.sizes(x), ctx.sizes(block)
     if len(shape) != len(size) or any(a < b for a, b in zip(shape, size, strict=True)):
         raise ShapeMismatch(f"{ctx.type(block)} does not fit into {ctx.type(x)}", node.where)
     _check_field((*size, len(size)), node)
@@ -129,7 +129,7 @@ def reverse_sequence(ctx: Context, node: SourceNode) -> str:
         raise BadInput(f"time and batch are both axis {time}, expected two axes", node.where)
     order = (batch, time, *(axis for axis in range(rank) if axis not in {batch, time}))
     turned = ctx.transpose(x, order)
-    count, steps = ctx.type(turned).static_shape()[:2]
+    count, steps = ctx.sizes(turned)[:2]
     here = ctx.constant(np.arange(steps, dtype=np.int32)[None])
     ends = ctx.reshape(cast_to(ctx, lengths, DType.INT_32), (count, 1))
     last = ctx.emit(ElementWiseSubtract(), ends, ctx.constant(np.ones((), np.int32)))

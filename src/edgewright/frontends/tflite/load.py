@@ -18,7 +18,8 @@ from edgewright.frontends._common.overrides import (
 from edgewright.frontends._common.source_model import SourceModel
 from edgewright.frontends.tflite.encoded import type_in_graph
 from edgewright.frontends.tflite.importer import Importer, names_of
-from edgewright.frontends.tflite.reader import Signature, TfliteFile
+from edgewright.frontends.tflite.reader import Signature, Tensor, TfliteFile
+from edgewright.ir.dims import symbol
 from edgewright.ir.types import TensorType
 
 __all__ = ["TfliteSource"]
@@ -89,7 +90,7 @@ class TfliteSource(SourceModel):
         for option, found in (("--input_dim", wishes.input_shapes), ("--input_dtype", wishes.input_dtypes)):
             check_names(self.file.name, option, found, names, "input")
         types = {
-            name: shaped(name, type_in_graph(self._by_name[name]), self.file.name, wishes) for name in names
+            name: shaped(name, _open_type(self._by_name[name]), self.file.name, wishes) for name in names
         }
         return settled_types(types, self.file.name, wishes)
 
@@ -102,6 +103,18 @@ class TfliteSource(SourceModel):
                 "the model has no outputs", Where(file=self.file.name), do="name outputs with --out_node"
             )
         return list(self.own_outputs)
+
+
+def _open_type(tensor: Tensor) -> TensorType:
+    """The type of an input: open dimensions are symbols, but the batch is what the file has, mostly 1."""
+    found = type_in_graph(tensor)
+    if len(tensor.signature) != len(tensor.shape):
+        return found
+    dims = [
+        symbol(f"{tensor.name}_{axis}") if axis and size == -1 else dim
+        for axis, (size, dim) in enumerate(zip(tensor.signature, tensor.shape, strict=True))
+    ]
+    return found.with_shape(dims)
 
 
 def _signature(file: TfliteFile, wanted: str | None) -> Signature | None:

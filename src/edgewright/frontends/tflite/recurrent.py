@@ -57,12 +57,12 @@ def svdf(ctx: Context, node: SourceNode) -> str:
     """A product with features, kept for some steps, and a product with times; the memory is a state."""
     x, features, times = node.need(0, 1, 2)
     memory, rank = node.operands[4], node.option("rank")
-    filters, length = ctx.type(times).static_shape()
+    filters, length = ctx.sizes(times)
     if memory is None or rank < 1 or filters % rank:
         raise ShapeMismatch(f"{filters} filters do not make units of rank {rank}", node.where)
     handle = ctx.variables.handle("", memory.name)
     before = ctx.real(ctx.variables.read(handle, type_in_graph(memory)))
-    batch = ctx.type(x).static_shape()[0]
+    batch = ctx.sizes(x)[0]
     fresh = ctx.reshape(ctx.emit(FullyConnected(), x, features), (batch, filters, 1))
     past = ctx.reshape(before, (batch, filters, length))
     now = ctx.emit(Concat(axis=2), _behind(ctx, past, length), fresh) if length > 1 else fresh

@@ -66,7 +66,7 @@ def _angles(count: int) -> Array:
 
 def _fitted(ctx: Context, x: str, wanted: tuple[int, ...]) -> str:
     """The last two axes cut, or filled with zeros, to the wanted lengths."""
-    shape = ctx.type(x).static_shape()
+    shape = ctx.sizes(x)
     kept = (*shape[:-2], *(min(size, goal) for size, goal in zip(shape[-2:], wanted, strict=True)))
     cut = sliced(ctx, x, [(0, size, 1) for size in kept])
     missing = [goal - size for size, goal in zip(kept[-2:], wanted, strict=True)]

@@ -94,3 +94,27 @@ def test_four_bit_weights_are_unpacked(tmp_path: Path) -> None:
     found = run(tmp_path, single("f", "FULLY_CONNECTED", [x(1, 3), kernel, None]))
     (given,) = single("f", "FULLY_CONNECTED", [x(1, 3), kernel, None]).inputs.values()
     np.testing.assert_allclose(found, given @ (stored * [[0.5], [0.25]]).T, rtol=1e-6)
+
+
+def test_a_dimension_that_is_left_open_stays_open_but_the_batch_does_not(tmp_path: Path) -> None:
+    given = Tensor((1, 1, 3), name="x", signature=(-1, -1, 3))
+    path = tmp_path / "m.tflite"
+    path.write_bytes(single("s", "SUM", [given, ints(1)], values=[np.zeros((1, 1, 3), np.float32)]).data)
+    converted = ew.convert(path)
+    assert converted.inputs[0].shape == (1, "x_1", 3)
+    for length in (2, 5):
+        array = np.random.default_rng(length).normal(size=(1, length, 3)).astype(np.float32)
+        (found,) = converted.run({"x": array}).values()
+        np.testing.assert_allclose(found, array.sum(1), rtol=1e-5)
+    assert ew.convert(path, input_shapes={"x": (2, 4, 3)}).outputs[0].shape == (2, 3)
+
+
+def test_a_size_that_must_be_known_waits_for_the_inputs(tmp_path: Path) -> None:
+    given = Tensor((1, 1, 4), name="x", signature=(1, -1, 4))
+    path = tmp_path / "m.tflite"
+    tensors = [given, ints(1, 4), Tensor(dtype=DType.COMPLEX_64, name="c"), Tensor(name="y")]
+    operators = [Operator("RFFT2D", [0, 1], [2]), Operator("COMPLEX_ABS", [2], [3])]
+    path.write_bytes(model(Subgraph(tensors, [0], [3], operators)))
+    array = np.random.default_rng(0).normal(size=(1, 1, 4)).astype(np.float32)
+    (found,) = ew.convert(path).run({"x": array}).values()
+    np.testing.assert_allclose(found, np.abs(np.fft.rfft(array)), rtol=1e-4)
