@@ -68,7 +68,9 @@ def measure(task: Task, path: Path, folders: tuple[Path, ...], bits: int, count:
         gaps = []
         for chip in CHIPS:
             compiled = ew.compile(fixed, Path(folder) / f"{chip}.bin", target=chip, backend="htp-native")
-            found, emulator_s = _timed(compiled.run, feeds)
+            given, emulator_s = _timed(compiled.run, feeds)
+            # A binary has the names of outputs as C can spell them.
+            found = [dict(zip(real[0], run.values(), strict=True)) for run in given]
             names = [name for name in real[0] if real[0][name].dtype == np.float32]
             float_db, _ = _distance(found, real, names)
             simulation_db, is_equal = _distance(found, simulated, names)

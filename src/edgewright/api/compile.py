@@ -82,11 +82,13 @@ class CompiledModel:
     def run(self, inputs: Mapping[str, Array], *, graph: str | None = None) -> dict[str, Array]:
         """Runs a graph, by its name where there are several: numpy in, a dict of numpy out.
 
-        Inputs and outputs of fixed point are real numbers here; stored integers are taken as they are.
+        Inputs and outputs of fixed point are real numbers here; stored integers are taken as they are. The
+        source's names of inputs are taken too: a binary has them as C can spell them.
         """
         chosen = self._graph(graph)
         surface = Surface(chosen)
-        return surface.decoded(self._session(chosen).run(surface.encoded(inputs)))
+        named = {name if name in chosen.inputs else sanitized(name): a for name, a in inputs.items()}
+        return surface.decoded(self._session(chosen).run(surface.encoded(named)))
 
     def fits(self, target: str) -> ContextVerdict:
         """Whether it is a binary for a chip, and why."""

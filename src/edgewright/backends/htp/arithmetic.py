@@ -18,6 +18,7 @@ from edgewright.ir.op import Op, given
 from edgewright.ops.conv import Conv2d, DepthWiseConv2d
 from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseSubtract
 from edgewright.ops.matmul import FullyConnected, MatMul
+from edgewright.ops.reduce_softmax import Softmax
 
 __all__ = ["has_coarse_sums", "htp_sums"]
 
@@ -25,6 +26,7 @@ WEIGHTS = frozenset({DType.SFIXED_POINT_4, DType.SFIXED_POINT_8})
 COARSE_BITS, FINE_BITS = 12, 15
 # Offsets of a sum's operands are added in these units.
 OFFSET_UNIT = 256
+PAIR = 2
 
 
 def htp_sums(graph: Graph, node: Node) -> SumForm | None:
@@ -149,6 +151,14 @@ def _added(graph: Graph, node: Node, bias: Array) -> Array:
     return added_bias(stored * np.float32(encoding.scales[0]), sums, is_per_channel=False)
 
 
+def _softmax(graph: Graph, node: Node) -> SumForm | None:
+    """Of two classes: the larger has at most 255 parts of 255, not of 256."""
+    x, y = (graph.types[value] for value in (node.inputs[0], node.outputs[0]))
+    if x.encoding is None or y.encoding != Encoding((1 / 256,), (0,)) or x.shape[-1] != PAIR:
+        return None
+    return SumForm({node.inputs[0]: x.encoding}, {}, (Step("Mul", np.asarray(255, np.float32)),))
+
+
 def _sum(graph: Graph, node: Node) -> SumForm | None:
     """Operands times whole factors, plus their offsets in coarse units."""
     encodings = [graph.types[value].encoding for value in (*node.inputs, *node.outputs)]
@@ -176,6 +186,7 @@ RULES: dict[type[Op], Rule] = {
     DepthWiseConv2d: _convolution,
     FullyConnected: _fully_connected,
     MatMul: _matmul,
+    Softmax: _softmax,
     ElementWiseAdd: _sum,
     ElementWiseSubtract: _sum,
 }
