@@ -81,14 +81,25 @@ def test_even_channels_keep_the_meaning_and_reach_equally_far(activation) -> Non
     assert_means_the_same(twin, graph, feeds)
 
 
-def uneven(activation: Op, scales: tuple[float, ...] = (1, 0.5, 0.2, 0.1)) -> Graph:
+def test_even_channels_need_no_activation_between_the_convolutions() -> None:
+    graph, engine, feeds = uneven(None), Engine(), samples()
+    values = values_before_depthwise(graph)
+    twin, count = evened(graph, channel_reach(graph, values, feeds, engine))
+    assert count == len(values) == 1
+    low, high = channel_reach(twin, values, feeds, engine)[values[0]]
+    sizes = np.maximum(-low, high)
+    assert sizes == pytest.approx(np.full(4, sizes.max()), rel=1e-4)
+    assert_means_the_same(twin, graph, feeds)
+
+
+def uneven(activation: Op | None, scales: tuple[float, ...] = (1, 0.5, 0.2, 0.1)) -> Graph:
     """A convolution with channels of these sizes, an activation and a depthwise convolution."""
     net = Net()
     conv = net.conv(net.x, 4)
     for place in (1, 2):
         name = net.graph.nodes[0].inputs[place]
         net.graph.constants[name] = net.graph.constants[name] * np.float32(scales)
-    net.graph.outputs = [net.depthwise(net.emit(activation, conv))]
+    net.graph.outputs = [net.depthwise(conv if activation is None else net.emit(activation, conv))]
     # Small channels have large weights behind them, as training leaves them.
     name = net.graph.producer(net.graph.outputs[0]).inputs[1]
     net.graph.constants[name] = net.graph.constants[name] / np.float32(scales)

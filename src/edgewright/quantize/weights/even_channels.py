@@ -26,7 +26,7 @@ Reach = tuple[Array, Array]
 
 
 def values_before_depthwise(graph: Graph, pinned: Collection[str] = ()) -> list[str]:
-    """What is to be measured: what depthwise convolutions read behind a Relu.
+    """What is to be measured: what depthwise convolutions read from others, with or without a Relu between.
 
     Nothing moves where an encoding is pinned: it was made for the weights and ranges as they are.
     """
@@ -65,8 +65,11 @@ def evened(graph: Graph, reach: Mapping[str, Reach]) -> tuple[Graph, int]:
     for node in twin.nodes:
         node.notes = dict(node.notes)
     for link, reader in _found(twin):
-        _, largest = reach.get(reader.inputs[0], (None, None))
-        if largest is None or not np.isfinite(largest).all() or largest.max() <= 0:
+        if reader.inputs[0] not in reach:
+            continue
+        low, high = reach[reader.inputs[0]]
+        largest = np.maximum(-low, high)
+        if not np.isfinite(largest).all() or largest.max() <= 0:
             continue
         factor = np.clip(largest.max() / np.maximum(largest, 1e-30), 1.0, LARGEST_FACTOR)
         # A channel that never fires has nothing to gain.
@@ -86,8 +89,4 @@ def _probe(graph: Graph, value: str, kind: type[ReduceMin | ReduceMax]) -> str:
 
 
 def _found(graph: Graph) -> list[tuple[Link, Node]]:
-    return [
-        (link, reader)
-        for link, reader in links_of(graph)
-        if link.activation is not None and is_depthwise(reader)
-    ]
+    return [(link, reader) for link, reader in links_of(graph) if is_depthwise(reader)]
