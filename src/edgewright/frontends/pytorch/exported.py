@@ -4,6 +4,7 @@ import json
 import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -11,8 +12,9 @@ from edgewright.core.errors import BadInput, EdgewrightError, UnsupportedFeature
 from edgewright.core.numbers import DType
 from edgewright.frontends.pytorch.archive import Archive
 from edgewright.frontends.pytorch.program import NUMBERS, Program, ProgramInput
-from edgewright.frontends.pytorch.tracer import Tracer
-from edgewright.frontends.pytorch.values import TORCH_DTYPES
+from edgewright.frontends.pytorch.script_ops import branch_values
+from edgewright.frontends.pytorch.tracer import Stopped, Tracer
+from edgewright.frontends.pytorch.values import TORCH_DTYPES, Tensor
 from edgewright.ir.dims import Dim, symbol
 
 __all__ = ["ExportedProgram"]
@@ -54,8 +56,23 @@ _ARITHMETIC: dict[str, Callable[..., Any]] = {
     "builtins.max": max,
     "builtins.min": min,
 }
+_CONDITION = "torch.ops.higher_order.cond"
+_WITH_GRAPHS = frozenset(
+    {
+        _CONDITION,
+        "torch.ops.higher_order.wrap_with_set_grad_enabled",
+        "torch.ops.higher_order.wrap_with_autocast",
+    }
+)
 _SYMBOL = re.compile(r"Symbol\('(\w{1,60})'")
 _WITHOUT_RESULT = ("torch.ops.aten._assert", "torch.ops.aten.sym_constrain", "torch.ops.aten._check")
+
+
+@dataclass(frozen=True)
+class _Inner:
+    """A graph that an op runs."""
+
+    graph: Mapping[str, Any]
 
 
 class ExportedProgram(Program):
@@ -180,17 +197,57 @@ class ExportedProgram(Program):
         target = node["target"]
         if target.startswith(_WITHOUT_RESULT):
             return
-        args = [self._argument(item["arg"], values) for item in node["inputs"] if item.get("kind") != 2]
-        named = {i["name"]: self._argument(i["arg"], values) for i in node["inputs"] if i.get("kind") == 2}
-        label = _result_names(node["outputs"])
-        if target in _ARITHMETIC:
-            result = _ARITHMETIC[target](*args)
-        else:
-            op = self._op(target, label[0] if label else target)
-            # Arguments are stored by name; those between may be left out.
-            args, named = _bound(op, node["inputs"], lambda arg: self._argument(arg, values))
-            result = tracer.call(op, args, named, label[0] if label else "")
+        label = next(iter(_result_names(node["outputs"])), target)
+
+        def read(arg: Mapping[str, Any]) -> Any:
+            return self._argument(arg, values)
+
+        try:
+            if target in _ARITHMETIC:
+                result = _ARITHMETIC[target](*(read(item["arg"]) for item in node["inputs"]))
+            elif target in _WITH_GRAPHS:
+                result = self._with_graphs(
+                    tracer, target, [read(item["arg"]) for item in node["inputs"]], label
+                )
+            else:
+                args, named = _bound(self._op(target, label), node["inputs"], read)
+                result = tracer.call(self._op(target, label), args, named, label)
+        except UnsupportedOp as problem:
+            tracer.problems.append(problem)
+            result = self._placeholders(tracer, node["outputs"])
         _store(node["outputs"], result, values)
+
+    def _with_graphs(self, tracer: Tracer, target: str, args: list[Any], label: str) -> Any:
+        """Ops that run graphs: under some setting, which means nothing here, or one of two."""
+        first = next(i for i, item in enumerate(args) if isinstance(item, _Inner))
+        if target != _CONDITION:
+            return self._run_inner(tracer, args[first], args[first + 1 :])
+        condition, yes, no, operands = args
+        if isinstance(condition, Tensor) and condition.data is not None:
+            condition = bool(condition.data)
+        if not isinstance(condition, Tensor):
+            return self._run_inner(tracer, yes if condition else no, operands)
+        ways = [self._run_inner(tracer, way, operands) for way in (yes, no)]
+        return branch_values(tracer, condition, ways[0], ways[1], label)
+
+    def _run_inner(self, tracer: Tracer, inner: "_Inner", args: Sequence[Any]) -> list[Any]:
+        given = [item["as_tensor"]["name"] for item in inner.graph["inputs"] if "as_tensor" in item]
+        boxes = [item for item in args if isinstance(item, Tensor)]
+        values: dict[str, Any] = dict(zip(given, boxes, strict=True))
+        for node in inner.graph["nodes"]:
+            self._step(tracer, values, node)
+        return [values[item["as_tensor"]["name"]] for item in inner.graph["outputs"]]
+
+    def _placeholders(self, tracer: Tracer, outputs: Sequence[Mapping[str, Any]]) -> Any:
+        """Results of an op that is not supported, as the file has them: what follows is looked at too."""
+        found = []
+        for name in _result_names(outputs):
+            shape = [_dim(size) for size in self._values[name]["sizes"]]
+            if not all(isinstance(size, int) for size in shape):
+                raise Stopped
+            dtype = getattr(self.torch, SCALARS[self._values[name]["dtype"]])
+            found.append(tracer.input(name, [int(size) for size in shape], dtype))
+        return found
 
     def _op(self, target: str, label: str) -> Any:
         parts = target.split(".")
@@ -212,8 +269,6 @@ class ExportedProgram(Program):
 
     def _argument(self, arg: Mapping[str, Any], values: Mapping[str, Any]) -> Any:
         ((kind, value),) = arg.items()
-        if kind == "as_none":
-            return None
         if kind == "as_tensor":
             return values[value["name"]]
         if kind == "as_tensors":
@@ -227,14 +282,15 @@ class ExportedProgram(Program):
         return self._plain(kind, value)
 
     def _plain(self, kind: str, value: Any) -> Any:
+        if kind == "as_graph":
+            return _Inner(value["graph"])
         if kind == "as_scalar_type":
             return getattr(self.torch, SCALARS[value])
         if kind == "as_device":
             return self.torch.device("cpu")
-        if kind == "as_memory_format":
-            return self.torch.contiguous_format
-        if kind == "as_layout":
-            return self.torch.strided
+        if kind in {"as_none", "as_memory_format", "as_layout"}:
+            # Where elements lie in memory has no meaning here.
+            return None
         if kind in {"as_int", "as_float", "as_bool", "as_string"}:
             return float(value) if kind == "as_float" else value
         if kind in {"as_ints", "as_floats", "as_bools", "as_strings", "as_int_lists"}:

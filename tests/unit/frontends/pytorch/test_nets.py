@@ -223,6 +223,33 @@ def test_all_ops_that_are_not_supported_come_at_once(tmp_path):
     assert len(found.value.errors) == 3
 
 
+class Settings(nn.Module):
+    """Parts under settings of their own, and a choice by data."""
+
+    def forward(self, x):
+        with torch.no_grad():
+            y = x.sin()
+        y = torch.cond(x.sum() > 0, lambda a: (a + 1,), lambda a: (a * 3,), (y,))[0]
+        with torch.autocast("cpu", enabled=False):
+            return y * 2
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_graphs_inside_an_exported_program_are_part_of_it(sign, tmp_path):
+    module, x = Settings(), sign * torch.rand(2, 3)
+    assert_same(exported(tmp_path, module, x), module, (x,))
+
+
+def test_all_ops_of_an_export_that_are_not_supported_come_at_once(tmp_path):
+    class Odd(nn.Module):
+        def forward(self, x):
+            return torch.linalg.inv(torch.linalg.inv(x).relu()) + torch.linalg.eigvalsh(x).sum()
+
+    with pytest.raises(EdgewrightError) as found:
+        ew.convert(exported(tmp_path, Odd(), torch.eye(3)))
+    assert (found.value.exit_code, len(found.value.errors)) == (4, 3)
+
+
 def test_symbolic_sizes_of_an_exported_program_stay_open_until_a_run(tmp_path):
     batch = torch.export.Dim("batch", min=1, max=64)
     program = torch.export.export(
