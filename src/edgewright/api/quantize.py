@@ -152,7 +152,7 @@ def _check_float(graph: Graph) -> None:
             raise UsageError(
                 f"the model is in fixed point already ({graph.types[name]}), expected a float model",
                 Where(tensor=name),
-                do="quantize the model that was converted, not the result",
+                do="save it as it is, or quantize the float model that it was made from",
             )
 
 

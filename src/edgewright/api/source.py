@@ -63,7 +63,7 @@ class FixedSource:
             for item in report.source_ops
         ]
         log.warning(
-            "%.1f %% of the nodes and %.1f %% of the MACs would convert; --dry_run shows which",
+            "%.1f %% of the nodes and %.1f %% of the MACs would convert; edgewright inspect shows which",
             100 * report.share("nodes"),
             100 * report.share("macs"),
         )

@@ -3,16 +3,19 @@
 import struct
 from typing import Any
 
+import numpy as np
 from flatbuffers import flexbuffers
 
 from edgewright.core.errors import BadInput
 from edgewright.core.numbers import DType
-from edgewright.frontends._common.terms import cast_to, sliced
+from edgewright.frontends._common.terms import cast_to, python_number, sliced
 from edgewright.frontends.tflite.context import Context
 from edgewright.frontends.tflite.registry import tflite_op
 from edgewright.frontends.tflite.source import SourceNode
 from edgewright.ops.conv_transpose import TransposeConv2d
-from edgewright.ops.detection import DetectionOutput, NmsKind
+from edgewright.ops.detection import DetectionOutput, NmsKind, NonMaxSuppression
+from edgewright.ops.elementwise import ElementWiseLess, ElementWiseSelect
+from edgewright.ops.gather import Gather
 
 __all__: list[str] = []
 
@@ -20,6 +23,7 @@ SCALES = ("y_scale", "x_scale", "h_scale", "w_scale")
 # As MediaPipe stores it: padding (1 is SAME), stride along the width, stride along the height.
 TRANSPOSED = "<iii"
 PADDED_SAME = 1
+MOST_BOXES = 1 << 20
 
 
 @tflite_op("TFLite_Detection_PostProcess")
@@ -48,6 +52,26 @@ def detection_postprocess(ctx: Context, node: SourceNode) -> list[str]:
     return [boxes, cast_to(ctx, classes, DType.FLOAT_32), made, cast_to(ctx, number, DType.FLOAT_32)]
 
 
+@tflite_op("NON_MAX_SUPPRESSION_V4")
+def non_max_suppression(ctx: Context, node: SourceNode) -> list[str]:
+    """Places of the boxes that are kept, filled up with zeros, and how many there are."""
+    places, number, _ = _suppressed(ctx, node)
+    return [places, number]
+
+
+@tflite_op("NON_MAX_SUPPRESSION_V5")
+def soft_non_max_suppression(ctx: Context, node: SourceNode) -> list[str]:
+    """With the scores of the boxes that are kept; scores that only decay are not QNN's."""
+    sigma = python_number(ctx, node.need(5)[0])
+    if sigma:
+        raise ctx.refuse(node, f"scores decay with sigma {sigma}, expected 0")
+    places, number, limit = _suppressed(ctx, node)
+    scores = ctx.emit(Gather(axis=0), node.inputs[1], places)
+    is_kept = ctx.emit(ElementWiseLess(), ctx.constant(np.arange(limit, dtype=np.int32)), number)
+    kept = ctx.emit(ElementWiseSelect(), is_kept, scores, ctx.scalar(0.0, scores))
+    return [places, kept, number]
+
+
 @tflite_op("Convolution2DTransposeBias")
 def convolution_transpose_bias(ctx: Context, node: SourceNode) -> str:
     """MediaPipe's transposed convolution: its size follows from the stride."""
@@ -65,6 +89,26 @@ def convolution_transpose_bias(ctx: Context, node: SourceNode) -> str:
         stride=stride, pad_amount=tuple((total // 2, total - total // 2) for total in totals)
     )
     return ctx.emit(op, x, ctx.turned(filters, (1, 2, 3, 0)), bias)
+
+
+def _suppressed(ctx: Context, node: SourceNode) -> tuple[str, str, int]:
+    """Places, their number, and how many there can be."""
+    boxes, scores, *numbers = node.need(0, 1, 2, 3, 4)
+    limit, overlap, least = (python_number(ctx, value) for value in numbers)
+    count = ctx.sizes(scores)[0]
+    if ctx.sizes(boxes) != (count, 4) or not 1 <= limit <= MOST_BOXES:
+        raise BadInput(f"{limit} of the boxes {ctx.type(boxes)} are asked for", node.where)
+    op = NonMaxSuppression(
+        iou_threshold=float(overlap),
+        score_threshold=float(least),
+        max_boxes_selected=int(limit),
+        count=int(limit),
+    )
+    operands = ctx.reshape(boxes, (1, count, 4)), ctx.reshape(scores, (1, 1, count))
+    rows, number = ctx.emit_all(op, *operands)
+    places = sliced(ctx, rows, [(0, int(limit), 1), (2, 3, 1)])
+    found = cast_to(ctx, ctx.reshape(number, ()), DType.INT_32)
+    return ctx.reshape(places, (int(limit),)), found, int(limit)
 
 
 class _Options:

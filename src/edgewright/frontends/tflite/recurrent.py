@@ -10,32 +10,36 @@ from edgewright.frontends.tflite.source import SourceNode
 from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseMultiply
 from edgewright.ops.matmul import FullyConnected
 from edgewright.ops.rearrange import Concat, Pack, UnPack
-from edgewright.ops.recurrent import Lstm
+from edgewright.ops.recurrent import Direction, Lstm
 from edgewright.ops.reduce import ReduceSum
 
 __all__: list[str] = []
 
-# QNN's order of what TFLite lists as gates input, forget, cell, output: places among TFLite's inputs.
-LSTM_INPUTS = (0, 2, 3, 4, 6, 7, 8, 13, 14, 15, 18, 19, 20, 21, 22, 23, 1, 5, 9, 10, 11, 12, 16, 17)
+# More steps than any model that is unrolled has.
 MOST_STEPS = 10_000
+ABSENT = -1
+# Inputs of a bidirectional layer from here on belong to a second sequence.
+AUXILIARY = 39
 
 
 @tflite_op("UNIDIRECTIONAL_SEQUENCE_LSTM")
 def sequence_lstm(ctx: Context, node: SourceNode) -> str:
     """All gates of a layer; the state begins with zeros."""
-    if node.activation != "TANH":
-        raise ctx.refuse(node, f"activation '{node.activation}', expected TANH")
     if node.option("diagonal_recurrent_tensors"):
         raise ctx.refuse(node, "diagonal recurrent weights")
-    op = Lstm(
-        time_major=node.option("time_major"),
-        cell_clip_threshold=node.option("cell_clip"),
-        output_clip_threshold=node.option("proj_clip"),
-    )
-    inputs = [node.input(place) for place in LSTM_INPUTS]
-    while inputs and not inputs[-1]:
-        inputs.pop()
-    return ctx.emit(op, *inputs, outputs=3)
+    return _lstm(ctx, node, _places(1, 18, norms=20), Direction.FORWARD)
+
+
+@tflite_op("BIDIRECTIONAL_SEQUENCE_LSTM")
+def both_lstms(ctx: Context, node: SourceNode) -> list[str]:
+    """A layer forwards and one backwards, side by side or joined."""
+    if any(node.input(place) for place in range(AUXILIARY, len(node.inputs))):
+        raise ctx.refuse(node, "an auxiliary input")
+    forward = _lstm(ctx, node, _places(1, 35), Direction.FORWARD)
+    backward = _lstm(ctx, node, _places(18, 37), Direction.REVERSE)
+    if not node.option("merge_outputs"):
+        return [forward, backward]
+    return [ctx.emit(Concat(axis=ctx.rank(forward) - 1), forward, backward)]
 
 
 @tflite_op("UNIDIRECTIONAL_SEQUENCE_RNN")
@@ -71,6 +75,32 @@ def svdf(ctx: Context, node: SourceNode) -> str:
     units = ctx.emit(ReduceSum(axes=(2,)), ctx.reshape(weighed, (batch, filters // rank, rank)))
     biased = ctx.emit(ElementWiseAdd(), units, node.input(3)) if node.input(3) else units
     return ctx.activated(node, biased)
+
+
+def _places(first: int, state: int, norms: int | None = None) -> list[int]:
+    """Where TFLite has what QNN wants, in QNN's order; TFLite lists gates as input, forget, cell, output."""
+    own, recurrent, peepholes, biases = first, first + 4, first + 8, first + 11
+    return [
+        *(0, own + 1, own + 2, own + 3, recurrent + 1, recurrent + 2, recurrent + 3),
+        *(biases + 1, biases + 2, biases + 3, state, state + 1),
+        *(range(norms, norms + 4) if norms is not None else (ABSENT,) * 4),
+        *(own, recurrent, peepholes, peepholes + 1, peepholes + 2, biases, first + 15, first + 16),
+    ]
+
+
+def _lstm(ctx: Context, node: SourceNode, places: list[int], direction: Direction) -> str:
+    if node.activation != "TANH":
+        raise ctx.refuse(node, f"activation '{node.activation}', expected TANH")
+    op = Lstm(
+        direction=direction,
+        time_major=node.option("time_major"),
+        cell_clip_threshold=node.option("cell_clip"),
+        output_clip_threshold=node.option("proj_clip"),
+    )
+    inputs = [node.input(place) if place != ABSENT else "" for place in places]
+    while not inputs[-1]:
+        inputs.pop()
+    return ctx.emit(op, *inputs, outputs=3)
 
 
 def _behind(ctx: Context, value: str, length: int) -> str:

@@ -114,6 +114,7 @@ def float_cases() -> list[Case]:
         *recurrent(),
         *detectors(),
         *spectra(),
+        *suppressions(),
     ]
 
 
@@ -380,6 +381,15 @@ def recurrent() -> Iterator[Case]:
     timed = [x(4, 2, 3), *operands[1:]]
     options = {**lstm, "time_major": True, "cell_clip": 0.4}
     yield single("sequence_lstm-timed", "UNIDIRECTIONAL_SEQUENCE_LSTM", timed, options, tolerance=1e-5)
+    others = [Tensor((2, 5), is_variable=True, name=name) for name in ("h2", "c2")]
+    back = [replace(item, data=-item.data) for item in (*gates, *biases) if item.data is not None]
+    side = [*gates, *[None] * 3, *biases, None, None]
+    other = [*back[:8], *[None] * 3, *back[8:], None, None]
+    both = [x(4, 2, 3), *side, *other, *states, *others, *[None] * 9]
+    names = (("joined", True, [OUT]), ("apart", False, [OUT, replace(OUT)]))
+    for name, is_joined, results in names:
+        wishes = {**lstm, "time_major": True, "merge_outputs": is_joined}
+        yield single(f"both_lstms-{name}", "BIDIRECTIONAL_SEQUENCE_LSTM", both, wishes, results, 1e-5)
     state = Tensor((2, 5), is_variable=True, name="h")
     layer = [x(2, 4, 3), weights(5, 3), weights(5, 5, seed=1), weights(5, seed=2), state]
     rnn = {"fused_activation_function": 4}
@@ -405,6 +415,23 @@ def detectors() -> Iterator[Case]:
             values=given,
             custom=detection_options(is_regular=is_regular, kinds=kinds),
         )
+
+
+def suppressions() -> Iterator[Case]:
+    """Boxes that overlap, fewer and more than are asked for."""
+    source = np.random.default_rng(8)
+    corner = source.uniform(0, 1, (12, 2))
+    boxes = np.concatenate([corner, corner + source.uniform(0.2, 0.5, (12, 2))], 1).astype(np.float32)
+    values = [boxes, source.uniform(0, 1, 12).astype(np.float32)]
+    index = Tensor(dtype=I32)
+    for name, limit in (("few", 3), ("many", 10)):
+        numbers = [number(limit), number(0.3, np.float32), number(0.2, np.float32)]
+        operands = [x(12, 4), x(12, name="scores"), *numbers]
+        v4 = "NON_MAX_SUPPRESSION_V4"
+        yield single(f"nms_v4-{name}", v4, operands, None, [index, replace(index)], values=values)
+        soft = [*operands, number(0.0, np.float32)]
+        v5 = "NON_MAX_SUPPRESSION_V5"
+        yield single(f"nms_v5-{name}", v5, soft, None, [index, OUT, replace(index)], values=values)
 
 
 def detection_options(*, is_regular: bool, kinds: int) -> bytes:
