@@ -22,6 +22,8 @@ from tests.backend import onnx_suite, tflite_suite  # noqa: E402
 TOOLS = {
     "qnn-onnx-converter": "edgewright.tools.qnn_onnx_converter",
     "qnn-pytorch-converter": "edgewright.tools.qnn_pytorch_converter",
+    "qnn-tensorflow-converter": "edgewright.tools.qnn_tensorflow_converter",
+    "qnn-tflite-converter": "edgewright.tools.qnn_tflite_converter",
     "qnn-net-run": "edgewright.tools.qnn_net_run",
     "qairt-converter": "edgewright.tools.qairt_converter",
     "qairt-quantizer": "edgewright.tools.qairt_quantizer",

@@ -1,4 +1,4 @@
-"""Runs a model of any format on files, and compares it with its source in ONNX Runtime."""
+"""Runs a model of any format on files, and compares it with its source in its own engine."""
 
 import time
 from collections.abc import Mapping
@@ -58,11 +58,11 @@ class RunReport:
 
 
 def open_model(model: ModelFile, shapes: Shapes) -> Model:
-    """A model from an ONNX file, a net.json or a DLC."""
+    """A model from a source file, a net.json or a DLC."""
     if is_stored(model.model):
         if shapes.given():
             raise UsageError(
-                f"{' and '.join(shapes.given())} are for ONNX files, '{shown(model.model)}' has fixed shapes",
+                f"{' and '.join(shapes.given())} are for source models, '{shown(model.model)}' has fixed shapes",
                 do="leave them out, or convert the source again",
             )
         return load(model.model)

@@ -37,14 +37,18 @@ class ModelFile(OptionGroup):
 
     title = "Model"
 
-    model: str = opt("MODEL", required=True, help="an ONNX file, or the _net.json of a converted model")
+    model: str = opt(
+        "MODEL",
+        required=True,
+        help="a source model (ONNX, TFLite ...), or the _net.json or DLC of a converted one",
+    )
 
 
 @dataclass(frozen=True)
 class Shapes(OptionGroup):
-    """Numbers for dimensions that an ONNX file gives by names, or other numbers than it gives."""
+    """Numbers for dimensions that a source model leaves open, or other numbers than it gives."""
 
-    title = "Shapes of an ONNX model"
+    title = "Shapes of a source model"
 
     input_dims: tuple[tuple[str, tuple[int, ...]], ...] = input_shapes("--input_dim", "-d")
     batch: int | None = batch_size("--batch", "-b")
@@ -145,7 +149,8 @@ class Comparison(OptionGroup):
         nargs="?",
         const="",
         metavar="[FILE]",
-        help="run the ONNX file (MODEL where it is one) in ONNX Runtime on the same inputs and compare",
+        help="run the source model (MODEL where it is one) in its own engine, ONNX Runtime or LiteRT, on the "
+        "same inputs and compare",
     )
     tolerance: float = opt(
         "--tolerance",

@@ -20,7 +20,7 @@ def run(model: ModelFile, shapes: Shapes, report: Report, _messages: Messages) -
 
 TOOL = Tool(
     "edgewright inspect",
-    "Show inputs and outputs, ops, parameters, MACs and what is unsupported, for an ONNX or converted model.",
+    "Show inputs and outputs, ops, parameters, MACs and what is unsupported, for any model.",
     (ModelFile, Shapes, Report, Messages),
     run,
     examples=(

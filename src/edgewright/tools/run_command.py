@@ -1,4 +1,4 @@
-"""`edgewright run`: runs a model on files or random inputs, and compares it with ONNX Runtime."""
+"""`edgewright run`: runs a model on files or random inputs, and compares it with its own engine."""
 
 from edgewright.config.umbrella import (
     Comparison,
@@ -36,7 +36,7 @@ def run(
 
 TOOL = Tool(
     "edgewright run",
-    "Run a model, an ONNX file or a converted one, on the CPU backend.",
+    "Run a model, a source model or a converted one, on the CPU backend.",
     (ModelFile, Shapes, RunInputs, RunOutputs, Comparison, Report, Messages),
     run,
     examples=(

@@ -25,7 +25,7 @@ COMMANDS: dict[str, Command] = {
     "inspect": Command("edgewright.tools.inspect_command", "show what a model holds and what of it converts"),
     "convert": Command("edgewright.tools.convert_command", "convert a model to QNN artifacts"),
     "quantize": Command("edgewright.tools.quantize_command", "quantize a model, and measure what that costs"),
-    "run": Command("edgewright.tools.run_command", "run a model, and compare it with ONNX Runtime"),
+    "run": Command("edgewright.tools.run_command", "run a model, and compare it with its own engine"),
     "op": Command("edgewright.tools.op_command", "show the card of an op, or list all ops"),
     "check": Command("edgewright.tools.check_command", "say whether a context binary is one for a chip"),
     "export-ep-context": Command(
