@@ -68,7 +68,8 @@ def measure(task: Task, path: Path, folders: tuple[Path, ...], bits: int, count:
         gaps = []
         for chip in CHIPS:
             compiled = ew.compile(fixed, Path(folder) / f"{chip}.bin", target=chip, backend="htp-native")
-            given, emulator_s = _timed(compiled.run, feeds)
+            narrow = [{name: _narrowed(array) for name, array in feed.items()} for feed in feeds]
+            given, emulator_s = _timed(compiled.run, narrow)
             # A binary has the names of outputs as C can spell them.
             found = [dict(zip(real[0], run.values(), strict=True)) for run in given]
             names = [name for name in real[0] if real[0][name].dtype == np.float32]
@@ -79,6 +80,11 @@ def measure(task: Task, path: Path, folders: tuple[Path, ...], bits: int, count:
                 Gap(task.name, chip, float_db, simulation_db, is_equal, answers, emulator_s, simulation_s)
             )
         return gaps
+
+
+def _narrowed(array: Any) -> Any:
+    """Whole numbers as a chip has them."""
+    return array.astype(np.int32) if array.dtype == np.int64 else array
 
 
 def _timed(run: Callable[[Feed], Any], feeds: Sequence[Feed]) -> tuple[Outputs, float]:
