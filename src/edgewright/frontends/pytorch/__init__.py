@@ -3,6 +3,7 @@
 from edgewright.frontends.pytorch import (
     activation,
     attention,
+    complex_numbers,
     conv,
     elementwise,
     fill,
@@ -19,6 +20,7 @@ from edgewright.frontends.pytorch import (
 __all__ = [
     "activation",
     "attention",
+    "complex_numbers",
     "conv",
     "elementwise",
     "fill",

@@ -6,7 +6,7 @@ from edgewright.frontends.pytorch.context import Context
 from edgewright.frontends.pytorch.registry import Handler, aten, one_to_one
 from edgewright.frontends.pytorch.values import Tensor
 
-__all__ = ["promoted"]
+__all__ = ["angle_of", "promoted"]
 
 one_to_one(
     {
@@ -286,8 +286,11 @@ def _erfc(ctx: Context, x: Any) -> str:
 
 @aten("atan2")
 def _atan2(ctx: Context, y: Any, x: Any) -> str:
+    return angle_of(ctx, *_in_result(ctx, y, x))
+
+
+def angle_of(ctx: Context, top: str, right: str) -> str:
     """The angle by its quadrant; the sign of zero is not told apart."""
-    top, right = _in_result(ctx, y, x)
     dtype = ctx.out[0].dtype
     zero, one, pi = (ctx.scalar(number, dtype) for number in (0.0, 1.0, 3.141592653589793))
     is_zero = ctx.add("Equal", right, zero)

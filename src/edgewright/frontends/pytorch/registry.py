@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from edgewright.frontends.pytorch.context import Context
 
-__all__ = ["Handler", "aten", "find", "one_to_one", "torch_op", "translated_ops"]
+__all__ = ["Handler", "aten", "complex_op", "find", "one_to_one", "torch_op", "translated_ops"]
 
 # Gets the op's arguments in the order of its schema; returns the ONNX names of its results.
 Handler = Callable[..., str | Sequence[str]]
 _HANDLERS: dict[str, Handler] = {}
+_COMPLEX: dict[str, Handler] = {}
 
 
 def torch_op(*names: str) -> Callable[[Handler], Handler]:
@@ -31,15 +32,26 @@ def aten(*names: str) -> Callable[[Handler], Handler]:
     return torch_op(*(f"aten::{name}" for name in names))
 
 
+def complex_op(*names: str) -> Callable[[Handler], Handler]:
+    """Registers a translation of ATen ops for complex numbers, as arguments or as results."""
+
+    def register(handler: Handler) -> Handler:
+        _COMPLEX.update((f"aten::{name}", handler) for name in names)
+        return handler
+
+    return register
+
+
 def one_to_one(table: dict[str, str]) -> None:
     """Registers ops of one tensor that ONNX has under another name."""
     for name, onnx_name in table.items():
         aten(name)(_emitting(onnx_name))
 
 
-def find(name: str) -> Handler | None:
+def find(name: str, *, is_complex: bool = False) -> Handler | None:
     """The translation of an op given as "aten::add.Tensor"."""
-    return _HANDLERS.get(name) or _HANDLERS.get(name.split(".", maxsplit=1)[0])
+    table = _COMPLEX if is_complex else _HANDLERS
+    return table.get(name) or table.get(name.split(".", maxsplit=1)[0])
 
 
 def translated_ops() -> list[str]:

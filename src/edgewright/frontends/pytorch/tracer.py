@@ -23,6 +23,9 @@ __all__ = ["Call", "Stopped", "Tracer"]
 LARGEST_CONSTANT = 1 << 28
 # Ops that read or write files, or that are not the same twice.
 NEVER_RUN = frozenset({"aten::save", "aten::from_file", "aten::manual_seed", "aten::seed"})
+# Ops of real numbers whose results are complex.
+MAKES_COMPLEX = frozenset({"aten::_fft_r2c", "aten::view_as_complex", "aten::complex", "aten::polar"})
+RESHAPE_IN_PLACE = frozenset({"aten::transpose_", "aten::t_", "aten::unsqueeze_", "aten::squeeze_"})
 MOST_CALLS = 100_000
 # Ops that torch cannot foresee on types alone; their results are like their first argument.
 LIKE_FIRST = frozenset({"aten::fake_quantize_per_tensor_affine", "aten::fake_quantize_per_channel_affine"})
@@ -150,7 +153,10 @@ class Tracer:
         return self._as_views(op, args, kwargs, boxed)
 
     def _translated(self, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        handler = find(op.name())
+        is_complex = any(box.dtype.is_complex for box in boxes_in([args, kwargs])) or (
+            op._schema.name in MAKES_COMPLEX
+        )
+        handler = find(op.name(), is_complex=is_complex)
         if handler is None and not any("Tensor" in str(item.type) for item in op._schema.returns):
             return self._foreseen(op, args, kwargs)
         if handler is None:
@@ -184,15 +190,28 @@ class Tracer:
         target = args[0]
         if not isinstance(target, Tensor):
             raise self._unknown(op, "changes something else than a tensor")
+        if op._schema.name in RESHAPE_IN_PLACE:
+            return self._reshaped(op, target, args, kwargs)
         result = self._call(self._functional(op), args, kwargs)
         if isinstance(result, Tensor):
             self._write(target, result)
         return target
 
+    def _reshaped(self, op: Any, target: Tensor, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Tensor:
+        """The tensor itself gets the shape of a view of what it was."""
+        before = Tensor(self.torch.empty_like(target.meta), target.data, target.name)
+        before.parent, before.how, before.seen = target.parent, target.how, target.seen
+        packet = getattr(self.torch.ops.aten, op._schema.name.split("::")[1].removesuffix("_"))
+        overload = next(name for name in ("int", "dim", "default") if hasattr(packet, name))
+        result = self._call(getattr(packet, overload), [before, *args[1:]], kwargs)
+        # The same torch tensor, too: whoever holds it sees the new shape.
+        op(target.meta, *args[1:], **kwargs)
+        target.data, target.name, target.version = result.data, result.name, before.version
+        return target.as_view_of(before, result.how)
+
     def _functional(self, op: Any) -> Any:
-        packet, overload = op.name().split("::")[1].rstrip("_").partition(".")[0], op._overloadname
         packet = op._schema.name.split("::")[1].removesuffix("_")
-        found = getattr(getattr(self.torch.ops.aten, packet, None), overload, None)
+        found = getattr(getattr(self.torch.ops.aten, packet, None), op._overloadname, None)
         if found is None:
             raise self._unknown(op, "changes a tensor in place")
         return found

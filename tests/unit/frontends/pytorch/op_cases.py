@@ -132,6 +132,7 @@ _case("addcdiv", lambda a, b: torch.addcdiv(a, a, b, value=0.2), _rows, _pos)
 _case("bool_ops", lambda a: ((a > 0) & (a < 1)) | ~(a > -1), _rows)
 _case("cast", lambda a: (a * 3).to(torch.int32).float() + a.double().float(), _rows)
 _case("nan_to_num", lambda a: torch.nan_to_num(a / a.round()), _rows)
+_case("reshaped_in_place", lambda a: (a * 2).transpose_(0, 1).unsqueeze_(0).squeeze_(0) + 1, _rows)
 _case("in_place", lambda a: (a * 2).add_(1).mul_(3).relu_(), _rows)
 
 for _name, _module in {
@@ -455,4 +456,28 @@ _case("arange", lambda a: a + torch.arange(a.shape[-1]), _rows)
 _case("eye", lambda a: a @ torch.eye(5), _rows)
 _case("linspace", lambda a: a * torch.linspace(0, 1, 5), _rows)
 _case("size_arithmetic", lambda a: a.reshape(a.shape[0] * a.shape[1], a.shape[2]) / a.shape[1], _rows)
+_window = torch.hann_window(16)
+_wave = _x(2, 100)
+_rates = torch.polar(torch.ones(5, 2), _x(5, 2))
+
+
+def _spectrum(a: torch.Tensor) -> torch.Tensor:
+    return torch.stft(a, 16, 4, window=_window, return_complex=True)
+
+
+def _turned(a: torch.Tensor) -> torch.Tensor:
+    pairs = torch.view_as_complex(a.reshape(3, 5, 2, 2))
+    return torch.view_as_real(pairs * _rates).flatten(2)
+
+
+_case("stft_size", lambda a: _spectrum(a).abs(), _wave)
+_case("stft_power", lambda a: torch.view_as_real(_spectrum(a)).pow(2).sum(-1), _wave)
+_case("stft_parts", lambda a: (_spectrum(a).real, _spectrum(a).imag.transpose(1, 2)), _wave)
+_case("fft_real", lambda a: torch.fft.rfft(a).abs(), _wave)
+_case("fft_back", lambda a: torch.fft.irfft(torch.fft.rfft(a) * 0.5, 100), _wave)
+_case("fft_2d", lambda a: torch.view_as_real(torch.fft.rfft2(a, norm="ortho")), _rows)
+_case("fft_complex", lambda a: torch.fft.ifft(torch.fft.fft(a)).real, _wave)
+_case("rotary_complex", _turned, _x(3, 5, 4))
+_case("complex_sum", lambda a: (torch.complex(a, -a) + torch.polar(a.abs(), a)).abs(), _rows)
+_case("complex_angle", lambda a: (torch.fft.rfft(a) * torch.fft.rfft(a).conj()).real, _wave)
 _case("dict_output", lambda a: {"one": a + 1, "two": a * 2}, _rows)
