@@ -42,6 +42,7 @@ from edgewright.passes.htp import (  # noqa: F401 - registers the passes
     last_axis_softmax,
     neurons,
     one_encoding,
+    reciprocals,
     widen_conv_1d,
     wrap_indices,
 )
@@ -115,6 +116,7 @@ HTP = (
     "promote_scalars",
     "compare_to_zero",
     "neurons",
+    "reciprocals",
     "complete_norms",
     "explicit_windows",
     "widen_conv_1d",

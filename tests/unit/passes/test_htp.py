@@ -32,6 +32,8 @@ FIRES = {
         ("RmsNorm", "plain", "w8a16"),
     ],
     "compare_to_zero": [("Cast", "to_bool", None)],
+    "neurons": [("ElementWiseSoftplus", "plain", None), ("ElementWiseSoftplus", "plain", "w8a8")],
+    "reciprocals": [("ElementWiseUnary", "reciprocal", None), ("ElementWiseUnary", "reciprocal", "w8a8")],
     "explicit_windows": [("PoolAvg2d", "ceil", None), ("PoolMax2d", "ceil", "w8a8")],
     "one_encoding": [("ResizeNearestNeighbor", "smaller", "w8a8"), ("ScatterElements", "add", "w8a16")],
 }

@@ -16,7 +16,7 @@ from edgewright.ops.elementwise import (
     ElementWiseSubtract,
 )
 from edgewright.ops.elementwise_generic import ElementWiseUnary, UnaryOperation
-from edgewright.ops.elementwise_unary import ElementWiseRsqrt, ElementWiseSquareRoot
+from edgewright.ops.elementwise_unary import ElementWiseNeg, ElementWiseRsqrt, ElementWiseSquareRoot
 from edgewright.ops.norm import AxesNorm, LayerNorm, RmsNorm
 from edgewright.ops.reduce import ReduceMean
 from edgewright.passes.graph_pass import Refused, graph_pass, rewrite_each
@@ -139,30 +139,42 @@ def _fuse_expanded(graph: Graph, node: Node) -> bool:
     if not isinstance(node.op, ElementWiseAdd):
         return False
     for product, rest in swapped(node):
-        difference = made_by(graph, rest, ElementWiseSubtract)
         for x, scale in swapped(made_by(graph, product, ElementWiseMultiply)):
-            found = _expanded(graph, x, scale, difference) if difference is not None else None
+            found = _expanded(graph, x, scale, rest)
             if found is not None and graph.types[x].shape == graph.types[node.outputs[0]].shape:
                 gamma, beta, op = found
-                take_over(graph, node, op, [x, _shaped(graph, x, gamma, op), _shaped(graph, x, beta, op)])
+                weights = [_shaped(graph, x, value, op) if value else "" for value in (gamma, beta)]
+                take_over(graph, node, op, [x, *weights] if beta else [x, *filter(None, weights)])
                 return True
     return False
 
 
-def _expanded(graph: Graph, x: str, scale: str, difference: Node) -> tuple[str, str, LayerNorm] | None:
-    shift = made_by(graph, difference.inputs[1], ElementWiseMultiply)
-    for root, gamma in swapped(made_by(graph, scale, ElementWiseMultiply)):
-        for mean, factor in swapped(shift):
-            variance = _variance(graph, _inverse_radicand(graph, root), x)
-            if variance is None or factor != scale:
-                continue
-            op = LayerNorm(axes=variance.axes, epsilon=variance.epsilon)
-            beta, average = difference.inputs[0], made_by(graph, mean, ReduceMean)
+def _expanded(graph: Graph, x: str, scale: str, rest: str) -> tuple[str, str, LayerNorm] | None:
+    for root, gamma in (*swapped(made_by(graph, scale, ElementWiseMultiply)), (scale, "")):
+        variance = _variance(graph, _inverse_radicand(graph, root), x)
+        if variance is None:
+            continue
+        op = LayerNorm(axes=variance.axes, epsilon=variance.epsilon)
+        for mean, factor, beta in _shifts(graph, rest):
+            average = made_by(graph, mean, ReduceMean)
             is_mean = average is not None and average.op == ReduceMean(axes=variance.axes, keep_dims=True)
-            if is_mean and average is not None and average.inputs[0] == x:
-                _check_shapes(graph, x, (gamma, beta), op)
+            if factor == scale and is_mean and average is not None and average.inputs[0] == x:
+                _check_shapes(graph, x, tuple(filter(None, (gamma, beta))), op)
                 return gamma, beta, op
     return None
+
+
+def _shifts(graph: Graph, value: str) -> Iterator[tuple[str, str, str]]:
+    """The ways to read a value as beta - mean * factor: mean, factor and beta, "" where there is none."""
+    difference = made_by(graph, value, ElementWiseSubtract)
+    if difference is not None:
+        for mean, factor in swapped(made_by(graph, difference.inputs[1], ElementWiseMultiply)):
+            yield mean, factor, difference.inputs[0]
+    for product, beta in ((value, ""), *swapped(made_by(graph, value, ElementWiseAdd))):
+        for negative, factor in swapped(made_by(graph, product, ElementWiseMultiply)):
+            minus = made_by(graph, negative, ElementWiseNeg)
+            if minus is not None:
+                yield minus.inputs[0], factor, beta
 
 
 def _variance(graph: Graph, value: str, x: str) -> _Root | None:
