@@ -10,6 +10,7 @@ from typing import Any
 
 from edgewright.core.errors import BadInput, EdgewrightError, UnsupportedFeature, UnsupportedOp, Where, shown
 from edgewright.core.numbers import DType
+from edgewright.core.optional import require
 from edgewright.frontends.pytorch.archive import Archive
 from edgewright.frontends.pytorch.program import NUMBERS, Program, ProgramInput
 from edgewright.frontends.pytorch.script_ops import branch_values
@@ -56,6 +57,8 @@ _ARITHMETIC: dict[str, Callable[..., Any]] = {
     "builtins.max": max,
     "builtins.min": min,
 }
+# Ops that torch has once a module of it is loaded.
+_DEFINED_BY = {"quantized_decomposed": "torch.ao.quantization.fx._decomposed"}
 _CONDITION = "torch.ops.higher_order.cond"
 _WITH_GRAPHS = frozenset(
     {
@@ -258,6 +261,8 @@ class ExportedProgram(Program):
                 do="cut the graph before it with --out_node, or replace the op in the source model",
             )
         _, _, space, name, overload = parts
+        if space in _DEFINED_BY:
+            require(_DEFINED_BY[space], to="read quantized PyTorch models")
         found = getattr(getattr(getattr(self.torch.ops, space), name, None), overload, None)
         if found is None:
             raise UnsupportedOp(

@@ -70,7 +70,14 @@ class ScriptProgram(Program):
                 do="give the shapes that the model expects with -d NAME DIMS",
             ) from None
         self._states = walk.changed
-        return [("", result) for result in results]
+        return [named for result in results for named in _named(result)]
+
+
+def _named(result: Any) -> list[tuple[str, Any]]:
+    """A result; those of a dictionary by their keys."""
+    if isinstance(result, dict):
+        return [(str(key), value) for key, value in result.items()]
+    return [("", result)]
 
 
 def _declared(name: str, kind: Any, default: Any, file: str) -> list[ProgramInput]:

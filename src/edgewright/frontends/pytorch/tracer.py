@@ -25,6 +25,8 @@ LARGEST_CONSTANT = 1 << 28
 NEVER_RUN = frozenset({"aten::save", "aten::from_file", "aten::manual_seed", "aten::seed"})
 # Ops of real numbers whose results are complex.
 MAKES_COMPLEX = frozenset({"aten::_fft_r2c", "aten::view_as_complex", "aten::complex", "aten::polar"})
+# Never computed here: what they say of weights are encodings.
+ENCODINGS = "quantized_decomposed::"
 RESHAPE_IN_PLACE = frozenset({"aten::transpose_", "aten::t_", "aten::unsqueeze_", "aten::squeeze_"})
 MOST_CALLS = 100_000
 # Ops that torch cannot foresee on types alone; their results are like their first argument.
@@ -124,7 +126,8 @@ class Tracer:
         args = self._without_masks(op, args)
         if _is_in_place(op):
             return self._in_place(op, args, kwargs)
-        if all(box.data is not None for box in boxes_in([args, kwargs])):
+        is_encoding = op._schema.name.startswith(ENCODINGS)
+        if all(box.data is not None for box in boxes_in([args, kwargs])) and not is_encoding:
             return self._evaluated(op, args, kwargs)
         return self._translated(op, args, kwargs)
 

@@ -1,5 +1,6 @@
 """Networks of many kinds, traced, scripted and exported, against torch; control flow of scripts."""
 
+import importlib
 import warnings
 
 import numpy as np
@@ -183,6 +184,23 @@ def test_a_number_is_decided_for_artifacts_where_one_value_alone_fits(tmp_path):
     assert "input 'rate' is set to 8000, the only value that fits" in source.opened.notes[0]
 
 
+class Placed(nn.Module):
+    """Puts things where the input is, as scripts do that run anywhere."""
+
+    def forward(self, x):
+        y = torch.zeros(x.shape[0], 3, device=x.device, dtype=x.dtype)
+        if x.device.type == "cuda":
+            y = y + 5
+        return {"sum": x.to(y.device) + y, "size": (x * 2).to(x)}
+
+
+def test_devices_have_no_meaning_and_dictionaries_name_outputs(tmp_path):
+    module, x = Placed(), torch.randn(2, 3)
+    path = scripted(tmp_path, module)
+    assert_same(path, module, (x,))
+    assert [item.name for item in converted(path, x).outputs] == ["sum", "size"]
+
+
 class Doubling(nn.Module):
     def forward(self, x):
         items = [1]
@@ -248,6 +266,38 @@ def test_all_ops_of_an_export_that_are_not_supported_come_at_once(tmp_path):
     with pytest.raises(EdgewrightError) as found:
         ew.convert(exported(tmp_path, Odd(), torch.eye(3)))
     assert (found.value.exit_code, len(found.value.errors)) == (4, 3)
+
+
+class Quantized(nn.Module):
+    """What quantization of an exported program leaves: pairs of ops around every tensor."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("weight", torch.randint(-127, 128, (4, 3, 3, 3), dtype=torch.int8))
+        self.register_buffer("scales", torch.tensor([0.01, 0.02, 0.03, 0.04]))
+        self.register_buffer("zeros", torch.zeros(4, dtype=torch.int64))
+
+    def forward(self, x):
+        ops = torch.ops.quantized_decomposed
+        x = ops.quantize_per_tensor(x, 0.02, -3, -128, 127, torch.int8)
+        x = ops.dequantize_per_tensor(x, 0.02, -3, -128, 127, torch.int8)
+        weight = ops.dequantize_per_channel(self.weight, self.scales, self.zeros, 0, -127, 127, torch.int8)
+        y = ops.quantize_per_tensor(torch.conv2d(x, weight).relu(), 0.05, 10, 0, 255, torch.uint8)
+        return ops.dequantize_per_tensor(y, 0.05, 10, 0, 255, torch.uint8)
+
+
+def test_a_quantized_export_keeps_its_meaning_and_its_encodings(tmp_path):
+    importlib.import_module("torch.ao.quantization.fx._decomposed")
+    module, x = Quantized(), torch.randn(1, 3, 6, 6)
+    path = exported(tmp_path, module, x)
+    model = converted(path, x)
+    with torch.no_grad():
+        want = module(x).numpy()
+    found = next(iter(model.run({"x": x.numpy()}).values()))
+    # Sums are rounded to steps: at most a few elements fall on the other side.
+    assert np.abs(found - want).max() <= 0.0501
+    assert (found != want).mean() < 0.02
+    assert any(type(node.op).__name__ == "Quantize" for node in model.graph.nodes)
 
 
 def test_symbolic_sizes_of_an_exported_program_stay_open_until_a_run(tmp_path):
