@@ -11,6 +11,7 @@ import pytest
 import edgewright as ew
 from edgewright.tools.qairt_converter import main as qairt
 from edgewright.tools.qnn_pytorch_converter import main
+from edgewright.tools.umbrella import main as umbrella
 
 NO_TORCH = "torch is not installed: pip install 'edgewright[pytorch]'"
 
@@ -150,6 +151,13 @@ def test_an_unsupported_program_lists_all_that_is_missing(call, torch, tmp_path)
     assert "aten::linalg_inv" in answer.err
     assert "aten::linalg_eigvalsh" in answer.err
     assert [p.name for p in tmp_path.iterdir()] == ["odd.pt"]
+
+
+def test_a_comparison_with_a_program_says_what_it_runs(call, image, tmp_path):
+    assert call(main, "-i", image, "-d", "x", "1,3,8,8", "-o", tmp_path / "m.cpp").code == 0
+    answer = call(umbrella, "run", tmp_path / "m_net.json", "--random", "--compare", image)
+    assert answer.code == 2
+    assert "is a PyTorch file, the comparison runs ONNX files" in answer.err
 
 
 def test_a_library_of_custom_ops_is_said_to_be_code(call, image, tmp_path, caplog):

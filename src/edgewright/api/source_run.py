@@ -13,6 +13,7 @@ from edgewright.api.model import Model
 from edgewright.core.errors import BackendCrash, UsageError, Where, shown
 from edgewright.core.numbers import Array, DType
 from edgewright.frontends.onnx.tensors import dtype_of
+from edgewright.frontends.pytorch.archive import kind_of
 
 __all__ = ["SourceRun", "as_in_source"]
 
@@ -26,6 +27,11 @@ class SourceRun:
         if is_stored(file):
             raise UsageError(
                 f"'{shown(file)}' cannot be compared with itself", do="name its source: --compare model.onnx"
+            )
+        if kind_of(file) is not None:
+            raise UsageError(
+                f"'{shown(file)}' is a PyTorch file, the comparison runs ONNX files in ONNX Runtime",
+                do="run the program with torch, and compare in Python",
             )
         self.name = f"{file} in ONNX Runtime {onnxruntime.__version__}"
         self._layouts = {item.name: item.layout for item in (*model.inputs, *model.outputs)}

@@ -6,6 +6,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from edgewright.core.errors import LimitExceeded
 from edgewright.core.numbers import Array, DType
 from edgewright.core.optional import require
 
@@ -27,6 +28,7 @@ TORCH_DTYPES: dict[str, DType] = {
     "uint64": DType.UINT_64,
     "bool": DType.BOOL_8,
 }
+LARGEST_REPEATED = 1 << 28
 # Makes a view of a tensor from that tensor.
 View = Callable[[Any], Any]
 
@@ -93,11 +95,23 @@ class Tensor:
 
 def as_array(data: Any) -> Array:
     """A torch tensor as an array that shares its memory where it can."""
+    _check_written_out(data)
     plain = data.detach().cpu().contiguous()
     if dtype_named(plain.dtype) == "bfloat16":
         bits = plain.view(require("torch", to="read PyTorch models").int16)
         return np.asarray(bits.numpy().view(ml_dtypes.bfloat16))
     return np.asarray(plain.resolve_conj().numpy())
+
+
+def _check_written_out(data: Any) -> None:
+    """A stored tensor that repeats its elements can claim any size: it must stay small when written out."""
+    size = data.numel() * data.element_size()
+    if size > LARGEST_REPEATED and size > data.untyped_storage().nbytes():
+        raise LimitExceeded(
+            f"a tensor of {data.untyped_storage().nbytes()} stored bytes takes {size} written out, "
+            f"at most {LARGEST_REPEATED} are allowed",
+            do="check where the file comes from",
+        )
 
 
 def dtype_named(dtype: Any) -> str:

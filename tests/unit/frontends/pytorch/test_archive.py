@@ -175,6 +175,13 @@ DAMAGE = {
             )
         )
     },
+    "repeated elements": {
+        "weights": edited(
+            lambda tree: tree["config"]["weight"]["tensor_meta"].update(
+                sizes=[{"as_int": 1 << 20}, {"as_int": 1 << 20}], strides=[{"as_int": 0}, {"as_int": 0}]
+            )
+        )
+    },
     "negative strides": {
         "weights": edited(
             lambda tree: tree["config"]["weight"]["tensor_meta"].update(
