@@ -30,7 +30,8 @@ def convolution(ctx: Context, node: SourceNode) -> str:
     def convolved(data: str) -> str:
         shape, weights = ctx.shape(data), _filter_shape(ctx, filters, axes)
         found = geometry(node, shape[1:-1], weights[:axes], _groups(shape[-1], weights[-2]))
-        return ctx.emit(_forward(found), data, filters)
+        is_depthwise = axes == 2 and weights[-2] == 1 and found.group > 1
+        return ctx.emit(_depthwise(found) if is_depthwise else _forward(found), data, filters)
 
     return ctx.around(node, x, convolved)
 
@@ -44,8 +45,7 @@ def depthwise(ctx: Context, node: SourceNode) -> str:
 
     def convolved(data: str) -> str:
         found = geometry(node, ctx.shape(data)[1:-1], weights[:2])
-        op = DepthWiseConv2d(stride=found.stride, pad_amount=found.pads, dilation=found.dilation)
-        return ctx.emit(op, data, kernel)
+        return ctx.emit(_depthwise(found), data, kernel)
 
     return ctx.around(node, x, convolved)
 
@@ -135,6 +135,10 @@ class _Output:
 def _forward(found: Geometry) -> Conv2d | Conv3d:
     kind: Callable[..., Conv2d | Conv3d] = Conv2d if len(found.stride) == 2 else Conv3d
     return kind(stride=found.stride, pad_amount=found.pads, group=found.group, dilation=found.dilation)
+
+
+def _depthwise(found: Geometry) -> DepthWiseConv2d:
+    return DepthWiseConv2d(stride=found.stride, pad_amount=found.pads, dilation=found.dilation)
 
 
 def _filter_shape(ctx: Context, filters: str, axes: int) -> tuple[int, ...]:

@@ -6,6 +6,7 @@ from functools import reduce
 from edgewright.frontends._common import functions
 from edgewright.frontends._common.functions import add
 from edgewright.frontends.tensorflow.context import Context
+from edgewright.frontends.tensorflow.norm import l2_norm
 from edgewright.frontends.tensorflow.registry import Handler, one_to_one, tf_op
 from edgewright.frontends.tensorflow.source import SourceNode
 from edgewright.ops import elementwise as binary
@@ -66,11 +67,24 @@ one_to_one(
 _FUNCTIONS: dict[str, Callable[[Context, str], str]] = {
     **functions.BY_NAME,
     "Erf": functions.error_function,
-    "Erfc": lambda ctx, x: add(ctx, ctx.emit(unary.ElementWiseNeg(), functions.error_function(ctx, x)), 1),
+    "Erfc": lambda ctx, x: add(ctx, functions.error_function(ctx, _negated(ctx, x)), 1),
     "Expm1": lambda ctx, x: add(ctx, ctx.emit(unary.ElementWiseExp(), x), -1),
     "Log1p": lambda ctx, x: ctx.emit(unary.ElementWiseLog(), add(ctx, x, 1)),
     "Square": lambda ctx, x: ctx.emit(binary.ElementWiseMultiply(), x, x),
 }
+
+
+def _negated(ctx: Context, value: str) -> str:
+    """The value with the other sign; a sign that it has already goes, as in a Gelu that was written out."""
+    node = ctx.graph.producer(value)
+    if node is not None and isinstance(node.op, unary.ElementWiseNeg):
+        return node.inputs[0]
+    if node is not None and isinstance(node.op, binary.ElementWiseMultiply):
+        for inner, other in (node.inputs, node.inputs[::-1]):
+            before = ctx.graph.producer(inner)
+            if before is not None and isinstance(before.op, unary.ElementWiseNeg):
+                return ctx.emit(node.op, before.inputs[0], other)
+    return ctx.emit(unary.ElementWiseNeg(), value)
 
 
 def _of_one(function: Callable[[Context, str], str]) -> Handler:
@@ -86,10 +100,13 @@ for _name, _function in _FUNCTIONS.items():
 
 @tf_op("Mul")
 def product(ctx: Context, node: SourceNode) -> str:
-    """The last product of a Gelu that was written out is that Gelu."""
+    """The last product of a Gelu or an L2 norm that was written out is that op."""
     left, right = node.need(0, 1)
     operand = functions.gelu_operand(ctx, left, right)
-    return ctx.emit(Gelu(), operand) if operand else ctx.emit(binary.ElementWiseMultiply(), left, right)
+    if operand:
+        return ctx.emit(Gelu(), operand)
+    norm = l2_norm(ctx, left, right)
+    return ctx.emit(norm, left) if norm else ctx.emit(binary.ElementWiseMultiply(), left, right)
 
 
 @tf_op("AddN")

@@ -8,12 +8,15 @@ from edgewright.frontends._common.functions import add
 from edgewright.frontends.tensorflow.context import Context
 from edgewright.frontends.tensorflow.registry import tf_op
 from edgewright.frontends.tensorflow.source import SourceNode
-from edgewright.ops.elementwise import ElementWiseMultiply, ElementWiseSubtract
+from edgewright.ir.graph import Node
+from edgewright.ir.op import Op
+from edgewright.ops.elementwise import ElementWiseMaximum, ElementWiseMultiply, ElementWiseSubtract
 from edgewright.ops.elementwise_unary import ElementWiseRsqrt
-from edgewright.ops.norm import Batchnorm
+from edgewright.ops.norm import Batchnorm, L2Norm
 from edgewright.ops.norm_channel import Lrn
+from edgewright.ops.reduce import ReduceSum
 
-__all__: list[str] = []
+__all__ = ["l2_norm"]
 
 
 @tf_op("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3")
@@ -48,6 +51,25 @@ def local_response(ctx: Context, node: SourceNode) -> str:
         beta=attributes.real("beta", 0.5),
     )
     return ctx.emit(op, *node.need(0))
+
+
+def l2_norm(ctx: Context, left: str, right: str) -> L2Norm | None:
+    """The norm that a product is: x / sqrt(max(sum(x * x), epsilon)); None where it is something else."""
+    root = _maker(ctx, right, ElementWiseRsqrt)
+    most = _maker(ctx, root.inputs[0], ElementWiseMaximum) if root is not None else None
+    total = _maker(ctx, most.inputs[0], ReduceSum) if most is not None else None
+    squares = _maker(ctx, total.inputs[0], ElementWiseMultiply) if total is not None else None
+    if most is None or total is None or squares is None or squares.inputs != [left, left]:
+        return None
+    least = ctx.graph.constants.get(most.inputs[1])
+    if least is None or least.size != 1 or not isinstance(total.op, ReduceSum) or not total.op.keep_dims:
+        return None
+    return L2Norm(axes=total.op.axes, epsilon=float(np.sqrt(least.reshape(-1)[0])))
+
+
+def _maker(ctx: Context, value: str, kind: type[Op]) -> Node | None:
+    node = ctx.graph.producer(value)
+    return node if node is not None and isinstance(node.op, kind) else None
 
 
 def _folded(ctx: Context, values: tuple[str, str, str, str], epsilon: float) -> tuple[str, str]:

@@ -61,7 +61,10 @@ def _fake_quantized(ctx: Context, node: SourceNode, low: Array, high: Array, axi
     if ((high - low) == 0).any():
         # TensorFlow gives zeros for an empty range; nothing was learned here.
         raise ctx.refuse(node, "its range is empty", do="train the ranges before exporting")
-    scale, zero = _nudged(low, high, bits, is_narrow=is_narrow)
+    with np.errstate(over="ignore"):
+        scale, zero = _nudged(low, high, bits, is_narrow=is_narrow)
+    if not np.isfinite(scale).all() or not scale.all():
+        raise BadInput(f"a range of {high.max() - low.min()} has no scale", node.where, do="train the ranges")
     is_symmetric = is_narrow and bool((zero == 1 << (bits - 1)).all())
     shift = 1 << (bits - 1) if is_symmetric else 0
     encoding = Encoding(

@@ -1,6 +1,7 @@
 """TensorFlow ops that hold, pass on or move elements: other shapes, other orders, joins and repeats."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from edgewright.frontends.tensorflow.registry import tf_op
 from edgewright.frontends.tensorflow.source import SourceNode
 from edgewright.ir.dims import Dim, element_count, is_static
 from edgewright.ops.axes import normal_axes, normal_axis
+from edgewright.ops.conv import Conv2d, DepthWiseConv2d
 from edgewright.ops.rearrange import Concat, Pack, Reshape, Transpose, UnPack
 from edgewright.ops.rearrange_blocks import BatchToSpace, DepthToSpace, SpaceToBatch, SpaceToDepth
 from edgewright.ops.rearrange_fill import Tile
@@ -178,8 +180,33 @@ def batch_to_space(ctx: Context, node: SourceNode) -> str:
     x, sizes, amounts = node.need(0, 1, 2)
     data, shape = _with_two_axes(ctx, node, x)
     block, crops = _blocks(ctx, node, sizes, amounts)
+    dilated = _dilated(ctx, x, block, crops) if data == x else ""
+    if dilated:
+        return dilated
     result = ctx.emit(BatchToSpace(block_size=block, crops=crops), data)
     return _as_before(ctx, result, shape)
+
+
+def _dilated(
+    ctx: Context, value: str, block: tuple[int, int], crops: tuple[tuple[int, int], tuple[int, int]]
+) -> str:
+    """A convolution between SpaceToBatch and BatchToSpace is a dilated one; "" where it is something else."""
+    conv = ctx.graph.producer(value)
+    before = ctx.graph.producer(conv.inputs[0]) if conv is not None else None
+    if conv is None or before is None or not isinstance(conv.op, Conv2d | DepthWiseConv2d):
+        return ""
+    if not isinstance(before.op, SpaceToBatch) or before.op.block_size != block or len(conv.inputs) > 2:
+        return ""
+    is_plain = set(conv.op.stride) == set(conv.op.dilation) == {1} and set(conv.op.pad_amount) == {(0, 0)}
+    # What is cut off behind the convolution need not be padded before it.
+    pads = tuple(
+        (start - first, end - last)
+        for (start, end), (first, last) in zip(before.op.pad_amount, crops, strict=True)
+    )
+    if not is_plain or min(min(pair) for pair in pads) < 0:
+        return ""
+    op = replace(conv.op, pad_amount=pads, dilation=block)
+    return ctx.emit(op, before.inputs[0], conv.inputs[1])
 
 
 def resolved_shape(wanted: Sequence[Dim], count: Dim) -> tuple[Dim, ...]:

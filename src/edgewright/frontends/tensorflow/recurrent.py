@@ -58,8 +58,9 @@ def as_layer(ctx: Context, first: Sequence[str], turns: Sequence[Turn]) -> list[
     if len(turns) < FEWEST_TURNS:
         return None
     try:
-        cell = _Cell.of(ctx, turns)
-        found = None if cell is None else next(filter(cell.is_right, cell.candidates()), None)
+        with np.errstate(all="ignore"):
+            cell = _Cell.of(ctx, turns)
+            found = None if cell is None else next(filter(cell.is_right, cell.candidates()), None)
     except (EdgewrightError, *FAULTS):
         # What cannot be computed here is no layer; unrolled, it says what is wrong with it.
         return None

@@ -19,7 +19,7 @@ from edgewright.ops.elementwise import (
     ElementWiseSelect,
     ElementWiseSubtract,
 )
-from edgewright.ops.elementwise_unary import ElementWiseNeg
+from edgewright.ops.elementwise_unary import ElementWiseAbs, ElementWiseNeg
 from edgewright.passes.graph_pass import Refused, graph_pass, rewrite_each
 from edgewright.passes.match import made_by, number_of, swapped, take_over
 
@@ -31,7 +31,10 @@ NEGATIVE = (ElementWiseLess, ElementWiseLessEqual)
 
 @graph_pass(after=("fold_constants", "fuse_clip"), rtol=1e-6)
 def fuse_prelu(graph: Graph) -> int:
-    """max(x, a * x), relu(x) + a * min(x, 0), relu(x) - a * relu(-x), and x > 0 ? x : a * x."""
+    """max(x, a * x), relu(x) + a * min(x, 0), relu(x) - a * relu(-x), and x > 0 ? x : a * x.
+
+    TensorFlow 1 writes relu(x) + a * (x - |x|) / 2.
+    """
     return rewrite_each(graph, _fuse)
 
 
@@ -87,6 +90,12 @@ def _sum(graph: Graph, positive: str, negative: str, sign: int) -> Iterator[tupl
         if flip:
             array = graph.constants[slope]
             yield x, slope if flip * sign > 0 else _negated(graph, slope, array)
+        elif _is_twice_negative(graph, factor, x):
+            yield x, _scaled(graph, slope, graph.constants[slope] * (2 * sign))
+        for inner, other in _constant_factors(graph, factor):
+            if _is_twice_negative(graph, inner, x):
+                product = graph.constants[slope] * graph.constants[other]
+                yield x, _scaled(graph, slope, product * (2 * sign))
 
 
 def _negative_part(graph: Graph, value: str, x: str) -> int:
@@ -99,8 +108,19 @@ def _negative_part(graph: Graph, value: str, x: str) -> int:
     return -1 if negated is not None and negated.inputs[0] == x else 0
 
 
+def _is_twice_negative(graph: Graph, value: str, x: str) -> bool:
+    """Whether a value is x - |x|, which is 2 * min(x, 0): TensorFlow 1 writes Prelu so."""
+    node = made_by(graph, value, ElementWiseSubtract)
+    size = made_by(graph, node.inputs[1], ElementWiseAbs) if node is not None else None
+    return node is not None and size is not None and node.inputs[0] == size.inputs[0] == x
+
+
 def _negated(graph: Graph, slope: str, array: Array) -> str:
     return graph.add_constant(graph.fresh_name(slope), -array, graph.types[slope])
+
+
+def _scaled(graph: Graph, slope: str, array: Array) -> str:
+    return graph.add_constant(graph.fresh_name(slope), array.astype(graph.constants[slope].dtype))
 
 
 def _constant_factors(graph: Graph, value: str) -> Iterator[tuple[str, str]]:

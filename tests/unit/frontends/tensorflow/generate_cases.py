@@ -60,6 +60,12 @@ def _array(x: tf.Tensor) -> list:
     return [turned, joined, lengths, raw.TensorArraySizeV3(handle=handle, flow_in=flow), again]
 
 
+def _keras_layer_norm(x: tf.Tensor) -> tf.Tensor:
+    mean, variance = tf.nn.moments(x, [-1], keepdims=True)
+    scale = tf.math.rsqrt(variance + 0.001) * real(6)
+    return x * scale + (-mean * scale + real(6))
+
+
 X = real(2, 5, 6, 3)
 M = real(3, 4)
 POSITIVE = real(3, 4, low=0.1, high=3.0)
@@ -255,6 +261,8 @@ case(
     lambda x: tf.nn.batch_normalization(x, *tf.nn.moments(x, [-1], keepdims=True), real(6), real(6), 0.001),
     real(2, 4, 6),
 )
+case("LayerNorm-keras", _keras_layer_norm, real(2, 4, 6))
+case("Conv2D-depthwise", lambda x: tf.nn.conv2d(x, real(3, 3, 1, 4), 1, "SAME"), real(1, 5, 6, 4))
 case("LRN", lambda x: tf.nn.lrn(x, 1, 1.0, 0.2, 0.6), X)
 case("L2Normalize", lambda x: tf.nn.l2_normalize(x, -1), M)
 for _name in ["Sum", "Mean", "Max", "Min", "Prod", "EuclideanNorm"]:
