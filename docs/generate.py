@@ -17,7 +17,7 @@ from edgewright.api.op_card import op_card, op_names  # noqa: E402 - after the p
 from edgewright.core import errors  # noqa: E402
 from edgewright.targets.error_codes import CODES  # noqa: E402
 from edgewright.targets.soc import socs  # noqa: E402
-from tests.backend import onnx_suite, tflite_suite  # noqa: E402
+from tests.backend import onnx_suite, tensorflow_suite, tflite_suite  # noqa: E402
 
 TOOLS = {
     "qnn-onnx-converter": "edgewright.tools.qnn_onnx_converter",
@@ -224,14 +224,22 @@ def ops_page() -> str:
 
 def tflite_page() -> str:
     """TFLite op by op: how many models are held against LiteRT, and what the op becomes."""
-    found = tflite_suite.translated()
+    return _translated_page("TFLite", "LiteRT", "models", tflite_suite.translated())
+
+
+def tensorflow_page() -> str:
+    """TensorFlow op by op: how many graphs are held against TensorFlow, and what the op becomes."""
+    return _translated_page("TensorFlow", "TensorFlow", "graphs", tensorflow_suite.translated())
+
+
+def _translated_page(source: str, judge: str, kind: str, found: list[tflite_suite.TranslatedOp]) -> str:
     lines = [
-        "# TFLite ops\n",
+        f"# {source} ops\n",
         (
             f"{len(found)} ops are translated; {sum(item.cases > 0 for item in found)} of them are held "
-            "against what LiteRT computes, in the number of small models that the table gives.\n"
+            f"against what {judge} computes, in the number of small {kind} that the table gives.\n"
         ),
-        "| TFLite op | models | becomes |",
+        f"| {source} op | {kind} | becomes |",
         "|---|---|---|",
     ]
     lines += [f"| {item.name} | {item.cases or ''} | {' '.join(item.becomes)} |" for item in found]
@@ -247,6 +255,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "onnx-node-suite.md": suite_page,
     "ops.md": ops_page,
     "tflite-ops.md": tflite_page,
+    "tensorflow-ops.md": tensorflow_page,
 }
 
 if __name__ == "__main__":
