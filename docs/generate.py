@@ -3,6 +3,7 @@
 import argparse
 import importlib
 import inspect
+import json
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable
@@ -15,6 +16,7 @@ sys.path.insert(0, str(ROOT))
 
 from edgewright.api.op_card import op_card, op_names  # noqa: E402 - after the path of the tests
 from edgewright.core import errors  # noqa: E402
+from edgewright.frontends.pytorch import registry  # noqa: E402
 from edgewright.targets.error_codes import CODES  # noqa: E402
 from edgewright.targets.soc import socs  # noqa: E402
 from tests.backend import onnx_suite, tensorflow_suite, tflite_suite  # noqa: E402
@@ -246,6 +248,24 @@ def _translated_page(source: str, judge: str, kind: str, found: list[tflite_suit
     return "\n".join(lines) + "\n"
 
 
+def pytorch_page() -> str:
+    """ATen op by op: how many programs of the tests are held against torch."""
+    programs = json.loads((ROOT / "tests/unit/frontends/pytorch/op_programs.json").read_text())
+    names = registry.translated_ops()
+    lines = [
+        "# PyTorch ops\n",
+        (
+            f"{len(names)} ops have a translation; {sum(name in programs for name in names)} of them are "
+            "held against what torch computes, in the number of programs that the table gives. Other ops are "
+            "taken apart by torch's own definitions, and their parts are translated.\n"
+        ),
+        "| op | programs |",
+        "|---|---|",
+    ]
+    lines += [f"| {name} | {programs.get(name, '')} |" for name in names]
+    return "\n".join(lines) + "\n"
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "errors.md": errors_page,
     "qnn-codes.md": codes_page,
@@ -255,6 +275,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "onnx-node-suite.md": suite_page,
     "ops.md": ops_page,
     "tflite-ops.md": tflite_page,
+    "pytorch-ops.md": pytorch_page,
     "tensorflow-ops.md": tensorflow_page,
 }
 

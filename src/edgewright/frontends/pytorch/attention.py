@@ -1,7 +1,6 @@
 """ATen attention."""
 
 from math import sqrt
-from typing import Any
 
 import numpy as np
 
@@ -49,13 +48,20 @@ def _may_hide_all(ctx: Context, mask: Tensor) -> bool:
     return mask.data is None or not bool(mask.data.any(-1).all())
 
 
-@aten(
-    "_scaled_dot_product_flash_attention_for_cpu",
-    "_scaled_dot_product_flash_attention",
-    "_scaled_dot_product_efficient_attention",
-)
-def _attention_core(ctx: Context, query: Tensor, key: Tensor, value: Tensor, *rest: Any) -> list[str]:
-    raise ctx.refused("it was written for one kind of device", do="export the model in eval mode on a CPU")
+@aten("_scaled_dot_product_flash_attention_for_cpu")
+def _attention_core(
+    ctx: Context,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    _dropout: float = 0.0,
+    is_causal: bool = False,
+    mask: Tensor | None = None,
+    scale: float | None = None,
+) -> list[str]:
+    found = _attention(ctx, query, key, value, mask, 0.0, is_causal, scale)
+    # The second result is for gradients.
+    return [str(found), ctx.value(np.zeros(tuple(ctx.out[1].shape), np.float32))]
 
 
 def _repeated(ctx: Context, name: str, tensor: Tensor, times: int) -> str:

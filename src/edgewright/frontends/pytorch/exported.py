@@ -291,11 +291,10 @@ class ExportedProgram(Program):
             return _Inner(value["graph"])
         if kind == "as_scalar_type":
             return getattr(self.torch, SCALARS[value])
-        if kind == "as_device":
-            return self.torch.device("cpu")
-        if kind in {"as_none", "as_memory_format", "as_layout"}:
-            # Where elements lie in memory has no meaning here.
-            return None
+        # Where things lie has no meaning here.
+        fixed = {"as_device": self.torch.device("cpu"), "as_memory_format": self.torch.contiguous_format}
+        if kind in {"as_none", "as_layout", *fixed}:
+            return fixed.get(kind)
         if kind in {"as_int", "as_float", "as_bool", "as_string"}:
             return float(value) if kind == "as_float" else value
         if kind in {"as_ints", "as_floats", "as_bools", "as_strings", "as_int_lists"}:

@@ -42,7 +42,8 @@ def _everything(op: str) -> Handler:
 
 for _name, _op in {"sum": "ReduceSum", "mean": "ReduceMean"}.items():
     aten(_name)(_everything(_op))
-    aten(f"{_name}.dim_IntList", f"{_name}.dim")(_dim_or_all(_op))
+aten("sum.dim_IntList")(_dim_or_all("ReduceSum"))
+aten("mean.dim")(_dim_or_all("ReduceMean"))
 aten("prod")(_everything("ReduceProd"))
 aten("prod.dim_int")(_dim_or_all("ReduceProd"))
 aten("max")(_everything("ReduceMax"))

@@ -23,6 +23,7 @@ __all__ = ["Call", "Stopped", "Tracer"]
 LARGEST_CONSTANT = 1 << 28
 # Ops that read or write files, or that are not the same twice.
 NEVER_RUN = frozenset({"aten::save", "aten::from_file", "aten::manual_seed", "aten::seed"})
+WITH_MASK = "_cachemask"
 # Ops of real numbers whose results are complex.
 MAKES_COMPLEX = frozenset({"aten::_fft_r2c", "aten::view_as_complex", "aten::complex", "aten::polar"})
 # Never computed here: what they say of weights are encodings.
@@ -280,8 +281,11 @@ class Tracer:
         self, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any], *, is_needed: bool = True
     ) -> Any:
         """What torch says of the results' types, without computing them."""
-        if op._schema.name in LIKE_FIRST:
-            return self.torch.empty_like(args[0].meta)
+        if op._schema.name.removesuffix(WITH_MASK) in LIKE_FIRST:
+            like = self.torch.empty_like(args[0].meta)
+            return (like, like.to(self.torch.bool)) if op._schema.name.endswith(WITH_MASK) else like
+        # A view of what lies elsewhere in memory is a copy: where things lie has no meaning here.
+        op = self.torch.ops.aten.reshape.default if op.name() == "aten::view" else op
         try:
             return self._run(op, self._on(args, "meta"), self._on(kwargs, "meta"))
         except EdgewrightError as problem:

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812 - as everybody writes it
 from torch import nn
 
-__all__ = ["CASES", "Case"]
+__all__ = ["CASES", "CORE", "Case"]
 
 
 @dataclass(frozen=True)
@@ -481,3 +481,12 @@ _case("rotary_complex", _turned, _x(3, 5, 4))
 _case("complex_sum", lambda a: (torch.complex(a, -a) + torch.polar(a.abs(), a)).abs(), _rows)
 _case("complex_angle", lambda a: (torch.fft.rfft(a) * torch.fft.rfft(a).conj()).real, _wave)
 _case("dict_output", lambda a: {"one": a + 1, "two": a * 2}, _rows)
+# Cases whose core ops, those that torch's own decompositions end in, differ from what programs call.
+CORE = (
+    *("adaptive_avg", "adaptive_avg_3d", "attention", "batch_norm", "bilinear", "cast", "cdist"),
+    *("channel_shuffle", "conv", "conv_transpose", "det", "fake_quantize", "fake_quantize_channels"),
+    *("grid_sample", "grid_sample_3d", "group_norm", "index_put", "index_two", "layer_norm", "linear_2d"),
+    *("log_softmax", "logsigmoid", "max_pool_3d", "new_full", "pad_constant", "pad_reflect_1d"),
+    *("pad_reflect", "pad_replicate", "pad_replicate_3d", "prelu", "relu6", "rms_norm", "rrelu", "softmax"),
+    *("std_all", "upsample_nearest", "var_mean", "weight_norm", "where_scalar"),
+)

@@ -13,7 +13,7 @@ from edgewright.core.errors import Problems
 from edgewright.core.numbers import DType
 from edgewright.frontends._common.overrides import Overrides
 
-__all__ = ["assert_same", "converted", "exported", "flat", "scripted", "traced", "wrapped"]
+__all__ = ["assert_same", "converted", "decomposed", "exported", "flat", "scripted", "traced", "wrapped"]
 
 
 class _One(nn.Module):
@@ -57,6 +57,14 @@ def exported(folder: Path, module: nn.Module, *inputs: torch.Tensor) -> Path:
     path = folder / "exported.pt2"
     copies = tuple(item.clone() for item in inputs)
     torch.export.save(torch.export.export(module.eval(), copies), path)
+    return path
+
+
+def decomposed(folder: Path, module: nn.Module, *inputs: torch.Tensor) -> Path:
+    """An export in the few ops that torch's decompositions end in."""
+    path = folder / "decomposed.pt2"
+    copies = tuple(item.clone() for item in inputs)
+    torch.export.save(torch.export.export(module.eval(), copies).run_decompositions(), path)
     return path
 
 

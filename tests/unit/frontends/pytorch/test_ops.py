@@ -6,8 +6,8 @@ import pytest
 
 pytest.importorskip("torch", reason="torch is not installed: pip install 'edgewright[pytorch]'")
 
-from tests.unit.frontends.pytorch.op_cases import CASES
-from tests.unit.frontends.pytorch.programs import assert_same, exported, traced, wrapped
+from tests.unit.frontends.pytorch.op_cases import CASES, CORE
+from tests.unit.frontends.pytorch.programs import assert_same, decomposed, exported, traced, wrapped
 
 # torch.export cannot store the named tuples that these return.
 NOT_EXPORTED = {"max_dim", "min_dim_keep", "topk", "topk_smallest", "sort", "median_dim", "kthvalue"}
@@ -29,4 +29,14 @@ def test_an_exported_op_means_what_torch_says(case, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         path = exported(tmp_path, module, *case.inputs)
+    assert_same(path, module, case.inputs)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", [c for c in CASES if c.name in CORE], ids=lambda case: case.name)
+def test_an_op_in_core_ops_means_what_torch_says(case, tmp_path):
+    module = wrapped(case.function, len(case.inputs))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        path = decomposed(tmp_path, module, *case.inputs)
     assert_same(path, module, case.inputs)
