@@ -406,6 +406,35 @@ case(
     lambda x: raw.ResizeNearestNeighbor(images=x, size=tf.shape(x)[1:3] * 2),
     real(1, 3, 4, 2),
 )
+for _name in ("FusedBatchNorm", "FusedBatchNormV2"):
+    case(
+        _name,
+        lambda x, op=_name: (
+            getattr(raw, op)(
+                x=x, scale=real(3), offset=real(3), mean=real(3), variance=real(3, low=0.5), is_training=False
+            ).y
+        ),
+        X,
+    )
+case("BatchMatMul", lambda x, y: raw.BatchMatMul(x=x, y=y, adj_x=True), real(2, 4, 3), real(2, 4, 5))
+case("BatchMatMulV3", lambda x, y: raw.BatchMatMulV3(x=x, y=y, Tout=tf.float32), real(2, 3, 4), real(4, 5))
+case("Reverse", lambda x: raw.Reverse(tensor=x, dims=[True, False]), M)
+case(
+    "NonMaxSuppression",
+    lambda b, s: raw.NonMaxSuppression(boxes=b, scores=s, max_output_size=3, iou_threshold=0.4),
+    np.asarray([[0, 0, 1, 1], [0, 0.1, 1, 1.1], [0, 2, 1, 3]], np.float32),
+    np.asarray([0.6, 0.8, 0.7], np.float32),
+)
+case(
+    "ImageProjectiveTransformV2",
+    lambda x: raw.ImageProjectiveTransformV2(
+        images=x,
+        transforms=[[0.9, 0.0, 0.5, 0.1, 1.1, -0.3, 0.0, 0.0]],
+        output_shape=[5, 6],
+        interpolation="NEAREST",
+    ),
+    X,
+)
 case("Lists", _lists, M)
 case(
     "Case",
