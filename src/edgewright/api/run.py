@@ -62,7 +62,8 @@ def open_model(model: ModelFile, shapes: Shapes) -> Model:
     if is_stored(model.model):
         if shapes.given():
             raise UsageError(
-                f"{' and '.join(shapes.given())} are for source models, '{shown(model.model)}' has fixed shapes",
+                f"{' and '.join(shapes.given())} are for source models, "
+                f"'{shown(model.model)}' has fixed shapes",
                 do="leave them out, or convert the source again",
             )
         return load(model.model)
