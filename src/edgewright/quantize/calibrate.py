@@ -9,6 +9,7 @@ from edgewright.core.events import progress
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op
+from edgewright.ops.activation import Relu, Relu6
 from edgewright.ops.elementwise import ElementWiseDivide, ElementWiseFmod, ElementWiseMod, ElementWisePower
 from edgewright.ops.elementwise_unary import (
     ElementWiseAsin,
@@ -61,7 +62,7 @@ def observe_extremes(
         now = {name: _of_input(name, array, number) for name, array in sample.items() if name in graph.inputs}
         results = session.run(sample)
         for value, probe in probes.items():
-            low, high, *sums = (float(results[name].reshape(-1)[0]) for name in probe)
+            low, high, *sums = (float(results[name].reshape(-1)[0]) if name else 0.0 for name in probe)
             now[value] = _checked(value, low, high, sums, number) if not is_masked else _bounded(low, high)
         if watch is not None:
             watch(now)
@@ -112,7 +113,10 @@ def _each(samples: Samples, title: str) -> Iterator[tuple[int, Mapping[str, Arra
 
 
 def _with_probes(graph: Graph, values: Sequence[str]) -> tuple[Graph, dict[str, list[str]]]:
-    """A copy of the graph whose outputs are minima, maxima and (where NaN may come from) sums of values."""
+    """A copy of the graph whose outputs are minima, maxima and (where NaN may come from) sums of values.
+
+    The smallest value of a Relu need not be looked for: its range begins at 0 (no name stands for that).
+    """
     watched = graph.copy()
     probes: dict[str, list[str]] = {}
     for value in values:
@@ -121,8 +125,14 @@ def _with_probes(graph: Graph, values: Sequence[str]) -> tuple[Graph, dict[str, 
         kinds = (ReduceMin, ReduceMax, ReduceSum) if is_suspect else (ReduceMin, ReduceMax)
         axes = tuple(range(graph.types[value].rank))
         # Dimensions are kept: so a backend may reduce the value in whatever layout it has it.
-        probes[value] = [_probe(watched, value, kind(axes=axes, keep_dims=True)) for kind in kinds]
-    watched.outputs = [name for names in probes.values() for name in names]
+        is_positive = node is not None and isinstance(node.op, Relu | Relu6)
+        probes[value] = [
+            ""
+            if is_positive and kind is ReduceMin
+            else _probe(watched, value, kind(axes=axes, keep_dims=True))
+            for kind in kinds
+        ]
+    watched.outputs = [name for names in probes.values() for name in names if name]
     return watched, probes
 
 

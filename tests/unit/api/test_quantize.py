@@ -206,9 +206,9 @@ def test_a_saved_model_computes_the_same_once_it_is_loaded(model, digits, tmp_pa
     files = quantized.save(tmp_path / f"m.{kind}")
     loaded = ew.load(files.dlc if kind == "dlc" else files.net_json)
     sample = {INPUT: digits[0][:1]}
-    np.testing.assert_array_equal(
-        loaded.run(sample, backend="htp-sim")[OUTPUT], quantized.run(sample)[OUTPUT]
-    )
+    for backend in ("cpu", "htp-sim"):
+        found, wanted = (each.run(sample, backend=backend)[OUTPUT] for each in (loaded, quantized))
+        np.testing.assert_array_equal(found, wanted)
 
 
 @pytest.mark.parametrize(
