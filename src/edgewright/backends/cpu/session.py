@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+import onnx
 import onnxruntime
 
 from edgewright.backends.base import RunOptions
@@ -40,6 +41,7 @@ Values = dict[str, Array]
 SHAPES_KEPT = 256
 # It makes 8 bits with one scale of real weights between encoded values, whatever precision they came from.
 REQUANTIZER = "WeightBiasQuantization"
+PRODUCTS = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
 
 
 class CpuSession:
@@ -170,7 +172,8 @@ class _EngineStep:
         model, self._names = writer.model(outputs)
         self._computed = writer.computed
         self._known: dict[tuple[int, ...], Values] = {}
-        left_out = [REQUANTIZER] if writer.has_fixed_point else []
+        is_kept_real = writer.has_fixed_point or _has_real_weights(model)
+        left_out = [REQUANTIZER] if is_kept_real else []
         settings = _settings(way.options, is_plain=is_plain)
         try:
             self._session = _session(model.SerializeToString(), writer.external, settings, left_out)
@@ -237,6 +240,15 @@ class _ReferenceStep:
         if value in local:
             return local[value]
         return values[value] if value in values else self._graph.constants[value]
+
+
+def _has_real_weights(model: onnx.ModelProto) -> bool:
+    """Whether real weights are multiplied among encoded values: they are meant to be what they are."""
+    graph = model.graph
+    if not any(node.op_type == "QuantizeLinear" for node in graph.node):
+        return False
+    real = {item.name for item in graph.initializer if item.data_type == onnx.TensorProto.FLOAT}
+    return any(node.op_type in PRODUCTS and real.intersection(node.input[1:2]) for node in graph.node)
 
 
 def _settings(options: RunOptions, *, is_plain: bool) -> onnxruntime.SessionOptions:
