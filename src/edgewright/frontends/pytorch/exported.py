@@ -3,7 +3,8 @@
 import json
 import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 from edgewright.core.errors import BadInput, EdgewrightError, UnsupportedFeature, UnsupportedOp, Where, shown
 from edgewright.core.numbers import DType
 from edgewright.core.optional import require
+from edgewright.frontends._common.stored import LARGEST_DIM
 from edgewright.frontends.pytorch.archive import Archive
 from edgewright.frontends.pytorch.program import NUMBERS, Program, ProgramInput
 from edgewright.frontends.pytorch.script_ops import branch_values
@@ -59,6 +61,8 @@ _ARITHMETIC: dict[str, Callable[..., Any]] = {
 }
 # Ops that torch has once a module of it is loaded.
 _DEFINED_BY = {"quantized_decomposed": "torch.ao.quantization.fx._decomposed"}
+# What reading a tree raises where something else stands in it.
+DAMAGE = (KeyError, TypeError, IndexError, AttributeError, ValueError, OverflowError, RecursionError)
 _CONDITION = "torch.ops.higher_order.cond"
 _WITH_GRAPHS = frozenset(
     {
@@ -100,17 +104,16 @@ class ExportedProgram(Program):
     @property
     def inputs(self) -> Sequence[ProgramInput]:
         """The user's inputs: the others are weights."""
-        try:
+        with self._reading("an input"):
             specs = self._signature["input_specs"]
             given = [item["user_input"]["arg"] for item in specs if "user_input" in item]
             return [found for arg in given for found in self._input(arg)]
-        except (KeyError, TypeError, IndexError, AttributeError, ValueError) as problem:
-            raise self._damaged(f"an input cannot be read ({shown(problem, 80)})") from None
 
     @property
     def output_names(self) -> Sequence[str]:
         """As the graph has them."""
-        return self._results()
+        with self._reading("an output"):
+            return self._results()
 
     def _input(self, arg: Mapping[str, Any]) -> list[ProgramInput]:
         ((kind, value),) = arg.items()
@@ -126,15 +129,20 @@ class ExportedProgram(Program):
 
     def _walk(self, tracer: Tracer, given: Mapping[str, Any]) -> list[tuple[str, Any]]:
         values: dict[str, Any] = dict(given)
-        try:
+        with self._reading("the graph"):
             self._bind_weights(tracer, values)
             for node in self._nodes:
                 self._step(tracer, values, node)
             return [(name, values[name]) for name in self._results()]
-        except (KeyError, TypeError, IndexError, AttributeError, ValueError) as problem:
-            raise self._damaged(
-                f"the graph cannot be read ({type(problem).__name__} {shown(problem, 80)})"
-            ) from problem
+
+    @contextmanager
+    def _reading(self, what: str) -> Iterator[None]:
+        """Inside, anything that is not as it should be is damage of the file."""
+        try:
+            yield
+        except DAMAGE as problem:
+            named = f"{type(problem).__name__} {shown(problem, 80)}"
+            raise self._damaged(f"{what} cannot be read ({named})") from problem
 
     def _results(self) -> list[str]:
         specs = self._signature["output_specs"]
@@ -315,6 +323,8 @@ class ExportedProgram(Program):
 
 def _dim(size: Mapping[str, Any]) -> Dim:
     if "as_int" in size:
+        if not 0 <= size["as_int"] <= LARGEST_DIM:
+            raise ValueError(f"size {size['as_int']}")
         return int(size["as_int"])
     text = str(size["as_expr"]["expr_str"])
     # The name alone: texts of strangers are not computed.

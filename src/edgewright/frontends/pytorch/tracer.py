@@ -72,7 +72,13 @@ class Tracer:
     def input(self, name: str, shape: Sequence[int], dtype: Any) -> Tensor:
         """An input of the program."""
         self.ctx.writer.free(name)
-        return Tensor(self.torch.empty(tuple(shape), dtype=dtype, device="meta"), name=name)
+        try:
+            meta = self.torch.empty(tuple(shape), dtype=dtype, device="meta")
+        except (RuntimeError, TypeError, ValueError, OverflowError) as problem:
+            raise BadInput(
+                f"no tensor has the shape {shown(list(shape), 80)}", Where(file=self.file, tensor=name)
+            ) from problem
+        return Tensor(meta, name=name)
 
     def call(self, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any], label: str = "") -> Any:
         """The results of an op; a problem with it is noted, and the walk goes on where types are known."""

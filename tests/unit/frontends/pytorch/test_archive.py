@@ -201,6 +201,15 @@ DAMAGE = {
             lambda tree: [v.update(dtype=99) for v in tree["graph_module"]["graph"]["tensor_values"].values()]
         )
     },
+    "no signature": {"graph": edited(lambda tree: tree["graph_module"]["signature"].clear())},
+    "negative sizes": {
+        "graph": edited(
+            lambda tree: [
+                v.update(sizes=[{"as_int": -1}])
+                for v in tree["graph_module"]["graph"]["tensor_values"].values()
+            ]
+        )
+    },
     "an op with side effects": {
         "graph": edited(
             lambda tree: tree["graph_module"]["graph"]["nodes"][0].update(target="os.system", inputs=[])
