@@ -13,6 +13,8 @@ from edgewright.frontends.pytorch.values import Tensor, boxes_in
 __all__ = ["ScriptProgram"]
 
 _CLASSES = re.compile(r"\([^()]*\)")
+# What Python raises where a program does to numbers and lists what cannot be done.
+WRONG = (KeyError, IndexError, TypeError, ValueError, ArithmeticError, AttributeError)
 MOST_TRIPS = 20_000
 MOST_CANDIDATES = 16
 
@@ -165,7 +167,10 @@ class _Walk:
                 args[0] if args and isinstance(args[0], str) and args[0] else "it raises an exception"
             )
         if kind in PLAIN:
-            found = PLAIN[kind](self.tracer, node, args)
+            try:
+                found = PLAIN[kind](self.tracer, node, args)
+            except WRONG as problem:
+                raise Raised(f"{type(problem).__name__} {problem} in '{_label(node, kind)}'") from problem
             if found is not NotImplemented:
                 return list(found) if node.outputsSize() != 1 else [found]
         result = self._called(node, kind, args)

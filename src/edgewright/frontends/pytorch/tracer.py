@@ -1,6 +1,7 @@
 """Follows a program op by op: computes what is known, translates what depends on the inputs."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +30,11 @@ MAKES_COMPLEX = frozenset({"aten::_fft_r2c", "aten::view_as_complex", "aten::com
 # Never computed here: what they say of weights are encodings.
 ENCODINGS = "quantized_decomposed::"
 RESHAPE_IN_PLACE = frozenset({"aten::transpose_", "aten::t_", "aten::unsqueeze_", "aten::squeeze_"})
+# What torch, and a translation of arguments that make no sense, raise.
+REFUSALS = (
+    *(RuntimeError, ValueError, TypeError, IndexError, KeyError, AttributeError),
+    *(ArithmeticError, AssertionError),
+)
 MOST_CALLS = 100_000
 # Ops that torch cannot foresee on types alone; their results are like their first argument.
 LIKE_FIRST = frozenset({"aten::fake_quantize_per_tensor_affine", "aten::fake_quantize_per_channel_affine"})
@@ -175,7 +181,8 @@ class Tracer:
         before = self.ctx.out, self.ctx.op
         self.ctx.out, self.ctx.op = _flat(self.torch, metas), _op_name(op)
         try:
-            names = handler(self.ctx, *_in_order(op, args, kwargs))
+            with _told(op):
+                names = handler(self.ctx, *_in_order(op, args, kwargs))
         finally:
             self.ctx.out, self.ctx.op = before
         given = iter([names] if isinstance(names, str) else names)
@@ -191,7 +198,8 @@ class Tracer:
             raise self._unknown(op, "has no translation")
         self._depth += 1
         try:
-            return recorded(self, body, args, kwargs)
+            with _told(op):
+                return recorded(self, body, args, kwargs)
         finally:
             self._depth -= 1
 
@@ -300,24 +308,8 @@ class Tracer:
             raise problem from None
 
     def _run(self, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        try:
-            with self.torch.no_grad():
-                return op(*args, **kwargs)
-        except NotImplementedError as problem:
-            raise UnsupportedOp(
-                f"PyTorch op '{_op_name(op)}' has a result whose size depends on the input's data",
-                do="cut the graph before it with --out_node, or replace the op in the source model",
-            ) from problem
-        except (RuntimeError, ValueError, TypeError, IndexError) as problem:
-            if "data-dependent" in str(problem) or "meta" in str(problem):
-                raise UnsupportedOp(
-                    f"PyTorch op '{_op_name(op)}' depends on the input's data: {_first_line(problem)}",
-                    do="cut the graph before it with --out_node, or replace the op in the source model",
-                ) from problem
-            raise BadInput(
-                f"torch refuses '{_op_name(op)}' for these inputs: {_first_line(problem)}",
-                do="check the shapes and types of the inputs (-d NAME DIMS, --input_dtype NAME TYPE)",
-            ) from problem
+        with _told(op), self.torch.no_grad():
+            return op(*args, **kwargs)
 
     def _on(self, value: Any, device: str) -> Any:
         """Arguments as torch takes them, all tensors on one device."""
@@ -346,6 +338,28 @@ class Tracer:
             f"PyTorch op '{_op_name(op)}' {reason}",
             do="cut the graph before it with --out_node, or replace the op in the source model",
         )
+
+
+@contextmanager
+def _told(op: Any) -> Iterator[None]:
+    """Inside, what torch raises is said as what it means: data decides a size, or inputs do not fit."""
+    try:
+        yield
+    except NotImplementedError as problem:
+        raise UnsupportedOp(
+            f"PyTorch op '{_op_name(op)}' has a result whose size depends on the input's data",
+            do="cut the graph before it with --out_node, or replace the op in the source model",
+        ) from problem
+    except REFUSALS as problem:
+        if "data-dependent" in str(problem) or "meta" in str(problem):
+            raise UnsupportedOp(
+                f"PyTorch op '{_op_name(op)}' depends on the input's data: {_first_line(problem)}",
+                do="cut the graph before it with --out_node, or replace the op in the source model",
+            ) from problem
+        raise BadInput(
+            f"torch refuses '{_op_name(op)}' for these inputs: {_first_line(problem)}",
+            do="check the shapes and types of the inputs (-d NAME DIMS, --input_dtype NAME TYPE)",
+        ) from problem
 
 
 def _op_name(op: Any) -> str:

@@ -1,7 +1,10 @@
 """Files of strangers: told by their content, never unpickled, read within limits."""
 
+import contextlib
 import io
 import json
+import random
+import re
 import stat
 import zipfile
 
@@ -247,3 +250,36 @@ def test_texts_of_symbolic_sizes_are_not_computed(tmp_path):
 
     convert(exported(tmp_path / "m.pt2", graph=edited(change)))
     assert not mark.exists()
+
+
+def test_edited_code_of_a_script_ends_in_a_result_or_a_message(tmp_path):
+    torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'edgewright[pytorch]'")
+    from edgewright.api.convert import convert
+
+    torch.jit.script(torch.nn.Sequential(torch.nn.Conv1d(2, 3, 3), torch.nn.LSTM(6, 4)).eval()).save(
+        str(tmp_path / "whole.pt")
+    )
+    with zipfile.ZipFile(tmp_path / "whole.pt") as file:
+        members = {name: file.read(name) for name in file.namelist()}
+    choice = random.Random(0)
+    words = (
+        "torch.add",
+        "torch.zeros",
+        "torch.nonzero",
+        "torch.cat",
+        "0",
+        "-1",
+        "99999999999",
+        "None",
+        "True",
+    )
+    for _ in range(80):
+        name = choice.choice([name for name in members if name.endswith(".py")])
+        code = members[name].decode()
+        word = choice.choice(list(re.finditer(r"torch\.\w+|\b\w+\b", code)))
+        edited_code = code[: word.start()] + choice.choice(words) + code[word.end() :]
+        with contextlib.suppress(EdgewrightError):
+            convert(
+                zipped(tmp_path / "m.pt", members | {name: edited_code.encode()}),
+                input_shapes={"x": (1, 2, 8)},
+            )
