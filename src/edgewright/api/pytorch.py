@@ -10,7 +10,7 @@ import numpy as np
 
 import edgewright.frontends.pytorch  # noqa: F401 - registers the translations
 from edgewright.config.pytorch import PytorchOnly
-from edgewright.core.errors import BadInput, EdgewrightError, UsageError, Where, shown
+from edgewright.core.errors import BadInput, EdgewrightError, TypeMismatch, UsageError, Where, shown
 from edgewright.core.numbers import Array, DType
 from edgewright.frontends._common.faults import guarded
 from edgewright.frontends._common.imported import Imported, InputSpec, NodeNames, Step
@@ -27,6 +27,7 @@ from edgewright.ir.types import TensorType
 __all__ = ["TorchSource", "load_op_libraries"]
 
 log = logging.getLogger(__name__)
+OTHER_FLOATS = (DType.FLOAT_16, DType.BFLOAT_16, DType.FLOAT_64)
 WAITING = "the program's control flow"
 
 
@@ -128,7 +129,7 @@ class TorchSource(SourceModel):
             return Imported(Graph(), shapes_for=WAITING, steps=[_stop()])
         try:
             return self._translated(open_types, values)
-        except BadInput:
+        except (BadInput, TypeMismatch):
             for guess in self._other_types(open_types):
                 with suppress(EdgewrightError):
                     found = self._translated(guess, values)
@@ -137,11 +138,13 @@ class TorchSource(SourceModel):
             raise
 
     def _other_types(self, types: Mapping[str, TensorType]) -> Iterator[dict[str, TensorType]]:
-        """Where the file tells no types and real numbers do not fit: integers, one input at a time."""
+        """Where the file tells no types and 32-bit floats do not fit: integers, then other floats."""
         loose = [n for n in types if n in self._untyped and types[n].dtype == DType.FLOAT_32]
-        for names in dict.fromkeys([*((name,) for name in loose), tuple(loose)]):
-            if names:
-                yield {n: t.with_dtype(DType.INT_64) if n in names else t for n, t in types.items()}
+        sets = dict.fromkeys([*((name,) for name in loose), tuple(loose)]) if loose else {}
+        tries = [(DType.INT_64, names) for names in sets]
+        tries += [(dtype, tuple(loose)) for dtype in OTHER_FLOATS if loose]
+        for dtype, names in tries:
+            yield {n: t.with_dtype(dtype) if n in names else t for n, t in types.items()}
 
     def _translated(self, types: Mapping[str, TensorType], values: Mapping[str, Any]) -> Imported:
         own = {name: item.name for name, item in self._inputs.items()}

@@ -164,6 +164,13 @@ def test_numbers_are_inputs_that_a_run_or_a_conversion_fixes(tmp_path):
     np.testing.assert_array_equal(next(iter(early.run({"x": x}).values())), want)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float64", "int64"])
+def test_an_input_gets_the_type_that_fits_where_the_file_tells_none(dtype, tmp_path):
+    module = nn.Embedding(5, 3) if dtype == "int64" else nn.Linear(4, 3).to(getattr(torch, dtype))
+    path = scripted(tmp_path, module)
+    assert ew.convert(path, input_shapes={"x": (2, 4)}).inputs[0].dtype == dtype
+
+
 class Checked(nn.Module):
     def forward(self, x, rate: int):
         if rate == 16000:
