@@ -139,6 +139,9 @@ class Archive:
 
 def kind_of(path: Path | str) -> Kind | None:
     """What a file holds; None where it is no PyTorch file."""
+    # A pipe would be waited for without an end.
+    if not Path(path).is_file():
+        return None
     try:
         with Path(path).open("rb") as file:
             start = file.read(512)
