@@ -333,7 +333,8 @@ def test_float_fallback_uses_the_encodings_of_qdq_nodes(call, trained, tmp_path)
     assert "in float" not in answer.out
     session = onnxruntime.InferenceSession(str(tmp_path / "qat.onnx"), providers=["CPUExecutionProvider"])
     want = np.concatenate([session.run(None, {"image": x})[0] for x in inputs()])
-    assert sqnr(want, scores(tmp_path / "qat.quantized.dlc")) > 40
+    assert sqnr(want, scores(tmp_path / "qat.quantized.dlc", "htp-sim-fast")) > 40
+    assert sqnr(want, scores(tmp_path / "qat.quantized.dlc")) > 35
 
 
 def test_a_scale_a_channel_replaces_the_encodings_of_qdq_nodes(call, trained, tmp_path):

@@ -96,7 +96,9 @@ def test_the_library_creates_every_tensor_and_node_of_the_records(make, library_
     lines = calls(library_of(make), objects)
     created = {line.split()[2]: line for line in lines if line.startswith("tensor ")}
     params = [param for node in graph.nodes for param in node.tensor_params.values()]
-    for tensor in [*graph.tensors.values(), *params]:
+    for tensor in graph.tensors.values():
+        assert _without_id(created.pop(tensor.name)) == _expected(tensor, is_packed=tensor.dtype.bits == 4)
+    for tensor in params:
         assert _without_id(created.pop(tensor.name)) == _expected(tensor)
     assert not created
     assert lines[-1] == "freed 0"
@@ -166,11 +168,21 @@ def _without_id(line):
     return f"{word} {rest}"
 
 
-def _expected(tensor):
-    data = b"" if tensor.data is None else np.ascontiguousarray(tensor.data).tobytes()
+def _expected(tensor, *, is_packed=False):
+    data = b"" if tensor.data is None else _bytes(tensor.data, is_packed)
     dims = ",".join(map(str, tensor.dims))
     head = f"tensor {tensor.name} version=2 type={int(tensor.kind)} dtype={int(tensor.dtype)} dims=[{dims}]"
     return f"{head} encoding={_encoding(tensor)} data={data.hex()}"
+
+
+def _bytes(data, is_packed):
+    """Elements one after the other; weights of 4 bits two in a byte, the first in its lower half."""
+    array = np.ascontiguousarray(data)
+    if not is_packed:
+        return array.tobytes()
+    halves = array.astype(np.uint8).reshape(-1) & 0xF
+    halves = np.append(halves, np.zeros(halves.size % 2, np.uint8)).reshape(-1, 2)
+    return (halves[:, 0] | halves[:, 1] << 4).tobytes()
 
 
 def _encoding(tensor):
