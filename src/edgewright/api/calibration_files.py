@@ -130,26 +130,38 @@ def _readers(
 
 
 def _sample_files(folder: Path) -> list[Path]:
-    """The files of a folder and of the folders in it, by name: tensors or images, not both."""
+    """The files of a folder and of the folders in it, by name: all of one kind."""
     entries = sorted(path for path in folder.rglob("*") if not _is_hidden(path.relative_to(folder)))
     entries = [path for path in entries if path.is_file()]
-    tensors = [path for path in entries if path.suffix.lower() in TENSORS]
-    pictures = [path for path in entries if is_image(path)]
-    if tensors and pictures:
-        raise BadInput(
-            f"the folder holds {len(tensors)} files of tensors ('{shown(tensors[0].name, 60)}' ...) and "
-            f"{len(pictures)} images ('{shown(pictures[0].name, 60)}' ...), expected one kind",
-            Where(file=str(folder)),
-            do="put one kind into a folder of its own",
-        )
-    if not (tensors or pictures):
+    kinds: dict[str, list[Path]] = {}
+    for path in entries:
+        kind = "image" if is_image(path) else path.suffix.lower()
+        if kind in {"image", *TENSORS}:
+            kinds.setdefault(kind, []).append(path)
+    if len(kinds) > 1:
+        raise _mixed(folder, kinds)
+    if not kinds:
         raise BadInput(
             f"the folder holds no {', '.join(TENSORS)} files and no images ({', '.join(IMAGES)}) among "
             f"{len(entries)} files",
             Where(file=str(folder)),
             do="save one file a sample, with numpy.save for example",
         )
-    return tensors or pictures
+    return next(iter(kinds.values()))
+
+
+def _mixed(folder: Path, kinds: Mapping[str, Sequence[Path]]) -> BadInput:
+    """Several kinds are mostly the same samples twice, or samples beside something else."""
+    found = " and ".join(
+        f"{len(files)} {kind} file{'s' if len(files) > 1 else ''} ('{shown(files[0].name, 60)}'"
+        f"{' ...' if len(files) > 1 else ''})"
+        for kind, files in kinds.items()
+    )
+    return BadInput(
+        f"the folder holds {found}, expected one kind",
+        Where(file=str(folder)),
+        do="put one kind into a folder of its own",
+    )
 
 
 def _is_hidden(path: Path) -> bool:

@@ -86,7 +86,16 @@ def test_images_fill_batches(tmp_path):
 def test_images_and_tensors_in_one_folder_are_an_error(tmp_path):
     picture(tmp_path / "a.png", 1)
     np.save(tmp_path / "b.npy", ramp(1))
-    with pytest.raises(BadInput, match=r"1 files of tensors \('b.npy' ...\) and 1 images \('a.png' ...\)"):
+    with pytest.raises(BadInput, match=r"1 image file \('a.png'\) and 1 .npy file \('b.npy'\), expected one"):
+        samples_of(ONE, tmp_path)
+
+
+def test_raw_and_npy_files_in_one_folder_are_an_error_that_names_both(tmp_path):
+    for number in range(2):
+        np.save(tmp_path / f"{number}.npy", ramp(number))
+        ramp(number).tofile(tmp_path / f"{number}.raw")
+    found = r"2 .npy files \('0.npy' ...\) and 2 .raw files \('0.raw' ...\), expected one kind"
+    with pytest.raises(BadInput, match=found):
         samples_of(ONE, tmp_path)
 
 
