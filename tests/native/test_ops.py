@@ -55,9 +55,6 @@ def test_simulation_and_emulator_agree(case: Case) -> None:
     if case.id in ENGINE_LACKS:
         pytest.skip("the simulation's engine cannot run it")
     found = outcome(case)
-    if not found.is_within and case.id not in EXCEPTIONS:
-        # Seen once in a thousand runs (TransposeConv1d in fp16): the emulator itself answers otherwise.
-        found = outcome(case)
     assert not (case.id.startswith(CORE) and found.refused.startswith("error")), found.refused
     if case.id in EXCEPTIONS:
         assert is_as_listed(found, EXCEPTIONS[case.id]), found
@@ -70,4 +67,4 @@ def test_most_samples_reach_the_emulator_and_the_list_names_real_ones() -> None:
     ids = {case.id for case in cases()}
     assert set(EXCEPTIONS) <= ids
     assert len(ids) > 1000
-    assert len(EXCEPTIONS) <= 51
+    assert len(EXCEPTIONS) <= 52

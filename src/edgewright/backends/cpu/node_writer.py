@@ -6,7 +6,7 @@ from dataclasses import replace
 from edgewright.backends.cpu.kernels import has_integer_kernel
 from edgewright.backends.cpu.packed import is_packed
 from edgewright.backends.cpu.registry import LOWERINGS, Lowering, NotOnEngine
-from edgewright.backends.cpu.sums import Arithmetic, SumForm, rounded
+from edgewright.backends.cpu.sums import Arithmetic, SumForm, rounded, written_product
 from edgewright.backends.cpu.writer import ENGINE_CODES, ENGINE_OPSET, Writer
 from edgewright.core.numbers import DType
 from edgewright.ir.graph import Graph, Node
@@ -80,6 +80,10 @@ class NodeWriter(Writer):
 
     def _written_sums(self, lowering: Lowering, node: Node, form: SumForm) -> list[str]:
         """Computed on whole numbers, then rounded as the form says."""
+        stored = self.graph.types[node.outputs[0]]
+        if form.product is not None:
+            sums = written_product(self, node, form.product)
+            return [rounded(self, sums, form, stored, stored.rank - 1)]
         for value in filter(None, node.inputs):
             if value in form.constants:
                 self._stand_ins[value] = self.constant(form.constants[value])
@@ -88,7 +92,6 @@ class NodeWriter(Writer):
                 self._stand_ins[value] = self.decoded(self.value(value), seen)
         values = filter(None, (*node.inputs, *node.outputs))
         self._seen_as.update({v: self.graph.types[v].with_dtype(DType.FLOAT_32) for v in values})
-        stored = self.graph.types[node.outputs[0]]
         return [rounded(self, self._float(lowering, node)[0], form, stored, stored.rank - 1)]
 
     def _keeps_integers(self, node: Node) -> bool:

@@ -1,10 +1,12 @@
 """Runs a planned graph: ONNX Runtime for the engine's parts, numpy for the rest."""
 
 import logging
+import platform
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -260,7 +262,18 @@ def _settings(options: RunOptions, *, is_plain: bool) -> onnxruntime.SessionOpti
     # Where weights are dequantized before a product the engine would quantize the activations too: an error
     # of a percent that nobody asked for. 1 makes it compute such products in float32.
     settings.add_session_config_entry("session.qdq_matmulnbits_accuracy_level", "1")
+    if not _has_exact_products():
+        settings.add_session_config_entry("session.x64quantprecision", "1")
     return settings
+
+
+@cache
+def _has_exact_products() -> bool:
+    """Whether the engine's sums of products of bytes are exact: older x86 lets pairs of them saturate."""
+    if platform.machine().lower() not in {"x86_64", "amd64"}:
+        return True
+    described = Path("/proc/cpuinfo")
+    return described.exists() and re.search(r"\bavx(512)?_vnni\b", described.read_text()) is not None
 
 
 def _session(

@@ -14,7 +14,7 @@ from edgewright.ir.types import TensorType
 if TYPE_CHECKING:
     from edgewright.backends.cpu.writer import Writer
 
-__all__ = ["Arithmetic", "Step", "SumForm", "rounded"]
+__all__ = ["Arithmetic", "IntegerProduct", "Step", "SumForm", "rounded", "written_product"]
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,15 @@ class Step:
 
 
 @dataclass(frozen=True)
+class IntegerProduct:
+    """Rows of stored integers times a matrix of integers [K, N], in units of each column, plus a bias."""
+
+    matrix: Array
+    units: Array
+    bias: Array
+
+
+@dataclass(frozen=True)
 class SumForm:
     """How a node is computed: inputs and weights as whole numbers, then the steps.
 
@@ -36,10 +45,22 @@ class SumForm:
     inputs: Mapping[str, Encoding]
     constants: Mapping[str, Array] = field(default_factory=dict)
     steps: tuple[Step, ...] = ()
+    # Where the sums are those of a plain matrix product: the engine has a kernel of integers for it.
+    product: IntegerProduct | None = None
 
 
 # The form of a node, or None where the usual one (decoded, computed, encoded) serves.
 Arithmetic = Callable[[Graph, Node], SumForm | None]
+
+
+def written_product(w: "Writer", node: Node, product: IntegerProduct) -> str:
+    """The sums of a product of the last axis, in real numbers that hold them exactly."""
+    given = w.graph.types[node.inputs[0]].encoding
+    assert given is not None
+    zeros = (np.uint8(-given.offsets[0]), np.zeros(product.units.shape, np.int8))
+    operands = (product.matrix, np.float32(1), product.units, *zeros, product.bias)
+    names = [w.constant(np.asarray(operand)) for operand in operands]
+    return w.node("MatMulIntegerToFloat", w.value(node.inputs[0]), *names, domain="com.microsoft")
 
 
 def rounded(w: "Writer", sums: str, form: SumForm, stored: TensorType, channels: int) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from edgewright.backends.cpu.sums import Step, SumForm
+from edgewright.backends.cpu.sums import IntegerProduct, Step, SumForm
 from edgewright.backends.htp.requantize import (
     added_bias,
     away_from_zero,
@@ -85,6 +85,11 @@ def _product(graph: Graph, node: Node, axis: int, *, is_fine: bool) -> SumForm |
     found = multiplier(x.scales[0], scales, y.scales[0], FINE_BITS if is_fine else COARSE_BITS)
     unit = np.ones_like(found.cut) if is_fine else found.cut
     steps = _fine(found.value) if is_fine else _coarse(found.value / found.cut)
+    if not is_fine and _is_matrix(graph, node):
+        added = _added(graph, node, bias) if bias.size else np.zeros(unit.shape)
+        matrix = np.ascontiguousarray(stored.reshape(stored.shape[-2:]).astype(np.int8))
+        units, added = unit.astype(np.float32), (added * unit).astype(np.float32)
+        return SumForm({}, {}, steps, IntegerProduct(matrix, units, added))
     shape = [1] * stored.ndim
     shape[axis] = -1
     constants = {node.inputs[1]: stored.astype(np.float32) * unit.reshape(shape).astype(np.float32)}
@@ -105,6 +110,15 @@ def _matmul(graph: Graph, node: Node) -> SumForm | None:
     inputs = {value: Encoding((1.0,), e.offsets) for value, e in zip(node.inputs, (a, b), strict=True)}
     cut = Step("Mul", found.cut[0].astype(np.float32))
     return SumForm(inputs, {}, (cut, *_coarse((found.value / found.cut)[0])))
+
+
+def _is_matrix(graph: Graph, node: Node) -> bool:
+    """Whether a convolution looks at one position at a time."""
+    if not isinstance(node.op, Conv2d):
+        return False
+    geometry = node.op.geometry(graph.types[node.inputs[0]].shape[-1])
+    is_whole = all(step == 1 for step in geometry.stride) and not any(map(any, geometry.pads))
+    return is_whole and geometry.group == 1 and graph.constants[node.inputs[1]].shape[:2] == (1, 1)
 
 
 def _coarse(factor: Array) -> tuple[Step, ...]:
