@@ -116,6 +116,37 @@ def test_open_dimensions_are_fixed_by_options(call, tmp_path):
     assert ew.load(tmp_path / "image_w8a8.dlc").inputs[0].shape == (2, 3, 6, 6)
 
 
+def open_net(path):
+    ends = [("x", models.FLOAT, ["n", 4, "length"])], [("y", models.FLOAT, ["n", 4, "length"])]
+    return models.save(path, [helper.make_node("Relu", ["x"], ["y"], name="relu")], *ends)
+
+
+def test_open_dimensions_have_the_sizes_of_the_samples_and_that_is_said(call, tmp_path):
+    np.save(tmp_path / "x.npy", np.random.default_rng(0).random((5, 4, 7), np.float32))
+    answer = call(main, open_net(tmp_path / "m.onnx"), "--data", tmp_path / "x.npy")
+    assert answer.code == 0, answer.err
+    assert "note: open dimensions have the sizes of the samples: length = 7; -s SYMBOL SIZE" in answer.out
+    assert ew.load(tmp_path / "m_w8a8.dlc").inputs[0].shape == (1, 4, 7)
+
+
+def test_samples_of_different_sizes_do_not_fix_open_dimensions(call, tmp_path):
+    (tmp_path / "data").mkdir()
+    for size in (7, 8):
+        np.save(tmp_path / "data" / f"{size}.npy", np.ones((1, 4, size), np.float32))
+    answer = call(main, open_net(tmp_path / "m.onnx"), "--data", tmp_path / "data")
+    assert answer.code == 3
+    assert "'length' is 7 in the first and 8 in sample 1, expected one size" in answer.err
+    assert not (tmp_path / "m_w8a8.dlc").exists()
+
+
+def test_a_qdq_model_keeps_its_open_dimensions(call, tmp_path):
+    np.save(tmp_path / "x.npy", np.random.default_rng(0).random((5, 4, 7), np.float32))
+    source = open_net(tmp_path / "m.onnx")
+    assert call(main, source, "--data", tmp_path / "x.npy", "-o", tmp_path / "q.onnx").code == 0
+    session = onnxruntime.InferenceSession(tmp_path / "q.onnx")
+    assert session.run(None, {"x": np.ones((2, 4, 9), np.float32)})[0].shape == (2, 4, 9)
+
+
 def test_a_model_that_cannot_be_quantized_says_so(call, tmp_path):
     rng = np.random.default_rng(0)
     weights = {name: rng.random((1, 8, 2), np.float32) for name in ("w", "r")}

@@ -8,6 +8,8 @@ from edgewright.api.artifacts import SavedFiles, SaveOptions
 from edgewright.api.compare_models import OutputDifference, compare
 from edgewright.api.contract import IoTensor, contract
 from edgewright.api.executor import CpuExecutor
+from edgewright.api.model import Model
+from edgewright.api.open_shapes import shapes_from_samples
 from edgewright.api.quantize import quantized_model
 from edgewright.api.quantizing import AppliedRule, Wishes, applied_rules
 from edgewright.api.run import open_model
@@ -52,7 +54,8 @@ def quantize_files(
 ) -> QuantizedFiles:
     """Opens, calibrates, writes and compares; where anything fails, nothing is written."""
     began = time.monotonic()
-    model = open_model(file, shapes)
+    path = quantized_path(file.model, wanted.precision, output)
+    model, opening = _opened(file, shapes, wanted, path, images)
     wishes = _wishes(wanted)
     data = None if PRECISIONS[wanted.precision] is None else wanted.data
     result = quantized_model(model, data, wishes, CpuExecutor(), preprocessing=images)
@@ -62,7 +65,7 @@ def quantize_files(
     if wanted.data is not None:
         differences = tuple(compare(model, result, wanted.data, backend=backend, preprocessing=images))
     about = SaveOptions(command=command, quantizer_command=command)
-    files = result.save(quantized_path(file.model, wanted.precision, output), about)
+    files = result.save(path, about)
     before, after = model.fixed_graph(), result.fixed_graph()
     return QuantizedFiles(
         file.model,
@@ -71,7 +74,7 @@ def quantize_files(
         contract(after, {name: before.types[name] for name in (*before.inputs, *before.outputs)}),
         result.report.coverage(),
         applied_rules(result.report),
-        (*result.report.notes, *_notes(wishes, files, backend)),
+        (*opening, *result.report.notes, *_notes(wishes, files, backend)),
         weight_bytes(before),
         weight_bytes(after, is_packed=_is_packed(files)),
         sum(file_size(path) for path in files.paths),
@@ -79,6 +82,17 @@ def quantize_files(
         backend,
         differences,
     )
+
+
+def _opened(
+    file: ModelFile, shapes: Shapes, wanted: Quantizing, path: Path, images: Preprocessing | None
+) -> tuple[Model, list[str]]:
+    """The model, with the sizes of its samples where the file to be written needs numbers, and a note."""
+    model = open_model(file, shapes)
+    if wanted.data is None or path.suffix == ".onnx":
+        return model, []
+    fixed, note = shapes_from_samples(model, shapes, wanted.data, images)
+    return (open_model(file, fixed), [note]) if note else (model, [])
 
 
 def quantized_path(model: str, precision: str, output: QuantizeTo) -> Path:
