@@ -329,7 +329,6 @@ def test_reports_come_as_json_too(call, image, tmp_path):
     "words",
     [
         ["--custom_io", "x.yaml"],
-        ["--input_encoding", "image", "rgb"],
         ["--arch_checker"],
         ["--op_package_config", "x.xml"],
     ],

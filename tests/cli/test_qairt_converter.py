@@ -235,8 +235,6 @@ def test_unsupported_ops_end_with_4_and_write_nothing(call, tmp_path):
 @pytest.mark.parametrize(
     "words",
     [
-        ["--desired_input_color_encoding", "image", "rgb"],
-        ["--input_color_encoding", "image", "rgba", "rgb"],
         ["--converter_op_package_lib", "x.so"],
         ["--op_package_config", "x.xml"],
     ],

@@ -230,7 +230,6 @@ def test_the_command_line_comes_before_the_file(converted):
         (config("DataType: int8, QuantParams: {Scale: 1, Offset: 128}"), 2, "expected -128 to 127"),
         (config("Layout: NDHWC"), 2, "the layout NDHWC has 5 axes, the tensor has 4"),
         (config("Layout: NONTRIVIAL"), 2, "the layout NCHW cannot become NONTRIVIAL"),
-        (config("Color Conversion: RGB"), 4, "the colour conversion RGB is not built yet"),
         (
             config(source="Src Model Parameters: {DataType: int8}"),
             2,

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from edgewright.api.artifacts import SavedFiles, SaveOptions, save_graph
 from edgewright.api.contract import IoTensor, contract, dtype_word
@@ -42,6 +43,7 @@ from edgewright.lower.lower import QNN_PACKAGE, LowerOptions
 from edgewright.lower.names import sanitized
 from edgewright.passes.layout.spatial_io import spatial_io
 from edgewright.passes.pipeline import LEGACY, QUANTIZED, TARGET, run_passes
+from edgewright.passes.target.colour_io import Colours, recolour_input
 from edgewright.passes.target.narrow_float import narrow_float
 from edgewright.passes.target.retype_io import retype_input, retype_output
 
@@ -101,6 +103,7 @@ def convert_files(options: ConverterOptions, command: str = "edgewright") -> Con
         _dump(options, graph)
         step()
         before = {name: graph.types[name] for name in (*graph.inputs, *graph.outputs)}
+        options = _named_fully(options, graph)
         _check_named(options, graph)
         brought = own_encodings(graph, options.quantizer)
         _rewrite(graph, options, before, source.opened)
@@ -196,6 +199,9 @@ def _rewrite(
     is_simplified = not (options.onnx.no_simplification or options.quantizer.quantization_overrides)
     Rewrites(is_simplified=is_simplified, left_out=layouts_first).apply(graph)
     _assign_layouts(graph, options, is_channel_last=source.is_channel_last)
+    layouts = dict(options.source.input_layouts)
+    for name, *colours in options.source.input_encodings:
+        recolour_input(graph, name, Colours(*colours), graph.types[name].layout or layouts.get(name))
     # A quantizer takes encodings from the source and gives types itself.
     last = QUANTIZED if source.keeps_integers and not options.quantizer.is_asked_for else ()
     run_passes(graph, [name for name in (*MOVES_AS_VIEWS, *TIDY, *last) if name not in left_out])
@@ -244,17 +250,30 @@ def _float_ends(graph: Graph, options: ConverterOptions, before: dict[str, Tenso
     return [n for n in ends if before[n].dtype.is_float and (n in opaque or options.preserve.datatype_of(n))]
 
 
+def _named_fully(options: ConverterOptions, graph: Graph) -> ConverterOptions:
+    """The options with TensorFlow's :0 after names that lack it, as --input_dim has them too."""
+    fields = ("input_types", "input_dtypes", "input_layouts", "input_encodings")
+    full = {name.removesuffix(":0"): name for name in reversed(graph.inputs)}
+    full |= {name: name for name in graph.inputs}
+    changed: dict[str, Any] = {
+        field: tuple((full.get(name, name), *rest) for name, *rest in getattr(options.source, field))
+        for field in fields
+    }
+    return replace(options, source=replace(options.source, **changed))
+
+
 def _check_named(options: ConverterOptions, graph: Graph) -> None:
     """Every name that an option gives must be in the model, with a rank and a type that fit."""
     ends = (*graph.inputs, *graph.outputs)
     problems = [*unknown_names("--preserve_io", options.preserve.named(), ends, "input or output")]
-    pairs: dict[str, Sequence[tuple[str, str]]] = {
+    pairs: dict[str, Sequence[tuple[str, ...]]] = {
         "--input_type": options.source.input_types,
         "--input_dtype": options.source.input_dtypes,
         "--input_layout": options.source.input_layouts,
+        "--input_encoding": options.source.input_encodings,
     }
     for option, given in pairs.items():
-        problems += unknown_names(option, [name for name, _ in given], graph.inputs, "input")
+        problems += unknown_names(option, [name for name, *_ in given], graph.inputs, "input")
     problems += _unfit(options.source.input_layouts, graph, _layout_problem)
     problems += _unfit(
         [(n, w) for n, w in options.source.input_dtypes if options.preserve.datatype_of(n)],

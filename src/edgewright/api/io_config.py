@@ -7,7 +7,7 @@ from edgewright.api.contract import dtype_word
 from edgewright.api.source_ends import CHANNEL_FIRST, is_channel_first, unknown_names
 from edgewright.config.io_config import IoConfig, QuantParams, TensorConfig
 from edgewright.config.qairt_converter import QairtSource
-from edgewright.core.errors import EdgewrightError, NotBuiltYet, Problems, UsageError, Where
+from edgewright.core.errors import EdgewrightError, Problems, UsageError, Where
 from edgewright.core.numbers import DType
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph
@@ -15,9 +15,19 @@ from edgewright.ir.types import TensorType
 from edgewright.lower.lower import SOURCE_ORDERS
 from edgewright.ops.quant import Dequantize, Quantize
 from edgewright.ops.rearrange import Transpose
+from edgewright.passes.target.colour_io import Colours, recolour_input
 from edgewright.passes.target.retype_io import lead_input, lead_output, retype_input, retype_output
 
-__all__ = ["check_ends", "check_names", "label_ends", "merged", "retype_ends", "source_shapes", "turn_ends"]
+__all__ = [
+    "check_ends",
+    "check_names",
+    "label_ends",
+    "merged",
+    "recolour_ends",
+    "retype_ends",
+    "source_shapes",
+    "turn_ends",
+]
 
 # Guide, custom I/O: the only layouts that are turned into each other.
 SWAPS = (("NCDHW", "NDHWC"), ("NCHW", "NHWC"), ("NFC", "NCF"), ("NTF", "TNF"))
@@ -38,6 +48,10 @@ def merged(config: IoConfig, source: QairtSource) -> IoConfig:
         inputs[name] = replace(inputs.get(name, TensorConfig(name)), source_layout=layout)
     for name, dtype in source.input_dtypes:
         inputs[name] = replace(inputs.get(name, TensorConfig(name)), source_dtype=dtype)
+    for name, colour, *wanted in source.colour_encodings:
+        inputs[name] = replace(
+            inputs.get(name, TensorConfig(name)), colour=colour, source_colour=wanted[0] if wanted else "bgr"
+        )
     for name, dims in source.input_dims:
         found = inputs.get(name, TensorConfig(name))
         # The command line speaks of the source, the file of the converted model.
@@ -63,7 +77,8 @@ def check_names(config: IoConfig, inputs: Sequence[str], outputs: Sequence[str])
 
 def check_ends(config: IoConfig, source: QairtSource, graph: Graph) -> None:
     """What is said of each end must fit the source and be possible."""
-    named = [name for name, _ in (*source.input_layouts, *source.input_dtypes)]
+    given = (*source.input_layouts, *source.input_dtypes, *source.colour_encodings)
+    named = [name for name, *_ in given]
     problems = unknown_names("an option", dict.fromkeys(named), graph.inputs, "input")
     ends = [(found, name) for name, found in (config.inputs or {}).items() if name in graph.inputs]
     ends += [(found, name) for name, found in (config.outputs or {}).items() if name in graph.outputs]
@@ -99,6 +114,15 @@ def label_ends(graph: Graph, config: IoConfig) -> None:
         graph.types[name] = replace(tensor_type, layout=layout if is_told else None)
 
 
+def recolour_ends(graph: Graph, config: IoConfig) -> None:
+    """Lets inputs come in the colours that are said, and makes those that the network wants."""
+    for name in graph.inputs:
+        found = config.input(name)
+        if found.colour is not None:
+            colours = Colours(found.colour.lower(), found.source_colour)
+            recolour_input(graph, name, colours, found.layout or found.source_layout)
+
+
 def retype_ends(graph: Graph, config: IoConfig, before: Mapping[str, TensorType]) -> None:
     """Gives ends the types that are wanted, and those of the source where these are no floats."""
     for name in graph.inputs:
@@ -126,12 +150,6 @@ def _made(graph: Graph) -> list[str]:
 
 
 def _problems(found: TensorConfig, source: TensorType, where: Where) -> Iterator[EdgewrightError]:
-    if found.colour is not None:
-        yield NotBuiltYet(
-            f"the colour conversion {found.colour} is not built yet",
-            where,
-            do="leave 'Color Conversion' empty",
-        )
     if found.source_dtype is not None and found.source_dtype != dtype_word(source.dtype):
         yield UsageError(
             f"the source's data type is given as {found.source_dtype}, the model has "

@@ -17,6 +17,7 @@ from edgewright.api.io_config import (
     check_names,
     label_ends,
     merged,
+    recolour_ends,
     retype_ends,
     source_shapes,
     turn_ends,
@@ -232,6 +233,7 @@ def _rewrite(
     # A transpose at the graph's ends must still look like one when layouts are read off.
     Rewrites(is_simplified, left_out=MOVES_AS_VIEWS).apply(graph)
     label_ends(graph, config)
+    recolour_ends(graph, config)
     run_passes(graph, (*MOVES_AS_VIEWS, *TIDY, *(QUANTIZED if is_quantized else ())))
     kept = kept_encodings(graph, source.opened.tensors, taken, options.overrides.quantization_overrides)
     run_passes(graph, LEGACY)

@@ -81,7 +81,6 @@ class Source(OptionGroup):
         keyed=True,
         type=(str, OneOf(COLOUR_ENCODINGS)),
         metavar=("NAME", "IN", "[OUT]"),
-        built=False,
         example="--input_encoding data rgba rgb",
         help=f"the colour encoding of an input, and the one the model wants: {', '.join(COLOUR_ENCODINGS)}; "
         "both are bgr where nothing is said",

@@ -42,6 +42,8 @@ class TensorConfig:
     shape: tuple[int, ...] | None = None
     colour: str | None = None
     params: QuantParams | None = None
+    # What the source wants; the file has no field for it.
+    source_colour: str = "bgr"
 
 
 @dataclass(frozen=True)

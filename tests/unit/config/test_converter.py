@@ -117,7 +117,6 @@ def test_preserve_io_knows_the_names_it_was_given():
     [
         lambda: CustomIo(custom_io="c.yaml"),
         lambda: OnnxOnly(dump_custom_io_config_template="c.yaml"),
-        lambda: Source(input_network="m", input_encodings=(("x", "rgb"),)),
         lambda: Source(input_network="m", input_types=(("x", "image"),)),
         lambda: OpPackage(op_package_lib="a.so:P"),
         lambda: OpPackage(converter_op_package_lib="a.so"),

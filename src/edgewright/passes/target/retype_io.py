@@ -26,18 +26,19 @@ def retype_output(graph: Graph, name: str, dtype: DType) -> bool:
     return True
 
 
-def lead_input(graph: Graph, name: str, outer: TensorType, op: Op) -> None:
-    """The input takes a type; an op leads from there to what its readers read before."""
+def lead_input(graph: Graph, name: str, outer: TensorType, op: Op, *more: str) -> Node:
+    """The input takes a type; an op, with more inputs if needed, makes what its readers read before."""
     readers, inner = graph.consumers(name), graph.types[name]
     graph.types[name] = outer
     fresh = graph.fresh_name(name)
-    graph.add(Node(graph.fresh_name(name), op, [name], [fresh], source=name), [inner])
+    lead = graph.add(Node(graph.fresh_name(name), op, [name, *more], [fresh], source=name), [inner])
     graph.source_names.setdefault(fresh, graph.source_names.get(name, name))
     for reader in readers:
         for index, value in enumerate(reader.inputs):
             if value == name:
                 graph.set_input(reader, index, fresh)
     graph.sort()
+    return lead
 
 
 def lead_output(graph: Graph, name: str, op: Op) -> None:
