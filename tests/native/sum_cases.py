@@ -9,7 +9,7 @@ from edgewright.ir.types import TensorType
 from edgewright.ops.conv import Conv2d, DepthWiseConv2d
 from edgewright.ops.matmul import FullyConnected
 
-KINDS = ("conv", "strided", "pointwise", "depthwise", "product")
+KINDS = ("conv", "strided", "few", "pointwise", "sparse", "depthwise", "product")
 
 
 def activation(graph: Graph, name: str, shape: tuple[int, ...], random: np.random.Generator) -> Array:
@@ -27,6 +27,8 @@ def weighted(kind: str, bits: int, seed: int, *, is_per_channel: bool) -> tuple[
         "conv": ((1, 12, 12, 24), (3, 3, 24, 40), 3, (1, 12, 12, 40)),
         "strided": ((1, 12, 12, 24), (3, 3, 24, 40), 3, (1, 6, 6, 40)),
         "pointwise": ((1, 16, 16, 33), (1, 1, 33, 70), 3, (1, 16, 16, 70)),
+        "few": ((1, 12, 12, 3), (3, 3, 3, 40), 3, (1, 12, 12, 40)),
+        "sparse": ((1, 15, 15, 33), (1, 1, 33, 70), 3, (1, 8, 8, 70)),
         "depthwise": ((1, 12, 12, 40), (3, 3, 1, 40), 3, (1, 12, 12, 40)),
         "product": ((9, 200), (50, 200), 0, (9, 50)),
     }
@@ -42,8 +44,8 @@ def weighted(kind: str, bits: int, seed: int, *, is_per_channel: bool) -> tuple[
     bias = random.integers(-70 * limit, 70 * limit, filters[axis]).astype(np.int32)
     stored = Encoding(sums, (0,) * len(sums), 0 if is_per_channel else None, 32)
     graph.add_constant("b", bias, TensorType((filters[axis],), DType.SFIXED_POINT_32, None, stored))
-    pads = ((0, 0), (0, 0)) if kind == "pointwise" else ((1, 1), (1, 1))
-    stride = (2, 2) if kind == "strided" else (1, 1)
+    pads = ((0, 0), (0, 0)) if kind in {"pointwise", "sparse"} else ((1, 1), (1, 1))
+    stride = (2, 2) if kind in {"strided", "sparse"} else (1, 1)
     ops = {
         "depthwise": DepthWiseConv2d(stride=stride, pad_amount=pads),
         "product": FullyConnected(),

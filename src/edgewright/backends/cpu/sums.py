@@ -10,11 +10,16 @@ from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.types import TensorType
+from edgewright.ops.windows import Geometry
 
 if TYPE_CHECKING:
     from edgewright.backends.cpu.writer import Writer
 
 __all__ = ["Arithmetic", "IntegerProduct", "Step", "SumForm", "rounded", "written_product"]
+
+
+# An end of a slice that is the end of everything.
+LAST = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True)
@@ -28,11 +33,15 @@ class Step:
 
 @dataclass(frozen=True)
 class IntegerProduct:
-    """Rows of stored integers times a matrix of integers [K, N], in units of each column, plus a bias."""
+    """Rows of stored integers times a matrix of integers [K, N], in units of each column, plus a bias.
+
+    With a window a row is what it sees at one place of an image, place after place.
+    """
 
     matrix: Array
     units: Array
     bias: Array
+    window: Geometry | None = None
 
 
 @dataclass(frozen=True)
@@ -57,10 +66,30 @@ def written_product(w: "Writer", node: Node, product: IntegerProduct) -> str:
     """The sums of a product of the last axis, in real numbers that hold them exactly."""
     given = w.graph.types[node.inputs[0]].encoding
     assert given is not None
-    zeros = (np.uint8(-given.offsets[0]), np.zeros(product.units.shape, np.int8))
+    zero = np.asarray(-given.offsets[0], np.uint8)
+    rows = w.value(node.inputs[0])
+    if product.window is not None:
+        rows = _seen(w, rows, product.window, w.graph.constants[node.inputs[1]].shape[:2], zero)
+    zeros = (zero, np.zeros(product.units.shape, np.int8))
     operands = (product.matrix, np.float32(1), product.units, *zeros, product.bias)
     names = [w.constant(np.asarray(operand)) for operand in operands]
-    return w.node("MatMulIntegerToFloat", w.value(node.inputs[0]), *names, domain="com.microsoft")
+    return w.node("MatMulIntegerToFloat", rows, *names, domain="com.microsoft")
+
+
+def _seen(w: "Writer", image: str, window: Geometry, size: tuple[int, ...], zero: Array) -> str:
+    """What a window sees at each place: shifted images side by side."""
+    (top, bottom), (left, right) = window.pads
+    if any((top, bottom, left, right)):
+        image = w.node("Pad", image, w.ints((0, top, left, 0, 0, bottom, right, 0)), w.constant(zero))
+    axes, steps = w.ints((1, 2)), w.ints(window.stride)
+    parts = []
+    for place in np.ndindex(*size):
+        start = [int(at * gap) for at, gap in zip(place, window.dilation, strict=True)]
+        # So far from the end of the padded image that the last places of the window still lie in it.
+        ends = [s - (n - 1) * gap for s, n, gap in zip(start, size, window.dilation, strict=True)]
+        end = [last if last < 0 else LAST for last in ends]
+        parts.append(w.node("Slice", image, w.ints(start), w.ints(end), axes, steps))
+    return w.node("Concat", *parts, axis=3) if len(parts) > 1 else parts[0]
 
 
 def rounded(w: "Writer", sums: str, form: SumForm, stored: TensorType, channels: int) -> str:

@@ -19,6 +19,7 @@ from edgewright.ops.conv import Conv2d, DepthWiseConv2d
 from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseSubtract
 from edgewright.ops.matmul import FullyConnected, MatMul
 from edgewright.ops.reduce_softmax import Softmax
+from edgewright.ops.windows import Geometry
 
 __all__ = ["has_coarse_sums", "htp_sums"]
 
@@ -27,6 +28,8 @@ COARSE_BITS, FINE_BITS = 12, 15
 # Offsets of a sum's operands are added in these units.
 OFFSET_UNIT = 256
 PAIR = 2
+FEWEST_CHANNELS, MOST_PLACES = 16, 25
+POINT = Geometry((1, 1), ((0, 0), (0, 0)), (1, 1))
 
 
 def htp_sums(graph: Graph, node: Node) -> SumForm | None:
@@ -85,11 +88,13 @@ def _product(graph: Graph, node: Node, axis: int, *, is_fine: bool) -> SumForm |
     found = multiplier(x.scales[0], scales, y.scales[0], FINE_BITS if is_fine else COARSE_BITS)
     unit = np.ones_like(found.cut) if is_fine else found.cut
     steps = _fine(found.value) if is_fine else _coarse(found.value / found.cut)
-    if not is_fine and _is_matrix(graph, node):
+    if _is_matrix(graph, node):
         added = _added(graph, node, bias) if bias.size else np.zeros(unit.shape)
-        matrix = np.ascontiguousarray(stored.reshape(stored.shape[-2:]).astype(np.int8))
+        matrix = stored.reshape(-1, stored.shape[-1]).astype(np.int8)
         units, added = unit.astype(np.float32), (added * unit).astype(np.float32)
-        return SumForm({}, {}, steps, IntegerProduct(matrix, units, added))
+        window = _window(graph, node)
+        is_plain = stored.shape[:2] == (1, 1) and window == POINT
+        return SumForm({}, {}, steps, IntegerProduct(matrix, units, added, None if is_plain else window))
     shape = [1] * stored.ndim
     shape[axis] = -1
     constants = {node.inputs[1]: stored.astype(np.float32) * unit.reshape(shape).astype(np.float32)}
@@ -113,12 +118,19 @@ def _matmul(graph: Graph, node: Node) -> SumForm | None:
 
 
 def _is_matrix(graph: Graph, node: Node) -> bool:
-    """Whether a convolution looks at one position at a time."""
-    if not isinstance(node.op, Conv2d):
+    """Whether a convolution is fastest as a product: not of a few channels, nor of many places."""
+    if not isinstance(node.op, Conv2d) or not graph.types[node.inputs[0]].is_static:
         return False
-    geometry = node.op.geometry(graph.types[node.inputs[0]].shape[-1])
-    is_whole = all(step == 1 for step in geometry.stride) and not any(map(any, geometry.pads))
-    return is_whole and geometry.group == 1 and graph.constants[node.inputs[1]].shape[:2] == (1, 1)
+    window, (height, width, channels, _) = _window(graph, node), graph.constants[node.inputs[1]].shape
+    if window.group > 1:
+        return False
+    is_wide = channels >= FEWEST_CHANNELS and height * width <= MOST_PLACES
+    return bool(is_wide or (height, width) == (1, 1))
+
+
+def _window(graph: Graph, node: Node) -> Geometry:
+    assert isinstance(node.op, Conv2d)
+    return node.op.geometry(graph.types[node.inputs[0]].shape[-1])
 
 
 def _coarse(factor: Array) -> tuple[Step, ...]:
