@@ -7,12 +7,13 @@ import sys
 import numpy as np
 import pytest
 
+import edgewright as ew
 from edgewright.artifacts.context.frame import open_frame
 from edgewright.tools.qnn_context_binary_generator import main as generate
 from edgewright.tools.qnn_context_binary_utility import main as describe
 from edgewright.tools.qnn_net_run import main as net_run
 from edgewright.tools.umbrella import main as edgewright
-from tests.cli.context_models import float_net, input_list, quantized_net
+from tests.cli.context_models import IS_NATIVE, float_net, input_list, quantized_net
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +47,22 @@ def run(call, *words, backend="htp-sim", lists="list_8.txt"):
 def results(folder, number=0):
     found = folder / f"Result_{number}"
     return {file.name: np.fromfile(file, np.float32) for file in sorted(found.iterdir())}
+
+
+def test_the_weights_of_a_model_are_not_written_over(call, here, tmp_path):
+    ew.load("net.dlc").save(tmp_path / "net.cpp")
+    weights = (tmp_path / "net.bin").read_bytes()
+    words = ("--model", tmp_path / "net_net.json", "--backend", "htp-sim", "--output_dir", tmp_path)
+    answer = call(generate, *words)
+    assert answer.code == 2
+    assert "net.bin' would be written over, it is a file of the model that is read" in answer.err
+    assert (tmp_path / "net.bin").read_bytes() == weights
+
+
+@pytest.mark.skipif(IS_NATIVE, reason="the genuine library is here")
+def test_a_context_of_the_simulation_says_that_no_device_loads_it(call, here):
+    words = ("--model", "net.dlc", "--backend", "libQnnHtp.so", "--output_dir", "said")
+    assert "note: made by the simulation" in call(generate, *words).out
 
 
 @pytest.mark.parametrize(

@@ -70,6 +70,14 @@ def quantize(call, dlc, tmp_path):
     return run
 
 
+def test_the_float_dlc_is_not_written_over(quantize, dlc):
+    before = dlc.read_bytes()
+    answer, _ = quantize("--output_dlc", dlc)
+    assert answer.code == 2
+    assert "net.dlc' would be written over" in answer.err
+    assert dlc.read_bytes() == before
+
+
 def graph_of(path):
     return ew.load(path).graph
 

@@ -116,6 +116,15 @@ def test_open_dimensions_are_fixed_by_options(call, tmp_path):
     assert ew.load(tmp_path / "image_w8a8.dlc").inputs[0].shape == (2, 3, 6, 6)
 
 
+def test_the_model_itself_is_not_written_over(call, model, data, digits):
+    before = model.read_bytes()
+    answer = call(main, model, "--data", data, "-o", model)
+    assert answer.code == 2
+    assert "would be written over, it is a file of the model that is read" in answer.err
+    assert model.read_bytes() == before
+    assert call(main, digits, "--data", data, "-o", digits.with_name("digits.cpp")).code == 2
+
+
 def open_net(path):
     ends = [("x", models.FLOAT, ["n", 4, "length"])], [("y", models.FLOAT, ["n", 4, "length"])]
     return models.save(path, [helper.make_node("Relu", ["x"], ["y"], name="relu")], *ends)

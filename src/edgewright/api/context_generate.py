@@ -14,13 +14,13 @@ from edgewright.api.context_compile import (
 )
 from edgewright.api.context_config import DEFAULT_TARGET, backend_config, target_of
 from edgewright.api.context_outputs import with_outputs
-from edgewright.api.model_files import model_file, model_graphs
+from edgewright.api.model_files import model_file, model_graphs, model_parts
 from edgewright.artifacts.profile_log.writer import ProfileLog, to_chunks
 from edgewright.config.backend_config import BackendConfig
 from edgewright.config.context import Target
 from edgewright.config.context_generator import ContextModel, ContextOutput, ContextSettings
 from edgewright.core.errors import UsageError, shown
-from edgewright.core.files import Chunks, file_size, write_all
+from edgewright.core.files import Chunks, file_size, keep_sources, write_all
 from edgewright.targets.soc import Soc, find_soc
 
 __all__ = ["GeneratedContext", "GeneratorOptions", "generate_context"]
@@ -58,6 +58,7 @@ def generate_context(options: GeneratorOptions) -> GeneratedContext:
     check_level(order.profiling, order.provider)
     files = _model_files(options.model)
     binaries = _binaries(options.output, files)
+    keep_sources([part for file in files for part in model_parts(file)], binaries)
     began = time.perf_counter()
     made, more = _made(files, options.output, order)
     written: dict[Path, Chunks] = {path: made.chunks() for path in binaries}
@@ -81,6 +82,11 @@ def _order(options: GeneratorOptions) -> tuple[CompileOrder, list[str]]:
     config = backend_config(options.settings.config_file, provider.partition("-")[0])
     target = None if provider == "cpu" else target_of(options.target.target, config)
     notes = [*config.notes, *_target_notes(options, provider, target)]
+    if provider == "htp-sim" and "sim" not in options.model.backend.lower():
+        notes.append(
+            "made by the simulation, the genuine library is not here: no device loads it; "
+            "pip install 'edgewright[native]' brings the library"
+        )
     settings = options.settings
     chip = target or find_soc(DEFAULT_TARGET)
     return CompileOrder(provider, chip, config, settings.optimization_level, settings.profiling_level), notes

@@ -8,7 +8,7 @@ from edgewright.api.artifacts import load_program
 from edgewright.core.errors import BadInput, NotBuiltYet, UsageError, Where, shown
 from edgewright.ir.graph import Graph
 
-__all__ = ["model_file", "model_graphs"]
+__all__ = ["model_file", "model_graphs", "model_parts"]
 
 
 def model_file(path: Path) -> Path:
@@ -33,6 +33,14 @@ def model_file(path: Path) -> Path:
             )
         return beside
     return path
+
+
+def model_parts(path: Path) -> list[Path]:
+    """The files that make a model, whichever of them was named."""
+    if path.suffix not in {".cpp", ".bin", ".json"}:
+        return [path]
+    stem = path.stem.removesuffix("_net")
+    return [path.with_name(f"{stem}{ending}") for ending in (".cpp", ".bin", "_net.json")]
 
 
 def model_graphs(files: Sequence[Path]) -> list[Graph]:

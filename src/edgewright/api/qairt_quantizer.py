@@ -26,7 +26,7 @@ from edgewright.core.errors import (
     Where,
     shown,
 )
-from edgewright.core.files import file_size
+from edgewright.core.files import file_size, keep_sources
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph
 from edgewright.lower.lift import lift
@@ -73,6 +73,7 @@ def quantize_dlc(options: QairtQuantizerOptions, command: str = "edgewright") ->
     """Reads, calibrates, quantizes and writes; on any problem nothing is written."""
     python = aimet_python() if options.aimet.use_aimet_quantizer else None
     source = dlc_reader.read(_dlc_file(options.dlc.input_dlc))
+    keep_sources([Path(options.dlc.input_dlc)], [quantized_path(options.dlc)])
     graph = _only_graph([lift(each) for each in source.graphs], options.dlc.input_dlc)
     _check_float(graph, options.dlc.input_dlc, source.description.quantizer_command)
     _check_kept(graph, options.dlc)

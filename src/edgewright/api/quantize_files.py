@@ -9,6 +9,7 @@ from edgewright.api.compare_models import OutputDifference, compare
 from edgewright.api.contract import IoTensor, contract
 from edgewright.api.executor import CpuExecutor
 from edgewright.api.model import Model
+from edgewright.api.model_files import model_parts
 from edgewright.api.open_shapes import shapes_from_samples
 from edgewright.api.quantize import quantized_model
 from edgewright.api.quantizing import AppliedRule, Wishes, applied_rules
@@ -16,7 +17,7 @@ from edgewright.api.run import open_model
 from edgewright.config.preprocessing import Preprocessing
 from edgewright.config.quantize import PRECISIONS, QuantizeTo, Quantizing
 from edgewright.config.umbrella import ModelFile, Shapes
-from edgewright.core.files import file_size
+from edgewright.core.files import file_size, keep_sources
 from edgewright.core.numbers import DType
 from edgewright.ir.graph import Graph
 
@@ -55,6 +56,7 @@ def quantize_files(
     """Opens, calibrates, writes and compares; where anything fails, nothing is written."""
     began = time.monotonic()
     path = quantized_path(file.model, wanted.precision, output)
+    keep_sources(model_parts(Path(file.model)), model_parts(path))
     model, opening = _opened(file, shapes, wanted, path, images)
     wishes = _wishes(wanted)
     data = None if PRECISIONS[wanted.precision] is None else wanted.data

@@ -13,7 +13,16 @@ from pathlib import Path
 from edgewright.core.errors import BadInput, EnvironmentProblem, LimitExceeded, UsageError, Where, shown
 from edgewright.core.words import did_you_mean
 
-__all__ = ["file_size", "inside", "mapped", "read_limited", "write_all", "write_folder", "write_whole"]
+__all__ = [
+    "file_size",
+    "inside",
+    "keep_sources",
+    "mapped",
+    "read_limited",
+    "write_all",
+    "write_folder",
+    "write_whole",
+]
 
 Chunks = Iterable[bytes | memoryview]
 _DRIVE = re.compile(r"[A-Za-z]:")
@@ -40,6 +49,17 @@ def write_all(files: Mapping[Path | str, Chunks] | Mapping[Path, Chunks] | Mappi
     except BaseException:
         _remove(staged.values(), made)
         raise
+
+
+def keep_sources(sources: Iterable[Path], written: Iterable[Path]) -> None:
+    """Refuse to write over a file that is read: what it held could not be had again."""
+    kept = [path for path in sources if path.exists()]
+    for path in written:
+        if path.exists() and any(path.samefile(source) for source in kept):
+            raise UsageError(
+                f"'{shown(path)}' would be written over, it is a file of the model that is read",
+                do="name another file or folder for what is written",
+            )
 
 
 def write_folder(folder: Path | str, files: Mapping[str, Chunks]) -> None:
@@ -284,7 +304,7 @@ def _reason(problem: OSError) -> str:
 
 def _similar_file(path: Path) -> str:
     try:
-        names = [entry.name for entry in path.parent.iterdir()]
+        names = [entry.name for entry in path.parent.iterdir() if not (path.suffix and entry.is_dir())]
     except OSError:
         return f"folder '{shown(path.parent)}' does not exist either"
     return did_you_mean(path.name, names)

@@ -10,7 +10,15 @@ from pathlib import Path
 import pytest
 
 from edgewright.core.errors import BadInput, EnvironmentProblem, LimitExceeded, UsageError
-from edgewright.core.files import file_size, inside, read_limited, write_all, write_folder, write_whole
+from edgewright.core.files import (
+    file_size,
+    inside,
+    keep_sources,
+    read_limited,
+    write_all,
+    write_folder,
+    write_whole,
+)
 
 
 def everything_in(folder: Path) -> list[str]:
@@ -135,6 +143,21 @@ def test_a_file_in_place_of_a_folder_is_named(tmp_path):
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(UsageError, match="file' is a file, expected a folder"):
         write_whole(tmp_path / "file" / "sub" / "a", [b"1"])
+
+
+def test_what_is_read_is_not_written_over_by_any_name(tmp_path):
+    (tmp_path / "model").write_bytes(b"weights")
+    (tmp_path / "link").symlink_to("model")
+    with pytest.raises(UsageError, match="link' would be written over, it is a file of the model"):
+        keep_sources([tmp_path / "model"], [tmp_path / "new", tmp_path / "link"])
+    keep_sources([tmp_path / "model"], [tmp_path / "new"])
+
+
+def test_a_folder_is_no_guess_for_a_file(tmp_path):
+    (tmp_path / "nowhere").mkdir()
+    with pytest.raises(BadInput) as caught:
+        file_size(tmp_path / "nowhere.dlc")
+    assert "did you mean" not in str(caught.value)
 
 
 def test_a_device_is_never_replaced(tmp_path):
