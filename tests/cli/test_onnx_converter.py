@@ -328,7 +328,6 @@ def test_reports_come_as_json_too(call, image, tmp_path):
 @pytest.mark.parametrize(
     "words",
     [
-        ["--custom_io", "x.yaml"],
         ["--arch_checker"],
         ["--op_package_config", "x.xml"],
     ],

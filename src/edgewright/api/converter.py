@@ -9,7 +9,9 @@ from edgewright.api.artifacts import SavedFiles, SaveOptions, save_graph
 from edgewright.api.contract import IoTensor, contract, dtype_word
 from edgewright.api.convert import Rewrites
 from edgewright.api.converter_quantizer import Known, Quantization, own_encodings, quantize_converted
+from edgewright.api.custom_io import custom_io_of, pinned_ends, retype_quantized
 from edgewright.api.encoding_listing import with_listing
+from edgewright.api.io_config import label_ends, retype_ends, turn_ends
 from edgewright.api.pytorch_outputs import with_output_names
 from edgewright.api.source import fixed_source
 from edgewright.api.source_ends import (
@@ -20,8 +22,9 @@ from edgewright.api.source_ends import (
     unknown_names,
 )
 from edgewright.api.tensorflow import unconsumed_notes
-from edgewright.config.converter import GraphChanges, OpPackage, Output, Source
+from edgewright.config.converter import CustomIo, GraphChanges, OpPackage, Output, Source
 from edgewright.config.group import OptionGroup
+from edgewright.config.io_config import IoConfig
 from edgewright.config.onnx import OnnxOnly
 from edgewright.config.preserve_io import PreserveIo
 from edgewright.config.pytorch import PytorchOnly
@@ -46,6 +49,7 @@ from edgewright.passes.pipeline import LEGACY, QUANTIZED, TARGET, run_passes
 from edgewright.passes.target.colour_io import Colours, recolour_input
 from edgewright.passes.target.narrow_float import narrow_float
 from edgewright.passes.target.retype_io import retype_input, retype_output
+from edgewright.quantize.tensor_encodings import TensorEncoding
 
 __all__ = ["Conversion", "ConverterOptions", "command_text", "convert_files", "output_path", "overrides_of"]
 
@@ -56,6 +60,7 @@ TIDY = ("merge_moves", "drop_identity", "absorb_transposes", "drop_dead_code")
 # Options that name files: the written text must not depend on where they lie.
 _PATHS = frozenset(
     {"input_network", "model", "output_path", "copyright_file", "custom_io", "input_list", "io_config"}
+    | {"dump_custom_io_config_template", "dump_relay"}
     | {"dump_io_config_template", "quantization_overrides", "input_dlc", "output_dlc", "data"}
 )
 _DTYPES = {dtype_word(dtype): dtype for dtype in DType}
@@ -70,6 +75,7 @@ class ConverterOptions:
     changes: GraphChanges = field(default_factory=GraphChanges)
     package: OpPackage = field(default_factory=OpPackage)
     preserve: PreserveIo = field(default_factory=PreserveIo)
+    custom: CustomIo = field(default_factory=CustomIo)
     onnx: OnnxOnly = field(default_factory=OnnxOnly)
     quantizer: Quantizer = field(default_factory=Quantizer)
     tflite: TfliteOnly = field(default_factory=TfliteOnly)
@@ -105,10 +111,15 @@ def convert_files(options: ConverterOptions, command: str = "edgewright") -> Con
         before = {name: graph.types[name] for name in (*graph.inputs, *graph.outputs)}
         options = _named_fully(options, graph)
         _check_named(options, graph)
+        is_quantized = options.quantizer.is_asked_for
+        ends = custom_io_of(options.custom.custom_io, options.source, graph, is_quantized=is_quantized)
         brought = own_encodings(graph, options.quantizer)
-        _rewrite(graph, options, before, source.opened)
-        known = Known(brought, source.opened.tensors, _float_ends(graph, options, before))
+        _rewrite(graph, options, before, source.opened, ends)
+        known = Known(
+            _with_pins(brought, options, ends), source.opened.tensors, _float_ends(options, before, ends)
+        )
         graph, quantization = _quantized(graph, options, known)
+        (retype_quantized if is_quantized else _retype_float)(graph, ends)
         step()
         files = save_graph(graph, output_path(options), _save_options(options, command))
         if options.quantizer.dump_encoding_json and quantization is not None:
@@ -121,12 +132,34 @@ def convert_files(options: ConverterOptions, command: str = "edgewright") -> Con
     return Conversion(
         files,
         tensors,
-        (*notes, *_changes(tensors)),
+        (*notes, *_idle(options), *_changes(tensors)),
         len(graph),
         sum(array.size for array in graph.constants.values()),
         macs,
         quantization,
     )
+
+
+def _with_pins(
+    brought: Sequence[TensorEncoding], options: ConverterOptions, ends: IoConfig
+) -> list[TensorEncoding]:
+    """Encodings known beforehand: those of --custom_io and of images come before the source's own."""
+    images = [name for name, kind in options.source.input_types if kind == "image"]
+    pins = {name: TensorEncoding(name, 8, scales=(1.0,), offsets=(0,)) for name in images}
+    pins |= {pin.name: pin for pin in pinned_ends(ends)}
+    return [*(entry for entry in brought if entry.name not in pins), *pins.values()]
+
+
+def _retype_float(graph: Graph, ends: IoConfig) -> None:
+    retype_ends(graph, ends, dict(graph.types))
+
+
+def _idle(options: ConverterOptions) -> list[str]:
+    """What was asked for and changes nothing."""
+    images = [f"'{shown(name)}'" for name, kind in options.source.input_types if kind == "image"]
+    if not images or options.quantizer.is_asked_for:
+        return []
+    return [f"--input_type image of {', '.join(images)} is about quantized models: this one stays float"]
 
 
 def _quantized(graph: Graph, options: ConverterOptions, known: Known) -> tuple[Graph, Quantization | None]:
@@ -189,8 +222,13 @@ def _value_text(name: str, value: object) -> str:
 
 
 def _rewrite(
-    graph: Graph, options: ConverterOptions, before: dict[str, TensorType], source: SourceModel
+    graph: Graph,
+    options: ConverterOptions,
+    before: dict[str, TensorType],
+    source: SourceModel,
+    ends: IoConfig,
 ) -> None:
+    turn_ends(graph, ends)
     left_out: tuple[str, ...] = ("fold_batchnorm",) if options.changes.disable_batchnorm_folding else ()
     left_out += ("drop_dead_code",) if options.changes.keep_disconnected_nodes else ()
     # A transpose at the graph's ends must still look like one when layouts are assigned.
@@ -198,8 +236,8 @@ def _rewrite(
     # Rewrites could take away what an encodings file names (guide 10562).
     is_simplified = not (options.onnx.no_simplification or options.quantizer.quantization_overrides)
     Rewrites(is_simplified=is_simplified, left_out=layouts_first).apply(graph)
-    _assign_layouts(graph, options, is_channel_last=source.is_channel_last)
-    layouts = dict(options.source.input_layouts)
+    _assign_layouts(graph, options, ends, is_channel_last=source.is_channel_last)
+    layouts = {**dict(options.source.input_layouts), **ends.layouts()}
     for name, *colours in options.source.input_encodings:
         recolour_input(graph, name, Colours(*colours), graph.types[name].layout or layouts.get(name))
     # A quantizer takes encodings from the source and gives types itself.
@@ -212,20 +250,27 @@ def _rewrite(
     # Here and not only where files are written: the contract must show what they hold.
     run_passes(graph, TARGET)
     for name, dtype in _wanted_dtypes(graph, options, before).items():
+        if ends.input(name).dtype or ends.output(name).dtype:
+            continue
         # A quantizer gives real numbers their types.
         if options.quantizer.is_asked_for and graph.types[name].dtype.is_float and dtype.is_float:
             continue
         (retype_input if name in graph.inputs else retype_output)(graph, name, dtype)
 
 
-def _assign_layouts(graph: Graph, options: ConverterOptions, *, is_channel_last: bool) -> None:
-    """Spatial first at both ends, except where the source is so already or its layout is kept."""
+def _assign_layouts(
+    graph: Graph, options: ConverterOptions, ends: IoConfig, *, is_channel_last: bool
+) -> None:
+    """Spatial first at both ends, except where the source is so already or the layout is said."""
+    custom = ends.layouts()
+    label_ends(graph, ends, custom)
     if is_channel_last:
         return
     given = dict(options.source.input_layouts)
-    kept = {name for name in (*graph.inputs, *graph.outputs) if options.preserve.layout_of(name)}
+    kept = {n for n in (*graph.inputs, *graph.outputs) if options.preserve.layout_of(n) and n not in custom}
     turned = set(CHANNEL_FIRST.values())
-    spatial_io(graph, {*kept, *(name for name, layout in given.items() if layout not in turned)})
+    told = [name for name, layout in given.items() if layout not in turned]
+    spatial_io(graph, {*kept, *custom, *told})
     for name in kept:
         found = graph.types[name]
         if found.rank in CHANNEL_FIRST and is_channel_first(graph, name):
@@ -243,11 +288,12 @@ def _wanted_dtypes(
     return wanted
 
 
-def _float_ends(graph: Graph, options: ConverterOptions, before: dict[str, TensorType]) -> list[str]:
+def _float_ends(options: ConverterOptions, before: dict[str, TensorType], ends: IoConfig) -> list[str]:
     """Inputs and outputs that a quantizer must leave as real numbers."""
     opaque = {name for name, kind in options.source.input_types if kind == "opaque"}
-    ends = dict.fromkeys((*graph.inputs, *graph.outputs))
-    return [n for n in ends if before[n].dtype.is_float and (n in opaque or options.preserve.datatype_of(n))]
+    floats = [name for name, found in before.items() if found.dtype.is_float]
+    told = {name for name in floats if ends.input(name).dtype or ends.output(name).dtype}
+    return [n for n in floats if n not in told and (n in opaque or options.preserve.datatype_of(n))]
 
 
 def _named_fully(options: ConverterOptions, graph: Graph) -> ConverterOptions:

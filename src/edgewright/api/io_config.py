@@ -1,6 +1,6 @@
 """Inputs and outputs of a converted model as their user wants them: layouts, data types, encodings."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from edgewright.api.contract import dtype_word
@@ -21,11 +21,13 @@ from edgewright.passes.target.retype_io import lead_input, lead_output, retype_i
 __all__ = [
     "check_ends",
     "check_names",
+    "check_options",
     "label_ends",
     "merged",
     "recolour_ends",
     "retype_ends",
     "source_shapes",
+    "stored_type",
     "turn_ends",
 ]
 
@@ -75,11 +77,15 @@ def check_names(config: IoConfig, inputs: Sequence[str], outputs: Sequence[str])
     _raise(problems)
 
 
-def check_ends(config: IoConfig, source: QairtSource, graph: Graph) -> None:
-    """What is said of each end must fit the source and be possible."""
+def check_options(source: QairtSource, graph: Graph) -> None:
+    """Every name that an option gives must be in the model."""
     given = (*source.input_layouts, *source.input_dtypes, *source.colour_encodings)
-    named = [name for name, *_ in given]
-    problems = unknown_names("an option", dict.fromkeys(named), graph.inputs, "input")
+    _raise(unknown_names("an option", dict.fromkeys(name for name, *_ in given), graph.inputs, "input"))
+
+
+def check_ends(config: IoConfig, graph: Graph) -> None:
+    """What is said of each end must fit the source and be possible."""
+    problems: list[EdgewrightError] = []
     ends = [(found, name) for name, found in (config.inputs or {}).items() if name in graph.inputs]
     ends += [(found, name) for name, found in (config.outputs or {}).items() if name in graph.outputs]
     for found, name in ends:
@@ -101,9 +107,9 @@ def turn_ends(graph: Graph, config: IoConfig) -> None:
             lead_output(graph, name, Transpose(perm=_order(found, _source_first(found))))
 
 
-def label_ends(graph: Graph, config: IoConfig) -> None:
-    """Writes the layout of each end into its type, as far as it is known."""
-    for name in (*graph.inputs, *graph.outputs):
+def label_ends(graph: Graph, config: IoConfig, names: Iterable[str] | None = None) -> None:
+    """Writes the layout of each end, or of those named, into its type, as far as it is known."""
+    for name in (*graph.inputs, *graph.outputs) if names is None else names:
         found = config.input(name) if name in graph.inputs else config.output(name)
         tensor_type = graph.types[name]
         layout = found.layout or found.source_layout
@@ -128,7 +134,7 @@ def retype_ends(graph: Graph, config: IoConfig, before: Mapping[str, TensorType]
     for name in graph.inputs:
         found = config.input(name)
         if found.params is not None:
-            dtype, encoding = _stored(found, found.params)
+            dtype, encoding = stored_type(found)
             outer = replace(graph.types[name], dtype=dtype, encoding=encoding)
             lead_input(graph, name, outer, Dequantize(encoding=encoding, dtype=graph.types[name].dtype))
         else:
@@ -136,10 +142,20 @@ def retype_ends(graph: Graph, config: IoConfig, before: Mapping[str, TensorType]
     for name in _made(graph):
         found = config.output(name)
         if found.params is not None:
-            dtype, encoding = _stored(found, found.params)
+            dtype, encoding = stored_type(found)
             lead_output(graph, name, Quantize(encoding=encoding, dtype=dtype))
         else:
             retype_output(graph, name, _wanted(found, graph.types[name], before[name]))
+
+
+def stored_type(found: TensorConfig) -> tuple[DType, Encoding]:
+    """The fixed-point type that a data type, a scale and an offset stand for."""
+    assert found.dtype is not None
+    assert found.params is not None
+    params = found.params
+    # Zero points are accepted for offsets of unsigned values: these are never above 0.
+    offset = -abs(params.offset) if found.dtype == "uint8" else params.offset
+    return STORED[found.dtype], Encoding((params.scale,), (offset,))
 
 
 def _made(graph: Graph) -> list[str]:
@@ -193,7 +209,7 @@ def _dtype_problems(found: TensorConfig, source: TensorType, where: Where) -> It
             f"a scale and an offset are given for {found.dtype or word} values of a tensor that is {word}, "
             "expected uint8 or int8 values of a float tensor",
             where,
-            do="set 'DataType' under 'Desired Model Parameters', or leave 'QuantParams' out",
+            do="give the desired data type too, or leave scale and offset out",
         )
     if found.dtype is None or found.dtype == word:
         return
@@ -213,7 +229,7 @@ def _dtype_problems(found: TensorConfig, source: TensorType, where: Where) -> It
         yield UsageError(
             f"{found.dtype} values for a float tensor need a scale and an offset, found none",
             where,
-            do="add 'QuantParams' with 'Scale' and 'Offset'",
+            do="add 'Scale' and 'Offset'",
         )
     elif found.dtype in STORED and found.params is not None:
         yield from _offset_problems(found.dtype, found.params, where)
@@ -264,10 +280,3 @@ def _wanted(found: TensorConfig, inner: TensorType, before: TensorType) -> DType
     if found.dtype is not None:
         return PLAIN[found.dtype]
     return inner.dtype if before.dtype.is_float else before.dtype
-
-
-def _stored(found: TensorConfig, params: QuantParams) -> tuple[DType, Encoding]:
-    assert found.dtype is not None
-    # Zero points are accepted for offsets of unsigned values: these are never above 0.
-    offset = -abs(params.offset) if found.dtype == "uint8" else params.offset
-    return STORED[found.dtype], Encoding((params.scale,), (offset,))

@@ -7,7 +7,7 @@ from edgewright.api.source_ends import CHANNEL_FIRST, is_channel_first
 from edgewright.config.io_config import COLOURS, DESIRED, DESIRED_DTYPES, INPUTS, OUTPUTS, SOURCE
 from edgewright.ir.graph import Graph
 
-__all__ = ["template_text"]
+__all__ = ["layout_word", "quoted", "template_text"]
 
 HEAD = f"""\
 # What qairt-converter --io_config should make of inputs and outputs. Whatever is left empty stays as it is;
@@ -36,8 +36,8 @@ def template_text(graph: Graph) -> str:
 
 def _entry(graph: Graph, name: str, title: str, *, is_input: bool) -> Iterator[str]:
     found = graph.types[name]
-    layout = _layout(graph, name)
-    yield from (f"  # {title}", f"  - Name: {_quoted(name)}")
+    layout = layout_word(graph, name)
+    yield from (f"  # {title}", f"  - Name: {quoted(name)}")
     yield from (f"    {SOURCE}:", f"      DataType: {dtype_word(found.dtype)}", f"      Layout: {layout}")
     yield from (f"    {DESIRED}:", "      DataType:", "      Layout:")
     if is_input:
@@ -47,14 +47,15 @@ def _entry(graph: Graph, name: str, title: str, *, is_input: bool) -> Iterator[s
     yield from ("      QuantParams:", "        Scale:", "        Offset:")
 
 
-def _layout(graph: Graph, name: str) -> str:
+def layout_word(graph: Graph, name: str) -> str:
+    """The layout of an end as options spell it."""
     rank = graph.types[name].rank
     if rank in CHANNEL_FIRST and is_channel_first(graph, name):
         return CHANNEL_FIRST[rank]
     return {1: "F", 2: "NF"}.get(rank, "NONTRIVIAL")
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
     """A name as YAML reads it back, whatever it holds."""
     import yaml
 

@@ -15,6 +15,7 @@ from edgewright.api.inspect import DryRunReport, dry_run
 from edgewright.api.io_config import (
     check_ends,
     check_names,
+    check_options,
     label_ends,
     merged,
     recolour_ends,
@@ -26,7 +27,7 @@ from edgewright.api.io_config_template import template_text
 from edgewright.api.qairt_encodings import Kept, kept_encodings
 from edgewright.api.qairt_quantizer import QairtQuantizerOptions, quantize_dlc
 from edgewright.api.qairt_spelling import qairt_spelling, respelled
-from edgewright.api.source import FixedSource, fixed_source, open_source
+from edgewright.api.source import FixedSource, fixed_source, open_source, source_graph
 from edgewright.api.source_ends import copyright_text, state_notes
 from edgewright.api.tensorflow import unconsumed_notes, validate_rewrites, validation_notes
 from edgewright.config.io_config import IoConfig, read_io_config
@@ -101,7 +102,8 @@ def _converted(options: QairtConverterOptions, command: str) -> tuple[Conversion
         graph = source.graph()
         step()
         before = {name: graph.types[name] for name in (*graph.inputs, *graph.outputs)}
-        check_ends(config, options.source, graph)
+        check_options(options.source, graph)
+        check_ends(config, graph)
         kept = _rewrite(graph, options, config, source, before)
         step()
         files = save_dlc(graph, target, kept.added_to(about))
@@ -142,7 +144,7 @@ def write_io_config_template(options: QairtConverterOptions) -> Path:
     assert options.io.dump_io_config_template is not None
     target = Path(options.io.dump_io_config_template)
     with qairt_spelling():
-        graph = _source_graph(_source_path(options), _wishes(options, _config(options)))
+        graph = source_graph(_source_path(options), _wishes(options, _config(options)))
         Rewrites(left_out=MOVES_AS_VIEWS).apply(graph)
     write_whole(target, [template_text(graph).encode()])
     return target
@@ -208,12 +210,6 @@ def _tensorflow_notes(options: QairtConverterOptions, config: IoConfig, source: 
     if not wanted.tf_validate_models:
         return listed
     return [*listed, *validation_notes(validate_rewrites(_source_path(options), _wishes(options, config)))]
-
-
-def _source_graph(path: Path, wishes: Overrides) -> Graph:
-    """The graph with symbolic dimensions as they are; what stands in its way is said as in a conversion."""
-    imported = open_source(path, wishes).build({})
-    return imported.graph if imported.is_complete else fixed_source(path, wishes).graph()
 
 
 def _rewrite(

@@ -36,7 +36,7 @@ from edgewright.ir.symbols import batch_symbols
 from edgewright.ir.types import TensorType
 from edgewright.ops.source import SourceOp
 
-__all__ = ["FixedSource", "fixed_source", "is_tflite", "open_source"]
+__all__ = ["FixedSource", "fixed_source", "is_tflite", "open_source", "source_graph"]
 
 log = logging.getLogger(__name__)
 
@@ -123,6 +123,12 @@ def fixed_source(path: Path | str, wishes: Overrides) -> FixedSource:
     note = f"batch {named} of {_listed(loose)} was set to 1; {option} sets another one"
     settled = replace(wishes, input_shapes={**wishes.input_shapes, **shapes}, batch=None, symbols={})
     return FixedSource(open_source(path, settled), (note,))
+
+
+def source_graph(path: Path | str, wishes: Overrides) -> Graph:
+    """The graph with symbolic dimensions as they are; what stands in its way is said as in a conversion."""
+    imported = open_source(path, wishes).build({})
+    return imported.graph if imported.is_complete else fixed_source(path, wishes).graph()
 
 
 def _symbols_left(

@@ -59,7 +59,6 @@ class Source(OptionGroup):
         keyed=True,
         type=(str, OneOf(("image", "default", "opaque"))),
         metavar=("NAME", "{image,default,opaque}"),
-        not_built=("image",),
         example="--input_type data opaque",
         help="how a DSP treats an input: image (0 to 255, passed as bytes), default (quantized there), "
         "opaque (stays float)",
@@ -174,7 +173,9 @@ class CustomIo(OptionGroup):
     title = "Custom inputs and outputs"
 
     custom_io: str | None = opt(
-        "--custom_io", metavar="FILE", built=False, help="a YAML file with layouts, data types and encodings"
+        "--custom_io",
+        metavar="FILE",
+        help="a YAML file with layouts, data types and encodings of inputs and outputs",
     )
 
 

@@ -11,7 +11,16 @@ from edgewright.config.io_config_tree import Entry, read_tree
 from edgewright.config.values import LARGEST_NUMBER, OneOf, dims
 from edgewright.core.errors import EdgewrightError, Problems, shown
 
-__all__ = ["COLOURS", "DESIRED_DTYPES", "IoConfig", "QuantParams", "TensorConfig", "read_io_config"]
+__all__ = [
+    "COLOURS",
+    "DESIRED_DTYPES",
+    "IoConfig",
+    "QuantParams",
+    "TensorConfig",
+    "quant_params",
+    "read_field",
+    "read_io_config",
+]
 
 INPUTS = "Input Tensor Configuration"
 OUTPUTS = "Output Tensor Configuration"
@@ -62,6 +71,11 @@ class IoConfig:
         """What is said of an output."""
         return (self.outputs or {}).get(name, TensorConfig(name))
 
+    def layouts(self) -> dict[str, str]:
+        """The layouts that inputs and outputs get, by name."""
+        ends = (*(self.inputs or {}).values(), *(self.outputs or {}).values())
+        return {end.name: end.layout for end in ends if end.layout is not None}
+
 
 def read_io_config(path: Path | str) -> IoConfig:
     """The configuration in a file; everything wrong with it comes at once."""
@@ -103,13 +117,13 @@ def _tensor(item: Entry, *, is_input: bool) -> TensorConfig | None:
     desired = _params(fields.get(DESIRED), known)
     return TensorConfig(
         name,
-        _read(source, "DataType", OneOf(DTYPES, str.lower)),
-        _read(source, "Layout", OneOf(LAYOUTS, str.upper)),
-        _read(desired, "DataType", OneOf(DESIRED_DTYPES, str.lower)),
-        _read(desired, "Layout", OneOf(LAYOUTS, str.upper)),
-        _read(desired, "Shape", _shape),
-        _read(desired, "Color Conversion", OneOf(COLOURS, str.upper)),
-        _quant_params(desired.get("QuantParams")),
+        read_field(source, "DataType", OneOf(DTYPES, str.lower)),
+        read_field(source, "Layout", OneOf(LAYOUTS, str.upper)),
+        read_field(desired, "DataType", OneOf(DESIRED_DTYPES, str.lower)),
+        read_field(desired, "Layout", OneOf(LAYOUTS, str.upper)),
+        read_field(desired, "Shape", _shape),
+        read_field(desired, "Color Conversion", OneOf(COLOURS, str.upper)),
+        None if "QuantParams" not in desired else quant_params(desired["QuantParams"], ("Scale", "Offset")),
     )
 
 
@@ -125,11 +139,10 @@ def _params(entry: Entry | None, known: tuple[str, ...]) -> dict[str, Entry]:
     return fields
 
 
-def _quant_params(entry: Entry | None) -> QuantParams | None:
-    if entry is None:
-        return None
-    fields = entry.fields(("Scale", "Offset"))
-    scale, offset = _read(fields, "Scale", _scale), _read(fields, "Offset", _offset)
+def quant_params(entry: Entry, known: tuple[str, ...]) -> QuantParams | None:
+    """A scale and an offset among the known fields; None where both are empty."""
+    fields = entry.fields(known)
+    scale, offset = read_field(fields, "Scale", _scale), read_field(fields, "Offset", _offset)
     if scale is None and offset is None:
         return None
     if scale is None:
@@ -137,7 +150,8 @@ def _quant_params(entry: Entry | None) -> QuantParams | None:
     return QuantParams(scale, offset or 0)
 
 
-def _read(fields: Mapping[str, Entry], name: str, parse: Callable[[str], Any]) -> Any:
+def read_field(fields: Mapping[str, Entry], name: str, parse: Callable[[str], Any]) -> Any:
+    """A field's text as a value, None where it is empty; a text that makes no sense is an error."""
     entry = fields.get(name)
     text = None if entry is None else entry.text()
     if entry is None or text is None:

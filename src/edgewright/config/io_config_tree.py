@@ -74,8 +74,8 @@ class Entry:
         return {"scalar": "text", "sequence": "list", "mapping": "table"}[str(self.node.id)]
 
 
-def read_tree(path: Path | str) -> Entry:
-    """The tree of a file; an empty file is an error."""
+def read_tree(path: Path | str, template: str = "--dump_io_config_template") -> Entry:
+    """The tree of a file; an empty file is an error, answered with the option that writes a template."""
     import yaml
 
     where = Where(file=str(path))
@@ -89,7 +89,7 @@ def read_tree(path: Path | str) -> Entry:
     except yaml.YAMLError as problem:
         raise _no_yaml(problem, where) from None
     if node is None:
-        raise BadInput("the file is empty", where, do="--dump_io_config_template writes one to start from")
+        raise BadInput("the file is empty", where, do=f"{template} writes one to start from")
     return Entry(node, str(path))
 
 

@@ -31,8 +31,7 @@ class OnnxOnly(OptionGroup):
     dump_custom_io_config_template: str | None = opt(
         "--dump_custom_io_config_template",
         metavar="FILE",
-        built=False,
-        help="write a YAML file to start from for --custom_io",
+        help="write a YAML file to start from for --custom_io, and stop",
     )
 
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from edgewright.config.converter import DryRun, GraphChanges, OpPackage, Output, Source
+from edgewright.config.converter import CustomIo, DryRun, GraphChanges, OpPackage, Output, Source
 from edgewright.config.group import OptionGroup
 from edgewright.config.onnx import OnnxOnly
 from edgewright.config.preserve_io import PreserveIo
@@ -26,6 +26,7 @@ FIELDS: dict[str, type[OptionGroup]] = {
     "changes": GraphChanges,
     "package": OpPackage,
     "preserve": PreserveIo,
+    "custom": CustomIo,
     "onnx": OnnxOnly,
     "quantizer": Quantizer,
     "tflite": TfliteOnly,
@@ -41,6 +42,7 @@ def run_converter(name: str, groups: tuple[OptionGroup, ...]) -> int:
     assert isinstance(look, DryRun)
     assert isinstance(report, Report)
     from edgewright.api.converter import ConverterOptions, command_text, convert_files
+    from edgewright.api.custom_io_template import write_custom_io_template
     from edgewright.api.pytorch import load_op_libraries
     from edgewright.reports.conversion import page
 
@@ -49,6 +51,9 @@ def run_converter(name: str, groups: tuple[OptionGroup, ...]) -> int:
     load_op_libraries(options.pytorch)
     if look.dry_run is not None:
         return _look(options, look.dry_run, report)
+    if options.onnx.dump_custom_io_config_template is not None:
+        print(f"wrote {write_custom_io_template(options)}; nothing was converted")
+        return 0
     conversion = convert_files(options, command_text(name, chosen.values()))
     tell(report, conversion, page)
     return 0

@@ -4,13 +4,12 @@ from edgewright.config.converter import (
     LAYOUTS,
     ArchChecker,
     ConverterLog,
-    CustomIo,
     OpPackage,
     Output,
     Source,
     Target,
 )
-from edgewright.config.onnx import ONNX_CONVERTER_RULES, OnnxOnly
+from edgewright.config.onnx import ONNX_CONVERTER_RULES
 from edgewright.config.preserve_io import PreserveIo
 from edgewright.config.quantizer import Quantizer
 from edgewright.core.errors import NotBuiltYet, UsageError
@@ -115,9 +114,6 @@ def test_preserve_io_knows_the_names_it_was_given():
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: CustomIo(custom_io="c.yaml"),
-        lambda: OnnxOnly(dump_custom_io_config_template="c.yaml"),
-        lambda: Source(input_network="m", input_types=(("x", "image"),)),
         lambda: OpPackage(op_package_lib="a.so:P"),
         lambda: OpPackage(converter_op_package_lib="a.so"),
         lambda: OpPackage(op_package_config=("a.xml",)),
