@@ -20,6 +20,7 @@ from edgewright.core.errors import (
     shown,
 )
 from edgewright.core.files import file_size
+from edgewright.frontends._common.caffe import refuse_caffe
 from edgewright.frontends._common.imported import Imported
 from edgewright.frontends._common.overrides import Overrides
 from edgewright.frontends._common.report import report_on
@@ -85,6 +86,7 @@ def open_source(source: Path | str | Any, wishes: Overrides | None = None) -> So
     """The source as it is; a file that does not exist is answered with one that does."""
     if not isinstance(source, (str, Path)):
         return OnnxSource.open(source, wishes)
+    refuse_caffe(source)
     if kind_of(source) is not None:
         return TorchSource.open(source, wishes)
     if Path(source).exists() and TensorflowFile.is_one(Path(source)):

@@ -198,7 +198,12 @@ class ArchChecker(OptionGroup):
     title = "Architecture check"
 
     arch_checker: bool = opt(
-        "--arch_checker", nargs=0, built=False, help="say which parts of the model suit the HTP badly"
+        "--arch_checker",
+        nargs=0,
+        built=False,
+        instead="convert without it: qnn-architecture-checker, which takes its place, is to read the written "
+        "_net.json",
+        help="say which parts of the model suit the HTP badly",
     )
 
 
