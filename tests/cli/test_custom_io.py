@@ -16,6 +16,7 @@ from tests.cli import models
 from tests.unit.frontends.tflite.cases import x as image_tensor
 from tests.unit.frontends.tflite.writer import Operator, Subgraph, Tensor, model
 
+INT8_MODEL = models.DIGITS_MODEL.with_name("mnist_dscnn_int8.tflite")
 RNG = np.random.default_rng(4)
 CHANNELS_LAST = "Layout: {Model: NCHW, Custom: NHWC}"
 KEPT = "Layout: {Model: NCHW, Custom: NCHW}"
@@ -235,6 +236,35 @@ def test_the_template_keeps_everything_as_the_source_has_it(call, converted, ima
     assert '- IOName: "image"\n  Layout:\n    Model: NCHW\n    Custom: NCHW\n  Datatype: float32\n' in text
     _, found = converted(text)
     assert (found.inputs[0].shape, found.outputs[0].shape) == ((1, 3, 6, 6), (1, 4, 6, 6))
+
+
+def test_a_template_does_not_take_the_place_of_the_model(call, image):
+    before = image.read_bytes()
+    answer = call(main, "-i", image, "--dump_custom_io_config_template", image)
+    assert (answer.code, "would be written over" in answer.err) == (2, True)
+    assert image.read_bytes() == before
+
+
+def test_a_quantized_tflite_model_is_turned_as_it_is(call, tmp_path):
+    name = "serving_default_image:0"
+    (tmp_path / "io.yaml").write_text(entry(name, "Layout: {Model: NHWC, Custom: NCHW}"), "utf-8")
+    words = ("--custom_io", tmp_path / "io.yaml", "-o", tmp_path / "m")
+    assert call(tflite, "-i", INT8_MODEL, *words).code == 0
+    found = ew.load(tmp_path / "m_net.json")
+    assert (found.inputs[0].dtype, found.inputs[0].shape) == ("sfixed_point_8", (1, 1, 28, 28))
+    x = RNG.random((1, 28, 28, 1), np.float32)
+    (got,) = found.run({found.inputs[0].name: x.transpose(0, 3, 1, 2)}).values()
+    (wanted,) = ew.convert(INT8_MODEL).run({name: x}).values()
+    np.testing.assert_array_equal(got, wanted)
+
+
+def test_time_steps_and_batch_change_places(call, tmp_path):
+    path = models.symbolic_net(tmp_path / "rnn.onnx")
+    (tmp_path / "io.yaml").write_text(entry("x", "Layout: {Model: NTF, Custom: TNF}"), "utf-8")
+    words = ("-d", "x", "2,3,4", "--custom_io", tmp_path / "io.yaml", "-o", tmp_path / "m")
+    assert call(main, "-i", path, *words).code == 0
+    found = ew.load(tmp_path / "m_net.json")
+    assert (found.inputs[0].shape, found.outputs[0].shape) == ((3, 2, 4), (2, 3, 4))
 
 
 def test_a_template_leaves_types_out_that_cannot_be_changed(call, tmp_path):

@@ -33,7 +33,7 @@ from edgewright.config.tensorflow import TensorflowOnly
 from edgewright.config.tflite import TfliteOnly
 from edgewright.core.errors import EdgewrightError, Problems, UsageError, shown
 from edgewright.core.events import progress
-from edgewright.core.files import write_whole
+from edgewright.core.files import keep_sources, write_whole
 from edgewright.core.numbers import DType
 from edgewright.frontends._common.overrides import Overrides
 from edgewright.frontends._common.report import report_on
@@ -185,6 +185,7 @@ def _dump(options: ConverterOptions, graph: Graph) -> None:
     """What --dump_relay writes: our own text of the imported graph."""
     file = options.tflite.dump_relay or options.pytorch.dump_relay
     if file is not None:
+        keep_sources([Path(options.source.input_network)], [Path(file)])
         write_whole(Path(file), [to_text(graph).encode()])
 
 

@@ -10,7 +10,7 @@ from edgewright.api.io_config_template import layout_word, quoted
 from edgewright.api.source import source_graph
 from edgewright.config.custom_io import DEFINED, UNDEFINED
 from edgewright.config.io_config import DESIRED_DTYPES
-from edgewright.core.files import write_whole
+from edgewright.core.files import keep_sources, write_whole
 from edgewright.ir.graph import Graph
 
 __all__ = ["write_custom_io_template"]
@@ -33,6 +33,7 @@ def write_custom_io_template(options: ConverterOptions) -> Path:
     """Writes the file that --dump_custom_io_config_template names."""
     assert options.onnx.dump_custom_io_config_template is not None
     target = Path(options.onnx.dump_custom_io_config_template)
+    keep_sources([Path(options.source.input_network)], [target])
     graph = source_graph(options.source.input_network, overrides_of(options))
     # A transpose at the graph's ends shows which axes are the channels.
     Rewrites(left_out=MOVES_AS_VIEWS).apply(graph)

@@ -44,7 +44,7 @@ from edgewright.config.qairt_converter import (
 from edgewright.config.qairt_quantizer import QairtDlc, QairtPrecision
 from edgewright.core.errors import UsageError, shown
 from edgewright.core.events import progress
-from edgewright.core.files import write_whole
+from edgewright.core.files import keep_sources, write_whole
 from edgewright.frontends._common.overrides import Overrides
 from edgewright.frontends.tensorflow.load import TensorflowSource
 from edgewright.ir.graph import Graph
@@ -143,6 +143,7 @@ def write_io_config_template(options: QairtConverterOptions) -> Path:
     """Writes the YAML file that --io_config reads, with the model's inputs and outputs."""
     assert options.io.dump_io_config_template is not None
     target = Path(options.io.dump_io_config_template)
+    keep_sources([Path(options.source.input_network)], [target])
     with qairt_spelling():
         graph = source_graph(_source_path(options), _wishes(options, _config(options)))
         Rewrites(left_out=MOVES_AS_VIEWS).apply(graph)
