@@ -11,8 +11,10 @@ from edgewright.config.custom_io import read_custom_io
 from edgewright.config.io_config import QuantParams, TensorConfig
 from edgewright.core.errors import EdgewrightError
 from edgewright.tools.qnn_onnx_converter import main
+from edgewright.tools.qnn_tensorflow_converter import main as tensorflow
 from edgewright.tools.qnn_tflite_converter import main as tflite
 from tests.cli import models
+from tests.unit.frontends.tensorflow.graph_writer import graph, node, placeholder
 from tests.unit.frontends.tflite.cases import x as image_tensor
 from tests.unit.frontends.tflite.writer import Operator, Subgraph, Tensor, model
 
@@ -243,6 +245,17 @@ def test_a_template_does_not_take_the_place_of_the_model(call, image):
     answer = call(main, "-i", image, "--dump_custom_io_config_template", image)
     assert (answer.code, "would be written over" in answer.err) == (2, True)
     assert image.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["x", "x:0"])
+def test_tensorflow_s_number_of_an_output_may_be_left_out(call, tmp_path, name):
+    path = tmp_path / "net.pb"
+    path.write_bytes(graph(placeholder("x", 1, 4, 5, 3), node("y", "Relu", "x")))
+    (tmp_path / "io.yaml").write_text(entry(name, "Layout: {Model: NHWC, Custom: NCHW}"), "utf-8")
+    words = ("-d", "x", "1,4,5,3", "--custom_io", tmp_path / "io.yaml", "-o", tmp_path / "m")
+    assert call(tensorflow, "-i", path, *words).code == 0
+    found = ew.load(tmp_path / "m_net.json")
+    assert (found.inputs[0].shape, found.outputs[0].shape) == ((1, 3, 4, 5), (1, 4, 5, 3))
 
 
 def test_a_quantized_tflite_model_is_turned_as_it_is(call, tmp_path):

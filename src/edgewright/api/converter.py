@@ -17,6 +17,7 @@ from edgewright.api.source import fixed_source
 from edgewright.api.source_ends import (
     CHANNEL_FIRST,
     copyright_text,
+    full_names,
     is_channel_first,
     state_notes,
     unknown_names,
@@ -300,8 +301,7 @@ def _float_ends(options: ConverterOptions, before: dict[str, TensorType], ends: 
 def _named_fully(options: ConverterOptions, graph: Graph) -> ConverterOptions:
     """The options with TensorFlow's :0 after names that lack it, as --input_dim has them too."""
     fields = ("input_types", "input_dtypes", "input_layouts", "input_encodings")
-    full = {name.removesuffix(":0"): name for name in reversed(graph.inputs)}
-    full |= {name: name for name in graph.inputs}
+    full = full_names(graph.inputs)
     changed: dict[str, Any] = {
         field: tuple((full.get(name, name), *rest) for name, *rest in getattr(options.source, field))
         for field in fields

@@ -11,7 +11,7 @@ from edgewright.api.io_config import (
     retype_ends,
     stored_type,
 )
-from edgewright.api.source_ends import unknown_names
+from edgewright.api.source_ends import full_names, unknown_names
 from edgewright.config.converter import Source
 from edgewright.config.custom_io import read_custom_io
 from edgewright.config.io_config import IoConfig, TensorConfig
@@ -32,8 +32,10 @@ def custom_io_of(file: str | None, source: Source, graph: Graph, *, is_quantized
     """What a file says about the ends of an imported graph; nothing where there is no file."""
     if file is None:
         return IoConfig()
-    found = read_custom_io(file)
     ends = (*graph.inputs, *graph.outputs)
+    full = full_names(ends)
+    named = ((full.get(name, name), tensor) for name, tensor in read_custom_io(file).items())
+    found = {name: replace(tensor, name=name) for name, tensor in named}
     problems = unknown_names("--custom_io", found, ends, "input or output")
     known = {name: tensor for name, tensor in found.items() if name in ends}
     for name, tensor in known.items():

@@ -13,7 +13,14 @@ from edgewright.ir.graph import Graph
 from edgewright.ops.rearrange import Transpose
 from edgewright.passes.layout.orders import channel_first, channel_last
 
-__all__ = ["CHANNEL_FIRST", "copyright_text", "is_channel_first", "state_notes", "unknown_names"]
+__all__ = [
+    "CHANNEL_FIRST",
+    "copyright_text",
+    "full_names",
+    "is_channel_first",
+    "state_notes",
+    "unknown_names",
+]
 
 CHANNEL_FIRST = {3: "NCF", 4: "NCHW", 5: "NCDHW"}
 LARGEST_COPYRIGHT = 1 << 20
@@ -28,6 +35,12 @@ def is_channel_first(graph: Graph, name: str) -> bool:
     readers = graph.consumers(name)
     wanted = channel_last(rank)
     return bool(readers) and all(isinstance(r.op, Transpose) and r.op.perm == wanted for r in readers)
+
+
+def full_names(ends: Iterable[str]) -> dict[str, str]:
+    """Inputs or outputs by what a user may call them: TensorFlow's :0 may be left out."""
+    names = list(ends)
+    return {**{name.removesuffix(":0"): name for name in names}, **{name: name for name in names}}
 
 
 def unknown_names(
