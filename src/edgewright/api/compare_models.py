@@ -89,7 +89,10 @@ def compare(
             for name, part in sums.items():
                 part.add(wanted[name], sides.output_of_second(name, found[name]))
             step()
-    return [part.result() for part in sums.values()]
+    results = [part.result() for part in sums.values()]
+    if results and not results[0].samples:
+        raise UsageError("there are no samples to compare on, expected at least one")
+    return results
 
 
 def wilson(same: int, count: int) -> tuple[float, float]:

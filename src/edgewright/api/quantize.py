@@ -1,8 +1,10 @@
 """From a float model and data to a model in fixed point."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import numpy as np
 
 from edgewright.api.artifacts import is_stored
 from edgewright.api.calibration_data import Data, notes_of, samples_of
@@ -82,7 +84,8 @@ def quantize(  # noqa: PLR0913 - every one is a choice of its own, and all are g
         preprocessing: what is done to images: mean, std, layout and order of colours.
         threads: threads for calibration; 0 leaves it to the engine.
     """
-    _check_call(steps, threads)
+    widths = {"act_bw": act_bw, "weight_bw": weight_bw, "bias_bw": bias_bw, "float_bw": float_bw}
+    _check_call(steps, {**widths, "block_size": block_size})
     wishes = Wishes(
         act_bw=act_bw,
         weight_bw=weight_bw,
@@ -94,7 +97,7 @@ def quantize(  # noqa: PLR0913 - every one is a choice of its own, and all are g
         act_quantizer=act_quantizer,
         param_quantizer=param_quantizer,
         percentile=percentile,
-        algorithms=(algorithms,) if isinstance(algorithms, str) else tuple(algorithms),
+        algorithms=(algorithms,) if isinstance(algorithms, str) else tuple(algorithms or ()),
         overrides=overrides,
         steps=steps,
     )
@@ -134,15 +137,16 @@ def quantized_model(
     return QuantizedModel(result.graph, plain.inputs, plain.outputs, report=result.report)
 
 
-def _check_call(steps: object, threads: object) -> None:
+def _check_call(steps: object, numbers: Mapping[str, object]) -> None:
     """What Python's callers may get wrong and command lines cannot."""
+    for name, number in numbers.items():
+        if not isinstance(number, int | np.integer):
+            raise UsageError(f"{name} is {number!r}, expected a whole number")
     if steps is not None and not (isinstance(steps, tuple | list) and [type(s) for s in steps] == [int, int]):
         raise UsageError(
             f"steps are '{shown(steps)}', expected two whole numbers",
             do="give, for example, steps=(-128, 127)",
         )
-    if not isinstance(threads, int) or threads < 0:
-        raise UsageError(f"threads is '{shown(threads)}', expected a whole number, 0 or more")
 
 
 def _check_float(graph: Graph) -> None:

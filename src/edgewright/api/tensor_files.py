@@ -120,7 +120,8 @@ def model_values(array: Array, tensor_type: TensorType) -> Array:
     # numpy has no name for bfloat16 and the like: its files call them two anonymous bytes.
     if array.dtype.kind == "V" and array.dtype.itemsize == wanted.itemsize:
         return array.view(wanted)
-    if dtype == DType.STRING or array.dtype.kind in "OUSV":
+    is_odd = array.dtype.kind in "OUSV" or (array.dtype.kind == "c" and not dtype.is_complex)
+    if dtype == DType.STRING or is_odd:
         raise TypeMismatch(f"values are {array.dtype}, expected {dtype_word(dtype)}")
     if tensor_type.encoding is not None:
         return tensor_type.encoding.encode(array.astype(np.float32), dtype)

@@ -4,10 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+from edgewright.core.errors import UsageError, shown
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph
 
 __all__ = ["Backend", "RealEnds", "RunOptions", "Session"]
+
+MOST_THREADS = 1024
 
 
 @dataclass(frozen=True)
@@ -17,6 +20,14 @@ class RunOptions:
     threads: int = 0
     # Values to return besides the graph's outputs (layer dumps).
     extra_outputs: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        # An engine starts as many as it is told, and the system ends the process.
+        if not (isinstance(self.threads, int) and 0 <= self.threads <= MOST_THREADS):
+            raise UsageError(
+                f"threads is '{shown(self.threads)}', expected a whole number from 0 to {MOST_THREADS}",
+                do="use 0, which leaves the number to the engine",
+            )
 
 
 class Session(Protocol):

@@ -106,7 +106,7 @@ def regridded(encoding: Encoding, dtype: DType, grid: Grid) -> Encoding:
 def blockwise(real: Array, axis: int, block_axis: int, block_size: int) -> Encoding:
     """The low-power blockwise encoding of weights in 4 bits: a step a channel, a whole factor a block.
 
-    The last block of a channel may be short.
+    The last block of a channel may be short; one that is larger than a channel is the whole of it.
     """
     channels, size = real.shape[axis], real.shape[block_axis]
     if axis == block_axis or block_size < 1:
@@ -117,6 +117,7 @@ def blockwise(real: Array, axis: int, block_axis: int, block_size: int) -> Encod
     rows = (
         np.moveaxis(np.abs(real), (axis, block_axis), (0, 1)).reshape(channels, size, -1).max(-1, initial=0)
     )
+    block_size = min(block_size, max(size, 1))
     count = -(-size // block_size)
     padded = np.zeros((channels, count * block_size))
     padded[:, :size] = rows

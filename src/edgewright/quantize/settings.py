@@ -62,7 +62,11 @@ class Settings:
                     f"{name} is {getattr(self, name)}, expected one of {list(choices)}",
                     do="choose a width that QNN has",
                 )
-        if self.block_size < 0 or (self.block_size and self.weight_bits != 4):
+        if self.block_size < 0:
+            raise UsageError(
+                f"blocks of {self.block_size} are asked for, expected 1 or more", do="0 is for no blocks"
+            )
+        if self.block_size and self.weight_bits != 4:
             raise UsageError(
                 f"blocks of {self.block_size} are asked for weights of {self.weight_bits} bits, "
                 "expected 4 bits",

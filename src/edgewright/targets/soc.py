@@ -57,7 +57,7 @@ def socs() -> dict[str, Soc]:
 
 def find_soc(text: str) -> Soc:
     """The chip that SM8650, 'Snapdragon 8 Gen 3', v75 or its number 57 stands for."""
-    word = text.strip()
+    word = str(text).strip()  # 57 is a natural way to say it in Python
     found = _spellings().get(_folded(word))
     if found is not None:  # first: 888 is a chip, no number of one
         return socs()[found]

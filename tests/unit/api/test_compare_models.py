@@ -37,6 +37,12 @@ def test_a_model_does_not_differ_from_itself(tmp_path, data):
     assert 0.92 < found.top1.low < 0.93
 
 
+def test_without_samples_there_is_nothing_to_compare(tmp_path):
+    model = scaled(tmp_path / "a.onnx", 1.0)
+    with pytest.raises(ew.EdgewrightError, match="there are no samples to compare on, expected at least one"):
+        ew.compare(model, model, [])
+
+
 def test_figures_are_those_of_the_formulas(tmp_path, data):
     first = scaled(tmp_path / "a.onnx", [1.0, 1.0, 1.0, 1.0])
     second = scaled(tmp_path / "b.onnx", [1.0, 1.0, 1.0, 0.5], [0.0, 0.1, 0.0, 0.0])

@@ -272,10 +272,11 @@ def test_a_wrong_number_of_channels_is_refused(model, digits):
         ([np.full((1, 1, 28, 28), np.nan, np.float32)], BadInput, "784 times NaN"),
         ([np.full((1, 1, 28, 28), np.inf, np.float32)], BadInput, "784 times infinity"),
         ([np.full((1, 1, 28, 28), "x")], TypeMismatch, "expected numbers"),
+        ([np.full((1, 1, 28, 28), 1j)], TypeMismatch, "values are complex128, expected float32"),
         (7, UsageError, "type int, expected arrays"),
         (None, UsageError, "neither data nor an encoding"),
     ],
-    ids=["none", "shape", "stack", "name", "empty", "labels", "nan", "inf", "text", "number", "nothing"],
+    ids="none shape stack name empty labels nan inf text complex number nothing".split(),
 )
 def test_data_that_does_not_fit_is_one_clear_error(model, data, kind, words):
     with pytest.raises(kind, match=words):

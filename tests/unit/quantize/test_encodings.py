@@ -176,3 +176,8 @@ def test_a_range_check_tells_good_ranges_from_bad_ones():
 def test_a_range_check_refuses_a_scale_that_is_none(scale):
     with pytest.raises(UsageError, match="expected a scale above 0"):
         validate_quantization_range(np.ones(3), scale, 0)
+
+
+def test_a_block_larger_than_a_channel_is_the_whole_channel():
+    weights = np.random.default_rng(0).normal(size=(4, 6)).astype(np.float32)
+    assert blockwise(weights, 0, 1, 10**12) == blockwise(weights, 0, 1, 6)

@@ -61,3 +61,7 @@ def test_every_chip_is_found_by_its_own_name_and_its_numbers():
     for name, chip in socs().items():
         assert find_soc(name) is chip
         assert all(number in soc_by_number(number).soc_models for number in chip.soc_models)
+
+
+def test_a_number_is_taken_as_one_from_python_too():
+    assert find_soc(57) == find_soc("57")

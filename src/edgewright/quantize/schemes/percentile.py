@@ -19,9 +19,9 @@ class Percentile(FromHistogram):
     value: float = 99.99
 
     def __post_init__(self) -> None:
-        if not 90 <= self.value <= 100:
+        if not (isinstance(self.value, int | float) and 90 <= self.value <= 100):
             raise UsageError(
-                f"the percentile is {self.value}, expected 90 to 100",
+                f"the percentile is {self.value!r}, expected 90 to 100",
                 do="use --percentile_calibration_value 99.99",
             )
 
