@@ -276,7 +276,10 @@ def test_a_wrong_number_of_channels_is_refused(model, digits):
         (7, UsageError, "type int, expected arrays"),
         (None, UsageError, "neither data nor an encoding"),
     ],
-    ids="none shape stack name empty labels nan inf text complex number nothing".split(),
+    ids=[
+        *("none", "shape", "stack", "name", "empty", "labels"),
+        *("nan", "inf", "text", "complex", "number", "nothing"),
+    ],
 )
 def test_data_that_does_not_fit_is_one_clear_error(model, data, kind, words):
     with pytest.raises(kind, match=words):
