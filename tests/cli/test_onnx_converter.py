@@ -6,6 +6,7 @@ import sys
 import time
 
 import numpy as np
+import onnx
 import onnxruntime
 import pytest
 
@@ -58,6 +59,19 @@ def test_a_folder_as_output_path_gets_the_name_of_the_source(call, image, tmp_pa
     (tmp_path / "out").mkdir()
     assert call(main, "-i", image, "-o", tmp_path / "out").code == 0
     assert (tmp_path / "out" / "image.cpp").exists()
+
+
+def test_weights_of_the_source_are_not_written_over(call, image, tmp_path):
+    loaded = onnx.load(image)
+    words = {"save_as_external_data": True, "location": "image.bin", "size_threshold": 0}
+    onnx.save_model(loaded, image, **words)
+    before = (tmp_path / "image.bin").read_bytes()
+    answer = call(main, "-i", image)
+    assert answer.code == 2
+    assert "image.bin' would be written over, it is no weights file of a converted model" in answer.err
+    assert (tmp_path / "image.bin").read_bytes() == before
+    assert call(main, "-i", image, "-o", tmp_path / "m.cpp").code == 0
+    assert call(main, "-i", image, "-o", tmp_path / "m.cpp").code == 0
 
 
 def test_images_become_nhwc_and_that_is_said(call, image, tmp_path):

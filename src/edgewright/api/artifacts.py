@@ -34,6 +34,7 @@ __all__ = [
 
 _DLC = ".dlc"
 _CONTEXT = ".bin"
+_TAR_MAGIC = slice(257, 262)
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,7 @@ def save_graph(graph: Graph, path: Path | str, options: SaveOptions | None = Non
     """Writes model.cpp, model.bin and model_net.json, all or none; the graph itself is not changed."""
     options = options or SaveOptions()
     files = _files(Path(path))
+    _check_replaceable(files)
     records = records_of(graph, files.cpp.stem, options)
     about = Description(
         cpp_name=files.cpp.name,
@@ -188,6 +190,18 @@ def _narrow_types(graph: Graph) -> None:
         if found.encoding is not None and found.encoding.bitwidth == 4 and found.dtype.bits == 8:
             narrow = DType.SFIXED_POINT_4 if found.dtype.is_signed else DType.UFIXED_POINT_4
             graph.types[name] = replace(found, dtype=narrow)
+
+
+def _check_replaceable(files: SavedFiles) -> None:
+    """Only a model's own .bin is replaced: others of that name are a source's weights, or a context."""
+    if files.net_json.exists() or not files.bin.is_file():
+        return
+    with files.bin.open("rb") as opened:
+        if opened.read(_TAR_MAGIC.stop)[_TAR_MAGIC] != b"ustar":
+            raise UsageError(
+                f"'{shown(files.bin)}' would be written over, it is no weights file of a converted model",
+                do="write to another folder or under another name (-o): it may hold the source's own weights",
+            )
 
 
 def _files(path: Path) -> SavedFiles:
