@@ -127,13 +127,26 @@ def test_the_onnx_file_says_what_a_provider_needs(call, here):
     [
         (("net.bin", "-o", "elsewhere/net.onnx"), "add --copy or --embed"),
         (("net.bin", "--graph", "nte"), "did you mean 'net'?"),
-        (("net.bin", "-o", "net.bin"), "would replace the binary"),
+        (("net.bin", "-o", "net.bin"), "would be written over"),
+        (("net.bin", "-o", "net.bin", "--embed"), "would be written over"),
         (("net.bin", "--embed", "--copy"), "were given together"),
     ],
 )
 def test_a_wrapper_that_would_not_work_is_refused(call, here, words, why):
     answer = call(edgewright, "export-ep-context", *words)
     assert (answer.code, why in answer.err) == (2, True), answer.err
+
+
+def test_the_source_of_a_binary_is_not_written_over_by_its_wrapper(call, here, tmp_path):
+    for name in ("net.bin", "net.onnx"):
+        (tmp_path / name).write_bytes((here / name).read_bytes())
+    answer = call(edgewright, "export-ep-context", tmp_path / "net.bin")
+    assert answer.code == 2
+    assert "net.onnx' is there already, and holds another model" in answer.err
+    assert (tmp_path / "net.onnx").read_bytes() == (here / "net.onnx").read_bytes()
+    (tmp_path / "net.onnx").unlink()
+    for _ in range(2):
+        assert call(edgewright, "export-ep-context", tmp_path / "net.bin").code == 0
 
 
 def test_a_copy_stands_beside_the_file_in_another_folder(call, here):

@@ -13,7 +13,7 @@ from edgewright.api.context_info import ContextInfo, binary_bytes, context_info
 from edgewright.backends.qnn.info import GraphInfo
 from edgewright.config.context import EpContext
 from edgewright.core.errors import LimitExceeded, UnsupportedFeature, UsageError, Where, shown
-from edgewright.core.files import Chunks, write_all
+from edgewright.core.files import Chunks, keep_sources, mapped, write_all
 from edgewright.core.words import did_you_mean
 from edgewright.lower.qnn_graph import QnnTensor
 
@@ -46,13 +46,25 @@ def export_ep_context(options: EpContext) -> EpContextFile:
     source = Path(options.context_binary)
     info = context_info(source)
     graph = _graph(info, options.graph)
-    target = Path(options.output_path) if options.output_path else source.with_suffix(".onnx")
+    target = Path(options.output_path) if options.output_path else _free_name(source)
+    keep_sources([source], [target])
     beside, files = _binary_files(source, target, options)
     model = _model(info, graph, options, beside)
     files[target] = [model.SerializeToString()]
     write_all(files)
     names = (tuple(t.name for t in graph.inputs), tuple(t.name for t in graph.outputs))
     return EpContextFile(str(target), beside, graph.name, *names, info.binary.build_id, options.embed)
+
+
+def _free_name(source: Path) -> Path:
+    """The ONNX file of the binary's name, unless that is another model: the binary's source, mostly."""
+    target = source.with_suffix(".onnx")
+    if target.is_file() and target.stat().st_size and b"EPContext" not in bytes(mapped(target)):
+        raise UsageError(
+            f"'{shown(target)}' is there already, and holds another model",
+            do=f"name the file to write: -o {shown(source.with_name(f'{source.stem}_ctx.onnx'))}",
+        )
+    return target
 
 
 def _graph(info: ContextInfo, name: str | None) -> GraphInfo:
@@ -82,8 +94,6 @@ def _binary_files(source: Path, target: Path, options: EpContext) -> tuple[str, 
             f"'{shown(target)}' is in another folder than '{shown(source)}', expected them side by side",
             do="write it beside the binary, or add --copy or --embed",
         )
-    if is_beside and target.name == source.name:
-        raise UsageError(f"the ONNX file would replace the binary '{shown(source)}'", do="name another file")
     if is_beside:
         return source.name, {}
     return source.name, {target.parent / source.name: _content(source)}
