@@ -15,6 +15,7 @@ from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op, given
+from edgewright.ir.types import TensorType
 from edgewright.ops.conv import Conv2d, DepthWiseConv2d
 from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseSubtract
 from edgewright.ops.matmul import FullyConnected, MatMul
@@ -51,12 +52,16 @@ def _is_fine(op: Op) -> bool:
 
 
 def _is_plain(graph: Graph, node: Node) -> bool:
-    """Whether activations have 8 bits and one encoding."""
+    """Whether activations have 8 bits and one encoding with a zero point that is one of their integers."""
     values = [value for value in (*node.inputs, *node.outputs) if value and value not in graph.constants]
-    encodings = [graph.types[value].encoding for value in values]
-    return all(graph.types[value].dtype == DType.UFIXED_POINT_8 for value in values) and all(
-        encoding is not None and encoding.axis is None and encoding.bitwidth == 8 for encoding in encodings
-    )
+    return all(_is_byte(graph.types[value]) for value in values)
+
+
+def _is_byte(kind: TensorType) -> bool:
+    encoding = kind.encoding
+    if kind.dtype != DType.UFIXED_POINT_8 or encoding is None or encoding.axis is not None:
+        return False
+    return encoding.bitwidth == 8 and -255 <= encoding.offsets[0] <= 0
 
 
 def _convolution(graph: Graph, node: Node) -> SumForm | None:
@@ -86,6 +91,8 @@ def _product(graph: Graph, node: Node, axis: int, *, is_fine: bool) -> SumForm |
     assert y is not None
     scales = np.broadcast_to(np.asarray(weights.encoding.scales), stored.shape[axis])
     found = multiplier(x.scales[0], scales, y.scales[0], FINE_BITS if is_fine else COARSE_BITS)
+    if found is None:
+        return None
     unit = np.ones_like(found.cut) if is_fine else found.cut
     steps = _fine(found.value) if is_fine else _coarse(found.value / found.cut)
     if _is_matrix(graph, node):
@@ -112,6 +119,8 @@ def _matmul(graph: Graph, node: Node) -> SumForm | None:
     if a is None or b is None or y is None or node.inputs[0] == node.inputs[1]:
         return None
     found = multiplier(a.scales[0], np.asarray(b.scales), y.scales[0], COARSE_BITS)
+    if found is None:
+        return None
     inputs = {value: Encoding((1.0,), e.offsets) for value, e in zip(node.inputs, (a, b), strict=True)}
     cut = Step("Mul", found.cut[0].astype(np.float32))
     return SumForm(inputs, {}, (cut, *_coarse((found.value / found.cut)[0])))
@@ -179,21 +188,25 @@ def _added(graph: Graph, node: Node, bias: Array) -> Array:
 
 def _softmax(graph: Graph, node: Node) -> SumForm | None:
     """Of two classes: the larger has at most 255 parts of 255, not of 256."""
+    assert isinstance(node.op, Softmax)
     x, y = (graph.types[value] for value in (node.inputs[0], node.outputs[0]))
-    if x.encoding is None or y.encoding != Encoding((1 / 256,), (0,)) or x.shape[-1] != PAIR:
+    shares = x.shape[node.op.axis_of(x.rank)]
+    if x.encoding is None or y.encoding != Encoding((1 / 256,), (0,)) or shares != PAIR:
         return None
     return SumForm({node.inputs[0]: x.encoding}, {}, (Step("Mul", np.asarray(255, np.float32)),))
 
 
 def _sum(graph: Graph, node: Node) -> SumForm | None:
     """Operands times whole factors, plus their offsets in coarse units."""
-    encodings = [graph.types[value].encoding for value in (*node.inputs, *node.outputs)]
-    if None in encodings or node.inputs[0] == node.inputs[1]:
+    types = [graph.types[value] for value in (*node.inputs, *node.outputs)]
+    if not all(map(_is_byte, types)) or node.inputs[0] == node.inputs[1]:
         return None
-    a, b, y = (encoding for encoding in encodings if encoding is not None)
+    a, b, y = (kind.encoding for kind in types if kind.encoding is not None)
     is_difference = isinstance(node.op, ElementWiseSubtract)
     ratios = np.array([a.scales[0], b.scales[0]]) / y.scales[0]
     (first, second), bits = sum_weights(ratios, ratios.max() if is_difference else ratios.sum())
+    if bits < 0:
+        return None
     second = -second if is_difference else second
     offset = a.offsets[0] * first + b.offsets[0] * second - y.offsets[0] * (1 << bits)
     offset = away_from_zero(offset / OFFSET_UNIT) * OFFSET_UNIT

@@ -31,12 +31,15 @@ class Multiplier:
         return np.asarray(np.exp2(self.exponent + PARTS_BITS))
 
 
-def multiplier(given: float, weights: Array, stored: float, bits: int) -> Multiplier:
-    """The multiplier of each channel from the scales of input, weights and output."""
+def multiplier(given: float, weights: Array, stored: float, bits: int) -> Multiplier | None:
+    """The multiplier of each channel from the scales of input, weights and output; None beyond float32."""
     f = np.float32
     scales = weights.astype(f)
     largest = scales.max()
-    exact = ((f(given) * largest / f(stored)) * (scales / largest)).astype(np.float64)
+    with np.errstate(all="ignore"):
+        exact = ((f(given) * largest / f(stored)) * (scales / largest)).astype(np.float64)
+    if not np.all(np.isfinite(exact) & (exact > 0)):
+        return None
     exponent = np.floor(np.log2(exact))
     unit = np.exp2(exponent - bits + 1)
     return Multiplier(np.floor(exact / unit + 0.5) * unit, exponent)
