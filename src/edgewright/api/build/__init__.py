@@ -1,0 +1,1 @@
+"""The main job in one call: from a model and data to a compiled, evaluated NPU model and its report."""
