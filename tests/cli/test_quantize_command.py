@@ -125,6 +125,13 @@ def test_the_model_itself_is_not_written_over(call, model, data, digits):
     assert call(main, digits, "--data", data, "-o", digits.with_name("digits.cpp")).code == 2
 
 
+def test_options_without_effect_are_said(call, model, data):
+    answer = call(main, model, "--precision", "fp16", "--algorithms", "cle", "--act_quantizer", "mse")
+    assert "note: --act_quantizer and --algorithms have no effect: half precision has no ranges" in answer.out
+    answer = call(main, model, "--data", data, "--mean", "127.5", "--act_quantizer", "tf")
+    assert "note: mean, std, layout and color are for images: these samples are taken as they" in answer.out
+
+
 def open_net(path):
     ends = [("x", models.FLOAT, ["n", 4, "length"])], [("y", models.FLOAT, ["n", 4, "length"])]
     return models.save(path, [helper.make_node("Relu", ["x"], ["y"], name="relu")], *ends)

@@ -60,9 +60,13 @@ def samples_of(
     return _Counted(fit, data) if isinstance(data, Sized) else _Walked(fit, data)
 
 
-def notes_of(samples: Samples | None) -> tuple[str, ...]:
+def notes_of(samples: Samples | None, preprocessing: Preprocessing | None = None) -> tuple[str, ...]:
     """What a user should know about how data was understood."""
-    return tuple(getattr(samples, "notes", ()))
+    found = tuple(getattr(samples, "notes", ()))
+    is_idle = samples is not None and not getattr(samples, "has_images", False)
+    if is_idle and preprocessing is not None and preprocessing != Preprocessing():
+        return (*found, "mean, std, layout and color are for images: these samples are taken as they are")
+    return found
 
 
 def _in_files(fit: SampleFit, path: Path, images: Preprocessing | None, *, is_native: bool) -> Samples:

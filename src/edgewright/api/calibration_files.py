@@ -74,6 +74,7 @@ class FileSamples:
         readers = {} if preprocessing is None else _readers(listed, types, preprocessing)
         expected = [Expected(name, t, is_native, readers.get(name)) for name, t in types.items()]
         self._sets = InputSets(listed, expected) if self._is_static else None
+        self.has_images = bool(readers)
         said = [text for each in readers.values() for text in (each.described(), each.doubts()) if text]
         # What a user should know about how the files were understood.
         self.notes = tuple(said)

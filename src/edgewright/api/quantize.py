@@ -131,7 +131,7 @@ def quantized_model(
         samples = samples_of(graph, data, passes=wishes.passes, preprocessing=preprocessing)
     kept = () if ignore_encodings else brought
     result = quantized(graph, wishes, samples, executor, brought=kept, known=model.source_tensors)
-    result.report.notes[:0] = notes_of(samples)
+    result.report.notes[:0] = notes_of(samples, preprocessing)
     result.report.notes += rebuilding_note(graph, result.graph)
     plain = Model.of(result.graph)
     return QuantizedModel(result.graph, plain.inputs, plain.outputs, report=result.report)

@@ -76,7 +76,7 @@ def quantize_files(
         contract(after, {name: before.types[name] for name in (*before.inputs, *before.outputs)}),
         result.report.coverage(),
         applied_rules(result.report),
-        (*opening, *result.report.notes, *_notes(wishes, files, backend)),
+        (*opening, *_idle(wanted), *result.report.notes, *_notes(wishes, files, backend)),
         weight_bytes(before),
         weight_bytes(after, is_packed=_is_packed(files)),
         sum(file_size(path) for path in files.paths),
@@ -133,6 +133,17 @@ def _notes(wishes: Wishes, files: SavedFiles, backend: str) -> list[str]:
     if wishes.weight_bw != 4 or _is_packed(files):
         return []
     return ["4-bit weights take a byte each in this kind of file; a QDQ model (.onnx) packs two into one"]
+
+
+def _idle(wanted: Quantizing) -> list[str]:
+    """What was asked for and means nothing in half precision, which has no ranges to choose."""
+    if PRECISIONS[wanted.precision] is not None:
+        return []
+    plain = Quantizing(precision=wanted.precision)
+    named = ("act_quantizer", "param_quantizer", "algorithms")
+    idle = [f"--{name}" for name in named if getattr(wanted, name) != getattr(plain, name)]
+    verb = "has" if len(idle) == 1 else "have"
+    return [f"{' and '.join(idle)} {verb} no effect: half precision has no ranges to choose"] if idle else []
 
 
 def _wishes(wanted: Quantizing) -> Wishes:
