@@ -38,6 +38,16 @@ def test_a_model_is_written_in_its_three_files(call, network, tmp_path):
     assert tensors["x"]["dims"] == [1, 4, 4, 2]
 
 
+def test_the_architecture_checker_is_named_and_the_model_converted(call, network, tmp_path):
+    answer = call(main, "-i", network, "-o", tmp_path / "m.cpp", "--arch_checker")
+    assert (answer.code, (tmp_path / "m_net.json").exists()) == (0, True)
+    assert f"qnn-architecture-checker, which takes its place and is not built yet, reads {tmp_path}" in (
+        " ".join(answer.out.split())
+    )
+    plain = call(main, "-i", network, "-o", tmp_path / "m.cpp")
+    assert "qnn-architecture-checker" not in plain.out
+
+
 def test_an_input_is_resized_by_its_own_name_or_the_signatures(call, network, tmp_path):
     for name in ("x", "image"):
         assert call(main, "-i", network, "-d", name, "3,4,4,2", "-o", tmp_path / "m.cpp").code == 0

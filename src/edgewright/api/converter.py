@@ -23,7 +23,7 @@ from edgewright.api.source_ends import (
     unknown_names,
 )
 from edgewright.api.tensorflow import unconsumed_notes
-from edgewright.config.converter import CustomIo, GraphChanges, OpPackage, Output, Source
+from edgewright.config.converter import ArchChecker, CustomIo, GraphChanges, OpPackage, Output, Source
 from edgewright.config.group import OptionGroup
 from edgewright.config.io_config import IoConfig
 from edgewright.config.onnx import OnnxOnly
@@ -82,6 +82,7 @@ class ConverterOptions:
     tflite: TfliteOnly = field(default_factory=TfliteOnly)
     pytorch: PytorchOnly = field(default_factory=PytorchOnly)
     tensorflow: TensorflowOnly = field(default_factory=TensorflowOnly)
+    architecture: ArchChecker = field(default_factory=ArchChecker)
     # QNN's backends compute with 32-bit integers.
     is_narrowed: bool = True
 
@@ -133,7 +134,7 @@ def convert_files(options: ConverterOptions, command: str = "edgewright") -> Con
     return Conversion(
         files,
         tensors,
-        (*notes, *_idle(options), *_changes(tensors)),
+        (*notes, *_idle(options), *_changes(tensors), *_checker(options, files)),
         len(graph),
         sum(array.size for array in graph.constants.values()),
         macs,
@@ -161,6 +162,14 @@ def _idle(options: ConverterOptions) -> list[str]:
     if not images or options.quantizer.is_asked_for:
         return []
     return [f"--input_type image of {', '.join(images)} is about quantized models: this one stays float"]
+
+
+def _checker(options: ConverterOptions, files: SavedFiles) -> list[str]:
+    """Guide 6054: the option is on its way out, a tool of its own checks what was written."""
+    if not options.architecture.arch_checker:
+        return []
+    tool = "qnn-architecture-checker, which takes its place and is not built yet"
+    return [f"--arch_checker checks nothing itself: {tool}, reads {shown(files.net_json)}"]
 
 
 def _quantized(graph: Graph, options: ConverterOptions, known: Known) -> tuple[Graph, Quantization | None]:

@@ -200,10 +200,7 @@ class ArchChecker(OptionGroup):
     arch_checker: bool = opt(
         "--arch_checker",
         nargs=0,
-        built=False,
-        instead="convert without it: qnn-architecture-checker, which takes its place, is to read the written "
-        "_net.json",
-        help="say which parts of the model suit the HTP badly",
+        help="point to qnn-architecture-checker, which reads the written _net.json in place of this option",
     )
 
 

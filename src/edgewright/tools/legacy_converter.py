@@ -2,7 +2,15 @@
 
 from typing import TYPE_CHECKING
 
-from edgewright.config.converter import CustomIo, DryRun, GraphChanges, OpPackage, Output, Source
+from edgewright.config.converter import (
+    ArchChecker,
+    CustomIo,
+    DryRun,
+    GraphChanges,
+    OpPackage,
+    Output,
+    Source,
+)
 from edgewright.config.group import OptionGroup
 from edgewright.config.onnx import OnnxOnly
 from edgewright.config.preserve_io import PreserveIo
@@ -32,6 +40,7 @@ FIELDS: dict[str, type[OptionGroup]] = {
     "tflite": TfliteOnly,
     "tensorflow": TensorflowOnly,
     "pytorch": PytorchOnly,
+    "architecture": ArchChecker,
 }
 
 

@@ -2,7 +2,6 @@ import pytest
 
 from edgewright.config.converter import (
     LAYOUTS,
-    ArchChecker,
     ConverterLog,
     OpPackage,
     Output,
@@ -117,7 +116,6 @@ def test_preserve_io_knows_the_names_it_was_given():
         lambda: OpPackage(op_package_lib="a.so:P"),
         lambda: OpPackage(converter_op_package_lib="a.so"),
         lambda: OpPackage(op_package_config=("a.xml",)),
-        lambda: ArchChecker(arch_checker=True),
         lambda: Target(target_device="hexagon"),
         lambda: Target(optimization_level="low"),
     ],
