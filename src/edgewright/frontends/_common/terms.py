@@ -10,10 +10,11 @@ from edgewright.frontends._common.builder import Builder
 from edgewright.ir.dims import Dim, Shape, maximum
 from edgewright.ops.broadcast import broadcast_shapes
 from edgewright.ops.cast import Cast
+from edgewright.ops.gather import NonZero
 from edgewright.ops.rearrange_fill import Tile
 from edgewright.ops.rearrange_slice import Range, StridedSlice
 
-__all__ = ["broadcast_to", "cast_to", "python_number", "sliced"]
+__all__ = ["broadcast_to", "cast_to", "places_of", "python_number", "sliced"]
 
 
 def cast_to(ctx: Builder, value: str, dtype: DType) -> str:
@@ -37,6 +38,14 @@ def python_number(ctx: Builder, value: str) -> float | int | bool:
     if array.dtype == np.bool_:
         return bool(item)
     return float(item) if dtype.is_float else int(item)
+
+
+def places_of(ctx: Builder, value: str, hint: str) -> str:
+    """The index tuples of what is not 0, one a row; how many there are, only a run can tell."""
+    known = ctx.known(value)
+    if known is not None:
+        return ctx.constant(np.argwhere(known).astype(np.int64))
+    return ctx.emit(NonZero(count=ctx.counted_at_run(hint), dtype=DType.INT_64), value)
 
 
 def broadcast_to(ctx: Builder, value: str, wanted: Shape) -> str:

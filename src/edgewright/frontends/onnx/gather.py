@@ -4,14 +4,14 @@ import numpy as np
 
 from edgewright.core.errors import BadInput, ShapeMismatch
 from edgewright.core.numbers import DType
-from edgewright.frontends._common.terms import cast_to
+from edgewright.frontends._common.terms import cast_to, places_of
 from edgewright.frontends.onnx.context import Context
 from edgewright.frontends.onnx.rearrange_fill import iota, shape_value
 from edgewright.frontends.onnx.registry import MICROSOFT, onnx_op
 from edgewright.frontends.onnx.source import SourceNode
 from edgewright.ops.axes import normal_axis
 from edgewright.ops.elementwise import ElementWiseLess, ElementWiseSelect, ElementWiseSubtract
-from edgewright.ops.gather import Gather, GatherElements, GatherNd, NonZero, OneHot
+from edgewright.ops.gather import Gather, GatherElements, GatherNd, OneHot
 
 __all__: list[str] = []
 
@@ -61,7 +61,7 @@ def one_hot(ctx: Context, node: SourceNode) -> str:
 def non_zero(ctx: Context, node: SourceNode) -> str:
     """A column of indices for each element that is not 0; how many there are, only a run can tell."""
     x = node.inputs[0] if ctx.rank(node.inputs[0]) else ctx.reshape(node.inputs[0], (1,))
-    return ctx.transpose(_places(ctx, x), (1, 0))
+    return ctx.transpose(places_of(ctx, x, "NonZero"), (1, 0))
 
 
 @onnx_op("Compress", since=9)
@@ -73,7 +73,7 @@ def compress(ctx: Context, node: SourceNode) -> str:
     if not node.has("axis"):
         x = ctx.reshape(x, (ctx.type(x).count,))
     axis = normal_axis(node.attr("axis", 0), ctx.rank(x))
-    places = _places(ctx, condition)
+    places = places_of(ctx, condition, "NonZero")
     return ctx.emit(Gather(axis=axis), x, ctx.reshape(places, ctx.shape(places)[:1]))
 
 
@@ -104,14 +104,6 @@ def _depth(ctx: Context, value: str) -> int:
     if len(found) != 1:
         raise BadInput(f"depth is {ctx.type(value)}, expected one number", do="give one number")
     return found[0]
-
-
-def _places(ctx: Context, value: str) -> str:
-    """The index tuples of what is not 0, one a row."""
-    known = ctx.known(value)
-    if known is not None:
-        return ctx.constant(np.argwhere(known).astype(np.int64))
-    return ctx.emit(NonZero(count=ctx.counted_at_run("NonZero"), dtype=DType.INT_64), value)
 
 
 def _reversed_places(ctx: Context, x: str, lengths: str) -> str:

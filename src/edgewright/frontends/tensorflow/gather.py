@@ -1,16 +1,14 @@
 """TensorFlow ops that pick elements by index, write them there, or make indices."""
 
-import numpy as np
-
 from edgewright.core.errors import BadInput, ShapeMismatch
 from edgewright.core.numbers import DType
-from edgewright.frontends._common.terms import cast_to, python_number
+from edgewright.frontends._common.terms import cast_to, places_of, python_number
 from edgewright.frontends.tensorflow.context import Context
 from edgewright.frontends.tensorflow.rearrange_fill import filled
 from edgewright.frontends.tensorflow.registry import tf_op
 from edgewright.frontends.tensorflow.source import SourceNode
 from edgewright.ops.axes import normal_axis
-from edgewright.ops.gather import Gather, GatherNd, NonZero, OneHot
+from edgewright.ops.gather import Gather, GatherNd, OneHot
 from edgewright.ops.gather_scatter import Reduction, ScatterNd
 
 __all__: list[str] = []
@@ -57,12 +55,8 @@ def one_hot(ctx: Context, node: SourceNode) -> str:
 
 @tf_op("Where")
 def where(ctx: Context, node: SourceNode) -> str:
-    """A row of indices for each element that is not 0; how many there are, only a run can tell."""
-    (x,) = node.need(0)
-    known = ctx.known(x)
-    if known is not None:
-        return ctx.constant(np.argwhere(known).astype(np.int64))
-    return ctx.emit(NonZero(count=ctx.counted_at_run("Where"), dtype=DType.INT_64), x)
+    """The places of what is not 0."""
+    return places_of(ctx, *node.need(0), "Where")
 
 
 @tf_op("ScatterNd")

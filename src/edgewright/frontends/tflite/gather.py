@@ -7,7 +7,7 @@ import numpy as np
 from edgewright.core.errors import BadInput, LimitExceeded, ShapeMismatch
 from edgewright.core.numbers import DType
 from edgewright.frontends._common.builder import LARGEST_FOLD
-from edgewright.frontends._common.terms import cast_to, python_number
+from edgewright.frontends._common.terms import cast_to, places_of, python_number
 from edgewright.frontends.tflite.context import Context
 from edgewright.frontends.tflite.registry import tflite_op
 from edgewright.frontends.tflite.source import SourceNode
@@ -21,7 +21,7 @@ from edgewright.ops.elementwise import (
     ElementWiseSelect,
     ElementWiseSubtract,
 )
-from edgewright.ops.gather import Gather, GatherNd, NonZero, OneHot
+from edgewright.ops.gather import Gather, GatherNd, OneHot
 from edgewright.ops.gather_scatter import Reduction, ScatterNd
 
 __all__: list[str] = []
@@ -70,12 +70,8 @@ def one_hot(ctx: Context, node: SourceNode) -> str:
 
 @tflite_op("WHERE")
 def where(ctx: Context, node: SourceNode) -> str:
-    """The index tuples of what is not 0; how many there are, only a run can tell."""
-    (condition,) = node.need(0)
-    known = ctx.known(condition)
-    if known is not None:
-        return ctx.constant(np.argwhere(known).astype(np.int64))
-    return ctx.emit(NonZero(count=ctx.counted_at_run("Where"), dtype=DType.INT_64), condition)
+    """The places of what is not 0."""
+    return places_of(ctx, *node.need(0), "Where")
 
 
 @tflite_op("SCATTER_ND")
