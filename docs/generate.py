@@ -16,6 +16,7 @@ sys.path.insert(0, str(ROOT))
 
 from edgewright.api.op_card import op_card, op_names  # noqa: E402 - after the path of the tests
 from edgewright.core import errors  # noqa: E402
+from edgewright.frontends.onnx import registry as onnx_registry  # noqa: E402
 from edgewright.frontends.pytorch import registry  # noqa: E402
 from edgewright.targets.error_codes import CODES  # noqa: E402
 from edgewright.targets.soc import socs  # noqa: E402
@@ -215,6 +216,7 @@ def ops_page() -> str:
             f"{len(cards)} ops: {how['engine']} run on ONNX Runtime, {how['reference']} in the numpy "
             f"reference, {how['no']} are known by signature and shape rule.\n"
         ),
+        *_frontend_counts(),
         "| QNN op | CPU backend | from ONNX (as seen in the node suite) | parameters |",
         "|---|---|---|---|",
     ]
@@ -222,6 +224,41 @@ def ops_page() -> str:
         params = " ".join(param.name for param in card.params)
         lines.append(f"| {card.name} | {card.cpu} | {' '.join(sorted(sources[card.name]))} | {params} |")
     return "\n".join(lines) + "\n"
+
+
+def _frontend_counts() -> list[str]:
+    """How many ops each frontend translates, and how many of them its framework has confirmed."""
+    programs = _torch_programs()
+    torch_ops = registry.translated_ops()
+    rows = [
+        ("ONNX", "ONNX's node suite", _onnx_counts(), "onnx-node-suite.md"),
+        ("TFLite", "LiteRT", _counted(tflite_suite.translated()), "tflite-ops.md"),
+        ("TensorFlow", "TensorFlow", _counted(tensorflow_suite.translated()), "tensorflow-ops.md"),
+        (
+            *("PyTorch", "torch"),
+            (len(torch_ops), sum(name in programs for name in torch_ops)),
+            "pytorch-ops.md",
+        ),
+    ]
+    head = [
+        "| source | ops translated | held against its own framework | by | op by op |",
+        "|---|---|---|---|---|",
+    ]
+    return [
+        *head,
+        *(f"| {name} | {ops} | {held} | {by} | [{page}]({page}) |" for name, by, (ops, held), page in rows),
+        "",
+    ]
+
+
+def _onnx_counts() -> tuple[int, int]:
+    names = {name for domain, name in onnx_registry.translated_ops() if not domain}
+    passed = {found.onnx_ops[0] for found in outcomes() if found.kind in {"qnn", "source"}}
+    return len(names), len(names & passed)
+
+
+def _counted(found: list[tflite_suite.TranslatedOp]) -> tuple[int, int]:
+    return len(found), sum(item.cases > 0 for item in found)
 
 
 def tflite_page() -> str:
@@ -250,7 +287,7 @@ def _translated_page(source: str, judge: str, kind: str, found: list[tflite_suit
 
 def pytorch_page() -> str:
     """ATen op by op: how many programs of the tests are held against torch."""
-    programs = json.loads((ROOT / "tests/unit/frontends/pytorch/op_programs.json").read_text())
+    programs = _torch_programs()
     names = registry.translated_ops()
     lines = [
         "# PyTorch ops\n",
@@ -264,6 +301,11 @@ def pytorch_page() -> str:
     ]
     lines += [f"| {name} | {programs.get(name, '')} |" for name in names]
     return "\n".join(lines) + "\n"
+
+
+def _torch_programs() -> dict[str, int]:
+    found: dict[str, int] = json.loads((ROOT / "tests/unit/frontends/pytorch/op_programs.json").read_text())
+    return found
 
 
 PAGES: dict[str, Callable[[], str]] = {
