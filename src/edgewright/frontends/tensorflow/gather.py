@@ -56,7 +56,8 @@ def one_hot(ctx: Context, node: SourceNode) -> str:
 @tf_op("Where")
 def where(ctx: Context, node: SourceNode) -> str:
     """The places of what is not 0."""
-    return places_of(ctx, *node.need(0), "Where")
+    (x,) = node.need(0)
+    return places_of(ctx, x, "Where")
 
 
 @tf_op("ScatterNd")

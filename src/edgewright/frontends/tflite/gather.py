@@ -71,7 +71,8 @@ def one_hot(ctx: Context, node: SourceNode) -> str:
 @tflite_op("WHERE")
 def where(ctx: Context, node: SourceNode) -> str:
     """The places of what is not 0."""
-    return places_of(ctx, *node.need(0), "Where")
+    (x,) = node.need(0)
+    return places_of(ctx, x, "Where")
 
 
 @tflite_op("SCATTER_ND")
