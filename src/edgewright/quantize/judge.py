@@ -17,7 +17,7 @@ from edgewright.quantize.rules import UNIT, is_invariant
 from edgewright.quantize.schemes import MinMax
 from edgewright.quantize.settings import Settings
 
-__all__ = ["Judge", "Part"]
+__all__ = ["Judge", "Part", "judged_values"]
 
 # Every so many-th sample judges, so many at most.
 TURN, JUDGES = 3, 32
@@ -45,7 +45,7 @@ class Judge:
     """Holds a few samples and what the float graph makes of them."""
 
     def __init__(self, graph: Graph, samples: Samples, executor: Executor) -> None:
-        self.executor, self._values = executor, _judged_values(graph)
+        self.executor, self._values = executor, judged_values(graph)
         self.feeds = list(Part(samples, is_judging=True))
         self._float = self._outputs(graph)
 
@@ -82,7 +82,7 @@ class Judge:
         return found
 
 
-def _judged_values(graph: Graph) -> list[str]:
+def judged_values(graph: Graph) -> list[str]:
     """Outputs, and the scores before a softmax or sigmoid that makes one.
 
     Few samples have probabilities that are neither 0 nor 1, and those few would decide alone.

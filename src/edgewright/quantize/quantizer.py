@@ -33,6 +33,8 @@ class Quantized:
 
     graph: Graph
     report: QuantizationReport
+    # The float graph that was rewritten: the given one as corrections left it.
+    corrected: Graph
 
 
 def quantize_graph(
@@ -57,7 +59,7 @@ def quantize_graph(
         work, plan, done = searched(work, settings, given.pins, samples, executor)
         plan.report.ignored += given.ignored
         plan.report.notes += [*notes, *done]
-        return Quantized(apply(work, plan), plan.report)
+        return Quantized(apply(work, plan), plan.report, work)
     groups = Groups(work, settings, given.pins)
     seen = None
     if samples is not None and executor is not None:
@@ -69,7 +71,7 @@ def quantize_graph(
         plan = assign(work, groups, settings, given.pins, seen)
     plan.report.ignored += given.ignored
     plan.report.notes += notes
-    return Quantized(apply(work, plan), plan.report)
+    return Quantized(apply(work, plan), plan.report, work)
 
 
 def _weights(graph: Graph) -> set[str]:
