@@ -277,6 +277,16 @@ def test_a_profile_says_what_was_measured(call, here, digits, digit):
     assert "NetRun IPS (includes IO and misc. time): " in answer.out
 
 
+def test_a_detailed_profile_has_every_op_of_every_run(call, here, digits, digit):
+    digit.tofile("a.raw")
+    assert run(call, digits, listed("a.raw", "a.raw"), "--profiling_level", "detailed").code == 0
+    log = json.loads((here / "output" / "qnn-profiling-data_0.log").read_text("utf-8"))
+    nodes = [event for event in log["events"] if event["message"] == "NODE"]
+    assert {event["run"] for event in nodes if event.get("op") == "Conv2d"} == {0, 1}
+    assert log["inferences"] == 2
+    assert log["wall"] > 0
+
+
 @pytest.mark.parametrize(
     "name", ["libQnnCpu.so", "QnnCpu.dll", "/opt/qnn/libQnnCpu.so", r"C:\qnn\QnnCpu.dll", "cpu", "CPU"]
 )

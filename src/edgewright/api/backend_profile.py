@@ -3,14 +3,16 @@
 from collections.abc import Sequence
 
 from edgewright.artifacts.profile_log.writer import ProfileEvent
-from edgewright.backends.base import Session
+from edgewright.backends.base import NodeTime, Session, TimesNodes
 from edgewright.backends.qnn.profile import ProfileEvent as NativeEvent
 from edgewright.core.errors import UnsupportedFeature
+from edgewright.ir.graph import Graph
+from edgewright.ops.cost import node_macs
 
-__all__ = ["backend_events", "check_level", "log_events"]
+__all__ = ["INNER_LEVELS", "backend_events", "check_level", "check_run_level", "log_events", "node_events"]
 
 # Levels for which a backend must tell what it does inside.
-_INNER = frozenset({"detailed", "backend"})
+INNER_LEVELS = frozenset({"detailed", "backend"})
 
 # The words of QNN's own CSV.
 _UNITS = {"microseconds": "US"}
@@ -38,10 +40,51 @@ def log_events(found: Sequence[NativeEvent], message: str, start: int = 0) -> li
     ]
 
 
-def check_level(level: str | None, backend: str) -> None:
-    """Refuses a level that asks a backend for what it does not measure."""
-    if level in _INNER and "native" not in backend:
+def node_events(session: Session, graph: Graph, starts: Sequence[int]) -> list[ProfileEvent]:
+    """Times of the single nodes of all runs, which began at ``starts``; the session measures no further."""
+    if not isinstance(session, TimesNodes):
+        return []
+    nodes = {node.name: (number, node) for number, node in enumerate(graph.nodes)}
+    macs = {name: node_macs(graph, node) for name, (_, node) in nodes.items()}
+    events = []
+    for found in session.node_times():
+        if found.run >= len(starts):
+            continue
+        number, node = nodes.get(found.node, (-1, None))
+        events.append(
+            ProfileEvent(
+                "NODE",
+                starts[found.run] + found.start,
+                found.time,
+                f"{_spelled(found)}:OpId_{number}" if node else f"{_spelled(found)} (added by the backend)",
+                "BACKEND",
+                level="SUB-EVENT",
+                op=type(node.op).__name__ if node else "",
+                kernel=found.kernel,
+                macs=macs.get(found.node, 0),
+                run=found.run,
+            )
+        )
+    return events
+
+
+def check_run_level(level: str | None, backend: str) -> None:
+    """Refuses a level that asks a backend for times of single ops that it does not measure."""
+    if level in INNER_LEVELS and "saver" in backend.lower():
         raise UnsupportedFeature(
-            f"backend {backend} measures whole runs, --profiling_level {level} asks for its inside",
+            f"backend {backend} runs nothing, --profiling_level {level} asks for times of ops",
+            do="use --profiling_level basic or client, or another backend",
+        )
+
+
+def check_level(level: str | None, backend: str) -> None:
+    """Refuses a level that asks a compiler for steps that it does not have."""
+    if level in INNER_LEVELS and "native" not in backend:
+        raise UnsupportedFeature(
+            f"backend {backend} measures whole compilations, --profiling_level {level} asks for its inside",
             do="use --profiling_level basic or client, or --backend htp-native",
         )
+
+
+def _spelled(found: NodeTime) -> str:
+    return found.node or found.kernel

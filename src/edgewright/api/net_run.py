@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 
-from edgewright.api.backend_profile import backend_events, check_level
+from edgewright.api.backend_profile import INNER_LEVELS, backend_events, check_run_level, node_events
 from edgewright.api.contract import dtype_word, shape_of
 from edgewright.api.input_list import InputList, read_input_list
 from edgewright.api.input_sets import InputSets
@@ -64,7 +64,7 @@ class NetRun:
 def net_run(options: NetRunOptions) -> NetRun:
     """Runs every graph on every set of its input list; each result folder is written whole."""
     source = run_source(options.model, options.profiling.profiling_level)
-    check_level(options.profiling.profiling_level, source.backend)
+    check_run_level(options.profiling.profiling_level, source.backend)
     lists = _lists(options.inputs, source.graphs)
     folder = Path(options.outputs.output_dir)
     runs = []
@@ -84,7 +84,8 @@ def _graph_run(options: NetRunOptions, source: RunSource, graph: Graph, list_fil
     folder = Path(options.outputs.output_dir)
     results = ResultFolder(folder, graph, tensors, is_native=options.outputs.is_native)
     with clock.measure("INIT", graph.name):
-        session = source.prepare(graph, RunOptions(source.threads, extra_outputs=tuple(tensors)))
+        is_inner = options.profiling.profiling_level in INNER_LEVELS
+        session = source.prepare(graph, RunOptions(source.threads, tuple(tensors), is_inner))
     clock.told(session, "FINALIZE")
     record = RunRecord(
         source.path, source.backend, str(folder), _inputs(graph, options.inputs), results.outputs
@@ -102,6 +103,7 @@ def _graph_run(options: NetRunOptions, source: RunSource, graph: Graph, list_fil
         record.is_complete = True
     finally:
         results.describe(record)
+    clock.told_in_the_end(session, graph)
     return _finished(options, record, clock, graph)
 
 
@@ -112,6 +114,7 @@ class _Clock:
         self._ready = 0
         self.executed = 0
         self.least, self.most = 0, 0
+        self.dropped = 0
 
     def measure(self, message: str, identifier: str) -> "_Span":
         return _Span(self, message, identifier)
@@ -127,12 +130,20 @@ class _Clock:
 
     def told(self, session: Session, message: str) -> None:
         """Keeps what the backend measured of itself."""
+        self._keep(backend_events(session, message, self.microseconds()))
+
+    def told_in_the_end(self, session: Session, graph: Graph) -> None:
+        """Keeps the times of single nodes, which some backends know when all is over."""
+        runs = [e for e in self.events if e.message == "EXECUTE" and e.source == "NETRUN"]
+        self._keep(node_events(session, graph, [run.start for run in runs]))
+
+    def _keep(self, events: list[ProfileEvent]) -> None:
         room = EVENTS_KEPT - len(self.events)
-        self.events += backend_events(session, message, self.microseconds())[:room]
+        self.events += events[:room]
+        self.dropped += max(len(events) - room, 0)
 
     def note(self, message: str, identifier: str, start: int, span: int) -> None:
-        if len(self.events) < EVENTS_KEPT:
-            self.events.append(ProfileEvent(message, start, span, identifier))
+        self._keep([ProfileEvent(message, start, span, identifier)])
         if message == "EXECUTE":
             self.least = span if not self.executed else min(self.least, span)
             self.most = max(self.most, span)
@@ -159,7 +170,10 @@ def _finished(options: NetRunOptions, record: RunRecord, clock: _Clock, graph: G
     level = options.profiling.profiling_level
     if level is not None:
         file = Path(options.outputs.output_dir, PROFILE_FILE)
-        write_whole(file, to_chunks(ProfileLog(level, record.backend, graph.name, clock.events)))
+        measured = ProfileLog(
+            level, record.backend, graph.name, clock.events, record.inferences, wall, clock.dropped
+        )
+        write_whole(file, to_chunks(measured))
         profile = str(file)
     init = sum(event.time for event in clock.events if event.message == "INIT")
     notes = _notes(graph, record.backend)

@@ -8,7 +8,7 @@ from edgewright.core.errors import UsageError, shown
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph
 
-__all__ = ["Backend", "RealEnds", "RunOptions", "Session"]
+__all__ = ["Backend", "NodeTime", "RealEnds", "RunOptions", "Session", "TimesNodes"]
 
 MOST_THREADS = 1024
 
@@ -20,6 +20,8 @@ class RunOptions:
     threads: int = 0
     # Values to return besides the graph's outputs (layer dumps).
     extra_outputs: tuple[str, ...] = ()
+    # Times of single nodes are kept, where the backend can measure them (`TimesNodes`).
+    is_profiled: bool = False
 
     def __post_init__(self) -> None:
         # An engine starts as many as it is told, and the system ends the process.
@@ -57,6 +59,30 @@ class Backend(Protocol):
 
     def prepare(self, graph: Graph, options: RunOptions) -> Session:
         """A session for the graph."""
+        ...
+
+
+@dataclass(frozen=True)
+class NodeTime:
+    """How long a node took in one run, in microseconds; ``start`` counts from the start of that run.
+
+    ``node`` is "" for what a backend added of its own; ``covers`` are nodes done in the same kernel.
+    """
+
+    node: str
+    kernel: str
+    covers: tuple[str, ...]
+    run: int
+    start: int
+    time: int
+
+
+@runtime_checkable
+class TimesNodes(Protocol):
+    """A session that measures its nodes where `RunOptions.is_profiled` asked for it."""
+
+    def node_times(self) -> list[NodeTime]:
+        """Times of all runs so far; the measuring ends."""
         ...
 
 

@@ -3,14 +3,20 @@
 ``{"format": "edgewright-profile", "version": 1, "level", "backend", "graph", "events": [...]}``. An event has
 the fields of QNN's own CSV: ``message`` (INIT, EXECUTE, DEINIT ...), ``time``, ``unit`` (US), ``source``
 (NETRUN: seen by the tool, BACKEND: told by the backend), ``level`` (ROOT, SUB-EVENT), ``identifier``; and
-``start``, microseconds since the first event.
+``start``, microseconds since the first event. Where it is about one node it has ``op``, ``macs``, ``kernel``
+(what the engine ran for it) and ``run``, the number of the execution; ``data`` is an opaque object in base64.
+Fields with nothing in them are left out.
 """
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 
-__all__ = ["ProfileEvent", "ProfileLog", "to_chunks"]
+__all__ = ["FORMAT", "VERSION", "ProfileEvent", "ProfileLog", "to_chunks"]
+
+FORMAT, VERSION = "edgewright-profile", 1
+# Fields of an event that every event has.
+_ALWAYS = frozenset({"message", "start", "time", "identifier", "source", "unit", "level"})
 
 
 @dataclass(frozen=True)
@@ -24,6 +30,11 @@ class ProfileEvent:
     source: str = "NETRUN"
     unit: str = "US"
     level: str = "ROOT"
+    op: str = ""
+    kernel: str = ""
+    macs: int = 0
+    run: int = -1
+    data: str = ""
 
 
 @dataclass(frozen=True)
@@ -34,14 +45,31 @@ class ProfileLog:
     backend: str
     graph: str
     events: Sequence[ProfileEvent]
+    # All executions and the time from the first to the last of them with their files, in microseconds.
+    inferences: int = 0
+    wall: int = 0
+    # Events that were not kept because there were too many.
+    dropped: int = 0
+    # The file format that it was read from.
+    origin: str = FORMAT
 
 
 def to_chunks(log: ProfileLog) -> Iterator[bytes]:
     """The file, one event a line."""
-    head = {"format": "edgewright-profile", "version": 1}
+    head = {"format": FORMAT, "version": VERSION}
     head |= {"level": log.level, "backend": log.backend, "graph": log.graph}
+    counted = {"inferences": log.inferences, "wall": log.wall, "dropped": log.dropped}
+    head |= {name: number for name, number in counted.items() if number}
     yield json.dumps(head).removesuffix("}").encode() + b', "events": [\n'
     last = len(log.events) - 1
     for index, event in enumerate(log.events):
-        yield json.dumps(asdict(event)).encode() + (b"\n" if index == last else b",\n")
+        yield json.dumps(_spelled(event)).encode() + (b"\n" if index == last else b",\n")
     yield b"]}\n"
+
+
+def _spelled(event: ProfileEvent) -> dict[str, object]:
+    # Not asdict: it copies every value deeply, and a log has a hundred thousand events.
+    return {name: value for name, value in vars(event).items() if name in _ALWAYS or value != _EMPTY[name]}
+
+
+_EMPTY = {field.name: field.default for field in fields(ProfileEvent)}

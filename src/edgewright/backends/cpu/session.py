@@ -3,6 +3,7 @@
 import logging
 import platform
 import re
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -13,11 +14,12 @@ import numpy as np
 import onnx
 import onnxruntime
 
-from edgewright.backends.base import RunOptions
+from edgewright.backends.base import NodeTime, RunOptions
 from edgewright.backends.cpu.dynamic import with_integer_ops
 from edgewright.backends.cpu.foreign import run_source_op
 from edgewright.backends.cpu.node_writer import NodeWriter
 from edgewright.backends.cpu.plan import Part, Refusals, outputs_of, plan
+from edgewright.backends.cpu.profile import EngineProfile
 from edgewright.backends.cpu.sums import Arithmetic
 from edgewright.backends.cpu.weights import with_decoded_weights
 from edgewright.core.errors import (
@@ -67,10 +69,14 @@ class CpuSession:
             len(self._steps) == 1
             and isinstance(self._steps[0], _EngineStep)
             and not self._steps[0].is_partial
+            and not self._options.is_profiled
         ):
             return self._steps[0].run(inputs, symbols)
         values: Values = dict(inputs)
+        began = time.perf_counter_ns()
         for step in self._steps:
+            if self._options.is_profiled:
+                step.starts.append((time.perf_counter_ns() - began) // 1000)
             values.update(step.run(values, symbols))
         return {
             name: values[name] if name in values else self._graph.constants[name] for name in self._outputs
@@ -79,6 +85,10 @@ class CpuSession:
     def placement(self) -> Mapping[str, str]:
         """Node name -> "engine" or "reference"."""
         return {node.name: step.how for step in self._steps for node in step.nodes}
+
+    def node_times(self) -> list[NodeTime]:
+        """Times of the nodes in all runs so far, where they were asked for; the measuring ends."""
+        return [found for step in self._steps for found in step.node_times()]
 
     def _check(self, inputs: Mapping[str, Array]) -> dict[str, int]:
         """The numbers of the symbols in this run; inputs that do not fit are an error."""
@@ -177,6 +187,11 @@ class _EngineStep:
         is_kept_real = writer.has_fixed_point or _has_real_weights(model)
         left_out = [REQUANTIZER] if is_kept_real else []
         settings = _settings(way.options, is_plain=is_plain)
+        self.starts: list[int] = []
+        self._profile: EngineProfile | None = None
+        if way.options.is_profiled and not is_plain:
+            self._profile = EngineProfile(graph, model)
+            self._profile.switch_on(settings)
         try:
             self._session = _session(model.SerializeToString(), writer.external, settings, left_out)
         except Exception as problem:
@@ -193,6 +208,10 @@ class _EngineStep:
         except Exception as problem:
             raise _stopped(problem, self.nodes) from problem
         return dict(zip(self.outputs, results, strict=True))
+
+    def node_times(self) -> list[NodeTime]:
+        profile, self._profile = self._profile, None
+        return [] if profile is None else profile.read(self._session, self.starts)
 
     def _without_fusions(self, step: Callable[[], "_EngineStep"]) -> "_EngineStep":
         """Fused kernels of the engine divide by sizes: an empty tensor would end the whole process."""
@@ -218,14 +237,30 @@ class _ReferenceStep:
 
     def __init__(self, graph: Graph, part: Part, outputs: list[str]) -> None:
         self._graph, self.nodes, self.outputs = graph, part.nodes, outputs
+        self.starts: list[int] = []
+        self._times: list[NodeTime] = []
 
     def run(self, values: Mapping[str, Array], symbols: Mapping[str, int]) -> Values:
         local: Values = {}
+        began = time.perf_counter_ns()
         with np.errstate(all="ignore"):
             for node in self.nodes:
+                start = time.perf_counter_ns()
                 arrays = [self._read(value, local, values) for value in node.inputs]
                 local.update(zip(node.outputs, self._computed(node, arrays, symbols), strict=False))
+                self._note(node, start - began, time.perf_counter_ns() - start)
         return {name: local[name] for name in self.outputs}
+
+    def node_times(self) -> list[NodeTime]:
+        found, self._times = self._times, []
+        return found
+
+    def _note(self, node: Node, start: int, span: int) -> None:
+        # Runs are counted where they are measured.
+        if self.starts:
+            run = len(self.starts) - 1
+            start_in_run = self.starts[run] + start // 1000
+            self._times.append(NodeTime(node.name, "reference", (), run, start_in_run, span // 1000))
 
     def _computed(self, node: Node, arrays: list[Any], symbols: Mapping[str, int]) -> Sequence[Array]:
         if isinstance(node.op, SourceOp):

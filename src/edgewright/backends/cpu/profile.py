@@ -1,0 +1,102 @@
+"""Times of single nodes: the engine's own profile, brought back to the nodes of the graph."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import onnx
+import onnxruntime
+
+from edgewright.backends.base import NodeTime
+from edgewright.ir.graph import Graph
+from edgewright.ops.cost import node_macs
+
+__all__ = ["EngineProfile"]
+
+_KERNEL = "_kernel_time"
+# What the engine puts behind the name of a value or node when it makes another kernel of it.
+_SUFFIX = re.compile(r"(_nchwc|_quant|_token_\d+|_\d+|/duplicated)$")
+_PRODUCT = re.compile("Conv|Gemm|MatMul|LSTM|GRU|RNN|Attention")
+# Name, what the engine calls it, number of the run, microseconds since its start, time.
+_Kernel = tuple[str, str, int, int, int]
+
+
+class EngineProfile:
+    """The profile of one session of the engine, from its first run to the moment it is read."""
+
+    def __init__(self, graph: Graph, model: onnx.ModelProto) -> None:
+        # What was written for the engine: the node that makes each value, and all nodes by name.
+        self._makers = {value: node for node in model.graph.node for value in node.output if value}
+        self._written = {node.name: node for node in model.graph.node}
+        self._macs = {node.name: node_macs(graph, node) for node in graph.nodes}
+        self._folder = TemporaryDirectory(prefix="edgewright-profile-")
+
+    def switch_on(self, settings: onnxruntime.SessionOptions) -> None:
+        """Lets a session that is made with the settings measure its kernels."""
+        settings.enable_profiling = True
+        settings.profile_file_prefix = str(Path(self._folder.name, "engine"))
+
+    def read(self, session: onnxruntime.InferenceSession, starts: Sequence[int]) -> list[NodeTime]:
+        """Times of all runs, which began at ``starts``; the session measures nothing afterwards."""
+        events = json.loads(Path(session.end_profiling()).read_text("utf-8"))
+        self._folder.cleanup()
+        kernels = [found for found in _kernels(events) if found[2] < len(starts)]
+        found = {name: self._found(name) for name, *_ in kernels}
+        done = self._done(kernels, found)
+        owners = {name: [] if node is None else self._owners(node, done) for name, node in found.items()}
+        return [
+            NodeTime(owners[name][0], kernel, tuple(owners[name][1:]), run, starts[run] + start, time)
+            if owners[name]
+            else NodeTime("", kernel, (), run, starts[run] + start, time)
+            for name, kernel, run, start, time in kernels
+        ]
+
+    def _found(self, name: str) -> Any:
+        """The written node that a kernel was made of; None for what the engine added of its own."""
+        while name not in self._written and name not in self._makers:
+            shorter = _SUFFIX.sub("", name)
+            if shorter == name:
+                inside = re.search(r"\S+#\d+", name)
+                return self._written.get(inside.group()) if inside else None
+            name = shorter
+        return self._written[name] if name in self._written else self._makers[name]
+
+    def _done(self, kernels: Sequence[_Kernel], found: Mapping[str, Any]) -> set[str]:
+        """Nodes of the graph with a kernel of their own; for a product that must be one that multiplies."""
+        kinds = [(_owner(node), kernel) for name, kernel, *_ in kernels if (node := found[name]) is not None]
+        return {owner for owner, kernel in kinds if not self._macs.get(owner) or _PRODUCT.search(kernel)}
+
+    def _owners(self, node: onnx.NodeProto, done: set[str]) -> list[str]:
+        """Nodes of the graph that a kernel did, the dearest first: those before it without one were fused."""
+        own = _owner(node)
+        seen, waiting = {node.name: own}, [node]
+        while waiting:
+            for value in waiting.pop().input:
+                before = self._makers.get(value)
+                if before is None or before.name in seen or _owner(before) in done - {own}:
+                    continue
+                seen[before.name] = _owner(before)
+                waiting.append(before)
+        return sorted(dict.fromkeys(seen.values()), key=lambda name: -self._macs.get(name, 0))
+
+
+def _owner(written: onnx.NodeProto) -> str:
+    name: str = written.name.rpartition("#")[0]
+    return name
+
+
+def _kernels(events: Sequence[Mapping[str, Any]]) -> Iterator[_Kernel]:
+    """All kernels; the engine tells of a run behind its kernels."""
+    waiting: list[Mapping[str, Any]] = []
+    run = 0
+    for event in events:
+        if event.get("cat") == "Node" and event["name"].endswith(_KERNEL):
+            waiting.append(event)
+        elif event.get("name") == "model_run":
+            for kernel in waiting:
+                name, start = kernel["name"].removesuffix(_KERNEL), kernel["ts"] - event["ts"]
+                yield name, kernel["args"].get("op_name", ""), run, start, kernel["dur"]
+            waiting, run = [], run + 1
