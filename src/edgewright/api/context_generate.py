@@ -81,7 +81,7 @@ def _order(options: GeneratorOptions) -> tuple[CompileOrder, list[str]]:
     provider = provider_of(options.model.backend)
     config = backend_config(options.settings.config_file, provider.partition("-")[0])
     target = None if provider == "cpu" else target_of(options.target.target, config)
-    notes = [*config.notes, *_target_notes(options, provider, target)]
+    notes = [*config.notes, *config.running.idle_notes(), *_target_notes(options, provider, target)]
     if provider == "htp-sim" and "sim" not in options.model.backend.lower():
         notes.append(
             "made by the simulation, the genuine library is not here: no device loads it; "

@@ -1,10 +1,11 @@
 """What backend configuration files ask for, whichever of their three forms they have."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from edgewright.config.backend_keys import CONFIG_KEYS, checked
+from edgewright.config.run_settings import RunSettings, run_settings
 from edgewright.core.errors import BadInput, EdgewrightError, Problems, Where, shown
 
 __all__ = ["BackendConfig", "GraphSettings", "settings_of"]
@@ -47,6 +48,7 @@ class BackendConfig:
     is_strict: bool = False
     is_linting: bool = False
     threads: int = 0
+    running: RunSettings = field(default_factory=RunSettings)
     # Keys that were given and do nothing here, a sentence each.
     notes: tuple[str, ...] = ()
 
@@ -66,6 +68,7 @@ class BackendConfig:
             priority=self.priority,
             enable_graphs=self.enable_graphs,
             is_strict=self.is_strict,
+            running=self.running,
             graphs=(*self.graphs, *inner.graphs),
             soc_model=inner.soc_model if inner.soc_model is not None else self.soc_model,
             dsp_arch=inner.dsp_arch or self.dsp_arch,
@@ -113,6 +116,7 @@ class _Reading:
             is_strict=context.get("cache_compatibility_mode", "").lower() == "strict",
             is_linting=device.get("profiling_level") == "linting",
             threads=course.get("num_threads", 0) if self._backend == "cpu" else 0,
+            running=run_settings(self._document),
             notes=(*self._of_our_sections(notes), *self._unnamed(), *self._other_sections()),
         )
 

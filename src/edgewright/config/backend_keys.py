@@ -10,7 +10,8 @@ from edgewright.core.words import did_you_mean
 __all__ = ["CONFIG_KEYS", "Key", "checked"]
 
 _DEVICE = "it is for a device"
-_QUEUES = "executions are not queued here"
+# More executions at a time than any machine has use for.
+_LONGEST_QUEUE = 4096
 _PRIORITIES = ("low", "normal", "normal_high", "high")
 _PROFILES = (
     *("burst", "sustained_high_performance", "high_performance", "balanced", "low_balanced", "default"),
@@ -135,7 +136,7 @@ _CONTEXT = {
 }
 _CONTEXT_CONFIGS = {
     "context_priority": _text(*_PRIORITIES),
-    "async_execute_queue_depth": _integer(idle=_QUEUES),
+    "async_execute_queue_depth": _integer(1, _LONGEST_QUEUE),
     "enable_graphs": Key("texts"),
     "memory_limit_hint": _integer(idle=_DEVICE),
     "is_persistent_binary": Key("boolean", idle=_DEVICE),
@@ -144,8 +145,8 @@ _CONTEXT_CONFIGS = {
 _GRAPH_CONFIGS = {
     "graph_name": _text(),
     "graph_priority": _text(*_PRIORITIES, idle=_DEVICE),
-    "graph_profiling_start_delay": Key("number", idle="whole runs are profiled"),
-    "graph_profiling_num_executions": _integer(idle="whole runs are profiled"),
+    "graph_profiling_start_delay": Key("number"),
+    "graph_profiling_num_executions": _integer(1),
 }
 _HTP = {
     "device_id": _integer(idle=_DEVICE),
@@ -174,12 +175,12 @@ CONFIG_KEYS: dict[str, Key] = {
     "backend_extensions": Key("object", keys={"shared_library_path": _text(), "config_file_path": _text()}),
     "context_configs": Key("object", keys=_CONTEXT_CONFIGS),
     "graph_configs": Key("object", keys=_GRAPH_CONFIGS, is_listed=True),
-    "profile_configs": Key("object", keys={"num_max_events": _integer(idle="all events are kept")}),
+    "profile_configs": Key("object", keys={"num_max_events": _integer(1)}),
     "async_graph_execution_config": Key(
         "object",
         keys={
-            "input_tensors_creation_tasks_limit": _integer(idle=_QUEUES),
-            "execute_enqueue_tasks_limit": _integer(idle=_QUEUES),
+            "input_tensors_creation_tasks_limit": _integer(1, _LONGEST_QUEUE),
+            "execute_enqueue_tasks_limit": _integer(1, _LONGEST_QUEUE),
         },
     ),
     # The file of the HTP backend extensions.

@@ -5,6 +5,7 @@ import pytest
 from edgewright.api.context_config import backend_config, htp_options, target_of
 from edgewright.backends.qnn.options import Priority, ProfilingLevel
 from edgewright.config.backend_config import BackendConfig, settings_of
+from edgewright.config.run_settings import GraphProfiling, QueueLimits
 from edgewright.core.errors import BadInput, EdgewrightError, LimitExceeded, UsageError
 from edgewright.targets.soc import find_soc
 
@@ -151,3 +152,52 @@ def test_a_target_is_taken_from_the_option_or_the_file_but_not_from_both():
         target_of("SM8550", config)
     with pytest.raises(UsageError, match="expected v75"):
         target_of(None, BackendConfig(soc_model=57, dsp_arch="v73"))
+
+
+RUNNING = {
+    "context_configs": {"async_execute_queue_depth": 3},
+    "graph_configs": [
+        {"graph_name": "a", "graph_profiling_start_delay": 0.5, "graph_profiling_num_executions": 7},
+        {"graph_name": "b", "graph_priority": "low"},
+    ],
+    "profile_configs": {"num_max_events": 50},
+    "async_graph_execution_config": {
+        "input_tensors_creation_tasks_limit": 2,
+        "execute_enqueue_tasks_limit": 4,
+    },
+}
+
+
+def test_what_a_file_says_about_executions(tmp_path):
+    running = backend_config(written(tmp_path, RUNNING), "cpu").running
+    assert running.limits == QueueLimits(depth=3, creation_tasks=2, enqueue_tasks=4)
+    assert (running.most_events, running.profiling) == (50, (("a", GraphProfiling(0.5, 7)),))
+
+
+def test_limits_that_are_not_given_are_the_depth_of_the_queue(tmp_path):
+    only = {"async_graph_execution_config": {"execute_enqueue_tasks_limit": 4}}
+    assert backend_config(written(tmp_path, only), "cpu").running.limits == QueueLimits(10, 10, 4)
+    deep = {"context_configs": {"async_execute_queue_depth": 5}}
+    assert backend_config(written(tmp_path, deep), "cpu").running.limits == QueueLimits(5, 5, 5)
+
+
+def test_without_a_word_about_queues_there_is_none(tmp_path):
+    assert backend_config(written(tmp_path, EXTENSIONS), "htp").running.limits is None
+
+
+def test_settings_of_executions_are_kept_beside_a_file_of_extensions(tmp_path):
+    written(tmp_path, EXTENSIONS, "htp.json")
+    outer = RUNNING | {"backend_extensions": {"config_file_path": "htp.json"}}
+    assert backend_config(written(tmp_path, outer), "htp").running.queue_depth == 3
+
+
+def test_where_nothing_is_executed_its_settings_are_said_to_be_idle(tmp_path):
+    notes = backend_config(written(tmp_path, RUNNING), "htp").running.idle_notes()
+    assert "key 'context_configs.async_execute_queue_depth' has no effect: nothing is executed" in notes
+    assert len(notes) == 6
+
+
+@pytest.mark.parametrize("depth", [0, 4097, "3", True])
+def test_a_queue_has_a_sensible_depth(depth):
+    with pytest.raises(BadInput, match="expected a whole number from 1 to 4096"):
+        settings_of({"context_configs": {"async_execute_queue_depth": depth}}, "c.json", "cpu")
