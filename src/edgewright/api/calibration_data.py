@@ -8,6 +8,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from edgewright.api.audio import AudioSamples, holds_audio
 from edgewright.api.calibration_files import folder_samples, list_samples
 from edgewright.api.sample_fit import SampleFit, does_fit, misfit
 from edgewright.api.tensor_files import array_header
@@ -34,6 +35,7 @@ def samples_of(
     passes: int = 1,
     is_native: bool = False,
     preprocessing: Preprocessing | None = None,
+    sample_rate: int | None = None,
 ) -> Samples:
     """Samples that fit the graph's inputs and can be walked as often as needed.
 
@@ -44,9 +46,12 @@ def samples_of(
             on disk.
         is_native: raw files hold the datatypes of the graph, float32 otherwise.
         preprocessing: what is done to images; nothing else is changed by it.
+        sample_rate: what sound is brought to, in Hz; as its files have it where nothing is said.
     """
     fit = SampleFit(graph)
     if isinstance(data, str | Path):
+        if holds_audio(Path(data)):
+            return AudioSamples(fit, Path(data), sample_rate)
         return _in_files(fit, Path(data), preprocessing, is_native=is_native)
     if isinstance(data, Mapping) or hasattr(data, "__array__"):
         return _Stacked(fit, fit.by_name(data))
@@ -138,9 +143,12 @@ class _Stacked:
         return self._length
 
     def __iter__(self) -> Iterator[Mapping[str, Array]]:
-        for number in range(self._length):
-            arrays = {name: column.part(number) for name, column in self._columns.items()}
-            yield self._fit.sample(arrays, number)
+        yield from (self.at(number) for number in range(self._length))
+
+    def at(self, number: int) -> Mapping[str, Array]:
+        """One sample."""
+        arrays = {name: column.part(number) for name, column in self._columns.items()}
+        return self._fit.sample(arrays, number)
 
 
 class _Column:

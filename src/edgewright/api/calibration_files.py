@@ -83,12 +83,21 @@ class FileSamples:
         return len(self._listed.lines) if self._sets is None else len(self._sets)
 
     def __iter__(self) -> Iterator[Mapping[str, Array]]:
+        yield from (self.at(number) for number in range(len(self)))
+
+    def at(self, number: int) -> Mapping[str, Array]:
+        """One sample."""
         if self._sets is not None:
-            yield from (self._sets.feed(number) for number in range(len(self._sets)))
-            return
-        for number, line in enumerate(self._listed.lines):
-            arrays = {name: self._read(line, name) for name in self._fit.types}
-            yield self._fit.sample(arrays, number, str(next(iter(line.files.values()))))
+            return self._sets.feed(number)
+        line = self._listed.lines[number]
+        arrays = {name: self._read(line, name) for name in self._fit.types}
+        return self._fit.sample(arrays, number, str(next(iter(line.files.values()))))
+
+    @property
+    def files(self) -> list[Path]:
+        """A file of each sample, where a file is one sample; none where several make a batch."""
+        found = [next(iter(line.files.values())) for line in self._listed.lines]
+        return found if len(found) == len(self) else []
 
     def _read(self, line: InputLine, name: str) -> Array:
         path = line.files[name] if name in line.files else line.files[""]

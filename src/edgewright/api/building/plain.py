@@ -1,0 +1,58 @@
+"""Records as plain JSON values and back, for the state of a build and its report.json."""
+
+import dataclasses
+import json
+import math
+import types
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+
+__all__ = ["from_plain", "to_json", "to_plain"]
+
+T = TypeVar("T")
+# JSON has no word for these.
+_ODD = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
+
+
+def to_plain(value: Any) -> Any:
+    """Dictionaries, lists, texts and numbers; infinities become texts."""
+    if dataclasses.is_dataclass(value):
+        return {field.name: to_plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, dict):
+        return {str(key): to_plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [to_plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value
+
+
+def to_json(value: Any) -> bytes:
+    """The same as a JSON file."""
+    return (json.dumps(to_plain(value), indent=1, allow_nan=False) + "\n").encode()
+
+
+def from_plain(kind: type[T], value: Any) -> T:
+    """The record of a type that ``to_plain`` was given."""
+    made: T = _made(kind, value)
+    return made
+
+
+def _made(kind: Any, value: Any) -> Any:
+    origin = get_origin(kind)
+    if origin is types.UnionType:
+        inner = [each for each in get_args(kind) if each is not type(None)]
+        return None if value is None else _made(inner[0] if len(inner) == 1 else Any, value)
+    if origin is tuple:
+        return _tuple(get_args(kind), value)
+    if dataclasses.is_dataclass(kind):
+        hints = get_type_hints(kind)
+        return kind(**{name: _made(hints[name], item) for name, item in value.items()})  # type: ignore[operator]
+    if kind is float:
+        return _ODD.get(value, value) if isinstance(value, str) else float(value)
+    return value
+
+
+def _tuple(kinds: tuple[Any, ...], values: Any) -> tuple[Any, ...]:
+    if len(kinds) == 2 and kinds[1] is Ellipsis:
+        return tuple(_made(kinds[0], item) for item in values)
+    return tuple(_made(kind, item) for kind, item in zip(kinds, values, strict=True))

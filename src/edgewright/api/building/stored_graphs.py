@@ -1,0 +1,79 @@
+"""Graphs kept between the stages of a build: text, an index, and numbers that are mapped when read."""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from edgewright.core.errors import UnsupportedFeature
+from edgewright.core.files import mapped, write_all
+from edgewright.core.numbers import Array
+from edgewright.ir.graph import Graph
+from edgewright.ir.text import parse, to_text
+
+__all__ = ["load_stored", "store"]
+
+ALIGNMENT = 64
+# The node and the key of what it remembers, or a constant's name alone.
+_Key = tuple[str, ...]
+
+
+def store(graph: Graph, path: Path) -> None:
+    """Writes PATH.graph, PATH.json and PATH.raw, all or none."""
+    arrays = dict(_arrays(graph))
+    write_all(
+        {
+            path.with_suffix(".raw"): _padded(arrays),
+            path.with_suffix(".json"): [json.dumps(_index(arrays)).encode()],
+            path.with_suffix(".graph"): [to_text(graph).encode()],
+        }
+    )
+
+
+def load_stored(path: Path) -> Graph:
+    """The graph; its constants stay in their file until they are needed."""
+    index = json.loads(path.with_suffix(".json").read_bytes())
+    raw = path.with_suffix(".raw")
+    content = mapped(raw) if raw.stat().st_size else memoryview(b"")
+    arrays = {tuple(entry["key"]): _view(content, entry) for entry in index}
+    constants = {key[0]: array for key, array in arrays.items() if len(key) == 1}
+    graph = parse(path.with_suffix(".graph").read_text("utf-8"), constants)
+    for node, key in (key for key in arrays if len(key) == 2):
+        graph.node(node).notes[key] = arrays[node, key]
+    return graph
+
+
+def _arrays(graph: Graph) -> Iterator[tuple[_Key, Array]]:
+    """Constants, and what nodes remember: a batch norm that was folded matters to equalization."""
+    for name, array in graph.constants.items():
+        if array.dtype == object:
+            raise UnsupportedFeature(f"constant '{name}' holds texts, which no target has")
+        yield (name,), array
+    for node in graph.nodes:
+        for key, array in node.notes.items():
+            yield (node.name, key), np.asarray(array)
+
+
+def _index(arrays: Mapping[_Key, Array]) -> list[dict[str, Any]]:
+    found = []
+    at = 0
+    for key, array in arrays.items():
+        found.append({"key": key, "dtype": str(array.dtype), "shape": array.shape, "at": at})
+        at += array.nbytes + -array.nbytes % ALIGNMENT
+    return found
+
+
+def _padded(arrays: Mapping[_Key, Array]) -> Iterator[bytes | memoryview]:
+    for array in arrays.values():
+        yield np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+        yield bytes(-array.nbytes % ALIGNMENT)
+
+
+def _view(content: memoryview, entry: Mapping[str, Any]) -> Array:
+    dtype = np.dtype(entry["dtype"])
+    count = int(np.prod(entry["shape"], dtype=np.int64))
+    part = np.frombuffer(content, np.uint8, count * dtype.itemsize, entry["at"])
+    view: Array = part.view(dtype).reshape(entry["shape"])
+    return view

@@ -1,0 +1,147 @@
+"""The options of `edgewright build`."""
+
+import math
+from dataclasses import dataclass
+
+from edgewright.config.group import OptionGroup
+from edgewright.config.option import opt
+from edgewright.config.quantize import PRECISIONS
+from edgewright.config.rules import Check, Excludes, Given
+from edgewright.config.values import number_from
+from edgewright.core.errors import UsageError
+
+__all__ = ["AUTO", "METRICS", "BuildData", "BuildTo", "BuildWishes"]
+
+AUTO = "auto"
+METRICS = ("right-answers", "same-answers", "closeness")
+
+
+def points(text: str) -> float:
+    """Points of a percentage: 1, 1% or 0.5 %."""
+    try:
+        value = float(text.strip().removesuffix("%"))
+    except ValueError:
+        value = math.nan
+    if not (math.isfinite(value) and 0 <= value <= 100):
+        raise ValueError("points of a percentage from 0 to 100, as in 1%")
+    return value
+
+
+def _data_problem(given: Given) -> UsageError | None:
+    if "--data" in given or "--random-data" in given:
+        return None
+    return UsageError(
+        "option '--data' is missing, calibration and evaluation need samples",
+        do="add --data FOLDER, --data samples.npz or --data list.txt; --random-data does without, for a "
+        "first try that says nothing about accuracy",
+    )
+
+
+@dataclass(frozen=True)
+class BuildData(OptionGroup):
+    """What the model is calibrated and evaluated on."""
+
+    title = "Data"
+    rules = (
+        Check(_data_problem),
+        Excludes("--data", "--random-data"),
+        Excludes("--eval-data", "--random-data"),
+    )
+
+    data: str | None = opt(
+        "--data",
+        metavar="PATH",
+        help="samples: a folder of .npy, .npz or .raw files, of images or of .wav audio, an .npz or .npy "
+        "file of stacked arrays, or an input list; some calibrate, the others evaluate",
+    )
+    eval_data: str | None = opt(
+        *("--eval-data", "--eval_data"),
+        metavar="PATH",
+        help="samples to evaluate on; then all of --data may calibrate",
+    )
+    labels: str | None = opt(
+        "--labels",
+        metavar="FILE",
+        help="the right class of each sample that evaluates: .npy, .npz, .txt with a number a line, or .csv "
+        "with FILE,NUMBER; also found as an array 'labels' or 'y' beside the samples, and in the names of "
+        "subfolders that are numbers",
+    )
+    random_data: bool = opt(
+        *("--random-data", "--random_data"),
+        nargs=0,
+        help="random numbers in place of samples: the files are complete, their accuracy means nothing",
+    )
+    calibration_samples: int = opt(
+        *("--calibration-samples", "--calibration_samples"),
+        type=number_from(1),
+        default=100,
+        metavar="N",
+        help="how many samples calibrate at most; never more than half, unless --eval-data is given",
+    )
+    evaluation_samples: int = opt(
+        *("--evaluation-samples", "--evaluation_samples"),
+        type=number_from(1),
+        default=1000,
+        metavar="N",
+        help="how many samples evaluate at most",
+    )
+
+
+@dataclass(frozen=True)
+class BuildWishes(OptionGroup):
+    """For which chip, how small and how accurate."""
+
+    title = "Target and precision"
+
+    target: str = opt(
+        "--target",
+        required=True,
+        metavar="CHIP",
+        help="the chip: SM8650, 'Snapdragon 8 Gen 3', v75 or a SoC number; edgewright targets lists them",
+    )
+    precision: str = opt(
+        "--precision",
+        choices=(AUTO, *PRECISIONS),
+        default=AUTO,
+        help="bits of weights and activations, or half precision; auto tries them and takes the cheapest "
+        "that meets --max-drop",
+    )
+    max_drop: float | None = opt(
+        *("--max-drop", "--max_drop"),
+        type=points,
+        metavar="POINTS",
+        example="--max-drop 1%",
+        help="points of the metric that may be lost against the float model; where more is lost the exit "
+        "code is 5, and all files are written all the same; auto aims at 1 where nothing is said",
+    )
+    metric: str = opt(
+        "--metric",
+        choices=(AUTO, *METRICS),
+        default=AUTO,
+        help="how accuracy is told: share of right answers (needs labels), share of answers that are those "
+        "of the float model, or closeness of the values; auto takes the first that the model and data allow",
+    )
+
+
+@dataclass(frozen=True)
+class BuildTo(OptionGroup):
+    """Where the build goes, and how far."""
+
+    title = "Output"
+    rules = (Excludes("--dry-run", "--resume"),)
+
+    output: str | None = opt(
+        *("--output", "-o", "--output_path"),
+        metavar="FOLDER",
+        help="the folder to write; MODEL_CHIP in the current folder otherwise",
+    )
+    dry_run: bool = opt(
+        *("--dry-run", "--dry_run"),
+        nargs=0,
+        help="stop after the pre-flight: say what stands in the way, write nothing",
+    )
+    resume: bool = opt(
+        "--resume",
+        nargs=0,
+        help="continue where an interrupted build of the same model, data and options stopped",
+    )
