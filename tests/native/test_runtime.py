@@ -1,5 +1,6 @@
 """Contexts on the genuine libraries: binaries, several graphs, options, profiling, refusals."""
 
+import gc
 import subprocess
 import sys
 from dataclasses import replace
@@ -10,6 +11,7 @@ import pytest
 from edgewright.backends.qnn.backend import live_records
 from edgewright.backends.qnn.options import GraphOptions, HtpOptions, Priority, ProfilingLevel
 from edgewright.backends.qnn.runtime import QnnRuntime
+from edgewright.backends.qnn.shared import FOLDER
 from edgewright.core.errors import BadInput, Problems, UsageError
 from edgewright.core.numbers import DType
 from edgewright.ir.encodings import Encoding
@@ -159,3 +161,29 @@ def test_inputs_of_another_size_never_reach_the_library(runtime):
         context.run("other", {"x": values()})
     with pytest.raises(UsageError, match=r"needs inputs \['x'\]"):
         context.run("net", {})
+
+
+def test_shared_memory_gives_what_messages_give(runtime):
+    sent = runtime.compile([records()]).run("net", {"x": values()})["y"]
+    shared = runtime.compile([records()], HtpOptions(is_shared=True))
+    for seed in (0, 1, 0):
+        found = shared.run("net", {"x": values(seed=seed)})["y"]
+    np.testing.assert_array_equal(found, sent)
+    assert not np.array_equal(found, shared.run("net", {"x": values(seed=1)})["y"])
+
+
+def test_shared_memory_is_gone_with_its_context(runtime):
+    before = set(FOLDER.iterdir())
+    context = runtime.compile([records()], HtpOptions(is_shared=True))
+    context.run("net", {"x": values()})
+    assert len(set(FOLDER.iterdir()) - before) == 1
+    del context
+    gc.collect()
+    assert set(FOLDER.iterdir()) <= before
+
+
+def test_platform_options_reach_the_library_which_refuses_those_it_does_not_know():
+    with pytest.raises(
+        UsageError, match=r"refuses the platform options 'nothing:known': .*Invalid platform option"
+    ):
+        QnnRuntime(HtpOptions(platform="nothing:known"))

@@ -104,7 +104,7 @@ def live_records(graph: Graph, outputs: list[str]) -> QnnGraph:
 
 def shared_runtime(options: HtpOptions) -> QnnRuntime:
     """The worker for a chip that this process has already, or a new one."""
-    key = (options.soc_model, options.dsp_arch, options.worker)
+    key = (options.soc_model, options.dsp_arch, options.worker, options.platform)
     found = _SHARED.get(key)
     if found is None or not found.is_alive:
         if not _SHARED:

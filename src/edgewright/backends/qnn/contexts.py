@@ -67,12 +67,15 @@ class LiveContext:
             self._library.must("graphRetrieve", self._handle, name.encode(), byref(handle))
             self.graphs[name] = _described(handle, inputs, outputs)
 
-    def execute(self, name: str, values: Mapping[str, Array]) -> dict[str, Array]:
-        """One run of a graph."""
+    def execute(
+        self, name: str, values: Mapping[str, Array], rooms: dict[str, Array] | None = None
+    ) -> dict[str, Array]:
+        """One run of a graph; outputs go to ``rooms`` where they are given."""
         live = self.graph(name)
         kept = Kept()
         inputs = [_filled(live, tensor, values[tensor.name], kept) for tensor in live.inputs]
-        rooms = {t.name: np.zeros(t.dims, t.dtype.numpy) for t in live.outputs}
+        if rooms is None:
+            rooms = {t.name: np.zeros(t.dims, t.dtype.numpy) for t in live.outputs}
         outputs = [_filled(live, tensor, rooms[tensor.name], kept) for tensor in live.outputs]
         self._library.must(
             "graphExecute",

@@ -13,7 +13,7 @@ from edgewright.abi.htp_structs import HtpDeviceConfig, HtpDeviceConfigNarrow
 from edgewright.abi.interface import load_backend
 from edgewright.abi.structs import Config, OperationName
 from edgewright.backends.qnn.tensors import Kept
-from edgewright.core.errors import BackendCrash, Where
+from edgewright.core.errors import BackendCrash, UsageError, Where, shown
 
 __all__ = ["Library", "LogLine", "configs", "custom_config"]
 
@@ -22,6 +22,8 @@ LONGEST_LINE = 8192
 LINES_KEPT = 2000
 _CUSTOM = 0
 _SOC, _ARCH = 0, 1
+# QnnBackend.h: QNN_BACKEND_CONFIG_OPTION_PLATFORM, a text.
+_PLATFORM = 2
 _LIBC = ctypes.CDLL(None)
 
 
@@ -42,9 +44,19 @@ class Library:
         self.must("logCreate", self._callback, max(level, LogLevel.ERROR), byref(self.log))
         self.backend, self.device = c_void_p(), c_void_p()
 
-    def open(self, soc_model: int, dsp_arch: int | None) -> None:
+    def open(self, soc_model: int, dsp_arch: int | None, platform: str = "") -> None:
         """Creates the backend and, for a chip, its device."""
-        self.must("backendCreate", self.log, None, byref(self.backend))
+        code = self.interface.call(
+            "backendCreate", self.log, self._backend_configs(platform), byref(self.backend)
+        )
+        if code and platform:
+            said = next((text for level, text in self.lines if level == LogLevel.ERROR), self.message(code))
+            raise UsageError(
+                f"{self.path.name} refuses the platform options '{shown(platform)}': {said}",
+                do="name options that the library knows, or leave --platform_options out",
+            )
+        if code:
+            raise self.failure("backendCreate", code)
         if soc_model:
             self.must("deviceCreate", self.log, self._device_configs(soc_model, dsp_arch), byref(self.device))
 
@@ -86,6 +98,13 @@ class Library:
         self._heard = texts
         yield texts
         self._heard = None
+
+    def _backend_configs(self, platform: str) -> Any:
+        if not platform:
+            return None
+        config = Config(option=_PLATFORM)
+        config.value.custom = ctypes.addressof(self.kept.add(ctypes.create_string_buffer(platform.encode())))
+        return configs([config], self.kept)
 
     def _device_configs(self, soc_model: int, dsp_arch: int | None) -> Any:
         kind = HtpDeviceConfigNarrow if self.version.is_narrow else HtpDeviceConfig

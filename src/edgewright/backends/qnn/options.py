@@ -64,6 +64,10 @@ class HtpOptions:
     priority: Priority = Priority.NORMAL
     profiling: ProfilingLevel = ProfilingLevel.OFF
     worker: WorkerOptions = field(default_factory=WorkerOptions)
+    # Options of the platform as key:value;key:value, which the library reads by itself.
+    platform: str = ""
+    # Inputs and outputs of graphs lie in memory that is shared with the worker.
+    is_shared: bool = False
 
     def options_of(self, graph: str) -> GraphOptions:
         """How the graph of that name is compiled."""

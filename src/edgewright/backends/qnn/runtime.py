@@ -1,5 +1,6 @@
 """The genuine libraries as seen by callers: graphs compiled, loaded, composed, run; binaries explained."""
 
+import threading
 import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,6 +15,7 @@ from edgewright.backends.qnn.client import Worker
 from edgewright.backends.qnn.info import BinaryInfo, GraphInfo
 from edgewright.backends.qnn.options import HtpOptions
 from edgewright.backends.qnn.profile import ProfileEvent
+from edgewright.backends.qnn.shared import SharedBlock
 from edgewright.core.errors import BadInput, EnvironmentProblem, UnsupportedFeature, UsageError, Where
 from edgewright.core.numbers import Array
 from edgewright.core.optional import install_command
@@ -60,13 +62,13 @@ class QnnRuntime:
         """
         for graph in graphs:
             check_graph(graph)
-        return self._context(*self._worker.ask("compile", records=list(graphs), options=self._fit(options)))
+        fit = self._fit(options)
+        return self._context(fit, *self._worker.ask("compile", records=list(graphs), options=fit))
 
     def load(self, binary: bytes | Array, options: HtpOptions | None = None) -> "QnnContext":
         """A context from a context binary."""
-        return self._context(
-            *self._worker.ask("load", binary=_some_bytes(binary), options=self._fit(options))
-        )
+        fit = self._fit(options)
+        return self._context(fit, *self._worker.ask("load", binary=_some_bytes(binary), options=fit))
 
     def open_dlc(self, dlc: Path | str) -> None:
         """Lets the System library open a DLC; an error where it does not."""
@@ -108,15 +110,21 @@ class QnnRuntime:
             )
         return options
 
-    def _context(self, number: int, graphs: tuple[GraphInfo, ...]) -> "QnnContext":
-        return QnnContext(self._worker, number, graphs)
+    def _context(self, options: HtpOptions, number: int, graphs: tuple[GraphInfo, ...]) -> "QnnContext":
+        return QnnContext(self._worker, number, graphs, is_shared=options.is_shared)
 
 
 class QnnContext:
     """Graphs that are ready to run in a worker; it ends with this object."""
 
-    def __init__(self, worker: Worker, number: int, graphs: tuple[GraphInfo, ...]) -> None:
+    def __init__(
+        self, worker: Worker, number: int, graphs: tuple[GraphInfo, ...], *, is_shared: bool = False
+    ) -> None:
         self.graphs = graphs
+        self._is_shared = is_shared
+        self._blocks: dict[str, SharedBlock] = {}
+        # One run at a time writes to a block.
+        self._lock = threading.Lock()
         self._worker = worker
         self._number = number
         weakref.finalize(self, worker.drop, number)
@@ -134,8 +142,22 @@ class QnnContext:
                 do="name a graph and give all of its inputs",
             )
         values = {tensor.name: check_values(tensor, np.asarray(inputs[tensor.name])) for tensor in wanted}
+        if self._is_shared:
+            return self._run_shared(info, values)
         found: dict[str, Array] = self._worker.ask("run", context=self._number, graph=graph, values=values)
         return found
+
+    def _run_shared(self, info: GraphInfo, values: Mapping[str, Array]) -> dict[str, Array]:
+        with self._lock:
+            if info.name not in self._blocks:
+                self._blocks[info.name] = SharedBlock([*info.inputs, *info.outputs])
+            block = self._blocks[info.name]
+            for name, array in values.items():
+                np.copyto(block.arrays[name], array)
+            self._worker.ask(
+                "run_shared", context=self._number, graph=info.name, block=block.name, places=block.places
+            )
+            return {tensor.name: block.arrays[tensor.name].copy() for tensor in info.outputs}
 
     def binary(self) -> bytes:
         """The context binary."""

@@ -16,6 +16,7 @@ from edgewright.backends.qnn.library import Library
 from edgewright.backends.qnn.messages import CODEC
 from edgewright.backends.qnn.options import HtpOptions
 from edgewright.backends.qnn.recorders import save_calls, start_saver, write_dlc
+from edgewright.backends.qnn.shared import shared_arrays
 from edgewright.backends.qnn.system import SystemLibrary
 from edgewright.core.errors import BackendCrash, EdgewrightError
 from edgewright.core.numbers import Array
@@ -31,6 +32,8 @@ class Host:
         self._library: Library | None = None
         self._system: SystemLibrary | None = None
         self._contexts: dict[int, LiveContext] = {}
+        # Blocks of memory that are shared with the caller, by context and graph.
+        self._shared: dict[tuple[int, str], tuple[str, dict[str, Array]]] = {}
         self._options = HtpOptions()
         self._folder = Path()
         self._made = 0
@@ -45,7 +48,7 @@ class Host:
         self._library = Library(self._folder / library, log_level)
         if saved_to:
             start_saver(self._library, saved_to)
-        self._library.open(options.soc_model, options.dsp_arch)
+        self._library.open(options.soc_model, options.dsp_arch, options.platform)
         return self._library.version
 
     def operations(self) -> list[str]:
@@ -80,6 +83,16 @@ class Host:
         """One run of a graph."""
         return self._contexts[context].execute(graph, values)
 
+    def run_shared(self, context: int, graph: str, block: str, places: dict[str, int]) -> None:
+        """One run of a graph on memory that the caller sees too."""
+        live = self._contexts[context].graph(graph)
+        found, arrays = self._shared.get((context, graph), ("", {}))
+        if found != block:
+            arrays = shared_arrays(block, [*live.inputs, *live.outputs], places)
+            self._shared[context, graph] = block, arrays
+        rooms = {tensor.name: arrays[tensor.name] for tensor in live.outputs}
+        self._contexts[context].execute(graph, arrays, rooms)
+
     def binary(self, context: int) -> Array:
         """The bytes of a context."""
         return self._contexts[context].binary()
@@ -90,6 +103,7 @@ class Host:
 
     def free(self, contexts: Sequence[int]) -> None:
         """Ends contexts."""
+        self._shared = {key: held for key, held in self._shared.items() if key[0] not in contexts}
         for number in contexts:
             found = self._contexts.pop(number, None)
             if found is not None:
