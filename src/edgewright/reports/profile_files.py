@@ -1,0 +1,65 @@
+"""Which file a profile becomes: CSV, trace or HTML, and opaque objects one by one."""
+
+import base64
+import binascii
+from collections.abc import Iterable
+from pathlib import Path
+
+from edgewright.api.profile_summary import ProfileSummary
+from edgewright.artifacts.profile_log.csv_log import to_csv
+from edgewright.artifacts.profile_log.writer import ProfileLog
+from edgewright.core.errors import BadInput, UsageError, shown
+from edgewright.lower.names import NameTable
+from edgewright.reports.profile_page import to_html
+from edgewright.reports.profile_trace import to_trace
+
+__all__ = ["form_of", "opaque_files", "profile_bytes"]
+
+# The genuine readers make a file of the same kind: their names are taken for ours.
+FORMS = {
+    "csv": "csv",
+    "trace": "trace",
+    "html": "html",
+    "libQnnChrometraceProfilingReader.so": "trace",
+    "QnnChrometraceProfilingReader.dll": "trace",
+    "libQnnJsonProfilingReader.so": "trace",
+    "QnnJsonProfilingReader.dll": "trace",
+    "libQnnHtpOptraceProfilingReader.so": "trace",
+    "QnnHtpOptraceProfilingReader.dll": "trace",
+}
+_SUFFIXES = {".csv": "csv", ".json": "trace", ".html": "html", ".htm": "html"}
+
+
+def form_of(output: str, reader: str | None) -> str:
+    """The form that a reader or the name of a file asks for; "" where the reader is a plug-in."""
+    if reader is not None:
+        return FORMS.get(Path(reader).name, "")
+    form = _SUFFIXES.get(Path(output).suffix.lower())
+    if form is None:
+        raise UsageError(
+            f"--output '{shown(output)}' ends in '{shown(Path(output).suffix)}', expected "
+            f"{', '.join(_SUFFIXES)}",
+            do="rename it, or name a form by --reader csv, trace or html",
+        )
+    return form
+
+
+def profile_bytes(form: str, log: ProfileLog, found: ProfileSummary) -> Iterable[bytes]:
+    """The file of a form."""
+    if form == "csv":
+        return to_csv(log)
+    return to_trace(log) if form == "trace" else to_html(log, found)
+
+
+def opaque_files(log: ProfileLog, folder: Path) -> dict[Path, list[bytes]]:
+    """The opaque objects of a log by the files that they go to."""
+    objects = [event for event in log.events if event.data]
+    table = NameTable([f"{number}_{event.identifier}" for number, event in enumerate(objects)])
+    files = {}
+    for number, event in enumerate(objects):
+        try:
+            content = base64.b64decode(event.data, validate=True)
+        except binascii.Error:
+            raise BadInput(f"the object of event '{shown(event.identifier)}' is no base64") from None
+        files[folder / f"{table(f'{number}_{event.identifier}')}.bin"] = [content]
+    return files

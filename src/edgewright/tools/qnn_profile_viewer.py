@@ -1,0 +1,53 @@
+"""qnn-profile-viewer: shows what a profiling log says, and writes it as CSV, trace or HTML."""
+
+from edgewright.config.profile_viewer import ProfileInput, ProfileOutput
+from edgewright.config.umbrella import Messages, Report
+from edgewright.tools.tool import Tool
+
+__all__ = ["TOOL", "main"]
+
+NAME = "qnn-profile-viewer"
+
+
+def run(source: ProfileInput, output: ProfileOutput, report: Report, _messages: Messages) -> None:
+    """Read, write what was asked for, then print."""
+    from pathlib import Path
+
+    from edgewright.api.profile_reader import read_with_plugin
+    from edgewright.api.profile_summary import summarise, summarise_file, with_schematic
+    from edgewright.core.files import Chunks, keep_sources, write_all
+    from edgewright.reports.json_text import as_json
+    from edgewright.reports.profile_files import form_of, opaque_files, profile_bytes
+    from edgewright.reports.profile_text import viewer_text
+
+    log, found = summarise_file(source.input_log)
+    if source.schematic is not None:
+        log = with_schematic(log, source.schematic)
+        found = summarise(log, source.input_log)
+    files: dict[Path, Chunks] = {}
+    if output.output is not None:
+        form = form_of(output.output, output.reader)
+        made = profile_bytes(form, log, found) if form else read_with_plugin(str(output.reader), log)
+        files[Path(output.output)] = made
+    if output.extract_opaque_objects:
+        files |= opaque_files(log, Path(output.output or source.input_log).parent)
+    keep_sources([Path(source.input_log)], files)
+    write_all(files)
+    print(as_json(found) if report.json else viewer_text(found))
+    if not report.json:
+        print("".join(f"wrote {file}\n" for file in files), end="")
+
+
+TOOL = Tool(
+    NAME,
+    "Show a profiling log: times of setting up and of executions, op by op.",
+    (ProfileInput, ProfileOutput, Report, Messages),
+    run,
+    examples=(
+        (f"{NAME} --input_log output/qnn-profiling-data_0.log", "show it"),
+        (f"{NAME} --input_log run.log --output run.csv", "write it as CSV too"),
+        (f"{NAME} --input_log run.log --output run.html", "a page with a timeline and a table of ops"),
+        (f"{NAME} --input_log run.log --output run.json", "a trace for Perfetto or chrome://tracing"),
+    ),
+)
+main = TOOL.main
