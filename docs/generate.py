@@ -32,6 +32,7 @@ TOOLS = {
     "qairt-quantizer": "edgewright.tools.qairt_quantizer",
     "qnn-context-binary-generator": "edgewright.tools.qnn_context_binary_generator",
     "qnn-context-binary-utility": "edgewright.tools.qnn_context_binary_utility",
+    "qnn-model-lib-generator": "edgewright.tools.qnn_model_lib_generator",
     "edgewright inspect": "edgewright.tools.inspect_command",
     "edgewright convert": "edgewright.tools.convert_command",
     "edgewright quantize": "edgewright.tools.quantize_command",

@@ -1,12 +1,18 @@
 """The function tables of QNN's providers: the order of the functions and what they take."""
 
+from __future__ import annotations
+
 from ctypes import POINTER, c_char_p, c_void_p
 from ctypes import c_uint32 as u32
 from ctypes import c_uint64 as u64
-from typing import Any
 
 from edgewright.abi.structs import Config, EventData, OpConfig, OperationName, Tensor
 from edgewright.abi.system_structs import BinaryInfo
+
+# As typing spells it, without loading it: a process that only composes must start fast.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = ["BACKEND_TABLE", "SIGNATURES", "SYSTEM_TABLE"]
 

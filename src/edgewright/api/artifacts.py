@@ -10,6 +10,7 @@ from edgewright.artifacts.cpp import writer as cpp
 from edgewright.artifacts.description import Description
 from edgewright.artifacts.dlc import reader as dlc_reader
 from edgewright.artifacts.dlc import writer as dlc_writer
+from edgewright.artifacts.model_library import reader as library_reader
 from edgewright.artifacts.net_json import reader, writer
 from edgewright.core.errors import BadInput, UsageError, Where, shown
 from edgewright.core.files import write_all, write_whole
@@ -34,6 +35,7 @@ __all__ = [
 
 _DLC = ".dlc"
 _CONTEXT = ".bin"
+_LIBRARIES = frozenset({".so", ".dll"})
 _TAR_MAGIC = slice(257, 262)
 
 
@@ -140,7 +142,7 @@ def save_dlc(graph: Graph | Program, path: Path | str, options: SaveOptions | No
 
 def is_stored(path: Path | str) -> bool:
     """Whether the name is that of a converted model, and not of a source model."""
-    return Path(path).suffix in {".json", _DLC, _CONTEXT}
+    return Path(path).suffix in {".json", _DLC, _CONTEXT, *_LIBRARIES}
 
 
 def load_graph(path: Path | str, weight_file: Path | str | None = None, name: str | None = None) -> Graph:
@@ -148,8 +150,15 @@ def load_graph(path: Path | str, weight_file: Path | str | None = None, name: st
     return load_program(path, weight_file).graph(name)
 
 
-def load_program(path: Path | str, weight_file: Path | str | None = None) -> Program:
-    """All graphs of a net.json, a DLC or a context of ours; weights stay in their file until needed."""
+def load_program(
+    path: Path | str, weight_file: Path | str | None = None, prefix: str = "QnnModel"
+) -> Program:
+    """All graphs of a net.json, a DLC, a model library or a context of ours.
+
+    Weights stay in their file until needed. ``prefix`` is that of a model library's functions.
+    """
+    if Path(path).suffix in _LIBRARIES and weight_file is None:
+        return Program(tuple(lift(graph) for graph in library_reader.read(path, prefix)))
     if Path(path).suffix == _CONTEXT and weight_file is None:
         return _context_program(Path(path))
     if Path(path).suffix != _DLC:

@@ -60,7 +60,7 @@ def generate_context(options: GeneratorOptions) -> GeneratedContext:
     binaries = _binaries(options.output, files)
     keep_sources([part for file in files for part in model_parts(file)], binaries)
     began = time.perf_counter()
-    made, more = _made(files, options.output, order)
+    made, more = _made(files, options, order)
     written: dict[Path, Chunks] = {path: made.chunks() for path in binaries}
     if order.profiling is not None:
         log = ProfileLog(order.profiling, order.provider, ",".join(made.names), made.events)
@@ -92,12 +92,14 @@ def _order(options: GeneratorOptions) -> tuple[CompileOrder, list[str]]:
     return CompileOrder(provider, chip, config, settings.optimization_level, settings.profiling_level), notes
 
 
-def _made(files: Sequence[Path], output: ContextOutput, order: CompileOrder) -> tuple[MadeContext, list[str]]:
-    graphs = model_graphs(files)
+def _made(
+    files: Sequence[Path], options: GeneratorOptions, order: CompileOrder
+) -> tuple[MadeContext, list[str]]:
+    graphs = model_graphs(files, options.model.model_prefix)
     notes = _unknown_graphs(order.config, [graph.name for graph in graphs])
     if order.provider == "htp-native" and order.config.is_weight_sharing and len(graphs) > 1:
         notes.append("weights are shared between graphs: the emulator does not load such a binary")
-    return compile_graphs(with_outputs(graphs, output), order), notes
+    return compile_graphs(with_outputs(graphs, options.output), order), notes
 
 
 def _model_files(model: ContextModel) -> list[Path]:

@@ -5,19 +5,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from edgewright.api.artifacts import load_program
-from edgewright.core.errors import BadInput, NotBuiltYet, UsageError, Where, shown
+from edgewright.core.errors import BadInput, UsageError, Where, shown
 from edgewright.ir.graph import Graph
 
 __all__ = ["model_file", "model_graphs", "model_parts"]
 
 
 def model_file(path: Path) -> Path:
-    """The DLC or net.json of the model that was named, by itself or by the files beside it."""
-    if path.name.endswith((".so", ".dll")):
-        raise NotBuiltYet(
-            f"running the model library '{shown(path)}' is not built yet",
-            do="give the model's _net.json instead: --model model_net.json, or its DLC",
-        )
+    """The DLC, net.json or library of the model that was named, by itself or by the files beside it."""
     if path.suffix == ".onnx":
         raise UsageError(
             f"'{shown(path)}' is not converted yet",
@@ -43,9 +38,9 @@ def model_parts(path: Path) -> list[Path]:
     return [path.with_name(f"{stem}{ending}") for ending in (".cpp", ".bin", "_net.json")]
 
 
-def model_graphs(files: Sequence[Path]) -> list[Graph]:
-    """The graphs of all files, each with a name of its own."""
-    graphs = [graph for file in files for graph in load_program(file).graphs]
+def model_graphs(files: Sequence[Path], prefix: str = "QnnModel") -> list[Graph]:
+    """The graphs of all files, each with a name of its own; ``prefix`` is that of model libraries."""
+    graphs = [graph for file in files for graph in load_program(file, prefix=prefix).graphs]
     name, count = Counter(graph.name for graph in graphs).most_common(1)[0]
     if count > 1:
         raise UsageError(

@@ -31,7 +31,8 @@ class ContextModel(OptionGroup):
         required=True,
         type=names,
         metavar="FILE",
-        help="the converted model, a _net.json or a DLC; several, separated by commas, go into one context",
+        help="the converted model: a _net.json, a DLC or a model library; several, separated by commas, go "
+        "into one context",
     )
     backend: str = opt(
         "--backend",

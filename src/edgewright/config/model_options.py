@@ -42,7 +42,6 @@ def library_prefix() -> Any:
         "--model_prefix",
         default="QnnModel",
         metavar="NAME",
-        built=False,
         help="the prefix of the functions in a model library",
     )
 

@@ -5,6 +5,7 @@ import pytest
 
 from edgewright.config.context import ContextFile
 from edgewright.config.context_generator import CONTEXT_GENERATOR
+from edgewright.config.model_library import MODEL_LIBRARY
 from edgewright.config.net_run import NET_RUN
 from edgewright.config.onnx import ONNX_CONVERTER
 from edgewright.config.pytorch import PYTORCH_CONVERTER
@@ -25,6 +26,7 @@ TOOLS = {
     "qairt-quantizer": QAIRT_QUANTIZER,
     "qnn-context-binary-generator": CONTEXT_GENERATOR,
     "qnn-context-binary-utility": (ContextFile,),
+    "qnn-model-lib-generator": MODEL_LIBRARY,
 }
 # What ours have besides: every converter lists, keeps, leaves out and uses encodings.
 ADDED = {

@@ -49,6 +49,10 @@ class WeightFile:
         self._content = content
         self._members = members
 
+    def members(self) -> dict[str, tuple[int, int]]:
+        """Where each tensor lies in the file: its offset and its bytes."""
+        return {name: (member.offset, member.size) for name, member in self._members.items()}
+
     def array(self, name: str, dtype: DType, dims: tuple[int, ...]) -> Array:
         """The tensor as a read-only array, its size checked against dtype and dims."""
         member = self._members.get(name)

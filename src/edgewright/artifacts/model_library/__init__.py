@@ -1,0 +1,1 @@
+"""Model libraries: model.cpp compiled with its weights, and read back by composing its graphs."""
