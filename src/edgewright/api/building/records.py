@@ -139,6 +139,8 @@ class Layer:
     emulator_db: float | None
     # The part that this op adds by itself when its inputs are exact; None where it was not measured.
     own_db: float | None = None
+    # Of that, what rounded weights alone make; None where there are none.
+    weight_db: float | None = None
 
 
 @dataclass(frozen=True)
@@ -157,7 +159,9 @@ class TensorView:
     low: float
     high: float
     clipped: float
+    # Up to here in the simulation, and what rounding to this encoding alone leaves, in dB.
     sim_db: float | None = None
+    own_db: float | None = None
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,162 @@
+"""How far each layer of a quantized graph is from the float model: in the simulation and on the emulator."""
+
+import itertools
+import logging
+import math
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from edgewright.api.building.gains import channel_gains, shaped
+from edgewright.api.building.noise import Noise
+from edgewright.api.building.own_noise import OwnNoise, own_noise
+from edgewright.api.building.records import Layer
+from edgewright.api.building.spots import Spot, aligned, spots_of
+from edgewright.api.contract import dtype_word
+from edgewright.api.surface import Surface
+from edgewright.backends.base import Backend, RunOptions
+from edgewright.backends.cpu import CpuBackend
+from edgewright.backends.htp import HtpSimBackend
+from edgewright.core.errors import EdgewrightError
+from edgewright.core.events import progress
+from edgewright.core.numbers import Array
+from edgewright.ir.graph import Graph, Node
+from edgewright.quantize.roles import roles_of
+
+__all__ = ["ValuesRun", "layers_of"]
+
+log = logging.getLogger(__name__)
+
+# The emulator takes its time; all backends are given the same samples, so that their figures compare.
+SAMPLES, EMULATED_SAMPLES, OWN_SAMPLES = 8, 3, 2
+# Elements of all values that are held at a time; some copies of them are made.
+LARGEST_BATCH = 1 << 24
+
+Feeds = Sequence[Mapping[str, Array]]
+
+
+def layers_of(
+    source: Graph,
+    quantized: Graph,
+    samples: Iterable[Mapping[str, Array]],
+    *,
+    emulator: Backend | None = None,
+    seconds: float = 60.0,
+) -> tuple[Layer, ...]:
+    """The layers of a quantized graph in order, each with its distance from the float graph.
+
+    Args:
+        source: the float graph.
+        quantized: made from it; results with the same names are compared.
+        samples: inputs of the float graph that did not calibrate; a few are used.
+        emulator: the genuine backend; its distances are None without it and where it refuses a graph.
+        seconds: what the emulator may take; values that it has no time for are None.
+    """
+    count = SAMPLES if emulator is None else EMULATED_SAMPLES
+    measuring = _Measuring(source, quantized, list(itertools.islice(samples, count)))
+    rivals: list[tuple[Backend, float]] = [(HtpSimBackend(), math.inf)]
+    if emulator is not None:
+        rivals.append((emulator, time.monotonic() + seconds))
+    found: dict[str, list[float | None]] = {}
+    own: dict[str, OwnNoise] = {}
+    spots = spots_of(source, quantized)
+    batches = list(_batches(quantized, spots))
+    with progress("comparing layers", total=len(batches)) as step:
+        for batch in batches:
+            for backend, deadline in rivals:
+                noises = measuring.noises(batch, backend) if time.monotonic() < deadline else {}
+                for spot in batch:
+                    noise = noises.get(spot.value)
+                    found.setdefault(spot.value, []).append(None if noise is None else noise.sqnr_db())
+            own |= measuring.own(batch)
+            step()
+    return tuple(_layer(quantized, spot, found[spot.value], own.get(spot.value)) for spot in spots)
+
+
+class ValuesRun:
+    """Chosen values of a graph on a backend, as real numbers."""
+
+    def __init__(self, graph: Graph, backend: Backend, values: Sequence[str]) -> None:
+        asked = graph.copy()
+        asked.outputs = list(values)
+        self._surface = Surface(asked)
+        self._session = backend.prepare(asked, RunOptions())
+
+    def __call__(self, feed: Mapping[str, Array]) -> dict[str, Array]:
+        """The values for one sample."""
+        return self._surface.decoded(self._session.run(self._surface.encoded(feed)))
+
+
+@dataclass
+class _Measuring:
+    """Two graphs, the samples, and the scales of channels that are no noise."""
+
+    source: Graph
+    quantized: Graph
+    feeds: Feeds
+
+    def __post_init__(self) -> None:
+        self._gains = channel_gains(self.source, self.quantized)
+
+    def noises(self, spots: Sequence[Spot], backend: Backend) -> dict[str, Noise]:
+        """The noise of values on a backend; none where it refuses the graph."""
+        sums = {spot.value: Noise() for spot in spots}
+        try:
+            found = ValuesRun(self.quantized, backend, list(sums))
+            truth = ValuesRun(self.source, CpuBackend(), list(sums))
+            for feed in self.feeds:
+                wanted, results = truth(feed), found(feed)
+                for value, noise in sums.items():
+                    gain = shaped(self._gains, self.quantized, value)
+                    result = results[value] if gain is None else results[value] * gain
+                    noise.add(aligned(wanted[value], result.shape), result)
+        except EdgewrightError as problem:
+            log.warning("layers are not compared on %s: %s", backend.name, problem.what)
+            return {}
+        return sums
+
+    def own(self, spots: Sequence[Spot]) -> dict[str, OwnNoise]:
+        """What ops add by themselves."""
+        return own_noise(self.source, self.quantized, spots, self.feeds[:OWN_SAMPLES], self._gains)
+
+
+def _batches(graph: Graph, spots: Sequence[Spot]) -> Iterator[list[Spot]]:
+    """Spots whose values are held together."""
+    batch: list[Spot] = []
+    size = 0
+    for spot in spots:
+        count = math.prod(graph.types[spot.value].static_shape())
+        if batch and size + count > LARGEST_BATCH:
+            yield batch
+            batch, size = [], 0
+        batch.append(spot)
+        size += count
+    if batch:
+        yield batch
+
+
+def _layer(graph: Graph, spot: Spot, found: Sequence[float | None], own: OwnNoise | None) -> Layer:
+    kind = graph.types[spot.value]
+    node = spot.node
+    return Layer(
+        node=node.name,
+        op=spot.op,
+        tensor=spot.value,
+        source=graph.source_names.get(spot.value, spot.value),
+        dtype=dtype_word(kind.dtype),
+        bits=kind.dtype.bits if kind.encoding is None else kind.encoding.bitwidth,
+        weight_bits=_weight_bits(graph, node),
+        macs=node.op.macs(graph.input_types(node), graph.output_types(node)),
+        sim_db=found[0],
+        emulator_db=found[1] if len(found) > 1 else None,
+        own_db=None if own is None else own[0],
+        weight_db=None if own is None or not roles_of(graph, node).weights else own[1],
+    )
+
+
+def _weight_bits(graph: Graph, node: Node) -> int | None:
+    places = sorted(roles_of(graph, node).weights)
+    if not places:
+        return None
+    kind = graph.types[node.inputs[places[0]]]
+    return kind.dtype.bits if kind.encoding is None else kind.encoding.bitwidth

@@ -1,0 +1,39 @@
+"""Signal and noise of one value as samples stream by: sums, no arrays."""
+
+import math
+
+import numpy as np
+
+from edgewright.core.numbers import Array
+
+__all__ = ["EXACT_DB", "Noise", "decibels"]
+
+# Single precision knows no more: what is closer is exact.
+EXACT_DB = 120.0
+
+
+def decibels(signal: float, noise: float) -> float | None:
+    """Signal over noise in dB, within what single precision can tell; None where there is no signal."""
+    if not (math.isfinite(signal) and math.isfinite(noise)) or signal <= 0:
+        return None
+    if noise <= 0:
+        return EXACT_DB
+    return round(min(max(10 * math.log10(signal / noise), -EXACT_DB), EXACT_DB), 3)
+
+
+class Noise:
+    """What one value is away from the float model's."""
+
+    def __init__(self) -> None:
+        self._signal = self._noise = 0.0
+
+    def add(self, wanted: Array, found: Array) -> None:
+        """Another sample."""
+        a, b = (array.reshape(-1).astype(np.float64) for array in (wanted, found))
+        gap = a - b
+        self._signal += float(np.vdot(a, a))
+        self._noise += float(np.vdot(gap, gap))
+
+    def sqnr_db(self) -> float | None:
+        """Signal over noise in dB."""
+        return decibels(self._signal, self._noise)

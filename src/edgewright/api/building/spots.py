@@ -1,0 +1,111 @@
+"""Where a quantized graph can be compared with the float one: each op's result, fused activations with it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from edgewright.core.numbers import Array
+from edgewright.ir.graph import Graph, Node
+from edgewright.ops.activation import HardSwish, Prelu
+from edgewright.quantize.rules import is_clamp, is_invariant, is_rigid
+
+__all__ = ["Spot", "aligned", "channel_axis", "spots_of"]
+
+CHANNELS_FIRST = frozenset({"NCF", "NCHW", "NCDHW"})
+
+
+@dataclass(frozen=True)
+class Spot:
+    """A value to compare and what makes it: an op, or an op and the activation that HTP fuses to it.
+
+    What lies between the two is in no memory of the NPU: its encoding may end where the activation does.
+    """
+
+    value: str
+    nodes: tuple[Node, ...]
+
+    @property
+    def node(self) -> Node:
+        """The node that computes."""
+        return self.nodes[0]
+
+    @property
+    def op(self) -> str:
+        """Its op, and the activation's."""
+        first, last = self.nodes[0].op.qnn_name(), self.nodes[-1].op.qnn_name()
+        return first if len(self.nodes) == 1 else f"{first} + {last}"
+
+
+def spots_of(source: Graph, quantized: Graph) -> list[Spot]:
+    """All results that both graphs have, in order; moves of data and what is fused away have none."""
+    return [
+        Spot(value, _way_to(quantized, node))
+        for node in quantized.nodes
+        if not is_rigid(node.op) and not _only_moves(quantized, node)
+        for value in node.outputs
+        if value and _is_in_both(source, quantized, value) and not _is_fused(quantized, value)
+    ]
+
+
+def aligned(array: Array, shape: tuple[int, ...]) -> Array:
+    """An array in the layout of the other graph."""
+    if array.shape == shape or array.ndim < 3:
+        return array
+    moved = np.moveaxis(array, -1, 1)
+    return moved if moved.shape == shape else np.moveaxis(array, 1, -1)
+
+
+def channel_axis(graph: Graph, value: str) -> int:
+    """The axis of a value's channels."""
+    found = graph.types[value]
+    return 1 if found.layout in CHANNELS_FIRST and found.rank > 2 else max(found.rank - 1, 0)
+
+
+def _is_in_both(source: Graph, quantized: Graph, value: str) -> bool:
+    """Whether the value is real numbers of the same shape, up to the place of the channels."""
+    if value not in source.types:
+        return False
+    before, after = source.types[value], quantized.types[value]
+    is_real = before.dtype.is_float and (after.dtype.is_float or after.encoding is not None)
+    if not (is_real and before.is_static and after.is_static):
+        return False
+    first, second = before.static_shape(), after.static_shape()
+    return first == second or (
+        len(first) > 2 and second in {(first[0], *first[2:], first[1]), (first[0], first[-1], *first[1:-1])}
+    )
+
+
+def _is_activation(node: Node) -> bool:
+    return is_clamp(node.op) or isinstance(node.op, HardSwish | Prelu)
+
+
+def _only_moves(graph: Graph, node: Node) -> bool:
+    """Whether the node only gives its elements another order or shape."""
+    if not is_invariant(node.op) or not node.inputs or node.inputs[0] not in graph.types:
+        return False
+    return graph.types[node.inputs[0]].count == graph.types[node.outputs[0]].count
+
+
+def _is_fused(graph: Graph, value: str) -> bool:
+    """Whether all that becomes of a value is an activation that HTP computes with it."""
+    while graph.is_used_once(value):
+        (reader,) = graph.consumers(value)
+        if _is_activation(reader):
+            return True
+        if not _only_moves(graph, reader):
+            return False
+        value = reader.outputs[0]
+    return False
+
+
+def _way_to(graph: Graph, node: Node) -> tuple[Node, ...]:
+    """A node, and before an activation all from the op that it is fused to."""
+    way = [node]
+    while _is_activation(node) and graph.is_used_once(way[0].inputs[0]):
+        maker = graph.producer(way[0].inputs[0])
+        if maker is None or is_rigid(maker.op):
+            break
+        way.insert(0, maker)
+        if not _only_moves(graph, maker):
+            return tuple(way)
+    return (node,)
