@@ -33,8 +33,9 @@ class Quantized:
 
     graph: Graph
     report: QuantizationReport
-    # The float graph that was rewritten: the given one as corrections left it.
-    corrected: Graph
+    # The float graph as other corrections left it, and whether biases were corrected after them.
+    source: Graph
+    has_corrected_biases: bool = False
 
 
 def quantize_graph(
@@ -56,22 +57,25 @@ def quantize_graph(
     check_constants(graph, read, is_infinity_allowed=True)
     work, notes = _prepared(graph, settings, given.pins, samples, executor)
     if settings.is_searched and samples is not None and executor is not None:
-        work, plan, done = searched(work, settings, given.pins, samples, executor)
-        plan.report.ignored += given.ignored
-        plan.report.notes += [*notes, *done]
-        return Quantized(apply(work, plan), plan.report, work)
+        found = searched(work, settings, given.pins, samples, executor)
+        report = found.plan.report
+        report.ignored += given.ignored
+        report.notes += [*notes, *found.notes]
+        is_corrected = found.graph is not found.source
+        return Quantized(apply(found.graph, found.plan), report, found.source, is_corrected)
     groups = Groups(work, settings, given.pins)
     seen = None
     if samples is not None and executor is not None:
         seen = observe(work, groups, settings, samples, executor)
     plan = assign(work, groups, settings, given.pins, seen)
+    source = work
     if "bc" in settings.algorithms and samples is not None and executor is not None:
         work, changed = corrected(work, plan, input_means(work, samples, executor))
         notes.append(f"bc: corrected {len(changed)} biases")
         plan = assign(work, groups, settings, given.pins, seen)
     plan.report.ignored += given.ignored
     plan.report.notes += notes
-    return Quantized(apply(work, plan), plan.report, work)
+    return Quantized(apply(work, plan), plan.report, source, work is not source)
 
 
 def _weights(graph: Graph) -> set[str]:

@@ -26,7 +26,7 @@ from edgewright.quantize.weights.bias_correction import corrected, input_means, 
 from edgewright.quantize.weights.even_channels import channel_reach, evened, values_before_depthwise
 from edgewright.quantize.weights.gates import gated, values_before_gates
 
-__all__ = ["searched"]
+__all__ = ["Searched", "searched"]
 
 SCHEMES: dict[str, Scheme] = {"mse": Mse(), "percentile": Percentile()}
 # Stretches of the graph that choose for themselves.
@@ -53,10 +53,20 @@ class _Choice:
 _Attempt = Callable[[_Choice], list[_Choice]]
 
 
+@dataclass(frozen=True)
+class Searched:
+    """The graph to rewrite, before and after its biases were corrected, the best plan, and what was done."""
+
+    source: Graph
+    graph: Graph
+    plan: Plan
+    notes: list[str]
+
+
 def searched(
     graph: Graph, settings: Settings, pins: Mapping[str, Pin], samples: Samples, executor: Executor
-) -> tuple[Graph, Plan, list[str]]:
-    """The graph to rewrite, the plan that was found best for it, and what was done."""
+) -> Searched:
+    """What was found best for the graph."""
     work = with_biases(graph)
     notes: list[str] = []
     judge = Judge(work, samples, executor)
@@ -64,9 +74,9 @@ def searched(
         work, notes = _with_even_channels(work, settings, pins, samples, judge)
     search = _Search(work, settings, pins, samples, judge)
     choice, decibels = search.best()
-    graph, plan = search.planned(choice)
+    final, plan = search.planned(choice)
     notes.append(f"search: {_described(choice)}; {-decibels:.1f} dB on {len(judge.feeds)} samples")
-    return graph, plan, notes
+    return Searched(work, final, plan, notes)
 
 
 def _with_even_channels(

@@ -1,0 +1,133 @@
+"""A graph with what calibration found out about it: other widths are assigned without running it again."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from edgewright.core.numbers import DType
+from edgewright.quantize.apply import apply
+from edgewright.quantize.assign import assign
+from edgewright.quantize.calibrate import observe_extremes
+from edgewright.quantize.executor import Executor, Samples
+from edgewright.quantize.groups import Groups
+from edgewright.quantize.mixed.parts import Parts
+from edgewright.quantize.observers import Extremes
+from edgewright.quantize.pins import Origin, Pin, Placed
+from edgewright.quantize.quantizer import Quantized
+from edgewright.quantize.report import TensorRecord
+from edgewright.quantize.roles import roles_of
+from edgewright.quantize.schemes import MinMax, Mse
+from edgewright.quantize.search import HEADROOM
+from edgewright.quantize.settings import Settings
+from edgewright.quantize.weights.bias_correction import corrected, input_means
+from edgewright.quantize.weights.encode import weight_placed
+
+__all__ = ["Calibrated", "Widths"]
+
+HALF = Pin(16, Placed(DType.FLOAT_16), Origin.FLOAT)
+
+
+@dataclass(frozen=True)
+class Widths:
+    """What differs from 8 bits: groups of values with 16 or in half precision, weights with 4."""
+
+    wide: frozenset[str] = frozenset()
+    half: frozenset[str] = frozenset()
+    small: frozenset[str] = frozenset()
+
+
+class Calibrated:
+    """The float graph behind a w8a8 graph, the ranges of its values in few and in many bits, its weights.
+
+    Args:
+        base: the graph in w8a8.
+        settings: what it was quantized with.
+        pins: what the user or the source model has settled.
+        samples: calibration data, for one pass: ranges of 16 bits leave nothing out; and for another
+            one where biases are corrected.
+        executor: runs the samples.
+    """
+
+    def __init__(
+        self,
+        base: Quantized,
+        settings: Settings,
+        pins: Mapping[str, Pin],
+        samples: Samples,
+        executor: Executor,
+    ) -> None:
+        self.graph, self._pins = base.source, dict(pins)
+        self._settings = replace(
+            settings,
+            act_scheme=MinMax(),
+            weight_scheme=Mse(),
+            is_per_row=True,
+            algorithms=(),
+            is_searched=False,
+        )
+        records = {record.name: record for record in base.report.tensors}
+        self.placed = {name: record.placed for name, record in records.items()}
+        fixed = [name for name, placed in self.placed.items() if placed.encoding is not None]
+        self.parts = Parts(self.graph, self._settings, pins, fixed)
+        self._weights = _weight_pins(base.report.tensors)
+        self._small: dict[str, Placed] = {}
+        values = Groups(self.graph, self._settings, pins).observed()
+        self._wide = observe_extremes(self.graph, values, samples, executor)
+        self._means = input_means(self.graph, samples, executor) if base.has_corrected_biases else None
+        self._narrow = {value: _range(records[value], self._wide[value]) for value in values}
+
+    def quantized(self, widths: Widths) -> Quantized:
+        """The graph in the given widths."""
+        pins = {**self._weights, **self._pins, **self._wishes(widths)}
+        groups = Groups(self.graph, self._settings, pins)
+        seen = {
+            value: _roomy(self._wide[value]) if groups.bits(value) > 8 else self._narrow[value]
+            for value in groups.observed()
+            if value in self._wide
+        }
+        graph = self.graph
+        plan = assign(graph, groups, self._settings, pins, seen)
+        if self._means is not None:
+            graph, _ = corrected(graph, plan, self._means)
+            plan = assign(graph, groups, self._settings, pins, seen)
+        return Quantized(apply(graph, plan), plan.report, self.graph, graph is not self.graph)
+
+    def small(self, value: str) -> Placed:
+        """How weights are stored in 4 bits."""
+        if value not in self._small:
+            roles = roles_of(self.graph, self.parts.weights[value])
+            pin = Pin(4, None, Origin.WEIGHTS)
+            self._small[value] = weight_placed(self.graph.constants[value], roles, self._settings, pin)
+        return self._small[value]
+
+    def _wishes(self, widths: Widths) -> dict[str, Pin]:
+        groups = self.parts.groups
+        wide = {v: Pin(16, None, Origin.CALIBRATED) for root in widths.wide for v in groups[root].values}
+        half = dict.fromkeys((v for root in widths.half for v in groups[root].values), HALF)
+        small = {v: Pin(4, self.small(v), Origin.WEIGHTS) for v in widths.small}
+        return {**wide, **half, **small}
+
+
+def _weight_pins(records: Sequence[TensorRecord]) -> dict[str, Pin]:
+    """Weights as they are; one that is read in two forms is left to find them again."""
+    forms: dict[str, set[Placed]] = {}
+    for record in records:
+        if record.kind == "weight" and record.placed.encoding is not None:
+            forms.setdefault(record.name, set()).add(record.placed)
+    single = {name: next(iter(found)) for name, found in forms.items() if len(found) == 1}
+    return {name: Pin(_bits(placed), placed, Origin.WEIGHTS) for name, placed in single.items()}
+
+
+def _bits(placed: Placed) -> int:
+    return placed.dtype.bits if placed.encoding is None else placed.encoding.bitwidth
+
+
+def _range(record: TensorRecord, seen: Extremes) -> Extremes:
+    """What 8 bits cover; all that was seen of a value that has been in floating point."""
+    if record.low is None or record.high is None:
+        return seen
+    return Extremes.between(record.low, record.high)
+
+
+def _roomy(seen: Extremes) -> Extremes:
+    """16 bits have steps to spare for other data than the samples."""
+    return Extremes(seen.low * HEADROOM[16], seen.high * HEADROOM[16])
