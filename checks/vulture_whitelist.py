@@ -14,3 +14,4 @@ infer_session  # onnxruntime.quantization reads it
 is_on
 memory_type
 expansion
+run_shared  # a request that the worker's caller sends by its name

@@ -332,7 +332,7 @@ def test_the_model_may_be_named_by_any_of_its_files(call, here, two):
 @pytest.mark.parametrize(
     ("model", "code", "why"),
     [
-        ("m.so", 4, "give the model's _net.json instead"),
+        ("m.so", 3, "'m.so' does not exist"),
         ("a.onnx", 2, "qnn-onnx-converter -i a.onnx"),
         ("none_net.json", 3, "does not exist"),
         ("alone.cpp", 3, "'alone_net.json' does not exist"),

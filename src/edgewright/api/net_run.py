@@ -1,37 +1,41 @@
 """Runs a converted model on files, as qnn-net-run does."""
 
-import logging
-import time
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import count
 from pathlib import Path
 
-from edgewright.api.backend_profile import INNER_LEVELS, backend_events, check_run_level, node_events
-from edgewright.api.contract import dtype_word, shape_of
-from edgewright.api.input_list import InputList, read_input_list
+from edgewright.api.backend_profile import INNER_LEVELS, check_run_level
+from edgewright.api.input_list import read_input_list
 from edgewright.api.input_sets import InputSets
-from edgewright.api.run_results import InputRecord, ResultFolder, RunRecord
+from edgewright.api.run_results import ResultFolder, RunRecord
 from edgewright.api.run_source import RunSource, run_source
-from edgewright.api.tensor_files import Expected
-from edgewright.artifacts.profile_log.writer import ProfileEvent, ProfileLog, to_chunks
+from edgewright.api.running.batches import BatchSession, multiplied
+from edgewright.api.running.clock import EVENTS_KEPT, Measuring, RunClock
+from edgewright.api.running.deadline import Deadline
+from edgewright.api.running.feeds import Feeds, cache_limits
+from edgewright.api.running.loop import Done, numbers, one_by_one, queued
+from edgewright.api.running.tensors import (
+    check_graph_names,
+    check_native_names,
+    expected_inputs,
+    input_records,
+    spellings_of,
+    wanted_tensors,
+)
+from edgewright.artifacts.profile_log.writer import ProfileLog, to_chunks
 from edgewright.backends.base import RunOptions, Session
-from edgewright.config.net_run import Execution, InputFiles, OutputFiles, Profiling
+from edgewright.config.net_run import Execution, InputFiles, OutputFiles, Profiling, threads_of
 from edgewright.config.net_run import Model as ModelOptions
-from edgewright.core.errors import UsageError, shown
-from edgewright.core.events import progress
+from edgewright.config.run_settings import GraphProfiling, QueueLimits
+from edgewright.core.errors import UnsupportedFeature, UsageError, shown
 from edgewright.core.files import write_whole
-from edgewright.core.words import did_you_mean
+from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph
-from edgewright.lower.names import NameTable
 
 __all__ = ["NetRun", "NetRunOptions", "net_run"]
 
-log = logging.getLogger(__name__)
-
 PROFILE_FILE = "qnn-profiling-data_0.log"
-# Executions that are kept one by one in a profile; their sum goes on.
-EVENTS_KEPT = 100_000
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,8 @@ class NetRun:
 
     record: RunRecord
     init: int
+    # The executions that were measured: all, or those that profiling options chose.
+    measured: int
     execute_total: int
     execute_least: int
     execute_most: int
@@ -63,121 +69,149 @@ class NetRun:
 
 def net_run(options: NetRunOptions) -> NetRun:
     """Runs every graph on every set of its input list; each result folder is written whole."""
-    source = run_source(options.model, options.profiling.profiling_level)
-    check_run_level(options.profiling.profiling_level, source.backend)
-    lists = _lists(options.inputs, source.graphs)
+    level = options.profiling.profiling_level
+    source = run_source(options.model, level, is_shared=options.execution.shared_buffer)
+    check_run_level(level, source.backend)
+    _check_names(options, source)
+    limits, notes = _queue(options, source)
     folder = Path(options.outputs.output_dir)
     runs = []
-    for graph, listed in lists:
+    for graph, listed in _lists(options.inputs, source.graphs):
         # As the SDK's tools do: several graphs have a folder each.
         inner = folder / graph.name if len(source.graphs) > 1 else folder
         outputs = replace(options.outputs, output_dir=str(inner))
-        runs.append(_graph_run(replace(options, outputs=outputs), source, graph, listed))
-    return replace(runs[0], notes=(*source.notes, *runs[0].notes), others=tuple(runs[1:]))
+        runs.append(_graph_run(_Task(replace(options, outputs=outputs), source, graph, listed, limits)))
+    told = (*source.notes, *notes, *_profile_note(options.execution, source), *runs[0].notes)
+    return replace(runs[0], notes=told, others=tuple(runs[1:]))
 
 
-def _graph_run(options: NetRunOptions, source: RunSource, graph: Graph, list_file: Path) -> NetRun:
-    clock = _Clock()
-    listed = read_input_list(list_file, graph.inputs, _spellings(graph.inputs))
-    sets = InputSets(listed, _expected(graph, options.inputs))
-    tensors = _wanted_tensors(graph, options.outputs, listed)
+@dataclass(frozen=True)
+class _Task:
+    """A graph that is to run, with everything that is said about it."""
+
+    options: NetRunOptions
+    source: RunSource
+    graph: Graph
+    list_file: Path
+    limits: QueueLimits | None
+
+    @property
+    def factor(self) -> int:
+        return self.options.inputs.batch_multiplier or 1
+
+    def measuring(self) -> Measuring:
+        profiling, running = self.options.profiling, self.source.running
+        window = dict(running.profiling).get(self.graph.name, GraphProfiling())
+        if profiling.graph_profiling_start_delay is not None:
+            window = GraphProfiling(
+                profiling.graph_profiling_start_delay, profiling.graph_profiling_num_executions
+            )
+        return Measuring(profiling.profiling_level is not None, running.most_events or EVENTS_KEPT, window)
+
+    def prepared(self, tensors: Sequence[str]) -> Session:
+        threads = self.source.threads or threads_of(self.options.execution.perf_profile, os.cpu_count() or 1)
+        is_inner = self.options.profiling.profiling_level in INNER_LEVELS
+        session = self.source.prepare(self.graph, RunOptions(threads, tuple(tensors), is_inner))
+        return session if self.factor == 1 else BatchSession(session, self.factor)
+
+
+def _graph_run(task: _Task) -> NetRun:
+    options, graph = task.options, task.graph
+    clock = RunClock(graph.name, task.measuring())
+    listed = read_input_list(task.list_file, graph.inputs, spellings_of(graph.inputs))
+    tensors = wanted_tensors(graph, options.outputs, listed)
+    outside = graph if task.factor == 1 else multiplied(graph, task.factor, tensors)
+    expected = expected_inputs(outside, options.inputs)
+    sets = InputSets(listed, expected)
     folder = Path(options.outputs.output_dir)
-    results = ResultFolder(folder, graph, tensors, is_native=options.outputs.is_native)
-    with clock.measure("INIT", graph.name):
-        is_inner = options.profiling.profiling_level in INNER_LEVELS
-        session = source.prepare(graph, RunOptions(source.threads, tuple(tensors), is_inner))
-    clock.told(session, "FINALIZE")
+    results = ResultFolder(folder, outside, tensors, options.outputs.forms)
+    with clock.setting_up():
+        session = task.prepared(tensors)
     record = RunRecord(
-        source.path, source.backend, str(folder), _inputs(graph, options.inputs), results.outputs
+        task.source.path, task.source.backend, str(folder), input_records(expected), results.outputs
     )
-    clock.ready()
+    clock.ready(session)
     try:
-        for number in _numbers(len(sets), options.execution):
-            feed = sets.feed(number % len(sets))
-            with clock.measure("EXECUTE", graph.name):
-                values = session.run(feed)
-            clock.told(session, "EXECUTE")
-            if _is_kept(number, options.outputs):
-                record.results[results.write(number, values)] = sets.files(number % len(sets))
+        for done in _executions(task, session, sets):
+            clock.note(done, session)
+            if _is_kept(done.number, options.outputs):
+                record.results[results.write(done.number, done.values)] = sets.files(done.number % len(sets))
             record.inferences += 1
         record.is_complete = True
     finally:
         results.describe(record)
-    clock.told_in_the_end(session, graph)
-    return _finished(options, record, clock, graph)
-
-
-class _Clock:
-    def __init__(self) -> None:
-        self._began = time.perf_counter_ns()
-        self.events: list[ProfileEvent] = []
-        self._ready = 0
-        self.executed = 0
-        self.least, self.most = 0, 0
-        self.dropped = 0
-
-    def measure(self, message: str, identifier: str) -> "_Span":
-        return _Span(self, message, identifier)
-
-    def microseconds(self) -> int:
-        return (time.perf_counter_ns() - self._began) // 1000
-
-    def ready(self) -> None:
-        self._ready = self.microseconds()
-
-    def since_ready(self) -> int:
-        return self.microseconds() - self._ready
-
-    def told(self, session: Session, message: str) -> None:
-        """Keeps what the backend measured of itself."""
-        self._keep(backend_events(session, message, self.microseconds()))
-
-    def told_in_the_end(self, session: Session, graph: Graph) -> None:
-        """Keeps the times of single nodes, which some backends know when all is over."""
-        runs = [e for e in self.events if e.message == "EXECUTE" and e.source == "NETRUN"]
-        self._keep(node_events(session, graph, [run.start for run in runs]))
-
-    def _keep(self, events: list[ProfileEvent]) -> None:
-        room = EVENTS_KEPT - len(self.events)
-        self.events += events[:room]
-        self.dropped += max(len(events) - room, 0)
-
-    def note(self, message: str, identifier: str, start: int, span: int) -> None:
-        self._keep([ProfileEvent(message, start, span, identifier)])
-        if message == "EXECUTE":
-            self.least = span if not self.executed else min(self.least, span)
-            self.most = max(self.most, span)
-            self.executed += span
-
-
-@dataclass
-class _Span:
-    clock: _Clock
-    message: str
-    identifier: str
-    start: int = 0
-
-    def __enter__(self) -> None:
-        self.start = self.clock.microseconds()
-
-    def __exit__(self, *_: object) -> None:
-        self.clock.note(self.message, self.identifier, self.start, self.clock.microseconds() - self.start)
-
-
-def _finished(options: NetRunOptions, record: RunRecord, clock: _Clock, graph: Graph) -> NetRun:
     wall = clock.since_ready()
+    clock.finish(session, graph)
+    return _finished(options, record, clock, wall, _notes(graph, record.backend))
+
+
+def _executions(task: _Task, session: Session, sets: InputSets) -> Iterator[Done]:
+    """The runs; every set once where neither a number nor a time is said."""
+    execution = task.options.execution
+    limit = execution.num_inferences
+    if limit is None and execution.duration is None:
+        limit = len(sets)
+    feeds = Feeds(sets.feed, len(sets), cache_limits(task.options.inputs))
+    limit_of_one = Deadline(
+        execution.timeout, "--timeout", f"an execution of graph '{shown(task.graph.name)}'"
+    )
+
+    def run(feed: Mapping[str, Array]) -> dict[str, Array]:
+        return limit_of_one.run(lambda: session.run(feed))
+
+    # The way through the deadline costs a little, even where there is none.
+    executed = run if execution.timeout else session.run
+    wanted = numbers(limit, execution.duration)
+    if task.limits is None:
+        return one_by_one(wanted, feeds, executed)
+    return queued(wanted, feeds, executed, task.limits)
+
+
+def _queue(options: NetRunOptions, source: RunSource) -> tuple[QueueLimits | None, list[str]]:
+    """The limits of the queue, where the configuration asks for one and nothing speaks against it."""
+    limits = source.running.limits
+    if limits is None or options.execution.synchronous:
+        return None, []
+    if not source.is_queueing:
+        raise UnsupportedFeature(
+            f"the configuration asks for a queue of {limits.depth}, backend {source.backend} takes one "
+            "execution at a time",
+            do="add --synchronous",
+        )
+    if options.profiling.profiling_level in INNER_LEVELS:
+        return None, [f"executions are not queued: --profiling_level {options.profiling.profiling_level}"]
+    return limits, [f"executions are queued: up to {limits.depth} at a time, each waits for its turn"]
+
+
+def _profile_note(execution: Execution, source: RunSource) -> list[str]:
+    if execution.perf_profile == "default" or not source.is_native:
+        return []
+    return ["--perf_profile has no effect: the emulator has no clocks to set"]
+
+
+def _check_names(options: NetRunOptions, source: RunSource) -> None:
+    check_graph_names(
+        "--set_output_tensors", [name for name, _ in options.outputs.set_output_tensors], source.graphs
+    )
+    check_graph_names("'graph_configs'", [name for name, _ in source.running.profiling], source.graphs)
+    check_native_names(options.inputs, source.graphs)
+
+
+def _finished(
+    options: NetRunOptions, record: RunRecord, clock: RunClock, wall: int, notes: tuple[str, ...]
+) -> NetRun:
     profile = ""
     level = options.profiling.profiling_level
     if level is not None:
         file = Path(options.outputs.output_dir, PROFILE_FILE)
         measured = ProfileLog(
-            level, record.backend, graph.name, clock.events, record.inferences, wall, clock.dropped
+            level, record.backend, clock.graph, clock.events, record.inferences, wall, clock.dropped
         )
         write_whole(file, to_chunks(measured))
         profile = str(file)
-    init = sum(event.time for event in clock.events if event.message == "INIT")
-    notes = _notes(graph, record.backend)
-    return NetRun(record, init, clock.executed, clock.least, clock.most, wall, profile, notes)
+    return NetRun(
+        record, clock.init, clock.measured, clock.executed, clock.least, clock.most, wall, profile, notes
+    )
 
 
 def _notes(graph: Graph, backend: str) -> tuple[str, ...]:
@@ -202,89 +236,5 @@ def _lists(inputs: InputFiles, graphs: Sequence[Graph]) -> list[tuple[Graph, Pat
     return pairs
 
 
-def _spellings(names: Sequence[str]) -> dict[str, str]:
-    table = NameTable(names)
-    return {table(name): name for name in names}
-
-
-def _expected(graph: Graph, inputs: InputFiles) -> list[Expected]:
-    spellings = _spellings(graph.inputs) | {name: name for name in graph.inputs}
-    unknown = [name for name in inputs.native_input_tensor_names or () if name not in spellings]
-    if unknown:
-        raise UsageError(
-            f"--native_input_tensor_names names '{shown(unknown[0])}', which is no input of the model",
-            do=did_you_mean(
-                unknown[0], graph.inputs, f"use one of: {', '.join(map(shown, graph.inputs[:10]))}"
-            ),
-        )
-    sanitized = {name: form for form, name in _spellings(graph.inputs).items()}
-    return [
-        Expected(name, graph.types[name], inputs.is_native(name) or inputs.is_native(sanitized[name]))
-        for name in graph.inputs
-    ]
-
-
-def _inputs(graph: Graph, inputs: InputFiles) -> tuple[InputRecord, ...]:
-    return tuple(
-        InputRecord(
-            item.name,
-            dtype_word(item.tensor_type.dtype),
-            shape_of(item.tensor_type),
-            item.tensor_type.layout or "",
-            item.word,
-        )
-        for item in _expected(graph, inputs)
-    )
-
-
-def _wanted_tensors(graph: Graph, outputs: OutputFiles, listed: InputList) -> list[str]:
-    """The graph's outputs, and what else was asked for."""
-    made = [value for node in graph.nodes for value in node.outputs if value]
-    if outputs.debug:
-        return list(dict.fromkeys((*graph.outputs, *made)))
-    spellings = {**_spellings(made), **{name: name for name in made}}
-    asked: list[str] = []
-    for graph_name, names in outputs.set_output_tensors:
-        if graph_name not in {"", graph.name}:
-            raise UsageError(
-                f"--set_output_tensors names graph '{shown(graph_name)}', the model has '{shown(graph.name)}'"
-            )
-        asked += names
-    unknown = [name for name in asked if name not in spellings]
-    if unknown:
-        raise UsageError(
-            f"--set_output_tensors names the tensor '{shown(unknown[0])}', which no op of the model makes",
-            do=did_you_mean(unknown[0], spellings, "--debug writes all tensors"),
-        )
-    asked += _asked_in_list(graph, spellings, listed)
-    return list(dict.fromkeys((*graph.outputs, *(spellings[name] for name in asked))))
-
-
-def _asked_in_list(graph: Graph, spellings: dict[str, str], listed: InputList) -> list[str]:
-    """Tensors and layers that the list's first lines name; other words there are taken for a comment."""
-    layers = {node.name: [v for v in node.outputs if v] for node in graph.nodes}
-    asked = [name for name in listed.tensors if name in spellings]
-    for name in listed.layers:
-        asked += layers.get(name, [name] if name in spellings else [])
-    passed = [n for n in (*listed.tensors, *listed.layers) if n not in spellings and n not in layers]
-    if passed:
-        log.info("the input list names %d words that are neither tensors nor layers", len(passed))
-    return asked
-
-
 def _is_kept(number: int, outputs: OutputFiles) -> bool:
     return outputs.keep_num_outputs is None or number < outputs.keep_num_outputs
-
-
-def _numbers(sets: int, execution: Execution) -> Iterator[int]:
-    """The runs, until their number or the time is reached; every set once where neither is said."""
-    limit = execution.num_inferences
-    if limit is None and execution.duration is None:
-        limit = sets
-    began = time.monotonic()
-    with progress("running", total=limit) as step:
-        for number in count() if limit is None else range(limit):
-            if execution.duration is not None and time.monotonic() - began >= execution.duration:
-                return
-            yield number
-            step()

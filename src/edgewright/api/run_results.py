@@ -63,7 +63,15 @@ class RunRecord:
 class ResultFolder:
     """Writes results as they come; whenever it stops, what is there is whole and described."""
 
-    def __init__(self, folder: Path, graph: Graph, tensors: Sequence[str], *, is_native: bool) -> None:
+    def __init__(self, folder: Path, graph: Graph, tensors: Sequence[str], forms: Sequence[bool]) -> None:
+        """Prepares a folder.
+
+        Args:
+            folder: where the results go.
+            graph: the graph as it looks from outside.
+            tensors: what is written.
+            forms: the files of each tensor: stored values (True) or float32 (False).
+        """
         if folder.exists() and not folder.is_dir():
             raise UsageError(
                 f"output folder '{shown(folder)}' is a file, expected a folder",
@@ -71,8 +79,8 @@ class ResultFolder:
             )
         self._folder = folder
         self._graph = graph
-        self._is_native = is_native
-        self.outputs = tuple(_output(graph, name, file, is_native) for name, file in _names(tensors))
+        self._forms = tuple(forms)
+        self.outputs = tuple(_output(graph, n, file, form) for n, file in _names(tensors) for form in forms)
         # The description of an earlier run would speak of results that are about to be replaced.
         for name in (RUN_FILE, METADATA_FILE):
             with suppress(OSError):
@@ -82,10 +90,9 @@ class ResultFolder:
         """Writes one result folder and returns its name."""
         name = f"Result_{number}"
         files = {}
-        for output in self.outputs:
-            array = file_values(
-                values[output.name], self._graph.types[output.name], is_native=self._is_native
-            )
+        for index, output in enumerate(self.outputs):
+            form = self._forms[index % len(self._forms)]
+            array = file_values(values[output.name], self._graph.types[output.name], is_native=form)
             files[output.file] = [array.reshape(-1).view("u1").data] if array.size else [b""]
         write_folder(self._folder / name, files)
         return name
@@ -122,7 +129,7 @@ def _metadata(graph: Graph, record: RunRecord) -> str:
             {
                 "graph_name": graph.name,
                 "input_tensors": [_tensor(graph, item.name) for item in record.inputs],
-                "output_tensors": [_tensor(graph, item.name) for item in record.outputs],
+                "output_tensors": [_tensor(graph, n) for n in dict.fromkeys(o.name for o in record.outputs)],
             }
         ],
     }

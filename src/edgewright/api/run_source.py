@@ -1,7 +1,7 @@
 """What qnn-net-run runs: the graphs of models or of a context binary, and the backend that prepares them."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from edgewright.api.context_check import verdict
@@ -9,14 +9,17 @@ from edgewright.api.context_compile import provider_of
 from edgewright.api.context_config import DEFAULT_TARGET, backend_config, htp_options, target_of
 from edgewright.api.context_info import ContextInfo, binary_bytes, context_info, own_context
 from edgewright.api.model_files import model_file, model_graphs
+from edgewright.api.running.deadline import Deadline
 from edgewright.backends.base import Backend, RunOptions, Session
 from edgewright.backends.qnn.backend import HtpNativeBackend, shared_runtime
 from edgewright.backends.qnn.info import GraphInfo
+from edgewright.backends.qnn.options import HtpOptions
 from edgewright.backends.qnn.profile import ProfileEvent
 from edgewright.backends.qnn.runtime import QnnContext
 from edgewright.backends.registry import find_backend
 from edgewright.config.backend_config import BackendConfig
 from edgewright.config.net_run import Model as ModelOptions
+from edgewright.config.run_settings import RunSettings
 from edgewright.core.errors import UnsupportedFeature, UsageError, Where, shown
 from edgewright.core.numbers import Array
 from edgewright.core.words import did_you_mean
@@ -41,30 +44,69 @@ class RunSource:
     prepare: Prepare
     threads: int = 0
     notes: tuple[str, ...] = ()
+    running: RunSettings = field(default_factory=RunSettings)
+
+    @property
+    def is_native(self) -> bool:
+        """Whether the genuine library runs the graphs."""
+        return "native" in self.backend
+
+    @property
+    def is_queueing(self) -> bool:
+        """Whether several executions may be under way; a recorder needs them in their order."""
+        return "saver" not in self.backend
 
 
 @dataclass(frozen=True)
 class Loading:
-    """How a context binary is loaded: mapped or read, and measured at which level."""
+    """How graphs come to a backend: binaries mapped or read, measured at which level, memory shared."""
 
     is_mapped: bool = True
     profiling: str | None = None
+    is_shared: bool = False
+    platform: str = ""
+
+    def adapted(self, options: HtpOptions) -> HtpOptions:
+        """What the genuine library is asked for besides."""
+        return replace(options, platform=self.platform, is_shared=self.is_shared)
 
 
-def run_source(options: ModelOptions, profiling: str | None = None) -> RunSource:
+def run_source(options: ModelOptions, profiling: str | None = None, *, is_shared: bool = False) -> RunSource:
     """The models or the context binary that the options name, with what their configuration asks for."""
+    platform = ";".join(f"{key}:{value}" for key, value in options.platform_options or ())
+    loading = Loading(options.use_mmap, profiling, is_shared, platform)
+    source = _source(options, loading)
+    notes = [*source.notes, *_idle(source, loading)]
+    return replace(source, notes=tuple(notes))
+
+
+def _source(options: ModelOptions, loading: Loading) -> RunSource:
     if options.retrieve_context is not None:
         provider = provider_of(options.backend)
         config = backend_config(options.config_file, provider.partition("-")[0])
-        return _retrieved(options, provider, config, profiling)
+        limit = Deadline(
+            options.retrieve_context_timeout, "--retrieve_context_timeout", "loading the context"
+        )
+        return limit.run(lambda: _retrieved(options, provider, config, loading))
     backend = find_backend(options.backend)
     config = backend_config(options.config_file, backend.name.partition(" ")[0])
     files = [model_file(Path(name)) for name in options.dlc_path or options.models or ()]
-    graphs = model_graphs(files)
+    graphs = model_graphs(files, options.model_prefix)
     if isinstance(backend, HtpNativeBackend):
-        backend = _configured(config, graphs, profiling)
+        backend = _configured(config, graphs, loading)
     names = ",".join(map(str, files))
-    return RunSource(names, backend.name, tuple(graphs), backend.prepare, config.threads, config.notes)
+    return RunSource(
+        names, backend.name, tuple(graphs), backend.prepare, config.threads, config.notes, config.running
+    )
+
+
+def _idle(source: RunSource, loading: Loading) -> Iterator[str]:
+    if source.is_native:
+        return
+    if loading.platform:
+        yield f"--platform_options has no effect: backend {source.backend} is this machine itself"
+    if loading.is_shared:
+        yield f"--shared_buffer changes nothing: backend {source.backend} runs in this process, on its memory"
 
 
 def context_source(
@@ -95,14 +137,13 @@ def context_source(
         return _genuine(info, chosen, config, loading or Loading())
     graphs = tuple(lift(graph) for graph in own_context(path).graphs if graph.name in chosen)
     backend = find_backend(info.backend)
-    return RunSource(str(path), backend.name, graphs, backend.prepare, config.threads, config.notes)
+    return RunSource(
+        str(path), backend.name, graphs, backend.prepare, config.threads, config.notes, config.running
+    )
 
 
-def _retrieved(
-    options: ModelOptions, provider: str, config: BackendConfig, profiling: str | None
-) -> RunSource:
+def _retrieved(options: ModelOptions, provider: str, config: BackendConfig, loading: Loading) -> RunSource:
     path = Path(str(options.retrieve_context))
-    loading = Loading(options.use_mmap, profiling)
     source = context_source(path, config, loading=loading, provider=provider)
     if not options.validate_binary or provider != "htp-native":
         return source
@@ -110,9 +151,10 @@ def _retrieved(
     return replace(source, notes=(*source.notes, note))
 
 
-def _configured(config: BackendConfig, graphs: Sequence[Graph], profiling: str | None) -> Backend:
+def _configured(config: BackendConfig, graphs: Sequence[Graph], loading: Loading) -> Backend:
     settings = {graph.name: config.settings_for(graph.name) for graph in graphs}
-    return HtpNativeBackend(htp_options(_target(config), config, settings, profiling))
+    options = htp_options(_target(config), config, settings, loading.profiling)
+    return HtpNativeBackend(loading.adapted(options))
 
 
 def _target(config: BackendConfig) -> Soc:
@@ -152,7 +194,7 @@ def _check_strict(info: ContextInfo, config: BackendConfig) -> None:
 def _genuine(info: ContextInfo, chosen: Sequence[str], config: BackendConfig, loading: Loading) -> RunSource:
     # The emulator loads binaries of every chip; the binary's own keeps its meaning.
     chip = find_soc(str(info.binary.soc_model)) if info.binary.soc_model else _target(config)
-    options = htp_options(chip, config, {}, loading.profiling)
+    options = loading.adapted(htp_options(chip, config, {}, loading.profiling))
     content = binary_bytes(Path(info.file), is_mapped=loading.is_mapped)
     context = shared_runtime(options).load(content, options)
     graphs = {graph.name: _contract(graph) for graph in context.graphs if graph.name in chosen}
@@ -161,7 +203,7 @@ def _genuine(info: ContextInfo, chosen: Sequence[str], config: BackendConfig, lo
         return _ContextSession(context, graph.name)
 
     name = f"htp (native emulator, SoC {chip.soc_model})"
-    return RunSource(info.file, name, tuple(graphs.values()), prepare, 0, config.notes)
+    return RunSource(info.file, name, tuple(graphs.values()), prepare, 0, config.notes, config.running)
 
 
 @dataclass(frozen=True)

@@ -5,24 +5,33 @@ from dataclasses import dataclass
 from edgewright.config.group import OptionGroup
 from edgewright.config.model_options import dlc_files, dlc_problem, library_prefix, output_tensors, packages
 from edgewright.config.option import opt
-from edgewright.config.rules import Check, Excludes, Needs, OneRequired, Rule
+from edgewright.config.rules import Check, Excludes, Needs, OneRequired, Rule, WithoutEffect
 from edgewright.config.values import key_values, names, number_from, seconds
 
 __all__ = [
     "NET_RUN",
     "NET_RUN_RULES",
+    "PERF_PROFILES",
     "Execution",
     "InputFiles",
     "Model",
     "NetRunLog",
     "OutputFiles",
     "Profiling",
+    "threads_of",
 ]
 
 PERF_PROFILES = (
     *("low_balanced", "balanced", "default", "high_performance", "sustained_high_performance", "burst"),
     *("low_power_saver", "power_saver", "high_power_saver", "extreme_power_saver", "system_settings"),
 )
+
+
+def threads_of(profile: str, cores: int) -> int:
+    """The threads that a performance profile leaves to an engine on the processor; 0 is its own choice."""
+    if profile.endswith("power_saver"):
+        return 1
+    return max(cores // 2, 1) if profile == "low_balanced" else 0
 
 
 @dataclass(frozen=True)
@@ -64,8 +73,8 @@ class Model(OptionGroup):
         "--platform_options",
         type=key_values,
         metavar="KEY:VALUE[;...]",
-        built=False,
-        help="options passed to the platform as they are",
+        example="--platform_options key0:value0;key1:value1",
+        help="options passed to the genuine library as they are",
     )
     use_mmap: bool = opt("--use_mmap", nargs=0, help="map the context binary into memory")
     validate_binary: bool = opt(
@@ -75,8 +84,7 @@ class Model(OptionGroup):
         "--retrieve_context_timeout",
         type=number_from(0),
         metavar="MICROSECONDS",
-        built=False,
-        help="give up loading the context after this time",
+        help="give up loading the context after this time; 0 waits for ever",
     )
 
 
@@ -119,21 +127,18 @@ class InputFiles(OptionGroup):
         "--batch_multiplier",
         type=number_from(1),
         metavar="N",
-        built=False,
-        help="multiply the batch of inputs and outputs at execution",
+        help="multiply the batch of inputs and outputs at execution; the graph keeps its own",
     )
     max_input_cache_tensor_sets: int | None = opt(
         "--max_input_cache_tensor_sets",
         type=number_from(-1),
         metavar="N",
-        built=False,
-        help="keep at most so many input sets in memory, -1 for all",
+        help="keep at most so many input sets in memory, -1 for all; otherwise files are read each time",
     )
     max_input_cache_size_mb: int | None = opt(
         "--max_input_cache_size_mb",
         type=number_from(0),
         metavar="MB",
-        built=False,
         help="keep at most so much of the inputs in memory",
     )
 
@@ -163,8 +168,7 @@ class OutputFiles(OptionGroup):
         "--output_data_type",
         choices=("float_only", "native_only", "float_and_native"),
         default="float_only",
-        not_built=("float_and_native",),
-        help="another spelling: native_only is --use_native_output_files",
+        help="another spelling: native_only is --use_native_output_files; float_and_native writes both",
     )
     debug: bool = opt("--debug", nargs=0, help="write the outputs of every op, not only those of the graph")
     set_output_tensors: tuple[tuple[str, tuple[str, ...]], ...] = output_tensors("write")
@@ -176,9 +180,11 @@ class OutputFiles(OptionGroup):
     )
 
     @property
-    def is_native(self) -> bool:
-        """Whether output files hold the data types of the graph."""
-        return self.use_native_output_files or self.output_data_type == "native_only"
+    def forms(self) -> tuple[bool, ...]:
+        """The files of each output: whether they hold the data type of the graph, or float32."""
+        if self.output_data_type == "float_and_native":
+            return (False, True)
+        return (self.use_native_output_files or self.output_data_type == "native_only",)
 
 
 @dataclass(frozen=True)
@@ -200,25 +206,28 @@ class Execution(OptionGroup):
         help="run for this time, over the inputs again if need be",
     )
     synchronous: bool = opt(
-        "--synchronous", nargs=0, help="execute one after the other, as the CPU backend always does"
+        "--synchronous",
+        nargs=0,
+        help="execute one after the other, even where --config_file asks for a queue",
     )
     perf_profile: str = opt(
         "--perf_profile",
         choices=PERF_PROFILES,
         default="default",
         metavar="PROFILE",
-        without_effect="the CPU backend has no performance profiles",
-        help=f"the performance profile: {', '.join(PERF_PROFILES)}",
+        help="how much of the processor is used: one thread by profiles that save power, half of the cores "
+        f"by low_balanced, all by the others; one of {', '.join(PERF_PROFILES)}",
     )
     shared_buffer: bool = opt(
-        "--shared_buffer", nargs=0, built=False, help="share memory between the graph and the device"
+        "--shared_buffer",
+        nargs=0,
+        help="keep inputs and outputs in memory that is shared with the process of the backend",
     )
     timeout: int | None = opt(
         "--timeout",
         type=number_from(0),
         metavar="MICROSECONDS",
-        built=False,
-        help="give up an execution after this time",
+        help="give up an execution after this time; 0 waits for ever",
     )
 
 
@@ -227,7 +236,10 @@ class Profiling(OptionGroup):
     """What is measured."""
 
     title = "Profiling"
-    rules = (Needs("--graph_profiling_num_executions", "--graph_profiling_start_delay"),)
+    rules = (
+        Needs("--graph_profiling_num_executions", "--graph_profiling_start_delay"),
+        WithoutEffect(("--graph_profiling_start_delay",), ("--profiling_level",)),
+    )
 
     profiling_level: str | None = opt(
         "--profiling_level",
@@ -239,14 +251,12 @@ class Profiling(OptionGroup):
         "--graph_profiling_start_delay",
         type=seconds,
         metavar="SECONDS",
-        built=False,
-        help="begin to measure after this time",
+        help="begin to measure so long after the first execution",
     )
     graph_profiling_num_executions: int | None = opt(
         "--graph_profiling_num_executions",
         type=number_from(1),
         metavar="N",
-        built=False,
         help="measure at most so many executions",
     )
 

@@ -23,12 +23,12 @@ def page(run: NetRun) -> list[Block]:
 
 
 def _times(run: NetRun) -> list[str]:
-    count = max(run.record.inferences, 1)
+    measured, count = max(run.measured, 1), run.record.inferences
     return [
         "Init Stats:",
         f"    NetRun: {run.init} us",
         "Execute Stats (Average):",
-        f"    NetRun: {run.execute_total // count} us",
+        f"    NetRun: {run.execute_total // measured} us",
         "Execute Stats (Min):",
         f"    NetRun: {run.execute_least} us",
         "Execute Stats (Max):",

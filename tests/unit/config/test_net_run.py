@@ -4,12 +4,13 @@ from edgewright.config.group import build
 from edgewright.config.net_run import (
     NET_RUN,
     NET_RUN_RULES,
-    Execution,
+    PERF_PROFILES,
     InputFiles,
     Model,
     NetRunLog,
     OutputFiles,
     Profiling,
+    threads_of,
 )
 from edgewright.core.errors import NotBuiltYet, UsageError
 
@@ -100,14 +101,7 @@ def test_a_dlc_without_its_library_says_which_one():
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: Model(backend="cpu", retrieve_context="c.bin", retrieve_context_timeout=5),
-        lambda: Model(backend="cpu", models=("m",), model_prefix="P"),
         lambda: Model(backend="cpu", models=("m",), op_packages=("a:b",)),
-        lambda: InputFiles(input_list=("l",), batch_multiplier=2),
-        lambda: OutputFiles(output_data_type="float_and_native"),
-        lambda: Execution(shared_buffer=True),
-        lambda: Execution(timeout=10),
-        lambda: Profiling(graph_profiling_start_delay=1.0),
     ],
 )
 def test_what_is_not_built_answers_so(make):
@@ -119,10 +113,23 @@ def test_basic_profiling_is_built():
     assert Profiling(profiling_level="basic").profiling_level == "basic"
 
 
-def test_a_performance_profile_on_the_cpu_is_accepted_and_said_to_do_nothing():
-    assert Execution(perf_profile="burst").warnings() == [
-        "option --perf_profile has no effect: the CPU backend has no performance profiles"
+def test_a_delay_without_profiling_is_said_to_do_nothing():
+    assert Profiling(graph_profiling_start_delay=1.0).warnings() == [
+        "without --profiling_level these options have no effect: --graph_profiling_start_delay"
     ]
+
+
+@pytest.mark.parametrize(
+    ("profile", "threads"),
+    [("burst", 0), ("default", 0), ("low_balanced", 4), ("power_saver", 1), ("extreme_power_saver", 1)],
+)
+def test_profiles_that_save_power_use_fewer_threads(profile, threads):
+    assert profile in PERF_PROFILES
+    assert threads_of(profile, cores=8) == threads
+
+
+def test_a_profile_leaves_at_least_one_thread():
+    assert threads_of("low_balanced", cores=1) == 1
 
 
 @pytest.mark.parametrize(
@@ -140,11 +147,16 @@ def test_which_inputs_are_native(values, native):
 
 
 @pytest.mark.parametrize(
-    ("values", "native"),
-    [({}, False), ({"use_native_output_files": True}, True), ({"output_data_type": "native_only"}, True)],
+    ("values", "forms"),
+    [
+        ({}, (False,)),
+        ({"use_native_output_files": True}, (True,)),
+        ({"output_data_type": "native_only"}, (True,)),
+        ({"output_data_type": "float_and_native"}, (False, True)),
+    ],
 )
-def test_whether_outputs_are_native(values, native):
-    assert OutputFiles(**values).is_native is native
+def test_which_files_an_output_has(values, forms):
+    assert OutputFiles(**values).forms == forms
 
 
 def test_the_tool_is_as_loud_as_asked():

@@ -1,0 +1,1 @@
+"""Executions of prepared graphs: inputs at hand, one after the other or queued, timed and bounded."""

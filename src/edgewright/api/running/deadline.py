@@ -1,0 +1,55 @@
+"""Work that is given up when its time is over."""
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from typing import TypeVar
+
+from edgewright.core.errors import BackendCrash, Where
+
+__all__ = ["Deadline"]
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Deadline:
+    """How long work may take, in microseconds (0 and None: for ever), and the option that says so."""
+
+    microseconds: int | None
+    option: str
+    what: str
+
+    def run(self, work: Callable[[], Result]) -> Result:
+        """The result of the work, or the error that it raised; what is not done in time is an error."""
+        if not self.microseconds:
+            return work()
+        answers: SimpleQueue[tuple[list[Result], BaseException | None]] = SimpleQueue()
+
+        def serve() -> None:
+            try:
+                answers.put(([work()], None))
+            except BaseException as problem:
+                answers.put(([], problem))
+
+        end = time.monotonic() + self.microseconds / 1e6
+        # A daemon: work that nobody waits for any more must not keep the process.
+        threading.Thread(target=serve, daemon=True, name=self.option).start()
+        try:
+            results, problem = answers.get(timeout=self.microseconds / 1e6)
+        except Empty:
+            raise self._missed() from None
+        if problem is not None:
+            raise problem
+        if time.monotonic() > end:  # done, but nobody could look at the clock meanwhile
+            raise self._missed()
+        return results[0]
+
+    def _missed(self) -> BackendCrash:
+        return BackendCrash(
+            f"{self.what} took more than {self.microseconds} microseconds and was given up",
+            Where(detail=self.option),
+            do=f"raise {self.option}, or leave it out",
+        )
