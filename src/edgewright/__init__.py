@@ -12,12 +12,14 @@ if TYPE_CHECKING:
     from edgewright.api.quantize import quantize
     from edgewright.config.preprocessing import Preprocessing
     from edgewright.core.errors import EdgewrightError
+    from edgewright.reports.building import build
 
 __all__ = [
     "CompiledModel",
     "EdgewrightError",
     "Model",
     "Preprocessing",
+    "build",
     "compare",
     "compile",
     "convert",
@@ -31,6 +33,7 @@ _HOMES = {
     "EdgewrightError": "edgewright.core.errors",
     "Model": "edgewright.api.model",
     "Preprocessing": "edgewright.config.preprocessing",
+    "build": "edgewright.reports.building",
     "compare": "edgewright.api.compare_models",
     "compile": "edgewright.api.compile",
     "convert": "edgewright.api.convert",

@@ -10,7 +10,7 @@ from edgewright.config.rules import Check, Excludes, Given
 from edgewright.config.values import number_from
 from edgewright.core.errors import UsageError
 
-__all__ = ["AUTO", "METRICS", "BuildData", "BuildTo", "BuildWishes"]
+__all__ = ["AUTO", "METRICS", "BuildData", "BuildTo", "BuildWishes", "Sound"]
 
 AUTO = "auto"
 METRICS = ("right-answers", "same-answers", "closeness")
@@ -144,4 +144,19 @@ class BuildTo(OptionGroup):
         "--resume",
         nargs=0,
         help="continue where an interrupted build of the same model, data and options stopped",
+    )
+
+
+@dataclass(frozen=True)
+class Sound(OptionGroup):
+    """How .wav files become the numbers that a model was trained on."""
+
+    title = "Sound"
+
+    sample_rate: int | None = opt(
+        *("--sample-rate", "--sample_rate"),
+        type=number_from(1),
+        metavar="HZ",
+        help="values a second that the model was trained on: files with another rate are brought to it; as "
+        "the files have it otherwise",
     )

@@ -9,10 +9,12 @@ from typing import Any
 
 from edgewright.core.errors import UnsupportedFeature, UsageError, shown
 
-__all__ = ["FIRST_HTP", "Soc", "find_soc", "htp_soc", "soc_by_number", "socs"]
+__all__ = ["FIRST_HTP", "FIRST_WITH_HALF", "Soc", "find_soc", "htp_soc", "soc_by_number", "socs"]
 
 # Hexagon architectures before this one have a DSP, which other libraries serve.
 FIRST_HTP = 68
+# The first one that computes in half precision (onnxruntime#21848).
+FIRST_WITH_HALF = 73
 # The chip that the HTP library takes where only an architecture is given (measured, 2.51).
 _OF_ARCH = {68: 30, 69: 36, 73: 43, 75: 57, 79: 69, 81: 87, 85: 103}
 _ARCH = re.compile(r"v(?:ersion)?[ _-]?(\d{2})", re.IGNORECASE)

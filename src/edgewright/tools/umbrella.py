@@ -22,10 +22,16 @@ class Command:
 
 COMMANDS: dict[str, Command] = {
     "doctor": Command("edgewright.tools.doctor_command", "say what is installed, what works and what to do"),
+    "build": Command(
+        "edgewright.tools.build_command", "do all of it: model and data in, compiled and judged"
+    ),
     "inspect": Command("edgewright.tools.inspect_command", "show what a model holds and what of it converts"),
     "convert": Command("edgewright.tools.convert_command", "convert a model to QNN artifacts"),
     "quantize": Command("edgewright.tools.quantize_command", "quantize a model, and measure what that costs"),
     "run": Command("edgewright.tools.run_command", "run a model, and compare it with its own engine"),
+    "profile": Command(
+        "edgewright.tools.profile_command", "measure a model on all backends side by side, op by op"
+    ),
     "op": Command("edgewright.tools.op_command", "show the card of an op, or list all ops"),
     "check": Command("edgewright.tools.check_command", "say whether a context binary is one for a chip"),
     "export-ep-context": Command(

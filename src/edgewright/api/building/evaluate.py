@@ -1,7 +1,7 @@
 """Runs samples that no range has seen through the float model and through what was made of it."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,11 +39,18 @@ class Measured:
 
     backend: str
     outputs: dict[str, list[Judged]]
+    # Of the samples, in their order.
+    numbers: tuple[int, ...]
 
     @property
     def samples(self) -> int:
         """How many samples were run."""
-        return max((len(items) for items in self.outputs.values()), default=0)
+        return len(self.numbers)
+
+    def first(self, count: int) -> "Measured":
+        """The first samples alone."""
+        outputs = {name: items[:count] for name, items in self.outputs.items()}
+        return Measured(self.backend, outputs, self.numbers[:count])
 
 
 class Evaluator:
@@ -59,8 +66,12 @@ class Evaluator:
 
     def evaluate(self, graph: Graph, backend: str = "htp-sim", count: int | None = None) -> Evaluation:
         """A graph on a backend, on at most so many samples."""
+        return self.summed(self.measured(graph, backend, count))
+
+    def measured(self, graph: Graph, backend: str, count: int | None = None) -> Measured:
+        """What a graph gives on a backend."""
         model = Model.of(graph)
-        return self.summed(self.measure(lambda sample: model.run(sample, backend=backend), backend, count))
+        return self.measure(lambda sample: model.run(sample, backend=backend), backend, count)
 
     def measure(
         self, run: Run, backend: str, count: int | None = None, seconds: float | None = None
@@ -77,13 +88,14 @@ class Evaluator:
                 step()
                 if seconds is not None and time.monotonic() - began > seconds:
                     break
-        return Measured(backend, found)
+        done = max((len(items) for items in found.values()), default=0)
+        return Measured(backend, found, chosen.numbers[:done])
 
     def summed(self, measured: Measured) -> Evaluation:
         """The figures of a whole model: of several outputs the worst counts."""
         scores = [self._scored(name, measured.outputs[name]) for name in self.metric.outputs]
         score = min((item.score for item in scores), default=100.0)
-        drop = self._float_score(measured.samples) - score
+        drop = self._float_score(measured.numbers) - score
         dbs = [min(MOST_DB, sqnr_db(items)) for items in measured.outputs.values()]
         return Evaluation(score, drop, float(np.mean(dbs)) if dbs else MOST_DB, measured.samples)
 
@@ -105,9 +117,8 @@ class Evaluator:
         low, high = self._spans[name]
         return scored(self.metric.name, items, max(0.0, high - low))
 
-    def _float_score(self, count: int) -> float:
+    def _float_score(self, chosen: Sequence[int]) -> float:
         """The float model's own score on the samples that were used."""
-        chosen = self._samples.evaluation.first(count).numbers
         places = {number: place for place, number in enumerate(self._samples.evaluation.numbers)}
         parts = [
             self._scored(name, [self.reference.outputs[name][places[number]] for number in chosen])
@@ -124,7 +135,7 @@ class Evaluator:
                     self._widen(name, array)
                     found[name].append(judged(self._graph, name, array, array, label))
                 step()
-        return Measured("float", found)
+        return Measured("float", found, self._samples.evaluation.numbers)
 
     def _widen(self, name: str, array: Array) -> None:
         finite = array[np.isfinite(array)] if array.dtype.kind == "f" else array

@@ -1,0 +1,184 @@
+"""The main job: pre-flight, convert, quantize, compile, evaluate, analyse, report."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+
+from edgewright.api.building.deploy import compile_binary, listed, publish, write_models
+from edgewright.api.building.evaluate import Evaluator
+from edgewright.api.building.ledger import Ledger, fingerprint, has_state, versions
+from edgewright.api.building.opening import Opened, opened_model
+from edgewright.api.building.order import BuildOrder
+from edgewright.api.building.plain import to_json
+from edgewright.api.building.preflight import Ready, preflight
+from edgewright.api.building.records import BuildRecord, Finding, Preflight
+from edgewright.api.building.rungs import Tried, Workbench, as_given, uniform
+from edgewright.api.building.samples import BuildSamples, build_samples
+from edgewright.api.building.stages import (
+    Analysed,
+    Compiled,
+    Converted,
+    Evaluated,
+    analysed,
+    converted,
+    emulator_of,
+    evaluated,
+)
+from edgewright.api.building.stored_graphs import load_stored, store
+from edgewright.api.contract import contract
+from edgewright.config.build import AUTO
+from edgewright.core.errors import Problems
+from edgewright.core.files import write_whole
+from edgewright.ir.graph import Graph
+from edgewright.targets.soc import htp_soc
+
+__all__ = ["REPORT", "Render", "build_model"]
+
+# Draws the page of a record; handed in, for reports are above this layer.
+Render = Callable[[BuildRecord], Iterable[bytes]]
+REPORT, RECORD = "report.html", "report.json"
+
+
+def build_model(order: BuildOrder, render: Render) -> BuildRecord:
+    """Builds all there is in the order's folder; the pre-flight's problems are one error."""
+    return _Build(order, render).run()
+
+
+class _Build:
+    """One build: a stage takes what it needs from the ledger's folder, made now or by an earlier run."""
+
+    def __init__(self, order: BuildOrder, render: Render) -> None:
+        self._order, self._render = order, render
+        self._ready: Ready | None = None
+        if not (order.is_resumed and has_state(order.output)):
+            # Before the model is hashed: what stands in the way is said at once.
+            self._preflight()
+        self._ledger, self._notes = Ledger.opened(order, fingerprint(order))
+        self._staged = self._ledger.folder / "out"
+        self._chip = htp_soc(order.target)
+
+    def run(self) -> BuildRecord:
+        """All stages, in order."""
+        checked = self._ledger.stage("preflight", Preflight, self._preflight)
+        self._known = self._ledger.stage("convert", Converted, self._convert)
+        ladder = self._quantize()
+        chosen = next(tried for tried in ladder if tried.rung.is_chosen)
+        graph = load_stored(self._path(chosen.rung.name))
+        compiled = self._ledger.stage("compile", Compiled, lambda: self._compile(graph))
+        found = self._ledger.stage(
+            "evaluate",
+            Evaluated,
+            lambda: evaluated(self._evaluator, graph, compiled.backend, self._staged),
+        )
+        seen = self._ledger.stage("analyse", Analysed, lambda: self._analyse(graph, chosen, compiled.backend))
+        record = self._record(checked, ladder, graph, compiled, found, seen)
+        self._report(record)
+        return record
+
+    def _preflight(self) -> Preflight:
+        self._ready = self._ready or preflight(self._order)
+        self._ready.check()
+        return self._ready.record()
+
+    @cached_property
+    def _opened(self) -> Opened:
+        opened = self._ready.opened if self._ready is not None else opened_model(self._order)
+        if opened.problems:
+            raise Problems(opened.problems)
+        return opened
+
+    def _convert(self) -> Converted:
+        graph = self._opened.converted()
+        store(graph, self._path("float"))
+        return converted(self._order, self._opened, graph, self._samples)
+
+    @cached_property
+    def _source(self) -> Graph:
+        """The float graph as it was stored: the same bytes whether this run converted it or not."""
+        return load_stored(self._path("float"))
+
+    @cached_property
+    def _samples(self) -> BuildSamples:
+        if self._ready is not None and self._ready.samples is not None:
+            return self._ready.samples
+        return build_samples(self._source, self._order.data)
+
+    @cached_property
+    def _evaluator(self) -> Evaluator:
+        return Evaluator(self._source, self._samples, self._known.metric)
+
+    def _quantize(self) -> tuple[Tried, ...]:
+        """The precisions that are tried, one of them chosen."""
+        name = "as given" if self._known.is_quantized else self._order.precision
+        if name == AUTO:
+            name = "w8a8"
+        tried = self._ledger.stage(f"quantize {name}", Tried, lambda: self._tried(name))
+        return (replace(tried, rung=replace(tried.rung, is_chosen=True)),)
+
+    def _tried(self, name: str) -> Tried:
+        tensors = frozenset(self._known.tensors)
+        bench = Workbench(self._source, tensors, self._samples, self._evaluator, self._order.max_drop)
+        graph, tried = as_given(bench) if self._known.is_quantized else uniform(bench, name)
+        store(graph, self._path(name))
+        return tried
+
+    def _compile(self, graph: Graph) -> Compiled:
+        write_models(self._order, self._source, graph, self._samples.notes, self._staged)
+        backend = compile_binary(self._order, graph, self._chip, self._staged)
+        return Compiled(backend, listed(self._order, self._staged))
+
+    def _analyse(self, graph: Graph, chosen: Tried, backend: str) -> Analysed:
+        emulator = emulator_of(self._chip, backend)
+        return analysed(self._source, graph, self._samples, chosen, emulator)
+
+    def _record(
+        self,
+        checked: Preflight,
+        ladder: tuple[Tried, ...],
+        graph: Graph,
+        compiled: Compiled,
+        found: Evaluated,
+        seen: Analysed,
+    ) -> BuildRecord:
+        order, source = self._order, self._source
+        limit = order.max_drop
+        chosen = next(tried for tried in ladder if tried.rung.is_chosen)
+        types = {name: source.types[name] for name in (*source.inputs, *source.outputs)}
+        return BuildRecord(
+            command=order.command,
+            source=self._known.source,
+            target=str(self._chip),
+            architecture=f"v{self._chip.arch}",
+            contract=contract(graph, types),
+            preflight=checked,
+            precision=order.precision,
+            chosen=chosen.rung.name,
+            max_drop=limit,
+            is_met=None if limit is None else found.drop <= limit,
+            metric=self._known.metric,
+            accuracy=found.accuracy,
+            ladder=tuple(tried.rung for tried in ladder),
+            layers=seen.layers,
+            tensors=seen.tensors,
+            findings=(*self._warnings(checked), *seen.findings),
+            data=self._samples.notes,
+            choices=(chosen.rung.text, *chosen.notes),
+            stages=tuple(self._ledger.stages),
+            artifacts=compiled.artifacts,
+            versions=versions(),
+            notes=(*self._notes, *self._known.notes, *found.notes),
+        )
+
+    def _warnings(self, checked: Preflight) -> list[Finding]:
+        return [finding for finding in checked.findings if finding.grade == "warning"]
+
+    def _report(self, record: BuildRecord) -> None:
+        """The last files; once all are in place nothing is left to resume."""
+        write_whole(self._staged / REPORT, self._render(record))
+        write_whole(self._staged / RECORD, [to_json(record)])
+        publish(self._staged, self._order.output, last=(REPORT, RECORD))
+        self._ledger.close()
+
+    def _path(self, name: str) -> Path:
+        return self._ledger.folder / f"graph_{name.replace(' ', '_').replace('+', '_')}"

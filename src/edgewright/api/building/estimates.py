@@ -1,0 +1,90 @@
+"""What a build will need, guessed before any work: sizes by precision, memory, time and disk."""
+
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from edgewright.config.build import AUTO
+from edgewright.config.quantize import PRECISIONS
+from edgewright.core.numbers import Array
+from edgewright.ir.graph import Graph
+
+__all__ = [
+    "GRAPH_LIMIT",
+    "Estimate",
+    "available_memory",
+    "estimated",
+    "free_disk",
+    "nearest_folder",
+    "sizes_by_precision",
+]
+
+# A graph of the HTP, weights included.
+GRAPH_LIMIT = 2 << 30
+# Rough rates of one machine with few cores (measured on MobileNetV2 and larger models).
+MACS_PER_SECOND = 6e9
+STARTING_SECONDS, STARTING_MB = 5.0, 350.0
+# How often samples are walked for each precision: calibration with its search, and evaluation.
+CALIBRATING, EVALUATING = 10, 4
+RUNGS = 5
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What the whole build will need."""
+
+    seconds: float = 0.0
+    memory_mb: float = 0.0
+    disk_mb: float = 0.0
+
+
+def sizes_by_precision(graph: Graph) -> dict[str, int]:
+    """The bytes of all weights in each precision, and as they are ("source")."""
+    real = [array for array in _weights(graph) if array.dtype.kind == "f"]
+    elements = sum(array.size for array in real)
+    plain = sum(array.nbytes for array in _weights(graph)) - sum(array.nbytes for array in real)
+    sizes = {"source": plain + sum(array.nbytes for array in real)}
+    for precision, bits in PRECISIONS.items():
+        sizes[precision] = plain + elements * (16 if bits is None else bits[0]) // 8
+    return sizes
+
+
+def estimated(graph: Graph, macs: int, calibration: int, evaluation: int, precision: str) -> Estimate:
+    """A guess: right within a factor of three, mostly."""
+    rungs = RUNGS if precision == AUTO else 1
+    walked = rungs * (CALIBRATING * calibration + EVALUATING * evaluation)
+    sizes = sizes_by_precision(graph)
+    weights = sizes["source"] / 1e6
+    # The float model, a changed copy of it, the engine's copy, and the quantized one.
+    memory = STARTING_MB + 3.5 * weights
+    # While it works: the float graph and one graph for each precision; at the end the files in three forms.
+    disk = 1.0 + weights + (rungs + 4) * sizes["w8a8"] / 1e6
+    return Estimate(STARTING_SECONDS + macs * walked / MACS_PER_SECOND, memory, disk)
+
+
+def available_memory() -> float | None:
+    """Megabytes that can be had without swapping; None where the system does not say."""
+    try:
+        with Path("/proc/meminfo").open(encoding="ascii") as file:
+            found = [line.split()[1] for line in file if line.startswith("MemAvailable:")]
+        return int(found[0]) / 1000 if found else None
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def free_disk(folder: Path) -> float:
+    """Megabytes that are free where a folder is, or will be."""
+    return shutil.disk_usage(nearest_folder(folder)).free / 1e6
+
+
+def nearest_folder(folder: Path) -> Path:
+    """The folder itself, or the nearest one above it that exists."""
+    for each in (folder, *folder.absolute().parents):
+        if each.is_dir():
+            return each
+    return Path(os.sep)
+
+
+def _weights(graph: Graph) -> list[Array]:
+    return [array for name, array in graph.constants.items() if graph.consumers(name)]

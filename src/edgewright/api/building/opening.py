@@ -1,0 +1,137 @@
+"""Opens the model of a build with a number for every dimension, and collects all that stands in the way."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from edgewright.api.artifacts import is_stored, load_graph
+from edgewright.api.building.order import BuildOrder
+from edgewright.api.convert import Rewrites
+from edgewright.api.model import Model
+from edgewright.api.open_shapes import shapes_from_samples
+from edgewright.api.source import FixedSource, fixed_source, open_source
+from edgewright.config.umbrella import Shapes
+from edgewright.core.errors import EdgewrightError, UsageError, shown
+from edgewright.core.files import file_size
+from edgewright.frontends._common.overrides import Overrides
+from edgewright.frontends._common.report import ImportReport, report_on
+from edgewright.frontends._common.source_model import SourceModel
+from edgewright.ir.graph import Graph
+from edgewright.ir.symbols import batch_symbols
+from edgewright.ir.types import TensorType
+
+__all__ = ["Opened", "opened_model"]
+
+
+@dataclass
+class Opened:
+    """A model as far as it can be opened."""
+
+    format: str = ""
+    # As the source has it, not rewritten; None where something stands in the way.
+    graph: Graph | None = None
+    # A graph of the inputs alone: samples can be held against it in any case.
+    ends: Graph | None = None
+    report: ImportReport | None = None
+    tensors: frozenset[str] = frozenset()
+    rewrites: Rewrites | None = None
+    notes: list[str] = field(default_factory=list)
+    problems: list[EdgewrightError] = field(default_factory=list)
+
+    def converted(self) -> Graph:
+        """The graph as it is quantized."""
+        assert self.graph is not None
+        return self.graph if self.rewrites is None else self.rewrites.apply(self.graph)
+
+
+def opened_model(order: BuildOrder) -> Opened:
+    """The model, or all reasons why it cannot be built."""
+    found = Opened()
+    try:
+        if is_stored(order.model):
+            _open_stored(order, found)
+        else:
+            _open_source(order, found)
+    except EdgewrightError as problem:
+        found.problems.append(problem)
+    return found
+
+
+def _open_stored(order: BuildOrder, found: Opened) -> None:
+    if order.shapes.given():
+        raise UsageError(
+            f"{' and '.join(order.shapes.given())} are for source models, "
+            f"'{shown(order.model)}' has fixed shapes",
+            do="leave them out, or build from the source model",
+        )
+    file_size(order.model)
+    found.graph = found.ends = load_graph(order.model)
+    found.format = "DLC" if order.model.suffix == ".dlc" else "QNN net.json"
+    found.tensors = frozenset(found.graph.source_names.values())
+
+
+def _open_source(order: BuildOrder, found: Opened) -> None:
+    source = open_source(order.model, _wishes(order.shapes))
+    source.decide()
+    found.format = source.format
+    found.ends = _ends(source.inputs)
+    shapes = _bound(order, source, found)
+    fixed = fixed_source(order.model, _wishes(shapes))
+    found.notes += fixed.notes
+    found.ends = _ends(fixed.opened.inputs)
+    _import(fixed, found)
+
+
+def _bound(order: BuildOrder, source: SourceModel, found: Opened) -> Shapes:
+    """The shapes that were given, and those of the samples where dimensions are open."""
+    symbols = {name for t in source.inputs.values() for name in t.symbols} - batch_symbols(source.inputs)
+    if not symbols or order.data.data is None or found.ends is None:
+        return order.shapes
+    try:
+        images = order.data.preprocessing
+        shapes, note = shapes_from_samples(Model.of(found.ends), order.shapes, order.data.data, images)
+    except EdgewrightError as problem:
+        found.problems.append(problem)
+        return order.shapes
+    found.notes += [note] if note else []
+    return shapes
+
+
+def _import(fixed: FixedSource, found: Opened) -> None:
+    source = fixed.opened
+    imported = source.build({})
+    found.report = report_on(source, imported)
+    if fixed.problem is not None:
+        found.problems.append(fixed.problem)
+    if imported.is_complete and not found.report.source_ops and fixed.problem is None:
+        found.graph, found.tensors = imported.graph, source.tensors
+        found.rewrites = replace(Rewrites(), is_quantized=source.keeps_integers)
+        return
+    try:
+        replace(fixed, problem=None).graph()
+    except EdgewrightError as problem:
+        found.problems.append(problem)
+
+
+def _ends(inputs: Mapping[str, TensorType]) -> Graph:
+    graph = Graph("inputs")
+    for name, tensor_type in inputs.items():
+        graph.add_input(name, tensor_type)
+    return graph
+
+
+def _wishes(shapes: Shapes) -> Overrides:
+    return Overrides(dict(shapes.input_dims), shapes.batch, dict(shapes.define_symbols))
+
+
+def model_files(path: Path) -> list[Path]:
+    """The file of a model and those beside it that hold its weights, or all files of its folder."""
+    if path.is_dir():
+        return sorted(item for item in path.rglob("*") if item.is_file())
+    beside = [item for item in path.parent.glob(f"{_plain(path.stem)}*") if item.is_file() and item != path]
+    return [path, *sorted(beside)]
+
+
+def _plain(stem: str) -> str:
+    """The name without what a pattern would read as a sign."""
+    return "".join(c if c not in "[]*?" else "?" for c in stem.removesuffix("_net"))

@@ -1,0 +1,245 @@
+"""Finds in seconds, before any work, all that stands in the way of a build, and what it will need."""
+
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from edgewright.abi.libraries import find_libraries
+from edgewright.api.building.estimates import (
+    GRAPH_LIMIT,
+    Estimate,
+    available_memory,
+    estimated,
+    free_disk,
+    nearest_folder,
+    sizes_by_precision,
+)
+from edgewright.api.building.metric import RIGHT, choose_metric
+from edgewright.api.building.opening import Opened, opened_model
+from edgewright.api.building.order import BuildOrder
+from edgewright.api.building.records import Finding, Preflight
+from edgewright.api.building.samples import BuildSamples, build_samples
+from edgewright.api.contract import dtype_word
+from edgewright.config.build import AUTO
+from edgewright.core.errors import (
+    EdgewrightError,
+    EnvironmentProblem,
+    LimitExceeded,
+    Problems,
+    UnsupportedFeature,
+    UsageError,
+    Where,
+    shown,
+)
+from edgewright.core.numbers import DType
+from edgewright.ir.graph import Graph
+from edgewright.targets.soc import FIRST_WITH_HALF, Soc, htp_soc
+
+__all__ = ["Ready", "preflight"]
+
+# QNN has no tensors of these on the HTP, and no pass changes them into others.
+FOREIGN = (DType.FLOAT_64, DType.STRING, DType.COMPLEX_64, DType.COMPLEX_128)
+SHOWN_TENSORS = 3
+# What stands in the way comes in this order: the model, then the data, then the rest.
+EXIT_ORDER = (4, 3, 6, 2)
+
+
+@dataclass
+class Ready:
+    """What the pre-flight found, and what it opened on the way."""
+
+    chip: Soc | None = None
+    opened: Opened = field(default_factory=Opened)
+    samples: BuildSamples | None = None
+    problems: list[EdgewrightError] = field(default_factory=list)
+    hints: list[Finding] = field(default_factory=list)
+    estimate: Estimate = field(default_factory=Estimate)
+    seconds: float = 0.0
+
+    def record(self) -> Preflight:
+        """The findings as the report shows them."""
+        errors = [finding for problem in self.sorted() for finding in _findings(problem)]
+        sizes = (self.estimate.seconds, self.estimate.memory_mb, self.estimate.disk_mb)
+        return Preflight((*errors, *self.hints), self.seconds, *sizes)
+
+    def sorted(self) -> list[EdgewrightError]:
+        """The problems, those of the model first."""
+        flat = [inner for problem in self.problems for inner in getattr(problem, "errors", (problem,))]
+        unique = list({(each.what, str(each.where)): each for each in flat}.values())
+        order = {code: place for place, code in enumerate(EXIT_ORDER)}
+        return sorted(unique, key=lambda each: order.get(each.exit_code, len(order)))
+
+    def check(self) -> None:
+        """Raises all problems at once."""
+        if self.problems:
+            raise Problems(self.sorted())
+
+
+def preflight(order: BuildOrder) -> Ready:
+    """Looks at everything that a build needs; nothing is written, and nothing stops at the first problem."""
+    began = time.monotonic()
+    ready = Ready()
+    with _collected(ready):
+        ready.chip = htp_soc(order.target)
+    with _collected(ready):
+        _check_output(order)
+    ready.opened = opened_model(order)
+    ready.problems += ready.opened.problems
+    ready.hints += [Finding("note", "model", note) for note in ready.opened.notes]
+    with _collected(ready):
+        _check_data(order, ready)
+    _check_model(order, ready)
+    _check_chip(order, ready)
+    ready.seconds = time.monotonic() - began
+    return ready
+
+
+class _collected:  # noqa: N801 - reads as a statement after "with"
+    """Keeps an error of the block instead of raising it."""
+
+    def __init__(self, ready: Ready) -> None:
+        self._ready = ready
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, problem: BaseException | None, _traceback: object) -> bool:
+        if not isinstance(problem, EdgewrightError):
+            return False
+        self._ready.problems.append(problem)
+        return True
+
+
+def _check_output(order: BuildOrder) -> None:
+    out = order.output
+    if out.exists() and not out.is_dir():
+        raise UsageError(
+            f"'{shown(out)}' is a file, expected a folder to write to", do="name another one: -o"
+        )
+    if not os.access(nearest_folder(out), os.W_OK | os.X_OK):
+        raise EnvironmentProblem(
+            f"'{shown(nearest_folder(out))}' cannot be written to", do="name another folder with -o"
+        )
+    taken = [order.model.parent] if not order.model.is_dir() else [order.model]
+    data = order.data.data
+    taken += [Path(data)] if isinstance(data, str | Path) and Path(data).is_dir() else []
+    if out.exists() and any(folder.exists() and out.samefile(folder) for folder in taken):
+        raise UsageError(
+            f"'{shown(out)}' holds the model or the data, expected a folder of its own for the build",
+            do=f"name another one, as in -o {shown(out / 'built')}",
+        )
+
+
+def _check_data(order: BuildOrder, ready: Ready) -> None:
+    """Reads the first sample of each part; all headers were looked at before."""
+    ends = ready.opened.ends
+    if ends is None or any(not ends.types[name].is_static for name in ends.inputs):
+        return  # the model, or its open shapes, must be mended first
+    samples = build_samples(ends, order.data)
+    for part in (samples.calibration, samples.evaluation):
+        next(iter(part.first(1)))
+    ready.samples = samples
+    if samples.is_random:
+        ready.hints.append(Finding("warning", "data", samples.notes[0], do="build with --data SAMPLES"))
+    graph = ready.opened.graph
+    if graph is not None and (order.metric == RIGHT or (samples.labels is not None and order.data.labels)):
+        choose_metric(graph, samples.labels, RIGHT)
+
+
+def _check_model(order: BuildOrder, ready: Ready) -> None:
+    opened = ready.opened
+    if opened.report is not None and (opened.report.problems or opened.report.source_ops):
+        ready.hints.append(_shares(opened))
+    if opened.graph is None:
+        return
+    ready.problems += _foreign_types(opened.graph)
+    _check_size(order, opened.graph, ready)
+    macs = opened.report.macs if opened.report is not None else _macs(opened.graph)
+    samples = ready.samples
+    counts = (0, 0) if samples is None else (len(samples.calibration), len(samples.evaluation))
+    ready.estimate = estimated(opened.graph, macs, *counts, order.precision)
+    ready.hints += _resources(order, ready.estimate)
+
+
+def _shares(opened: Opened) -> Finding:
+    report = opened.report
+    assert report is not None
+    nodes, macs = (f"{100 * report.share(of):.1f} %" for of in ("nodes", "macs"))
+    text = f"{nodes} of {report.nodes} nodes and {macs} of the MACs would convert"
+    return Finding("note", "unsupported-op", text, do="edgewright inspect MODEL lists all ops")
+
+
+def _foreign_types(graph: Graph) -> Iterator[EdgewrightError]:
+    found: dict[DType, list[str]] = {}
+    for name, tensor_type in graph.types.items():
+        if tensor_type.dtype in FOREIGN and (graph.producer(name) or graph.consumers(name)):
+            found.setdefault(tensor_type.dtype, []).append(name)
+    for dtype, names in found.items():
+        listed = ", ".join(f"'{shown(name, 60)}'" for name in names[:SHOWN_TENSORS])
+        more = f" and {len(names) - SHOWN_TENSORS} more" if len(names) > SHOWN_TENSORS else ""
+        yield UnsupportedFeature(
+            f"{len(names)} tensors are {dtype_word(dtype)}, which the HTP does not have: {listed}{more}",
+            do="export the model with float32 in their place",
+        )
+
+
+def _check_size(order: BuildOrder, graph: Graph, ready: Ready) -> None:
+    sizes = sizes_by_precision(graph)
+    wanted = [order.precision] if order.precision != AUTO else ["w8a8", "fp16"]
+    smallest = min(sizes[name] for name in wanted)
+    text = ", ".join(f"{name} {sizes[name] / 2**30:.2f} GiB" for name in sizes)
+    if smallest > GRAPH_LIMIT:
+        ready.problems.append(
+            LimitExceeded(
+                f"the weights take {smallest / 2**30:.2f} GiB in {' or '.join(wanted)}, a graph of the HTP "
+                f"holds 2 GiB ({text})",
+                Where(file=str(order.model)),
+                do="use fewer bits (--precision w4a16), or split the model in two",
+            )
+        )
+    elif max(sizes[name] for name in ("source", *wanted)) > GRAPH_LIMIT:
+        what = f"the float weights are beyond the 2 GiB that a graph of the HTP holds; by precision: {text}"
+        ready.hints.append(Finding("warning", "size", what, do="keep to precisions below 2 GiB"))
+
+
+def _resources(order: BuildOrder, estimate: Estimate) -> Iterator[Finding]:
+    memory, disk = available_memory(), free_disk(order.output)
+    if memory is not None and estimate.memory_mb > memory:
+        what = f"about {estimate.memory_mb:.0f} MB of memory will be needed, {memory:.0f} MB are free"
+        yield Finding("warning", "memory", what, do="close other programs, or use a machine with more memory")
+    if estimate.disk_mb > disk:
+        what = f"about {estimate.disk_mb:.0f} MB of disk will be needed, {disk:.0f} MB are free"
+        yield Finding("warning", "disk", what, do="name a folder on another disk with -o")
+
+
+def _check_chip(order: BuildOrder, ready: Ready) -> None:
+    chip = ready.chip
+    if chip is not None and chip.arch < FIRST_WITH_HALF:
+        if order.precision == "fp16":
+            ready.problems.append(
+                UnsupportedFeature(
+                    f"target {chip.name} is Hexagon v{chip.arch}, half precision needs v{FIRST_WITH_HALF}",
+                    do="use --precision w8a16, or name a newer chip",
+                )
+            )
+        else:
+            what = f"Hexagon v{chip.arch} has no half precision: what cannot be in fixed point may be refused"
+            ready.hints.append(Finding("note", "architecture", what))
+    if find_libraries() is None:
+        what = (
+            "the genuine compiler is not installed: the simulation stands in, and no device loads the result"
+        )
+        ready.hints.append(
+            Finding("warning", "environment", what, do="pip install 'edgewright[native]' (x86_64 Linux)")
+        )
+
+
+def _findings(problem: EdgewrightError) -> Iterator[Finding]:
+    where = "" if problem.where is None else str(problem.where)
+    yield Finding("error", problem.code, problem.what, where, problem.do)
+
+
+def _macs(graph: Graph) -> int:
+    return sum(n.op.macs(graph.input_types(n), graph.output_types(n)) for n in graph.nodes)

@@ -1,0 +1,134 @@
+"""The stages of a build that compute something: each takes graphs and samples and gives a plain record."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from edgewright.api.building.advice import findings_of
+from edgewright.api.building.deploy import CONTEXTS, HTP_BINARY
+from edgewright.api.building.estimates import sizes_by_precision
+from edgewright.api.building.evaluate import Evaluator
+from edgewright.api.building.layers import layers_of
+from edgewright.api.building.ledger import sha256_of
+from edgewright.api.building.metric import choose_metric
+from edgewright.api.building.opening import Opened, model_files
+from edgewright.api.building.order import BuildOrder
+from edgewright.api.building.records import Accuracy, Artifact, Finding, Layer, Metric, Source, TensorView
+from edgewright.api.building.rungs import Tried, is_fixed, is_paired
+from edgewright.api.building.samples import BuildSamples
+from edgewright.api.building.tensors import tensor_views
+from edgewright.api.compile import load_context
+from edgewright.backends.qnn.backend import HtpNativeBackend
+from edgewright.backends.qnn.options import HtpOptions
+from edgewright.core.numbers import Array
+from edgewright.ir.graph import Graph
+from edgewright.lower.names import sanitized
+from edgewright.targets.soc import Soc
+
+__all__ = ["Analysed", "Compiled", "Converted", "Evaluated", "analysed", "converted", "evaluated"]
+
+NATIVE = "htp-native"
+# What the emulator may take to run samples, and to measure layers: it is far slower than the simulation.
+EMULATOR_SECONDS = 45.0
+
+
+@dataclass(frozen=True)
+class Converted:
+    """What is known once the model is converted."""
+
+    source: Source
+    metric: Metric
+    # It came quantized, and is built as it is.
+    is_quantized: bool
+    tensors: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """Who compiled, and what was written."""
+
+    backend: str
+    artifacts: tuple[Artifact, ...]
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """Accuracy of every output on every backend, and the points that are lost in the end."""
+
+    accuracy: tuple[Accuracy, ...]
+    drop: float
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Analysed:
+    """Layers and tensors, and what to do about them."""
+
+    layers: tuple[Layer, ...]
+    tensors: tuple[TensorView, ...]
+    findings: tuple[Finding, ...]
+
+
+def converted(order: BuildOrder, opened: Opened, graph: Graph, samples: BuildSamples) -> Converted:
+    """Facts about the source model, and how its accuracy will be told."""
+    macs = sum(node.op.macs(graph.input_types(node), graph.output_types(node)) for node in graph.nodes)
+    parts = model_files(order.model)
+    source = Source(
+        file=order.model.name,
+        format=opened.format,
+        sha256=sha256_of(order.model),
+        file_bytes=sum(path.stat().st_size for path in parts),
+        nodes=len(graph) if opened.report is None else opened.report.nodes,
+        parameters=sum(array.size for name, array in graph.constants.items() if graph.consumers(name)),
+        macs=macs,
+        weight_bytes=sizes_by_precision(graph)["source"],
+    )
+    return Converted(
+        source,
+        choose_metric(graph, samples.labels, order.metric),
+        is_fixed(graph) or is_paired(graph),
+        tuple(sorted(opened.tensors)),
+        tuple(opened.notes),
+    )
+
+
+def evaluated(evaluator: Evaluator, graph: Graph, backend: str, folder: Path) -> Evaluated:
+    """Float, simulation, and the emulator on as many samples as it has time for."""
+    simulated = evaluator.measured(graph, "htp-sim")
+    figures = [*evaluator.accuracy(evaluator.reference), *evaluator.accuracy(simulated)]
+    drop = evaluator.summed(simulated).drop
+    if backend != NATIVE:
+        return Evaluated(
+            tuple(figures), drop, ("the genuine emulator is not here: figures are the simulation's",)
+        )
+    compiled = load_context(folder / CONTEXTS / HTP_BINARY)
+
+    def run(sample: Mapping[str, Array]) -> Mapping[str, Array]:
+        found = compiled.run(sample)
+        return {name: found[sanitized(name)] for name in graph.outputs}
+
+    emulated = evaluator.measure(run, NATIVE, seconds=EMULATOR_SECONDS)
+    figures += evaluator.accuracy(emulated)
+    # On the very samples that the emulator had time for: what it loses beyond the simulation is lost for all.
+    beside = evaluator.summed(simulated.first(emulated.samples))
+    more = max(0.0, evaluator.summed(emulated).drop - beside.drop)
+    notes = []
+    if emulated.samples < simulated.samples:
+        notes = [f"the emulator had time for {emulated.samples} of {simulated.samples} samples"]
+    return Evaluated(tuple(figures), drop + more, tuple(notes))
+
+
+def analysed(
+    source: Graph, graph: Graph, samples: BuildSamples, chosen: Tried, emulator: HtpNativeBackend | None
+) -> Analysed:
+    """Where accuracy is lost, and what mends it."""
+    few: Sequence[Mapping[str, Array]] = list(samples.evaluation.first(8))
+    layers = layers_of(source, graph, few, emulator=emulator, seconds=EMULATOR_SECONDS)
+    tensors = tensor_views(source, graph, few, layers)
+    return Analysed(layers, tensors, findings_of(source, graph, layers, tensors, chosen.report()))
+
+
+def emulator_of(chip: Soc, backend: str) -> HtpNativeBackend | None:
+    """The genuine emulator of a chip, where it is what compiled."""
+    return HtpNativeBackend(HtpOptions(soc_model=chip.soc_model)) if backend == NATIVE else None

@@ -1,0 +1,91 @@
+"""`edgewright build`: from a model and data to a compiled, evaluated NPU model and its report."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from edgewright.config.build import BuildData, BuildTo, BuildWishes, Sound
+from edgewright.config.preprocessing import Preprocessing
+from edgewright.config.umbrella import Messages, ModelFile, Report, Shapes
+from edgewright.core.errors import AccuracyGate
+from edgewright.tools.answer import tell
+from edgewright.tools.tool import Tool
+
+if TYPE_CHECKING:
+    from edgewright.api.building.order import BuildOrder
+
+__all__ = ["TOOL"]
+
+NAME = "edgewright build"
+
+
+def run(  # noqa: PLR0913, PLR0917 - the groups of options, in their order
+    model: ModelFile,
+    data: BuildData,
+    wishes: BuildWishes,
+    output: BuildTo,
+    images: Preprocessing,
+    sound: Sound,
+    shapes: Shapes,
+    report: Report,
+    _messages: Messages,
+) -> int:
+    """Build, and say how it went; a limit that is missed is exit code 5, with all files written."""
+    from edgewright.api.building.order import ordered
+    from edgewright.reports.build import page
+    from edgewright.reports.building import run_order
+
+    order = ordered(model, data, wishes, output, images, sound, shapes)
+    if output.dry_run:
+        return _looked_at(order, report)
+    record = run_order(order)
+    tell(report, record, page)
+    where = (Path(order.output) / "report.html").absolute()
+    print(f"report: {where}", file=sys.stderr if report.json else sys.stdout)
+    if record.is_met is False:
+        lost = next(rung.drop for rung in record.ladder if rung.is_chosen)
+        raise AccuracyGate(
+            f"{lost:.2f} points of {record.metric.name} are lost, {record.max_drop:g} are allowed",
+            do=f"see what costs most in {where}; all files were written",
+        )
+    return 0
+
+
+def _looked_at(order: "BuildOrder", report: Report) -> int:
+    """The pre-flight alone; what stands in the way is the exit code."""
+    from edgewright.api.building.preflight import preflight
+    from edgewright.reports.build import preflight_page
+
+    ready = preflight(order)
+    found = ready.record()
+    if report.json or found.is_ok:
+        tell(report, found, preflight_page)
+    if report.json:
+        return 0 if found.is_ok else ready.sorted()[0].exit_code
+    ready.check()
+    return 0
+
+
+TOOL = Tool(
+    NAME,
+    "Convert, quantize, compile and evaluate a model for a chip, and write a report.",
+    (ModelFile, BuildData, BuildWishes, BuildTo, Preprocessing, Sound, Shapes, Report, Messages),
+    run,
+    examples=(
+        (
+            f"{NAME} model.onnx --data samples/ --target SM8650 -o out/",
+            "the cheapest precision that loses at most a point",
+        ),
+        (
+            f"{NAME} model.onnx --data images/ --mean 127.5 --std 127.5 --target SM8650 --max-drop 0.5%",
+            "images in folders named by their classes; exit code 5 where more is lost",
+        ),
+        (f"{NAME} model.tflite --data samples.npz --target v73 --precision w8a16", "one precision only"),
+        (f"{NAME} model.onnx --random-data --target SM8650 --dry-run", "what stands in the way, in seconds"),
+        (
+            f"{NAME} model.onnx --data samples/ --target SM8650 -o out/ --resume",
+            "go on after an interruption",
+        ),
+    ),
+)
+main = TOOL.main
