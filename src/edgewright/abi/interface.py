@@ -26,7 +26,8 @@ class Interface:
     def __init__(self, library: ctypes.CDLL, address: int, at: int, names: tuple[str, ...]) -> None:
         self.library = library
         self.address = address
-        table = ctypes.cast(address + at, POINTER(c_void_p))
+        self.table = address + at
+        table = ctypes.cast(self.table, POINTER(c_void_p))
         self._addresses = {name: table[index] for index, name in enumerate(names)}
         self._functions: dict[str, Callable[..., int]] = {}
 

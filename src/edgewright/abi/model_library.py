@@ -11,9 +11,18 @@ from edgewright.abi.structs import Tensor
 # As typing spells it, without loading it: a process that only composes must start fast.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
-__all__ = ["MODEL_ERRORS", "GraphInfo", "ModelLibrary", "Refused", "Unloadable", "table_size"]
+__all__ = [
+    "MODEL_ERRORS",
+    "GraphConfigInfo",
+    "GraphInfo",
+    "ModelLibrary",
+    "Refused",
+    "Unloadable",
+    "table_size",
+]
 
 MODEL_ERRORS = {
     1: "TENSOR",
@@ -52,6 +61,12 @@ class GraphInfo(Structure):
     )
 
 
+class GraphConfigInfo(Structure):
+    """How the graph of a name is to be compiled."""
+
+    _fields_ = (("name", c_char_p), ("configs", c_void_p))
+
+
 _Graphs = POINTER(POINTER(GraphInfo))
 
 
@@ -66,7 +81,9 @@ class ModelLibrary:
         self._compose = self._function(f"{prefix}_composeGraphs")
         self._pointers = table_size(self._sdk())
 
-    def compose(self, backend: Any, table: int, context: Any, *, is_debug: bool = False) -> list[GraphInfo]:
+    def compose(
+        self, backend: Any, table: int, context: Any, configs: Sequence[GraphConfigInfo] = ()
+    ) -> list[GraphInfo]:
         """The graphs that the library builds through a function table, which lies at ``table``."""
 
         class Table(Structure):
@@ -75,9 +92,11 @@ class ModelLibrary:
         passed = Table()
         memmove(byref(passed), table, ctypes.sizeof(passed))
         made, count = _Graphs(), u32()
-        arguments = (c_void_p, Table, c_void_p, c_void_p, u32, POINTER(_Graphs), POINTER(u32))
+        kind = POINTER(GraphConfigInfo)
+        wanted = (kind * len(configs))(*(ctypes.pointer(config) for config in configs)) if configs else None
+        arguments = (c_void_p, Table, c_void_p, POINTER(kind), u32, POINTER(_Graphs), POINTER(u32))
         call = CFUNCTYPE(c_int32, *arguments, c_bool, c_void_p, u32)(self._compose)
-        code = call(backend, passed, context, None, 0, byref(made), byref(count), is_debug, None, 1)
+        code = call(backend, passed, context, wanted, len(configs), byref(made), byref(count), False, None, 1)
         if code:
             raise Refused(f"MODEL_{MODEL_ERRORS.get(code, 'UNKNOWN')}_ERROR ({code})")
         return [made[index].contents for index in range(count.value)]

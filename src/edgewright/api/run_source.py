@@ -1,6 +1,6 @@
 """What qnn-net-run runs: the graphs of models or of a context binary, and the backend that prepares them."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -10,18 +10,16 @@ from edgewright.api.context_config import DEFAULT_TARGET, backend_config, htp_op
 from edgewright.api.context_info import ContextInfo, binary_bytes, context_info, own_context
 from edgewright.api.model_files import model_file, model_graphs
 from edgewright.api.running.deadline import Deadline
-from edgewright.backends.base import Backend, RunOptions, Session
+from edgewright.backends.base import RunOptions, Session
 from edgewright.backends.qnn.backend import HtpNativeBackend, shared_runtime
+from edgewright.backends.qnn.composed import ContextSession, LibraryBackend
 from edgewright.backends.qnn.info import GraphInfo
 from edgewright.backends.qnn.options import HtpOptions
-from edgewright.backends.qnn.profile import ProfileEvent
-from edgewright.backends.qnn.runtime import QnnContext
 from edgewright.backends.registry import find_backend
 from edgewright.config.backend_config import BackendConfig
 from edgewright.config.net_run import Model as ModelOptions
 from edgewright.config.run_settings import RunSettings
 from edgewright.core.errors import UnsupportedFeature, UsageError, Where, shown
-from edgewright.core.numbers import Array
 from edgewright.core.words import did_you_mean
 from edgewright.ir.graph import Graph
 from edgewright.ir.types import TensorType
@@ -94,6 +92,8 @@ def _source(options: ModelOptions, loading: Loading) -> RunSource:
     graphs = model_graphs(files, options.model_prefix)
     if isinstance(backend, HtpNativeBackend):
         backend = _configured(config, graphs, loading)
+        if all(file.suffix == ".so" for file in files):
+            backend = LibraryBackend(backend.options, files, options.model_prefix)
     names = ",".join(map(str, files))
     return RunSource(
         names, backend.name, tuple(graphs), backend.prepare, config.threads, config.notes, config.running
@@ -151,7 +151,7 @@ def _retrieved(options: ModelOptions, provider: str, config: BackendConfig, load
     return replace(source, notes=(*source.notes, note))
 
 
-def _configured(config: BackendConfig, graphs: Sequence[Graph], loading: Loading) -> Backend:
+def _configured(config: BackendConfig, graphs: Sequence[Graph], loading: Loading) -> HtpNativeBackend:
     settings = {graph.name: config.settings_for(graph.name) for graph in graphs}
     options = htp_options(_target(config), config, settings, loading.profiling)
     return HtpNativeBackend(loading.adapted(options))
@@ -200,27 +200,10 @@ def _genuine(info: ContextInfo, chosen: Sequence[str], config: BackendConfig, lo
     graphs = {graph.name: _contract(graph) for graph in context.graphs if graph.name in chosen}
 
     def prepare(graph: Graph, _: RunOptions) -> Session:
-        return _ContextSession(context, graph.name)
+        return ContextSession(context, graph.name)
 
     name = f"htp (native emulator, SoC {chip.soc_model})"
     return RunSource(info.file, name, tuple(graphs.values()), prepare, 0, config.notes, config.running)
-
-
-@dataclass(frozen=True)
-class _ContextSession:
-    """A graph of a loaded context."""
-
-    context: QnnContext
-    name: str
-
-    def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
-        return self.context.run(self.name, inputs)
-
-    def placement(self) -> Mapping[str, str]:
-        return {}
-
-    def profile(self) -> list[ProfileEvent]:
-        return self.context.profile()
 
 
 def _contract(info: GraphInfo) -> Graph:

@@ -30,18 +30,18 @@ class HtpNativeBackend:
     library_names = ("libQnnHtp.so", "QnnHtp.dll")
 
     def __init__(self, options: HtpOptions | None = None) -> None:
-        self._options = options or HtpOptions()
+        self.options = options or HtpOptions()
         required_libraries()
 
     @property
     def name(self) -> str:
         """Says that this is the emulator, and of which chip."""
-        return f"htp (native emulator, SoC {self._options.soc_model})"
+        return f"htp (native emulator, SoC {self.options.soc_model})"
 
     def prepare(self, graph: Graph, options: RunOptions) -> Session:
         """A session on the emulator; one worker process serves all sessions of a chip."""
         log.info("graph '%s' runs on %s", graph.name, self.name)
-        return NativeSession(graph, options, self._options)
+        return NativeSession(graph, options, self.options)
 
 
 class NativeSession:

@@ -1,17 +1,19 @@
 """Contexts in the worker: compiled, serialized, loaded, executed."""
 
 from collections.abc import Mapping, Sequence
-from ctypes import byref, c_uint64, c_void_p
+from ctypes import byref, c_uint64, c_void_p, cast
 from typing import Any
 
 import numpy as np
 
 from edgewright.abi.htp_structs import HtpContextConfig
+from edgewright.abi.model_library import GraphConfigInfo
 from edgewright.abi.structs import Config, Tensor
 from edgewright.backends.qnn.build import LiveGraph, build, checked, graph_configs
 from edgewright.backends.qnn.checks import check_values
 from edgewright.backends.qnn.info import GraphInfo
 from edgewright.backends.qnn.library import Library, configs, custom_config
+from edgewright.backends.qnn.model_library import composed, opened_library
 from edgewright.backends.qnn.options import HtpOptions, Priority
 from edgewright.backends.qnn.profile import Profile
 from edgewright.backends.qnn.system import SystemLibrary
@@ -66,6 +68,17 @@ class LiveContext:
             handle = c_void_p()
             self._library.must("graphRetrieve", self._handle, name.encode(), byref(handle))
             self.graphs[name] = _described(handle, inputs, outputs)
+
+    def compose(self, path: str, prefix: str) -> None:
+        """The graphs that a model library builds through the backend's own function table."""
+        self._create()
+        library = opened_library(path, prefix)
+        configs = [self._graph_config(name) for name in self._options.graphs]
+        for info in composed(library, self._library, self._handle, configs):
+            # The library owns the tensors; it stays loaded as long as the process.
+            inputs, outputs = info.inputs[: info.inputs_count], info.outputs[: info.outputs_count]
+            live = _described(c_void_p(info.graph), inputs, outputs)
+            self._finalize((info.name or b"").decode(errors="replace"), live)
 
     def execute(
         self, name: str, values: Mapping[str, Array], rooms: dict[str, Array] | None = None
@@ -131,6 +144,12 @@ class LiveContext:
             "graphFinalize", live.handle, self.profile.handle, None, where=Where(detail=f"graph '{name}'")
         )
         self.graphs[name] = live
+
+    def _graph_config(self, name: str) -> GraphConfigInfo:
+        settings = graph_configs(self._options.options_of(name), self._kept)
+        info: GraphConfigInfo = self._kept.add(GraphConfigInfo(name.encode(), None))
+        info.configs = cast(settings, c_void_p) if settings else None
+        return info
 
     def _configs(self) -> Any:
         items: list[Config] = []

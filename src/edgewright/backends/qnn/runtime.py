@@ -70,6 +70,15 @@ class QnnRuntime:
         fit = self._fit(options)
         return self._context(fit, *self._worker.ask("load", binary=_some_bytes(binary), options=fit))
 
+    def compose_library(
+        self, path: Path | str, prefix: str = "QnnModel", options: HtpOptions | None = None
+    ) -> "QnnContext":
+        """A context of the graphs that a model library builds in the genuine library itself."""
+        fit = self._fit(options)
+        return self._context(
+            fit, *self._worker.ask("compose", path=str(Path(path).resolve()), prefix=prefix, options=fit)
+        )
+
     def open_dlc(self, dlc: Path | str) -> None:
         """Lets the System library open a DLC; an error where it does not."""
         if not Path(dlc).is_file():

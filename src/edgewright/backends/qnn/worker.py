@@ -63,6 +63,10 @@ class Host:
         """A context from its binary."""
         return self._kept(options, lambda context: context.load(self._reader, binary))
 
+    def compose(self, path: str, prefix: str, options: HtpOptions) -> Any:
+        """A context of the graphs that a model library builds."""
+        return self._kept(options, lambda context: context.compose(path, prefix))
+
     def open_dlc(self, path: str) -> None:
         """Whether the genuine reader opens a DLC."""
         self._reader.open_dlc(path)

@@ -1,0 +1,70 @@
+"""HTP sessions of contexts that were not built from our records: loaded binaries and model libraries."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from edgewright.backends.base import RunOptions, Session
+from edgewright.backends.qnn.backend import HtpNativeBackend, shared_runtime
+from edgewright.backends.qnn.options import HtpOptions
+from edgewright.backends.qnn.profile import ProfileEvent
+from edgewright.backends.qnn.runtime import QnnContext
+from edgewright.core.errors import BackendCrash
+from edgewright.core.numbers import Array
+from edgewright.ir.graph import Graph
+
+__all__ = ["ContextSession", "LibraryBackend"]
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class ContextSession:
+    """A graph of a context."""
+
+    context: QnnContext
+    name: str
+
+    def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
+        return self.context.run(self.name, inputs)
+
+    def placement(self) -> Mapping[str, str]:
+        return {}
+
+    def profile(self) -> list[ProfileEvent]:
+        return self.context.profile()
+
+
+class LibraryBackend(HtpNativeBackend):
+    """Runs the graphs of model libraries as those build them in the genuine library itself."""
+
+    def __init__(self, options: HtpOptions, files: Sequence[Path], prefix: str) -> None:
+        super().__init__(options)
+        self._files = files
+        self._prefix = prefix
+        self._contexts: dict[str, QnnContext] | None = None
+
+    def prepare(self, graph: Graph, options: RunOptions) -> Session:
+        """The library's own graph; the one lifted from it where more than its outputs is wanted."""
+        if set(options.extra_outputs) <= set(graph.outputs):
+            context = self._composed().get(graph.name)
+            if context is not None:
+                return ContextSession(context, graph.name)
+        return super().prepare(graph, options)
+
+    def _composed(self) -> dict[str, QnnContext]:
+        if self._contexts is None:
+            self._contexts = {}
+            for file in self._files:
+                self._contexts |= self._of_file(file)
+        return self._contexts
+
+    def _of_file(self, file: Path) -> dict[str, QnnContext]:
+        try:
+            context = shared_runtime(self.options).compose_library(file, self._prefix, self.options)
+        except BackendCrash as problem:
+            # HTP lacks some forms of ops; conversion to its own forms is what the lifted graph goes through.
+            log.warning("%s; the graph that was read from it is compiled instead", problem.what)
+            return {}
+        return {graph.name: context for graph in context.graphs}
