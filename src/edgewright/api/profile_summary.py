@@ -9,9 +9,10 @@ from edgewright.artifacts.profile_log.reader import read_log
 from edgewright.artifacts.profile_log.writer import ProfileEvent, ProfileLog
 from edgewright.core.errors import BadInput, EdgewrightError, Where, shown
 from edgewright.ir.graph import Graph
+from edgewright.lower.names import NameTable
 from edgewright.ops.cost import node_macs
 
-__all__ = ["Measure", "ProfileSummary", "summarise", "summarise_file", "with_schematic"]
+__all__ = ["Measure", "ProfileSummary", "explained", "summarise", "summarise_file", "with_schematic"]
 
 # What is said of executions, and of which a run has one each.
 _EXECUTION = frozenset({"EXECUTE", "NODE", "BACKEND"})
@@ -91,16 +92,16 @@ def with_schematic(log: ProfileLog, path: Path | str) -> ProfileLog:
             Where(file=str(path)),
             do="give the _net.json or DLC that was run; schematics of the SDK's optrace are not public",
         ) from problem
-    known = {node.name: (type(node.op).__name__, node_macs(graph, node)) for node in graph.nodes}
-    known |= _sanitized(graph, known)
-    return replace(log, events=[_explained(event, known) for event in log.events])
+    return explained(log, graph)
 
 
-def _sanitized(graph: Graph, known: dict[str, tuple[str, int]]) -> dict[str, tuple[str, int]]:
-    from edgewright.lower.names import NameTable
-
+def explained(log: ProfileLog, graph: Graph) -> ProfileLog:
+    """The log with op types and MACs of the graph that was run, where it has none."""
     table = NameTable([node.name for node in graph.nodes])
-    return {table(name): found for name, found in known.items()}
+    known: dict[str, tuple[str, int]] = {}
+    for node in graph.nodes:
+        known[node.name] = known[table(node.name)] = type(node.op).__name__, node_macs(graph, node)
+    return replace(log, events=[_explained(event, known) for event in log.events])
 
 
 def _explained(event: ProfileEvent, known: dict[str, tuple[str, int]]) -> ProfileEvent:

@@ -5,15 +5,15 @@ import binascii
 from collections.abc import Iterable
 from pathlib import Path
 
-from edgewright.api.profile_summary import ProfileSummary
+from edgewright.api.profile_summary import ProfileSummary, summarise
 from edgewright.artifacts.profile_log.csv_log import to_csv
-from edgewright.artifacts.profile_log.writer import ProfileLog
+from edgewright.artifacts.profile_log.writer import ProfileLog, to_chunks
 from edgewright.core.errors import BadInput, UsageError, shown
 from edgewright.lower.names import NameTable
 from edgewright.reports.profile_page import to_html
 from edgewright.reports.profile_trace import to_trace
 
-__all__ = ["form_of", "opaque_files", "profile_bytes"]
+__all__ = ["form_of", "log_bytes", "opaque_files", "profile_bytes"]
 
 # The genuine readers make a file of the same kind: their names are taken for ours.
 FORMS = {
@@ -49,6 +49,13 @@ def profile_bytes(form: str, log: ProfileLog, found: ProfileSummary) -> Iterable
     if form == "csv":
         return to_csv(log)
     return to_trace(log) if form == "trace" else to_html(log, found)
+
+
+def log_bytes(output: str, log: ProfileLog) -> Iterable[bytes]:
+    """The file that a name asks for, a profile log by .log."""
+    if Path(output).suffix == ".log":
+        return to_chunks(log)
+    return profile_bytes(form_of(output, None), log, summarise(log, output))
 
 
 def opaque_files(log: ProfileLog, folder: Path) -> dict[Path, list[bytes]]:

@@ -42,9 +42,9 @@ def _own(content: bytes, where: Where) -> ProfileLog:
     if not isinstance(events, list):
         raise BadInput("the log has no list of events", where)
     level, backend, graph = (_text(document, name, where) for name in ("level", "backend", "graph"))
-    counted = {name: _number(document, name, where) for name in ("inferences", "wall", "dropped")}
+    inferences, wall, dropped = (_number(document, name, where) for name in ("inferences", "wall", "dropped"))
     read = [_event(event, number, where) for number, event in enumerate(events)]
-    return ProfileLog(level, backend, graph, read, **counted)
+    return ProfileLog(level, backend, graph, read, inferences, wall, dropped)
 
 
 def _document(content: bytes, where: Where) -> dict[str, Any]:
