@@ -88,3 +88,13 @@ def with_loose_ends(path):
     ]
     inputs = [("x", FLOAT, [2]), ("idle", FLOAT, [2])]
     return save(path, nodes, inputs, [("y", FLOAT, [2])])
+
+
+def shaped_by_value(path):
+    """An input whose value is the size of the result: a converter needs it as a constant."""
+    nodes = [
+        helper.make_node("Reshape", ["x", "size"], ["y0"], name="shape"),
+        helper.make_node("Relu", ["y0"], ["y"], name="relu"),
+    ]
+    inputs = [("x", FLOAT, [1, "length"]), ("size", INT64, [2])]
+    return save(path, nodes, inputs, [("y", FLOAT, ["rows", "columns"])])

@@ -89,6 +89,41 @@ def test_convert_fixes_shapes_as_the_converter_does(call, here):
     assert ew.load("m_net.json").inputs[0].shape == (1, 3, 4)
 
 
+def test_an_input_that_shapes_the_graph_is_made_a_constant(call, here):
+    models.shaped_by_value(here / "m.onnx")
+    answer = call(main, "convert", "m.onnx", "-d", "x", "1,6")
+    assert answer.code == 4
+    assert "edgewright convert --input_value NAME VALUE" in answer.err
+    words = ("m.onnx", "-d", "x", "1,6", "--input_value", "size", "2,3")
+    assert call(main, "convert", *words).code == 0
+    assert ew.load(here / "m_net.json").outputs[0].shape == (2, 3)
+    assert "2,3" in call(main, "inspect", *words).out
+    assert call(main, "run", *words, "--random", "--compare").code == 0
+
+
+def test_quantize_takes_constants_for_inputs_and_sizes_from_the_samples(call, here):
+    models.shaped_by_value(here / "m.onnx")
+    np.save(here / "x.npy", np.random.default_rng(0).random((4, 6), np.float32))
+    words = ("m.onnx", "--input_value", "size", "2,3", "--data", "x.npy", "-o", "q.dlc")
+    answer = call(main, "quantize", *words)
+    assert answer.code == 0, answer.err
+    assert [item.name for item in ew.load(here / "q.dlc").inputs] == ["x"]
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        ("many", "expected numbers separated by commas"),
+        ("2,2.5", "is not one of int64"),
+        ("1,2,3", "shape [3] does not fit [2]"),
+    ],
+)
+def test_a_value_that_its_input_cannot_have_is_refused(call, here, value, why):
+    models.shaped_by_value(here / "m.onnx")
+    answer = call(main, "convert", "m.onnx", "-d", "x", "1,6", "--input_value", "size", value)
+    assert (answer.code in (2, 3), why in answer.err) == (True, True), answer.err
+
+
 @pytest.mark.parametrize("file", ["a.npy", "a.npz", "a.raw", "wide.npy"])
 def test_run_takes_files_of_any_kind(call, here, file):
     models.two_inputs(here / "m.onnx")

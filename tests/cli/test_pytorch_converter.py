@@ -153,11 +153,91 @@ def test_an_unsupported_program_lists_all_that_is_missing(call, torch, tmp_path)
     assert [p.name for p in tmp_path.iterdir()] == ["odd.pt"]
 
 
-def test_a_comparison_with_a_program_says_what_it_runs(call, image, tmp_path):
+def test_a_converted_model_is_compared_with_its_program_in_torch(call, image, tmp_path, caplog):
     assert call(main, "-i", image, "-d", "x", "1,3,8,8", "-o", tmp_path / "m.cpp").code == 0
-    answer = call(umbrella, "run", tmp_path / "m_net.json", "--random", "--compare", image)
-    assert answer.code == 2
-    assert "is a PyTorch file, the comparison runs ONNX files" in answer.err
+    answer = call(umbrella, "run", tmp_path / "m_net.json", "--random", "--compare", image, "--json")
+    (error,) = json.loads(answer.out)["errors"]
+    assert (answer.code, error["is_close"]) == (0, True)
+    assert "is executed by torch: run only programs that you trust" in caplog.text + answer.err
+
+
+def test_a_comparison_in_torch_notices_another_program(call, torch, image, tmp_path):
+    other = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3, padding=1), torch.nn.Hardtanh()).eval()
+    torch.jit.trace(other, torch.randn(1, 3, 8, 8)).save(str(tmp_path / "other.pt"))
+    assert call(main, "-i", image, "-d", "x", "1,3,8,8", "-o", tmp_path / "m.cpp").code == 0
+    answer = call(umbrella, "run", tmp_path / "m_net.json", "--random", "--compare", tmp_path / "other.pt")
+    assert (answer.code, "which the file it is compared with has" in answer.err) == (2, True)
+
+
+def test_integers_and_numbers_reach_the_program_as_it_wants_them(call, torch, tokens, tmp_path):
+    class Slow(torch.nn.Module):
+        def forward(self, x, times: int):
+            for _ in range(times):
+                x = x * 0.5
+            return x
+
+    torch.jit.script(Slow()).save(str(tmp_path / "slow.pt"))
+    values = ("-d", "x", "1,4", "--input_value", "times", "3")
+    for words in ((tokens, "-d", "ids", "1,5"), (tmp_path / "slow.pt", *values)):
+        answer = call(umbrella, "run", *words, "--random", "--compare")
+        assert (answer.code, "in torch" in answer.out) == (0, True), answer.err
+
+
+def test_a_checkpoint_is_not_compared_with(call, digits, torch, tmp_path):
+    torch.save({"w": torch.zeros(2)}, tmp_path / "w.pt")
+    answer = call(umbrella, "run", digits, "--random", "--compare", tmp_path / "w.pt")
+    assert (answer.code, "reading a pickle can run any code" in answer.err) == (3, True)
+
+
+def test_an_exported_program_is_compared_op_by_op(call, torch, tmp_path):
+    layers = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.BatchNorm2d(4), torch.nn.GELU()).eval()
+    program = torch.export.export(layers, (torch.randn(1, 3, 8, 8),))
+    torch.export.save(program, tmp_path / "m.pt2")
+    answer = call(umbrella, "run", tmp_path / "m.pt2", "--random", "--compare", "--json")
+    (error,) = json.loads(answer.out)["errors"]
+    assert (answer.code, error["share"] < 1e-5) == (0, True)
+
+
+COLOURED = """
+- IOName: x
+  Layout:
+    Model: NCHW
+    Custom: NHWC
+  Datatype: float16
+"""
+
+
+def test_custom_io_changes_the_ends_of_a_program(call, torch, image, tmp_path):
+    (tmp_path / "io.yaml").write_text(COLOURED)
+    words = ("-i", image, "-d", "x", "1,3,8,8", "--custom_io", tmp_path / "io.yaml", "-o", tmp_path / "m.cpp")
+    answer = call(main, *words)
+    assert answer.code == 0, answer.err
+    model = ew.load(tmp_path / "m_net.json")
+    assert (model.inputs[0].dtype, model.inputs[0].shape) == ("float16", (1, 8, 8, 3))
+    pixels = np.random.default_rng(0).uniform(0, 1, (1, 3, 8, 8)).astype(np.float16)
+    with torch.no_grad():
+        want = torch.jit.load(str(image))(torch.from_numpy(pixels.astype(np.float32))).numpy()
+    (found,) = model.run({"x": pixels.transpose(0, 2, 3, 1)}).values()
+    np.testing.assert_allclose(found.transpose(0, 3, 1, 2), want, atol=1e-3)
+
+
+@pytest.mark.parametrize("colours", ["rgba", "nv12", "bgr"])
+def test_colours_become_those_of_the_program(call, torch, image, tmp_path, colours):
+    words = ("-i", image, "-d", "x", "1,3,8,8", "--input_encoding", "x", colours, "rgb")
+    answer = call(main, *words, "-o", tmp_path / "m.cpp")
+    assert answer.code == 0, answer.err
+    model = ew.load(tmp_path / "m_net.json")
+    pixels = np.random.default_rng(0).uniform(0, 255, (1, 3, 8, 8)).astype(np.float32)
+    pixels[:] = pixels[:, :1, :1, :1] if colours == "nv12" else pixels
+    given = {
+        "bgr": pixels[:, ::-1].transpose(0, 2, 3, 1),
+        "rgba": np.concatenate([pixels, np.zeros_like(pixels[:, :1])], 1).transpose(0, 2, 3, 1),
+        "nv12": np.concatenate([16 + pixels[:, 0].reshape(1, 64) * 219 / 255, np.full((1, 32), 128.0)], 1),
+    }[colours]
+    with torch.no_grad():
+        want = torch.jit.load(str(image))(torch.from_numpy(pixels)).numpy()
+    (found,) = model.run({"x": np.ascontiguousarray(given, np.float32)}).values()
+    np.testing.assert_allclose(found.transpose(0, 3, 1, 2), want, atol=0.02)
 
 
 def test_a_library_of_custom_ops_is_said_to_be_code(call, image, tmp_path, caplog):

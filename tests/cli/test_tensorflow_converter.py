@@ -1,5 +1,6 @@
 import json
 import shutil
+from importlib.util import find_spec
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -175,3 +176,14 @@ def test_what_is_no_model_is_one_clean_error(call, tmp_path, kind):
     answer = call(main, "-i", target, "-o", tmp_path / "out.cpp")
     assert (answer.code, answer.out, answer.err.count("error[")) == (3, "", 1)
     assert not list(tmp_path.glob("out*"))
+
+
+def test_a_folder_runs_and_its_comparison_says_what_it_needs(call, saved):
+    folder = next(path.parent for path in sorted(saved.rglob("saved_model.pb")))
+    answer = call(umbrella, "run", folder, "--random")
+    assert (answer.code, "1 run in" in answer.out) == (0, True), answer.err
+    compared = call(umbrella, "run", folder, "--random", "--compare")
+    if find_spec("tensorflow") is None:
+        assert (compared.code, "edgewright[tensorflow]" in compared.err) == (6, True)
+    else:
+        assert (compared.code, "in TensorFlow" in compared.out) == (0, True)

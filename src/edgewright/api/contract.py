@@ -8,7 +8,7 @@ from edgewright.core.numbers import DType
 from edgewright.ir.graph import Graph
 from edgewright.ir.types import TensorType
 
-__all__ = ["IoTensor", "contract", "dtype_word", "shape_of"]
+__all__ = ["IoTensor", "contract", "dtype_of_word", "dtype_word", "shape_of"]
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,11 @@ def dtype_word(dtype: DType) -> str:
     return word if dtype.is_fixed_point else re.sub(r"_(?=\d)", "", word)
 
 
+def dtype_of_word(word: str) -> DType:
+    """The datatype that options spell so."""
+    return _BY_WORD[word]
+
+
 def shape_of(tensor_type: TensorType) -> tuple[int | str, ...]:
     """The dimensions as numbers, and as text where they are symbolic."""
     return tuple(dim if isinstance(dim, int) else str(dim) for dim in tensor_type.shape)
@@ -53,3 +58,6 @@ def _tensor(role: str, name: str, found: TensorType, source: TensorType | None) 
     )
     layout = found.layout or ""
     return IoTensor(role, name, dtype_word(found.dtype), shape_of(found), layout, *before, *encoding)
+
+
+_BY_WORD = {dtype_word(dtype): dtype for dtype in DType}

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from edgewright.api.artifacts import SavedFiles, SaveOptions, save_graph
-from edgewright.api.contract import IoTensor, contract, dtype_word
+from edgewright.api.contract import IoTensor, contract, dtype_of_word, dtype_word
 from edgewright.api.convert import Rewrites
 from edgewright.api.converter_quantizer import Known, Quantization, own_encodings, quantize_converted
 from edgewright.api.custom_io import custom_io_of, pinned_ends, retype_quantized
@@ -64,7 +64,6 @@ _PATHS = frozenset(
     | {"dump_custom_io_config_template", "dump_relay"}
     | {"dump_io_config_template", "quantization_overrides", "input_dlc", "output_dlc", "data"}
 )
-_DTYPES = {dtype_word(dtype): dtype for dtype in DType}
 
 
 @dataclass(frozen=True)
@@ -83,6 +82,8 @@ class ConverterOptions:
     pytorch: PytorchOnly = field(default_factory=PytorchOnly)
     tensorflow: TensorflowOnly = field(default_factory=TensorflowOnly)
     architecture: ArchChecker = field(default_factory=ArchChecker)
+    # Inputs that become constants.
+    input_values: tuple[tuple[str, tuple[float, ...]], ...] = ()
     # QNN's backends compute with 32-bit integers.
     is_narrowed: bool = True
 
@@ -205,11 +206,12 @@ def overrides_of(options: ConverterOptions) -> Overrides:
         input_shapes=dict(options.source.input_dims),
         batch=options.onnx.batch,
         symbols=dict(options.onnx.define_symbols),
+        input_values=dict(options.input_values),
         outputs=options.source.out_names,
         keep_disconnected=options.changes.keep_disconnected_nodes,
         signature=options.tflite.signature_name or options.tensorflow.saved_model_signature_key,
         tag=options.tensorflow.saved_model_tag,
-        dtype_hints={name: _DTYPES[word] for name, word in options.source.input_dtypes},
+        dtype_hints={name: dtype_of_word(word) for name, word in options.source.input_dtypes},
     )
 
 
@@ -291,7 +293,7 @@ def _assign_layouts(
 def _wanted_dtypes(
     graph: Graph, options: ConverterOptions, before: dict[str, TensorType]
 ) -> dict[str, DType]:
-    wanted = {name: _DTYPES[word] for name, word in options.source.input_dtypes}
+    wanted = {name: dtype_of_word(word) for name, word in options.source.input_dtypes}
     for name in (*graph.inputs, *graph.outputs):
         is_wide_input = name in graph.inputs and before[name].dtype in WIDE
         if options.preserve.datatype_of(name) or (options.onnx.keep_int64_inputs and is_wide_input):
@@ -361,7 +363,7 @@ def _layout_problem(name: str, layout: str, tensor_type: TensorType) -> UsageErr
 
 
 def _dtype_problem(name: str, word: str, tensor_type: TensorType) -> UsageError | None:
-    if _DTYPES[word] == tensor_type.dtype:
+    if dtype_of_word(word) == tensor_type.dtype:
         return None
     return UsageError(
         f"--input_dtype gives '{shown(name)}' the type {word}, --preserve_io keeps the source's "

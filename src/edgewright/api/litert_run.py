@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from edgewright.api.compare import TensorError, compared
 from edgewright.api.model import Model
+from edgewright.api.source_run import SourceRun, input_of
 from edgewright.core.errors import BackendCrash, UsageError, Where, shown
 from edgewright.core.numbers import Array, DType
 from edgewright.core.optional import require
@@ -15,7 +15,7 @@ from edgewright.ir.encodings import Encoding
 __all__ = ["LitertRun"]
 
 
-class LitertRun:
+class LitertRun(SourceRun):
     """A TFLite model beside a model that was made from it."""
 
     def __init__(self, file: str, model: Model) -> None:
@@ -25,37 +25,25 @@ class LitertRun:
                 do="compare its runs one after the other in Python (model.states)",
             )
         module = require("ai_edge_litert.interpreter", to="compare with LiteRT")
-        self.name = f"{file} in LiteRT"
+        super().__init__(f"{file} in LiteRT", model)
         self._where = Where(file=file)
         try:
             self._interpreter: Any = module.Interpreter(file)
         except (RuntimeError, ValueError) as problem:
             raise BackendCrash(f"LiteRT cannot load the model: {shown(problem)}", self._where) from None
 
-    def differences(
-        self, feed: Mapping[str, Array], found: Mapping[str, Array], tolerance: float
-    ) -> list[TensorError]:
-        """How far the outputs of the other model are from those of the source on the same inputs."""
-        wanted = self.run(feed)
-        missing = [name for name in wanted if name not in found]
-        if missing:
-            raise UsageError(
-                f"the model has no output '{shown(missing[0])}', which the file it is compared with has",
-                do="compare with the model that was converted",
-            )
-        return compared({name: found[name] for name in wanted}, wanted, tolerance)
-
     def run(self, feed: Mapping[str, Array]) -> dict[str, Array]:
         """The outputs of the source as real numbers."""
         runner = self._interpreter
+        given = {item["index"]: input_of(feed, [item["name"]]) for item in runner.get_input_details()}
         try:
-            for item in runner.get_input_details():
-                runner.resize_tensor_input(item["index"], feed[item["name"]].shape)
+            for index, array in given.items():
+                runner.resize_tensor_input(index, array.shape)
             runner.allocate_tensors()
             for item in runner.get_input_details():
-                runner.set_tensor(item["index"], _stored(feed[item["name"]], item))
+                runner.set_tensor(item["index"], _stored(given[item["index"]], item))
             runner.invoke()
-        except (RuntimeError, ValueError, KeyError) as problem:
+        except (RuntimeError, ValueError) as problem:
             raise BackendCrash(f"LiteRT cannot run the model: {shown(problem)}", self._where) from None
         return {
             item["name"]: _real(runner.get_tensor(item["index"]), item)

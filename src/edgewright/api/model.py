@@ -91,7 +91,8 @@ class Model:
                 )
             raise UnsupportedFeature(
                 f"inputs {bound} shape the graph: their values must be known to write it",
-                do="convert with input_values={name: value}, or make them constants in the source model",
+                do="convert with input_values={name: value} (--input_value on the command line), or make "
+                "them constants in the source model",
             )
         if Path(path).suffix == ".dlc":
             return save_dlc(self.graph, path, options)
@@ -115,7 +116,8 @@ class Model:
         if self.graph is None:
             raise UnsupportedFeature(
                 "the graph depends on values that only a run gives, this needs it before",
-                do="fix symbolic dimensions with input_shapes or symbols, and make such inputs constants",
+                do="fix symbolic dimensions with input_shapes or symbols (-d, -s), and make such inputs "
+                "constants with input_values (--input_value)",
             )
         return self.graph
 

@@ -4,13 +4,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from edgewright.api.calibration_data import Data, samples_of
+from edgewright.api.contract import dtype_of_word
 from edgewright.api.model import Model
 from edgewright.config.preprocessing import Preprocessing
 from edgewright.config.umbrella import Shapes
 from edgewright.core.errors import ShapeMismatch, Where, shown
 from edgewright.core.numbers import Array
+from edgewright.ir.dims import symbol
 from edgewright.ir.graph import Graph
 from edgewright.ir.symbols import batch_symbols, symbol_values, symbols_of
+from edgewright.ir.types import TensorType
 
 __all__ = ["shapes_from_samples"]
 
@@ -22,13 +25,24 @@ def shapes_from_samples(
 
     Samples of different sizes are an error: a file with fixed shapes suits one of them.
     """
-    graph = model.graph
-    sizes = {} if graph is None or not _open_symbols(graph) else _sizes(graph, data, images)
+    graph = _ends(model) if model.graph is None else model.graph
+    # Values that shape the graph must be known first: what opens the model again says so.
+    is_waiting = any(item.is_bound for item in model.inputs)
+    sizes = {} if is_waiting or not _open_symbols(graph) else _sizes(graph, data, images)
     if not sizes:
         return shapes, ""
     said = ", ".join(f"{name} = {size}" for name, size in sizes.items())
     note = f"open dimensions have the sizes of the samples: {said}; -s SYMBOL SIZE chooses others"
     return replace(shapes, define_symbols=(*shapes.define_symbols, *sizes.items())), note
+
+
+def _ends(model: Model) -> Graph:
+    """The inputs alone of a model whose graph is made once its sizes are known."""
+    graph = Graph()
+    for item in model.inputs:
+        dims = [symbol(dim) if isinstance(dim, str) else dim for dim in item.shape]
+        graph.add_input(item.name, TensorType(tuple(dims), dtype_of_word(item.dtype)))
+    return graph
 
 
 def _open_symbols(graph: Graph) -> frozenset[str]:

@@ -118,6 +118,12 @@ class TorchSource(SourceModel):
         """The types that torch foresees."""
         return self._declared.get(name)
 
+    def execute(self, given: Mapping[str, Array]) -> list[Array]:
+        """Runs the program itself, in torch: its results in their order, as ``outputs`` names them."""
+        values = {**self._known, **given}
+        own = {self._inputs[name].name: _plain(self._inputs[name], array) for name, array in values.items()}
+        return self._program.execute(own)
+
     def _import(self, specs: Mapping[str, InputSpec]) -> Imported:
         values: dict[str, Any] = {name: _plain(self._inputs[name], v) for name, v in self._known.items()}
         values |= {n: _plain(self._inputs[n], s.value) for n, s in specs.items() if s.value is not None}

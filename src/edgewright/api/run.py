@@ -13,14 +13,19 @@ from edgewright.api.compare import TensorError, worst
 from edgewright.api.convert import convert
 from edgewright.api.litert_run import LitertRun
 from edgewright.api.model import Model, load
+from edgewright.api.onnx_run import OnnxRun
 from edgewright.api.run_inputs import input_sets
 from edgewright.api.source import is_tflite
 from edgewright.api.source_run import SourceRun
+from edgewright.api.tensorflow_run import TensorflowRun
+from edgewright.api.torch_run import TorchRun
 from edgewright.config.umbrella import Comparison, ModelFile, RunInputs, RunOutputs, Shapes
 from edgewright.core.errors import UsageError, shown
 from edgewright.core.events import progress
-from edgewright.core.files import file_size, write_folder
+from edgewright.core.files import write_folder
 from edgewright.core.numbers import Array
+from edgewright.frontends.pytorch.archive import kind_of
+from edgewright.frontends.tensorflow.saved_model import TensorflowFile
 from edgewright.lower.names import NameTable
 
 __all__ = ["OutputSummary", "RunReport", "open_model", "run_files"]
@@ -67,12 +72,12 @@ def open_model(model: ModelFile, shapes: Shapes) -> Model:
                 do="leave them out, or convert the source again",
             )
         return load(model.model)
-    file_size(model.model)
     return convert(
         model.model,
         input_shapes=dict(shapes.input_dims),
         batch=shapes.batch,
         symbols=dict(shapes.define_symbols),
+        input_values=dict(shapes.input_values),
     )
 
 
@@ -81,7 +86,9 @@ def run_files(
 ) -> RunReport:
     """Runs every set of inputs; results are written and compared as they come."""
     model = open_model(file, shapes)
-    reference = None if comparison.compare is None else _source_run(comparison.compare or file.model, model)
+    known = {name: np.asarray(values) for name, values in shapes.input_values}
+    source = None if comparison.compare is None else comparison.compare or file.model
+    reference = None if source is None else _reference(source, model, known)
     sets = input_sets(model, inputs)
     summaries: dict[str, OutputSummary] = {}
     errors: list[TensorError] = []
@@ -96,7 +103,9 @@ def run_files(
             if outputs.output_dir is not None:
                 _write(Path(outputs.output_dir, f"Result_{number}"), found)
             if reference is not None:
-                errors = worst([*errors, *reference.differences(feed, found, comparison.tolerance)])
+                errors = worst(
+                    [*errors, *reference.differences({**known, **feed}, found, comparison.tolerance)]
+                )
             step()
     report = RunReport(file.model, len(sets), seconds, tuple(summaries.values()), outputs.output_dir or "")
     if reference is None:
@@ -104,8 +113,17 @@ def run_files(
     return replace(report, reference=reference.name, tolerance=comparison.tolerance, errors=tuple(errors))
 
 
-def _source_run(file: str, model: Model) -> SourceRun | LitertRun:
-    return LitertRun(file, model) if is_tflite(Path(file)) else SourceRun(file, model)
+def _reference(file: str, model: Model, known: Mapping[str, Array]) -> SourceRun:
+    """The source in its own engine, which its content tells."""
+    if is_stored(file):
+        raise UsageError(
+            f"'{shown(file)}' cannot be compared with itself", do="name its source: --compare model.onnx"
+        )
+    if kind_of(file) is not None:
+        return TorchRun(file, model, known)
+    if TensorflowFile.is_one(Path(file)):
+        return TensorflowRun(file, model)
+    return LitertRun(file, model) if is_tflite(Path(file)) else OnnxRun(file, model)
 
 
 def _summarise(summaries: dict[str, OutputSummary], found: Mapping[str, Array], number: int) -> None:

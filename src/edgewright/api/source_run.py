@@ -1,49 +1,29 @@
-"""Runs a source model itself in ONNX Runtime, as anybody would: what a converted model is compared with."""
+"""Runs a source model itself in its own engine, as anybody would: what a converted model is compared with."""
 
-from collections.abc import Mapping
-from typing import Any
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 
-import numpy as np
-import onnx
-import onnxruntime
-
-from edgewright.api.artifacts import is_stored
 from edgewright.api.compare import TensorError, compared
 from edgewright.api.model import Model
-from edgewright.core.errors import BackendCrash, UsageError, Where, shown
-from edgewright.core.numbers import Array, DType
-from edgewright.frontends.onnx.tensors import dtype_of
-from edgewright.frontends.pytorch.archive import kind_of
+from edgewright.core.errors import UsageError, shown
+from edgewright.core.numbers import Array
 
-__all__ = ["SourceRun", "as_in_source"]
+__all__ = ["SourceRun", "as_in_source", "input_of"]
 
 SPATIAL = frozenset({"NFC", "NHWC", "NDHWC"})
 
 
-class SourceRun:
+class SourceRun(ABC):
     """A source model beside a model that was made from it."""
 
-    def __init__(self, file: str, model: Model) -> None:
-        if is_stored(file):
-            raise UsageError(
-                f"'{shown(file)}' cannot be compared with itself", do="name its source: --compare model.onnx"
-            )
-        if kind_of(file) is not None:
-            raise UsageError(
-                f"'{shown(file)}' is a PyTorch file, the comparison runs ONNX files in ONNX Runtime",
-                do="run the program with torch, and compare in Python",
-            )
-        self.name = f"{file} in ONNX Runtime {onnxruntime.__version__}"
+    def __init__(self, name: str, model: Model) -> None:
+        # The file and its engine.
+        self.name = name
         self._layouts = {item.name: item.layout for item in (*model.inputs, *model.outputs)}
-        settings = onnxruntime.SessionOptions()
-        settings.log_severity_level = 4
-        providers = ["CPUExecutionProvider"]
-        try:
-            self._session = onnxruntime.InferenceSession(file, settings, providers=providers)
-        except Exception as problem:  # ONNX Runtime's exceptions share no base of their own
-            raise BackendCrash(
-                f"ONNX Runtime cannot load the model: {shown(problem)}", Where(file=file)
-            ) from None
+
+    @abstractmethod
+    def run(self, feed: Mapping[str, Array]) -> dict[str, Array]:
+        """The outputs of the source for inputs of the other model; real numbers where it stores integers."""
 
     def differences(
         self, feed: Mapping[str, Array], found: Mapping[str, Array], tolerance: float
@@ -52,26 +32,9 @@ class SourceRun:
         wanted = self.run(feed)
         missing = [name for name in wanted if name not in found]
         if missing:
-            raise _not_the_source(f"output '{shown(missing[0])}'")
+            raise not_the_source(f"output '{shown(missing[0])}'")
         turned = {name: self._turned(name, found[name], array.ndim) for name, array in wanted.items()}
         return compared(turned, wanted, tolerance)
-
-    def run(self, feed: Mapping[str, Array]) -> dict[str, Array]:
-        """The outputs of the source for inputs of the other model."""
-        declared = self._session.get_inputs()
-        missing = [item.name for item in declared if item.name not in feed]
-        if missing:
-            raise _not_the_source(f"input '{shown(missing[0])}'")
-        arrays = {
-            item.name: self._turned(item.name, feed[item.name], len(item.shape)).astype(_dtype(item).numpy)
-            for item in declared
-        }
-        names = [item.name for item in self._session.get_outputs()]
-        try:
-            values = self._session.run(names, arrays)
-        except Exception as problem:
-            raise BackendCrash(f"ONNX Runtime cannot run the model: {shown(problem)}") from None
-        return dict(zip(names, (np.asarray(value) for value in values), strict=True))
 
     def _turned(self, name: str, array: Array, rank: int) -> Array:
         return as_in_source(array, self._layouts.get(name), rank)
@@ -85,12 +48,16 @@ def as_in_source(array: Array, layout: str | None, rank: int) -> Array:
     return array.reshape(()) if rank == 0 and array.size == 1 else array
 
 
-def _dtype(item: Any) -> DType:
-    word = item.type.removeprefix("tensor(").removesuffix(")").upper()
-    return dtype_of(onnx.TensorProto.DataType.Value(word), Where(tensor=item.name))
+def input_of(feed: Mapping[str, Array], names: Sequence[str]) -> Array:
+    """The input that is known by one of these names."""
+    found = [feed[name] for name in names if name in feed]
+    if not found:
+        raise not_the_source(f"input '{shown(names[0])}'")
+    return found[0]
 
 
-def _not_the_source(what: str) -> UsageError:
+def not_the_source(what: str) -> UsageError:
+    """The error for a file that the model was not made from."""
     return UsageError(
         f"the model has no {what}, which the file it is compared with has",
         do="compare with the model that was converted",

@@ -3,9 +3,9 @@
 from typing import Any
 
 from edgewright.config.option import opt
-from edgewright.config.values import dims, number_from
+from edgewright.config.values import dims, number_from, numbers
 
-__all__ = ["batch_size", "input_shapes", "symbol_sizes"]
+__all__ = ["batch_size", "input_numbers", "input_shapes", "symbol_sizes"]
 
 
 def input_shapes(*flags: str, of: str = "") -> Any:
@@ -44,4 +44,19 @@ def symbol_sizes(*flags: str) -> Any:
         metavar=("NAME", "SIZE"),
         example=f"{flags[0]} height 224",
         help="the size of a dimension that the model gives by a name; once for each name",
+    )
+
+
+def input_numbers(*flags: str) -> Any:
+    """Values of inputs that become constants."""
+    return opt(
+        *flags,
+        nargs=2,
+        repeated=True,
+        keyed=True,
+        type=(str, numbers),
+        metavar=("NAME", "VALUE"),
+        example=f"{flags[0]} rate 16000",
+        help="make an input a constant, such as one whose value shapes the graph; several numbers are "
+        "separated by commas; once for each input",
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from edgewright.config.group import OptionGroup
 from edgewright.config.option import opt
 from edgewright.config.rules import Excludes, Needs
-from edgewright.config.shape_options import batch_size, input_shapes, symbol_sizes
+from edgewright.config.shape_options import batch_size, input_numbers, input_shapes, symbol_sizes
 from edgewright.config.values import number_from
 
 __all__ = [
@@ -46,13 +46,14 @@ class ModelFile(OptionGroup):
 
 @dataclass(frozen=True)
 class Shapes(OptionGroup):
-    """Numbers for dimensions that a source model leaves open, or other numbers than it gives."""
+    """Numbers for dimensions and inputs that a source model leaves open, or other numbers than it gives."""
 
-    title = "Shapes of a source model"
+    title = "Shapes and values of a source model"
 
     input_dims: tuple[tuple[str, tuple[int, ...]], ...] = input_shapes("--input_dim", "-d")
     batch: int | None = batch_size("--batch", "-b")
     define_symbols: tuple[tuple[str, int], ...] = symbol_sizes("--define_symbol", "-s")
+    input_values: tuple[tuple[str, tuple[float, ...]], ...] = input_numbers("--input_value")
 
 
 @dataclass(frozen=True)
@@ -139,7 +140,7 @@ class RunOutputs(OptionGroup):
 
 @dataclass(frozen=True)
 class Comparison(OptionGroup):
-    """The check against ONNX Runtime."""
+    """The check against the source's own engine."""
 
     title = "Comparison"
     rules = (Needs("--tolerance", "--compare"),)
@@ -149,8 +150,8 @@ class Comparison(OptionGroup):
         nargs="?",
         const="",
         metavar="[FILE]",
-        help="run the source model (MODEL where it is one) in its own engine, ONNX Runtime or LiteRT, on the "
-        "same inputs and compare",
+        help="run the source model (MODEL where it is one) in its own engine (ONNX Runtime, LiteRT, "
+        "TensorFlow or torch) on the same inputs and compare",
     )
     tolerance: float = opt(
         "--tolerance",

@@ -14,6 +14,7 @@ __all__ = [
     "key_values",
     "names",
     "number_from",
+    "numbers",
     "on_off",
     "seconds",
     "tensors_by_graph",
@@ -79,6 +80,14 @@ def dims(text: str) -> tuple[int, ...]:
         return tuple(one(part.strip()) for part in text.split(","))
     except ValueError:
         raise ValueError("dimensions of 1 or more separated by commas, as in 1,3,224,224") from None
+
+
+def numbers(text: str) -> tuple[float, ...]:
+    """Numbers separated by commas, as in 16000 or 0.5,1; truth values are 1 and 0."""
+    try:
+        return tuple(int(part) if _WHOLE.fullmatch(part.strip()) else float(part) for part in text.split(","))
+    except ValueError:
+        raise ValueError("numbers separated by commas, as in 16000 or 0.5,1") from None
 
 
 def names(text: str) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ def run(model: ModelFile, shapes: Shapes, output: ConvertTo, report: Report, _me
         Output(output_path=output.output_path),
         preserve=PreserveIo(preserve_io=((),)),
         onnx=OnnxOnly(batch=shapes.batch, define_symbols=shapes.define_symbols),
+        input_values=shapes.input_values,
         is_narrowed=False,
     )
     conversion = convert_files(options, command_text("edgewright convert", (model, shapes, output)))
@@ -35,6 +36,10 @@ TOOL = Tool(
     examples=(
         ("edgewright convert model.onnx -o out/model.cpp", "write model.cpp, model.bin and model_net.json"),
         ("edgewright convert model.onnx -d data 1,3,224,224", "with a shape for a symbolic input"),
+        (
+            "edgewright convert voice.onnx --input_value sr 16000",
+            "an input that shapes the graph, as a constant",
+        ),
     ),
 )
 main = TOOL.main

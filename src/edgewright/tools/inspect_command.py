@@ -13,7 +13,12 @@ def run(model: ModelFile, shapes: Shapes, report: Report, _messages: Messages) -
     from edgewright.frontends._common.overrides import Overrides
     from edgewright.reports.inspection import page
 
-    wishes = Overrides(dict(shapes.input_dims), shapes.batch, dict(shapes.define_symbols))
+    wishes = Overrides(
+        dict(shapes.input_dims),
+        shapes.batch,
+        dict(shapes.define_symbols),
+        input_values=dict(shapes.input_values),
+    )
     found = inspect(model.model, wishes)
     tell(report, found, page)
 

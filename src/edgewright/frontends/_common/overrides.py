@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +29,7 @@ class Overrides:
     # Types of inputs for formats that do not store them.
     dtype_hints: Mapping[str, DType] = field(default_factory=dict)
     # Inputs that become constants.
-    input_values: Mapping[str, Array] = field(default_factory=dict)
+    input_values: Mapping[str, Any] = field(default_factory=dict)
     # Any values of the graph; the model's own outputs where none is named.
     outputs: Sequence[str] = ()
     keep_disconnected: bool = False
@@ -79,7 +80,7 @@ def input_values(
     check_names(file, "input_values", wishes.input_values, list(declared), "input")
     values: dict[str, tuple[TensorType, Array]] = {}
     for name, given in wishes.input_values.items():
-        value = _in_type(name, given, declared[name].dtype)
+        value = _in_shape(_in_type(name, given, declared[name].dtype), declared[name])
         check_given(name, declared[name], {name: value})
         values[name] = (declared[name].with_shape(value.shape), value)
     return values
@@ -112,6 +113,13 @@ def check_given(name: str, declared: TensorType, values: Mapping[str, Array]) ->
             Where(tensor=name),
             do="give the input in the expected shape",
         )
+
+
+def _in_shape(value: Array, declared: TensorType) -> Array:
+    """Numbers that are given in their order, or one as a list, in the shape of their input."""
+    is_listed = value.ndim <= 1 and value.ndim != declared.rank
+    fits = is_listed and declared.is_static and declared.count == value.size
+    return value.reshape(declared.static_shape()) if fits else value
 
 
 def _in_type(name: str, given: object, dtype: DType) -> Array:

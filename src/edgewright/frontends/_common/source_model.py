@@ -23,7 +23,10 @@ class SourceModel(ABC):
     # Whether a quantized model of the format becomes a quantized graph, not one with encodings to come.
     keeps_integers: bool = False
     # What to do about an input whose value shapes the graph.
-    how_to_fix: str = "make it a constant (initializer) in the source model, or cut the graph with --out_node"
+    how_to_fix: str = (
+        "give its value with edgewright convert --input_value NAME VALUE (input_values={NAME: VALUE} in "
+        "Python), or make it a constant in the source model, or cut the graph with --out_node"
+    )
 
     def __init__(self, name: str, inputs: dict[str, TensorType], outputs: Sequence[str]) -> None:
         # The file, or "model" where it came as an object.

@@ -13,7 +13,7 @@ from edgewright.core.words import did_you_mean
 from edgewright.frontends.pytorch.compiler import without_compiler
 from edgewright.frontends.pytorch.context import onnx_code
 from edgewright.frontends.pytorch.tracer import Call, Stopped, Tracer
-from edgewright.frontends.pytorch.values import TORCH_DTYPES, Tensor, boxes_in
+from edgewright.frontends.pytorch.values import TORCH_DTYPES, Tensor, as_array, boxes_in
 from edgewright.ir.dims import Dim
 
 __all__ = ["NUMBERS", "REQUIRED", "Program", "ProgramInput", "Translation", "torch_dtype"]
@@ -110,6 +110,17 @@ class Program(ABC):
         codes = [(n, onnx_code(torch_dtype(self.torch, d)), list(s)) for n, (s, d) in inputs.items()]
         model = tracer.ctx.writer.model(codes, names)
         return Translation(model, tracer.ctx.writer.weights, names, tracer.calls, [], self.notes())
+
+    def execute(self, given: Mapping[str, Any]) -> list[Array]:
+        """Computes the program op by op in torch; its results in their order."""
+        tracer = Tracer(self.torch, self.file, is_run=True)
+        boxed = {name: self._constant(tracer, value) for name, value in given.items()}
+        with without_compiler():
+            results = self._walk(tracer, boxed)
+        boxes = [box for _, value in results for box in boxes_in(value)]
+        for box in boxes:
+            tracer.refresh(box)
+        return [as_array(box.data) for box in boxes]
 
     def _constant(self, tracer: Tracer, value: Any) -> Any:
         if isinstance(value, bool | int | float | str) or value is None:

@@ -5,10 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from edgewright.core.errors import BadInput, UnsupportedOp, Where, located, shown
+from edgewright.core.numbers import Array
 from edgewright.frontends.pytorch.program import NUMBERS, REQUIRED, Program, ProgramInput
 from edgewright.frontends.pytorch.script_ops import PLAIN, Record, branch_values
 from edgewright.frontends.pytorch.tracer import Tracer
-from edgewright.frontends.pytorch.values import Tensor, boxes_in
+from edgewright.frontends.pytorch.values import Tensor, as_array, boxes_in
 
 __all__ = ["ScriptProgram"]
 
@@ -57,6 +58,19 @@ class ScriptProgram(Program):
         state = f"the model keeps {kept} between calls; converted, each run starts from the stored state"
         return (*self._notes, *([state] if kept else []))
 
+    def execute(self, given: Mapping[str, Any]) -> list[Array]:
+        """Runs the module as torch itself does."""
+        tensors = {
+            name: value if isinstance(value, bool | int | float) else self.torch.from_numpy(value.copy())
+            for name, value in given.items()
+        }
+        arguments = [
+            _gathered(item.name, item.type, item.default_value, tensors)
+            for item in self._module.forward.schema.arguments[1:]
+        ]
+        with self.torch.no_grad():
+            return [as_array(tensor) for tensor in _flat(self._module(*arguments), self.torch)]
+
     def _walk(self, tracer: Tracer, given: Mapping[str, Any]) -> list[tuple[str, Any]]:
         walk = _Walk(tracer, self._module)
         arguments = [
@@ -73,6 +87,15 @@ class ScriptProgram(Program):
             ) from None
         self._states = walk.changed
         return [named for result in results for named in _named(result)]
+
+
+def _flat(result: Any, torch: Any) -> Iterator[Any]:
+    """All tensors of a result in the order in which a walk names them."""
+    if isinstance(result, torch.Tensor):
+        yield result
+    elif isinstance(result, list | tuple | dict):
+        for item in result.values() if isinstance(result, dict) else result:
+            yield from _flat(item, torch)
 
 
 def _named(result: Any) -> list[tuple[str, Any]]:

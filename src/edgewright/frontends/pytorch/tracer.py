@@ -60,8 +60,10 @@ class Call:
 class Tracer:
     """One walk through one program."""
 
-    def __init__(self, torch: Any, file: str) -> None:
+    def __init__(self, torch: Any, file: str, *, is_run: bool = False) -> None:
         self.torch = torch
+        # Whether the program is computed, not translated: then all of it is known.
+        self._is_run = is_run
         self.ctx = Context(torch)
         self.file = file
         self.calls: list[Call] = []
@@ -139,7 +141,7 @@ class Tracer:
         args = self._without_masks(op, args)
         if _is_in_place(op):
             return self._in_place(op, args, kwargs)
-        is_encoding = op._schema.name.startswith(ENCODINGS)
+        is_encoding = op._schema.name.startswith(ENCODINGS) and not self._is_run
         if all(box.data is not None for box in boxes_in([args, kwargs])) and not is_encoding:
             return self._evaluated(op, args, kwargs)
         return self._translated(op, args, kwargs)
@@ -158,7 +160,8 @@ class Tracer:
 
     def _evaluated(self, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """Computes an op whose arguments are all known, once its results are known to be of bearable size."""
-        if op.name().split(".")[0] in NEVER_RUN or not op.name().startswith(("aten::", "prims::", "prim::")):
+        spaces = ("aten::", "prims::", "prim::", *((ENCODINGS,) if self._is_run else ()))
+        if op.name().split(".")[0] in NEVER_RUN or not op.name().startswith(spaces):
             raise self._unknown(op, "is never run while a model is read")
         sizes = self._foreseen(op, args, kwargs, is_needed=False)
         largest = max((int(m.numel()) for m in _flat(self.torch, sizes)), default=0)
