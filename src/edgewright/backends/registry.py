@@ -8,7 +8,7 @@ from edgewright.backends.base import Backend
 from edgewright.core.errors import NotBuiltYet, UsageError, shown
 from edgewright.core.words import did_you_mean
 
-__all__ = ["BACKENDS", "find_backend"]
+__all__ = ["BACKENDS", "WITH_CPU", "find_backend"]
 
 # QNN's backends by the word in their library's name -> where ours is; "" where there is none yet.
 BACKENDS: dict[str, str] = {
@@ -29,11 +29,20 @@ PROVIDERS = {
     "htp-sim-fast": "edgewright.backends.htp:HtpFastSimBackend",
     "htp-native": "edgewright.backends.qnn.backend:HtpNativeBackend",
 }
+# Behind another backend: the CPU does what that one lacks.
+WITH_CPU = "+cpu"
 _LIBRARY = re.compile(r"(?:lib)?Qnn(\w+)\.(?:so|dll)(?:\.\d+)*", re.IGNORECASE)
 
 
 def find_backend(name: str) -> Backend:
-    """The backend that libQnnCpu.so, QnnCpu.dll, a path to one of them, or cpu stands for."""
+    """The backend that libQnnCpu.so, QnnCpu.dll, a path to one of them, or cpu stands for.
+
+    ``htp+cpu``: a backend that leaves what it lacks to the CPU.
+    """
+    if name.lower().endswith(WITH_CPU) and name.lower() != WITH_CPU:
+        from edgewright.backends.split import SplitBackend
+
+        return SplitBackend(find_backend(name[: -len(WITH_CPU)]))
     # Both separators: a Windows path may reach a Linux machine in a recorded command.
     last = PureWindowsPath(name).name
     library = _LIBRARY.fullmatch(last)

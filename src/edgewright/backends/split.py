@@ -1,0 +1,132 @@
+"""A backend with help: what it lacks runs on the CPU, and it is said what ran where."""
+
+import logging
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from edgewright.backends.base import Backend, RunOptions, Session
+from edgewright.backends.cpu import CpuBackend
+from edgewright.core.errors import EdgewrightError, shown
+from edgewright.core.numbers import Array, DType
+from edgewright.ir.graph import Graph, Node
+from edgewright.lower.names import NameTable
+from edgewright.passes.partition.htp_gaps import htp_gaps
+from edgewright.passes.partition.regions import Region, regions
+
+__all__ = ["CPU", "SplitBackend", "SplitSession"]
+
+log = logging.getLogger(__name__)
+
+CPU = "cpu"
+# Each try moves at least one node to the CPU; a graph that is refused so often is better run there whole.
+MOST_TRIES = 24
+_WIDE_FLOATS = frozenset({DType.FLOAT_32, DType.FLOAT_64})
+
+
+class SplitBackend:
+    """A graph on another backend as far as that can, and on the CPU where it cannot."""
+
+    has_exact_ends = False
+
+    def __init__(self, first: Backend) -> None:
+        self._first = first
+        self.library_names: Sequence[str] = first.library_names
+
+    @property
+    def name(self) -> str:
+        """Both places."""
+        return f"{self._first.name} with help of cpu"
+
+    def prepare(self, graph: Graph, options: RunOptions) -> Session:
+        """A session of parts; which nodes are on the CPU, and why, goes to the log."""
+        reasons = {gap.node: gap.reason for gap in htp_gaps(graph)}
+        for _ in range(MOST_TRIES):
+            parts = _split(graph, reasons, self._first.name, options)
+            try:
+                return self._session(graph, parts, options, reasons)
+            except EdgewrightError as problem:
+                refused = _refused(problem, parts, reasons)
+                if not refused:
+                    raise
+                reasons |= refused
+        reasons |= {node.name: "parts of the graph were refused too often" for node in graph.nodes}
+        return self._session(graph, _split(graph, reasons, self._first.name, options), options, reasons)
+
+    def _session(
+        self, graph: Graph, parts: Sequence[Region], options: RunOptions, reasons: Mapping[str, str]
+    ) -> Session:
+        sessions = []
+        for part in parts:
+            backend = CpuBackend() if part.place == CPU else self._first
+            extra = tuple(value for value in options.extra_outputs if value in part.graph.types)
+            made = tuple(value for value in extra if part.graph.producer(value) is not None)
+            sessions.append(
+                backend.prepare(part.graph, RunOptions(options.threads, made, options.is_profiled))
+            )
+        found = SplitSession(graph, parts, sessions, options)
+        for line in found.report(reasons):
+            log.info("%s", line)
+        return found
+
+
+class SplitSession:
+    """Parts that run one after another; values at their borders are stored integers or floats as they are."""
+
+    def __init__(
+        self, graph: Graph, parts: Sequence[Region], sessions: Sequence[Session], options: RunOptions
+    ) -> None:
+        self._outputs = list(dict.fromkeys((*graph.outputs, *options.extra_outputs)))
+        self._constants = {name: graph.constants[name] for name in self._outputs if name in graph.constants}
+        self._steps = [(part.graph.inputs, session) for part, session in zip(parts, sessions, strict=True)]
+        self._placement = {node.name: part.place for part in parts for node in part.graph.nodes}
+        self._kinds = {node.name: type(node.op).__name__ for node in graph.nodes}
+
+    def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
+        """Values of the outputs for the inputs."""
+        values: dict[str, Array] = {**self._constants, **inputs}
+        for names, session in self._steps:
+            values.update(session.run({name: values[name] for name in names}))
+        return {name: values[name] for name in self._outputs}
+
+    def placement(self) -> Mapping[str, str]:
+        """Node name -> the place that it runs in."""
+        return self._placement
+
+    def report(self, reasons: Mapping[str, str]) -> list[str]:
+        """What runs where, and why, in a few lines."""
+        counts = Counter(self._placement.values())
+        whole = ", ".join(f"{count} ops on {place}" for place, count in counts.items())
+        lines = [f"{whole}, in {len(self._steps)} parts"]
+        on_cpu = Counter(
+            (self._kinds[name], reasons[name])
+            for name, place in self._placement.items()
+            if place == CPU and name in reasons
+        )
+        return lines + [f"{count} {kind} on cpu: {reason}" for (kind, reason), count in on_cpu.items()]
+
+
+def _is_wide(graph: Graph, node: Node) -> bool:
+    values = [value for value in (*node.inputs, *node.outputs) if value and value not in graph.constants]
+    return all(graph.types[value].dtype in _WIDE_FLOATS for value in values)
+
+
+def _split(graph: Graph, reasons: Mapping[str, str], first: str, options: RunOptions) -> list[Region]:
+    place = first.partition(" ")[0]
+    wanted = [*graph.outputs, *options.extra_outputs]
+    return regions(graph, lambda node: CPU if node.name in reasons else place, wanted)
+
+
+def _refused(problem: EdgewrightError, parts: Sequence[Region], reasons: Mapping[str, str]) -> dict[str, str]:
+    """Nodes that a backend refused, by the names they have in the graph; a part of float32 as a whole."""
+    found: dict[str, str] = {}
+    for part in parts:
+        nodes = part.graph.nodes
+        table = NameTable([node.name for node in nodes])
+        names = {form: node.name for node in nodes for form in (node.name, table(node.name))}
+        is_wide = all(_is_wide(part.graph, node) for node in nodes)
+        for error in getattr(problem, "errors", (problem,)):
+            name = names.get((error.where.node if error.where is not None else None) or "")
+            if name is not None:
+                chosen = names.values() if is_wide else [name]
+                found |= dict.fromkeys(chosen, shown(error.what))
+    return {name: why for name, why in found.items() if name not in reasons}

@@ -1,0 +1,1 @@
+"""Cuts a graph into parts that run in different places."""

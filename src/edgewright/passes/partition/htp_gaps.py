@@ -1,0 +1,72 @@
+"""Which nodes of a graph the HTP cannot run, and why."""
+
+from dataclasses import dataclass
+
+from edgewright.core.errors import EdgewrightError
+from edgewright.core.numbers import DType
+from edgewright.ir.graph import Graph, Node
+from edgewright.ops.source import SourceOp
+from edgewright.passes.pipeline import HTP, run_passes
+from edgewright.targets.htp_ops import htp_ops
+
+__all__ = ["Gap", "htp_gaps"]
+
+# No pass makes others of these, and the library has none of them.
+_FOREIGN = frozenset(
+    {DType.FLOAT_64, DType.STRING, DType.COMPLEX_64, DType.COMPLEX_128, DType.INT_64, DType.UINT_64}
+)
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A node that the HTP cannot run."""
+
+    node: str
+    op: str
+    reason: str
+
+
+def htp_gaps(graph: Graph) -> list[Gap]:
+    """All such nodes in their order."""
+    prepared = _prepared(graph)
+    found: dict[str, Gap] = {}
+    for node in prepared.nodes:
+        reason = _reason(prepared, node)
+        owner = _owner(graph, node.name)
+        if reason and owner is not None:
+            found.setdefault(owner.name, Gap(owner.name, _kind(owner), reason))
+    order = {node.name: place for place, node in enumerate(graph.nodes)}
+    return sorted(found.values(), key=lambda gap: order[gap.node])
+
+
+def _prepared(graph: Graph) -> Graph:
+    """The graph as it would be compiled: many ops are written as others there."""
+    prepared = graph.copy()
+    try:
+        run_passes(prepared, HTP)
+    except EdgewrightError:
+        return graph
+    return prepared
+
+
+def _reason(graph: Graph, node: Node) -> str:
+    if isinstance(node.op, SourceOp):
+        return f"{node.op.type} is no QNN op"
+    if node.op.qnn_name() not in htp_ops():
+        return f"HTP has no {node.op.qnn_name()}"
+    values = [value for value in (*node.inputs, *node.outputs) if value]
+    foreign = [graph.types[value].dtype.name for value in values if graph.types[value].dtype in _FOREIGN]
+    return f"HTP has no {foreign[0].lower()}" if foreign else ""
+
+
+def _kind(node: Node) -> str:
+    return node.op.type if isinstance(node.op, SourceOp) else node.op.qnn_name()
+
+
+def _owner(graph: Graph, name: str) -> Node | None:
+    """The node that a prepared one was made of: passes put something behind its name."""
+    known = {node.name: node for node in graph.nodes}
+    if name in known:
+        return known[name]
+    longest = max((other for other in known if other and name.startswith(other)), key=len, default="")
+    return known.get(longest)
