@@ -13,8 +13,11 @@ from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op
 from edgewright.ir.types import TensorType
 from edgewright.ops.activation import HardSwish, Relu
-from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseSubtract
+from edgewright.ops.conv import Conv2d
+from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseMultiply, ElementWiseSubtract
+from edgewright.ops.elementwise_unary import ElementWiseLog, ElementWiseNeg
 from edgewright.ops.matmul import MatMul
+from edgewright.ops.quant import Convert
 from tests.native.sum_cases import KINDS, activation, weighted
 
 
@@ -106,3 +109,92 @@ def test_products_of_activations_are_the_same_where_the_second_is_symmetric() ->
     simulated, found = both(graph, feed)
     assert np.mean((found > 0) & (found < 255)) > 0.2
     np.testing.assert_array_equal(simulated, found)
+
+
+@pytest.mark.parametrize("stride", [1, 4, 8])
+def test_kernels_of_64_places_are_rounded_in_the_ordinary_way(stride: int) -> None:
+    random = np.random.default_rng(stride)
+    graph, width = Graph("g"), 256 + 99 * stride
+    x = random.integers(0, 256, (1, 1, width, 1)).astype(np.uint8)
+    graph.add_input("x", TensorType(x.shape, DType.UFIXED_POINT_8, None, Encoding((0.01,), (-120,))))
+    weights = random.integers(-127, 128, (1, 256, 1, 8)).astype(np.int8)
+    kind = TensorType(weights.shape, DType.SFIXED_POINT_8, None, Encoding((0.003,), (0,)))
+    graph.add_constant("w", weights, kind)
+    op = Conv2d(stride=(1, stride), pad_amount=((0, 0), (0, 0)))
+    out = TensorType((1, 1, 100, 8), DType.UFIXED_POINT_8, None, Encoding((0.08,), (-128,)))
+    graph.add(Node("n", op, ["x", "w"], ["y"]), [out])
+    graph.outputs = ["y"]
+    simulated, found = both(graph, {"x": x})
+    assert np.mean((found > 0) & (found < 255)) > 0.2
+    assert np.mean(simulated != found) < 0.002
+
+
+@pytest.mark.parametrize("ratio", [0.052, 0.4165, 1.04, 2.5, 2.75])
+def test_negated_values_are_rounded_twice(ratio: float) -> None:
+    every = np.arange(256, dtype=np.uint8).reshape(1, 1, 16, 16)
+    for offset in (-229, -128, -63):
+        graph = Graph("g")
+        graph.add_input(
+            "x", TensorType(every.shape, DType.UFIXED_POINT_8, None, Encoding((0.01 * ratio,), (offset,)))
+        )
+        out = TensorType(every.shape, DType.UFIXED_POINT_8, None, Encoding((0.01,), (-110,)))
+        graph.add(Node("n", ElementWiseNeg(), ["x"], ["y"]), [out])
+        graph.outputs = ["y"]
+        np.testing.assert_array_equal(*both(graph, {"x": every}))
+
+
+@pytest.mark.parametrize("op", [ElementWiseAdd(), ElementWiseSubtract()], ids=lambda op: op.qnn_name())
+def test_a_single_number_is_added_by_a_table(op: Op) -> None:
+    every = np.arange(256, dtype=np.uint8).reshape(1, 256, 1)
+    for seed in range(4):
+        random = np.random.default_rng(seed)
+        graph = Graph("g")
+        activation(graph, "x", every.shape, random)
+        encoding = Encoding((random.uniform(0.005, 0.02),), (-int(random.integers(0, 255)),))
+        graph.add_constant("c", np.full((1, 1, 1), 200, np.uint8), replace(graph.types["x"], shape=(1, 1, 1)))
+        out = Encoding((0.03,), encoding.offsets)
+        graph.add(Node("n", op, ["x", "c"], ["y"]), [replace(graph.types["x"], encoding=out)])
+        graph.outputs = ["y"]
+        np.testing.assert_array_equal(*both(graph, {"x": every}))
+
+
+@pytest.mark.parametrize("scale", [0.0418, 0.3, 0.0021, 7.7])
+def test_floats_become_integers_through_16_bits(scale: float) -> None:
+    random = np.random.default_rng(3)
+    x = ((random.uniform(-9, 264, (1, 1, 64, 64)) - 100) * scale).astype(np.float16)
+    graph, encoding = Graph("g"), Encoding((float(np.float32(scale)),), (-100,))
+    graph.add_input("x", TensorType(x.shape, DType.FLOAT_16))
+    op = Convert(dtype=DType.UFIXED_POINT_8, encoding=encoding)
+    graph.add(Node("n", op, ["x"], ["y"]), [TensorType(x.shape, DType.UFIXED_POINT_8, None, encoding)])
+    graph.outputs = ["y"]
+    np.testing.assert_array_equal(*both(graph, {"x": x}))
+
+
+def test_floats_of_32_bits_are_computed_in_16_and_the_logarithm_of_nothing_is_finite() -> None:
+    x = np.array([0, 1e-9, 1e-6, 1e-3, 0.5, 1, 7, 200], np.float32).reshape(1, 1, 1, 8)
+    graph = Graph("g")
+    kind = TensorType(x.shape, DType.FLOAT_32)
+    graph.add_input("x", kind)
+    graph.add(Node("log", ElementWiseLog(), ["x"], ["l"]), [kind])
+    encoding = Encoding((0.1,), (-170,))
+    op = Convert(dtype=DType.UFIXED_POINT_8, encoding=encoding)
+    graph.add(Node("n", op, ["l"], ["y"]), [TensorType(x.shape, DType.UFIXED_POINT_8, None, encoding)])
+    graph.outputs = ["y"]
+    simulated, found = both(graph, {"x": x})
+    # Its logarithm is right to three digits only.
+    np.testing.assert_allclose(simulated.astype(int), found.astype(int), atol=1)
+    assert simulated.ravel()[0] == simulated.ravel()[1] > simulated.ravel()[2]
+
+
+def test_floats_go_on_to_twice_the_largest_half() -> None:
+    x = np.linspace(0, 400, 64, dtype=np.float32).reshape(1, 1, 4, 16)
+    graph, kind = Graph("g"), TensorType(x.shape, DType.FLOAT_32)
+    graph.add_input("x", kind)
+    graph.add(Node("square", ElementWiseMultiply(), ["x", "x"], ["s"]), [kind])
+    encoding = Encoding((700.0,), (0,))
+    op = Convert(dtype=DType.UFIXED_POINT_8, encoding=encoding)
+    graph.add(Node("n", op, ["s"], ["y"]), [TensorType(x.shape, DType.UFIXED_POINT_8, None, encoding)])
+    graph.outputs = ["y"]
+    simulated, found = both(graph, {"x": x})
+    np.testing.assert_allclose(simulated.astype(int), found.astype(int), atol=1)
+    assert int(simulated.max()) * 700 > 120_000

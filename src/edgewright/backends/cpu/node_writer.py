@@ -6,11 +6,11 @@ from dataclasses import replace
 from edgewright.backends.cpu.kernels import has_integer_kernel
 from edgewright.backends.cpu.packed import is_packed
 from edgewright.backends.cpu.registry import LOWERINGS, Lowering, NotOnEngine
-from edgewright.backends.cpu.sums import Arithmetic, SumForm, rounded, written_product
+from edgewright.backends.cpu.sums import PLAIN, Rounding, SumForm, halved, rounded, written_product
 from edgewright.backends.cpu.writer import ENGINE_CODES, ENGINE_OPSET, Writer
 from edgewright.core.numbers import DType
 from edgewright.ir.graph import Graph, Node
-from edgewright.ir.op import Op
+from edgewright.ir.op import EncodingRule, Op
 from edgewright.ops.reference import means_real_numbers
 
 __all__ = ["NodeWriter"]
@@ -27,11 +27,11 @@ class NodeWriter(Writer):
         graph: Graph,
         opset: int = ENGINE_OPSET,
         through_float: Collection[str] = frozenset(),
-        arithmetic: Arithmetic | None = None,
+        rounding: Rounding = PLAIN,
     ) -> None:
         super().__init__(graph, opset)
         self._through_float = through_float
-        self._arithmetic = arithmetic
+        self._rounding = rounding
         self._real_constants: dict[tuple[str, DType], str] = {}
         # Whether fixed-point ops were written: what is a real number among them is meant to be one.
         self.has_fixed_point = False
@@ -55,11 +55,15 @@ class NodeWriter(Writer):
             self._seen_as.clear()
             self._stand_ins.clear()
         self._names.update(zip(node.outputs, names, strict=False))
+        if self._rounding.has_halves and node.op.encoding_rule != EncodingRule.SAME_AS_INPUT:
+            for value in filter(None, node.outputs):
+                if self.graph.types[value].dtype == DType.FLOAT_32:
+                    self._names[value] = halved(self, self._names[value], self.graph.types[value].rank)
 
     def _written_fixed(self, lowering: Lowering, node: Node) -> list[str]:
         """Decoded, computed on real numbers, encoded: the engine makes an integer kernel of the three."""
         self.has_fixed_point = True
-        form = self._arithmetic(self.graph, node) if self._arithmetic else None
+        form = self._rounding.sums(self.graph, node) if self._rounding.sums else None
         if form is not None:
             return self._written_sums(lowering, node, form)
         values = [v for v in dict.fromkeys((*node.inputs, *node.outputs)) if v]

@@ -20,7 +20,7 @@ from edgewright.backends.cpu.foreign import run_source_op
 from edgewright.backends.cpu.node_writer import NodeWriter
 from edgewright.backends.cpu.plan import Part, Refusals, outputs_of, plan
 from edgewright.backends.cpu.profile import EngineProfile
-from edgewright.backends.cpu.sums import Arithmetic
+from edgewright.backends.cpu.sums import PLAIN, Rounding
 from edgewright.backends.cpu.weights import with_decoded_weights
 from edgewright.core.errors import (
     BackendCrash,
@@ -51,8 +51,8 @@ PRODUCTS = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
 class CpuSession:
     """A graph that is ready to run on this machine's processor."""
 
-    def __init__(self, graph: Graph, options: RunOptions, arithmetic: Arithmetic | None = None) -> None:
-        self._arithmetic = arithmetic
+    def __init__(self, graph: Graph, options: RunOptions, rounding: Rounding = PLAIN) -> None:
+        self._rounding = rounding
         self._outputs = list(dict.fromkeys((*graph.outputs, *options.extra_outputs)))
         self._graph = with_decoded_weights(with_integer_ops(graph), keep=self._outputs)
         self._options = options
@@ -137,7 +137,7 @@ class CpuSession:
             if not part.opset:
                 steps.append(_ReferenceStep(self._graph, part, wanted))
             elif wanted:
-                way = _Way(self._options, refusals, self._arithmetic)
+                way = _Way(self._options, refusals, self._rounding)
                 steps.append(_EngineStep(self._graph, part, wanted, way))
         if len(steps) == 1 and isinstance(steps[0], _EngineStep):
             steps[0].is_partial = steps[0].outputs != self._outputs
@@ -158,7 +158,7 @@ class _Way:
 
     options: RunOptions
     refusals: Refusals
-    arithmetic: Arithmetic | None
+    rounding: Rounding
 
 
 class _EngineStep:
@@ -177,7 +177,7 @@ class _EngineStep:
         self._plain: Callable[[], _EngineStep] | None = None
         if not is_plain:
             self._plain = cache(lambda: _EngineStep(graph, part, outputs, way, is_plain=True))
-        writer = NodeWriter(graph, part.opset, way.refusals.through_float, way.arithmetic)
+        writer = NodeWriter(graph, part.opset, way.refusals.through_float, way.rounding)
         self._inputs = [writer.add_input(value) for value in part.reads() if value not in graph.constants]
         for node in part.nodes:
             writer.write(node)

@@ -15,11 +15,21 @@ from edgewright.ops.windows import Geometry
 if TYPE_CHECKING:
     from edgewright.backends.cpu.writer import Writer
 
-__all__ = ["Arithmetic", "IntegerProduct", "Step", "SumForm", "rounded", "written_product"]
+__all__ = [
+    "PLAIN",
+    "Arithmetic",
+    "IntegerProduct",
+    "Rounding",
+    "Step",
+    "SumForm",
+    "rounded",
+    "written_product",
+]
 
 
 # An end of a slice that is the end of everything.
 LAST = np.iinfo(np.int64).max
+LARGEST_HALF = 65504.0
 
 
 @dataclass(frozen=True)
@@ -60,6 +70,19 @@ class SumForm:
 
 # The form of a node, or None where the usual one (decoded, computed, encoded) serves.
 Arithmetic = Callable[[Graph, Node], SumForm | None]
+
+
+@dataclass(frozen=True)
+class Rounding:
+    """How results are rounded where that is not the engine's own way."""
+
+    sums: Arithmetic | None = None
+    # Whether float32 results of ops that compute have only the 11 bits of a float16.
+    has_halves: bool = False
+
+
+# The engine's own way.
+PLAIN = Rounding()
 
 
 def written_product(w: "Writer", node: Node, product: IntegerProduct) -> str:
@@ -104,6 +127,23 @@ def rounded(w: "Writer", sums: str, form: SumForm, stored: TensorType, channels:
         value = _taken(w, step, value, stored.rank, channels)
     zero = w.constant(np.asarray(-stored.encoding.offsets[0], stored.dtype.numpy))
     return w.node("QuantizeLinear", value, w.scalar(1.0, DType.FLOAT_32), zero)
+
+
+def halved(w: "Writer", value: str, rank: int) -> str:
+    """A float with 11 bits and at most twice the largest float16, as HTP keeps it."""
+    base, order = w.before_transpose(value)
+    if order is not None:
+        return w.transpose(halved(w, base, rank), order)
+    low, high = (w.scalar(limit, DType.FLOAT_32) for limit in (-LARGEST_HALF, LARGEST_HALF))
+    within = w.node("Clip", value, low, high)
+    beyond = w.node("Clip", w.node("Sub", value, within), low, high)
+    return w.node("Add", _cast_twice(w, within, rank), _cast_twice(w, beyond, rank))
+
+
+def _cast_twice(w: "Writer", value: str, rank: int) -> str:
+    # The reshape changes nothing, but without it the engine takes the casts for ones that do nothing.
+    narrow = w.node("Reshape", w.node("Cast", value, to=w.code(DType.FLOAT_16)), w.ints((0,) * rank))
+    return w.node("Cast", narrow, to=w.code(DType.FLOAT_32))
 
 
 def _taken(w: "Writer", step: Step, value: str, rank: int, channels: int) -> str:

@@ -2,9 +2,10 @@
 
 from edgewright.backends.base import RunOptions, Session
 from edgewright.backends.cpu.session import CpuSession
-from edgewright.backends.cpu.sums import Arithmetic
+from edgewright.backends.cpu.sums import Arithmetic, Rounding
 from edgewright.backends.htp.arithmetic import htp_sums
 from edgewright.backends.htp.fusions import with_fusions
+from edgewright.backends.htp.halves import with_halves
 from edgewright.core.errors import UnsupportedFeature, Where
 from edgewright.core.numbers import DType
 from edgewright.ir.graph import Graph
@@ -31,7 +32,9 @@ class HtpSimBackend:
                 Where(node=floats[0].name),
                 do="quantize the model, or convert it with --float_bw 16",
             )
-        return CpuSession(with_fusions(graph) if self.arithmetic else graph, options, self.arithmetic)
+        halved = with_halves(graph, (*graph.outputs, *options.extra_outputs))
+        fused = with_fusions(halved) if self.arithmetic else halved
+        return CpuSession(fused, options, Rounding(self.arithmetic, has_halves=True))
 
 
 class HtpFastSimBackend(HtpSimBackend):

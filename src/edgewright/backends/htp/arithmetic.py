@@ -18,6 +18,7 @@ from edgewright.ir.op import Op, given
 from edgewright.ir.types import TensorType
 from edgewright.ops.conv import Conv2d, DepthWiseConv2d
 from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseSubtract
+from edgewright.ops.elementwise_unary import ElementWiseNeg
 from edgewright.ops.matmul import FullyConnected, MatMul
 from edgewright.ops.reduce_softmax import Softmax
 from edgewright.ops.windows import Geometry
@@ -30,6 +31,10 @@ COARSE_BITS, FINE_BITS = 12, 15
 OFFSET_UNIT = 256
 PAIR = 2
 FEWEST_CHANNELS, MOST_PLACES = 16, 25
+# Places of a kernel along an axis from which on sums are rounded in the ordinary way.
+LONG = 64
+# A negated value has so many bits, at most so many of them below a step, before it is rounded.
+NEGATED_BITS, FRACTION_BITS = 15, 6
 POINT = Geometry((1, 1), ((0, 0), (0, 0)), (1, 1))
 
 
@@ -65,7 +70,15 @@ def _is_byte(kind: TensorType) -> bool:
 
 
 def _convolution(graph: Graph, node: Node) -> SumForm | None:
+    if isinstance(node.op, Conv2d) and _is_long(node.op, graph.types[node.inputs[1]]):
+        return None
     return _product(graph, node, -1, is_fine=_is_fine(node.op))
+
+
+def _is_long(op: Conv2d, weights: TensorType) -> bool:
+    """Whether a kernel has more places, strides taken out of it, than HTP's product unit takes."""
+    sizes = zip(weights.shape[:2], op.stride, strict=True)
+    return any(isinstance(size, int) and -(-size // stride) >= LONG for size, stride in sizes)
 
 
 def _fully_connected(graph: Graph, node: Node) -> SumForm | None:
@@ -199,7 +212,9 @@ def _softmax(graph: Graph, node: Node) -> SumForm | None:
 def _sum(graph: Graph, node: Node) -> SumForm | None:
     """Operands times whole factors, plus their offsets in coarse units."""
     types = [graph.types[value] for value in (*node.inputs, *node.outputs)]
-    if not all(map(_is_byte, types)) or node.inputs[0] == node.inputs[1]:
+    # One number is added by a table of all results.
+    is_table = any(value in graph.constants and graph.constants[value].size == 1 for value in node.inputs)
+    if not all(map(_is_byte, types)) or node.inputs[0] == node.inputs[1] or is_table:
         return None
     a, b, y = (kind.encoding for kind in types if kind.encoding is not None)
     is_difference = isinstance(node.op, ElementWiseSubtract)
@@ -219,6 +234,19 @@ def _sum(graph: Graph, node: Node) -> SumForm | None:
     return SumForm(inputs, {}, (Step("Add", added),))
 
 
+def _negated(graph: Graph, node: Node) -> SumForm | None:
+    """Rounded to a part of a step first, and then, halves up, to a step."""
+    x, y = (graph.types[value].encoding for value in (node.inputs[0], node.outputs[0]))
+    if x is None or y is None or x.scales[0] == y.scales[0]:
+        return None
+    ratio, offset = x.scales[0] / y.scales[0], x.offsets[0]
+    reach = max(-offset, 255 + offset) * ratio
+    bits = min(FRACTION_BITS, NEGATED_BITS - int(np.ceil(np.log2(reach))))
+    # Both roundings together are one that begins half a part earlier.
+    earlier = np.asarray(2.0 ** -(bits + 1), np.float32)
+    return SumForm({node.inputs[0]: Encoding((ratio,), x.offsets)}, {}, (Step("Add", earlier),))
+
+
 Rule = Callable[[Graph, Node], SumForm | None]
 RULES: dict[type[Op], Rule] = {
     Conv2d: _convolution,
@@ -228,4 +256,5 @@ RULES: dict[type[Op], Rule] = {
     Softmax: _softmax,
     ElementWiseAdd: _sum,
     ElementWiseSubtract: _sum,
+    ElementWiseNeg: _negated,
 }

@@ -1,0 +1,97 @@
+"""Floats as HTP computes them: results have 11 bits, whatever their tensors are declared as."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+
+from edgewright.core.numbers import Array, DType
+from edgewright.ir.encodings import Encoding
+from edgewright.ir.graph import Graph, Node
+from edgewright.ir.types import TensorType
+from edgewright.ops.cast import Cast
+from edgewright.ops.elementwise import ElementWiseEqual, ElementWiseMultiply, ElementWiseSelect
+from edgewright.ops.elementwise_unary import ElementWiseLog
+from edgewright.ops.quant import Convert
+from edgewright.passes.target.datatypes import replace_dtypes
+from edgewright.passes.target.narrow_float import narrow_float
+from edgewright.passes.target.retype_io import lead_input, lead_output
+
+__all__ = ["with_halves"]
+
+FLOATS = frozenset({DType.FLOAT_16, DType.FLOAT_32})
+# A step that is so much smaller lets what lies in the middle between two be stored away from zero; all else
+# that a float of 11 bits can be is stored as with a whole step.
+STEP = 8192 / 8193
+# What HTP's logarithm takes for a zero; in half precision many small numbers are one.
+LOG_ZERO = 2.0**-11
+
+
+def with_halves(graph: Graph, outputs: Iterable[str]) -> Graph:
+    """A copy for an engine that rounds the float32 results of ops; its ends and the outputs keep their types.
+
+    They are float32 and not float16 because HTP goes on to twice the largest float16.
+    """
+    declared = {name: t.dtype for name, t in graph.types.items() if t.dtype in FLOATS}
+    if not declared:
+        return graph
+    wide = graph.copy()
+    narrow_float(wide)
+    replace_dtypes(wide, {DType.FLOAT_16: DType.FLOAT_32}, _widened)
+    for node in wide.nodes:
+        if isinstance(node.op, ElementWiseLog) and wide.types[node.inputs[0]].dtype == DType.FLOAT_32:
+            _without_zeros(wide, node)
+        if _is_storing(wide, node):
+            _stored_in_steps(wide, node)
+    for name in declared.keys() & set(wide.inputs):
+        _given_in_halves(wide, name, declared[name])
+    for name in dict.fromkeys(outputs):
+        if declared.get(name) == DType.FLOAT_16 and wide.producer(name) is not None:
+            lead_output(wide, name, Cast(dtype=DType.FLOAT_16))
+    wide.sort()
+    return wide
+
+
+def _widened(_name: str, array: Array, dtype: DType) -> Array:
+    return array.astype(dtype.numpy)
+
+
+def _given_in_halves(graph: Graph, name: str, dtype: DType) -> None:
+    """An input as it is declared, cast to the 16 bits that ops see of it."""
+    lead_input(graph, name, graph.types[name].with_dtype(dtype), Cast(dtype=DType.FLOAT_32))
+
+
+def _is_storing(graph: Graph, node: Node) -> bool:
+    """Whether a float becomes an integer of 8 bits."""
+    if not isinstance(node.op, Convert) or graph.types[node.inputs[0]].dtype != DType.FLOAT_32:
+        return False
+    encoding = node.op.encoding
+    return node.op.dtype == DType.UFIXED_POINT_8 and encoding is not None and encoding.axis is None
+
+
+def _stored_in_steps(graph: Graph, node: Node) -> None:
+    """The float in steps is rounded as every result, and then to a whole step."""
+    assert isinstance(node.op, Convert)
+    assert node.op.encoding is not None
+    (scale,), offsets = node.op.encoding.scales, node.op.encoding.offsets
+    value = node.inputs[0]
+    inverse = np.float32(1) / np.full((1,), scale, np.float32)
+    steps, factor = graph.fresh_name(value), graph.add_constant(graph.fresh_name(value), inverse)
+    graph.add(Node(steps, ElementWiseMultiply(), [value, factor], [steps]), [graph.types[value]])
+    graph.set_input(node, 0, steps)
+    # The type of the result keeps its own encoding: only the way to its integers is another.
+    node.op = replace(node.op, encoding=Encoding((STEP,), offsets))
+
+
+def _without_zeros(graph: Graph, node: Node) -> None:
+    value = node.inputs[0]
+    kind = graph.types[value]
+    zero, least = (
+        graph.add_constant(graph.fresh_name(value), np.full((1,), number, np.float32))
+        for number in (0, LOG_ZERO)
+    )
+    is_zero, chosen = graph.fresh_name(value), graph.fresh_name(value)
+    truth = TensorType(kind.shape, DType.BOOL_8)
+    graph.add(Node(is_zero, ElementWiseEqual(), [value, zero], [is_zero]), [truth])
+    graph.add(Node(chosen, ElementWiseSelect(), [is_zero, least, value], [chosen]), [kind])
+    graph.set_input(node, 0, chosen)
