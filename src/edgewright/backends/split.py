@@ -64,8 +64,9 @@ class SplitBackend:
                 backend.prepare(part.graph, RunOptions(options.threads, made, options.is_profiled))
             )
         found = SplitSession(graph, parts, sessions, options)
+        level = logging.WARNING if CPU in found.placement().values() else logging.INFO
         for line in found.report(reasons):
-            log.info("%s", line)
+            log.log(level, "%s", line)
         return found
 
 

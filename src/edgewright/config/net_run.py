@@ -45,6 +45,7 @@ class Model(OptionGroup):
         Needs("--retrieve_context_timeout", "--retrieve_context"),
         Needs("--use_mmap", "--retrieve_context"),
         Needs("--validate_binary", "--retrieve_context"),
+        Excludes("--allow_cpu_ops", "--retrieve_context"),
         Check(dlc_problem),
     )
 
@@ -54,6 +55,9 @@ class Model(OptionGroup):
         metavar="LIB",
         example="--backend libQnnCpu.so",
         help="the backend to run on: a QNN library such as libQnnCpu.so or QnnCpu.dll, its path, or cpu",
+    )
+    allow_cpu_ops: bool = opt(
+        "--allow_cpu_ops", nargs=0, help="run on the CPU what the backend lacks, and say what ran where"
     )
     models: tuple[str, ...] | None = opt(
         "--model", type=names, metavar="FILE", help="the model to run, several separated by commas"

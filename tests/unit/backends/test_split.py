@@ -13,6 +13,7 @@ from edgewright.backends.base import RunOptions
 from edgewright.backends.registry import find_backend
 from edgewright.passes.partition.htp_gaps import htp_gaps
 from edgewright.passes.partition.regions import regions
+from edgewright.tools.qnn_net_run import main as net_run
 
 RNG = np.random.default_rng(5)
 
@@ -70,7 +71,7 @@ def test_values_are_those_of_one_backend_to_a_step(model, data):
 
 
 def test_what_ran_where_is_said(model, data, caplog):
-    with caplog.at_level(logging.INFO, logger="edgewright.backends.split"):
+    with caplog.at_level(logging.WARNING, logger="edgewright.backends.split"):
         find_backend("htp-sim+cpu").prepare(model.graph, RunOptions())
     said = [record.getMessage() for record in caplog.records]
     assert "1 ReduceProd on cpu: HTP has no ReduceProd" in said
@@ -121,3 +122,15 @@ def test_regions_cover_every_node_once_and_in_an_order_that_runs(model):
 def test_a_backend_that_is_not_there_gets_no_help(wrong):
     with pytest.raises(ew.EdgewrightError):
         find_backend(wrong)
+
+
+def test_net_run_asks_for_help_by_an_option(model, data, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    model.save("net.dlc")
+    data[0]["x"].tofile("x.raw")
+    (tmp_path / "list.txt").write_text("x.raw\n")
+    words = ["--model", "net.dlc", "--backend", "htp-sim", "--input_list", "list.txt", "--allow_cpu_ops"]
+    assert net_run(words) == 0
+    said = capsys.readouterr()
+    assert "HTP has no ReduceProd" in said.err
+    assert "on backend htp (simulation) with help of cpu" in said.out
