@@ -16,6 +16,7 @@ from edgewright.backends.qnn.composed import ContextSession, LibraryBackend
 from edgewright.backends.qnn.info import GraphInfo
 from edgewright.backends.qnn.options import HtpOptions
 from edgewright.backends.registry import find_backend
+from edgewright.backends.split import SplitBackend
 from edgewright.config.backend_config import BackendConfig
 from edgewright.config.net_run import Model as ModelOptions
 from edgewright.config.run_settings import RunSettings
@@ -94,6 +95,8 @@ def _source(options: ModelOptions, loading: Loading) -> RunSource:
         backend = _configured(config, graphs, loading)
         if all(file.suffix == ".so" for file in files):
             backend = LibraryBackend(backend.options, files, options.model_prefix)
+    if options.allow_cpu_ops:
+        backend = SplitBackend(backend)
     names = ",".join(map(str, files))
     return RunSource(
         names, backend.name, tuple(graphs), backend.prepare, config.threads, config.notes, config.running
