@@ -42,7 +42,7 @@ STRANGERS = frozenset({"frontends"})
 PROTECTED = {"artifacts": frozenset({"api", "artifacts"})}
 
 # Packages that come through the door only: core.optional.require("torch", to="read .pt2 models").
-BEHIND_THE_DOOR = frozenset({"torch", "tensorflow", "openvino", "matplotlib", "transformers", "aimet_onnx"})
+BEHIND_THE_DOOR = frozenset({"torch", "tensorflow", "openvino", "plotly", "transformers", "aimet_onnx"})
 
 # Where a package may be imported. A home is a module prefix below edgewright.
 _ABOVE_THE_MIDDLE = tuple(name for row in ROWS[: DEPTH["frontends"] + 1] for name in row if name)

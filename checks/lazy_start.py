@@ -10,7 +10,7 @@ from pathlib import Path
 
 __all__ = ["HEAVY", "check", "main"]
 
-HEAVY = ("onnx", "onnxruntime", "torch", "tensorflow", "openvino", "matplotlib", "rich", "yaml", "jinja2")
+HEAVY = ("onnx", "onnxruntime", "torch", "tensorflow", "openvino", "plotly", "rich", "yaml", "jinja2")
 
 # Runs in a fresh interpreter; each tool is charged with what it is the first to load.
 _PROBE = """

@@ -41,7 +41,7 @@ PACKAGES: tuple[Package, ...] = (
     Package("safetensors", "safetensors", "language model weights", extra="llm"),
     Package("tokenizers", "tokenizers", "language model vocabularies", extra="llm"),
     Package("PIL", "Pillow", "samples from images", extra="images"),
-    Package("matplotlib", "matplotlib", "plots in reports", extra="plots"),
+    Package("plotly", "plotly", "plots in reports", extra="plots"),
 )
 
 

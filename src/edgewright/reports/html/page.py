@@ -1,0 +1,130 @@
+"""The report of a build as one HTML file that needs nothing else."""
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from edgewright.api.building.records import Accuracy, BuildRecord, Layer
+from edgewright.reports.html.device import recipes
+from edgewright.reports.html.plotly_bundle import missing_plots, plotly_bundle
+from edgewright.reports.html.plots import figures
+from edgewright.reports.html.verdict import BACKENDS, verdict, worst_layer
+from edgewright.reports.html.words import FILTERS
+
+__all__ = ["report_page"]
+
+# Rows that a page can hold without becoming slow; report.json has all.
+MOST_LAYERS = 300
+
+
+def report_page(record: BuildRecord) -> Iterable[bytes]:
+    """The page, in parts; the same record gives the same bytes."""
+    bundle = plotly_bundle()
+    template = _environment().get_template("report.html.jinja")
+    for part in template.generate(**_context(record, has_plots=bool(bundle))):
+        yield part.encode("utf-8", "replace")
+    if bundle:
+        yield b'<script type="text/plain" id="plotly-gz">'
+        yield bundle.encode("ascii")
+        yield b"</script>\n"
+    yield b"</body></html>\n"
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update({**FILTERS, "json": _script_json})
+    return environment
+
+
+def _context(record: BuildRecord, *, has_plots: bool) -> dict[str, Any]:
+    plots = figures(record) if has_plots else {}
+    findings = [f for f in (*record.preflight.findings, *record.findings) if f.grade != "note"]
+    notes = [f for f in (*record.preflight.findings, *record.findings) if f.grade == "note"]
+    return {
+        "record": record,
+        "verdict": verdict(record),
+        "worst": worst_layer(record),
+        "accuracy": _by_output(record.accuracy),
+        "backends": BACKENDS,
+        "layers": _worst_first(record.layers)[:MOST_LAYERS],
+        "has_emulator": any(layer.emulator_db is not None for layer in record.layers),
+        "findings": sorted(findings, key=lambda finding: finding.grade != "error"),
+        "notes": notes,
+        "recipes": recipes(record),
+        "longest_stage": max((stage.seconds for stage in record.stages), default=0.0),
+        "total_bytes": sum(artifact.size for artifact in record.artifacts),
+        "plots": plots,
+        "missing": missing_plots(),
+    }
+
+
+@dataclass(frozen=True)
+class _Bar:
+    """An interval and its middle, in percent of the width they are drawn on."""
+
+    left: float
+    width: float
+    dot: float
+
+
+@dataclass(frozen=True)
+class _Row:
+    item: Accuracy
+    bar: _Bar | None
+
+
+def _by_output(accuracy: Sequence[Accuracy]) -> dict[str, list[_Row]]:
+    """Rows of each output; all intervals are drawn to one scale, which ends at 100 %."""
+    least = min((item.low for item in accuracy if item.low is not None), default=0.0)
+    width = max(100.0 - least, 1e-6) * 1.05
+    found: dict[str, list[_Row]] = {}
+    for item in accuracy:
+        found.setdefault(item.output, []).append(_Row(item, _bar(item, 100.0 - width, width)))
+    return found
+
+
+def _bar(item: Accuracy, start: float, width: float) -> _Bar | None:
+    if item.low is None or item.high is None or item.score is None:
+        return None
+    left, right, dot = (round(100 * (x - start) / width, 2) for x in (item.low, item.high, item.score))
+    return _Bar(left, round(right - left, 2), dot)
+
+
+def _worst_first(layers: Sequence[Layer]) -> list[tuple[int, Layer]]:
+    """Layers with their places along the graph."""
+
+    def rank(item: tuple[int, Layer]) -> tuple[bool, float, float]:
+        layer = item[1]
+        own = float("inf") if layer.own_db is None else layer.own_db
+        return layer.own_db is None, own, float("inf") if layer.sim_db is None else layer.sim_db
+
+    return sorted(enumerate(layers, 1), key=rank)
+
+
+def _script_json(value: Any) -> Markup:
+    """JSON for a script element: no text in it may end that."""
+    text = json.dumps(_finite(value), ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return Markup(text)
+
+
+def _finite(value: Any) -> Any:
+    """The same without infinities, which JSON has no word for."""
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,228 @@
+"""Plots as Plotly takes them: plain data and layout; colours are names that the page's theme fills in."""
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+from edgewright.api.building.records import BuildRecord, Layer, Rung, TensorView
+from edgewright.reports.html.verdict import worst_layer
+from edgewright.reports.html.words import db, short
+
+__all__ = ["figures"]
+
+Figure = dict[str, Any]
+# Names of the page's colours.
+SIM, EMULATOR, QUIET, GOOD, BAD, TEXT = "--sim", "--emulator", "--quiet", "--good", "--bad", "--text"
+HOVER = "%{text}<extra></extra>"
+
+
+def figures(record: BuildRecord) -> dict[str, Figure]:
+    """All plots by the names of their places in the page."""
+    found: dict[str, Figure] = {}
+    if len(record.ladder) > 1:
+        found["pareto"] = _pareto(record)
+    if len(record.layers) > 1:
+        found["layers"] = _along(record)
+    found.update({f"tensor-{place}": _histogram(view) for place, view in enumerate(record.tensors)})
+    return found
+
+
+def _safe(text: object) -> str:
+    """A name from a model: Plotly reads some HTML in texts."""
+    return escape(short(text), quote=False)
+
+
+def _along(record: BuildRecord) -> Figure:
+    layers = record.layers
+    places = list(range(1, len(layers) + 1))
+    texts = [_layer_text(layer) for layer in layers]
+    data = [
+        _line("simulation", SIM, places, [layer.sim_db for layer in layers], texts),
+        {
+            **_line("by itself", QUIET, places, [layer.own_db for layer in layers], texts),
+            "mode": "markers",
+            "marker": {"color": QUIET, "size": 5, "symbol": "circle-open"},
+        },
+    ]
+    if any(layer.emulator_db is not None for layer in layers):
+        emulated = _line("emulator", EMULATOR, places, [layer.emulator_db for layer in layers], texts)
+        emulated["line"] |= {"dash": "dot", "width": 3}
+        data.insert(1, emulated)
+    layout = _layout("layer, along the graph", "SQNR to the float model, dB")
+    layout["annotations"] = _worst_mark(record)
+    return {"data": data, "layout": layout, "height": 380}
+
+
+def _line(title: str, color: str, x: Sequence[int], y: Sequence[float | None], texts: list[str]) -> Figure:
+    return {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "name": title,
+        "x": list(x),
+        "y": list(y),
+        "text": texts,
+        "hovertemplate": HOVER,
+        "line": {"color": color, "width": 2},
+        "marker": {"color": color, "size": 5},
+    }
+
+
+def _layer_text(layer: Layer) -> str:
+    lines = [
+        f"<b>{_safe(layer.source)}</b>",
+        escape(layer.op),
+        f"{layer.dtype}" + (f", weights of {layer.weight_bits} bits" if layer.weight_bits else ""),
+        f"simulation {db(layer.sim_db)}",
+        f"emulator {db(layer.emulator_db)}",
+        f"by itself {db(layer.own_db)}",
+    ]
+    return "<br>".join(lines)
+
+
+def _worst_mark(record: BuildRecord) -> list[Figure]:
+    layer = worst_layer(record)
+    if layer is None:
+        return []
+    y = layer.sim_db if layer.own_db is None else layer.own_db
+    place = record.layers.index(layer) + 1
+    is_right = place > len(record.layers) / 2
+    return [
+        {
+            "x": place,
+            "y": y,
+            "text": f"worst: {_safe(layer.source)}",
+            "showarrow": True,
+            "arrowcolor": BAD,
+            "font": {"color": BAD, "size": 12},
+            "ax": -30 if is_right else 30,
+            "ay": 40,
+            "xanchor": "right" if is_right else "left",
+        }
+    ]
+
+
+def _pareto(record: BuildRecord) -> Figure:
+    rungs = record.ladder
+    points = {
+        "type": "scatter",
+        "mode": "markers+text",
+        "name": "tried",
+        "x": [rung.cost for rung in rungs],
+        "y": [rung.drop for rung in rungs],
+        "text": [escape(rung.name) for rung in rungs],
+        "textposition": "top center",
+        "textfont": {"color": TEXT, "size": 12},
+        "hovertext": [_rung_text(rung) for rung in rungs],
+        "hovertemplate": "%{hovertext}<extra></extra>",
+        "marker": {
+            "color": [_rung_color(rung) for rung in rungs],
+            "size": [15 if rung.is_chosen else 10 for rung in rungs],
+            "symbol": ["star" if rung.is_chosen else "circle" for rung in rungs],
+        },
+        "cliponaxis": False,
+    }
+    layout = _layout("cost: bits \N{MULTIPLICATION SIGN} MACs, plain w8a8 = 1", "lost, points")
+    layout["showlegend"] = False
+    layout["xaxis"]["rangemode"] = "tozero"
+    layout["shapes"] = [] if record.max_drop is None else [_limit_line(record.max_drop)]
+    return {"data": [_frontier(rungs), points], "layout": layout, "height": 340}
+
+
+def _frontier(rungs: Sequence[Rung]) -> Figure:
+    """What nothing else beats in both."""
+    best: list[Rung] = []
+    for rung in sorted(rungs, key=lambda item: (item.cost, item.drop)):
+        if not best or rung.drop < best[-1].drop:
+            best.append(rung)
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "x": [rung.cost for rung in best],
+        "y": [rung.drop for rung in best],
+        "line": {"color": QUIET, "width": 1.5, "shape": "hv", "dash": "dot"},
+        "hoverinfo": "skip",
+    }
+
+
+def _limit_line(limit: float) -> Figure:
+    return {
+        "type": "line",
+        "xref": "paper",
+        "x0": 0,
+        "x1": 1,
+        "y0": limit,
+        "y1": limit,
+        "line": {"color": BAD, "width": 1.5, "dash": "dash"},
+        "label": {"text": f"limit: {limit:g} points", "textposition": "end", "font": {"color": BAD}},
+    }
+
+
+def _rung_color(rung: Rung) -> str:
+    return SIM if rung.is_met is None else GOOD if rung.is_met else BAD
+
+
+def _rung_text(rung: Rung) -> str:
+    return f"<b>{escape(rung.name)}</b><br>{escape(short(rung.text))}<br>{rung.drop:.2f} points lost"
+
+
+def _histogram(view: TensorView) -> Figure:
+    """Counts on a logarithmic axis: what is cut is rare."""
+    centres = [(a + b) / 2 for a, b in zip(view.edges, view.edges[1:], strict=False)]
+    widths = [b - a for a, b in zip(view.edges, view.edges[1:], strict=False)]
+    is_beyond = [c < view.low or c > view.high for c in centres]
+    bars = {
+        "type": "bar",
+        "x": centres,
+        "y": [count or None for count in view.counts],
+        "width": widths,
+        "marker": {"color": [BAD if beyond else SIM for beyond in is_beyond], "line": {"width": 0}},
+        "hovertemplate": "%{x:.4g}: %{y} times<extra></extra>",
+    }
+    layout = _layout("", "")
+    layout["showlegend"] = False
+    layout["yaxis"] |= {"type": "log", "showticklabels": False, "showgrid": False, "fixedrange": True}
+    layout["xaxis"] |= {"nticks": 5, "fixedrange": True}
+    layout["margin"] = {"l": 8, "r": 8, "t": 8, "b": 24}
+    layout["bargap"] = 0
+    layout["shapes"] = [_span(view), _end(view.low), _end(view.high)]
+    return {"data": [bars], "layout": layout, "height": 150}
+
+
+def _span(view: TensorView) -> Figure:
+    """What the encoding can hold."""
+    return {
+        "type": "rect",
+        "yref": "paper",
+        "x0": view.low,
+        "x1": view.high,
+        "y0": 0,
+        "y1": 1,
+        "fillcolor": "--held",
+        "line": {"width": 0},
+        "layer": "below",
+    }
+
+
+def _end(place: float) -> Figure:
+    line = {"color": EMULATOR, "width": 1.5}
+    return {"type": "line", "yref": "paper", "x0": place, "x1": place, "y0": 0, "y1": 1, "line": line}
+
+
+def _layout(x: str, y: str) -> Figure:
+    axis = {"gridcolor": "--line", "zerolinecolor": "--line", "linecolor": "--line", "automargin": True}
+    return {
+        "margin": {"l": 56, "r": 16, "t": 28, "b": 48},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "font": {"color": TEXT, "size": 12.5},
+        "hoverlabel": {
+            "bgcolor": "--card",
+            "bordercolor": "--line",
+            "font": {"color": TEXT},
+            "align": "left",
+        },
+        "legend": {"orientation": "h", "y": 1.12, "x": 0},
+        "hovermode": "closest",
+        "xaxis": {**axis, "title": {"text": x}},
+        "yaxis": {**axis, "title": {"text": y}},
+    }

@@ -1,0 +1,158 @@
+"""The first lines of the report: what was built, how accurate it is, what is worst and what to do."""
+
+from dataclasses import dataclass
+
+from edgewright.api.building.records import Accuracy, BuildRecord, Finding, Layer, Rung
+from edgewright.reports.html.words import db, duration, name, percent, points
+from edgewright.reports.numbers import byte_size
+
+__all__ = ["BACKENDS", "Tile", "Verdict", "chosen_rung", "headline", "verdict", "worst_layer"]
+
+BACKENDS = {"float": "float model", "htp-sim": "simulation", "htp-native": "emulator"}
+# Where a device's results are told from, the best first.
+NEAREST = ("htp-native", "htp-sim")
+SCORES = {
+    "right-answers": "right answers",
+    "same-answers": "the float model's answers",
+    "closeness": "closeness",
+}
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A figure that is seen from afar."""
+
+    title: str
+    figure: str
+    text: str
+    tone: str = ""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A word, sentences, figures, and the first things to do."""
+
+    word: str
+    tone: str
+    title: str
+    sentences: tuple[str, ...]
+    tiles: tuple[Tile, ...]
+    to_do: tuple[Finding, ...]
+
+
+def verdict(record: BuildRecord) -> Verdict:
+    """The verdict over a build."""
+    word, tone = _word(record.is_met)
+    chip = f"{record.target} (Hexagon {record.architecture})" if record.architecture else record.target
+    title = f"{name(record.source.file)} for {name(chip)}"
+    sentences = (_built(record, chip), _accurate(record), _worst(record), _next(record))
+    return Verdict(word, tone, title, tuple(filter(None, sentences)), _tiles(record), to_do(record))
+
+
+def to_do(record: BuildRecord, count: int = 3) -> tuple[Finding, ...]:
+    """What can be done, the gravest first."""
+    grave = [f for f in (*record.preflight.findings, *record.findings) if f.grade != "note" and f.do]
+    return tuple(sorted(grave, key=lambda finding: finding.grade != "error")[:count])
+
+
+def headline(record: BuildRecord) -> Accuracy | None:
+    """The figure that tells most: that of the first output the metric looks at, nearest to a device."""
+    for backend in NEAREST:
+        found = [a for a in record.accuracy if a.backend == backend and a.score is not None]
+        if found:
+            return found[0]
+    return None
+
+
+def chosen_rung(record: BuildRecord) -> Rung | None:
+    """The precision that was taken."""
+    return next((rung for rung in record.ladder if rung.is_chosen), None)
+
+
+def worst_layer(record: BuildRecord) -> Layer | None:
+    """The layer that adds most noise by itself; where that is not known, the one farthest away."""
+    own = {layer: layer.own_db for layer in record.layers if layer.own_db is not None}
+    far = {layer: layer.sim_db for layer in record.layers if layer.sim_db is not None}
+    found = own or far
+    return min(found, key=lambda layer: found[layer]) if found else None
+
+
+def _word(is_met: bool | None) -> tuple[str, str]:
+    if is_met is None:
+        return "built", "plain"
+    return ("limit met", "good") if is_met else ("limit missed", "bad")
+
+
+def _built(record: BuildRecord, chip: str) -> str:
+    asked = "" if record.chosen == record.precision else f" (asked for: {record.precision})"
+    return f"{name(record.source.file)} was built for {name(chip)} in {record.chosen}{asked}."
+
+
+def _accurate(record: BuildRecord) -> str:
+    best, rung = headline(record), chosen_rung(record)
+    if best is None:
+        if not record.accuracy:
+            return "Its accuracy was not measured."
+        worst = min((a.sqnr_db for a in record.accuracy if a.sqnr_db is not None), default=None)
+        return f"Its outputs are {db(worst)} from the float model's."
+    text = f"On {best.samples} held-apart samples the {BACKENDS.get(best.backend, best.backend)} reaches "
+    text += f"{percent(best.score)} {SCORES.get(record.metric.name, record.metric.name)}"
+    if best.low is not None and best.high is not None:
+        text += f" (95 % interval {best.low:.1f} to {best.high:.1f})"
+    drop = _drop(record, best, rung)
+    if drop is not None:
+        text += f", {points(drop)} less than the float model" if drop > 0.005 else ", as the float model does"
+    return f"{text}{_limit(record)}."
+
+
+def _drop(record: BuildRecord, best: Accuracy, rung: Rung | None) -> float | None:
+    """What is lost against the float model on that output."""
+    for other in record.accuracy:
+        if (other.backend, other.output) == ("float", best.output) and other.score is not None:
+            return None if best.score is None or other.samples != best.samples else other.score - best.score
+    return None if rung is None else rung.drop
+
+
+def _limit(record: BuildRecord) -> str:
+    if record.max_drop is None or record.is_met is None:
+        return ""
+    word = "within" if record.is_met else "beyond"
+    return f": {word} the limit of {record.max_drop:g} points"
+
+
+def _worst(record: BuildRecord) -> str:
+    layer = worst_layer(record)
+    if layer is None:
+        return ""
+    text = f"The worst layer is {layer.op} '{name(layer.source)}'"
+    if layer.own_db is not None:
+        return f"{text}: alone it leaves its result {db(layer.own_db)} from the float model's."
+    return f"{text}, {db(layer.sim_db)} from the float model."
+
+
+def _next(record: BuildRecord) -> str:
+    count = len(to_do(record, 1000))
+    if record.is_met is False:
+        hint = f"{count} findings below say how" if count else "try --precision auto or w8a16"
+        return f"To do: raise its accuracy ({hint}), or allow more than {record.max_drop:g} points."
+    if count:
+        return f"Ready to run on a device; {count} findings below would make it more accurate."
+    return "Ready to run on a device; nothing needs to be mended."
+
+
+def _tiles(record: BuildRecord) -> tuple[Tile, ...]:
+    best, rung, layer = headline(record), chosen_rung(record), worst_layer(record)
+    tiles = []
+    if best is not None:
+        tone = {True: "good", False: "bad", None: ""}[record.is_met]
+        where = BACKENDS.get(best.backend, best.backend)
+        tiles.append(Tile(SCORES.get(record.metric.name, "accuracy"), percent(best.score), where, tone))
+    if rung is not None:
+        size = f"{record.source.weight_bytes / max(rung.weight_bytes, 1):.1f} times smaller than float"
+        tiles.append(Tile("weights", byte_size(rung.weight_bytes), size))
+        tiles.append(Tile("cost", f"{rung.cost:.2f}", "plain w8a8 is 1"))
+    if layer is not None:
+        found = layer.sim_db if layer.own_db is None else layer.own_db
+        tiles.append(Tile("worst layer", db(found), name(layer.op)))
+    took = sum(stage.seconds for stage in record.stages)
+    return (*tiles, Tile("build time", duration(took), f"{len(record.stages)} stages"))

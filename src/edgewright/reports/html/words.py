@@ -1,0 +1,68 @@
+"""How the report spells numbers and names."""
+
+import math
+
+from edgewright.core.errors import shown
+from edgewright.reports.numbers import amount, byte_size, dims
+
+__all__ = ["FILTERS", "db", "duration", "name", "percent", "points", "short"]
+
+LONGEST_NAME, SHORT_NAME = 200, 44
+# What stands for a figure that is not known.
+NOTHING = "\N{EN DASH}"
+
+
+def db(value: float | None) -> str:
+    """Decibels."""
+    if value is None or math.isnan(value):
+        return NOTHING
+    return "exact" if value >= 120 else f"{value:.1f} dB"
+
+
+def percent(value: float | None) -> str:
+    """A share that is in percent already."""
+    return NOTHING if value is None or math.isnan(value) else f"{value:.1f} %"
+
+
+def points(value: float | None) -> str:
+    """What is lost, in percentage points."""
+    if value is None or math.isnan(value):
+        return NOTHING
+    return "nothing" if abs(value) < 0.005 else f"{value:.2f} points"
+
+
+def duration(seconds: float) -> str:
+    """A time of work."""
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    return f"{int(seconds // 60)} min {int(seconds % 60)} s"
+
+
+def name(text: object) -> str:
+    """A name from a model, printable and not endless."""
+    return shown(text, LONGEST_NAME)
+
+
+def short(text: object) -> str:
+    """The same for a narrow place: its end tells most."""
+    printable = shown(text, LONGEST_NAME)
+    return printable if len(printable) <= SHORT_NAME else f"…{printable[1 - SHORT_NAME :]}"
+
+
+def number(value: float | None) -> str:
+    """A plain number."""
+    return NOTHING if value is None else f"{value:.4g}"
+
+
+FILTERS = {
+    "amount": amount,
+    "bytes": byte_size,
+    "db": db,
+    "dims": dims,
+    "duration": duration,
+    "name": name,
+    "number": number,
+    "percent": percent,
+    "points": points,
+    "short": short,
+}

@@ -1,0 +1,90 @@
+import json
+import re
+import sys
+from dataclasses import replace
+
+import pytest
+
+from edgewright.reports.html import report_page
+from edgewright.reports.html.plotly_bundle import plotly_bundle
+from tests.browser.sample_build import HOSTILE, hostile, record
+
+SCRIPT = re.compile(r"<script[^>]*>")
+
+
+def text_of(build):
+    return b"".join(report_page(build)).decode()
+
+
+def test_the_first_lines_say_what_was_built_how_accurate_it_is_and_which_layer_is_worst():
+    head = text_of(record()).partition('id="accuracy"')[0].partition("<main>")[2]
+    assert "mnist_cntk.onnx was built for SM8650 (Hexagon v75) in w8a8" in head
+    assert "98.0 % right answers" in head
+    assert "within the limit of 1 points" in head
+    assert "The worst layer is Conv2d + Relu &#39;ReLU114_Output_0&#39;" in head
+    assert "Ready to run on a device" in head
+
+
+def test_a_missed_limit_is_said_first():
+    text = text_of(replace(record(), is_met=False, max_drop=0.5))
+    assert "limit missed" in text.partition("<h1>")[0]
+    assert "To do: raise its accuracy" in text
+
+
+def test_the_same_record_gives_the_same_bytes():
+    assert text_of(record()) == text_of(record())
+
+
+def test_the_page_asks_nothing_of_the_network():
+    text = re.sub(r'id="plotly-gz">[^<]*', "", text_of(record()))
+    assert not re.findall(r"""(?:src|href)=["'](?!#|data:,)""", text)
+    assert "fetch(" not in text
+    assert "@import" not in text
+
+
+def test_names_cannot_leave_their_places():
+    plain, odd = text_of(record()), text_of(hostile())
+    assert len(SCRIPT.findall(odd)) == len(SCRIPT.findall(plain))
+    assert HOSTILE not in odd
+    assert "<script>document" not in odd
+    assert "</script>document" not in odd
+
+
+def test_data_of_plots_is_json_whatever_the_names_are():
+    found = re.search(r'id="plots">(.*?)</script>', text_of(hostile()), re.DOTALL)
+    assert set(json.loads(found.group(1))) >= {"layers", "pareto", "tensor-0"}
+
+
+def test_a_record_with_little_in_it_makes_a_page_too():
+    bare = replace(
+        record(), layers=(), tensors=(), ladder=(), accuracy=(), findings=(), artifacts=(), stages=()
+    )
+    text = text_of(bare)
+    assert "Its accuracy was not measured." in text
+    assert "Nothing needs to be mended." in text
+
+
+@pytest.fixture
+def no_plotly(monkeypatch):
+    # Python's own way to say that a package is not there.
+    monkeypatch.setitem(sys.modules, "plotly", None)
+    plotly_bundle.cache_clear()
+    yield
+    plotly_bundle.cache_clear()
+
+
+@pytest.mark.usefixtures("no_plotly")
+def test_without_plotly_the_page_has_tables_and_says_what_adds_plots():
+    text = text_of(record())
+    assert "pip install &#39;edgewright[plots]&#39;" in text
+    assert 'class="plot' not in text
+    assert "8 bits hold" in text
+    assert len(text) < 200_000
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("nan")])
+def test_figures_beyond_all_numbers_do_not_break_the_page(value):
+    odd = replace(
+        record(), ladder=tuple(replace(rung, sqnr_db=value, drop=value) for rung in record().ladder)
+    )
+    assert "</html>" in text_of(odd)
