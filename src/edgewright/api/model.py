@@ -1,5 +1,6 @@
 """A converted model: its I/O contract, running it, saving it."""
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,6 +23,8 @@ from edgewright.passes.target.float_io import between_real_numbers
 from edgewright.quantize.tensor_encodings import encodings_of
 
 __all__ = ["Model", "TensorInfo", "load"]
+
+log = logging.getLogger(__name__)
 
 # Sessions of graphs that were specialised on the values or shapes of bound inputs.
 SPECIALISED_KEPT = 8
@@ -53,6 +56,8 @@ class Model:
     # What one run leaves for the next: outputs to give to inputs, and what these start with.
     states: tuple[State, ...] = ()
     _sessions: dict[object, "_Ready"] = field(default_factory=dict)
+    # What auto was found to be.
+    _backend: str = ""
 
     @classmethod
     def of(cls, graph: Graph, source_tensors: frozenset[str] = frozenset()) -> "Model":
@@ -65,8 +70,11 @@ class Model:
         """Runs the model: numpy in, a dict of numpy out by the source's output names.
 
         Inputs and outputs that the graph stores in fixed point are real numbers here; stored integers are
-        taken as they are. ``threads``: 0 leaves the number to the engine.
+        taken as they are. ``threads``: 0 leaves the number to the engine. The backend ``auto`` is the one
+        that `select_backend` finds at the first run.
         """
+        if backend == "auto":
+            backend = self._chosen(inputs)
         if self.graph is None:
             ready = self._specialised(inputs, backend, threads)
             return ready.run({name: np.asarray(inputs[name]) for name in ready.graph.inputs})
@@ -74,6 +82,15 @@ class Model:
         if key not in self._sessions:
             self._sessions[key] = _Ready(self.graph, backend, threads)
         return self._sessions[key].run(inputs)
+
+    def _chosen(self, inputs: Mapping[str, Array]) -> str:
+        if not self._backend:
+            from edgewright.api.select_backend import select_backend  # it measures models
+
+            choice = select_backend(self, inputs=inputs)
+            log.info("backend auto is %s: %s", choice.backend, "; ".join(choice.reasons))
+            self._backend = choice.backend
+        return self._backend
 
     def placement(self) -> dict[str, str]:
         """Node name -> how it ran last ("engine", "reference"); empty before the first run."""

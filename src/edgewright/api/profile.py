@@ -8,10 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from edgewright.api.artifacts import is_stored
+from edgewright.api.any_model import any_model
 from edgewright.api.backend_profile import backend_events, node_events
-from edgewright.api.convert import convert
-from edgewright.api.model import Model, load
+from edgewright.api.model import Model
 from edgewright.api.profile_summary import Measure, explained, summarise
 from edgewright.api.quantize import quantize
 from edgewright.api.random_inputs import random_inputs
@@ -109,7 +108,7 @@ def profile(
         backends: which to measure.
         effort: how many runs.
     """
-    opened = _opened(model)
+    opened = any_model(model)
     effort = effort or Effort()
     feed = dict(inputs) if inputs is not None else random_inputs(opened)
     forms = _Forms(opened, feed)
@@ -121,7 +120,7 @@ def profile_log(
     model: Model | Path | str, backend: str = "cpu", inputs: Inputs | None = None, *, runs: int = 20
 ) -> ProfileLog:
     """The profile log of some runs on one backend, with the times of single ops where it measures them."""
-    opened = _opened(model)
+    opened = any_model(model)
     feed = dict(inputs) if inputs is not None else random_inputs(opened)
     forms = _Forms(opened, feed)
     return _log(_measuring(backend), forms.graph_for(backend)[0], feed, Effort(runs))
@@ -158,12 +157,6 @@ class _Forms:
             quantized = quantize(Model.of(graph.copy()), [dict(self.feed)], act_quantizer="tf")
             self._fixed = quantized.fixed_graph()
         return self._fixed, ("quantized to 8 bits for this measurement",)
-
-
-def _opened(model: Model | Path | str) -> Model:
-    if isinstance(model, Model):
-        return model
-    return load(model) if is_stored(str(model)) else convert(model)
 
 
 def _on(name: str, forms: _Forms, effort: Effort) -> BackendProfile:
