@@ -5,7 +5,7 @@ factors, and one sample tells that nearly as well as all (rank correlation above
 session serves many parts: their steps and weights are inputs.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -13,12 +13,13 @@ import numpy as np
 from edgewright.core.events import progress
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.graph import Graph, Node
+from edgewright.ir.op import Op
 from edgewright.ir.types import TensorType
-from edgewright.ops.elementwise import ElementWiseMultiply
+from edgewright.ops.elementwise import ElementWiseMaximum, ElementWiseMinimum, ElementWiseMultiply
 from edgewright.ops.elementwise_unary import ElementWiseRound
-from edgewright.quantize.executor import Executor, Session
+from edgewright.quantize.executor import Executor, Samples, Session
 
-__all__ = ["Probe", "Sensitivity", "sensitivity"]
+__all__ = ["Probe", "Sensitivity", "Steps", "sensitivity"]
 
 # Passes over the samples that all runs together may cost, the one for the float outputs included.
 MOST_PASSES = 10
@@ -28,15 +29,40 @@ MOST_RUNS = 2
 SESSIONS = 8
 # Steps so fine that single precision does not see them.
 FINE = 2.0**-14
+LARGEST = 3e38
+# Inputs that round a value: where it is cut, and what it is multiplied by before and after.
+WORDS = ("low", "high", "by", "to")
+TIMES = ElementWiseMultiply()
+
+
+@dataclass(frozen=True)
+class Steps:
+    """What rounding does to a value: its step, and the ends of its range."""
+
+    size: float
+    low: float
+    high: float
+
+    def inputs(self, value: str) -> dict[str, Array]:
+        """The inputs that round a value so."""
+        numbers = (self.low, self.high, 1 / self.size, self.size)
+        return {
+            f"{value}/{word}": np.array([number], np.float32)
+            for word, number in zip(WORDS, numbers, strict=True)
+        }
+
+    def off(self) -> "Steps":
+        """Steps that single precision does not see, without ends."""
+        return Steps(self.size * FINE, -LARGEST, LARGEST)
 
 
 @dataclass(frozen=True)
 class Probe:
-    """A part to round: values with their steps, or a constant with what rounding makes of it."""
+    """A part to round: values with their steps, or constants with what rounding makes of them."""
 
     name: str
-    steps: Mapping[str, float] = field(default_factory=dict)
-    constant: Array | None = None
+    steps: Mapping[str, Steps] = field(default_factory=dict)
+    constants: Mapping[str, Array] = field(default_factory=dict)
     # A guess of its share beside others that are measured with it.
     weight: float = 1.0
 
@@ -59,7 +85,7 @@ def sensitivity(
     graph: Graph,
     probes: Sequence[Probe],
     watched: Sequence[str],
-    samples: Sequence[Mapping[str, Array]],
+    samples: Samples,
     executor: Executor,
     most_passes: int = MOST_PASSES,
 ) -> Sensitivity:
@@ -67,11 +93,13 @@ def sensitivity(
 
     With few samples and many parts, neighbours are measured together and share what was found.
     """
-    budget = (most_passes - 1) * len(samples)
+    count = len(samples) if isinstance(samples, Sized) else sum(1 for _ in samples)
+    budget = (most_passes - 1) * count
     size = max(1, -(-len(probes) // max(1, budget)))
     stretches = [probes[at : at + size] for at in range(0, len(probes), size)]
-    repeats = min(MOST_RUNS, len(samples), max(1, budget // max(1, len(stretches))))
-    chosen = [samples[i * len(samples) // repeats] for i in range(repeats)]
+    repeats = min(MOST_RUNS, count, max(1, budget // max(1, len(stretches))))
+    places = {i * count // repeats for i in range(repeats)}
+    chosen = [sample for place, sample in enumerate(samples) if place in places]
     measuring = _Measuring(graph, watched, chosen, executor)
     effects: dict[str, float] = {}
     with progress("measuring sensitivity", total=len(stretches)) as step:
@@ -79,7 +107,7 @@ def sensitivity(
             for stretch, effect in zip(part, measuring.effects(part), strict=True):
                 effects.update(_shared(stretch, effect))
                 step()
-    return Sensitivity(effects, len(chosen) * (1 + len(stretches)), len(samples))
+    return Sensitivity(effects, len(chosen) * (1 + len(stretches)), count)
 
 
 class _Measuring:
@@ -122,20 +150,19 @@ class _Probed:
         self.names: dict[str, str] = {}
         self._off: dict[str, Array] = {}
         for probe in probes:
-            if probe.constant is not None:
-                self._open(probe.name)
-            for value, step in probe.steps.items():
-                self._round(value, step)
+            for value in probe.constants:
+                self._open(value)
+            for value, steps in probe.steps.items():
+                self._round(value, steps)
         self.graph.sort()
 
     def settings(self, probes: Sequence[Probe]) -> dict[str, Array]:
         """Inputs that switch rounding on for some parts and off for the others."""
         found = dict(self._off)
         for probe in probes:
-            if probe.constant is not None:
-                found[probe.name] = probe.constant
-            for value, step in probe.steps.items():
-                found |= _steps(value, step)
+            found |= probe.constants
+            for value, steps in probe.steps.items():
+                found |= steps.inputs(value)
         return found
 
     def _open(self, value: str) -> None:
@@ -145,29 +172,23 @@ class _Probed:
         self.graph.types[value] = replace(kind, encoding=None)
         self._off[value] = array
 
-    def _round(self, value: str, step: float) -> None:
-        kind = self.graph.types[value]
-        off = _steps(value, step * FINE)
-        by, to = (self.graph.add_input(name, TensorType((1,), DType.FLOAT_32)) for name in off)
+    def _round(self, value: str, steps: Steps) -> None:
+        kind, off = self.graph.types[value], steps.off().inputs(value)
+        low, high, by, to = (self.graph.add_input(name, TensorType((1,), DType.FLOAT_32)) for name in off)
         self._off |= off
-        names = [self.graph.fresh_name(f"{value}/{word}") for word in ("scaled", "rounded", "real")]
-        self.graph.replace_uses(value, names[2])
-        for name, op, inputs in zip(
-            names,
-            (ElementWiseMultiply(), ElementWiseRound(), ElementWiseMultiply()),
-            ([value, by], names[:1], [names[1], to]),
-            strict=True,
-        ):
-            self.graph.add(Node(name, op, list(inputs), [name]), [kind])
-        self.names[value] = names[2]
+        readers = self.graph.fresh_name(f"{value}/real")
+        self.graph.replace_uses(value, readers)
+        last = value
+        for op, operand in ((ElementWiseMaximum(), low), (ElementWiseMinimum(), high), (TIMES, by)):
+            last = self._add(op, [last, operand], kind)
+        last = self._add(ElementWiseRound(), [last], kind)
+        self.graph.add(Node(readers, TIMES, [last, to], [readers]), [kind])
+        self.names[value] = readers
 
-
-def _steps(value: str, step: float) -> dict[str, Array]:
-    """What a value is multiplied by before it is rounded, and after."""
-    return {
-        f"{value}/by": np.array([1 / step], np.float32),
-        f"{value}/to": np.array([step], np.float32),
-    }
+    def _add(self, op: Op, inputs: list[str], kind: TensorType) -> str:
+        name = self.graph.fresh_name(f"{inputs[0]}/{op.qnn_name()}")
+        self.graph.add(Node(name, op, inputs, [name]), [kind])
+        return name
 
 
 def _noise_over_signal(expected: Array, found: Array) -> float:

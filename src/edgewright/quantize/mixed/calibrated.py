@@ -3,9 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from edgewright.core.numbers import DType
+from edgewright.core.numbers import Array, DType
+from edgewright.ir.graph import Graph
+from edgewright.ir.op import given
 from edgewright.quantize.apply import apply
-from edgewright.quantize.assign import assign
+from edgewright.quantize.assign import Plan, assign
 from edgewright.quantize.calibrate import observe_extremes
 from edgewright.quantize.executor import Executor, Samples
 from edgewright.quantize.groups import Groups
@@ -28,11 +30,12 @@ HALF = Pin(16, Placed(DType.FLOAT_16), Origin.FLOAT)
 
 @dataclass(frozen=True)
 class Widths:
-    """What differs from 8 bits: groups of values with 16 or in half precision, weights with 4."""
+    """What differs from 8 bits: groups of values with 16 or in half precision, weights with 4 or 16."""
 
     wide: frozenset[str] = frozenset()
     half: frozenset[str] = frozenset()
     small: frozenset[str] = frozenset()
+    fine: frozenset[str] = frozenset()
 
 
 class Calibrated:
@@ -69,7 +72,7 @@ class Calibrated:
         fixed = [name for name, placed in self.placed.items() if placed.encoding is not None]
         self.parts = Parts(self.graph, self._settings, pins, fixed)
         self._weights = _weight_pins(base.report.tensors)
-        self._small: dict[str, Placed] = {}
+        self._stored: dict[tuple[str, int], Placed] = {}
         values = Groups(self.graph, self._settings, pins).observed()
         self._wide = observe_extremes(self.graph, values, samples, executor)
         self._means = input_means(self.graph, samples, executor) if base.has_corrected_biases else None
@@ -77,34 +80,59 @@ class Calibrated:
 
     def quantized(self, widths: Widths) -> Quantized:
         """The graph in the given widths."""
+        graph, plan = self.graph, self._plan(widths)
+        if self._means is not None:
+            graph, _ = corrected(graph, plan, self._means)
+            plan = self._plan(widths, graph)
+        return Quantized(apply(graph, plan), plan.report, self.graph, graph is not self.graph)
+
+    def weights(self, value: str, bits: int) -> Placed:
+        """How weights are stored in so many bits, where that is not as they are."""
+        if (value, bits) not in self._stored:
+            roles = roles_of(self.graph, self.parts.weights[value])
+            pin = Pin(bits, None, Origin.WEIGHTS)
+            found = weight_placed(self.graph.constants[value], roles, self._settings, pin)
+            self._stored[value, bits] = found
+        return self._stored[value, bits]
+
+    def small_biases(self) -> dict[str, Array]:
+        """Biases by weights, as they are corrected where all weights have 4 bits; none if they never are."""
+        if self._means is None:
+            return {}
+        twin, _ = corrected(self.graph, self._plan(Widths(small=frozenset(self.parts.weights))), self._means)
+        biases = {value: (given(node.inputs, 2), node) for value, node in self.parts.weights.items()}
+        return {
+            value: twin.constants[bias]
+            for value, (bias, node) in biases.items()
+            if bias in twin.constants and twin.node(node.name).inputs[2] == bias
+        }
+
+    def _plan(self, widths: Widths, graph: Graph | None = None) -> Plan:
         pins = {**self._weights, **self._pins, **self._wishes(widths)}
         groups = Groups(self.graph, self._settings, pins)
+        roomy = self._read_wide(widths)
         seen = {
-            value: _roomy(self._wide[value]) if groups.bits(value) > 8 else self._narrow[value]
+            value: _roomy(self._wide[value]) if value in roomy else self._narrow[value]
             for value in groups.observed()
             if value in self._wide
         }
-        graph = self.graph
-        plan = assign(graph, groups, self._settings, pins, seen)
-        if self._means is not None:
-            graph, _ = corrected(graph, plan, self._means)
-            plan = assign(graph, groups, self._settings, pins, seen)
-        return Quantized(apply(graph, plan), plan.report, self.graph, graph is not self.graph)
+        return assign(graph or self.graph, groups, self._settings, pins, seen)
 
-    def small(self, value: str) -> Placed:
-        """How weights are stored in 4 bits."""
-        if value not in self._small:
-            roles = roles_of(self.graph, self.parts.weights[value])
-            pin = Pin(4, None, Origin.WEIGHTS)
-            self._small[value] = weight_placed(self.graph.constants[value], roles, self._settings, pin)
-        return self._small[value]
+    def _read_wide(self, widths: Widths) -> set[str]:
+        """Values of 16 bits that nobody reads in 8: those would have to divide all of the room among them."""
+        wide, groups = widths.wide | widths.half, self.parts.groups
+        return {v for root in wide if groups[root].readers <= wide for v in groups[root].values}
 
     def _wishes(self, widths: Widths) -> dict[str, Pin]:
         groups = self.parts.groups
         wide = {v: Pin(16, None, Origin.CALIBRATED) for root in widths.wide for v in groups[root].values}
         half = dict.fromkeys((v for root in widths.half for v in groups[root].values), HALF)
-        small = {v: Pin(4, self.small(v), Origin.WEIGHTS) for v in widths.small}
-        return {**wide, **half, **small}
+        stored = {
+            value: Pin(bits, self.weights(value, bits), Origin.WEIGHTS)
+            for bits, values in ((4, widths.small), (16, widths.fine))
+            for value in values
+        }
+        return {**wide, **half, **stored}
 
 
 def _weight_pins(records: Sequence[TensorRecord]) -> dict[str, Pin]:

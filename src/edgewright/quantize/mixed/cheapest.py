@@ -7,13 +7,14 @@ import numpy as np
 
 from edgewright.core.events import progress
 from edgewright.core.numbers import Array
-from edgewright.quantize.executor import Executor
+from edgewright.quantize.encodings import covered_range
+from edgewright.quantize.executor import Executor, Samples
 from edgewright.quantize.judge import judged_values
 from edgewright.quantize.mixed.calibrated import Calibrated, Widths
-from edgewright.quantize.mixed.moves import Effects, Move, moves, widths_after
+from edgewright.quantize.mixed.moves import Effects, May, Move, moves, widths_after
 from edgewright.quantize.pins import Placed
 from edgewright.quantize.quantizer import Quantized
-from edgewright.quantize.sensitivity import Probe, Sensitivity, sensitivity
+from edgewright.quantize.sensitivity import Probe, Sensitivity, Steps, sensitivity
 
 __all__ = ["Mixed", "effects_of", "mixed"]
 
@@ -35,9 +36,7 @@ def mixed(
     calibrated: Calibrated,
     effects: Effects,
     is_kept: Callable[[Quantized], bool],
-    *,
-    has_small: bool = True,
-    has_half: bool = True,
+    may: May,
 ) -> Mixed:
     """The first graph along the list of steps that keeps the limit; the last one where none does.
 
@@ -45,14 +44,11 @@ def mixed(
         calibrated: the graph whose widths are chosen.
         effects: what rounding its parts does.
         is_kept: whether a graph is good enough, by running it.
-        has_small: whether weights may have 4 bits.
-        has_half: whether the target computes in half precision.
+        may: what the target has.
     """
-    small = [*effects.small] if has_small else []
-    steps = moves(calibrated.graph, calibrated.parts, effects, has_half=has_half)
-    steps = [step for step in steps if has_small or not step.weights]
-    search = _Search(calibrated, steps, small, is_kept)
-    return search.run()
+    small = [*effects.small] if may.have_small else []
+    steps = moves(calibrated.graph, calibrated.parts, effects, may)
+    return _Search(calibrated, steps, small, is_kept).run()
 
 
 class _Search:
@@ -104,33 +100,31 @@ class _Search:
         )
 
 
-def effects_of(
-    calibrated: Calibrated, samples: Sequence[dict[str, Array]], executor: Executor
-) -> tuple[Effects, Sensitivity]:
+def effects_of(calibrated: Calibrated, samples: Samples, executor: Executor) -> tuple[Effects, Sensitivity]:
     """What rounding each part does to the outputs, and what it cost to find out."""
     graph, parts = calibrated.graph, calibrated.parts
-    rounded = {
-        value: (_rounded(graph.constants[value], calibrated.small(value)), calibrated.placed[value])
-        for value in parts.weights
-    }
+    arrays = {value: graph.constants[value] for value in parts.weights}
+    small = {value: _rounded(array, calibrated.weights(value, 4)) for value, array in arrays.items()}
+    biases = calibrated.small_biases()
     probes = [_of_group(calibrated, root) for root in parts.groups]
-    probes += [Probe(value, constant=small) for value, (small, _) in rounded.items()]
+    for value, node in parts.weights.items():
+        bias = {node.inputs[2]: biases[value]} if value in biases else {}
+        probes.append(Probe(value, constants={value: small[value], **bias}))
     found = sensitivity(graph, probes, judged_values(graph), samples, executor)
-    shares = {
-        value: _left(graph.constants[value], small, _rounded(graph.constants[value], placed))
-        for value, (small, placed) in rounded.items()
-    }
-    small = {value: found.effects[value] for value in parts.weights}
+    effects = {value: found.effects[value] for value in arrays}
+    usual = {value: _rounded(array, calibrated.placed[value]) for value, array in arrays.items()}
+    shares = {value: _left(array, small[value], usual[value]) for value, array in arrays.items()}
     groups = {root: found.effects[root] for root in parts.groups}
-    return Effects(groups, small, {v: effect * shares[v] for v, effect in small.items()}), found
+    return Effects(groups, effects, {v: effect * shares[v] for v, effect in effects.items()}), found
 
 
 def _of_group(calibrated: Calibrated, root: str) -> Probe:
     steps = {}
     for value in calibrated.parts.groups[root].rounded:
-        encoding = calibrated.placed[value].encoding
-        assert encoding is not None
-        steps[value] = encoding.scales[0]
+        placed = calibrated.placed[value]
+        assert placed.encoding is not None
+        low, high = covered_range(placed.encoding, placed.dtype)
+        steps[value] = Steps(placed.encoding.scales[0], float(low.min()), float(high.max()))
     return Probe(root, steps)
 
 

@@ -10,7 +10,7 @@ from edgewright.quantize.mixed.calibrated import Widths
 from edgewright.quantize.mixed.parts import Parts
 from edgewright.quantize.roles import roles_of
 
-__all__ = ["Effects", "Move", "moves", "widths_after"]
+__all__ = ["Effects", "May", "Move", "moves", "widths_after"]
 
 # What is left of rounding to 8 bits where there are 16: the noise falls by 6 dB a bit.
 LEFT_OF_8_IN_16 = 4.0**-8
@@ -26,12 +26,22 @@ class Effects:
 
 
 @dataclass(frozen=True)
+class May:
+    """What there is besides 8 and 16 bits: weights of 4 and of 16 bits, half precision."""
+
+    have_small: bool = True
+    have_fine: bool = True
+    have_half: bool = True
+
+
+@dataclass(frozen=True)
 class Move:
-    """A step to more bits: groups to 16, groups to half precision, or weights from 4 to 8."""
+    """A step to more bits: groups to 16, groups to half precision, weights from 4 to 8 or from 8 to 16."""
 
     wide: frozenset[str] = frozenset()
     half: frozenset[str] = frozenset()
-    weights: frozenset[str] = frozenset()
+    usual: frozenset[str] = frozenset()
+    fine: frozenset[str] = frozenset()
     # Noise that it takes away, and bits x MACs that it adds.
     gain: float = 0.0
     price: float = 0.0
@@ -42,9 +52,9 @@ class Move:
         return self.gain / max(self.price, 1.0)
 
 
-def moves(graph: Graph, parts: Parts, effects: Effects, *, has_half: bool = True) -> list[Move]:
+def moves(graph: Graph, parts: Parts, effects: Effects, may: May) -> list[Move]:
     """All steps from the cheapest widths to the widest; half precision is last: nothing else helps there."""
-    return [*_Ordering(graph, parts, effects).run(), *(_to_half(graph, parts, effects) if has_half else [])]
+    return [*_Ordering(graph, parts, effects, may).run(), *_to_half(graph, parts, effects, may)]
 
 
 def widths_after(done: Iterable[Move], small: Iterable[str]) -> Widths:
@@ -55,7 +65,8 @@ def widths_after(done: Iterable[Move], small: Iterable[str]) -> Widths:
             found,
             wide=(found.wide | move.wide) - move.half,
             half=found.half | move.half,
-            small=found.small - move.weights,
+            small=found.small - move.usual,
+            fine=found.fine | move.fine,
         )
     return found
 
@@ -67,46 +78,71 @@ class _Ordering:
     with the groups that are made of it. What is raised already costs nothing any more, so stretches grow.
     """
 
-    def __init__(self, graph: Graph, parts: Parts, effects: Effects) -> None:
-        self._graph, self._parts = graph, parts
+    def __init__(self, graph: Graph, parts: Parts, effects: Effects, may: May) -> None:
+        self._parts, self._effects, self._may = parts, effects, may
         self._raising = {root: _raising(graph, part.makers) for root, part in parts.groups.items()}
-        self._needed = {root: {root, *part.readers} for root, part in parts.groups.items()}
-        self._gains = {root: effects.groups.get(root, 0.0) for root in parts.groups}
+        self._work = {value: work_of(graph, node) for value, node in parts.weights.items()}
         self._wide: set[str] = set()
+        # Groups that a step needs in 16 bits, by what it is for: a group, or weights.
+        self._needed = {root: {root, *part.readers} for root, part in parts.groups.items()}
+        self._needed |= {value: _maker(parts, value) for value in parts.weights}
         self._open = {root: self._widened(root) for root in parts.groups}
-        self._weights = {
-            value: Move(
-                weights=frozenset({value}),
-                gain=max(0.0, effects.small[value] - effects.weights[value]),
-                price=4 * 8 * work_of(graph, node),
-            )
-            for value, node in parts.weights.items()
-            if value in effects.small
-        }
+        for value in parts.weights:
+            self._open_weights(value, is_small=may.have_small)
 
     def run(self) -> list[Move]:
         found = []
-        while self._open or self._weights:
-            steps: list[tuple[str, Move]] = [*self._open.items(), *self._weights.items()]
-            name, best = max(steps, key=lambda step: step[1].worth)
+        while self._open:
+            name, best = max(self._open.items(), key=lambda step: step[1].worth)
             found.append(best)
-            self._weights.pop(name, None)
-            self._open.pop(name, None)
+            self._open.pop(name)
             self._wide |= best.wide
-            for root in self._open:
-                if self._needed[root] & best.wide:
-                    self._open[root] = self._widened(root)
+            if best.usual:
+                self._open_weights(name, is_small=False)
+            for other in self._open:
+                if self._needed[other] & best.wide:
+                    self._open[other] = self._again(other)
         return found
+
+    def _open_weights(self, value: str, *, is_small: bool) -> None:
+        if is_small:
+            gain = max(0.0, self._effects.small[value] - self._effects.weights[value])
+            self._open[value] = Move(usual=frozenset({value}), gain=gain, price=4 * 8 * self._work[value])
+        elif self._may.have_fine:
+            self._open[value] = self._refined(value)
+
+    def _again(self, name: str) -> Move:
+        """A step whose price has fallen."""
+        if name in self._parts.groups:
+            return self._widened(name)
+        return self._refined(name) if self._open[name].fine else self._open[name]
 
     def _widened(self, root: str) -> Move:
         added = self._needed[root] - self._wide
-        price = sum(self._raising[other] for other in added)
-        return Move(wide=frozenset(added), gain=self._gains[root] * (1 - LEFT_OF_8_IN_16), price=price)
+        gain = self._effects.groups.get(root, 0.0) * (1 - LEFT_OF_8_IN_16)
+        return Move(wide=frozenset(added), gain=gain, price=self._price(added))
+
+    def _refined(self, value: str) -> Move:
+        """Weights have 16 bits only beside values that have them too."""
+        added = self._needed[value] - self._wide
+        price = self._price(added) + 8 * 16 * self._work[value]
+        gain = self._effects.weights[value] * (1 - LEFT_OF_8_IN_16)
+        return Move(wide=frozenset(added), fine=frozenset({value}), gain=gain, price=price)
+
+    def _price(self, groups: Iterable[str]) -> float:
+        return sum(self._raising[root] for root in groups)
 
 
-def _to_half(graph: Graph, parts: Parts, effects: Effects) -> list[Move]:
-    """Groups to half precision: what they gain then is what 8-bit weights and 16-bit values still cost."""
-    found = []
+def _maker(parts: Parts, value: str) -> set[str]:
+    root = parts.made_by(parts.weights[value])
+    return set() if root is None else {root}
+
+
+def _to_half(graph: Graph, parts: Parts, effects: Effects, may: May) -> list[Move]:
+    """Groups to half precision: what they gain then is what weights and 16-bit values still cost."""
+    found: list[Move] = []
+    if not may.have_half:
+        return found
     for root, part in parts.groups.items():
         read = [node.inputs[p] for node in part.makers for p in roles_of(graph, node).weights]
         left = effects.groups.get(root, 0.0) * LEFT_OF_8_IN_16

@@ -1,0 +1,177 @@
+"""Tries precisions from the cheapest to the widest, and chooses the cheapest that keeps the limit."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from edgewright.api.building.records import Rung
+from edgewright.api.building.rungs import Tried, Workbench
+from edgewright.api.executor import CpuExecutor
+from edgewright.api.quantizing import Wishes, quantized
+from edgewright.config.build import AUTO
+from edgewright.config.quantize import PRECISIONS
+from edgewright.ir.graph import Graph
+from edgewright.quantize.cost import relative_cost, stored_bytes
+from edgewright.quantize.mixed.calibrated import Calibrated
+from edgewright.quantize.mixed.cheapest import Mixed, effects_of, mixed
+from edgewright.quantize.mixed.moves import May
+from edgewright.quantize.quantizer import Quantized
+from edgewright.quantize.rules import FIRST_WITH_WIDE_WEIGHTS
+from edgewright.quantize.sensitivity import Sensitivity
+from edgewright.targets.soc import FIRST_WITH_HALF
+
+__all__ = ["MIXED", "Step", "climb", "rungs_for", "with_choice"]
+
+MIXED, HALF = "mixed", "fp16"
+# What is added to the name of a precision where weights are corrected and ranges searched.
+WITH = "+algorithms"
+# Makes a rung, unless an earlier run has: the graph is kept, the rest comes back.
+Step = Callable[[str, Callable[[], tuple[Graph, Tried]]], Tried]
+
+
+def rungs_for(precision: str, architecture: int | None = None) -> tuple[str, ...]:
+    """The rungs that are tried, in order; half precision only on chips that have it."""
+    has_half = architecture is None or architecture >= FIRST_WITH_HALF
+    if precision == AUTO:
+        return ("w8a8", f"w8a8{WITH}", MIXED, "w8a16", *([HALF] if has_half else []))
+    return (HALF,) if precision == HALF else (precision, f"{precision}{WITH}")
+
+
+def climb(
+    bench: Workbench, precision: str, limit: float, step: Step, *, architecture: int | None = None
+) -> tuple[Tried, ...]:
+    """All rungs for a precision, one of them chosen.
+
+    Args:
+        bench: the float graph, samples and who judges.
+        precision: ``auto``, or the only one that is allowed.
+        limit: points of the metric that may be lost.
+        step: is handed each rung's name and what makes it; a rung that is finished is not made again.
+        architecture: version of the Hexagon processor; None: the newest.
+    """
+    climbing = _Climbing(bench, limit, architecture)
+    done: list[Tried] = []
+    for name in rungs_for(precision, architecture):
+        done.append(step(name, climbing.work(name, tuple(done))))
+    return with_choice(done, limit)
+
+
+def with_choice(ladder: Sequence[Tried], limit: float) -> tuple[Tried, ...]:
+    """The ladder with its choice: the cheapest rung that keeps the limit, else the one that loses least."""
+    kept = [tried.rung for tried in ladder if tried.rung.drop <= limit]
+    rungs = [tried.rung for tried in ladder]
+    chosen = min(kept, key=lambda r: (r.cost, r.drop)) if kept else min(rungs, key=lambda r: (r.drop, r.cost))
+    return tuple(replace(tried, rung=replace(tried.rung, is_chosen=tried.rung is chosen)) for tried in ladder)
+
+
+@dataclass(frozen=True)
+class _Recipe:
+    wishes: Wishes
+    text: str
+    reasons: tuple[str, ...] = ()
+
+
+class _Climbing:
+    def __init__(self, bench: Workbench, limit: float, architecture: int | None) -> None:
+        self._bench, self._limit, self._architecture = bench, limit, architecture
+        self._executor = CpuExecutor()
+        # What mixed precision begins with.
+        self._made: dict[str, Quantized] = {}
+
+    def work(self, name: str, before: tuple[Tried, ...]) -> Callable[[], tuple[Graph, Tried]]:
+        """What makes a rung."""
+        return lambda: self._mixed(before) if name == MIXED else self._uniform(name)
+
+    def _uniform(self, name: str) -> tuple[Graph, Tried]:
+        began = time.monotonic()
+        recipe = self._recipe(name)
+        made = self._quantized(name)
+        return self._tried(name, recipe.text, made, began, recipe.reasons)
+
+    def _mixed(self, before: tuple[Tried, ...]) -> tuple[Graph, Tried]:
+        """The widths that cost least, beginning with the better one of the uniform rungs in 8 bits."""
+        began = time.monotonic()
+        best = min(before, key=lambda tried: (tried.rung.drop, -tried.rung.sqnr_db)).rung.name
+        base, settings = self._quantized(best), self._recipe(best).wishes
+        samples = self._bench.samples.calibration
+        calibrated = Calibrated(base, settings.settings(settings.encodings()), {}, samples, self._executor)
+        effects, cost = effects_of(calibrated, samples, self._executor)
+        found = mixed(calibrated, effects, self._is_kept, self._may())
+        notes = (f"mixed: begins with {best}", *_said(calibrated, found, cost))
+        return self._tried(MIXED, _text(calibrated, found), found.quantized, began, notes)
+
+    def _may(self) -> May:
+        version = self._architecture
+        return May(
+            have_fine=version is None or version >= FIRST_WITH_WIDE_WEIGHTS,
+            have_half=version is None or version >= FIRST_WITH_HALF,
+        )
+
+    def _is_kept(self, made: Quantized) -> bool:
+        return self._bench.evaluator.evaluate(made.graph).drop <= self._limit
+
+    def _quantized(self, name: str) -> Quantized:
+        """A uniform rung's graph; kept, since mixed precision may begin with it."""
+        if name not in self._made:
+            bench, wishes = self._bench, self._recipe(name).wishes
+            samples = None if name == HALF else bench.samples.calibration
+            self._made[name] = quantized(bench.source, wishes, samples, self._executor, known=bench.tensors)
+        return self._made[name]
+
+    def _recipe(self, name: str) -> _Recipe:
+        precision = name.removesuffix(WITH)
+        bits = PRECISIONS[precision]
+        if bits is None:
+            return _Recipe(Wishes(float_bw=16), "half precision")
+        plain = f"weights {bits[0]} bits, activations {bits[1]} bits"
+        if name == "w8a8" or (name == precision and bits[0] == 4):
+            return _Recipe(Wishes(weight_bw=bits[0], act_bw=bits[1]), f"{plain}, ranges as seen")
+        wishes = Wishes(weight_bw=bits[0], act_bw=bits[1], act_quantizer=AUTO)
+        return _Recipe(wishes, f"{plain}, ranges searched")
+
+    def _tried(
+        self, name: str, text: str, made: Quantized, began: float, notes: tuple[str, ...]
+    ) -> tuple[Graph, Tried]:
+        found = self._bench.evaluator.evaluate(made.graph)
+        said = (*notes, *made.report.notes)
+        rung = Rung(
+            name=name,
+            text=text,
+            backend="htp-sim",
+            samples=found.samples,
+            score=found.score,
+            drop=found.drop,
+            sqnr_db=found.sqnr_db,
+            weight_bytes=stored_bytes(made.graph),
+            cost=relative_cost(made.graph, self._bench.source),
+            is_met=None if self._bench.limit is None else found.drop <= self._bench.limit,
+            seconds=time.monotonic() - began,
+            notes=said,
+        )
+        rules = tuple((rule, tuple(places)) for rule, places in made.report.rules.items())
+        return made.graph, Tried(rung, rules, said)
+
+
+def _text(calibrated: Calibrated, found: Mixed) -> str:
+    """How many layers have which widths."""
+    widths, groups, weights = found.widths, len(calibrated.parts.groups), len(calibrated.parts.weights)
+    parts = [
+        f"{count} of {total} {kind}"
+        for count, total, kind in (
+            (len(widths.wide), groups, "values in 16 bits"),
+            (len(widths.half), groups, "values in half precision"),
+            (len(widths.small), weights, "weights in 4 bits"),
+            (len(widths.fine), weights, "weights in 16 bits"),
+        )
+        if count
+    ]
+    return f"{', '.join(parts)}, the rest in 8" if parts else "everything in 8 bits"
+
+
+def _said(calibrated: Calibrated, found: Mixed, cost: Sensitivity) -> list[str]:
+    parts = len(calibrated.parts.groups) + len(calibrated.parts.weights)
+    measured = f"{cost.runs} runs, {cost.passes:.1f} passes over {cost.samples} samples"
+    return [
+        f"mixed: sensitivity of {parts} parts from {measured}",
+        f"mixed: {found.taken} of {found.steps} steps to more bits, found with {found.tries} tries",
+    ]
