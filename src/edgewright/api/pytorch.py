@@ -158,12 +158,25 @@ class TorchSource(SourceModel):
         with guarded(self.name):
             last = self._program.translate(inputs, values, self._wanted, own)
         self._last = last
-        if last.model is None:
-            steps = [Step(_names(call), 0, 0, call.problem) for call in last.calls]
-            return Imported(Graph(), problems=list(last.problems), steps=steps)
+        if last.problems:
+            return self._refused(last)
+        assert last.model is not None
         self.outputs = list(last.outputs)
         imported = OnnxSource(OnnxFile(last.model, name=self.name)).build(last.weights)
         imported.steps = _grouped(imported.steps, last)
+        return imported
+
+    def _refused(self, last: Translation) -> Imported:
+        """All problems, beside what becomes of the ops that do not need what is missing."""
+        imported, done = Imported(Graph()), list[Step]()
+        if last.model is not None:
+            with suppress(EdgewrightError):
+                imported = OnnxSource(OnnxFile(last.model, name=self.name)).build(last.weights)
+                done = _grouped(imported.steps, last)
+        known = {step.node.label for step in done}
+        rest = [call for call in last.calls if call.problem is not None or _names(call).label not in known]
+        imported.steps = [*done, *(Step(_names(c), 0, 0, c.problem, c.is_behind) for c in rest)]
+        imported.problems = list(last.problems)
         return imported
 
 

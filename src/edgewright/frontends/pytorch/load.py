@@ -8,6 +8,7 @@ from typing import Any
 from edgewright.core.errors import BadInput, EdgewrightError, UnsupportedFeature, UnsupportedOp, Where, shown
 from edgewright.core.optional import require
 from edgewright.frontends.pytorch.archive import Archive, Kind, kind_of
+from edgewright.frontends.pytorch.detection import declare_torchvision
 from edgewright.frontends.pytorch.exported import ExportedProgram
 from edgewright.frontends.pytorch.program import Program
 from edgewright.frontends.pytorch.script import ScriptProgram
@@ -78,6 +79,8 @@ def _script(torch: Any, archive: Archive) -> Program:
                 do="check where the file comes from",
             )
         runs = runs or _SETSTATE.search(text) is not None
+        if "ops.torchvision." in text:
+            declare_torchvision(torch)
     notes = ["loading the file ran code of it: its '__setstate__' methods"] if runs else []
     try:
         with warnings.catch_warnings():

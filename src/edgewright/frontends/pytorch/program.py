@@ -40,7 +40,7 @@ class ProgramInput:
 
 @dataclass
 class Translation:
-    """What came of a walk."""
+    """What came of a walk; where there are problems, the model is what could be translated."""
 
     model: onnx.ModelProto | None
     weights: dict[str, Array]
@@ -104,12 +104,19 @@ class Program(ABC):
                 results = self._walk(tracer, given)
         except Stopped:
             results = []
-        if tracer.problems:
-            return Translation(None, {}, [], tracer.calls, tracer.problems)
-        names = self._ends(tracer, results, list(inputs), outputs)
         codes = [(n, onnx_code(torch_dtype(self.torch, d)), list(s)) for n, (s, d) in inputs.items()]
-        model = tracer.ctx.writer.model(codes, names)
-        return Translation(model, tracer.ctx.writer.weights, names, tracer.calls, [], self.notes())
+        writer, calls, problems = tracer.ctx.writer, tracer.calls, tracer.problems
+        places = writer.cut(outputs, list(inputs)) if problems and outputs else None
+        if places is not None:
+            # What is not supported lies behind the outputs.
+            calls, problems = [call.moved(places) for call in calls], []
+        if problems:
+            places = writer.keep_sound(list(inputs))
+            calls, names = [call.moved(places) for call in calls], writer.sinks()
+        else:
+            names = self._ends(tracer, results, list(inputs), outputs)
+        model = writer.model(codes, names) if names else None
+        return Translation(model, writer.weights, names, calls, problems, self.notes())
 
     def execute(self, given: Mapping[str, Any]) -> list[Array]:
         """Computes the program op by op in torch; its results in their order."""

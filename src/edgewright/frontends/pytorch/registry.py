@@ -6,12 +6,24 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from edgewright.frontends.pytorch.context import Context
 
-__all__ = ["Handler", "aten", "complex_op", "find", "one_to_one", "torch_op", "translated_ops"]
+__all__ = [
+    "Handler",
+    "aten",
+    "complex_op",
+    "find",
+    "find_whole",
+    "one_to_one",
+    "torch_op",
+    "translated_ops",
+    "whole_op",
+]
 
 # Gets the op's arguments in the order of its schema; returns the ONNX names of its results.
 Handler = Callable[..., str | Sequence[str]]
 _HANDLERS: dict[str, Handler] = {}
 _COMPLEX: dict[str, Handler] = {}
+# Gets the tracer in place of the context, and returns tensors: torch cannot foresee such ops.
+_WHOLE: dict[str, Callable[..., Any]] = {}
 
 
 def torch_op(*names: str) -> Callable[[Handler], Handler]:
@@ -42,6 +54,21 @@ def complex_op(*names: str) -> Callable[[Handler], Handler]:
     return register
 
 
+def whole_op(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Registers an op that is written in terms of others, by its name without the overload."""
+
+    def register(handler: Callable[..., Any]) -> Callable[..., Any]:
+        _WHOLE.update(dict.fromkeys(names, handler))
+        return handler
+
+    return register
+
+
+def find_whole(name: str) -> Callable[..., Any] | None:
+    """What is registered for an op given as "quantized::add"."""
+    return _WHOLE.get(name)
+
+
 def one_to_one(table: dict[str, str]) -> None:
     """Registers ops of one tensor that ONNX has under another name."""
     for name, onnx_name in table.items():
@@ -56,7 +83,7 @@ def find(name: str, *, is_complex: bool = False) -> Handler | None:
 
 def translated_ops() -> list[str]:
     """Every op that has a translation of its own."""
-    return sorted(_HANDLERS)
+    return sorted({*_HANDLERS, *_WHOLE})
 
 
 def _emitting(onnx_name: str) -> Handler:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from edgewright.core.errors import (
@@ -15,7 +15,8 @@ from edgewright.core.errors import (
     shown,
 )
 from edgewright.frontends.pytorch.context import Context
-from edgewright.frontends.pytorch.registry import find
+from edgewright.frontends.pytorch.quantized import with_encoding
+from edgewright.frontends.pytorch.registry import find, find_whole
 from edgewright.frontends.pytorch.values import Tensor, as_array, boxes_in, replaced
 
 __all__ = ["Call", "Stopped", "Tracer"]
@@ -55,6 +56,13 @@ class Call:
     first: int
     last: int
     problem: EdgewrightError | None = None
+    # Whether it needs the results of an op that is not supported.
+    is_behind: bool = False
+
+    def moved(self, places: Sequence[int]) -> "Call":
+        """The call once nodes were left out: ``places`` are the new ones."""
+        first, last = places[self.first], places[self.last]
+        return replace(self, first=first, last=last, is_behind=first == last and self.first < self.last)
 
 
 class Tracer:
@@ -121,6 +129,10 @@ class Tracer:
             raise Stopped
         return results
 
+    def compute(self, op: Any, *args: Any) -> Any:
+        """The results of another op that is part of the one being translated."""
+        return self._call(op, args, {})
+
     def refresh(self, box: Tensor) -> None:
         """Brings a view up to date with what was written into its root."""
         root = box.root
@@ -138,6 +150,20 @@ class Tracer:
     def _call(self, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         for box in boxes_in([args, kwargs]):
             self.refresh(box)
+        whole = find_whole(op._schema.name)
+        if whole is not None and not self._is_run:
+            return self._whole(op, whole, args, kwargs)
+        return with_encoding(self, op._schema.name, args, self._made(op, args, kwargs))
+
+    def _whole(self, op: Any, handler: Callable[..., Any], args: Sequence[Any], kwargs: Any) -> Any:
+        before, self.ctx.op = self.ctx.op, _op_name(op)
+        try:
+            with _told(op):
+                return handler(self, *_in_order(op, args, kwargs))
+        finally:
+            self.ctx.op = before
+
+    def _made(self, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         args = self._without_masks(op, args)
         if _is_in_place(op):
             return self._in_place(op, args, kwargs)

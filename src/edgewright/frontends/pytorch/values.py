@@ -40,7 +40,7 @@ class Tensor:
     how it is made from it; ``seen`` is the version of the root that its content belongs to.
     """
 
-    __slots__ = ("data", "how", "meta", "name", "parent", "path", "seen", "version")
+    __slots__ = ("data", "encoding", "how", "meta", "name", "parent", "path", "seen", "version")
 
     def __init__(self, meta: Any, data: Any = None, name: str | None = None) -> None:
         self.meta = meta
@@ -48,6 +48,8 @@ class Tensor:
         self.name = name
         # Where the module keeps it, as in a state dict; "" for results.
         self.path = ""
+        # Of a quantized tensor, which has real numbers here: scale, zero point and the type of the integers.
+        self.encoding: tuple[float, int, str] | None = None
         self.parent: Tensor | None = None
         self.how: View | None = None
         self.version = 0

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -78,6 +79,41 @@ class Writer:
             node.inputs = [name if item == old else item for item in node.inputs]
         self._used.discard(old)
         return name
+
+    def cut(self, outputs: Sequence[str], inputs: Sequence[str]) -> list[int] | None:
+        """Keeps what the outputs need: the new place of each node, or None where something is missing."""
+        known = {*inputs, *self.weights, *self._small, ""}
+        makers = {name: index for index, node in enumerate(self.nodes) for name in node.outputs}
+        kept: set[int] = set()
+        left = [name for name in outputs if name not in known]
+        while left:
+            index = makers.get(left.pop())
+            if index is None:
+                return None
+            if index not in kept:
+                kept.add(index)
+                left += [name for name in self.nodes[index].inputs if name not in known]
+        return self._keep(kept)
+
+    def keep_sound(self, inputs: Sequence[str]) -> list[int]:
+        """Keeps the nodes whose inputs are all there: the new place of each node."""
+        known = {*inputs, *self.weights, *self._small, ""}
+        kept: set[int] = set()
+        for index, node in enumerate(self.nodes):
+            if known.issuperset(node.inputs):
+                kept.add(index)
+                known.update(node.outputs)
+        return self._keep(kept)
+
+    def sinks(self) -> list[str]:
+        """Values that no node reads."""
+        read = {name for node in self.nodes for name in node.inputs}
+        return [name for node in self.nodes for name in node.outputs if name not in read]
+
+    def _keep(self, kept: set[int]) -> list[int]:
+        places = list(accumulate((index in kept for index in range(len(self.nodes))), initial=0))
+        self.nodes = [self.nodes[index] for index in sorted(kept)]
+        return places
 
     def model(
         self, inputs: Sequence[tuple[str, int, Sequence[int]]], outputs: Sequence[str]

@@ -1,6 +1,8 @@
 """Networks of many kinds, traced, scripted and exported, against torch; control flow of scripts."""
 
 import importlib
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -9,6 +11,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'edgewright[pytorch]'")
 
 import edgewright as ew
+from edgewright.api.inspect import dry_run
 from edgewright.api.pytorch import TorchSource
 from edgewright.api.source import fixed_source
 from edgewright.core.errors import BadInput, EdgewrightError, LimitExceeded, UnsupportedOp
@@ -316,3 +319,72 @@ def test_symbolic_sizes_of_an_exported_program_stay_open_until_a_run(tmp_path):
     model = ew.convert(tmp_path / "m.pt2")
     for size in (1, 5):
         assert model.run({"input": np.zeros((size, 4), np.float32)})["linear"].shape == (size, 3)
+
+
+DETECTOR = """
+import sys, torch
+from edgewright.frontends.pytorch.detection import declare_torchvision
+
+declare_torchvision(torch)
+
+
+class Detector(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Conv2d(3, 5, 3)
+
+    def forward(self, x):
+        found = self.layer(x).flatten(2)[0]
+        boxes, scores = found[:4].t(), torch.sigmoid(found[4])
+        kept = torch.ops.torchvision.nms(boxes, scores, 0.5)
+        return boxes[kept], scores[kept]
+
+
+class Regions(torch.nn.Module):
+    def forward(self, x, rois):
+        return torch.ops.torchvision.roi_align(x, rois, 1.0, 2, 2, 2, True)
+
+
+torch.jit.script(Detector()).save(sys.argv[1] + "/detector.pt")
+torch.jit.script(Regions()).save(sys.argv[1] + "/regions.pt")
+"""
+
+
+@pytest.fixture(scope="module")
+def detectors(tmp_path_factory):
+    """Programs with ops of torchvision, written by another process."""
+    folder = tmp_path_factory.mktemp("detectors")
+    (folder / "write.py").write_text(DETECTOR)
+    subprocess.run([sys.executable, "-W", "ignore", folder / "write.py", folder], check=True)
+    return folder
+
+
+def test_suppression_of_boxes_is_listed_and_the_graph_can_be_cut_before_it(detectors):
+    shapes = {"x": (1, 3, 8, 8)}
+    report = dry_run(detectors / "detector.pt", Overrides(input_shapes=shapes))
+    assert [problem.op for problem in report.report.problems] == ["torchvision::nms"]
+    assert "depends on the input's data" in report.report.problems[0].reason
+    assert (report.convertible_macs, 0.8 < report.convertible_nodes < 1) == (1.0, True)
+    model = ew.convert(detectors / "detector.pt", input_shapes=shapes, outputs=["boxes.1", "scores.1"])
+    assert [item.shape for item in model.outputs] == [(36, 4), (36,)]
+
+
+def test_regions_are_aligned_as_torchvision_does(detectors):
+    # A constant slope: the mean of each cell of the region from (1, 1) to (5, 5) is the place of its middle.
+    x = np.broadcast_to(np.arange(8, dtype=np.float32), (1, 1, 8, 8)).copy()
+    rois = np.asarray([[0, 1, 1, 5, 5]], np.float32)
+    model = ew.convert(detectors / "regions.pt", input_shapes={"x": x.shape, "rois": rois.shape})
+    (found,) = model.run({"x": x, "rois": rois}).values()
+    np.testing.assert_allclose(found, [[[[1.5, 3.5], [1.5, 3.5]]]], atol=1e-6)
+
+
+def test_what_is_not_supported_may_lie_behind_the_outputs(tmp_path):
+    class Odd(nn.Module):
+        def forward(self, x):
+            return torch.linalg.inv(torch.relu(x))
+
+    path = traced(tmp_path, Odd(), torch.eye(3))
+    with pytest.raises(EdgewrightError, match="linalg_inv"):
+        ew.convert(path, input_shapes={"x": (3, 3)})
+    model = ew.convert(path, input_shapes={"x": (3, 3)}, outputs=["relu"])
+    assert model.run({"x": -np.eye(3, dtype=np.float32)})["relu"].max() == 0

@@ -1,0 +1,268 @@
+"""Ops of quantized TorchScript: real numbers between pairs that round them to the encodings of the file."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from edgewright.core.errors import UnsupportedOp
+from edgewright.frontends.pytorch.registry import whole_op
+from edgewright.frontends.pytorch.values import Tensor, as_array, boxes_in
+
+if TYPE_CHECKING:
+    from edgewright.frontends.pytorch.tracer import Tracer
+
+__all__ = ["with_encoding"]
+
+# torch's types of quantized tensors, by name and by the numbers that TorchScript has for them.
+STORED = {"qint8": "int8", "quint8": "uint8", "qint32": "int32", 12: "int8", 13: "uint8", 14: "int32"}
+# Results that torch gives scales of their own.
+FIXED = {
+    "aten::sigmoid": (1 / 256, 0),
+    "aten::hardsigmoid": (1 / 256, 0),
+    "aten::tanh": (1 / 128, 128),
+    "aten::softmax": (1 / 256, 0),
+}
+# Results that are computed and rounded to the scale of the argument; all others pick stored numbers.
+ROUNDED = frozenset(
+    f"aten::{name}"
+    for name in (
+        *("mean", "avg_pool2d", "avg_pool3d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "clamp"),
+        *("leaky_relu", "hardtanh", "upsample_bilinear2d", "elu", "celu", "threshold", "prelu"),
+    )
+)
+
+
+def with_encoding(tracer: "Tracer", name: str, args: Sequence[Any], results: Any) -> Any:
+    """Results of an op on quantized tensors, which are quantized as well."""
+    given = [box.encoding for box in boxes_in(list(args)) if box.encoding is not None]
+    if not given:
+        return results
+    scale, zero, word = given[0]
+    if name in FIXED:
+        return _rounded(tracer, results, *_fixed(name, word))
+    if name in ROUNDED:
+        return _rounded(tracer, results, scale, zero, word)
+    for box in boxes_in(results):
+        box.encoding = given[0]
+    return results
+
+
+def _fixed(name: str, word: str) -> tuple[float, int, str]:
+    scale, zero = FIXED[name]
+    return scale, zero - (128 if word == "int8" else 0), word
+
+
+def _rounded(tracer: "Tracer", box: Tensor, scale: float, zero: int, word: str) -> Tensor:
+    """The tensor as the integers of an encoding hold it."""
+    ctx = tracer.ctx
+    ends = np.float32(scale), np.array(zero, word)
+    stored = ctx.add("QuantizeLinear", ctx.value(box, ctx.torch.float32), *map(np.asarray, ends))
+    name = ctx.add("DequantizeLinear", stored, *map(np.asarray, ends))
+    found = Tensor(ctx.torch.empty(box.shape, device="meta"), name=name)
+    found.encoding = (float(scale), int(zero), word)
+    return found
+
+
+def _weight(tracer: "Tracer", stored: Any, path: str) -> Tensor:
+    """Weights as stored integers that are decoded; plain ones as they are."""
+    if not stored.is_quantized:
+        return tracer.known(stored, f"{path}.weight")
+    torch, ctx = tracer.torch, tracer.ctx
+    is_whole = stored.qscheme() in (torch.per_tensor_affine, torch.per_tensor_symmetric)
+    scales = [stored.q_scale()] if is_whole else stored.q_per_channel_scales().numpy()
+    zeros = [stored.q_zero_point()] if is_whole else stored.q_per_channel_zero_points().numpy()
+    integers = as_array(stored.int_repr())
+    shape: tuple[int, ...] = () if is_whole else (-1,)
+    axis = 0 if is_whole else int(stored.q_per_channel_axis())
+    name = ctx.add(
+        "DequantizeLinear",
+        ctx.writer.constant(integers, f"{path}.weight"),
+        np.asarray(scales, np.float32).reshape(shape),
+        np.asarray(zeros, integers.dtype).reshape(shape),
+        axis=axis,
+    )
+    return Tensor(torch.empty(tuple(integers.shape), device="meta"), name=name)
+
+
+def _bias(tracer: "Tracer", bias: Any, path: str) -> Tensor | None:
+    return None if bias is None else tracer.known(bias, f"{path}.bias")
+
+
+def _quantized(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    return whole_op(*(f"quantized::{name}" for name in names))
+
+
+def _convolution(rank: int, *, is_relu: bool, is_transposed: bool) -> Callable[..., Tensor]:
+    def convolve(tracer: "Tracer", x: Tensor, packed: Any, *rest: Any) -> Tensor:
+        ops = tracer.torch.ops.quantized
+        of = f"conv_transpose{rank}d" if is_transposed else f"conv{rank}d"
+        # One-dimensional layers are stored as layers of images.
+        settings = f"conv_transpose{max(rank, 2)}d" if is_transposed else f"conv{max(rank, 2)}d"
+        weight, bias = getattr(ops, f"{of}_unpack")(packed.module)
+        stride, padding, dilation = (
+            [int(n) for n in getattr(ops, f"{settings}_{what}")(packed.module)][-rank:]
+            for what in ("stride", "padding", "dilation")
+        )
+        extra = [0] * rank
+        if is_transposed:
+            extra = [int(n) for n in getattr(ops, f"{settings}_output_padding")(packed.module)][-rank:]
+        y = tracer.compute(
+            tracer.torch.ops.aten.convolution.default,
+            x,
+            _weight(tracer, weight, packed.path),
+            _bias(tracer, bias, packed.path),
+            *(stride, padding, dilation, is_transposed, extra),
+            int(getattr(ops, f"{settings}_groups")(packed.module)),
+        )
+        return _rounded(tracer, _relu(tracer, y, is_relu), rest[-2], rest[-1], _word(x))
+
+    return convolve
+
+
+for _rank in (1, 2, 3):
+    for _suffix in ("", "_relu"):
+        _quantized(f"conv{_rank}d{_suffix}")(_convolution(_rank, is_relu=bool(_suffix), is_transposed=False))
+    _quantized(f"conv_transpose{_rank}d")(_convolution(_rank, is_relu=False, is_transposed=True))
+
+
+def _relu(tracer: "Tracer", x: Tensor, is_wanted: bool) -> Tensor:
+    return tracer.compute(tracer.torch.ops.aten.relu.default, x) if is_wanted else x
+
+
+def _word(*boxes: Tensor) -> str:
+    return next((box.encoding[2] for box in boxes if box.encoding is not None), "uint8")
+
+
+def _linear(*, is_relu: bool, is_dynamic: bool) -> Callable[..., Tensor]:
+    def connect(tracer: "Tracer", x: Tensor, packed: Any, *rest: Any) -> Tensor:
+        weight, bias = tracer.torch.ops.quantized.linear_unpack(packed.module)
+        y = tracer.compute(
+            tracer.torch.ops.aten.linear.default,
+            *(x, _weight(tracer, weight, packed.path), _bias(tracer, bias, packed.path)),
+        )
+        y = _relu(tracer, y, is_relu)
+        return y if is_dynamic else _rounded(tracer, y, rest[0], rest[1], _word(x))
+
+    return connect
+
+
+for _suffix in ("", "_relu"):
+    _quantized(f"linear{_suffix}")(_linear(is_relu=bool(_suffix), is_dynamic=False))
+    _quantized(f"linear{_suffix}_dynamic")(_linear(is_relu=bool(_suffix), is_dynamic=True))
+
+
+def _of_two(name: str, *, is_relu: bool) -> Callable[..., Tensor]:
+    def combine(tracer: "Tracer", a: Tensor, b: Any, scale: Any = None, zero: Any = None) -> Tensor:
+        aten = tracer.torch.ops.aten
+        overload = "Tensor" if isinstance(b, Tensor) else "Scalar"
+        y = tracer.compute(getattr(getattr(aten, name), overload), a, b)
+        if scale is None:
+            return _relu_of(tracer, y, _of_number(tracer, name, a, b), is_relu)
+        return _rounded(
+            tracer, _relu(tracer, y, is_relu), _number(tracer, scale), _number(tracer, zero), _word(a)
+        )
+
+    return combine
+
+
+def _of_number(tracer: "Tracer", name: str, a: Tensor, number: Any) -> tuple[float, int, str]:
+    """The encoding that torch itself gives a sum or product with a number."""
+    torch = tracer.torch
+    scale, zero, word = a.encoding or (1.0, 0, "uint8")
+    kind = torch.qint8 if word == "int8" else torch.quint8
+    probe = torch.quantize_per_tensor(torch.zeros(1), scale, zero, kind)
+    found = getattr(torch.ops.quantized, f"{name}_scalar")(probe, number)
+    return float(found.q_scale()), int(found.q_zero_point()), word
+
+
+def _relu_of(tracer: "Tracer", y: Tensor, encoding: tuple[float, int, str], is_relu: bool) -> Tensor:
+    return _rounded(tracer, _relu(tracer, y, is_relu), *encoding)
+
+
+for _name in ("add", "mul"):
+    for _suffix in ("", "_relu"):
+        _made = _of_two(_name, is_relu=bool(_suffix))
+        _quantized(f"{_name}{_suffix}")(_made)
+        _quantized(f"{_name}_scalar{_suffix}")(_made)
+
+
+def _number(tracer: "Tracer", value: Any) -> Any:
+    return tracer.ctx.array(value).item() if isinstance(value, Tensor) else value
+
+
+@_quantized("cat", "cat_relu")
+def _cat(tracer: "Tracer", items: Sequence[Tensor], axis: int, scale: Any = None, zero: Any = None) -> Tensor:
+    encoding = items[0].encoding or (1.0, 0, "uint8")
+    y = tracer.compute(tracer.torch.ops.aten.cat.default, list(items), axis)
+    y = _relu(tracer, y, tracer.ctx.op.startswith("quantized::cat_relu"))
+    ends = encoding if scale is None else (scale, zero, encoding[2])
+    return _rounded(tracer, y, *ends)
+
+
+@_quantized("matmul")
+def _matmul(tracer: "Tracer", a: Tensor, b: Tensor, scale: float, zero: int) -> Tensor:
+    y = tracer.compute(tracer.torch.ops.aten.matmul.default, a, b)
+    return _rounded(tracer, y, scale, zero, _word(a))
+
+
+@_quantized("relu6")
+def _relu6(tracer: "Tracer", x: Tensor, _in_place: bool = False) -> Tensor:
+    y = tracer.compute(tracer.torch.ops.aten.clamp.default, x, 0.0, 6.0)
+    return y if y.encoding is not None else _rounded(tracer, y, *(x.encoding or (1.0, 0, "uint8")))
+
+
+def _activation(*given: int) -> Callable[..., Tensor]:
+    """One argument or more, then the encoding of the result."""
+    places = given
+
+    def activate(tracer: "Tracer", x: Tensor, *rest: Any) -> Tensor:
+        name = tracer.ctx.op.split("::")[1].split(".")[0]
+        op = getattr(tracer.torch.ops.aten, "_softmax" if name == "softmax" else name).default
+        more = [rest[i] for i in places] + ([False] if name == "softmax" else [])
+        scale, zero = _encoding_in(rest, places)
+        plain = Tensor(x.meta, x.data, x.name)
+        return _rounded(tracer, tracer.compute(op, plain, *more), scale, zero, _word(x))
+
+    return activate
+
+
+def _encoding_in(rest: Sequence[Any], taken: Sequence[int]) -> tuple[float, int]:
+    left = [value for i, value in enumerate(rest) if i not in taken and not isinstance(value, bool)]
+    return float(left[0]), int(left[1])
+
+
+_quantized("sigmoid", "hardswish")(_activation())
+# leaky_relu(x, slope, inplace, scale, zero), elu(x, scale, zero, alpha, ...), softmax(x, axis, scale, zero).
+_quantized("leaky_relu", "softmax")(_activation(0))
+_quantized("elu")(_activation(2, 3, 4))
+
+
+@whole_op("aten::quantize_per_tensor")
+def _quantize(tracer: "Tracer", x: Tensor, scale: Any, zero: Any, dtype: Any) -> Tensor:
+    return _rounded(tracer, x, _number(tracer, scale), _number(tracer, zero), _stored_as(dtype))
+
+
+@whole_op("aten::dequantize")
+def _dequantize(_tracer: "Tracer", x: Tensor) -> Tensor:
+    return Tensor(x.meta, x.data, x.name)
+
+
+@whole_op("aten::q_scale")
+def _q_scale(_tracer: "Tracer", x: Tensor) -> float:
+    return x.encoding[0] if x.encoding is not None else 1.0
+
+
+@whole_op("aten::q_zero_point")
+def _q_zero_point(_tracer: "Tracer", x: Tensor) -> int:
+    return x.encoding[1] if x.encoding is not None else 0
+
+
+def _stored_as(dtype: Any) -> str:
+    key = dtype if isinstance(dtype, int) else str(dtype).removeprefix("torch.")
+    if key not in STORED:
+        raise UnsupportedOp(
+            f"values are stored as {key}, expected one of qint8, quint8 and qint32",
+            do="quantize the model to 8 bits",
+        )
+    return STORED[key]
