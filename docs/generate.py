@@ -28,6 +28,7 @@ TOOLS = {
     "qnn-tensorflow-converter": "edgewright.tools.qnn_tensorflow_converter",
     "qnn-tflite-converter": "edgewright.tools.qnn_tflite_converter",
     "qnn-net-run": "edgewright.tools.qnn_net_run",
+    "qnn-throughput-net-run": "edgewright.tools.qnn_throughput_net_run",
     "qairt-converter": "edgewright.tools.qairt_converter",
     "qairt-quantizer": "edgewright.tools.qairt_quantizer",
     "qnn-context-binary-generator": "edgewright.tools.qnn_context_binary_generator",

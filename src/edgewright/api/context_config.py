@@ -12,7 +12,7 @@ from edgewright.core.errors import BadInput, LimitExceeded, UsageError, Where, s
 from edgewright.core.files import read_limited
 from edgewright.targets.soc import Soc, find_soc, htp_soc, soc_by_number
 
-__all__ = ["DEFAULT_TARGET", "backend_config", "htp_options", "target_of"]
+__all__ = ["DEFAULT_TARGET", "backend_config", "htp_options", "json_document", "target_of"]
 
 DEFAULT_TARGET = "SM8650"
 _LARGEST_FILE = 1 << 20
@@ -28,13 +28,13 @@ def backend_config(file: str | None, backend: str) -> BackendConfig:
     """What a file of ``--config_file`` asks for, and the file of backend extensions that it names."""
     if file is None:
         return BackendConfig()
-    outer = settings_of(_document(Path(file)), file, backend)
+    outer = settings_of(json_document(Path(file)), file, backend)
     if outer.extensions_file is None:
         return outer
     # Beside the outer file first: that is where people keep it, wherever they start the tool.
     beside = Path(file).parent / outer.extensions_file
     path = beside if beside.is_file() else Path(outer.extensions_file)
-    inner = settings_of(_document(path), str(path), backend)
+    inner = settings_of(json_document(path), str(path), backend)
     if inner.extensions_file is not None:
         raise BadInput(
             "a file of backend extensions names another one", Where(file=str(path)), do="leave that out"
@@ -94,7 +94,8 @@ def _configured(config: BackendConfig) -> Soc | None:
     return chip
 
 
-def _document(path: Path) -> Any:
+def json_document(path: Path) -> Any:
+    """What a JSON file holds, which may have // comments."""
     where = Where(file=str(path))
     try:
         return json.loads(without_comments(read_limited(path, _LARGEST_FILE)))

@@ -28,7 +28,7 @@ from edgewright.lower.lift import lift
 from edgewright.lower.qnn_graph import QnnTensor
 from edgewright.targets.soc import Soc, find_soc
 
-__all__ = ["Loading", "RunSource", "context_source", "run_source"]
+__all__ = ["Loading", "RunSource", "context_source", "opened_source", "run_source"]
 
 Prepare = Callable[[Graph, RunOptions], Session]
 
@@ -64,6 +64,14 @@ class Loading:
     profiling: str | None = None
     is_shared: bool = False
     platform: str = ""
+    # What is said about the context beside its configuration file.
+    priority: str | None = None
+    is_strict: bool = False
+
+    def configured(self, config: BackendConfig) -> BackendConfig:
+        """The configuration with what is said besides."""
+        priority = self.priority or config.priority
+        return replace(config, priority=priority, is_strict=self.is_strict or config.is_strict)
 
     def adapted(self, options: HtpOptions) -> HtpOptions:
         """What the genuine library is asked for besides."""
@@ -74,21 +82,25 @@ def run_source(options: ModelOptions, profiling: str | None = None, *, is_shared
     """The models or the context binary that the options name, with what their configuration asks for."""
     platform = ";".join(f"{key}:{value}" for key, value in options.platform_options or ())
     loading = Loading(options.use_mmap, profiling, is_shared, platform)
+    return opened_source(options, loading)
+
+
+def opened_source(options: ModelOptions, loading: Loading) -> RunSource:
+    """The same, loaded in a way that is given."""
     source = _source(options, loading)
-    notes = [*source.notes, *_idle(source, loading)]
-    return replace(source, notes=tuple(notes))
+    return replace(source, notes=(*source.notes, *_idle(source, loading)))
 
 
 def _source(options: ModelOptions, loading: Loading) -> RunSource:
     if options.retrieve_context is not None:
         provider = provider_of(options.backend)
-        config = backend_config(options.config_file, provider.partition("-")[0])
+        config = loading.configured(backend_config(options.config_file, provider.partition("-")[0]))
         limit = Deadline(
             options.retrieve_context_timeout, "--retrieve_context_timeout", "loading the context"
         )
         return limit.run(lambda: _retrieved(options, provider, config, loading))
     backend = find_backend(options.backend)
-    config = backend_config(options.config_file, backend.name.partition(" ")[0])
+    config = loading.configured(backend_config(options.config_file, backend.name.partition(" ")[0]))
     files = [model_file(Path(name)) for name in options.dlc_path or options.models or ()]
     graphs = model_graphs(files, options.model_prefix)
     if isinstance(backend, HtpNativeBackend):

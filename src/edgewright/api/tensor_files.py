@@ -106,7 +106,14 @@ def read_tensor(path: Path, expected: Expected) -> Array:
         return model_values(array, expected.tensor_type)
     if expected.tensor_type.dtype == DType.STRING:
         raise UnsupportedFeature("raw files cannot hold text", Where(file=str(path), tensor=expected.name))
-    stored: Array = np.fromfile(path, expected.stored)
+    try:
+        stored: Array = np.fromfile(path, expected.stored)
+    except OSError as problem:
+        raise BadInput(
+            f"the file could be read when it was checked, now it cannot: {problem.strerror}",
+            Where(file=str(path), tensor=expected.name),
+            do="do not move or change input files while they are read",
+        ) from problem
     if expected.is_native:
         return stored
     return model_values(stored, expected.tensor_type)

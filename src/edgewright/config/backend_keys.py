@@ -30,6 +30,9 @@ class Key:
     keys: dict[str, "Key"] = field(default_factory=dict)
     # An object, or a list of such; a single one counts as a list of one.
     is_listed: bool = False
+    # Messages about an entry of the list give its number.
+    is_numbered: bool = False
+    is_required: bool = False
     idle: str = ""
 
 
@@ -49,13 +52,15 @@ def checked(
             yield BadInput(f"key '{shown(full)}' is unknown", where, do=advice)
         else:
             yield from _checked_value(item, key, where, full)
+    for name in (name for name, key in keys.items() if key.is_required and name not in value):
+        yield BadInput(f"key '{path}{'.' if path else ''}{name}' is missing, it is required", where)
 
 
 def _checked_value(item: Any, key: Key, where: Where, path: str) -> Iterator[EdgewrightError | str]:
     if key.kind == "object":
         listed = item if key.is_listed and isinstance(item, list) else [item]
-        for entry in listed:
-            yield from checked(entry, key.keys, where, path)
+        for number, entry in enumerate(listed):
+            yield from checked(entry, key.keys, where, f"{path}[{number}]" if key.is_numbered else path)
     elif not _fits(item, key):
         yield BadInput(f"key '{path}' is {_called(item)}, expected {_expected(key)}", where)
     if key.idle:
@@ -71,7 +76,8 @@ def _fits(item: Any, key: Key) -> bool:
         return isinstance(item, int | float) and not isinstance(item, bool) and key.low <= item <= key.high
     if key.kind == "texts":
         return isinstance(item, list) and all(isinstance(text, str) and text for text in item)
-    return isinstance(item, str) and (not key.choices or item.lower() in key.choices)
+    spelled = [choice.lower() for choice in key.choices]
+    return isinstance(item, str) and (not key.choices or item.lower() in spelled)
 
 
 def _expected(key: Key) -> str:

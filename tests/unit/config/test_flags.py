@@ -13,6 +13,7 @@ from edgewright.config.qairt_converter import QAIRT_CONVERTER
 from edgewright.config.qairt_quantizer import QAIRT_QUANTIZER
 from edgewright.config.tensorflow import TENSORFLOW_CONVERTER
 from edgewright.config.tflite import TFLITE_CONVERTER
+from edgewright.config.throughput import THROUGHPUT
 from edgewright.config.umbrella import Messages, Report
 
 GENUINE = json.loads((Path(__file__).parent / "genuine_flags.json").read_text())
@@ -22,6 +23,7 @@ TOOLS = {
     "qnn-tensorflow-converter": TENSORFLOW_CONVERTER,
     "qnn-pytorch-converter": PYTORCH_CONVERTER,
     "qnn-net-run": NET_RUN,
+    "qnn-throughput-net-run": THROUGHPUT,
     "qairt-converter": QAIRT_CONVERTER,
     "qairt-quantizer": QAIRT_QUANTIZER,
     "qnn-context-binary-generator": CONTEXT_GENERATOR,

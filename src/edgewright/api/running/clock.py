@@ -52,8 +52,12 @@ class RunClock:
         """Measures the set-up."""
         start = self.microseconds()
         yield
-        self.init = self.microseconds() - start
-        self._keep([ProfileEvent("INIT", start, self.init, self.graph)])
+        self.set_up(start, self.microseconds() - start)
+
+    def set_up(self, start: int, span: int) -> None:
+        """Notes a set-up that was measured elsewhere."""
+        self.init = span
+        self._keep([ProfileEvent("INIT", start, span, self.graph)])
 
     def ready(self, session: Session) -> None:
         """The executions begin now."""

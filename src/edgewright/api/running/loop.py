@@ -2,7 +2,7 @@
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import count
@@ -42,7 +42,7 @@ def numbers(limit: int | None, seconds: float | None) -> Iterator[int]:
 
 def one_by_one(
     wanted: Iterable[int], feed: Callable[[int], Feed], run: Callable[[Feed], Values]
-) -> Iterator[Done]:
+) -> Generator[Done, None, None]:
     """Reads, runs and hands out before the next."""
     clock = time.perf_counter_ns
     for number in wanted:
@@ -54,7 +54,7 @@ def one_by_one(
 
 def queued(
     wanted: Iterable[int], feed: Callable[[int], Feed], run: Callable[[Feed], Values], limits: QueueLimits
-) -> Iterator[Done]:
+) -> Generator[Done, None, None]:
     """Reads ahead and runs several at a time, at most as many as the limits allow."""
     waiting: deque[Future[Done]] = deque()
     with _pool(limits.creation_tasks, "inputs") as readers, _pool(limits.enqueue_tasks, "execute") as runners:

@@ -1,0 +1,41 @@
+"""qnn-throughput-net-run: runs models by several threads on several backends at once."""
+
+from edgewright.config.throughput import THROUGHPUT, ThroughputFiles
+from edgewright.config.umbrella import Messages, Report
+from edgewright.tools.tool import Tool
+
+__all__ = ["TOOL", "main"]
+
+NAME = "qnn-throughput-net-run"
+
+
+def run(files: ThroughputFiles, report: Report, _messages: Messages) -> int:
+    """Run the test, write its results and say what was measured."""
+    from edgewright.api.throughput.case_run import read_case, throughput
+    from edgewright.core.files import write_whole
+    from edgewright.core.log import set_level
+    from edgewright.reports.json_text import as_json
+    from edgewright.reports.throughput import page
+    from edgewright.tools.answer import tell
+
+    case = read_case(files.config)
+    if case.log_level is not None:
+        set_level(case.log_level)
+    found = throughput(case)
+    if files.output is not None:
+        write_whole(files.output, [f"{as_json(found)}\n".encode()])
+    tell(report, found, lambda record: page(record, files.output))
+    return 0 if found.is_complete else 128 + found.stopped_by
+
+
+TOOL = Tool(
+    NAME,
+    "Run models by several threads on several backends at once, and measure latencies and throughput.",
+    (*THROUGHPUT, Report, Messages),
+    run,
+    examples=(
+        (f"{NAME} --config case.json --output results.json", "run the test and keep its results"),
+        (f"{NAME} --config case.json --json", "print the results as JSON"),
+    ),
+)
+main = TOOL.main

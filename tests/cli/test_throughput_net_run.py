@@ -1,0 +1,281 @@
+"""qnn-throughput-net-run: threads on several backends at once, their results, and how they end."""
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import edgewright as ew
+from edgewright.tools.qnn_context_binary_generator import main as generate
+from edgewright.tools.qnn_throughput_net_run import main
+from tests.cli.context_models import IS_NATIVE, inputs, quantized_net
+
+OUTPUT = "Plus214_Output_0"
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def pictures(here, digits):
+    """Three inputs and the outputs that they give, as lists of raw files."""
+    found = np.random.default_rng(3).random((3, 1, 28, 28, 1), np.float32) * 255
+    model = ew.load(digits)
+    for number, picture in enumerate(found):
+        picture.tofile(f"{number}.raw")
+        model.run({"Input3": picture})[OUTPUT].tofile(f"golden_{number}.raw")
+    Path("in.txt").write_text("".join(f"{n}.raw\n" for n in range(3)))
+    Path("golden.txt").write_text("".join(f"golden_{n}.raw\n" for n in range(3)))
+    return found
+
+
+@pytest.fixture
+def run(call, here, digits):
+    """Runs a case of threads; the first backend, model and context are those of the digit classifier."""
+
+    def started(*threads, model=(), backends=(), models=(), contexts=(), iteration=1, words=()):
+        base = {
+            "modelName": "digits",
+            "modelPath": str(digits),
+            "inputPath": "in.txt",
+            "inputDataType": "FLOAT",
+        }
+        case = {
+            "backends": [{"backendName": "cpu", "backendPath": "libQnnCpu.so"}, *backends],
+            "models": [base | dict(model), *models],
+            "contexts": [{"contextName": "c"}, *contexts],
+            "testCase": {"iteration": iteration, "threads": list(threads)},
+        }
+        Path("case.json").write_text(json.dumps(case))
+        answer = call(main, "--config", "case.json", "--output", "results.json", *words)
+        return answer, json.loads(Path("results.json").read_text()) if answer.code == 0 else None
+
+    return started
+
+
+def thread(name="t", **more):
+    return {"threadName": name, "backend": "cpu", "context": "c", "model": "digits", **more}
+
+
+def test_threads_run_as_often_as_they_are_told(run, pictures):
+    answer, found = run(thread("a", loop=5), thread("b", loop=7), iteration=3)
+    assert answer.code == 0, answer.err
+    assert [(t["name"], t["executions"]) for t in found["threads"]] == [("a", 15), ("b", 21)]
+    assert (found["iterations"], found["executions"], found["is_complete"]) == (3, 36, True)
+    assert found["throughput"] == pytest.approx(36 / found["seconds"])
+    assert "a:graphExecute: 15 runs" in answer.out
+    assert f"TotalTime: {found['seconds'] * 1e6:.0f} us" in answer.out
+
+
+def test_latencies_come_in_order_and_fit_into_the_time(run, pictures):
+    _, found = run(thread(loop=50))
+    (measured,) = found["threads"]
+    latency = measured["graphs"][0]["latency"]
+    ordered = [latency[key] for key in ("least", "p50", "p90", "p95", "p99", "p999", "most")]
+    assert ordered == sorted(ordered)
+    assert 0 < latency["mean"] * 50 / 1e6 <= measured["seconds"]
+
+
+def test_a_loop_of_seconds_lasts_so_long(run, pictures):
+    _, found = run(thread(loopUnit="second", loop=1))
+    assert 1 <= found["seconds"] < 10
+    assert found["executions"] > 3
+
+
+def test_an_interval_lies_between_executions(run, pictures):
+    _, found = run(thread(loop=4, interval=100_000))
+    assert 0.3 <= found["seconds"] < 5
+
+
+def test_threads_are_at_work_at_the_same_time(run, pictures):
+    """Two threads that mostly wait take the time of one."""
+    _, found = run(thread("a", loop=6, interval=100_000), thread("b", loop=6, interval=100_000))
+    assert 0.5 <= found["seconds"] < 0.95
+
+
+@pytest.mark.parametrize("more", [{}, {"executeAsynchronous": True}, {"loadInputDataInLoop": True}])
+def test_outputs_are_compared_with_the_ground_truth(run, pictures, more):
+    model = {"postProcessor": "MSE", "groundTruthPath": "golden.txt"}
+    answer, found = run(thread(loop=7, **more), model=model)
+    (error,) = found["threads"][0]["graphs"][0]["errors"]
+    assert (error["name"], error["executions"]) == (OUTPUT, 7)
+    assert error["worst"] < 1e-3
+    assert "Mean squared errors:" in answer.out
+
+
+def test_a_wrong_ground_truth_gives_its_error(run, pictures):
+    golden = np.fromfile("golden_1.raw", np.float32)
+    (golden + 3).tofile("golden_1.raw")
+    _, found = run(thread(loop=3), model={"postProcessor": "MSE", "groundTruthPath": "golden.txt"})
+    (error,) = found["threads"][0]["graphs"][0]["errors"]
+    assert error["worst"] == pytest.approx(9, rel=1e-3)
+    assert error["mean"] == pytest.approx(3, rel=1e-3)
+
+
+def test_integers_are_not_compared_where_outputs_are_real(run, pictures):
+    answer, _ = run(thread(), model={"postProcessor": "MSE_INT8", "groundTruthPath": "golden.txt"})
+    assert (answer.code, "compares integers of 8 bits, the output is float_32" in answer.err) == (3, True)
+
+
+@pytest.mark.parametrize(("save", "kept"), [("NATIVE_LAST", ["Result_5"]), ("NATIVE_ALL", 6)])
+def test_outputs_are_saved_for_each_thread(run, pictures, digits, save, kept):
+    model = {"saveOutput": save, "outputPath": "out"}
+    _, found = run(thread("a", loop=3), thread("b", loop=3), model=model, iteration=2)
+    assert sorted(path.name for path in Path("out").iterdir()) == ["a", "b"]
+    folders = sorted(path.name for path in Path("out/a").iterdir())
+    assert folders == (kept if isinstance(kept, list) else [f"Result_{n}" for n in range(kept)])
+    want = ew.load(digits).run({"Input3": pictures[2]})[OUTPUT]
+    np.testing.assert_array_equal(np.fromfile(f"out/b/Result_5/{OUTPUT}_native.raw", np.float32), want[0])
+    assert found["threads"][0]["graphs"][0]["saved"] == len(folders)
+
+
+@pytest.mark.parametrize(
+    ("form", "endings"),
+    [("FLOAT_ONLY", [""]), ("NATIVE_ONLY", ["_native"]), ("FLOAT_AND_NATIVE", ["", "_native"])],
+)
+def test_outputs_have_the_form_that_is_asked_for(run, pictures, form, endings):
+    run(thread(), model={"saveOutput": "NATIVE_LAST", "outputPath": "out", "outputDataType": form})
+    found = sorted(path.name for path in Path("out/t/Result_0").iterdir())
+    assert found == sorted(f"{OUTPUT}{ending}.raw" for ending in endings)
+
+
+def test_random_data_needs_no_files_and_is_the_same_each_time(run):
+    model = {"saveOutput": "NATIVE_LAST", "outputPath": "out"}
+    kept = []
+    for _ in range(2):
+        answer, _ = run(thread(useRandomData=True), model=model)
+        assert answer.code == 0, answer.err
+        kept.append(np.fromfile(f"out/t/Result_0/{OUTPUT}_native.raw", np.float32))
+    np.testing.assert_array_equal(*kept)
+    assert np.ptp(kept[0]) > 0
+
+
+def test_a_model_may_be_made_anew_in_each_iteration(run, pictures):
+    answer, found = run(thread(initModelInLoop=True), iteration=3)
+    assert (answer.code, found["executions"]) == (0, 3)
+    assert found["threads"][0]["init"] > 0
+
+
+def test_a_context_binary_is_loaded(run, call, here, digits, pictures):
+    words = ("--model", digits, "--backend", "cpu", "--binary_file", "c", "--output_dir", ".")
+    assert call(generate, *words).code == 0
+    answer, found = run(thread(loop=2), model={"modelPath": "c.bin", "loadFromCachedBinary": True})
+    assert (answer.code, found["executions"]) == (0, 2)
+    answer, _ = run(thread(), model={"modelPath": "c.bin"})
+    assert (answer.code, 'set "loadFromCachedBinary": true' in answer.err) == (3, True)
+
+
+def test_several_backends_work_at_once(run, here, pictures):
+    quantized_net(here)
+    for number, image in enumerate(inputs(count=2)):
+        image.tofile(f"image_{number}.raw")
+    Path("images.txt").write_text("image_0.raw\nimage_1.raw\n")
+    net = {"modelName": "net", "modelPath": "net.dlc", "inputPath": "images.txt", "inputDataType": "FLOAT"}
+    names = ["htp-sim", *(["htp-native"] if IS_NATIVE else [])]
+    backends = [{"backendName": name, "backendPath": name} for name in names]
+    threads = [thread(name, backend=name, model="net", loop=4) for name in names]
+    answer, found = run(thread("cpu", loop=4), *threads, backends=backends, models=[net])
+    assert answer.code == 0, answer.err
+    used = [measured["backend"] for measured in found["threads"]]
+    assert used[:2] == ["cpu", "htp (simulation)"]
+    assert not IS_NATIVE or "native emulator" in used[2]
+    assert all(measured["executions"] == 4 for measured in found["threads"])
+
+
+@pytest.mark.parametrize("level", ["BASIC", "DETAILED"])
+def test_a_profile_is_written_for_each_thread(run, pictures, level):
+    backend = {"backendName": "measured", "backendPath": "cpu", "profilingLevel": level}
+    threads = [thread(name, backend="measured", loop=3) for name in "ab"]
+    answer, found = run(*threads, backends=[backend], model={"outputPath": "out"})
+    assert answer.code == 0, answer.err
+    for name in "ab":
+        log = json.loads(Path("out", name, "qnn-profiling-data_0.log").read_text())
+        messages = [event["message"] for event in log["events"]]
+        assert (messages.count("EXECUTE"), messages[0], log["inferences"]) == (3, "INIT", 3)
+        assert ("NODE" in messages) is (level == "DETAILED")
+    assert found["threads"][0]["graphs"][0]["profile"] == "out/a/qnn-profiling-data_0.log"
+
+
+def test_a_recorder_does_not_execute_asynchronously(run, pictures):
+    backend = {"backendName": "saver", "backendPath": "libQnnSaver.so"}
+    answer, _ = run(thread(backend="saver", executeAsynchronous=True), backends=[backend])
+    assert (answer.code, "takes one execution at a time" in answer.err) == (4, True)
+
+
+def test_what_is_wrong_with_a_file_of_a_thread_is_told(run, pictures):
+    Path("1.raw").write_bytes(b"short")
+    answer, _ = run(thread())
+    assert (answer.code, "the file has 5 bytes, expected 3136" in answer.err) == (3, True)
+
+
+def test_a_thread_that_fails_ends_the_others(run, pictures, digits):
+    """The file is there when inputs are checked, and gone after the first executions."""
+    Path("doomed.txt").write_text("doomed.raw\n")
+    pictures[0].tofile("doomed.raw")
+    doomed = {
+        "modelName": "doomed",
+        "modelPath": str(digits),
+        "inputPath": "doomed.txt",
+        "inputDataType": "FLOAT",
+    }
+    long = {"loopUnit": "second", "loop": 60}
+    threads = thread("long", **long), thread("bad", model="doomed", loadInputDataInLoop=True, **long)
+    timer = threading.Timer(2, Path("doomed.raw").unlink)
+    timer.start()
+    began = time.monotonic()
+    answer, _ = run(*threads, models=[doomed])
+    timer.join()
+    assert (answer.code, "doomed.raw" in answer.err, "thread 'bad'" in answer.err) == (3, True, True), (
+        answer.err
+    )
+    assert time.monotonic() - began < 40
+
+
+@pytest.mark.parametrize(
+    ("iteration", "number", "code"),
+    [
+        (-1, signal.SIGINT, 0),
+        (-1, signal.SIGTERM, 0),
+        (1000, signal.SIGINT, 130),
+        (1000, signal.SIGTERM, 143),
+    ],
+)
+def test_a_signal_ends_all_threads_and_the_results_are_written(here, digits, iteration, number, code):
+    case = {
+        "backends": [{"backendName": "cpu", "backendPath": "cpu"}],
+        "models": [
+            {"modelName": "digits", "modelPath": str(digits), "saveOutput": "NATIVE_ALL", "outputPath": "out"}
+        ],
+        "contexts": [{"contextName": "c"}],
+        "testCase": {
+            "iteration": iteration,
+            "threads": [
+                thread(name, useRandomData=True, loopUnit="second", loop=60, interval=10_000) for name in "ab"
+            ],
+        },
+    }
+    Path("case.json").write_text(json.dumps(case))
+    words = ["--config", "case.json", "--output", "results.json"]
+    started = "import sys; from edgewright.tools.qnn_throughput_net_run import main; sys.exit(main())"
+    process = subprocess.Popen(
+        [sys.executable, "-c", started, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    deadline = time.monotonic() + 60
+    while not all(Path("out", name, "Result_3").exists() for name in "ab") and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.send_signal(number)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, b"Traceback" in err) == (code, False), err
+    found = json.loads(Path("results.json").read_text())
+    assert (found["stopped_by"], found["is_complete"]) == (number, code == 0)
+    assert all(measured["executions"] > 0 for measured in found["threads"])
+    assert b"a:graphExecute: " in out
