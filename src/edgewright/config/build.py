@@ -122,6 +122,13 @@ class BuildWishes(OptionGroup):
         "of the float model, or closeness of the values; auto takes the first that the model and data allow",
     )
 
+    out_node: tuple[str, ...] = opt(
+        *("--out_node", "--out-node"),
+        repeated=True,
+        metavar="NAME",
+        help="a tensor of the source model that becomes an output in place of its own; the rest is cut off",
+    )
+
 
 @dataclass(frozen=True)
 class BuildTo(OptionGroup):

@@ -10,7 +10,7 @@ from edgewright.api.building.samples import DataWishes
 from edgewright.api.calibration_data import Data
 from edgewright.config.preprocessing import Preprocessing
 from edgewright.config.umbrella import Shapes
-from edgewright.reports.json_text import as_json
+from edgewright.reports.html import report_page
 
 __all__ = ["build", "run_order"]
 
@@ -32,6 +32,7 @@ def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two 
     sample_rate: int | None = None,
     input_shapes: Mapping[str, Sequence[int]] | None = None,
     symbols: Mapping[str, int] | None = None,
+    outputs: Sequence[str] = (),
     resume: bool = False,
 ) -> BuildRecord:
     """Brings a model to a chip: converts, quantizes, compiles, evaluates, and writes files and a report.
@@ -53,6 +54,7 @@ def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two 
         sample_rate: what sound is brought to, in Hz.
         input_shapes: shapes for inputs whose dimensions are symbolic, or other shapes than the declared ones.
         symbols: numbers for symbolic dimensions by their names.
+        outputs: values of the graph that become the outputs, in place of the model's own.
         resume: continue an interrupted build of the same model, data and options.
     """
     shapes = Shapes(
@@ -70,6 +72,7 @@ def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two 
         max_drop=max_drop,
         metric=metric,
         shapes=shapes,
+        outputs=tuple(outputs),
         is_resumed=resume,
         command="edgewright.build",
     )
@@ -82,4 +85,4 @@ def run_order(order: BuildOrder) -> BuildRecord:
 
 
 def _page(record: BuildRecord) -> Iterable[bytes]:
-    return [as_json(record).encode()]
+    return report_page(record)

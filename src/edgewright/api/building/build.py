@@ -7,13 +7,14 @@ from pathlib import Path
 
 from edgewright.api.building.deploy import compile_binary, listed, publish, write_models
 from edgewright.api.building.evaluate import Evaluator
+from edgewright.api.building.ladder import climb
 from edgewright.api.building.ledger import Ledger, fingerprint, has_state, versions
 from edgewright.api.building.opening import Opened, opened_model
 from edgewright.api.building.order import BuildOrder
 from edgewright.api.building.plain import to_json
 from edgewright.api.building.preflight import Ready, preflight
 from edgewright.api.building.records import BuildRecord, Finding, Preflight
-from edgewright.api.building.rungs import Tried, Workbench, as_given, uniform
+from edgewright.api.building.rungs import AS_GIVEN, Tried, Workbench, as_given
 from edgewright.api.building.samples import BuildSamples, build_samples
 from edgewright.api.building.stages import (
     Analysed,
@@ -27,7 +28,6 @@ from edgewright.api.building.stages import (
 )
 from edgewright.api.building.stored_graphs import load_stored, store
 from edgewright.api.contract import contract
-from edgewright.config.build import AUTO
 from edgewright.core.errors import Problems
 from edgewright.core.files import write_whole
 from edgewright.ir.graph import Graph
@@ -89,7 +89,8 @@ class _Build:
         return opened
 
     def _convert(self) -> Converted:
-        graph = self._opened.converted()
+        graph = self._opened.graph
+        assert graph is not None
         store(graph, self._path("float"))
         return converted(self._order, self._opened, graph, self._samples)
 
@@ -110,18 +111,26 @@ class _Build:
 
     def _quantize(self) -> tuple[Tried, ...]:
         """The precisions that are tried, one of them chosen."""
-        name = "as given" if self._known.is_quantized else self._order.precision
-        if name == AUTO:
-            name = "w8a8"
-        tried = self._ledger.stage(f"quantize {name}", Tried, lambda: self._tried(name))
-        return (replace(tried, rung=replace(tried.rung, is_chosen=True)),)
+        order = self._order
+        if self._known.is_quantized:
+            tried = self._step(AS_GIVEN, lambda: as_given(self._bench))
+            return (replace(tried, rung=replace(tried.rung, is_chosen=True)),)
+        return climb(self._bench, order.precision, order.limit, self._step, architecture=self._chip.arch)
 
-    def _tried(self, name: str) -> Tried:
+    @property
+    def _bench(self) -> Workbench:
         tensors = frozenset(self._known.tensors)
-        bench = Workbench(self._source, tensors, self._samples, self._evaluator, self._order.max_drop)
-        graph, tried = as_given(bench) if self._known.is_quantized else uniform(bench, name)
-        store(graph, self._path(name))
-        return tried
+        return Workbench(self._source, tensors, self._samples, self._evaluator, self._order.max_drop)
+
+    def _step(self, name: str, work: Callable[[], tuple[Graph, Tried]]) -> Tried:
+        """A rung, unless it was made before."""
+
+        def made() -> Tried:
+            graph, tried = work()
+            store(graph, self._path(name))
+            return tried
+
+        return self._ledger.stage(f"quantize {name}", Tried, made)
 
     def _compile(self, graph: Graph) -> Compiled:
         write_models(self._order, self._source, graph, self._samples.notes, self._staged)

@@ -13,6 +13,7 @@ from edgewright.api.model import Model
 from edgewright.core.events import progress
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph
+from edgewright.ops.cost import node_macs
 
 __all__ = ["Evaluation", "Evaluator", "Measured"]
 
@@ -20,6 +21,8 @@ __all__ = ["Evaluation", "Evaluator", "Measured"]
 KEPT_BYTES = 256 << 20
 # What stands for no noise at all.
 MOST_DB = 120.0
+# How much work one look at a precision may be, and how few samples it has at least.
+LOOK_MACS, FEWEST = 6e10, 50
 Run = Callable[[Mapping[str, Array]], Mapping[str, Array]]
 
 
@@ -61,12 +64,14 @@ class Evaluator:
         self._float = Model.of(graph)
         self._kept: dict[int, dict[str, Array]] = {}
         self._bytes = 0
+        macs = sum(node_macs(graph, node) for node in graph.nodes)
+        self._look = max(FEWEST, int(LOOK_MACS / max(macs, 1)))
         self._spans = {name: [np.inf, -np.inf] for name in graph.outputs}
         self.reference = self._measured_float()
 
     def evaluate(self, graph: Graph, backend: str = "htp-sim", count: int | None = None) -> Evaluation:
-        """A graph on a backend, on at most so many samples."""
-        return self.summed(self.measured(graph, backend, count))
+        """A graph on a backend, on at most so many samples; on a quick look's worth where nothing is said."""
+        return self.summed(self.measured(graph, backend, count or self._look))
 
     def measured(self, graph: Graph, backend: str, count: int | None = None) -> Measured:
         """What a graph gives on a backend."""

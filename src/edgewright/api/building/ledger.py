@@ -92,7 +92,8 @@ def fingerprint(order: BuildOrder) -> dict[str, str]:
     """What the result depends on: the model's bytes, the data, the options, the versions."""
     wishes = order.data
     options = {
-        name: getattr(order, name) for name in ("target", "precision", "max_drop", "metric", "shapes")
+        name: getattr(order, name)
+        for name in ("target", "precision", "max_drop", "metric", "shapes", "outputs")
     } | {
         name: getattr(wishes, name)
         for name in ("calibration_samples", "evaluation_samples", "preprocessing", "sample_rate")

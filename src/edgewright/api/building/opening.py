@@ -1,8 +1,10 @@
 """Opens the model of a build with a number for every dimension, and collects all that stands in the way."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+import numpy as np
 
 from edgewright.api.artifacts import is_stored, load_graph
 from edgewright.api.building.order import BuildOrder
@@ -28,20 +30,14 @@ class Opened:
     """A model as far as it can be opened."""
 
     format: str = ""
-    # As the source has it, not rewritten; None where something stands in the way.
+    # Rewritten, as it is quantized; None where something stands in the way.
     graph: Graph | None = None
     # A graph of the inputs alone: samples can be held against it in any case.
     ends: Graph | None = None
     report: ImportReport | None = None
     tensors: frozenset[str] = frozenset()
-    rewrites: Rewrites | None = None
     notes: list[str] = field(default_factory=list)
     problems: list[EdgewrightError] = field(default_factory=list)
-
-    def converted(self) -> Graph:
-        """The graph as it is quantized."""
-        assert self.graph is not None
-        return self.graph if self.rewrites is None else self.rewrites.apply(self.graph)
 
 
 def opened_model(order: BuildOrder) -> Opened:
@@ -71,12 +67,12 @@ def _open_stored(order: BuildOrder, found: Opened) -> None:
 
 
 def _open_source(order: BuildOrder, found: Opened) -> None:
-    source = open_source(order.model, _wishes(order.shapes))
+    source = open_source(order.model, _wishes(order.shapes, order.outputs))
     source.decide()
     found.format = source.format
     found.ends = _ends(source.inputs)
     shapes = _bound(order, source, found)
-    fixed = fixed_source(order.model, _wishes(shapes))
+    fixed = fixed_source(order.model, _wishes(shapes, order.outputs))
     found.notes += fixed.notes
     found.ends = _ends(fixed.opened.inputs)
     _import(fixed, found)
@@ -104,8 +100,8 @@ def _import(fixed: FixedSource, found: Opened) -> None:
     if fixed.problem is not None:
         found.problems.append(fixed.problem)
     if imported.is_complete and not found.report.source_ops and fixed.problem is None:
-        found.graph, found.tensors = imported.graph, source.tensors
-        found.rewrites = replace(Rewrites(), is_quantized=source.keeps_integers)
+        rewrites = replace(Rewrites(), is_quantized=source.keeps_integers)
+        found.graph, found.tensors = rewrites.apply(imported.graph), source.tensors
         return
     try:
         replace(fixed, problem=None).graph()
@@ -120,8 +116,14 @@ def _ends(inputs: Mapping[str, TensorType]) -> Graph:
     return graph
 
 
-def _wishes(shapes: Shapes) -> Overrides:
-    return Overrides(dict(shapes.input_dims), shapes.batch, dict(shapes.define_symbols))
+def _wishes(shapes: Shapes, outputs: Sequence[str]) -> Overrides:
+    return Overrides(
+        dict(shapes.input_dims),
+        shapes.batch,
+        dict(shapes.define_symbols),
+        input_values={name: np.asarray(values) for name, values in shapes.input_values},
+        outputs=outputs,
+    )
 
 
 def model_files(path: Path) -> list[Path]:

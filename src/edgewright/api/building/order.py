@@ -32,6 +32,8 @@ class BuildOrder:
     max_drop: float | None = None
     metric: str = AUTO
     shapes: Shapes = field(default_factory=Shapes)
+    # Values of the source that become the outputs, in place of its own.
+    outputs: tuple[str, ...] = ()
     is_resumed: bool = False
     command: str = "edgewright build"
 
@@ -84,6 +86,7 @@ def ordered(  # noqa: PLR0913, PLR0917 - the groups of options, in the order of 
         max_drop=wishes.max_drop,
         metric=wishes.metric,
         shapes=shapes,
+        outputs=wishes.out_node,
         is_resumed=output.resume,
         command=_command(path, (data, wishes, images, sound, shapes)),
     )

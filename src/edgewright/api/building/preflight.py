@@ -1,5 +1,6 @@
 """Finds in seconds, before any work, all that stands in the way of a build, and what it will need."""
 
+import logging
 import os
 import time
 from collections.abc import Iterator
@@ -8,40 +9,32 @@ from pathlib import Path
 
 from edgewright.abi.libraries import find_libraries
 from edgewright.api.building.estimates import (
-    GRAPH_LIMIT,
     Estimate,
     available_memory,
     estimated,
     free_disk,
     nearest_folder,
-    sizes_by_precision,
 )
 from edgewright.api.building.metric import RIGHT, choose_metric
+from edgewright.api.building.model_checks import checked_model
 from edgewright.api.building.opening import Opened, opened_model
 from edgewright.api.building.order import BuildOrder
 from edgewright.api.building.records import Finding, Preflight
 from edgewright.api.building.samples import BuildSamples, build_samples
-from edgewright.api.contract import dtype_word
-from edgewright.config.build import AUTO
 from edgewright.core.errors import (
     EdgewrightError,
     EnvironmentProblem,
-    LimitExceeded,
     Problems,
     UnsupportedFeature,
     UsageError,
-    Where,
     shown,
 )
-from edgewright.core.numbers import DType
-from edgewright.ir.graph import Graph
 from edgewright.targets.soc import FIRST_WITH_HALF, Soc, htp_soc
 
 __all__ = ["Ready", "preflight"]
 
-# QNN has no tensors of these on the HTP, and no pass changes them into others.
-FOREIGN = (DType.FLOAT_64, DType.STRING, DType.COMPLEX_64, DType.COMPLEX_128)
-SHOWN_TENSORS = 3
+log = logging.getLogger(__name__)
+
 # What stands in the way comes in this order: the model, then the data, then the rest.
 EXIT_ORDER = (4, 3, 6, 2)
 
@@ -92,6 +85,9 @@ def preflight(order: BuildOrder) -> Ready:
         _check_data(order, ready)
     _check_model(order, ready)
     _check_chip(order, ready)
+    for hint in ready.hints:
+        if hint.grade == "warning":
+            log.warning("%s", hint.what)
     ready.seconds = time.monotonic() - began
     return ready
 
@@ -151,57 +147,23 @@ def _check_data(order: BuildOrder, ready: Ready) -> None:
 def _check_model(order: BuildOrder, ready: Ready) -> None:
     opened = ready.opened
     if opened.report is not None and (opened.report.problems or opened.report.source_ops):
-        ready.hints.append(_shares(opened))
+        nodes, macs = (f"{100 * opened.report.share(of):.1f} %" for of in ("nodes", "macs"))
+        text = f"{nodes} of {opened.report.nodes} nodes and {macs} of the MACs would convert"
+        ready.hints.append(
+            Finding("note", "unsupported-op", text, do="edgewright inspect MODEL lists all ops")
+        )
     if opened.graph is None:
         return
-    ready.problems += _foreign_types(opened.graph)
-    _check_size(order, opened.graph, ready)
-    macs = opened.report.macs if opened.report is not None else _macs(opened.graph)
+    found = checked_model(order, opened.graph)
+    ready.problems += found.problems
+    ready.hints += found.hints
+    macs_of = [
+        n.op.macs(opened.graph.input_types(n), opened.graph.output_types(n)) for n in opened.graph.nodes
+    ]
     samples = ready.samples
     counts = (0, 0) if samples is None else (len(samples.calibration), len(samples.evaluation))
-    ready.estimate = estimated(opened.graph, macs, *counts, order.precision)
+    ready.estimate = estimated(opened.graph, sum(macs_of), *counts, order.precision)
     ready.hints += _resources(order, ready.estimate)
-
-
-def _shares(opened: Opened) -> Finding:
-    report = opened.report
-    assert report is not None
-    nodes, macs = (f"{100 * report.share(of):.1f} %" for of in ("nodes", "macs"))
-    text = f"{nodes} of {report.nodes} nodes and {macs} of the MACs would convert"
-    return Finding("note", "unsupported-op", text, do="edgewright inspect MODEL lists all ops")
-
-
-def _foreign_types(graph: Graph) -> Iterator[EdgewrightError]:
-    found: dict[DType, list[str]] = {}
-    for name, tensor_type in graph.types.items():
-        if tensor_type.dtype in FOREIGN and (graph.producer(name) or graph.consumers(name)):
-            found.setdefault(tensor_type.dtype, []).append(name)
-    for dtype, names in found.items():
-        listed = ", ".join(f"'{shown(name, 60)}'" for name in names[:SHOWN_TENSORS])
-        more = f" and {len(names) - SHOWN_TENSORS} more" if len(names) > SHOWN_TENSORS else ""
-        yield UnsupportedFeature(
-            f"{len(names)} tensors are {dtype_word(dtype)}, which the HTP does not have: {listed}{more}",
-            do="export the model with float32 in their place",
-        )
-
-
-def _check_size(order: BuildOrder, graph: Graph, ready: Ready) -> None:
-    sizes = sizes_by_precision(graph)
-    wanted = [order.precision] if order.precision != AUTO else ["w8a8", "fp16"]
-    smallest = min(sizes[name] for name in wanted)
-    text = ", ".join(f"{name} {sizes[name] / 2**30:.2f} GiB" for name in sizes)
-    if smallest > GRAPH_LIMIT:
-        ready.problems.append(
-            LimitExceeded(
-                f"the weights take {smallest / 2**30:.2f} GiB in {' or '.join(wanted)}, a graph of the HTP "
-                f"holds 2 GiB ({text})",
-                Where(file=str(order.model)),
-                do="use fewer bits (--precision w4a16), or split the model in two",
-            )
-        )
-    elif max(sizes[name] for name in ("source", *wanted)) > GRAPH_LIMIT:
-        what = f"the float weights are beyond the 2 GiB that a graph of the HTP holds; by precision: {text}"
-        ready.hints.append(Finding("warning", "size", what, do="keep to precisions below 2 GiB"))
 
 
 def _resources(order: BuildOrder, estimate: Estimate) -> Iterator[Finding]:
@@ -239,7 +201,3 @@ def _check_chip(order: BuildOrder, ready: Ready) -> None:
 def _findings(problem: EdgewrightError) -> Iterator[Finding]:
     where = "" if problem.where is None else str(problem.where)
     yield Finding("error", problem.code, problem.what, where, problem.do)
-
-
-def _macs(graph: Graph) -> int:
-    return sum(n.op.macs(graph.input_types(n), graph.output_types(n)) for n in graph.nodes)

@@ -10,13 +10,12 @@ from edgewright.api.executor import CpuExecutor
 from edgewright.api.model import Model
 from edgewright.api.quantize import ENCODERS, quantized_model
 from edgewright.api.quantizing import Wishes
-from edgewright.config.quantize import PRECISIONS
 from edgewright.ir.graph import Graph
 from edgewright.ops.quant import Dequantize
 from edgewright.quantize.cost import relative_cost, stored_bytes
 from edgewright.quantize.report import QuantizationReport
 
-__all__ = ["AS_GIVEN", "Tried", "Workbench", "as_given", "is_fixed", "is_paired", "uniform"]
+__all__ = ["AS_GIVEN", "Tried", "Workbench", "as_given", "is_fixed", "is_paired"]
 
 AS_GIVEN = "as given"
 
@@ -45,19 +44,6 @@ class Workbench:
     samples: BuildSamples
     evaluator: Evaluator
     limit: float | None
-
-
-def uniform(bench: Workbench, precision: str) -> tuple[Graph, Tried]:
-    """The whole model in one precision, with the ranges that come closest to the float model."""
-    began = time.monotonic()
-    bits = PRECISIONS[precision]
-    if bits is None:
-        wishes = Wishes(float_bw=16)
-        text = "half precision"
-    else:
-        wishes = Wishes(weight_bw=bits[0], act_bw=bits[1], act_quantizer="auto")
-        text = f"weights {bits[0]} bits, activations {bits[1]} bits, ranges searched"
-    return _tried(bench, precision, text, wishes, began)
 
 
 def as_given(bench: Workbench) -> tuple[Graph, Tried]:

@@ -1,0 +1,318 @@
+"""`edgewright build`: files, figures, exit codes, data of every kind, and what stands in the way."""
+
+import json
+import wave
+
+import numpy as np
+import pytest
+from onnx import helper
+from PIL import Image
+
+import edgewright as ew
+from edgewright.tools.build_command import main
+from edgewright.tools.quantize_command import main as quantize
+from edgewright.tools.umbrella import main as umbrella
+from tests.cli.models import DIGITS_MODEL, FLOAT, INT64, image_net, save
+
+INPUT, OUTPUT = "Input3", "Plus214_Output_0"
+TO = ("--target", "SM8650")
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """60 digits with their labels."""
+    with np.load(DIGITS_MODEL.parents[1] / "data" / "digits.npz") as stored:
+        path = tmp_path_factory.mktemp("data") / "digits.npz"
+        np.savez(path, Input3=stored["images"][:60, None].astype(np.float32), labels=stored["labels"][:60])
+    return path
+
+
+@pytest.fixture
+def simulated(monkeypatch):
+    """As on a machine without the genuine libraries: quicker, and the same everywhere."""
+    for module in ("backends.htp.provider", "api.building.preflight"):
+        monkeypatch.setattr(f"edgewright.{module}.find_libraries", lambda: None)
+
+
+@pytest.fixture(scope="module")
+def built(data, tmp_path_factory):
+    """One build in w8a8, with what this machine has."""
+    out = tmp_path_factory.mktemp("built") / "out"
+    words = (DIGITS_MODEL, "--data", data, *TO, "--precision", "w8a8", "--max-drop", "5%", "-o", out)
+    assert umbrella(["build", *map(str, words)]) == 0
+    return out
+
+
+def test_all_files_are_there_under_the_names_of_the_course(built):
+    names = {path.relative_to(built).as_posix() for path in built.rglob("*") if path.is_file()}
+    assert names - {"context_binaries/mnist_cntk_ctx.onnx"} == {
+        "context_binaries/htp_context.bin",
+        "quantization_config.json",
+        "input_specs.json",
+        "mnist_cntk.dlc",
+        "mnist_cntk.cpp",
+        "mnist_cntk.bin",
+        "mnist_cntk_net.json",
+        "report.html",
+        "report.json",
+    }
+
+
+def test_the_record_says_how_accurate_the_model_is_on_samples_held_apart(built):
+    record = json.loads((built / "report.json").read_text())
+    assert (record["metric"]["name"], record["is_met"], record["max_drop"]) == ("right-answers", True, 5)
+    assert {item["backend"] for item in record["accuracy"]} >= {"float", "htp-sim"}
+    assert {item["samples"] for item in record["accuracy"]} == {30}
+    assert all(item["low"] <= item["score"] <= item["high"] for item in record["accuracy"])
+    assert (
+        "30 of 60 samples calibrate (every second one); 30 others, which no range has seen, evaluate"
+        in (record["data"])
+    )
+    assert [stage["name"] for stage in record["stages"]][-3:] == ["compile", "evaluate", "analyse"]
+    assert record["source"]["macs"] > 500_000
+    assert record["layers"]
+    assert record["tensors"]
+
+
+def test_the_files_hold_one_and_the_same_model(built, data):
+    with np.load(data) as stored:
+        feed = {INPUT: stored["Input3"][:1]}
+    kinds = [ew.load(built / f"mnist_cntk{ending}") for ending in (".dlc", "_net.json")]
+    first, second = (model.run(feed, backend="htp-sim")[OUTPUT] for model in kinds)
+    np.testing.assert_array_equal(first, second)
+    compiled = ew.load_context(built / "context_binaries" / "htp_context.bin")
+    assert (
+        np.abs(compiled.run(feed)[OUTPUT] - first).max()
+        <= 2 * kinds[0].graph.types[OUTPUT].encoding.scales[0]
+    )
+
+
+def test_the_encodings_are_overrides_of_other_tools(built, data, tmp_path, call):
+    words = (
+        "--data",
+        data,
+        "--quantization_overrides",
+        built / "quantization_config.json",
+        "--act_quantizer",
+        "tf",
+    )
+    answer = call(quantize, DIGITS_MODEL, *words, "-o", tmp_path / "again.dlc")
+    assert answer.code == 0, answer.err
+    assert "0 calibrated, 0 ignored" in answer.out
+    first, again = (ew.load(path).graph for path in (built / "mnist_cntk.dlc", tmp_path / "again.dlc"))
+    assert {n: first.types[n].encoding for n in first.inputs} == {
+        n: again.types[n].encoding for n in again.inputs
+    }
+
+
+def test_the_specification_of_inputs_is_that_of_the_model(built):
+    specs = json.loads((built / "input_specs.json").read_text())
+    (found,) = specs["inputs"]
+    graph = ew.load(built / "mnist_cntk.dlc").graph
+    assert (found["name"], found["shape"]) == (INPUT, [1, 1, 28, 28])
+    assert found["scale"] == pytest.approx(graph.types[INPUT].encoding.scales[0])
+
+
+def test_auto_tries_a_ladder_and_says_which_rung_was_chosen(call, data, tmp_path, simulated):
+    answer = call(
+        main, DIGITS_MODEL, "--data", data, *TO, "--max-drop", "10", "-o", tmp_path / "out", "--json"
+    )
+    assert answer.code == 0, answer.err
+    record = json.loads(answer.out)
+    assert [rung["name"] for rung in record["ladder"]] == [
+        "w8a8",
+        "w8a8+algorithms",
+        "mixed",
+        "w8a16",
+        "fp16",
+    ]
+    (chosen,) = [rung for rung in record["ladder"] if rung["is_chosen"]]
+    assert chosen["name"] == record["chosen"]
+    assert chosen["cost"] <= 1.0
+    assert "report: " in answer.err
+
+
+def test_a_limit_that_is_missed_is_exit_code_5_with_all_files_written(call, data, tmp_path, simulated):
+    words = ("--data", data, *TO, "--precision", "w4a8", "--metric", "closeness", "--max-drop", "0")
+    answer = call(main, DIGITS_MODEL, *words, "-o", tmp_path / "out")
+    assert answer.code == 5
+    assert "error[accuracy-gate]: more than 0 points of closeness are lost" in answer.err
+    assert "limit missed" in answer.out
+    assert (tmp_path / "out" / "mnist_cntk.dlc").exists()
+    assert json.loads((tmp_path / "out" / "report.json").read_text())["is_met"] is False
+
+
+def test_a_dry_run_says_what_is_needed_and_writes_nothing(call, data, tmp_path):
+    answer = call(main, DIGITS_MODEL, "--data", data, *TO, "-o", tmp_path / "out", "--dry-run")
+    assert answer.code == 0
+    assert "pre-flight: nothing stands in the way" in answer.out
+    assert not (tmp_path / "out").exists()
+
+
+def test_everything_that_stands_in_the_way_comes_at_once(call, tmp_path):
+    nodes = [
+        helper.make_node("NonZero", ["x"], ["places"], name="post/NonZero"),
+        helper.make_node("Whatever", ["x"], ["y"], name="post/Odd", domain="strange.ops"),
+    ]
+    ends = [("places", INT64, [2, None]), ("y", FLOAT, [1, 4])]
+    model = save(tmp_path / "odd.onnx", nodes, [("x", FLOAT, [1, 4])], ends)
+    np.save(tmp_path / "wrong.npy", np.zeros((8, 5), np.float32))
+    words = (
+        "--data",
+        tmp_path / "wrong.npy",
+        "--target",
+        "SM8450",
+        "--precision",
+        "fp16",
+        "-o",
+        tmp_path / "out",
+    )
+    answer = call(main, model, *words)
+    assert answer.code == 4
+    assert "post/Odd" in answer.err
+    assert "Hexagon v69, half precision needs v73" in answer.err
+    assert "the array has the shape [8, 5], expected [1,4]" in answer.err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("target", "code", "text"),
+    [("SM8250", 4, "is Hexagon v66, the HTP begins with v68"), ("SM9999", 2, "target 'SM9999' is unknown")],
+)
+def test_a_chip_that_cannot_be_built_for_is_refused_before_any_work(call, data, tmp_path, target, code, text):
+    answer = call(main, DIGITS_MODEL, "--data", data, "--target", target, "-o", tmp_path / "out")
+    assert answer.code == code
+    assert text in answer.err
+
+
+def test_random_data_is_warned_of_loudly(call, tmp_path, simulated):
+    words = ("--random-data", *TO, "--precision", "w8a8", "-o", tmp_path / "out")
+    answer = call(main, DIGITS_MODEL, *words)
+    assert answer.code == 0
+    assert "RANDOM DATA" in answer.err
+    assert "RANDOM DATA" in answer.out
+    assert "RANDOM DATA" in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_without_data_the_command_says_what_to_give(call):
+    answer = call(main, DIGITS_MODEL, *TO)
+    assert answer.code == 2
+    assert "option '--data' is missing" in answer.err
+
+
+def test_folders_of_images_named_by_numbers_give_labels(call, tmp_path, simulated):
+    rng = np.random.default_rng(0)
+    for number in (0, 1):
+        (tmp_path / "images" / str(number)).mkdir(parents=True)
+        for place in range(4):
+            pixels = rng.integers(0, 256, (6, 6, 3), np.uint8)
+            Image.fromarray(pixels).save(tmp_path / "images" / str(number) / f"{place}.png")
+    words = (
+        "--data",
+        tmp_path / "images",
+        "--mean",
+        127.5,
+        "--std",
+        127.5,
+        *TO,
+        "--precision",
+        "w8a8",
+        "--json",
+    )
+    answer = call(main, image_net(tmp_path / "net.onnx"), *words, "-o", tmp_path / "out")
+    assert answer.code == 0, answer.err
+    record = json.loads(answer.out)
+    assert any("mean 127.5, std 127.5" in line for line in record["data"])
+    assert "right answers are the numbers of the folders" in record["data"]
+    # The output is an image: no row of classes that labels are numbers of.
+    assert record["metric"]["name"] == "closeness"
+
+
+def _sound(path, rate, seconds=0.02):
+    times = np.arange(int(rate * seconds)) / rate
+    with wave.open(str(path), "wb") as file:
+        file.setnchannels(1)
+        file.setsampwidth(2)
+        file.setframerate(rate)
+        file.writeframes((8000 * np.sin(2 * np.pi * 440 * times)).astype("<i2").tobytes())
+
+
+def test_sound_is_cut_into_pieces_and_brought_to_the_rate_of_the_model(call, tmp_path, simulated):
+    (tmp_path / "sounds").mkdir()
+    _sound(tmp_path / "sounds" / "a.wav", 16000)
+    _sound(tmp_path / "sounds" / "b.wav", 8000)
+    weights = {"w": np.random.default_rng(0).normal(size=(64, 8)).astype(np.float32)}
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["y"])]
+    model = save(tmp_path / "ear.onnx", nodes, [("x", FLOAT, [1, 64])], [("y", FLOAT, [1, 8])], weights)
+    words = (
+        model,
+        "--data",
+        tmp_path / "sounds",
+        *TO,
+        "--precision",
+        "w8a8",
+        "-o",
+        tmp_path / "out",
+        "--json",
+    )
+    refused = call(main, *words)
+    assert refused.code == 3
+    assert "the files have 2 sample rates (8000, 16000 Hz), expected one" in refused.err
+    answer = call(main, *words, "--sample-rate", 16000)
+    assert answer.code == 0, answer.err
+    said = json.loads(answer.out)["data"]
+    assert "2 files in 10 pieces of 64 values" in said[0]
+    assert "1 files were brought from 8000 Hz to 16000 Hz" in said
+
+
+def test_labels_from_a_table_are_checked_against_the_samples(call, data, tmp_path):
+    (tmp_path / "labels.txt").write_text("1\n2\n")
+    answer = call(main, DIGITS_MODEL, "--data", data, "--labels", tmp_path / "labels.txt", *TO, "--dry-run")
+    assert answer.code == 3
+    assert "there are 2 labels for 60 samples, expected one for each" in answer.err
+
+
+def test_a_model_that_came_quantized_is_built_as_it_is(call, data, tmp_path, simulated):
+    qdq = tmp_path / "qdq.onnx"
+    assert call(quantize, DIGITS_MODEL, "--data", data, "-o", qdq).code == 0
+    words = ("--data", data, *TO, "--precision", "w8a8", "-o", tmp_path / "out", "--json")
+    answer = call(main, qdq, *words)
+    assert answer.code == 0, answer.err
+    record = json.loads(answer.out)
+    assert [rung["name"] for rung in record["ladder"]] == ["as given"]
+    given, made = ew.convert(qdq).graph, ew.load(tmp_path / "out" / "qdq.dlc").graph
+    assert made.types[OUTPUT].encoding is not None
+    assert len(given.nodes) > len(made.nodes)
+
+
+def test_open_dimensions_get_the_sizes_of_the_samples(call, tmp_path, simulated):
+    weights = {"w": np.random.default_rng(0).normal(size=(6, 8)).astype(np.float32)}
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["y"])]
+    ends = [("x", FLOAT, ["batch", "length", 6])], [("y", FLOAT, ["batch", "length", 8])]
+    model = save(tmp_path / "open.onnx", nodes, *ends, weights)
+    words = (model, *TO, "--precision", "w8a8", "-o", tmp_path / "out")
+    refused = call(main, *words, "--random-data")
+    assert refused.code == 2
+    assert "symbolic dimension must be numbers" in refused.err
+    samples = np.random.default_rng(1).normal(size=(8, 1, 5, 6)).astype(np.float32)
+    np.save(tmp_path / "samples.npy", samples)
+    answer = call(main, *words, "--data", tmp_path / "samples.npy")
+    assert answer.code == 0, answer.err
+    assert "length = 5" in answer.out
+
+
+def test_a_build_from_python_returns_the_record(data, tmp_path, simulated):
+    with np.load(data) as stored:
+        samples = {INPUT: stored["Input3"], "labels": stored["labels"]}
+    record = ew.build(DIGITS_MODEL, samples, target="SM8650", precision="w8a8", output=tmp_path / "out")
+    assert record.metric.name == "right-answers"
+    assert record.is_met is None
+    assert (tmp_path / "out" / "report.html").stat().st_size > 10_000
+
+
+def test_the_folder_of_the_model_is_no_place_for_a_build(call, data, tmp_path):
+    model = tmp_path / "mnist.onnx"
+    model.write_bytes(DIGITS_MODEL.read_bytes())
+    answer = call(main, model, "--data", data, *TO, "-o", tmp_path)
+    assert answer.code == 2
+    assert "holds the model or the data, expected a folder of its own" in answer.err
