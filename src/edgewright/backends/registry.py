@@ -1,27 +1,39 @@
 """Finds a backend by the name of its QNN library, by a path to it, or by a short word."""
 
+import logging
 import re
 from importlib import import_module
 from pathlib import PureWindowsPath
 
 from edgewright.backends.base import Backend
-from edgewright.core.errors import NotBuiltYet, UsageError, shown
+from edgewright.core.errors import NotBuiltYet, UnsupportedFeature, UsageError, shown
 from edgewright.core.words import did_you_mean
 
 __all__ = ["BACKENDS", "WITH_CPU", "find_backend"]
+
+log = logging.getLogger(__name__)
 
 # QNN's backends by the word in their library's name -> where ours is; "" where there is none yet.
 BACKENDS: dict[str, str] = {
     "Cpu": "edgewright.backends.cpu:CpuBackend",
     "Htp": "edgewright.backends.htp.provider:htp_backend",
     "Gpu": "",
-    "HtpAltPrepStub": "",
+    # Guide 4336: deprecated; the same processor, prepared on the device.
+    "HtpAltPrepStub": "edgewright.backends.htp.provider:htp_backend",
     "Hta": "",
     "Dsp": "",
     "DspV65Stub": "",
     "DspV66Stub": "",
     "Lpai": "",
     "Saver": "edgewright.backends.saver:SaverBackend",
+}
+# Processors that only devices have, and no library for other machines exists.
+ON_DEVICES = {
+    "Hta": "the Hexagon Tensor Accelerator",
+    "Dsp": "the Hexagon DSP of older chips",
+    "DspV65Stub": "the Hexagon DSP v65",
+    "DspV66Stub": "the Hexagon DSP v66",
+    "Lpai": "the low-power AI processor",
 }
 # Spellings of our own that choose a provider; plain `htp` takes the genuine library where it is installed.
 PROVIDERS = {
@@ -57,8 +69,15 @@ def find_backend(name: str) -> Backend:
             f"backend '{shown(name)}' is unknown, expected a QNN library such as libQnnCpu.so, or cpu",
             do=did_you_mean(last, spellings, "use --backend libQnnCpu.so"),
         )
+    if found in ON_DEVICES:
+        raise UnsupportedFeature(
+            f"backend '{found}' is {ON_DEVICES[found]}, which only runs on a device",
+            do="use --backend libQnnHtp.so for quantized models, or libQnnCpu.so",
+        )
+    if found == "HtpAltPrepStub":
+        log.warning("libQnnHtpAltPrepStub.so is deprecated: libQnnHtp.so is used in its place")
     if not BACKENDS[found]:
-        built = " or ".join(f"libQnn{word}.so" for word, home in BACKENDS.items() if home)
+        built = " or ".join(f"libQnn{word}.so" for word in ("Cpu", "Htp", "Saver"))
         raise NotBuiltYet(f"backend '{found}' is not built yet", do=f"use --backend {built}")
     return _made(BACKENDS[found])
 

@@ -1,16 +1,19 @@
 import pytest
 
 from edgewright.abi.libraries import find_libraries
-from edgewright.backends.registry import BACKENDS, find_backend
-from edgewright.core.errors import EnvironmentProblem, NotBuiltYet, UsageError
+from edgewright.backends.registry import BACKENDS, ON_DEVICES, find_backend
+from edgewright.core.errors import EnvironmentProblem, NotBuiltYet, UnsupportedFeature, UsageError
 
 
 @pytest.mark.parametrize("form", ["lib/libQnn{}.so", "Qnn{}.dll", "libQnn{}.so.1", r"C:\x\Qnn{}.dll", "{}"])
 @pytest.mark.parametrize("name", BACKENDS)
-def test_every_known_library_is_found_or_said_not_to_be_built(name, form):
+def test_every_known_library_is_found_or_answered_clearly(name, form):
     text = form.format(name)
     if BACKENDS[name]:
-        assert find_backend(text).name.startswith(name.lower())
+        assert find_backend(text).name.startswith(name.lower().removesuffix("altprepstub"))
+    elif name in ON_DEVICES:
+        with pytest.raises(UnsupportedFeature, match=f"backend '{name}' is .*, which only runs on a device"):
+            find_backend(text)
     else:
         with pytest.raises(NotBuiltYet, match=f"backend '{name}' is not built yet"):
             find_backend(text)
@@ -36,3 +39,8 @@ def test_the_provider_of_htp_can_be_chosen_and_says_its_name():
     else:
         with pytest.raises(EnvironmentProblem, match="onnxruntime-qnn"):
             find_backend("htp-native")
+
+
+def test_a_deprecated_library_is_said_to_be_so(caplog):
+    find_backend("libQnnHtpAltPrepStub.so")
+    assert "libQnnHtp.so is used in its place" in caplog.text
