@@ -37,6 +37,9 @@ COMMANDS: dict[str, Command] = {
     "export-ep-context": Command(
         "edgewright.tools.export_ep_context_command", "wrap a context binary in an ONNX file"
     ),
+    "sdk-root": Command(
+        "edgewright.tools.sdk_root_command", "make a folder like QNN_SDK_ROOT for scripts of the SDK"
+    ),
     "targets": Command("edgewright.tools.targets_command", "list the chips that a model can be compiled for"),
     "explain": Command("edgewright.tools.explain_command", "say what an error code means and what helps"),
 }

@@ -1,0 +1,43 @@
+#!/bin/sh
+# Finds what compiling model libraries and op packages needs, and installs it with apt-get as root.
+# check-linux-dependency.sh --check only looks, whoever runs it.
+if [ "${1:-}" = "-h" ] || [ "${1:-}" = "--help" ]; then
+    echo "usage: check-linux-dependency.sh [--check]"
+    echo
+    echo "Finds what compiling model libraries needs. As root, what is missing is installed with apt-get;"
+    echo "--check only looks."
+    exit 0
+fi
+
+missing=""
+need() {
+    # $1: what it is, $2: its Debian package, then commands of which one is enough
+    what="$1"
+    package="$2"
+    shift 2
+    for command in "$@"; do
+        if command -v "$command" > /dev/null 2>&1; then
+            echo "[INFO] $what: $(command -v "$command")"
+            return
+        fi
+    done
+    echo "[WARNING] $what is missing (package $package)"
+    missing="$missing $package"
+}
+
+need "C++ compiler" clang clang++ g++
+need "make" make make
+need "CMake, for applications" cmake cmake
+need "objcopy" binutils objcopy
+need "compiler for aarch64 Linux" g++-aarch64-linux-gnu aarch64-linux-gnu-g++
+
+if [ -z "$missing" ]; then
+    echo "[INFO] everything is here"
+    exit 0
+fi
+if [ "${1:-}" = "--check" ] || [ "$(id -u)" != "0" ] || ! command -v apt-get > /dev/null 2>&1; then
+    echo "[INFO] to install it: sudo apt-get install$missing"
+    exit 1
+fi
+# shellcheck disable=SC2086 - a list of packages
+apt-get update && apt-get install -y $missing

@@ -1,0 +1,125 @@
+"""What qnn-platform-validator can find out on a host: which backends are here, and whether they compute."""
+
+import csv
+import io
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from edgewright.abi.libraries import find_libraries
+from edgewright.backends.base import Backend, RunOptions
+from edgewright.backends.registry import find_backend
+from edgewright.core.errors import EdgewrightError, UsageError, shown
+from edgewright.core.numbers import DType
+from edgewright.ir.encodings import Encoding
+from edgewright.ir.graph import Graph, Node
+from edgewright.ir.types import TensorType
+from edgewright.ops.activation import Relu
+from edgewright.targets.soc import find_soc
+
+__all__ = ["Asked", "BackendCheck", "check_platform", "platform_csv"]
+
+# The words of the tool for our backends; the HTP is what newer chips have in place of the DSP.
+_BACKENDS = {"cpu": ("cpu",), "gpu": ("gpu",), "dsp": ("htp",), "htp": ("htp",), "all": ("cpu", "gpu", "htp")}
+_HEADER = (
+    "Backend",
+    "Hardware",
+    "Backend Libraries",
+    "Library Version",
+    "Core Version",
+    "Unit Test",
+    "Detail",
+)
+
+
+@dataclass(frozen=True)
+class BackendCheck:
+    """One backend; empty where a question was not asked."""
+
+    backend: str
+    hardware: str
+    libraries: str
+    library_version: str = ""
+    core_version: str = ""
+    unit_test: str = ""
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Which questions were asked."""
+
+    test: bool = False
+    core: bool = False
+    library: bool = False
+
+
+def check_platform(
+    backend: str, directory: Path | str | None = None, dsp_type: str | None = None, asked: Asked | None = None
+) -> tuple[BackendCheck, ...]:
+    """What is known of the backends that a word stands for."""
+    if directory is not None and not Path(directory).is_dir():
+        raise UsageError(f"'{shown(directory)}' is no folder, expected the root of an SDK")
+    if dsp_type is not None:
+        find_soc(dsp_type)
+    return tuple(_check(name, asked or Asked()) for name in _BACKENDS[backend])
+
+
+def platform_csv(found: tuple[BackendCheck, ...]) -> bytes:
+    """The checks as the tool's CSV file."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(_HEADER)
+    writer.writerows(vars(item).values() for item in found)
+    return buffer.getvalue().encode()
+
+
+def _check(name: str, asked: Asked) -> BackendCheck:
+    try:
+        backend = find_backend(name)
+    except EdgewrightError as problem:
+        return BackendCheck(name, "Not supported", "Not found", detail=problem.what)
+    library, core = _versions(name)
+    tested, trouble = _tested(name, backend) if asked.test else ("", "")
+    return BackendCheck(
+        name,
+        "Supported" if name == "cpu" else "Emulated on this host",
+        "Found",
+        library if asked.library else "",
+        core if asked.core else "",
+        tested,
+        trouble or backend.name,
+    )
+
+
+def _versions(name: str) -> tuple[str, str]:
+    libraries = find_libraries()
+    if name == "cpu" or libraries is None:
+        from importlib.metadata import version
+
+        return f"edgewright {version('edgewright')}", "none: no genuine library"
+    from edgewright.backends.qnn.backend import shared_runtime
+    from edgewright.backends.qnn.options import HtpOptions
+
+    found = shared_runtime(HtpOptions()).version
+    return found.build_id, ".".join(map(str, found.core))
+
+
+def _tested(name: str, backend: Backend) -> tuple[str, str]:
+    """A ReLU on four bytes: small, and its result is known."""
+    kind = TensorType((1, 4), DType.UFIXED_POINT_8, None, Encoding((0.5,), (-2,)))
+    graph = Graph("validator")
+    graph.add_input("x", kind)
+    graph.add(Node("relu", Relu(), ["x"], ["y"]), [kind])
+    graph.outputs = ["y"]
+    try:
+        found = backend.prepare(graph, RunOptions()).run({"x": np.array([[0, 1, 2, 9]], np.uint8)})["y"]
+    except EdgewrightError as problem:
+        return "Failed", problem.what
+    is_right = found.tolist() == [[2, 2, 2, 9]]
+    return (
+        ("Passed", "")
+        if is_right
+        else ("Failed", f"{name} computed {found.tolist()}, expected [[2, 2, 2, 9]]")
+    )

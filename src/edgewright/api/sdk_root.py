@@ -1,0 +1,138 @@
+"""Makes a folder like QNN_SDK_ROOT, so that scripts written for the SDK run with our tools."""
+
+import json
+import os
+import shlex
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+from edgewright.abi.libraries import find_libraries
+from edgewright.backends.registry import BACKENDS
+from edgewright.core.errors import UsageError, shown
+from edgewright.core.files import Chunks, write_all
+
+__all__ = ["HOST_TARGET", "SdkRoot", "make_sdk_root"]
+
+HOST_TARGET, WINDOWS_TARGET = "x86_64-linux-clang", "x86_64-windows-msvc"
+MARK, PRODUCT = "sdk.yaml", "edgewright"
+# Tools of the SDK that do not begin as the others do.
+_MORE_TOOLS = ("envcheck", "check_python_dependency")
+_PREFIXES = ("qnn_", "qairt_")
+# Libraries that are only names here, unless the wheel has them.
+_NAMED = (*(f"libQnn{word}.so" for word in BACKENDS), "libQnnModelDlc.so", "libQnnSystem.so")
+_PLACEHOLDER = """{name}: a name that Edgewright's tools understand, as in --backend {name}.
+The code is in the Python package edgewright; no program can load this file.
+"""
+
+
+@dataclass(frozen=True)
+class SdkRoot:
+    """What was made."""
+
+    folder: str
+    version: str
+    tools: tuple[str, ...]
+    headers: tuple[str, ...]
+    # Libraries of the installed wheel that are linked, and those that are names alone.
+    linked: tuple[str, ...]
+    named: tuple[str, ...]
+
+
+def make_sdk_root(folder: Path | str, version: str) -> SdkRoot:
+    """Makes the tree, or makes it again; a folder that holds something else is an error."""
+    root = Path(folder).absolute()
+    _check_free(root)
+    tools = _tools()
+    scripts = {**_tool_scripts(root, tools), **_shell_scripts(root)}
+    headers = _headers(root)
+    linked = _genuine()
+    named = [name for name in _NAMED if name not in linked]
+    library = root / "lib" / HOST_TARGET
+    for name in (*linked, *named):
+        (library / name).unlink(missing_ok=True)
+    written: dict[Path, Chunks] = {**scripts, **headers}
+    written |= {library / name: [_PLACEHOLDER.format(name=name).encode()] for name in named}
+    written |= {root / MARK: [_mark(version)], root / "README.md": [_data("README.md")]}
+    written[root / "lib" / "python" / "README"] = [b"PYTHONPATH of envsetup.sh; put your own modules here.\n"]
+    write_all(written)
+    for script in scripts:
+        script.chmod(0o755)
+    for name, target in linked.items():
+        (library / name).symlink_to(target)
+    _link_tools(root, tools)
+    names = tuple(sorted(path.name for path in headers))
+    return SdkRoot(str(root), version, tuple(tools), names, tuple(linked), tuple(named))
+
+
+def _check_free(root: Path) -> None:
+    if not root.exists():
+        return
+    if not root.is_dir():
+        raise UsageError(f"'{shown(root)}' is a file, expected a folder", do="name another place")
+    mark = root / MARK
+    if any(root.iterdir()) and not (mark.is_file() and PRODUCT in mark.read_text(errors="replace")[:200]):
+        raise UsageError(
+            f"folder '{shown(root)}' holds something else, expected an empty one or an older tree",
+            do="name another place, or remove it first",
+        )
+
+
+def _tools() -> dict[str, str]:
+    """Tools by the SDK's names, and the modules that they are."""
+    stems = sorted(
+        path.name.removesuffix(".py")
+        for path in (files("edgewright") / "tools").iterdir()
+        if path.name.endswith(".py") and path.name.startswith((*_PREFIXES, *_MORE_TOOLS))
+    )
+    return {stem.replace("_", "-"): f"edgewright.tools.{stem}" for stem in stems}
+
+
+def _tool_scripts(root: Path, tools: dict[str, str]) -> dict[Path, Chunks]:
+    found: dict[Path, Chunks] = {}
+    for name, module in tools.items():
+        # -P: a file of the current folder that is named like a package is not that package.
+        code = f"import sys; from {module} import main; sys.exit(main())"
+        line = f'exec {shlex.quote(sys.executable)} -P -c {shlex.quote(code)} "$@"'
+        found[root / "bin" / HOST_TARGET / name] = [f"#!/bin/sh\n{line}\n".encode()]
+        batch = f'@"{sys.executable}" -P -c "{code}" %*\r\n'
+        found[root / "bin" / WINDOWS_TARGET / f"{name}.cmd"] = [batch.encode()]
+    return found
+
+
+def _shell_scripts(root: Path) -> dict[Path, Chunks]:
+    held = (files("edgewright") / "_data" / "sdk").iterdir()
+    names = [item.name for item in held if item.name.endswith((".sh", ".ps1"))]
+    return {root / "bin" / name: [_data(name)] for name in sorted(names)}
+
+
+def _headers(root: Path) -> dict[Path, Chunks]:
+    held = [item for item in (files("edgewright") / "abi" / "csrc").iterdir() if item.is_file()]
+    return {root / "include" / "QNN" / item.name: [item.read_bytes()] for item in held}
+
+
+def _genuine() -> dict[str, Path]:
+    libraries = find_libraries()
+    if libraries is None:
+        return {}
+    return {
+        path.name: path for path in sorted(libraries.folder.glob("lib*.so")) if "onnxruntime" not in path.name
+    }
+
+
+def _link_tools(root: Path, tools: Sequence[str] | dict[str, str]) -> None:
+    """The course calls the tools in bin itself."""
+    for name in tools:
+        link = root / "bin" / name
+        link.unlink(missing_ok=True)
+        link.symlink_to(os.path.join(HOST_TARGET, name))  # noqa: PTH118 - the text of a link, not a path of ours
+
+
+def _mark(version: str) -> bytes:
+    return f"product: {PRODUCT}\nversion: {json.dumps(version)}\n".encode()
+
+
+def _data(name: str) -> bytes:
+    return (files("edgewright") / "_data" / "sdk" / name).read_bytes()

@@ -1,0 +1,85 @@
+"""The options of the tools around an SDK's tree: sdk-root, envcheck, qnn-platform-validator."""
+
+from dataclasses import dataclass
+
+from edgewright.config.group import OptionGroup
+from edgewright.config.option import opt
+
+__all__ = ["EnvironmentParts", "PlatformDevice", "PlatformQuestion", "SdkFolder"]
+
+_HOST = "this machine itself is validated"
+
+
+@dataclass(frozen=True)
+class SdkFolder(OptionGroup):
+    """Where the tree is made."""
+
+    title = "Folder"
+
+    folder: str = opt("FOLDER", required=True, help="the folder to make, which becomes QNN_SDK_ROOT")
+
+
+@dataclass(frozen=True)
+class EnvironmentParts(OptionGroup):
+    """What is looked for; everything where none is named."""
+
+    title = "What to check"
+
+    ndk: bool = opt("-n", nargs=0, help="the Android NDK")
+    clang: bool = opt("-c", nargs=0, help="the C++ compiler of this machine")
+    msvc: bool = opt("-m", nargs=0, help="the compiler of Visual Studio, on Windows")
+
+
+@dataclass(frozen=True)
+class PlatformQuestion(OptionGroup):
+    """What is asked of a platform."""
+
+    title = "Backend"
+
+    backend: str = opt(
+        "--backend",
+        required=True,
+        choices=("cpu", "gpu", "dsp", "htp", "all"),
+        help="the backend to validate; dsp is the HTP of newer chips",
+    )
+    directory: str | None = opt(
+        "--directory", metavar="FOLDER", help="the root of an SDK; the libraries that are installed otherwise"
+    )
+    dsp_type: str | None = opt(
+        "--dsp_type", metavar="VERSION", help="the Hexagon architecture that is meant, such as v68 or v75"
+    )
+    test_backend: bool = opt("--testBackend", nargs=0, help="run a small program on the backend")
+    core_version: bool = opt("--coreVersion", nargs=0, help="tell the version of QNN's interface")
+    lib_version: bool = opt("--libVersion", nargs=0, help="tell the version of the library")
+
+
+@dataclass(frozen=True)
+class PlatformDevice(OptionGroup):
+    """Options for a device that is reached through adb, which this machine validates nothing on."""
+
+    title = "Device"
+
+    build_variant: str | None = opt(
+        "--buildVariant",
+        choices=("aarch64-android", "aarch64-windows-msvc", "x86_64-linux-clang"),
+        without_effect=_HOST,
+        help="the target of the libraries",
+    )
+    device_id: str | None = opt(
+        "--deviceId",
+        metavar="ID",
+        without_effect=_HOST,
+        help="the device of adb",
+    )
+    target_path: str | None = opt(
+        "--targetPath",
+        metavar="FOLDER",
+        without_effect=_HOST,
+        help="the folder on the device",
+    )
+    remote_host: str | None = opt(
+        "--remoteHost",
+        metavar="HOST",
+        without_effect=_HOST,
+        help="the machine that adb runs on",
+    )

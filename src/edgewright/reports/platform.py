@@ -1,0 +1,15 @@
+"""The backends of a machine in a table."""
+
+from collections.abc import Sequence
+
+from edgewright.api.platform_check import BackendCheck
+from edgewright.reports.page import Block, Table
+
+__all__ = ["page"]
+
+
+def page(found: Sequence[BackendCheck]) -> list[Block]:
+    """The report of qnn-platform-validator."""
+    headers = ("backend", "hardware", "libraries", "library version", "core version", "unit test", "detail")
+    rows = tuple(tuple(value or "-" for value in vars(item).values()) for item in found)
+    return [Table("Backends", headers, rows)]

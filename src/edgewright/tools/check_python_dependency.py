@@ -1,0 +1,30 @@
+"""check-python-dependency: says which Python packages are here, and how to get the others."""
+
+from edgewright.config.umbrella import Messages
+from edgewright.core.errors import EnvironmentProblem
+from edgewright.tools.tool import Tool
+
+__all__ = ["TOOL", "main"]
+
+
+def run(_messages: Messages) -> int:
+    """Print a line for each package; only needed ones that do not work are a failure."""
+    from edgewright.tools.environment import packages
+
+    found = packages()
+    width = max(len(item.name) for item in found)
+    for item in found:
+        word = "INFO" if item.state == "works" else "ERROR" if item.is_problem else "WARNING"
+        advice = f"  {item.do}" if item.do else ""
+        print(f"[{word}] {item.name:<{width}}  {item.version or '-':<10}  {item.state}{advice}")
+    return EnvironmentProblem.exit_code if any(item.is_problem for item in found) else 0
+
+
+TOOL = Tool(
+    "check-python-dependency",
+    "Say which of the Python packages that Edgewright can use are here, and how to get the others.",
+    (Messages,),
+    run,
+    examples=(("check-python-dependency", "look at this environment"),),
+)
+main = TOOL.main

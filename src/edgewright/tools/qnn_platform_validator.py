@@ -1,0 +1,44 @@
+"""qnn-platform-validator: says which backends this machine has, and whether they compute."""
+
+from edgewright.config.sdk import PlatformDevice, PlatformQuestion
+from edgewright.config.umbrella import Messages, Report
+from edgewright.tools.tool import Tool
+
+__all__ = ["TOOL", "main"]
+
+NAME = "qnn-platform-validator"
+CSV_FILE = "output/Result.csv"
+
+
+def run(question: PlatformQuestion, _device: PlatformDevice, report: Report, _messages: Messages) -> int:
+    """Check, write the CSV as the SDK's tool does, and print."""
+    import json
+    from dataclasses import asdict
+
+    from edgewright.api.platform_check import Asked, check_platform, platform_csv
+    from edgewright.core.errors import EnvironmentProblem
+    from edgewright.core.files import write_whole
+    from edgewright.reports.page import show
+    from edgewright.reports.platform import page
+
+    asked = Asked(question.test_backend, question.core_version, question.lib_version)
+    found = check_platform(question.backend, question.directory, question.dsp_type, asked)
+    write_whole(CSV_FILE, [platform_csv(found)])
+    if report.json:
+        print(json.dumps([asdict(item) for item in found], indent=2))
+    else:
+        show([*page(found), f"wrote {CSV_FILE}"])
+    return EnvironmentProblem.exit_code if any(item.unit_test == "Failed" for item in found) else 0
+
+
+TOOL = Tool(
+    NAME,
+    "Say which backends this machine has, and whether they compute; devices behind adb are not reached.",
+    (PlatformQuestion, PlatformDevice, Report, Messages),
+    run,
+    examples=(
+        (f"{NAME} --backend all --testBackend", "run a small program on every backend"),
+        (f"{NAME} --backend dsp --libVersion --coreVersion", "versions of the HTP library"),
+    ),
+)
+main = TOOL.main
