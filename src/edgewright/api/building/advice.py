@@ -84,8 +84,10 @@ class _Weak:
         found: list[Finding] = []
         for layer in worst:
             finding = self._weights(layer) or self._result(layer)
-            if finding is not None and len(found) < MOST:
+            if finding is not None:
                 found.append(finding)
+            if len(found) == MOST:
+                break
         return found
 
     def together(self) -> Iterator[Finding]:
@@ -152,14 +154,22 @@ def _seen(view: TensorView) -> tuple[float, float]:
 
 def _why(view: TensorView) -> str:
     low, high = _seen(view)
-    held = f"the range is {view.low:.3g} to {view.high:.3g}"
-    values = f"values of {low:.3g} to {high:.3g}"
-    if view.clipped > CLIPPED:
-        return f"{held}, and {100 * view.clipped:.2g} % of its {values} lie beyond"
+    held, values = f"its range is {view.low:.3g} to {view.high:.3g}", f"values of {low:.3g} to {high:.3g}"
+    if view.clipped > CLIPPED or _is_cutting_the_trouble(view):
+        return f"{held}, and {100 * view.clipped:.2g} % of its {values} are cut"
     wide = (view.high - view.low) / max(high - low, 1e-30)
     if wide > TOO_WIDE:
         return f"{held}, {wide:.1f} times as wide as its {values}"
     return f"{1 << view.bits} steps are few for its {values}"
+
+
+def _is_cutting_the_trouble(view: TensorView) -> bool:
+    """Whether there is more noise than rounding makes: steps of a width have its square over 12."""
+    if view.own_db is None or not view.clipped:
+        return False
+    pairs = zip(view.counts, view.edges, view.edges[1:], strict=False)
+    signal = sum(count * ((a + b) / 2) ** 2 for count, a, b in pairs) / max(sum(view.counts), 1)
+    return signal / 10 ** (view.own_db / 10) > 2 * view.scale**2 / 12
 
 
 def _gap(layers: Sequence[Layer]) -> Iterator[Finding]:

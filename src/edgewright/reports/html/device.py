@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from edgewright.api.building.records import BuildRecord
+from edgewright.reports.html.verdict import chip_name
 
 __all__ = ["Recipe", "recipes"]
 
@@ -83,7 +84,7 @@ def _compile_first(record: BuildRecord, dlc: str) -> Recipe:
     code = (
         "pip install 'edgewright[native]'\n"
         f"qnn-context-binary-generator --model {shlex.quote(dlc)} --backend libQnnHtp.so"
-        f" --binary_file model --target {shlex.quote(record.target)}"
+        f" --binary_file model --target {shlex.quote(chip_name(record, is_short=True))}"
     )
     text = "This build had no genuine compiler: its context binary is for the simulation only."
     return Recipe("For a device, compile the DLC", text, code)
@@ -96,7 +97,7 @@ def _here(record: BuildRecord, dlc: str, binary: str) -> Iterator[Recipe]:
             "On this machine",
             "The chip's arithmetic: on the emulator where its wheel is installed, else in the simulation.",
             f"qnn-net-run --retrieve_context {path} --backend libQnnHtp.so --input_list inputs.txt\n"
-            f"edgewright check {path} --target {shlex.quote(record.target)}",
+            f"edgewright check {path} --target {shlex.quote(chip_name(record, is_short=True))}",
         )
     if dlc:
         yield Recipe(

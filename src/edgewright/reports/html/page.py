@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -60,6 +60,7 @@ def _context(record: BuildRecord, *, has_plots: bool) -> dict[str, Any]:
         "backends": BACKENDS,
         "layers": _worst_first(record.layers)[:MOST_LAYERS],
         "has_emulator": any(layer.emulator_db is not None for layer in record.layers),
+        "gap": max((abs(a - b) for a, b in _both(record.layers)), default=None),
         "findings": sorted(findings, key=lambda finding: finding.grade != "error"),
         "notes": notes,
         "recipes": recipes(record),
@@ -100,6 +101,13 @@ def _bar(item: Accuracy, start: float, width: float) -> _Bar | None:
         return None
     left, right, dot = (round(100 * (x - start) / width, 2) for x in (item.low, item.high, item.score))
     return _Bar(left, round(right - left, 2), dot)
+
+
+def _both(layers: Sequence[Layer]) -> Iterator[tuple[float, float]]:
+    """Simulation and emulator where both are known."""
+    for layer in layers:
+        if layer.sim_db is not None and layer.emulator_db is not None:
+            yield layer.sim_db, layer.emulator_db
 
 
 def _worst_first(layers: Sequence[Layer]) -> list[tuple[int, Layer]]:

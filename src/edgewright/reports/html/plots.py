@@ -13,6 +13,8 @@ __all__ = ["figures"]
 Figure = dict[str, Any]
 # Names of the page's colours.
 SIM, EMULATOR, QUIET, GOOD, BAD, TEXT = "--sim", "--emulator", "--quiet", "--good", "--bad", "--text"
+# Letters of a name that fit into a narrow plot.
+LABEL = 26
 HOVER = "%{text}<extra></extra>"
 
 
@@ -50,6 +52,7 @@ def _along(record: BuildRecord) -> Figure:
         data.insert(1, emulated)
     layout = _layout("layer, along the graph", "SQNR to the float model, dB")
     layout["annotations"] = _worst_mark(record)
+    layout["xaxis"]["range"] = [0.5, len(layers) + 0.5]
     return {"data": data, "layout": layout, "height": 380}
 
 
@@ -90,7 +93,7 @@ def _worst_mark(record: BuildRecord) -> list[Figure]:
         {
             "x": place,
             "y": y,
-            "text": f"worst: {_safe(layer.source)}",
+            "text": f"worst: {escape(short(layer.source)[-LABEL:], quote=False)}",
             "showarrow": True,
             "arrowcolor": BAD,
             "font": {"color": BAD, "size": 12},
@@ -178,14 +181,14 @@ def _histogram(view: TensorView) -> Figure:
         "marker": {"color": [BAD if beyond else SIM for beyond in is_beyond], "line": {"width": 0}},
         "hovertemplate": "%{x:.4g}: %{y} times<extra></extra>",
     }
-    layout = _layout("", "")
+    layout = _layout()
     layout["showlegend"] = False
     layout["yaxis"] |= {"type": "log", "showticklabels": False, "showgrid": False, "fixedrange": True}
     layout["xaxis"] |= {"nticks": 5, "fixedrange": True}
-    layout["margin"] = {"l": 8, "r": 8, "t": 8, "b": 24}
+    layout["margin"] = {"l": 6, "r": 6, "t": 6, "b": 22}
     layout["bargap"] = 0
     layout["shapes"] = [_span(view), _end(view.low), _end(view.high)]
-    return {"data": [bars], "layout": layout, "height": 150}
+    return {"data": [bars], "layout": layout, "height": 140}
 
 
 def _span(view: TensorView) -> Figure:
@@ -208,10 +211,14 @@ def _end(place: float) -> Figure:
     return {"type": "line", "yref": "paper", "x0": place, "x1": place, "y0": 0, "y1": 1, "line": line}
 
 
-def _layout(x: str, y: str) -> Figure:
+def _title(text: str) -> Figure:
+    return {"title": {"text": text, "standoff": 10, "font": {"size": 13}}} if text else {}
+
+
+def _layout(x: str = "", y: str = "") -> Figure:
     axis = {"gridcolor": "--line", "zerolinecolor": "--line", "linecolor": "--line", "automargin": True}
     return {
-        "margin": {"l": 56, "r": 16, "t": 28, "b": 48},
+        "margin": {"l": 56, "r": 16, "t": 28, "b": 56},
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
         "font": {"color": TEXT, "size": 12.5},
@@ -223,6 +230,6 @@ def _layout(x: str, y: str) -> Figure:
         },
         "legend": {"orientation": "h", "y": 1.12, "x": 0},
         "hovermode": "closest",
-        "xaxis": {**axis, "title": {"text": x}},
-        "yaxis": {**axis, "title": {"text": y}},
+        "xaxis": {**axis, **_title(x)},
+        "yaxis": {**axis, **_title(y)},
     }

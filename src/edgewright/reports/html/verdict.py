@@ -1,19 +1,22 @@
 """The first lines of the report: what was built, how accurate it is, what is worst and what to do."""
 
 from dataclasses import dataclass
+from pathlib import PurePath
 
 from edgewright.api.building.records import Accuracy, BuildRecord, Finding, Layer, Rung
 from edgewright.reports.html.words import db, duration, name, percent, points
 from edgewright.reports.numbers import byte_size
 
-__all__ = ["BACKENDS", "Tile", "Verdict", "chosen_rung", "headline", "verdict", "worst_layer"]
+__all__ = ["BACKENDS", "Tile", "Verdict", "chip_name", "chosen_rung", "headline", "verdict", "worst_layer"]
 
 BACKENDS = {"float": "float model", "htp-sim": "simulation", "htp-native": "emulator"}
+# Kinds of findings: an override for several tensors, and for one.
+TOGETHER, ALONE = "override", frozenset({"range", "weights"})
 # Where a device's results are told from, the best first.
 NEAREST = ("htp-native", "htp-sim")
 SCORES = {
     "right-answers": "right answers",
-    "same-answers": "the float model's answers",
+    "same-answers": "same answers as float",
     "closeness": "closeness",
 }
 
@@ -43,15 +46,24 @@ class Verdict:
 def verdict(record: BuildRecord) -> Verdict:
     """The verdict over a build."""
     word, tone = _word(record.is_met)
-    chip = f"{record.target} (Hexagon {record.architecture})" if record.architecture else record.target
-    title = f"{name(record.source.file)} for {name(chip)}"
-    sentences = (_built(record, chip), _accurate(record), _worst(record), _next(record))
+    title = f"{name(PurePath(record.source.file).stem)} for {name(chip_name(record, is_short=True))}"
+    sentences = (_built(record), _accurate(record), _worst(record), _next(record))
     return Verdict(word, tone, title, tuple(filter(None, sentences)), _tiles(record), to_do(record))
 
 
+def chip_name(record: BuildRecord, *, is_short: bool = False) -> str:
+    """The chip with its architecture, or as options name it."""
+    plain, _, more = record.target.partition(" (")
+    if is_short:
+        return plain
+    return record.target if more or not record.architecture else f"{plain} (Hexagon {record.architecture})"
+
+
 def to_do(record: BuildRecord, count: int = 3) -> tuple[Finding, ...]:
-    """What can be done, the gravest first."""
+    """What can be done, the gravest first; an override for several tensors stands for those of each."""
     grave = [f for f in (*record.preflight.findings, *record.findings) if f.grade != "note" and f.do]
+    if any(finding.kind == TOGETHER for finding in grave):
+        grave = [finding for finding in grave if finding.kind not in ALONE]
     return tuple(sorted(grave, key=lambda finding: finding.grade != "error")[:count])
 
 
@@ -83,26 +95,34 @@ def _word(is_met: bool | None) -> tuple[str, str]:
     return ("limit met", "good") if is_met else ("limit missed", "bad")
 
 
-def _built(record: BuildRecord, chip: str) -> str:
+def _built(record: BuildRecord) -> str:
     asked = "" if record.chosen == record.precision else f" (asked for: {record.precision})"
-    return f"{name(record.source.file)} was built for {name(chip)} in {record.chosen}{asked}."
+    return f"{name(record.source.file)} was built for {name(chip_name(record))} in {record.chosen}{asked}."
 
 
 def _accurate(record: BuildRecord) -> str:
-    best, rung = headline(record), chosen_rung(record)
+    best = headline(record)
     if best is None:
         if not record.accuracy:
             return "Its accuracy was not measured."
         worst = min((a.sqnr_db for a in record.accuracy if a.sqnr_db is not None), default=None)
         return f"Its outputs are {db(worst)} from the float model's."
-    text = f"On {best.samples} held-apart samples the {BACKENDS.get(best.backend, best.backend)} reaches "
-    text += f"{percent(best.score)} {SCORES.get(record.metric.name, record.metric.name)}"
+    text = f"On the {BACKENDS.get(best.backend, best.backend)} it {_score(record, best)}"
     if best.low is not None and best.high is not None:
         text += f" (95 % interval {best.low:.1f} to {best.high:.1f})"
-    drop = _drop(record, best, rung)
+    drop = _drop(record, best, chosen_rung(record))
     if drop is not None:
         text += f", {points(drop)} less than the float model" if drop > 0.005 else ", as the float model does"
     return f"{text}{_limit(record)}."
+
+
+def _score(record: BuildRecord, best: Accuracy) -> str:
+    samples = f"{best.samples} held-apart samples"
+    if record.metric.name == "right-answers":
+        return f"answers {percent(best.score)} of {samples} rightly"
+    if record.metric.name == "same-answers":
+        return f"gives the float model's answer for {percent(best.score)} of {samples}"
+    return f"reaches {percent(best.score)} {record.metric.name} on {samples}"
 
 
 def _drop(record: BuildRecord, best: Accuracy, rung: Rung | None) -> float | None:
@@ -131,13 +151,13 @@ def _worst(record: BuildRecord) -> str:
 
 
 def _next(record: BuildRecord) -> str:
-    count = len(to_do(record, 1000))
+    remedies = bool(to_do(record))
     if record.is_met is False:
-        hint = f"{count} findings below say how" if count else "try --precision auto or w8a16"
-        return f"To do: raise its accuracy ({hint}), or allow more than {record.max_drop:g} points."
-    if count:
-        return f"Ready to run on a device; {count} findings below would make it more accurate."
-    return "Ready to run on a device; nothing needs to be mended."
+        how = "the findings below say how" if remedies else "try --precision auto or w8a16"
+        return f"To do: make it more accurate ({how}), or allow more than {record.max_drop:g} points."
+    if remedies:
+        return "To do: nothing before it runs on a device; the findings below would make it more accurate."
+    return "To do: nothing, it is ready to run on a device."
 
 
 def _tiles(record: BuildRecord) -> tuple[Tile, ...]:

@@ -7,7 +7,7 @@ from edgewright.reports.numbers import amount, byte_size, dims
 
 __all__ = ["FILTERS", "db", "duration", "name", "percent", "points", "short"]
 
-LONGEST_NAME, SHORT_NAME = 200, 44
+LONGEST_TEXT, LONGEST_NAME, SHORT_NAME = 2000, 200, 52
 # What stands for a figure that is not known.
 NOTHING = "\N{EN DASH}"
 
@@ -43,6 +43,11 @@ def name(text: object) -> str:
     return shown(text, LONGEST_NAME)
 
 
+def plain(text: object) -> str:
+    """A sentence with names from a model in it."""
+    return shown(text, LONGEST_TEXT)
+
+
 def short(text: object) -> str:
     """The same for a narrow place: its end tells most."""
     printable = shown(text, LONGEST_NAME)
@@ -63,6 +68,7 @@ FILTERS = {
     "name": name,
     "number": number,
     "percent": percent,
+    "plain": plain,
     "points": points,
     "short": short,
 }
