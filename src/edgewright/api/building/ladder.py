@@ -25,6 +25,8 @@ __all__ = ["MIXED", "Step", "climb", "rungs_for", "with_choice"]
 MIXED, HALF = "mixed", "fp16"
 # What is added to the name of a precision where weights are corrected and ranges searched.
 WITH = "+algorithms"
+# Samples that widths are looked for with; all of them confirm what was found.
+QUICK = 128
 # Makes a rung, unless an earlier run has: the graph is kept, the rest comes back.
 Step = Callable[[str, Callable[[], tuple[Graph, Tried]]], Tried]
 
@@ -96,7 +98,7 @@ class _Climbing:
         samples = self._bench.samples.calibration
         calibrated = Calibrated(base, settings.settings(settings.encodings()), {}, samples, self._executor)
         effects, cost = effects_of(calibrated, samples, self._executor)
-        found = mixed(calibrated, effects, self._is_kept, self._may())
+        found = mixed(calibrated, effects, self._drop, self._limit, self._may())
         notes = (f"mixed: begins with {best}", *_said(calibrated, found, cost))
         return self._tried(MIXED, _text(calibrated, found), found.quantized, began, notes)
 
@@ -107,8 +109,8 @@ class _Climbing:
             have_half=version is None or version >= FIRST_WITH_HALF,
         )
 
-    def _is_kept(self, made: Quantized) -> bool:
-        return self._bench.evaluator.evaluate(made.graph).drop <= self._limit
+    def _drop(self, made: Quantized, is_quick: bool) -> float:
+        return self._bench.evaluator.evaluate(made.graph, count=QUICK if is_quick else None).drop
 
     def _quantized(self, name: str) -> Quantized:
         """A uniform rung's graph; kept, since mixed precision may begin with it."""

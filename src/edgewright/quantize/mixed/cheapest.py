@@ -16,7 +16,13 @@ from edgewright.quantize.pins import Placed
 from edgewright.quantize.quantizer import Quantized
 from edgewright.quantize.sensitivity import Probe, Sensitivity, Steps, sensitivity
 
-__all__ = ["Mixed", "effects_of", "mixed"]
+__all__ = ["Drop", "Mixed", "effects_of", "mixed"]
+
+
+# What is lost by a graph, in points, on all samples or (True) on a part of them.
+Drop = Callable[[Quantized, bool], float]
+# Where the limit cannot be kept, what comes as close to the best as this part of the limit will do.
+SLACK = 0.25
 
 
 @dataclass(frozen=True)
@@ -32,72 +38,71 @@ class Mixed:
     tries: int
 
 
-def mixed(
-    calibrated: Calibrated,
-    effects: Effects,
-    is_kept: Callable[[Quantized], bool],
-    may: May,
-) -> Mixed:
-    """The first graph along the list of steps that keeps the limit; the last one where none does.
+def mixed(calibrated: Calibrated, effects: Effects, drop: Drop, limit: float, may: May) -> Mixed:
+    """The first graph along the list of steps that keeps the limit, or comes close where none does.
 
     Args:
         calibrated: the graph whose widths are chosen.
         effects: what rounding its parts does.
-        is_kept: whether a graph is good enough, by running it.
+        drop: what a graph loses, by running it.
+        limit: what it may lose.
         may: what the target has.
     """
     small = [*effects.small] if may.have_small else []
     steps = moves(calibrated.graph, calibrated.parts, effects, may)
-    return _Search(calibrated, steps, small, is_kept).run()
+    return _Search(calibrated, steps, small, drop, limit).run()
 
 
 class _Search:
     def __init__(
-        self,
-        calibrated: Calibrated,
-        steps: Sequence[Move],
-        small: Sequence[str],
-        is_kept: Callable[[Quantized], bool],
+        self, calibrated: Calibrated, steps: Sequence[Move], small: Sequence[str], drop: Drop, limit: float
     ) -> None:
-        self._calibrated, self._steps, self._small, self._is_kept = calibrated, steps, small, is_kept
-        self._plain = sum(not step.half for step in steps)
-        self._tried: dict[int, bool] = {}
-        self._last: dict[bool, Quantized] = {}
+        self._calibrated, self._steps, self._small = calibrated, steps, small
+        self._drop, self._limit = drop, limit
+        self._drops: dict[tuple[int, bool], float] = {}
 
     def run(self) -> Mixed:
+        """A part of the samples finds the place, all of them confirm it."""
         with progress("choosing widths") as step:
-            count = len(self._steps)
-            # Half precision everywhere is another rung: it is looked at only where 16 bits do not do.
-            most = self._plain if self._try(self._plain, step) else count
-            least = -1 if most == self._plain else self._plain
-            if most == count and not self._try(count, step):
-                return self._result(count)
-            while most - least > 1:
-                middle = (least + most) // 2
-                if self._try(middle, step):
-                    most = middle
-                else:
-                    least = middle
-        return self._result(most)
+            limit, end = self._bounds(step)
+            found = self._first(-1, end, limit, step, is_quick=True)
+            if found < end and self._tried(found, step) > limit:
+                found = self._first(found, end, limit, step)
+        quantized, drop = self._made(found), self._tried(found, step)
+        widths = widths_after(self._steps[:found], self._small)
+        return Mixed(quantized, widths, drop <= self._limit, found, len(self._steps), len(self._drops))
 
-    def _try(self, count: int, step: Callable[[], None]) -> bool:
-        if count not in self._tried:
-            quantized = self._calibrated.quantized(self._widths(count))
-            is_kept = self._is_kept(quantized)
-            # The last that keeps the limit is the cheapest of those tried; the others are not held.
-            self._tried[count], self._last[is_kept] = is_kept, quantized
+    def _bounds(self, step: Callable[[], None]) -> tuple[float, int]:
+        """The limit to keep, and the number of steps that keeps it for certain."""
+        # Half precision is looked at only where 16 bits do not do.
+        plain, count = sum(not move.half for move in self._steps), len(self._steps)
+        drops = {plain: self._tried(plain, step)}
+        if drops[plain] > self._limit:
+            drops[count] = self._tried(count, step)
+        best = min(drops.values())
+        limit = self._limit if best <= self._limit else best + SLACK * self._limit
+        return limit, next(end for end, drop in drops.items() if drop <= limit)
+
+    def _first(
+        self, least: int, most: int, limit: float, step: Callable[[], None], *, is_quick: bool = False
+    ) -> int:
+        """The first number of steps above ``least`` that keeps the limit, as far as it falls with each."""
+        while most - least > 1:
+            middle = (least + most) // 2
+            if self._tried(middle, step, is_quick=is_quick) <= limit:
+                most = middle
+            else:
+                least = middle
+        return most
+
+    def _tried(self, count: int, step: Callable[[], None], *, is_quick: bool = False) -> float:
+        if (count, is_quick) not in self._drops:
+            self._drops[count, is_quick] = self._drop(self._made(count), is_quick)
             step()
-        return self._tried[count]
+        return self._drops[count, is_quick]
 
-    def _widths(self, count: int) -> Widths:
-        return widths_after(self._steps[:count], self._small)
-
-    def _result(self, count: int) -> Mixed:
-        is_met = self._tried[count]
-        return Mixed(
-            *(self._last[is_met], self._widths(count), is_met),
-            *(count, len(self._steps), len(self._tried)),
-        )
+    def _made(self, count: int) -> Quantized:
+        return self._calibrated.quantized(widths_after(self._steps[:count], self._small))
 
 
 def effects_of(calibrated: Calibrated, samples: Samples, executor: Executor) -> tuple[Effects, Sensitivity]:
