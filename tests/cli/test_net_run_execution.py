@@ -247,6 +247,15 @@ def test_a_delay_without_profiling_is_said_to_do_nothing(call, here, digits, pic
     assert "these options have no effect: --graph_profiling_start_delay" in answer.err
 
 
+def test_settings_of_contexts_that_the_cpu_has_not_are_answered(call, here, digits, pictures):
+    settings = {"context_priority": "high", "enable_graphs": ["digits"], "memory_limit_hint": 5}
+    answer = run(call, digits, *configured(context_configs=settings))
+    assert answer.code == 0
+    assert "note: context priority 'high' has no effect: the backend is cpu" in answer.out
+    assert "note: 'enable_graphs' has no effect" in answer.out
+    assert "note: key 'context_configs.memory_limit_hint' has no effect" in answer.out
+
+
 def test_shared_buffers_and_platform_options_of_the_cpu_are_answered(call, here, digits, pictures):
     answer = run(call, digits, "--shared_buffer", "--platform_options", "a:b")
     assert answer.code == 0

@@ -68,10 +68,20 @@ class Loading:
     priority: str | None = None
     is_strict: bool = False
 
-    def configured(self, config: BackendConfig) -> BackendConfig:
-        """The configuration with what is said besides."""
-        priority = self.priority or config.priority
-        return replace(config, priority=priority, is_strict=self.is_strict or config.is_strict)
+    def configured(self, file: str | None, backend: str, *, is_context: bool) -> BackendConfig:
+        """The configuration in a file with what is said besides, and what of it has no effect."""
+        config = backend_config(file, backend.partition("-")[0].partition(" ")[0])
+        config = replace(
+            config,
+            priority=self.priority or config.priority,
+            is_strict=self.is_strict or config.is_strict,
+        )
+        notes = list(config.notes)
+        if config.priority not in {None, "normal"} and "native" not in backend:
+            notes.append(f"context priority '{config.priority}' has no effect: the backend is {backend}")
+        if config.enable_graphs and not is_context:
+            notes.append("'enable_graphs' has no effect: it chooses graphs of a context binary")
+        return replace(config, notes=tuple(notes))
 
     def adapted(self, options: HtpOptions) -> HtpOptions:
         """What the genuine library is asked for besides."""
@@ -94,13 +104,13 @@ def opened_source(options: ModelOptions, loading: Loading) -> RunSource:
 def _source(options: ModelOptions, loading: Loading) -> RunSource:
     if options.retrieve_context is not None:
         provider = provider_of(options.backend)
-        config = loading.configured(backend_config(options.config_file, provider.partition("-")[0]))
+        config = loading.configured(options.config_file, provider, is_context=True)
         limit = Deadline(
             options.retrieve_context_timeout, "--retrieve_context_timeout", "loading the context"
         )
         return limit.run(lambda: _retrieved(options, provider, config, loading))
     backend = find_backend(options.backend)
-    config = loading.configured(backend_config(options.config_file, backend.name.partition(" ")[0]))
+    config = loading.configured(options.config_file, backend.name, is_context=False)
     files = [model_file(Path(name)) for name in options.dlc_path or options.models or ()]
     graphs = model_graphs(files, options.model_prefix)
     if isinstance(backend, HtpNativeBackend):
