@@ -1,0 +1,112 @@
+import importlib.util
+import sys
+
+import numpy as np
+import pytest
+
+import edgewright as ew
+from edgewright.api.building import layers as measuring
+from edgewright.api.building.gains import channel_gains
+from edgewright.api.building.layers import layers_of
+from edgewright.backends.htp import HtpFastSimBackend
+from tests.browser.sample_build import OUTPUT, digits, mnist
+
+IS_NATIVE = sys.platform == "linux" and importlib.util.find_spec("onnxruntime_qnn") is not None
+HELD = digits()[0][1::5][:8]
+
+
+def measured(precision="w8a8", **how):
+    source, quantized = mnist(precision)
+    return layers_of(source.fixed_graph(), quantized.fixed_graph(), HELD, **how)
+
+
+def by_source(layers):
+    return {layer.source: layer for layer in layers}
+
+
+def test_layers_come_in_order_with_the_names_of_the_source_and_activations_with_their_ops():
+    found = [(layer.op, layer.source, layer.bits, layer.weight_bits, layer.macs) for layer in measured()]
+    assert found == [
+        ("Conv2d + Relu", "ReLU32_Output_0", 8, 8, 156_800),
+        ("PoolMax2d", "Pooling66_Output_0", 8, None, 0),
+        ("Conv2d + Relu", "ReLU114_Output_0", 8, 8, 627_200),
+        ("PoolMax2d", "Pooling160_Output_0", 8, None, 0),
+        ("FullyConnected", OUTPUT, 8, 8, 2_560),
+    ]
+
+
+def test_the_last_layer_is_as_far_from_the_float_model_as_its_output():
+    source, quantized = mnist()
+    (difference,) = ew.compare(source, quantized, HELD, backend="htp-sim")
+    assert measured()[-1].sim_db == pytest.approx(difference.sqnr_db, abs=0.01)
+
+
+def test_weights_of_four_bits_are_to_blame_for_what_a_layer_adds():
+    wide, narrow = (by_source(measured(precision))["ReLU114_Output_0"] for precision in ("w8a8", "w4a8"))
+    assert narrow.own_db < wide.own_db - 10
+    assert narrow.weight_db - narrow.own_db < 1
+    assert wide.weight_db > wide.own_db + 1
+
+
+def test_an_op_that_passes_its_encoding_on_adds_nothing_of_its_own():
+    assert by_source(measured())["Pooling66_Output_0"].own_db is None
+
+
+def test_half_precision_is_measured_too():
+    layers = measured("fp16")
+    assert {layer.dtype for layer in layers} == {"float16"}
+    assert min(layer.sim_db for layer in layers) > 50
+
+
+def test_all_backends_are_given_the_same_samples():
+    layers = measured(emulator=HtpFastSimBackend())
+    gaps = [abs(layer.sim_db - layer.emulator_db) for layer in layers]
+    assert max(gaps) < 1.5
+
+
+def test_an_emulator_without_time_leaves_its_figures_out():
+    layers = measured(emulator=HtpFastSimBackend(), seconds=-1)
+    assert {layer.emulator_db for layer in layers} == {None}
+    assert all(layer.sim_db is not None for layer in layers)
+
+
+def test_a_backend_that_refuses_the_graph_leaves_its_figures_out():
+    source = mnist()[0].fixed_graph()
+    layers = layers_of(source, source, HELD)
+    assert [layer.sim_db for layer in layers] == [None] * 5
+
+
+def test_values_held_in_small_batches_give_the_same_figures(monkeypatch):
+    whole = measured()
+    monkeypatch.setattr(measuring, "LARGEST_BATCH", 1)
+    assert measured() == whole
+
+
+def test_scales_that_channels_were_given_are_no_noise():
+    source = mnist()[0].fixed_graph()
+    scaled = source.copy()
+    first, second = (node for node in scaled.nodes if node.op.qnn_name() == "Conv2d")
+    factors = np.array([0.5, 2, 1, 1.5, 0.7, 2, 1, 1.2], np.float32)
+    for name in first.inputs[1:]:
+        scaled.constants[name] = scaled.constants[name] * factors
+    scaled.constants[second.inputs[1]] = scaled.constants[second.inputs[1]] / factors[:, None]
+    model = ew.quantize(ew.Model.of(scaled), digits()[0][::25], act_bw=16, act_quantizer="tf")
+    quantized = model.fixed_graph()
+    layers = layers_of(source, quantized, HELD)
+    gains = channel_gains(source, quantized)
+    np.testing.assert_allclose(1 / gains[layers[0].tensor], factors, rtol=0.01)
+    assert min(layer.sim_db for layer in layers) > 35
+    assert min(layer.own_db for layer in layers if layer.own_db is not None) > 35
+
+
+def test_a_model_as_it_is_has_no_scales_to_undo():
+    source, quantized = mnist()
+    assert channel_gains(source.fixed_graph(), quantized.fixed_graph()) == {}
+
+
+@pytest.mark.skipif(not IS_NATIVE, reason="the genuine emulator is not installed")
+def test_the_genuine_emulator_gives_the_figures_of_the_simulation():
+    from edgewright.backends.qnn.backend import HtpNativeBackend
+
+    layers = measured(emulator=HtpNativeBackend())
+    assert [layer.emulator_db for layer in layers] == [layer.sim_db for layer in layers]
