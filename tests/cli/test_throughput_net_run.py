@@ -112,6 +112,25 @@ def test_outputs_are_compared_with_the_ground_truth(run, pictures, more):
     assert "Mean squared errors:" in answer.out
 
 
+@pytest.mark.parametrize("more", [{}, {"executeAsynchronous": True}])
+def test_threads_that_share_a_model_do_not_disturb_each_other(run, pictures, more):
+    model = {"postProcessor": "MSE", "groundTruthPath": "golden.txt"}
+    answer, found = run(*(thread(name, loop=60, **more) for name in "abcd"), model=model)
+    assert answer.code == 0, answer.err
+    errors = [error for measured in found["threads"] for error in measured["graphs"][0]["errors"]]
+    assert [error["executions"] for error in errors] == [60] * 4
+    assert max(error["worst"] for error in errors) < 1e-3
+
+
+@pytest.mark.slow
+def test_memory_stays_the_same_however_long_threads_run(run, pictures):
+    threads = [thread(name, loopUnit="second", loop=10) for name in "abcd"]
+    run(*threads)  # what is allocated once
+    _, found = run(*threads)
+    assert found["executions"] > 1000
+    assert found["memory"]["end"] - found["memory"]["ready"] < 8
+
+
 def test_a_wrong_ground_truth_gives_its_error(run, pictures):
     golden = np.fromfile("golden_1.raw", np.float32)
     (golden + 3).tofile("golden_1.raw")
@@ -209,6 +228,13 @@ def test_a_recorder_does_not_execute_asynchronously(run, pictures):
     backend = {"backendName": "saver", "backendPath": "libQnnSaver.so"}
     answer, _ = run(thread(backend="saver", executeAsynchronous=True), backends=[backend])
     assert (answer.code, "takes one execution at a time" in answer.err) == (4, True)
+
+
+def test_a_recorder_records_one_thread(run, pictures):
+    backend = {"backendName": "saver", "backendPath": "libQnnSaver.so"}
+    answer, _ = run(thread("a", backend="saver"), thread("b", backend="saver"), backends=[backend])
+    assert (answer.code, "threads a, b use backend saver" in answer.err) == (4, True)
+    assert run(thread("a", backend="saver"), thread("b"), backends=[backend])[0].code == 0
 
 
 def test_what_is_wrong_with_a_file_of_a_thread_is_told(run, pictures):

@@ -165,6 +165,12 @@ class _Reading:
             )
 
     def _thread_problems(self, path: str, entry: Entry) -> Iterator[EdgewrightError]:
+        # A folder is named after it, which must not lie elsewhere.
+        if {"/", "\\", "\0"} & set(entry["threadName"]) or entry["threadName"] in {"", ".", ".."}:
+            yield self._problem(
+                f"key '{path}.threadName' is '{shown(entry['threadName'])}', expected the name of a folder",
+                do="use letters, digits and underscores",
+            )
         for key, section in (("backend", "backends"), ("context", "contexts"), ("model", "models")):
             known = [item[_NAMES[section]] for item in self._listed[section]]
             if entry[key] not in known:

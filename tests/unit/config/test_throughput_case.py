@@ -120,6 +120,7 @@ def test_a_negative_number_of_iterations_is_endless():
             "t0",
             "key 'testCase.threads[1].threadName' is 't0', which testCase.threads[0] has already",
         ),
+        (("testCase", "threads", 0, "threadName"), "../up", "is '../up', expected the name of a folder"),
         (("models", 0, "modelPaht"), "x", "did you mean 'modelPath'?"),
         (
             ("models", 0, "saveOutput"),

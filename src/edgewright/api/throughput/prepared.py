@@ -54,6 +54,7 @@ def prepare_all(threads: Sequence[CaseThread]) -> dict[str, Prepared]:
             shared[key] = _prepared(thread, len(threads))
         found[thread.name] = shared[key]
         _check_queue(thread, shared[key].source)
+    _check_recorders(found)
     return found
 
 
@@ -142,4 +143,16 @@ def _check_queue(thread: CaseThread, source: RunSource) -> None:
             f"'executeAsynchronous' of thread '{shown(thread.name)}' is true, backend {source.backend} takes "
             "one execution at a time",
             do="leave executeAsynchronous out",
+        )
+
+
+def _check_recorders(prepared: dict[str, Prepared]) -> None:
+    """Calls of several threads would be recorded in any order, into one file."""
+    alone = [name for name, made in prepared.items() if not made.source.is_queueing]
+    if len(alone) > 1:
+        backend = prepared[alone[0]].source.backend
+        raise UnsupportedFeature(
+            f"threads {', '.join(map(shown, alone))} use backend {backend}, "
+            "which takes one execution at a time",
+            do="leave one of them, or run them one after the other with qnn-net-run",
         )
