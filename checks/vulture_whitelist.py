@@ -15,3 +15,4 @@ is_on
 memory_type
 expansion
 run_shared  # a request that the worker's caller sends by its name
+open_converter  # the same, of the op packages' worker

@@ -34,6 +34,7 @@ TOOLS = {
     "qnn-context-binary-generator": "edgewright.tools.qnn_context_binary_generator",
     "qnn-context-binary-utility": "edgewright.tools.qnn_context_binary_utility",
     "qnn-model-lib-generator": "edgewright.tools.qnn_model_lib_generator",
+    "qnn-op-package-generator": "edgewright.tools.qnn_op_package_generator",
     "edgewright inspect": "edgewright.tools.inspect_command",
     "edgewright convert": "edgewright.tools.convert_command",
     "edgewright quantize": "edgewright.tools.quantize_command",

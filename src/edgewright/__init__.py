@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from edgewright.api.course.profiler import QNNProfiler
     from edgewright.api.course.selector import BackendSelector, check_backend_support
     from edgewright.api.model import Model, load
+    from edgewright.api.op_package import op_package
     from edgewright.api.profile import profile
     from edgewright.api.quantize import quantize
     from edgewright.api.select_backend import select_backend
@@ -39,6 +40,7 @@ __all__ = [
     "convert",
     "load",
     "load_context",
+    "op_package",
     "profile",
     "quantize",
     "select_backend",
@@ -62,6 +64,7 @@ _HOMES = {
     "convert": "edgewright.api.convert",
     "load": "edgewright.api.model",
     "load_context": "edgewright.api.compile",
+    "op_package": "edgewright.api.op_package",
     "profile": "edgewright.api.profile",
     "quantize": "edgewright.api.quantize",
     "select_backend": "edgewright.api.select_backend",

@@ -343,7 +343,6 @@ def test_reports_come_as_json_too(call, image, tmp_path):
     "words",
     [
         ["--arch_checker"],
-        ["--op_package_config", "x.xml"],
     ],
 )
 def test_what_is_not_built_yet_says_so(call, image, tmp_path, words):

@@ -239,9 +239,9 @@ def test_unsupported_ops_end_with_4_and_write_nothing(call, tmp_path):
         ["--op_package_config", "x.xml"],
     ],
 )
-def test_what_is_not_built_yet_says_so(call, image, tmp_path, words):
+def test_a_package_file_that_is_not_there_is_one_error(call, image, tmp_path, words):
     answer = call(main, "-i", image, *words)
-    assert (answer.code, "is not built yet" in answer.err) == (4, True)
+    assert (answer.code, words[1] in answer.err) == (3, True)
     assert not (tmp_path / "image.dlc").exists()
 
 

@@ -15,6 +15,7 @@ from edgewright.api.context_compile import (
 from edgewright.api.context_config import DEFAULT_TARGET, backend_config, target_of
 from edgewright.api.context_outputs import with_outputs
 from edgewright.api.model_files import model_file, model_graphs, model_parts
+from edgewright.api.op_packages import load_op_packages
 from edgewright.artifacts.profile_log.writer import ProfileLog, to_chunks
 from edgewright.config.backend_config import BackendConfig
 from edgewright.config.context import Target
@@ -55,6 +56,7 @@ class GeneratedContext:
 def generate_context(options: GeneratorOptions) -> GeneratedContext:
     """Compiles all graphs of all models into one context and writes it; all files appear, or none."""
     order, notes = _order(options)
+    notes += load_op_packages(options.model.op_packages or ())
     check_level(order.profiling, order.provider)
     files = _model_files(options.model)
     binaries = _binaries(options.output, files)

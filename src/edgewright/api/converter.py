@@ -12,6 +12,7 @@ from edgewright.api.converter_quantizer import Known, Quantization, own_encoding
 from edgewright.api.custom_io import custom_io_of, pinned_ends, retype_quantized
 from edgewright.api.encoding_listing import with_listing
 from edgewright.api.io_config import label_ends, retype_ends, turn_ends
+from edgewright.api.op_packages import converter_packages, load_op_packages
 from edgewright.api.pytorch_outputs import with_output_names
 from edgewright.api.source import fixed_source
 from edgewright.api.source_ends import (
@@ -103,6 +104,14 @@ class Conversion:
 
 def convert_files(options: ConverterOptions, command: str = "edgewright") -> Conversion:
     """Imports, rewrites and writes a model; on any problem nothing is written."""
+    load_op_packages(options.package.op_package_lib or ())
+    with converter_packages(
+        options.package.op_package_config, options.package.converter_op_package_lib or ()
+    ):
+        return _converted(options, command)
+
+
+def _converted(options: ConverterOptions, command: str) -> Conversion:
     path = Path(options.source.input_network)
     with progress(f"converting {path.name}", total=3) as step:
         source = fixed_source(path, overrides_of(options))
@@ -246,8 +255,9 @@ def _rewrite(
     left_out += ("drop_dead_code",) if options.changes.keep_disconnected_nodes else ()
     # A transpose at the graph's ends must still look like one when layouts are assigned.
     layouts_first = (*left_out, *MOVES_AS_VIEWS)
-    # Rewrites could take away what an encodings file names (guide 10562).
-    is_simplified = not (options.onnx.no_simplification or options.quantizer.quantization_overrides)
+    # Rewrites could take away what an encodings file or a package names (guide 10562).
+    is_named = options.quantizer.quantization_overrides or options.package.op_package_config
+    is_simplified = not (options.onnx.no_simplification or is_named)
     Rewrites(is_simplified=is_simplified, left_out=layouts_first).apply(graph)
     _assign_layouts(graph, options, ends, is_channel_last=source.is_channel_last)
     layouts = {**dict(options.source.input_layouts), **ends.layouts()}

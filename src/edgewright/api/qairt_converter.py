@@ -24,6 +24,7 @@ from edgewright.api.io_config import (
     turn_ends,
 )
 from edgewright.api.io_config_template import template_text
+from edgewright.api.op_packages import converter_packages
 from edgewright.api.qairt_encodings import Kept, kept_encodings
 from edgewright.api.qairt_quantizer import QairtQuantizerOptions, quantize_dlc
 from edgewright.api.qairt_spelling import qairt_spelling, respelled
@@ -84,6 +85,13 @@ class QairtConverterOptions:
 
 def convert_to_dlc(options: QairtConverterOptions, command: str = "edgewright") -> Conversion:
     """Imports, rewrites and writes a model; on any problem nothing is written."""
+    with converter_packages(
+        options.package.op_package_config, options.package.converter_op_package_lib or ()
+    ):
+        return _as_asked(options, command)
+
+
+def _as_asked(options: QairtConverterOptions, command: str) -> Conversion:
     if options.overrides.float_fallback:
         return _converted_and_quantized(options, command)
     conversion, kept = _converted(options, command)

@@ -12,6 +12,7 @@ from edgewright.api.dynamic_weights import wide_products
 from edgewright.api.encoding_listing import with_listing
 from edgewright.api.executor import CpuExecutor
 from edgewright.api.input_list import check_head
+from edgewright.api.op_packages import load_op_packages
 from edgewright.api.qairt_encodings import cached_encodings
 from edgewright.api.qairt_fixed_ends import Opened, opened_ends
 from edgewright.api.quantizing import AppliedRule, applied_rules
@@ -71,6 +72,7 @@ class QuantizedDlc:
 
 def quantize_dlc(options: QairtQuantizerOptions, command: str = "edgewright") -> QuantizedDlc:
     """Reads, calibrates, quantizes and writes; on any problem nothing is written."""
+    load_op_packages(options.aimet.op_package_lib or ())
     python = aimet_python() if options.aimet.use_aimet_quantizer else None
     source = dlc_reader.read(_dlc_file(options.dlc.input_dlc))
     keep_sources([Path(options.dlc.input_dlc)], [quantized_path(options.dlc)])

@@ -9,6 +9,7 @@ from edgewright.api.context_compile import provider_of
 from edgewright.api.context_config import DEFAULT_TARGET, backend_config, htp_options, target_of
 from edgewright.api.context_info import ContextInfo, binary_bytes, context_info, own_context
 from edgewright.api.model_files import model_file, model_graphs
+from edgewright.api.op_packages import load_op_packages
 from edgewright.api.running.deadline import Deadline
 from edgewright.backends.base import RunOptions, Session
 from edgewright.backends.qnn.backend import HtpNativeBackend, shared_runtime
@@ -97,8 +98,9 @@ def run_source(options: ModelOptions, profiling: str | None = None, *, is_shared
 
 def opened_source(options: ModelOptions, loading: Loading) -> RunSource:
     """The same, loaded in a way that is given."""
+    packages = load_op_packages(options.op_packages or ())
     source = _source(options, loading)
-    return replace(source, notes=(*source.notes, *_idle(source, loading)))
+    return replace(source, notes=(*source.notes, *packages, *_idle(source, loading)))
 
 
 def _source(options: ModelOptions, loading: Loading) -> RunSource:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from edgewright.config.converter_parts import DebugLog, OpPackages
 from edgewright.config.group import OptionGroup
+from edgewright.config.model_options import package_libraries
 from edgewright.config.option import opt
 from edgewright.config.quantizer import Quantizer
 from edgewright.config.shape_options import input_shapes
@@ -183,12 +184,7 @@ class CustomIo(OptionGroup):
 class OpPackage(OpPackages):
     """Ops that are not QNN's own."""
 
-    op_package_lib: str | None = opt(
-        *("--op_package_lib", "-opl"),
-        metavar="LIB:PROVIDER",
-        built=False,
-        help="op package libraries for quantization, several separated by commas",
-    )
+    op_package_lib: tuple[str, ...] | None = package_libraries()
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from edgewright.config.group import OptionGroup
 from edgewright.config.option import opt
 from edgewright.config.rules import Excludes
+from edgewright.config.values import names
 
 __all__ = ["DebugLog", "OpPackages"]
 
@@ -16,11 +17,12 @@ class OpPackages(OptionGroup):
     title = "Op packages"
     rules = (Excludes("--package_name", "--op_package_config"),)
 
-    converter_op_package_lib: str | None = opt(
+    converter_op_package_lib: tuple[str, ...] | None = opt(
         *("--converter_op_package_lib", "-cpl"),
+        type=names,
         metavar="LIB",
-        built=False,
-        help="libraries that give output shapes and data types of custom ops, in the order of the XML files",
+        help="libraries that give output shapes and data types of custom ops, in the order of the XML files; "
+        "a .py file registers functions",
     )
     package_name: str | None = opt(
         *("--package_name", "-p"),
@@ -31,7 +33,6 @@ class OpPackages(OptionGroup):
         *("--op_package_config", "-opc"),
         nargs="+",
         metavar="FILE",
-        built=False,
         help="XML files that describe custom ops",
     )
 

@@ -8,7 +8,7 @@ from edgewright.config.rules import Given
 from edgewright.config.values import names, tensors_by_graph
 from edgewright.core.errors import UsageError, shown
 
-__all__ = ["dlc_files", "dlc_problem", "library_prefix", "output_tensors", "packages"]
+__all__ = ["dlc_files", "dlc_problem", "library_prefix", "output_tensors", "package_libraries", "packages"]
 
 
 def dlc_files() -> Any:
@@ -52,8 +52,19 @@ def packages() -> Any:
         "--op_packages",
         type=names,
         metavar="LIB:PROVIDER[:TARGET]",
-        built=False,
-        help="op packages to register, several separated by commas; TARGET is CPU or HTP",
+        help="op packages to register, several separated by commas; TARGET is CPU or HTP; a .py file "
+        "registers functions",
+    )
+
+
+def package_libraries() -> Any:
+    """Op packages that a quantizer runs."""
+    return opt(
+        *("--op_package_lib", "-opl"),
+        type=names,
+        metavar="LIB:PROVIDER",
+        help="op package libraries for quantization, several separated by commas; a .py file registers "
+        "functions",
     )
 
 

@@ -11,6 +11,7 @@ from edgewright.config.encoding_options import (
     restricted_steps,
 )
 from edgewright.config.group import OptionGroup
+from edgewright.config.model_options import package_libraries
 from edgewright.config.option import opt
 from edgewright.config.qairt_converter import QairtLog
 from edgewright.config.rules import Excludes, Given, OneRequired, Rule, WithoutEffect
@@ -201,12 +202,7 @@ class QairtAimet(OptionGroup):
         nargs=0,
         help="let AIMET choose the encodings, from an environment of its own",
     )
-    op_package_lib: str | None = opt(
-        *("--op_package_lib", "-opl"),
-        metavar="LIB:PROVIDER",
-        built=False,
-        help="op package libraries for quantization, several separated by commas",
-    )
+    op_package_lib: tuple[str, ...] | None = package_libraries()
 
 
 QAIRT_QUANTIZER: tuple[type[OptionGroup], ...] = (

@@ -8,10 +8,12 @@ from typing import Any
 from edgewright.core.errors import BadInput, EdgewrightError, Problems, UnsupportedOp, Where, located, shown
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph, Node
-from edgewright.ir.op import FAULTS, REGISTRY, Op
+from edgewright.ir.op import FAULTS, REGISTRY, Op, Param
 from edgewright.ir.types import TensorType
 from edgewright.lower.qnn_graph import QnnGraph, QnnNode, QnnTensor, TensorKind
+from edgewright.lower.lower import QNN_PACKAGE
 from edgewright.ops.rearrange import Reshape
+from edgewright.ops.package import has_meaning, package_op
 
 __all__ = ["lift"]
 
@@ -30,7 +32,7 @@ def lift(stored: QnnGraph) -> Graph:
             do="use an op of the QNN catalogue",
         )
         for node in stored.nodes
-        if node.type not in REGISTRY
+        if node.type not in REGISTRY and not _is_of_package(node)
     ]
     if problems:
         raise Problems(problems)
@@ -131,7 +133,24 @@ def _data(tensor: QnnTensor) -> Array:
 
 def _op(stored: QnnNode, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]) -> Op:
     kind = REGISTRY[stored.type]
+def _is_of_package(stored: QnnNode) -> bool:
+    """Whether the node is a package's own op: --package_name may name a package for QNN's ops as well."""
+    is_known = stored.type in REGISTRY
+    return has_meaning(stored.package, stored.type) or (not is_known and stored.package != QNN_PACKAGE)
+
+
+def _package_op(stored: QnnNode, outputs: Sequence[TensorType]) -> Op:
+    params = [Param(n, scalar.dtype, scalar.value, False) for n, scalar in stored.scalar_params.items()]
+    params += [
+        Param(n, tensor.dtype, _nested(_data(tensor)), True) for n, tensor in stored.tensor_params.items()
+    ]
+    kept = tuple(param for param in params if param.name not in BOOKKEEPING)
+    return package_op(stored.package, stored.type)(values=kept, results=tuple(outputs))
+
+
     values: dict[str, Any] = {name: scalar.value for name, scalar in stored.scalar_params.items()}
+    if _is_of_package(stored):
+        return _package_op(stored, outputs)
     values |= {name: _nested(_data(tensor)) for name, tensor in stored.tensor_params.items()}
     values = {name: value for name, value in values.items() if name not in BOOKKEEPING}
     known = {item.name: item for item in dataclasses.fields(kind) if "param" in item.metadata}

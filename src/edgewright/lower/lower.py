@@ -20,6 +20,7 @@ from edgewright.ir.op import Param
 from edgewright.ir.types import TensorType
 from edgewright.lower.names import NameTable
 from edgewright.lower.qnn_graph import QnnGraph, QnnNode, QnnScalar, QnnTensor, TensorKind
+from edgewright.ops.package import PackageOp
 from edgewright.ops.source import SourceOp
 
 __all__ = ["QNN_PACKAGE", "LowerOptions", "lower"]
@@ -83,7 +84,7 @@ class _Lowering:
         params = node.op.params()
         return QnnNode(
             name,
-            self._options.package,
+            node.op.package if isinstance(node.op, PackageOp) else self._options.package,
             node.op.qnn_name(),
             {p.name: _scalar(p) for p in params if not p.is_tensor},
             {

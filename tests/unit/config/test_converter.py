@@ -113,9 +113,6 @@ def test_preserve_io_knows_the_names_it_was_given():
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: OpPackage(op_package_lib="a.so:P"),
-        lambda: OpPackage(converter_op_package_lib="a.so"),
-        lambda: OpPackage(op_package_config=("a.xml",)),
         lambda: Target(target_device="hexagon"),
         lambda: Target(optimization_level="low"),
     ],

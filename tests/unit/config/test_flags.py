@@ -8,6 +8,7 @@ from edgewright.config.context_generator import CONTEXT_GENERATOR
 from edgewright.config.model_library import MODEL_LIBRARY
 from edgewright.config.net_run import NET_RUN
 from edgewright.config.onnx import ONNX_CONVERTER
+from edgewright.config.op_package import OP_PACKAGE
 from edgewright.config.pytorch import PYTORCH_CONVERTER
 from edgewright.config.qairt_converter import QAIRT_CONVERTER
 from edgewright.config.qairt_quantizer import QAIRT_QUANTIZER
@@ -29,6 +30,7 @@ TOOLS = {
     "qnn-context-binary-generator": CONTEXT_GENERATOR,
     "qnn-context-binary-utility": (ContextFile,),
     "qnn-model-lib-generator": MODEL_LIBRARY,
+    "qnn-op-package-generator": OP_PACKAGE,
 }
 # What ours have besides: every converter lists, keeps, leaves out and uses encodings.
 ADDED = {

@@ -6,13 +6,12 @@ from edgewright.config.net_run import (
     NET_RUN_RULES,
     PERF_PROFILES,
     InputFiles,
-    Model,
     NetRunLog,
     OutputFiles,
     Profiling,
     threads_of,
 )
-from edgewright.core.errors import NotBuiltYet, UsageError
+from edgewright.core.errors import UsageError
 
 
 def together(**values):
@@ -96,17 +95,6 @@ def test_a_dlc_with_its_library_passes_the_rule(library):
 def test_a_dlc_without_its_library_says_which_one():
     with pytest.raises(UsageError, match=r"goes with --model libQnnModelDlc\.so, found 'm\.so'"):
         together(models=("m.so",), dlc_path=("m.dlc",))
-
-
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda: Model(backend="cpu", models=("m",), op_packages=("a:b",)),
-    ],
-)
-def test_what_is_not_built_answers_so(make):
-    with pytest.raises(NotBuiltYet, match="not built yet"):
-        make()
 
 
 def test_basic_profiling_is_built():

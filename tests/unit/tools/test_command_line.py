@@ -148,10 +148,10 @@ def test_a_missing_model_is_named():
 
 
 def test_what_is_not_built_comes_after_usage_errors():
-    with pytest.raises(NotBuiltYet, match="--op_package_lib"):
-        convert("--op_package_lib", "a.so:P")
+    with pytest.raises(NotBuiltYet, match="--target_device"):
+        convert("--target_device", "hexagon")
     with pytest.raises(UsageError, match="--batch"):
-        convert("--op_package_lib", "a.so:P", "-b", "0")
+        convert("--target_device", "hexagon", "-b", "0")
 
 
 @pytest.mark.parametrize("words", [["m", "--level", "2"], ["--level", "2", "m"], ["--level", "2", "--", "m"]])

@@ -16,11 +16,13 @@ from edgewright.frontends.onnx.declared import declared_type
 from edgewright.frontends.onnx.expand import bind_attributes, call_of, function_body
 from edgewright.frontends.onnx.foreign import keep_as_source_op, unknown_op
 from edgewright.frontends.onnx.order import check_name, needed_nodes, reads
+from edgewright.frontends.onnx.package_ops import keep_as_package_op
 from edgewright.frontends.onnx.reader import OnnxFile
 from edgewright.frontends.onnx.signature import check_node
 from edgewright.frontends.onnx.source import SourceNode, label_of
 from edgewright.ir.graph import Graph
 from edgewright.ir.types import TensorType
+from edgewright.ops.package import definition_of
 
 __all__ = ["Importer", "names_of"]
 
@@ -98,6 +100,9 @@ class Importer(GraphImporter):
         node = SourceNode(proto, list(inputs), version, label_of(proto), {a.name: a for a in proto.attribute})
         if function is not None:
             return self._call(function, node)
+        definition = definition_of(node.op_type)
+        if definition is not None:
+            return keep_as_package_op(self._context, node, self._file, definition)
         if is_given:
             check_node(node, self._context.dtypes(node))
         self._context.refuse_sequences(node)

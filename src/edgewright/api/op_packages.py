@@ -1,0 +1,105 @@
+"""The op packages that a tool is given: descriptions for converters, libraries and Python files for runs."""
+
+import logging
+import re
+import runpy
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from edgewright.artifacts.model_library.composer import check_library
+from edgewright.artifacts.op_package.reader import read
+from edgewright.backends.op_package.packages import load_package, shape_rule
+from edgewright.core.errors import BackendCrash, EdgewrightError, UsageError, Where, shown
+from edgewright.core.files import file_size
+from edgewright.ops.package import PackageOpDefinition, using_definitions
+
+__all__ = ["converter_packages", "load_op_packages"]
+
+log = logging.getLogger(__name__)
+
+_PACKAGE = re.compile(r"(?P<path>.+?\.(?:so|py))(?::(?P<provider>[A-Za-z_]\w*))?(?::(?P<target>\w+))?")
+TARGETS = ("CPU", "HTP")
+
+
+def load_op_packages(named: Sequence[str]) -> list[str]:
+    """Registers packages given as 'lib.so:PROVIDER[:TARGET]' or as a Python file; notes about them."""
+    notes = []
+    for text in named:
+        notes += _load(text)
+    return notes
+
+
+@contextmanager
+def converter_packages(configs: Sequence[str], libraries: Sequence[str]) -> Iterator[None]:
+    """Lets a source use the ops that XML files describe, with shapes from libraries in the same order.
+
+    Python files among the libraries register functions, whose shapes are found by trying them.
+    """
+    compiled = []
+    for name in libraries:
+        if name.endswith(".py"):
+            _run_python(Path(name))
+        else:
+            check_library(Path(name))
+            _say(Path(name))
+            compiled.append(Path(name))
+    if compiled and len(compiled) != len(configs):
+        raise UsageError(
+            f"--converter_op_package_lib names {len(compiled)} libraries, --op_package_config {len(configs)}",
+            do="give a library for each XML file, in the same order",
+        )
+    definitions: list[PackageOpDefinition] = []
+    for index, config in enumerate(configs):
+        found = read(config).definitions()
+        definitions += [_with_shapes(item, compiled[index]) for item in found] if compiled else found
+    with using_definitions(definitions):
+        yield
+
+
+def _with_shapes(definition: PackageOpDefinition, library: Path) -> PackageOpDefinition:
+    return replace(definition, shapes=shape_rule(library, definition.type, len(definition.outputs)))
+
+
+def _load(text: str) -> list[str]:
+    found = _PACKAGE.fullmatch(text)
+    if found is None:
+        raise UsageError(
+            f"op package '{shown(text)}' is not spelled as expected",
+            do="write path.so:PROVIDER or path.so:PROVIDER:CPU, such as libMyOps.so:MyOpsInterfaceProvider",
+        )
+    path, provider, target = Path(found["path"]), found["provider"], found["target"] or "CPU"
+    if path.suffix == ".py":
+        _run_python(path)
+        return []
+    if target not in TARGETS:
+        raise UsageError(
+            f"op package target is '{shown(target)}', expected CPU or HTP", do="name one of them"
+        )
+    if target == "HTP":
+        return [f"op package {shown(path.name)} is for HTP devices: here its CPU library or a function runs"]
+    check_library(path)
+    _say(path)
+    load_package(path, provider or f"{path.stem.removeprefix('lib')}InterfaceProvider")
+    return []
+
+
+def _say(path: Path) -> None:
+    log.warning("'%s' is an op package: it is code, and it runs in a process of its own", shown(path.name))
+
+
+def _run_python(path: Path) -> None:
+    """Runs a file that registers functions with @edgewright.op_package."""
+    file_size(path)
+    log.warning("'%s' is a Python file: it is code, and it runs in this process", shown(path.name))
+    try:
+        runpy.run_path(str(path))
+    except EdgewrightError:
+        raise
+    except Exception as problem:
+        raise BackendCrash(
+            f"the Python file failed: {type(problem).__name__}: {shown(problem)}",
+            Where(file=str(path)),
+            do="run it by itself with python",
+        ) from problem

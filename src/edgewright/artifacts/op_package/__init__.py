@@ -1,0 +1,1 @@
+"""Op packages: their XML descriptions, and the source that implements them."""

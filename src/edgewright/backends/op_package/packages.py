@@ -1,0 +1,168 @@
+"""Compiled op packages as seen by callers: registered as the meaning of their ops, or as rules for shapes."""
+
+import atexit
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from edgewright.abi.frames import Closed, receive, send
+from edgewright.backends.op_package.messages import CODEC
+from edgewright.core.errors import BackendCrash, BadInput, EdgewrightError, Where, shown
+from edgewright.core.files import file_size
+from edgewright.core.numbers import Array, DType
+from edgewright.ir.op import Param
+from edgewright.ir.types import TensorType
+from edgewright.ops.package import ShapeRule, register_meaning
+
+__all__ = ["load_package", "shape_rule"]
+
+SECONDS = 600.0
+TAIL = 600
+_OPEN: dict[tuple[str, str], "_Worker"] = {}
+
+
+def load_package(path: Path, provider: str) -> tuple[str, list[str]]:
+    """Loads a compiled package and registers its ops; its name and theirs."""
+    worker = _worker(path, provider)
+    package, ops = worker.ask("open", path=str(path.resolve()), provider=provider)
+    for op in ops:
+        register_meaning(package, op, _Call(worker, op))
+    return package, list(ops)
+
+
+def shape_rule(path: Path, op: str, outputs: int) -> ShapeRule:
+    """What a library says of an op's outputs."""
+    worker = _worker(path, "")
+    worker.ask("open_converter", path=str(path.resolve()))
+
+    def rule(inputs: Sequence[TensorType | None], params: Mapping[str, Any]) -> Sequence[TensorType]:
+        given = [None if t is None else (t.static_shape(), int(t.dtype)) for t in inputs]
+        found = worker.ask("outputs", op=op, inputs=given, params=_plain(params), count=outputs)
+        return [TensorType(tuple(shape), _dtype(code, path, op)) for shape, code in found]
+
+    return rule
+
+
+class _Call:
+    """An op of a package, called like a function."""
+
+    def __init__(self, worker: "_Worker", op: str) -> None:
+        self._worker = worker
+        self._op = op
+
+    def __call__(
+        self, inputs: Sequence[Array | None], params: Mapping[str, Param], results: Sequence[TensorType]
+    ) -> Sequence[Array]:
+        # Real numbers behind fixed point are float32: the package computes, the backend encodes.
+        real = int(DType.FLOAT_32)
+        wanted = [(t.static_shape(), real if t.dtype.is_fixed_point else int(t.dtype)) for t in results]
+        given = {name: _value(param) for name, param in params.items()}
+        found: list[Array] = self._worker.ask(
+            "run", op=self._op, inputs=list(inputs), params=given, results=wanted
+        )
+        return found
+
+
+class _Worker:
+    """A process with one library; one request at a time."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = threading.Lock()
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the worker
+        self._line, theirs = socket.socketpair()
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "edgewright.backends.op_package.worker", str(theirs.fileno())],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=self._said,
+                stderr=self._said,
+            )
+        self._line.settimeout(SECONDS)
+
+    @property
+    def is_alive(self) -> bool:
+        return self._process.poll() is None
+
+    def ask(self, request: str, /, **arguments: Any) -> Any:
+        try:
+            with self._lock:
+                send(self._line, CODEC, (request, arguments))
+                value, problem = receive(self._line, CODEC)
+        except TimeoutError:
+            raise self._ended(f"gave no answer in {SECONDS:g} s") from None
+        except (Closed, OSError):
+            code = self._process.wait()
+            how = f"with {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
+            raise self._ended(f"ended its process {how}") from None
+        if isinstance(problem, EdgewrightError):
+            raise problem
+        return value
+
+    def stop(self) -> None:
+        self._line.close()
+        self._process.kill()
+        self._process.wait()
+        self._said.close()
+
+    def _ended(self, what: str) -> BackendCrash:
+        self._process.kill()
+        self._said.seek(0, os.SEEK_END)
+        self._said.seek(max(0, self._said.tell() - TAIL))
+        tail = " ".join(self._said.read().decode(errors="replace").split())
+        said = f"; it said last: {tail}" if tail else ""
+        return BackendCrash(
+            f"the op package {what}{said}", Where(file=str(self._path)), do="correct the package's source"
+        )
+
+
+def _worker(path: Path, provider: str) -> _Worker:
+    file_size(path)
+    key = str(path.resolve()), provider
+    found = _OPEN.get(key)
+    if found is None or not found.is_alive:
+        if not _OPEN:
+            atexit.register(_stop_all)
+        found = _OPEN[key] = _Worker(path)
+    return found
+
+
+def _stop_all() -> None:
+    for worker in _OPEN.values():
+        worker.stop()
+    _OPEN.clear()
+
+
+def _value(param: Param) -> Any:
+    return np.asarray(param.value, param.dtype.numpy) if param.is_tensor else param.value
+
+
+def _plain(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters without their types, as shape rules get them: lists become arrays of numbers."""
+    arrays = {name: np.asarray(value) for name, value in params.items() if isinstance(value, tuple)}
+    narrow = {
+        name: array.astype(np.float32 if array.dtype.kind == "f" else np.int32)
+        for name, array in arrays.items()
+    }
+    return {**params, **narrow}
+
+
+def _dtype(code: int, path: Path, op: str) -> DType:
+    try:
+        return DType(code)
+    except ValueError:
+        raise BadInput(
+            f"the library tells data type {shown(hex(code))}, which QNN does not have",
+            Where(file=str(path), op=op),
+            do="correct its source",
+        ) from None

@@ -1,0 +1,67 @@
+"""The process that compiled op packages run in: reads requests from a socket, answers each."""
+
+import socket
+import sys
+import traceback
+from typing import Any
+
+from edgewright.abi.frames import Closed, receive, send
+from edgewright.abi.op_package import ConverterLibrary, PackageLibrary
+from edgewright.backends.op_package.messages import CODEC
+from edgewright.core.errors import BackendCrash, EdgewrightError
+
+__all__ = ["Host", "main"]
+
+
+class Host:
+    """What a worker does; every public method is a request."""
+
+    def __init__(self) -> None:
+        self._package: PackageLibrary | None = None
+        self._converter: ConverterLibrary | None = None
+
+    def open(self, path: str, provider: str) -> Any:
+        """Loads a package and tells its name and its ops."""
+        # A worker has one package: asked a second time, it is open already.
+        self._package = self._package or PackageLibrary(path, provider)
+        return self._package.operations()
+
+    def open_converter(self, path: str) -> None:
+        """Loads a library of output shapes."""
+        self._converter = self._converter or ConverterLibrary(path)
+
+    def run(self, **call: Any) -> Any:
+        """Runs an op."""
+        assert self._package is not None
+        return self._package.run(**call)
+
+    def outputs(self, **call: Any) -> Any:
+        """Shapes and types of an op's outputs."""
+        assert self._converter is not None
+        return self._converter.outputs(**call)
+
+
+def main(descriptor: int) -> None:
+    """Serves requests until the caller is gone."""
+    host = Host()
+    with socket.socket(fileno=descriptor) as line:
+        while True:
+            try:
+                name, arguments = receive(line, CODEC)
+            except Closed:
+                return
+            send(line, CODEC, _answer(host, name, arguments))
+
+
+def _answer(host: Host, name: str, arguments: dict[str, Any]) -> tuple[Any, EdgewrightError | None]:
+    try:
+        return getattr(host, name)(**arguments), None
+    except EdgewrightError as problem:
+        return None, problem
+    except Exception as problem:
+        traceback.print_exc()
+        return None, BackendCrash(f"the worker failed: {type(problem).__name__}: {problem}")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

@@ -1,0 +1,13 @@
+"""Generated op packages for readers."""
+
+from edgewright.api.op_package_generate import GeneratedPackages
+from edgewright.reports.page import Block
+
+__all__ = ["page"]
+
+
+def page(made: GeneratedPackages) -> list[Block]:
+    """The report of qnn-op-package-generator."""
+    blocks: list[Block] = [f"wrote {file}" for file in made.files]
+    blocks += [f"note: {note}" for note in made.notes]
+    return [*blocks, *(f"next: fill in {folder}, then run make there" for folder in made.folders)]

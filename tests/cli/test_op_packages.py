@@ -1,0 +1,190 @@
+"""qnn-op-package-generator, custom ops in converters, and compiled packages in runs."""
+
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from edgewright.tools.qairt_converter import main as convert_dlc
+from edgewright.tools.qairt_quantizer import main as quantize_dlc
+from edgewright.tools.qnn_model_lib_generator import main as generate_library
+from edgewright.tools.qnn_net_run import main as net_run
+from edgewright.tools.qnn_onnx_converter import main as convert
+from edgewright.tools.qnn_op_package_generator import main as generate
+from tests.cli.op_packages import PYTHON, WOBBLE, XML, expected, wobble_net
+
+X = np.float32([[0.5, -1, 0.25, 2], [1, 2, 3, 4]])
+pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="g++ is not installed")
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """The package generated, filled in and compiled; its library of shapes beside it."""
+    folder = tmp_path_factory.mktemp("package")
+    (folder / "Strange.xml").write_text(XML)
+    assert generate(["-p", str(folder / "Strange.xml"), "-o", str(folder), "-cop"]) == 0
+    (folder / "Strange/src/ops/Wobble.cpp").write_text(WOBBLE)
+    for place in ("Strange", "Strange/ConverterOpPackage"):
+        command = [
+            "make",
+            "-s",
+            "-C",
+            str(folder / place),
+            f"PYTHON={sys.executable}",
+            "CXX=g++ -Wall -Werror",
+        ]
+        subprocess.run(command, check=True)
+    X.tofile(folder / "x.raw")
+    (folder / "list.txt").write_text(f"{folder}/x.raw\n")
+    return folder
+
+
+def cpu_library(built):
+    return f"{built}/Strange/libs/x86_64-linux-clang/libStrange.so"
+
+
+def shape_library(built):
+    return f"{built}/Strange/ConverterOpPackage/libs/x86_64-linux-clang/libConverterOpPackage.so"
+
+
+def converted(call, built, tmp_path, factor=3.0, *more):
+    wobble_net(tmp_path / "m.onnx", factor)
+    words = ("-opc", built / "Strange.xml", "-cpl", shape_library(built))
+    answer = call(convert, "-i", tmp_path / "m.onnx", "-o", tmp_path / "m.cpp", *words, *more)
+    assert answer.code == 0, answer.err
+    return tmp_path / "m_net.json"
+
+
+def run(call, built, tmp_path, model, *words):
+    listed = ("--input_list", built / "list.txt", "--output_dir", tmp_path / "out")
+    return call(net_run, "--model", model, "--backend", "cpu", *listed, *words)
+
+
+def result(tmp_path):
+    return np.fromfile(tmp_path / "out/Result_0/y.raw", np.float32).reshape(2, 3)
+
+
+def test_a_custom_op_runs_from_its_compiled_package(call, built, tmp_path):
+    model = converted(call, built, tmp_path)
+    packages = f"{cpu_library(built)}:StrangeInterfaceProvider:CPU"
+    answer = run(call, built, tmp_path, model, "--op_packages", packages)
+    assert answer.code == 0, answer.err
+    assert "'libStrange.so' is an op package: it is code" in answer.err
+    assert np.allclose(result(tmp_path), expected(X), atol=1e-6)
+
+
+def test_the_model_names_the_package_and_its_parameters(call, built, tmp_path):
+    text = converted(call, built, tmp_path).read_text()
+    assert '"package": "Strange"' in text.replace('"package":"Strange"', '"package": "Strange"')
+    cpp = (tmp_path / "m.cpp").read_text()
+    assert '"Strange", "Wobble"' in cpp.replace("\n", " ")
+    assert '.name = "shifts"' in cpp
+
+
+def test_a_custom_op_is_calibrated_and_quantized(call, built, tmp_path):
+    packages = ("--op_package_lib", f"{cpu_library(built)}:StrangeInterfaceProvider")
+    model = converted(call, built, tmp_path, 3.0, "--input_list", built / "list.txt", *packages)
+    answer = run(call, built, tmp_path, model, "--op_packages", packages[1])
+    assert answer.code == 0, answer.err
+    error = np.abs(result(tmp_path) - expected(X)).max()
+    assert 0 < error < 0.05
+
+
+def test_a_model_library_with_a_custom_op_runs(call, built, tmp_path):
+    converted(call, built, tmp_path)
+    words = ("-c", tmp_path / "m.cpp", "-b", tmp_path / "m.bin", "-t", "x86_64-linux-clang")
+    assert call(generate_library, *words, "-o", tmp_path / "m.so").code == 0
+    packages = ("--op_packages", f"{cpu_library(built)}:StrangeInterfaceProvider")
+    assert run(call, built, tmp_path, tmp_path / "m.so", *packages).code == 0
+    assert np.allclose(result(tmp_path), expected(X), atol=1e-6)
+
+
+def test_dlcs_hold_custom_ops_and_are_quantized(call, built, tmp_path):
+    wobble_net(tmp_path / "m.onnx")
+    words = ("-opc", built / "Strange.xml", "-cpl", shape_library(built))
+    assert call(convert_dlc, "-i", tmp_path / "m.onnx", "-o", tmp_path / "m.dlc", *words).code == 0
+    package = f"{cpu_library(built)}:StrangeInterfaceProvider"
+    words = ("--input_dlc", tmp_path / "m.dlc", "--output_dlc", tmp_path / "q.dlc", "-opl", package)
+    assert call(quantize_dlc, *words, "--input_list", built / "list.txt").code == 0
+    assert run(call, built, tmp_path, tmp_path / "q.dlc", "--op_packages", package).code == 0
+    assert np.allclose(result(tmp_path), expected(X), atol=0.05)
+
+
+@pytest.mark.parametrize(
+    ("factor", "words"),
+    [(13.0, "thirteen is not a factor"), (14.0, "the op's function of the op package answered 8000")],
+)
+def test_a_package_that_fails_is_one_error_with_exit_code_7(call, built, tmp_path, factor, words):
+    model = converted(call, built, tmp_path, factor)
+    packages = ("--op_packages", f"{cpu_library(built)}:StrangeInterfaceProvider")
+    answer = run(call, built, tmp_path, model, *packages)
+    assert (answer.code, words in answer.err) == (7, True)
+    assert answer.err.count("error[") == 1
+
+
+def test_a_provider_that_is_not_there_says_so(call, built, tmp_path):
+    model = converted(call, built, tmp_path)
+    answer = run(call, built, tmp_path, model, "--op_packages", f"{cpu_library(built)}:Nobody")
+    assert answer.code == 6
+    assert "the library has no function 'Nobody'" in answer.err
+
+
+def test_without_its_package_an_op_has_no_meaning_in_a_fresh_process(built, tmp_path, call):
+    model = converted(call, built, tmp_path)
+    code = "import sys; from edgewright.tools.qnn_net_run import main; sys.exit(main(sys.argv[1:]))"
+    words = ["--model", str(model), "--backend", "cpu", "--input_list", str(built / "list.txt")]
+    command = [sys.executable, "-c", code, *words, "--output_dir", str(tmp_path / "out")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 4
+    assert "op 'Wobble' of package 'Strange' has no meaning here" in done.stderr
+    (tmp_path / "ops.py").write_text(PYTHON)
+    done = subprocess.run(
+        [*command, "--op_packages", str(tmp_path / "ops.py")], capture_output=True, check=False
+    )
+    assert done.returncode == 0
+    assert np.allclose(result(tmp_path), expected(X), atol=1e-6)
+
+
+def test_a_shape_that_nobody_tells_is_one_error(built, tmp_path, call):
+    wobble_net(tmp_path / "m.onnx")
+    answer = call(convert, "-i", tmp_path / "m.onnx", "-o", tmp_path / "m.cpp", "-opc", built / "Strange.xml")
+    assert answer.code == 4
+    assert "the shape of output 0 of op 'Wobble' is neither in the model nor told by package" in answer.err
+    assert "--converter_op_package_lib" in answer.err
+
+
+def test_a_package_is_not_replaced_unless_asked(call, built, tmp_path):
+    words = ("-p", built / "Strange.xml", "-o", tmp_path)
+    assert call(generate, *words).code == 0
+    (tmp_path / "Strange/src/ops/Wobble.cpp").write_text("mine")
+    again = call(generate, *words)
+    assert (again.code, "exists already" in again.err) == (2, True)
+    assert (tmp_path / "Strange/src/ops/Wobble.cpp").read_text() == "mine"
+    assert call(generate, *words, "-f").code == 0
+    assert "REGISTER_OP" in (tmp_path / "Strange/src/ops/Wobble.cpp").read_text()
+
+
+def test_a_folder_that_is_no_package_is_never_removed(call, built, tmp_path):
+    (tmp_path / "Strange").mkdir()
+    (tmp_path / "Strange/thesis.txt").write_text("years of work")
+    answer = call(generate, "-p", built / "Strange.xml", "-o", tmp_path, "-f")
+    assert (answer.code, "is no generated op package" in answer.err) == (2, True)
+    assert (tmp_path / "Strange/thesis.txt").exists()
+
+
+def test_a_package_for_cpu_and_htp_has_a_folder_for_each(call, built, tmp_path):
+    both = XML.replace("</SupportedBackend>", "</SupportedBackend><SupportedBackend>HTP</SupportedBackend>")
+    (tmp_path / "both.xml").write_text(both)
+    assert call(generate, "-p", tmp_path / "both.xml", "-o", tmp_path).code == 0
+    htp = (tmp_path / "StrangeHtp/src/ops/Wobble.cpp").read_text()
+    assert "GraphStatus wobbleImpl(TensorType& out, const TensorType& in, const Tensor& factor" in htp
+    assert 'DEF_PACKAGE_PARAM_ORDER("Wobble",' in htp
+    assert (tmp_path / "StrangeCpu/Makefile").exists()
+
+
+def test_text_of_the_xml_cannot_leave_its_comment(call, built, tmp_path):
+    assert call(generate, "-p", built / "Strange.xml", "-o", tmp_path).code == 0
+    source = (tmp_path / "Strange/src/ops/Wobble.cpp").read_text()
+    assert "*/ #error" not in source
