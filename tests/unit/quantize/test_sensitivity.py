@@ -1,0 +1,89 @@
+"""What rounding each part of a graph does to its outputs, and what it costs to find out."""
+
+import numpy as np
+import pytest
+
+from edgewright.ops.activation import Relu
+from edgewright.quantize.sensitivity import Probe, Steps, sensitivity
+from tests.unit.quantize.nets import Engine, Net, samples
+
+
+def chain(count: int = 6):
+    """Convolutions one after the other, and the values between them."""
+    net = Net()
+    values = [net.x]
+    for _ in range(count):
+        values.append(net.unary(Relu(), net.conv(values[-1], 4)))
+    return net.done(values[-1]), values
+
+
+def probes(values, sizes):
+    return [Probe(v, {v: Steps(size, -1e6, 1e6)}) for v, size in zip(values, sizes, strict=True)]
+
+
+def by_hand(graph, value: str, size: float, feeds) -> float:
+    """The noise of rounding one value alone, computed op by op."""
+    ratios = []
+    for feed in feeds:
+        plain, rounded = (computed(graph, feed, value, step) for step in (0.0, size))
+        ratios.append(np.square(plain - rounded).sum() / np.square(plain).sum())
+    return float(np.mean(ratios))
+
+
+def computed(graph, feed, value: str, size: float):
+    found = {**graph.constants, **feed}
+    for name in (*graph.inputs, *(node.outputs[0] for node in graph.nodes)):
+        node = graph.producer(name)
+        if node is not None:
+            found[name] = node.op.compute(*(found[other] for other in node.inputs))[0]
+        if name == value and size:
+            found[name] = (np.round(found[name] / size) * size).astype(np.float32)
+    return found[graph.outputs[0]].astype(np.float64)
+
+
+def test_each_part_is_measured_as_if_it_alone_were_rounded() -> None:
+    graph, values = chain(3)
+    feeds, sizes = samples(graph, 2), [0.1, 0.4, 0.05]
+    found = sensitivity(graph, probes(values[:3], sizes), graph.outputs, feeds, Engine())
+    for value, size in zip(values[:3], sizes, strict=True):
+        assert found.effects[value] == pytest.approx(by_hand(graph, value, size, feeds), rel=0.02)
+
+
+def test_ends_of_the_range_count_as_rounding_does() -> None:
+    graph, values = chain(2)
+    feeds = samples(graph, 2)
+    fine, cut = (Probe(values[1], {values[1]: Steps(1e-3, 0.0, high)}) for high in (1e6, 0.5))
+    wide = sensitivity(graph, [fine], graph.outputs, feeds, Engine()).effects[values[1]]
+    assert sensitivity(graph, [cut], graph.outputs, feeds, Engine()).effects[values[1]] > 1000 * wide
+
+
+def test_rounded_weights_are_measured_too() -> None:
+    graph, _ = chain(2)
+    weights = graph.nodes[0].inputs[1]
+    feeds, array = samples(graph, 2), graph.constants[weights]
+    coarse, fine = (
+        Probe(weights, constants={weights: (np.round(array / size) * size).astype(np.float32)})
+        for size in (0.1, 0.01)
+    )
+    effects = [
+        sensitivity(graph, [p], graph.outputs, feeds, Engine()).effects[weights] for p in (coarse, fine)
+    ]
+    assert effects[0] == pytest.approx(100 * effects[1], rel=0.5)
+
+
+@pytest.mark.parametrize("count", [2, 3, 8, 40])
+def test_the_cost_stays_below_ten_passes_of_the_float_graph(count: int) -> None:
+    graph, values = chain(30)
+    engine = Engine()
+    found = sensitivity(graph, probes(values, [0.1] * 31), graph.outputs, samples(graph, count), engine)
+    assert set(found.effects) == set(values)
+    assert engine.runs == found.runs <= 10 * count
+    assert found.passes == found.runs / count
+
+
+def test_parts_that_are_measured_together_share_what_was_found_by_their_weights() -> None:
+    graph, values = chain(30)
+    feeds = samples(graph, 1)
+    parts = [Probe(v, {v: Steps(0.1, -1e6, 1e6)}, weight=1 + i % 2) for i, v in enumerate(values)]
+    found = sensitivity(graph, parts, graph.outputs, feeds, Engine()).effects
+    assert found[values[1]] == pytest.approx(2 * found[values[0]])
