@@ -8,6 +8,7 @@ JOBS ?= 2
 NATIVE = test "$$(uname -sm)" = "Linux x86_64" && getconf GNU_LIBC_VERSION >/dev/null 2>&1 \
 	&& $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[native]'
 TORCH = $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[pytorch]'
+BROWSER = $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[browser]'
 
 .PHONY: demo test test-full test-compat bench bench-accuracy lint api docs format clean
 .DEFAULT_GOAL := test
@@ -28,6 +29,7 @@ test: lint
 # torch is 200 MB and a minute: without it the tests of PyTorch models are skipped, and counted.
 test-full: lint
 	@$(TORCH) || echo "torch (pip install '.[pytorch]') is left out: tests of PyTorch models are skipped"
+	@$(BROWSER) || echo "playwright (pip install '.[browser]') is left out: reports are not looked at in a browser"
 	$(PY) -m pytest -n $(JOBS)
 
 # Every op sample in every datatype that HTP takes, simulation against the genuine emulator.

@@ -1,0 +1,184 @@
+"""The report in a real browser: Chromium, driven by Playwright; skipped where either is missing."""
+
+import importlib.util
+import os
+import shutil
+
+import pytest
+
+import edgewright as ew
+from edgewright.reports.html import report_page
+from tests.browser.sample_build import EXAMPLES, hostile, record
+
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+# An empty page of one colour is smaller than that.
+SOMETHING = 20_000
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(importlib.util.find_spec("playwright") is None, reason="playwright is not installed"),
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium was found (CHROMIUM names one)"),
+]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """The report of a real build."""
+    folder = tmp_path_factory.mktemp("build")
+    ew.build(
+        EXAMPLES / "models" / "mnist_cntk.onnx",
+        EXAMPLES / "data" / "digits.npz",
+        target="SM8650",
+        output=folder,
+        max_drop=1.0,
+        calibration_samples=20,
+        evaluation_samples=40,
+    )
+    return folder / "report.html"
+
+
+@pytest.fixture
+def open_page(browser, tmp_path):
+    """Opens a file or a record; what the console says besides is in ``page.said``."""
+    pages = []
+
+    def opened(what, width=1280, scheme="light"):
+        path = what
+        if not isinstance(what, os.PathLike):
+            path = tmp_path / "report.html"
+            path.write_bytes(b"".join(report_page(what)))
+        page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        page.said = []
+        page.on("console", lambda message: page.said.append(message.text))
+        page.on("pageerror", lambda error: page.said.append(str(error)))
+        page.on("request", lambda request: page.said.append(f"asked for {request.url[:80]}"))
+        pages.append(page)
+        page.goto(path.as_uri())
+        page.said.remove(f"asked for {path.as_uri()[:80]}")
+        page.wait_for_function("document.body.dataset.ready", timeout=60_000)
+        return page
+
+    yield opened
+    for page in pages:
+        page.close()
+
+
+def sizes(page):
+    """Width and height of what is drawn in each place of a plot."""
+    return page.evaluate(
+        """() => [...document.querySelectorAll(".plot")].map((place) => {
+            const box = place.querySelector("svg.main-svg")?.getBoundingClientRect();
+            return [place.id, box?.width ?? 0, box?.height ?? 0, place.querySelectorAll("path").length];
+        })"""
+    )
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_report_of_a_real_build_shows_all_plots_and_says_nothing_on_the_console(
+    built, open_page, scheme, tmp_path
+):
+    page = open_page(built, scheme=scheme)
+    found = sizes(page)
+    assert {"plot-layers", "plot-tensor-0"} <= {name for name, *_ in found}
+    for name, width, height, paths in found:
+        assert width > 100, name
+        assert height > 100, name
+        assert paths > 5, name
+    assert page.said == []
+    picture = page.screenshot(path=tmp_path / f"{scheme}.png", full_page=True)
+    assert len(picture) > SOMETHING
+
+
+def test_the_report_opens_in_two_seconds(built, open_page):
+    # The best of three: other tests may have the machine.
+    took = [
+        open_page(built).evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd")
+        for _ in range(3)
+    ]
+    assert min(took) < 2000
+    assert built.stat().st_size < 3_000_000
+
+
+def test_light_and_dark_are_told_apart_and_the_button_changes_them(open_page):
+    shade = "getComputedStyle(document.body).backgroundColor"
+    light, dark = (open_page(record(), scheme=scheme) for scheme in ("light", "dark"))
+    before = light.evaluate(shade), dark.evaluate(shade)
+    assert before[0] != before[1]
+    line = "document.querySelector('#plot-layers path.js-line').style.stroke"
+    colour = light.evaluate(line)
+    light.click("#theme")
+    assert light.evaluate(shade) == before[1]
+    light.wait_for_function(f"{line} !== {colour!r}")
+    assert all(width > 100 and paths > 5 for _, width, _, paths in sizes(light))
+
+
+@pytest.mark.parametrize("width", [400, 800, 1600])
+def test_no_width_makes_the_page_itself_scroll_sideways(open_page, width):
+    page = open_page(record(), width=width)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_names_from_the_model_are_texts_and_never_run(open_page):
+    page = open_page(hostile())
+    assert "owned" not in page.title() or "document" in page.title()
+    assert page.evaluate("document.querySelectorAll('main script').length") == 0
+    assert "document.title='owned'" in page.inner_text("main")
+    assert page.said == []
+
+
+def test_a_click_on_a_header_sorts_and_a_button_shows_all_layers(open_page):
+    build = record()
+    many = tuple(build.layers) * 4
+    page = open_page(type(build)(**{**vars(build), "layers": many}))
+    rows = "[...document.querySelectorAll('#layer-rows tbody tr')]"
+    shown = f"{rows}.filter((row) => row.offsetParent).length"
+    assert page.evaluate(shown) == 12
+    page.click("button[data-unfold]")
+    assert page.evaluate(shown) == len(many)
+    page.click("#layer-rows th:first-child")
+    places = page.evaluate(f"{rows}.map((row) => Number(row.cells[0].textContent))")
+    assert places == list(range(1, len(many) + 1))
+
+
+def test_copying_an_override_gives_the_exact_text(open_page):
+    page = open_page(record())
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.click("#findings .code button")
+    wanted = next(finding.do for finding in record().findings if finding.do)
+    assert page.evaluate("navigator.clipboard.readText()") == wanted
+
+
+def test_a_browser_that_cannot_unpack_the_plots_says_so(browser, tmp_path):
+    path = tmp_path / "report.html"
+    path.write_bytes(b"".join(report_page(record())))
+    page = browser.new_page()
+    page.add_init_script("delete window.DecompressionStream")
+    page.goto(path.as_uri())
+    page.wait_for_function("document.body.dataset.ready")
+    assert "This browser is too old for the plots" in page.inner_text("#plot-layers")
+    page.close()
+
+
+def test_a_printed_report_is_light_and_whole(open_page):
+    page = open_page(record(), scheme="dark")
+    assert len(page.pdf()) > SOMETHING
+    page.emulate_media(media="print")
+    assert page.evaluate("document.querySelector('nav').offsetParent") is None
