@@ -5,9 +5,8 @@ import binascii
 from collections.abc import Iterable
 from pathlib import Path
 
+from edgewright.api.profile_records import ProfileLog, to_chunks, to_csv
 from edgewright.api.profile_summary import ProfileSummary, summarise
-from edgewright.artifacts.profile_log.csv_log import to_csv
-from edgewright.artifacts.profile_log.writer import ProfileLog, to_chunks
 from edgewright.core.errors import BadInput, UsageError, shown
 from edgewright.lower.names import NameTable
 from edgewright.reports.profile_page import to_html

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from edgewright.api.profile_records import ProfileLog
 from edgewright.api.profile_spans import Span, kinds_of_ops, typical_run
 from edgewright.api.profile_summary import ProfileSummary
-from edgewright.artifacts.profile_log.writer import ProfileLog
 from edgewright.reports.numbers import amount
 from edgewright.reports.profile_text import viewer_text
 
