@@ -8,6 +8,9 @@ __getattr__
 pytestmark
 __class__  # Python looks at it: the package's own kind of module
 graph_optimization_level
+enable_profiling
+profile_file_prefix
+handle_starttag  # html.parser calls it
 get_next  # onnxruntime.quantization calls it
 infer_session  # onnxruntime.quantization reads it
 # Fields of C structs that a library reads.
