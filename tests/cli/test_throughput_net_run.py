@@ -305,3 +305,31 @@ def test_a_signal_ends_all_threads_and_the_results_are_written(here, digits, ite
     assert (found["stopped_by"], found["is_complete"]) == (number, code == 0)
     assert all(measured["executions"] > 0 for measured in found["threads"])
     assert b"a:graphExecute: " in out
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"", "the file is not JSON"),
+        (b"\xff\xfe\x00", "the file is not JSON"),
+        (b"[" * 200_000, "nested too deeply"),
+        (b'{"backends": [], "backends": []}', "key 'backends' appears twice"),
+        (b'{"backends": NaN}', "backends[0] is 'nan', expected an object"),
+        (b"[]", "the file is a list, expected an object"),
+        (b'{"backends\\n\\u001b": []}', "key 'backends\\n\\x1b' is unknown"),
+    ],
+)
+def test_a_file_that_is_no_case_is_one_error(call, here, content, why):
+    Path("case.json").write_bytes(content)
+    answer = call(main, "--config", "case.json")
+    assert (answer.code, why in answer.err) == (3, True), answer.err
+
+
+def test_a_case_that_is_not_there_is_one_error(call, here):
+    answer = call(main, "--config", "none.json")
+    assert (answer.code, "'none.json' does not exist" in answer.err) == (3, True)
+
+
+def test_results_are_printed_as_json_too(run, pictures):
+    answer, found = run(thread(loop=2), words=("--json",))
+    assert json.loads(answer.out) == found

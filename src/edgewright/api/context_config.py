@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from edgewright.artifacts.encodings.comments import without_comments
+from edgewright.artifacts.net_json.fields import without_duplicates
 from edgewright.backends.qnn.options import GraphOptions, HtpOptions, Priority, ProfilingLevel
 from edgewright.config.backend_config import BackendConfig, GraphSettings, settings_of
 from edgewright.core.errors import BadInput, LimitExceeded, UsageError, Where, shown
@@ -98,7 +99,8 @@ def json_document(path: Path) -> Any:
     """What a JSON file holds, which may have // comments."""
     where = Where(file=str(path))
     try:
-        return json.loads(without_comments(read_limited(path, _LARGEST_FILE)))
+        content = without_comments(read_limited(path, _LARGEST_FILE))
+        return json.loads(content, object_pairs_hook=without_duplicates)
     except RecursionError:
         raise LimitExceeded("the JSON is nested too deeply", where) from None
     except ValueError as problem:

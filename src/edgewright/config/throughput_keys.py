@@ -55,7 +55,7 @@ _THREAD = {
     "initModelInLoop": Key("boolean"),
     "loadInputDataInLoop": Key("boolean"),
     "useRandomData": Key("boolean"),
-    "interval": Key("integer"),
+    "interval": Key("integer", 0, 3_600_000_000),
     "loopUnit": _text("count", "second", "seconds"),
     "loop": Key("integer", 1),
     "executeAsynchronous": Key("boolean"),

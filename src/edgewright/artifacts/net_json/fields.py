@@ -9,7 +9,7 @@ from typing import Any
 
 from edgewright.core.errors import BadInput, LimitExceeded, Where, shown
 
-__all__ = ["Fields", "as_float", "as_integer", "as_name", "parse"]
+__all__ = ["Fields", "as_float", "as_integer", "as_name", "parse", "without_duplicates"]
 
 _LONGEST_NAME = 4096
 _NOT_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
@@ -18,7 +18,7 @@ _NOT_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 def parse(content: bytes, where: Where) -> "Fields":
     """The JSON object in the file."""
     try:
-        document = json.loads(content, object_pairs_hook=_without_duplicates)
+        document = json.loads(content, object_pairs_hook=without_duplicates)
     except RecursionError as problem:
         raise LimitExceeded("the JSON is nested too deeply", where) from problem
     except ValueError as problem:
@@ -127,7 +127,8 @@ def _kind_of(value: object) -> str:
     return names.get(type(value), f"'{shown(value)}'")
 
 
-def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object of JSON that has these keys and values; a key that comes twice is an error."""
     found = dict(pairs)
     if len(found) != len(pairs):
         twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
