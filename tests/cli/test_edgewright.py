@@ -9,6 +9,8 @@ import onnxruntime
 import pytest
 
 import edgewright as ew
+from edgewright.api.source import open_source
+from edgewright.lower.names import sanitized
 from edgewright.tools.umbrella import main
 from tests.cli import models
 
@@ -36,6 +38,26 @@ def test_inspect_shows_a_converted_model(call, digits):
     assert (found["parameters"], found["macs"]) == (5994, 786560)
     assert {item["op"]: item["nodes"] for item in found["ops"]}["Conv2d"] == 2
     assert found["contract"][0]["shape"] == [1, 28, 28, 1]
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["mnist_cntk.onnx", "mnist_dscnn_int8.tflite", "mnist_cnn_fakequant_frozen.pb"],
+)
+@pytest.mark.parametrize("kind", ["m.cpp", "m.dlc"])
+def test_every_tensor_of_the_source_is_found_or_has_a_reason(call, here, source, kind):
+    """In both formats, once they are read again."""
+    file = EXAMPLES / "models" / source
+    ew.convert(file).save(here / kind)
+    written = here / kind.replace(".cpp", "_net.json")
+    found = json.loads(call(main, "inspect", written, "--json").out)["source_tensors"]
+    places = {item["name"]: item["tensor"] or item["why"] for item in found}
+    assert set(open_source(file).tensors) <= set(places)
+    assert all(places.values())
+    stored = ew.load(written).fixed_graph()
+    assert {item["tensor"] for item in found} - {""} <= {sanitized(name) for name in stored.types}
+    table = call(main, "inspect", written, "--names").out
+    assert "part of the op that makes" in table or "a constant" in table or "stored: part of" in table
 
 
 def test_inspect_lists_symbols_and_counts_with_numbers_for_them(call, tmp_path):

@@ -7,6 +7,7 @@ from pathlib import Path
 from edgewright.api.artifacts import is_stored, load_graph
 from edgewright.api.contract import IoTensor, contract, dtype_word, shape_of
 from edgewright.api.source import fixed_source, open_source
+from edgewright.api.source_map import SourceTensor, source_map
 from edgewright.core.files import file_size
 from edgewright.frontends._common.imported import Imported
 from edgewright.frontends._common.overrides import Overrides
@@ -41,6 +42,8 @@ class Inspection:
     # Symbolic dimensions or values that must be known ended the look before the last op.
     is_partial: bool = False
     notes: tuple[str, ...] = ()
+    # Of a converted model: where the tensors of its source went.
+    source_tensors: tuple[SourceTensor, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -157,6 +160,7 @@ def _stored(path: Path, graph: Graph) -> Inspection:
         unused_outputs=(),
         convertible_nodes=1.0,
         convertible_macs=1.0,
+        source_tensors=source_map(graph),
     )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from edgewright.api.artifacts import SavedFiles, SaveOptions, load_graph, save_dlc, save_graph
 from edgewright.api.contract import dtype_word, shape_of
+from edgewright.api.source_map import SourceTensor, source_map
 from edgewright.api.surface import Surface
 from edgewright.artifacts.encodings import encodings_document
 from edgewright.backends.base import RealEnds, RunOptions, Session
@@ -127,6 +128,10 @@ class Model:
         rounded (``cle``, ``bc``, ``auto``; a note of the report says so): those are only in saved files.
         """
         return encodings_document(encodings_of(self.fixed_graph()), version)
+
+    def source_map(self) -> tuple[SourceTensor, ...]:
+        """Every tensor of the source model: its name in QNN artifacts, or why there is none."""
+        return source_map(self.fixed_graph())
 
     def fixed_graph(self) -> Graph:
         """The graph, where it does not depend on the inputs of a run."""

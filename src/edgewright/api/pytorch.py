@@ -1,7 +1,7 @@
 """PyTorch programs as source models: their ONNX terms are imported by the ONNX frontend."""
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -109,6 +109,11 @@ class TorchSource(SourceModel):
         made = {name for node in last.model.graph.node for name in node.output}
         stored = {tensor.name for tensor in last.model.graph.initializer}
         return frozenset(made | stored | last.weights.keys() | self.inputs.keys())
+
+    def _listed(self) -> Collection[str]:
+        # What an op is written in has names of our own.
+        calls = self._last.calls if self._last else []
+        return [*self.inputs, *(name for call in calls for name in (*call.stored, *call.outputs))]
 
     def nodes(self) -> list[NodeNames]:
         """All ops that depend on the inputs."""
@@ -265,7 +270,7 @@ def _plain(item: ProgramInput, value: Array) -> Any:
 
 
 def _names(call: Call) -> NodeNames:
-    return NodeNames(call.op, call.label, call.inputs, call.outputs)
+    return NodeNames(call.op, call.label, call.inputs, call.outputs, call.stored)
 
 
 def _stop() -> Step:

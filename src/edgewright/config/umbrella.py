@@ -14,6 +14,7 @@ __all__ = [
     "ConvertTo",
     "Messages",
     "ModelFile",
+    "Names",
     "OpName",
     "Report",
     "RunInputs",
@@ -159,6 +160,19 @@ class Comparison(OptionGroup):
         default=1e-4,
         metavar="SHARE",
         help="the largest difference allowed, as a share of the output's range",
+    )
+
+
+@dataclass(frozen=True)
+class Names(OptionGroup):
+    """The names of a source."""
+
+    title = "Names"
+
+    names: bool = opt(
+        "--names",
+        nargs=0,
+        help="list every tensor of the source: its name in a converted model, or why it is gone",
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from edgewright.core.errors import BadInput, Where
 from edgewright.core.numbers import Array
 from edgewright.ir.op import Op
+from edgewright.ir.sources import SourceFlow
 from edgewright.ir.types import TensorType, type_of
 
 __all__ = ["Graph", "Node", "Program"]
@@ -39,6 +40,8 @@ class Graph:
         self.constants: dict[str, Array] = {}
         # Where a value's name differs from the source model's (kept for reports and name maps).
         self.source_names: dict[str, str] = {}
+        # All tensors of the source model, where it was at hand.
+        self.sources = SourceFlow()
         self._nodes: dict[str, Node] = {}
         self._producers: dict[str, Node] = {}
         self._consumers: dict[str, dict[Node, None]] = {}
@@ -190,6 +193,7 @@ class Graph:
             self._fresh,
             set(self._reserved),
         )
+        twin.sources = self.sources
         for node in self._nodes.values():
             subgraphs = tuple(graph.copy() for graph in node.subgraphs)
             clone = replace(node, inputs=list(node.inputs), outputs=list(node.outputs), subgraphs=subgraphs)

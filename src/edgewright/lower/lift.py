@@ -9,11 +9,12 @@ from edgewright.core.errors import BadInput, EdgewrightError, Problems, Unsuppor
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import FAULTS, REGISTRY, Op, Param
+from edgewright.ir.sources import SourceFlow
 from edgewright.ir.types import TensorType
-from edgewright.lower.qnn_graph import QnnGraph, QnnNode, QnnTensor, TensorKind
 from edgewright.lower.lower import QNN_PACKAGE
-from edgewright.ops.rearrange import Reshape
+from edgewright.lower.qnn_graph import QnnGraph, QnnNode, QnnTensor, TensorKind
 from edgewright.ops.package import has_meaning, package_op
+from edgewright.ops.rearrange import Reshape
 
 __all__ = ["lift"]
 
@@ -55,6 +56,7 @@ class _Lifting:
         self._graph.outputs = [self._names[t.name] for t in self._stored.of_kind(TensorKind.APP_READ)]
         forms = self._stored.forms.items()
         self._graph.source_names = {self._names[name]: of for name, of in forms if name in self._names}
+        self._graph.sources = SourceFlow(gone=self._stored.gone)
         return self._graph
 
     def _add(self, stored: QnnNode) -> None:
@@ -131,8 +133,6 @@ def _data(tensor: QnnTensor) -> Array:
     return tensor.data
 
 
-def _op(stored: QnnNode, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]) -> Op:
-    kind = REGISTRY[stored.type]
 def _is_of_package(stored: QnnNode) -> bool:
     """Whether the node is a package's own op: --package_name may name a package for QNN's ops as well."""
     is_known = stored.type in REGISTRY
@@ -148,9 +148,11 @@ def _package_op(stored: QnnNode, outputs: Sequence[TensorType]) -> Op:
     return package_op(stored.package, stored.type)(values=kept, results=tuple(outputs))
 
 
-    values: dict[str, Any] = {name: scalar.value for name, scalar in stored.scalar_params.items()}
+def _op(stored: QnnNode, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]) -> Op:
     if _is_of_package(stored):
         return _package_op(stored, outputs)
+    kind = REGISTRY[stored.type]
+    values: dict[str, Any] = {name: scalar.value for name, scalar in stored.scalar_params.items()}
     values |= {name: _nested(_data(tensor)) for name, tensor in stored.tensor_params.items()}
     values = {name: value for name, value in values.items() if name not in BOOKKEEPING}
     known = {item.name: item for item in dataclasses.fields(kind) if "param" in item.metadata}

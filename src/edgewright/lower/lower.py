@@ -65,7 +65,9 @@ class _Lowering:
         forms = {
             self._tensor_name(v): s for v, s in self._graph.source_names.items() if v in shown and s != v
         }
-        return QnnGraph(self._node_name(self._graph.name), self._in_source_order(), nodes, names, forms)
+        gone = self._graph.sources.missing({*shown, *forms.values()})
+        name = self._node_name(self._graph.name)
+        return QnnGraph(name, self._in_source_order(), nodes, names, forms, gone)
 
     def _in_source_order(self) -> dict[str, QnnTensor]:
         """Tensors as they were met, but outputs in the graph's order: no format has another place for it."""

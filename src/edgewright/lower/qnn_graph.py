@@ -71,6 +71,8 @@ class QnnGraph:
     source_names: dict[str, str] = field(default_factory=dict)
     # name here -> tensor of the source model that it is another form of (a layout, one side of a clamp)
     forms: dict[str, str] = field(default_factory=dict)
+    # tensor of the source model that has no tensor here -> why
+    gone: dict[str, str] = field(default_factory=dict)
 
     def of_kind(self, kind: TensorKind) -> list[QnnTensor]:
         """The tensors of one kind, in order."""

@@ -12,8 +12,8 @@ from edgewright.reports.page import Block, Table
 __all__ = ["dry_run_page", "page"]
 
 
-def page(found: Inspection) -> list[Block]:
-    """The report of `edgewright inspect`."""
+def page(found: Inspection, *, has_names: bool = False) -> list[Block]:
+    """The report of `edgewright inspect`; with names, where each tensor of the source went."""
     nodes = sum(op.nodes for op in found.ops)
     blocks: list[Block] = [
         f"{shown(found.file)}: {found.format}, {byte_size(found.file_bytes)}",
@@ -28,7 +28,16 @@ def page(found: Inspection) -> list[Block]:
     blocks += _obstacles(found.problems, found.unused_inputs, found.unused_outputs)
     blocks += [f"note: {shown(note)}" for note in found.notes]
     blocks.append(_share(found.convertible_nodes, found.convertible_macs, is_partial=found.is_partial))
-    return blocks
+    return blocks + (_names(found, has_names=has_names) if found.source_tensors else [])
+
+
+def _names(found: Inspection, *, has_names: bool) -> list[Block]:
+    gone = sum(not item.tensor for item in found.source_tensors)
+    line = f"tensors of the source: {len(found.source_tensors) - gone} found by name, {gone} gone"
+    if not has_names:
+        return [f"{line}; --names lists them"]
+    rows = tuple((item.name, item.tensor or "-", item.why) for item in found.source_tensors)
+    return [Table("Tensors of the source", ("name", "here", "why it is gone"), rows), line]
 
 
 def dry_run_page(found: DryRunReport, detail: str) -> list[Block]:

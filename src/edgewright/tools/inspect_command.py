@@ -1,13 +1,13 @@
 """`edgewright inspect`: what a model holds, and what of it can be converted."""
 
-from edgewright.config.umbrella import Messages, ModelFile, Report, Shapes
+from edgewright.config.umbrella import Messages, ModelFile, Names, Report, Shapes
 from edgewright.tools.answer import tell
 from edgewright.tools.tool import Tool
 
 __all__ = ["TOOL"]
 
 
-def run(model: ModelFile, shapes: Shapes, report: Report, _messages: Messages) -> None:
+def run(model: ModelFile, shapes: Shapes, names: Names, report: Report, _messages: Messages) -> None:
     """Look and report; a model that does not convert is no failure of looking at it."""
     from edgewright.api.inspect import inspect
     from edgewright.frontends._common.overrides import Overrides
@@ -20,17 +20,18 @@ def run(model: ModelFile, shapes: Shapes, report: Report, _messages: Messages) -
         input_values=dict(shapes.input_values),
     )
     found = inspect(model.model, wishes)
-    tell(report, found, page)
+    tell(report, found, lambda seen: page(seen, has_names=names.names))
 
 
 TOOL = Tool(
     "edgewright inspect",
     "Show inputs and outputs, ops, parameters, MACs and what is unsupported, for any model.",
-    (ModelFile, Shapes, Report, Messages),
+    (ModelFile, Shapes, Names, Report, Messages),
     run,
     examples=(
         ("edgewright inspect model.onnx", "look at a source model"),
         ("edgewright inspect out/model_net.json --json", "look at a converted model, for a program"),
+        ("edgewright inspect out/model.dlc --names", "where each tensor of the source went"),
     ),
 )
 main = TOOL.main

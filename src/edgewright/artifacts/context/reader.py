@@ -83,7 +83,8 @@ class _Reader:
         nodes = [self._node(item) for item in fields.array("nodes")]
         check_order(tensors, nodes, self._where)
         name = as_name(fields.first_of("name"), "the graph's name", self._where)
-        return QnnGraph(name, tensors, nodes, _texts(fields, "source_names"), _texts(fields, "forms"))
+        maps = (_texts(fields, key) for key in ("source_names", "forms", "gone"))
+        return QnnGraph(name, tensors, nodes, *maps)
 
     def _node(self, value: Any) -> QnnNode:
         fields = Fields(value, self._where, "a node")
@@ -150,7 +151,7 @@ class _Reader:
 
 
 def _texts(fields: Fields, key: str) -> dict[str, str]:
-    return {name: str(item) for name, item in fields.fields(key).items()}
+    return {name: str(item) for name, item in fields.fields(key).items()} if key in fields else {}
 
 
 def _scalar(name: str, value: Any, where: Where) -> QnnScalar:

@@ -80,6 +80,7 @@ def _graph(graph: QnnGraph, store: _Store) -> Json:
         "nodes": [_node(node, store) for node in graph.nodes],
         "source_names": graph.source_names,
         "forms": graph.forms,
+        **({"gone": graph.gone} if graph.gone else {}),
     }
 
 

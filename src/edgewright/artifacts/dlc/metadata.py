@@ -47,6 +47,8 @@ class GraphNotes:
     forms: dict[str, str] = field(default_factory=dict)
     # What nodes remember: gains and shifts of batch norms that went into them.
     nodes: dict[str, dict[str, Array]] = field(default_factory=dict)
+    # Tensors of the source model without a tensor here, and why.
+    gone: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, graph: QnnGraph) -> "GraphNotes":
@@ -58,6 +60,7 @@ class GraphNotes:
             {name: layout for name, layout in layouts.items() if layout is not None},
             graph.forms,
             {node.name: node.notes for node in graph.nodes if node.notes},
+            graph.gone,
         )
 
 
@@ -154,7 +157,7 @@ def _notes(graphs: Sequence[QnnGraph], description: Description, told: Mapping[s
         found = GraphNotes.of(graph)
         parts: dict[str, Any] = {"source_names": found.source_names, "macs": found.macs}
         parts["layouts"] = {name: [form, list(order)] for name, (form, order) in found.layouts.items()}
-        parts["forms"] = found.forms
+        parts["forms"], parts["gone"] = found.forms, found.gone
         parts["nodes"] = {
             name: {key: _as_text(array) for key, array in kept.items()} for name, kept in found.nodes.items()
         }
@@ -189,6 +192,7 @@ def _graph_notes(fields: Fields) -> GraphNotes:
         {name: _layout(item, fields.where) for name, item in layouts},
         _texts(fields, "forms"),
         {} if nodes is None else {name: _arrays(nodes, name) for name, _ in nodes.items()},
+        _texts(fields, "gone"),
     )
 
 

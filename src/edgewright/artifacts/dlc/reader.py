@@ -118,7 +118,7 @@ class _Reader:
         nodes = list(self._nodes(table, data, notes))
         check_unique("node", [node.name for node in nodes])
         check_order(tensors, nodes, self._where)
-        return QnnGraph(name, tensors, nodes, notes.source_names, notes.forms)
+        return QnnGraph(name, tensors, nodes, notes.source_names, notes.forms, notes.gone)
 
     def _nodes(self, table: Table, data: GraphData, notes: GraphNotes) -> Iterator[QnnNode]:
         for index, item in enumerate(table.children(GraphSlot.NODES)):

@@ -42,7 +42,8 @@ def read(path: Path | str, weights: Path | str | None = None) -> QnnGraph:
         tensors.setdefault(name, QnnTensor(name, TensorKind.NULL, DType.FLOAT_32, (1,)))
     nodes = [_node(name, value, where) for name, value in graph.fields("nodes").items()]
     check_order(tensors, nodes, where)
-    return QnnGraph(_graph_name(ours, path), tensors, nodes, _source_names(ours))
+    maps = (_texts(ours, key) for key in ("source_names", "forms", "gone"))
+    return QnnGraph(_graph_name(ours, path), tensors, nodes, *maps)
 
 
 class _Weights:
@@ -133,12 +134,12 @@ def _graph_name(ours: Fields, path: Path) -> str:
     return path.stem.removesuffix("_net") or "model"
 
 
-def _source_names(ours: Fields) -> dict[str, str]:
-    if "source_names" not in ours:
+def _texts(ours: Fields, key: str) -> dict[str, str]:
+    if key not in ours:
         return {}
     names = {}
-    for name, source in ours.fields("source_names").items():
+    for name, source in ours.fields(key).items():
         if not isinstance(source, str):
-            raise BadInput(f"'source_names' has no text for '{shown(name)}'", ours.where)
+            raise BadInput(f"'{key}' has no text for '{shown(name)}'", ours.where)
         names[name] = source
     return names

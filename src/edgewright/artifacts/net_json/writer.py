@@ -48,6 +48,8 @@ def _head(graph: QnnGraph, description: Description, weights: int) -> Json:
             "source_names": graph.source_names,
             # Netron refuses tensors of this kind, but opens a file in which they are only named.
             "absent_inputs": [tensor.name for tensor in graph.of_kind(TensorKind.NULL)],
+            **({"forms": graph.forms} if graph.forms else {}),
+            **({"gone": graph.gone} if graph.gone else {}),
         },
     }
 

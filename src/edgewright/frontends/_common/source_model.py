@@ -8,6 +8,7 @@ from edgewright.core.numbers import Array
 from edgewright.frontends._common.imported import Imported, InputSpec, NodeNames, State
 from edgewright.frontends._common.overrides import check_given
 from edgewright.ir.graph import Graph
+from edgewright.ir.sources import flow_of
 from edgewright.ir.types import TensorType, type_of
 
 __all__ = ["SourceModel"]
@@ -77,7 +78,22 @@ class SourceModel(ABC):
             name: InputSpec(type_of(values[name]), values[name]) if name in values else InputSpec(t)
             for name, t in self.inputs.items()
         }
-        return self._import(specs)
+        return self._traced(self._import(specs))
+
+    def _traced(self, imported: Imported) -> Imported:
+        """With all tensors of the source in the graph's account of where they went."""
+        if imported.is_complete:
+            nodes = [((*n.inputs, *n.captured), n.outputs) for n in self.nodes()]
+            imported.graph.sources = flow_of(nodes, self._starts(), self._listed())
+        return imported
+
+    def _starts(self) -> Collection[str]:
+        """Tensors that are not known before a run."""
+        return self.inputs
+
+    def _listed(self) -> Collection[str]:
+        """Tensors that a user may look for."""
+        return self.tensors
 
     def specialise(self, values: Mapping[str, Array], bound: tuple[str, ...]) -> Graph:
         """The graph for one set of inputs: bound ones become constants, the others get their shapes."""
@@ -85,7 +101,8 @@ class SourceModel(ABC):
         for name, declared in self.inputs.items():
             check_given(name, declared, values)
         while True:
-            imported = self._import({name: self._spec(name, values, names) for name in self.inputs})
+            specs = {name: self._spec(name, values, names) for name in self.inputs}
+            imported = self._traced(self._import(specs))
             if imported.problems:
                 raise Problems(imported.problems)
             if imported.is_complete:

@@ -56,6 +56,8 @@ class Call:
     first: int
     last: int
     problem: EdgewrightError | None = None
+    # Weights that it reads.
+    stored: tuple[str, ...] = ()
     # Whether it needs the results of an op that is not supported.
     is_behind: bool = False
 
@@ -122,8 +124,10 @@ class Tracer:
         outputs = self._named(made, first)
         if made or problem is not None:
             last = len(self.ctx.writer.nodes)
+            weights = [box.name for box in boxes_in([args, kwargs]) if box.data is not None and box.path]
+            stored = tuple(filter(None, weights))
             self.calls.append(
-                Call(where.op or "", self.ctx.writer.label, read, outputs, first, last, problem)
+                Call(where.op or "", self.ctx.writer.label, read, outputs, first, last, problem, stored)
             )
         if problem is not None and results is None:
             raise Stopped

@@ -200,6 +200,7 @@ class Importer(GraphImporter):
             op = Reshape(shape=self._graph.types[value].shape)
             self._graph.add(Node(self._graph.fresh_name(state.output), op, [value], [state.output]))
             self._graph.outputs.append(state.output)
+            self._graph.source_names[state.output] = self._graph.source_names.get(value, value)
             self._result.states.append(state)
 
 

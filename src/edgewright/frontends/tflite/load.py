@@ -1,6 +1,6 @@
 """From a TFLite model and the user's wishes for its inputs and outputs to an import."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -73,6 +73,11 @@ class TfliteSource(SourceModel):
     def nodes(self) -> list[NodeNames]:
         """All operators of the subgraph."""
         return [names_of(self._graph, operator) for operator in self._graph.operators]
+
+    def _starts(self) -> Collection[str]:
+        handles = [operator for operator in self._graph.operators if operator.op == "VAR_HANDLE"]
+        names = [name for operator in handles for name in names_of(self._graph, operator).outputs]
+        return [*self.inputs, *names]
 
     def declared(self, name: str) -> TensorType | None:
         """As the file has it."""

@@ -1,0 +1,30 @@
+"""Where each tensor of a source model went: its QNN tensor, or why it has none."""
+
+from dataclasses import dataclass
+
+from edgewright.ir.graph import Graph
+from edgewright.lower.lower import lower
+
+__all__ = ["SourceTensor", "source_map"]
+
+
+@dataclass(frozen=True)
+class SourceTensor:
+    """A tensor of the source model; ``tensor`` is empty where it is gone, and ``why`` says how."""
+
+    name: str
+    tensor: str = ""
+    why: str = ""
+
+
+def source_map(graph: Graph) -> tuple[SourceTensor, ...]:
+    """Every tensor of the source, as far as the graph was made from one; those that are found come first."""
+    record = lower(graph)
+    found: dict[str, str] = {}
+    for name in record.tensors:
+        own = record.source_names.get(name, name)
+        for source in (own, record.forms.get(name, own)):
+            found.setdefault(source, name)
+    known = graph.sources.made_of
+    tensors = [SourceTensor(name, tensor) for name, tensor in found.items() if not known or name in known]
+    return (*tensors, *(SourceTensor(name, "", why) for name, why in record.gone.items()))

@@ -1,0 +1,70 @@
+"""The tensors of a source model and what is made of them: where each went can be told in the end."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+__all__ = ["SourceFlow", "flow_of"]
+
+CONSTANT = "a constant, computed when the model was converted"
+UNREAD = "no output depends on it"
+WEIGHT = "stored: part of other constants now, or of the parameters of an op"
+
+
+@dataclass(frozen=True)
+class SourceFlow:
+    """Tensors of the source in their order, with the tensors that are made from each."""
+
+    made_of: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    # Tensors that do not depend on the inputs: stored ones, and what is computed from them.
+    stored: frozenset[str] = frozenset()
+    computed: frozenset[str] = frozenset()
+    # Tensors that an artifact was written without, and why.
+    gone: Mapping[str, str] = field(default_factory=dict)
+
+    def missing(self, found: Collection[str]) -> dict[str, str]:
+        """The tensors that are not among those found, each with the reason."""
+        reasons = {name: self._why(name, found) for name in self.made_of if name not in found}
+        return {**{name: why for name, why in self.gone.items() if name not in found}, **reasons}
+
+    def _why(self, name: str, found: Collection[str]) -> str:
+        if name in self.computed:
+            return CONSTANT
+        place = self._next(name, found)
+        if name in self.stored:
+            return WEIGHT if place else UNREAD
+        return f"part of the op that makes '{place}'" if place else UNREAD
+
+    def _next(self, name: str, found: Collection[str]) -> str:
+        """The nearest tensor behind it that is found."""
+        seen, front = {name}, [name]
+        while front:
+            behind = dict.fromkeys(after for tensor in front for after in self.made_of.get(tensor, ()))
+            here = next((tensor for tensor in behind if tensor in found), "")
+            if here:
+                return here
+            front = [tensor for tensor in behind if tensor not in seen]
+            seen.update(front)
+        return ""
+
+
+def flow_of(
+    nodes: Iterable[tuple[Sequence[str], Sequence[str]]], inputs: Collection[str], tensors: Iterable[str]
+) -> SourceFlow:
+    """The flow through nodes, each given as what it reads and what it makes."""
+    made_of: dict[str, list[str]] = {name: [] for name in sorted(tensors) if name}
+    live, made = set(inputs), set[str]()
+    for reads, makes in nodes:
+        results = [name for name in makes if name]
+        made.update(results)
+        if live.intersection(reads):
+            live.update(results)
+        for name in filter(None, reads):
+            made_of.setdefault(name, []).extend(results)
+        for name in results:
+            made_of.setdefault(name, [])
+    known = made_of.keys() - live
+    return SourceFlow(
+        {name: tuple(dict.fromkeys(after)) for name, after in made_of.items()},
+        frozenset(known - made),
+        frozenset(known & made),
+    )
