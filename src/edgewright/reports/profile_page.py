@@ -1,18 +1,19 @@
 """A profile as one HTML file that opens anywhere: a timeline, and tables by kind of op, time and MACs."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from edgewright.api.profile_records import ProfileLog
-from edgewright.api.profile_spans import Span, kinds_of_ops, typical_run
+from edgewright.api.profile_spans import KindOfOp, Span, kinds_of_ops, typical_run
 from edgewright.api.profile_summary import ProfileSummary
 from edgewright.reports.numbers import amount
 from edgewright.reports.profile_text import viewer_text
 
 __all__ = ["to_html"]
 
-_TEMPLATE = Path(__file__).with_name("profile.html.jinja")
+# The look of all pages is there.
+_TEMPLATES = Path(__file__).with_name("html")
 _WIDTH = 1000.0
 # Spans narrower than this are drawn as wide as this, or they could not be seen.
 _NARROWEST = 0.6
@@ -31,25 +32,56 @@ class _Bar:
 
 def to_html(log: ProfileLog, found: ProfileSummary) -> Iterator[bytes]:
     """The file."""
-    from jinja2 import Environment
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+    loader = FileSystemLoader(_TEMPLATES)
+    made = Environment(autoescape=True, loader=loader, undefined=StrictUndefined, trim_blocks=True)
+    yield made.get_template("profile.html.jinja").render(_context(log, found)).encode("utf-8", "replace")
+
+
+def _context(log: ProfileLog, found: ProfileSummary) -> dict[str, object]:
     spans, unit = typical_run(log)
-    colours = _colours(found)
-    page = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(
-        _TEMPLATE.read_text("utf-8")
+    word = {"US": "µs", "CYCLES": "cycles"}.get(unit, unit.lower())
+    kinds, colours = kinds_of_ops(found), _colours(found)
+    return {
+        "found": found,
+        "unit": word,
+        "said": _said(found, kinds),
+        "tiles": _tiles(found, word),
+        "bars": _bars(spans, colours),
+        "width": _WIDTH,
+        "kinds": kinds,
+        "colours": colours,
+        "amount": amount,
+        "text": viewer_text(found),
+        "is_emulated": "emulator" in found.backend,
+        "is_simulated": "simulation" in found.backend,
+    }
+
+
+def _said(found: ProfileSummary, kinds: Sequence[KindOfOp]) -> str:
+    runs = f"{found.inferences} inferences were measured at level {found.level}."
+    if not kinds:
+        return f"{runs} The log has no times of single ops."
+    slowest = found.ops[0].name.partition(":OpId_")[0]
+    return (
+        f"{runs} {kinds[0].op} takes {kinds[0].share:.0%} of the time of all ops; the slowest is {slowest}."
     )
-    yield page.render(
-        found=found,
-        unit={"US": "µs", "CYCLES": "cycles"}.get(unit, unit.lower()),
-        bars=_bars(spans, colours),
-        width=_WIDTH,
-        kinds=kinds_of_ops(found),
-        colours=colours,
-        amount=amount,
-        text=viewer_text(found),
-        is_emulated="emulator" in found.backend,
-        is_simulated="simulation" in found.backend,
-    ).encode()
+
+
+def _tiles(found: ProfileSummary, unit: str) -> list[tuple[str, str, str]]:
+    tiles = [("Inferences", str(found.inferences), "")]
+    whole = next((item for item in found.execution if not item.is_part and item.unit == "US"), None)
+    if whole is not None:
+        low, high = whole.least / 1000, whole.most / 1000
+        tiles.append(("One execution", f"{whole.average / 1000:.3g} ms", f"{low:.3g} to {high:.3g} ms"))
+    if found.per_second:
+        tiles.append(("Throughput", f"{found.per_second:.1f} /s", "with files and all else"))
+    if found.ops:
+        total = sum(item.average for item in found.ops)
+        tiles.append(("All ops", f"{total:.0f} {unit}", f"{len(found.ops)} ops"))
+    macs = sum(item.macs for item in found.ops)
+    return [*tiles, ("MACs", amount(macs), "in one execution")] if macs else tiles
 
 
 def _colours(found: ProfileSummary) -> dict[str, str]:
