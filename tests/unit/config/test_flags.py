@@ -34,6 +34,7 @@ TOOLS = {
 }
 # What ours have besides: every converter lists, keeps, leaves out and uses encodings.
 ADDED = {
+    "qnn-net-run": {"--allow_cpu_ops"},
     "qnn-onnx-converter": {"--dump_encoding_json"},
     "qnn-tflite-converter": {"--dump_encoding_json"},
     "qnn-tensorflow-converter": {"--dump_encoding_json"},
