@@ -151,7 +151,8 @@ class _Probed:
         self._off: dict[str, Array] = {}
         for probe in probes:
             for value in probe.constants:
-                self._open(value)
+                if value in self.graph.constants:
+                    self._open(value)
             for value, steps in probe.steps.items():
                 self._round(value, steps)
         self.graph.sort()

@@ -3,14 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from edgewright.core.numbers import Array, DType
+from edgewright.core.numbers import DType
 from edgewright.ir.graph import Graph
-from edgewright.ir.op import given
 from edgewright.quantize.apply import apply
 from edgewright.quantize.assign import Plan, assign
 from edgewright.quantize.calibrate import observe_extremes
 from edgewright.quantize.executor import Executor, Samples
 from edgewright.quantize.groups import Groups
+from edgewright.quantize.mixed.fits import Fit, fits_of
 from edgewright.quantize.mixed.parts import Parts
 from edgewright.quantize.observers import Extremes
 from edgewright.quantize.pins import Origin, Pin, Placed
@@ -76,17 +76,36 @@ class Calibrated:
         values = Groups(self.graph, self._settings, pins).observed()
         self._wide = observe_extremes(self.graph, values, samples, executor)
         self._means = input_means(self.graph, samples, executor) if base.has_corrected_biases else None
+        self._fits = fits_of(self.graph, base.graph)
         self._narrow = {value: _range(records[value], self._wide[value]) for value in values}
 
     def quantized(self, widths: Widths) -> Quantized:
         """The graph in the given widths."""
-        graph, plan = self.graph, self._plan(widths)
-        if self._means is not None:
-            graph, _ = corrected(graph, plan, self._means)
-            plan = self._plan(widths, graph)
-        return Quantized(apply(graph, plan), plan.report, self.graph, graph is not self.graph)
+        if self._means is None:
+            plan = self._plan(widths, self.graph)
+            return Quantized(apply(self.graph, plan), plan.report, self.graph)
+        fitted = self._fitted(widths)
+        graph, _ = corrected(fitted, self._plan(widths, fitted), self._means)
+        plan = self._plan(widths, graph)
+        return Quantized(apply(graph, plan), plan.report, self.graph, has_corrected_biases=True)
 
-    def weights(self, value: str, bits: int) -> Placed:
+    def fits(self, bits: int) -> dict[str, Fit]:
+        """What becomes of weights and their biases in 8 bits, or (all of them) in 4."""
+        if bits == 8:
+            return self._fits
+        small = self.quantized(Widths(small=frozenset(self.parts.weights)))
+        return fits_of(self.graph, small.graph)
+
+    def _fitted(self, widths: Widths) -> Graph:
+        """The graph with the weights and biases that were fitted to 8 bits, where they have them."""
+        graph = self.graph.copy()
+        for value, fit in self._fits.items():
+            is_half = self.parts.made_by(fit.node) in widths.half
+            if not is_half and value not in widths.small | widths.fine:
+                graph.constants.update(fit.constants)
+        return graph
+
+    def _weights_in(self, value: str, bits: int) -> Placed:
         """How weights are stored in so many bits, where that is not as they are."""
         if (value, bits) not in self._stored:
             roles = roles_of(self.graph, self.parts.weights[value])
@@ -95,19 +114,7 @@ class Calibrated:
             self._stored[value, bits] = found
         return self._stored[value, bits]
 
-    def small_biases(self) -> dict[str, Array]:
-        """Biases by weights, as they are corrected where all weights have 4 bits; none if they never are."""
-        if self._means is None:
-            return {}
-        twin, _ = corrected(self.graph, self._plan(Widths(small=frozenset(self.parts.weights))), self._means)
-        biases = {value: (given(node.inputs, 2), node) for value, node in self.parts.weights.items()}
-        return {
-            value: twin.constants[bias]
-            for value, (bias, node) in biases.items()
-            if bias in twin.constants and twin.node(node.name).inputs[2] == bias
-        }
-
-    def _plan(self, widths: Widths, graph: Graph | None = None) -> Plan:
+    def _plan(self, widths: Widths, graph: Graph) -> Plan:
         pins = {**self._weights, **self._pins, **self._wishes(widths)}
         groups = Groups(self.graph, self._settings, pins)
         roomy = self._read_wide(widths)
@@ -116,7 +123,7 @@ class Calibrated:
             for value in groups.observed()
             if value in self._wide
         }
-        return assign(graph or self.graph, groups, self._settings, pins, seen)
+        return assign(graph, groups, self._settings, pins, seen)
 
     def _read_wide(self, widths: Widths) -> set[str]:
         """Values of 16 bits that nobody reads in 8: those would have to divide all of the room among them."""
@@ -128,7 +135,7 @@ class Calibrated:
         wide = {v: Pin(16, None, Origin.CALIBRATED) for root in widths.wide for v in groups[root].values}
         half = dict.fromkeys((v for root in widths.half for v in groups[root].values), HALF)
         stored = {
-            value: Pin(bits, self.weights(value, bits), Origin.WEIGHTS)
+            value: Pin(bits, self._weights_in(value, bits), Origin.WEIGHTS)
             for bits, values in ((4, widths.small), (16, widths.fine))
             for value in values
         }

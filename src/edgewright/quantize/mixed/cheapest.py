@@ -3,16 +3,12 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from edgewright.core.events import progress
-from edgewright.core.numbers import Array
 from edgewright.quantize.encodings import covered_range
 from edgewright.quantize.executor import Executor, Samples
 from edgewright.quantize.judge import judged_values
 from edgewright.quantize.mixed.calibrated import Calibrated, Widths
 from edgewright.quantize.mixed.moves import Effects, May, Move, moves, widths_after
-from edgewright.quantize.pins import Placed
 from edgewright.quantize.quantizer import Quantized
 from edgewright.quantize.sensitivity import Probe, Sensitivity, Steps, sensitivity
 
@@ -108,19 +104,18 @@ class _Search:
 def effects_of(calibrated: Calibrated, samples: Samples, executor: Executor) -> tuple[Effects, Sensitivity]:
     """What rounding each part does to the outputs, and what it cost to find out."""
     graph, parts = calibrated.graph, calibrated.parts
-    arrays = {value: graph.constants[value] for value in parts.weights}
-    small = {value: _rounded(array, calibrated.weights(value, 4)) for value, array in arrays.items()}
-    biases = calibrated.small_biases()
     probes = [_of_group(calibrated, root) for root in parts.groups]
-    for value, node in parts.weights.items():
-        bias = {node.inputs[2]: biases[value]} if value in biases else {}
-        probes.append(Probe(value, constants={value: small[value], **bias}))
+    for bits in (4, 8):
+        fits = calibrated.fits(bits)
+        probes += [Probe(_named(value, bits), constants=fits[value].constants) for value in parts.weights]
     found = sensitivity(graph, probes, judged_values(graph), samples, executor)
-    effects = {value: found.effects[value] for value in arrays}
-    usual = {value: _rounded(array, calibrated.placed[value]) for value, array in arrays.items()}
-    shares = {value: _left(array, small[value], usual[value]) for value, array in arrays.items()}
     groups = {root: found.effects[root] for root in parts.groups}
-    return Effects(groups, effects, {v: effect * shares[v] for v, effect in effects.items()}), found
+    small, usual = ({v: found.effects[_named(v, bits)] for v in parts.weights} for bits in (4, 8))
+    return Effects(groups, small, usual), found
+
+
+def _named(value: str, bits: int) -> str:
+    return f"{value} in {bits} bits"
 
 
 def _of_group(calibrated: Calibrated, root: str) -> Probe:
@@ -131,15 +126,3 @@ def _of_group(calibrated: Calibrated, root: str) -> Probe:
         low, high = covered_range(placed.encoding, placed.dtype)
         steps[value] = Steps(placed.encoding.scales[0], float(low.min()), float(high.max()))
     return Probe(root, steps)
-
-
-def _rounded(array: Array, placed: Placed) -> Array:
-    assert placed.encoding is not None
-    wide = array.astype(np.float32)
-    return placed.encoding.decode(placed.encoding.encode(wide, placed.dtype)).astype(np.float32)
-
-
-def _left(array: Array, small: Array, usual: Array) -> float:
-    """The noise of weights in 8 bits over that in 4."""
-    noise = float(np.square(array.astype(np.float64) - small).sum())
-    return float(np.square(array.astype(np.float64) - usual).sum()) / noise if noise else 0.0

@@ -1,0 +1,41 @@
+"""Weights and biases as a quantized graph has them, in real numbers: rounded, fitted, corrected."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from edgewright.core.numbers import Array
+from edgewright.ir.graph import Graph, Node
+from edgewright.ir.op import given
+from edgewright.quantize.roles import roles_of
+
+__all__ = ["Fit", "fits_of"]
+
+
+@dataclass(frozen=True)
+class Fit:
+    """The node of weights, and what its constants have become."""
+
+    node: Node
+    constants: Mapping[str, Array]
+
+
+def fits_of(source: Graph, quantized: Graph) -> dict[str, Fit]:
+    """What became of the weights of each product that is in fixed point and shares them with nobody."""
+    found = {}
+    for node in source.nodes:
+        roles = roles_of(source, node)
+        twin = quantized.node(node.name)
+        if roles.is_linear and 1 in roles.weights and quantized.types[twin.inputs[1]].encoding is not None:
+            places = [1, 2] if given(node.inputs, 2) in source.constants else [1]
+            alone = [place for place in places if len(source.consumers(node.inputs[place])) == 1]
+            if 1 in alone:
+                constants = {node.inputs[place]: _real(quantized, twin.inputs[place]) for place in alone}
+                found[node.inputs[1]] = Fit(node, constants)
+    return found
+
+
+def _real(graph: Graph, value: str) -> Array:
+    encoding, array = graph.types[value].encoding, graph.constants[value]
+    return (array if encoding is None else encoding.decode(array)).astype(np.float32)
