@@ -11,9 +11,24 @@
 #define QNN_API_VERSION_MINOR 15
 #define QNN_API_VERSION_PATCH 0
 
-// Entries that a model library never calls keep their place in the table without a signature.
+// Entries that neither a model library nor a plain application calls keep their place without a signature.
 typedef void (*QnnInterface_Uncalled_Fn_t)(void);
 
+// Configurations are arrays of pointers that end with NULL; NULL itself asks for the defaults.
+typedef Qnn_ErrorHandle_t (*QnnBackend_Create_Fn_t)(Qnn_LogHandle_t logger,
+                                                    const void** config,
+                                                    Qnn_BackendHandle_t* backend);
+typedef Qnn_ErrorHandle_t (*QnnBackend_Free_Fn_t)(Qnn_BackendHandle_t backend);
+typedef Qnn_ErrorHandle_t (*QnnBackend_GetBuildId_Fn_t)(const char** id);
+typedef Qnn_ErrorHandle_t (*QnnDevice_Create_Fn_t)(Qnn_LogHandle_t logger,
+                                                   const void** config,
+                                                   Qnn_DeviceHandle_t* device);
+typedef Qnn_ErrorHandle_t (*QnnDevice_Free_Fn_t)(Qnn_DeviceHandle_t device);
+typedef Qnn_ErrorHandle_t (*QnnContext_Create_Fn_t)(Qnn_BackendHandle_t backend,
+                                                    Qnn_DeviceHandle_t device,
+                                                    const void** config,
+                                                    Qnn_ContextHandle_t* context);
+typedef Qnn_ErrorHandle_t (*QnnContext_Free_Fn_t)(Qnn_ContextHandle_t context, Qnn_ProfileHandle_t profile);
 typedef Qnn_ErrorHandle_t (*QnnBackend_ValidateOpConfig_Fn_t)(Qnn_BackendHandle_t backend, Qnn_OpConfig_t opConfig);
 typedef Qnn_ErrorHandle_t (*QnnGraph_Create_Fn_t)(Qnn_ContextHandle_t context,
                                                   const char* graphName,
@@ -38,20 +53,20 @@ typedef Qnn_ErrorHandle_t (*QnnError_GetMessage_Fn_t)(Qnn_ErrorHandle_t error, c
 
 typedef struct {
   QnnInterface_Uncalled_Fn_t propertyHasCapability;
-  QnnInterface_Uncalled_Fn_t backendCreate;
+  QnnBackend_Create_Fn_t backendCreate;
   QnnInterface_Uncalled_Fn_t backendSetConfig;
   QnnInterface_Uncalled_Fn_t backendGetApiVersion;
-  QnnInterface_Uncalled_Fn_t backendGetBuildId;
+  QnnBackend_GetBuildId_Fn_t backendGetBuildId;
   QnnInterface_Uncalled_Fn_t backendRegisterOpPackage;
   QnnInterface_Uncalled_Fn_t backendGetSupportedOperations;
   QnnBackend_ValidateOpConfig_Fn_t backendValidateOpConfig;
-  QnnInterface_Uncalled_Fn_t backendFree;
-  QnnInterface_Uncalled_Fn_t contextCreate;
+  QnnBackend_Free_Fn_t backendFree;
+  QnnContext_Create_Fn_t contextCreate;
   QnnInterface_Uncalled_Fn_t contextSetConfig;
   QnnInterface_Uncalled_Fn_t contextGetBinarySize;
   QnnInterface_Uncalled_Fn_t contextGetBinary;
   QnnInterface_Uncalled_Fn_t contextCreateFromBinary;
-  QnnInterface_Uncalled_Fn_t contextFree;
+  QnnContext_Free_Fn_t contextFree;
   QnnGraph_Create_Fn_t graphCreate;
   QnnInterface_Uncalled_Fn_t graphCreateSubgraph;
   QnnInterface_Uncalled_Fn_t graphSetConfig;
@@ -77,10 +92,10 @@ typedef struct {
   QnnInterface_Uncalled_Fn_t deviceGetPlatformInfo;
   QnnInterface_Uncalled_Fn_t deviceFreePlatformInfo;
   QnnInterface_Uncalled_Fn_t deviceGetInfrastructure;
-  QnnInterface_Uncalled_Fn_t deviceCreate;
+  QnnDevice_Create_Fn_t deviceCreate;
   QnnInterface_Uncalled_Fn_t deviceSetConfig;
   QnnInterface_Uncalled_Fn_t deviceGetInfo;
-  QnnInterface_Uncalled_Fn_t deviceFree;
+  QnnDevice_Free_Fn_t deviceFree;
   QnnInterface_Uncalled_Fn_t signalCreate;
   QnnInterface_Uncalled_Fn_t signalSetConfig;
   QnnInterface_Uncalled_Fn_t signalTrigger;
@@ -106,5 +121,8 @@ typedef struct {
     QnnInterface_ImplementationV2_15_t v2_15;
   };
 } QnnInterface_t;
+
+// The type of QnnInterface_getProviders, which every backend library exports.
+typedef Qnn_ErrorHandle_t (*QnnInterface_GetProviders_Fn_t)(const QnnInterface_t*** providers, uint32_t* count);
 
 #endif  // EDGEWRIGHT_QNN_INTERFACE_H
