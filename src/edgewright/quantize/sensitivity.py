@@ -19,12 +19,8 @@ from edgewright.ops.elementwise import ElementWiseMaximum, ElementWiseMinimum, E
 from edgewright.ops.elementwise_unary import ElementWiseRound
 from edgewright.quantize.executor import Executor, Samples, Session
 
-__all__ = ["Probe", "Sensitivity", "Steps", "sensitivity"]
+__all__ = ["Effort", "Probe", "Sensitivity", "Steps", "sensitivity"]
 
-# Passes over the samples that all runs together may cost, the one for the float outputs included.
-MOST_PASSES = 10
-# Runs of one part: more tell little.
-MOST_RUNS = 2
 # Sessions: each rounds its own parts only, which keeps its runs nearly as fast as the float graph's.
 SESSIONS = 8
 # Steps so fine that single precision does not see them.
@@ -33,6 +29,15 @@ LARGEST = 3e38
 # Inputs that round a value: where it is cut, and what it is multiplied by before and after.
 WORDS = ("low", "high", "by", "to")
 TIMES = ElementWiseMultiply()
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What it may cost: passes over the samples, that of the float outputs included, and runs of one part."""
+
+    passes: int = 10
+    # More tell little.
+    runs: int = 2
 
 
 @dataclass(frozen=True)
@@ -87,17 +92,17 @@ def sensitivity(
     watched: Sequence[str],
     samples: Samples,
     executor: Executor,
-    most_passes: int = MOST_PASSES,
+    effort: Effort = Effort(),  # noqa: B008 - frozen
 ) -> Sensitivity:
     """Measures what rounding each part does to the watched values.
 
     With few samples and many parts, neighbours are measured together and share what was found.
     """
     count = len(samples) if isinstance(samples, Sized) else sum(1 for _ in samples)
-    budget = (most_passes - 1) * count
+    budget = (effort.passes - 1) * count
     size = max(1, -(-len(probes) // max(1, budget)))
     stretches = [probes[at : at + size] for at in range(0, len(probes), size)]
-    repeats = min(MOST_RUNS, count, max(1, budget // max(1, len(stretches))))
+    repeats = min(effort.runs, count, max(1, budget // max(1, len(stretches))))
     places = {i * count // repeats for i in range(repeats)}
     chosen = [sample for place, sample in enumerate(samples) if place in places]
     measuring = _Measuring(graph, watched, chosen, executor)

@@ -12,7 +12,7 @@ from edgewright.quantize.mixed.moves import Effects, May, Move, moves, widths_af
 from edgewright.quantize.quantizer import Quantized
 from edgewright.quantize.sensitivity import Probe, Sensitivity, Steps, sensitivity
 
-__all__ = ["Drop", "Mixed", "effects_of", "mixed"]
+__all__ = ["Drop", "Mixed", "effects_of", "mixed", "probes_of"]
 
 
 # What is lost by a graph, in points, on all samples or (True) on a part of them.
@@ -104,14 +104,21 @@ class _Search:
 def effects_of(calibrated: Calibrated, samples: Samples, executor: Executor) -> tuple[Effects, Sensitivity]:
     """What rounding each part does to the outputs, and what it cost to find out."""
     graph, parts = calibrated.graph, calibrated.parts
-    probes = [_of_group(calibrated, root) for root in parts.groups]
-    for bits in (4, 8):
-        fits = calibrated.fits(bits)
-        probes += [Probe(_named(value, bits), constants=fits[value].constants) for value in parts.weights]
-    found = sensitivity(graph, probes, judged_values(graph), samples, executor)
+    found = sensitivity(graph, probes_of(calibrated), judged_values(graph), samples, executor)
     groups = {root: found.effects[root] for root in parts.groups}
     small, usual = ({v: found.effects[_named(v, bits)] for v in parts.weights} for bits in (4, 8))
     return Effects(groups, small, usual), found
+
+
+def probes_of(calibrated: Calibrated) -> list[Probe]:
+    """All parts: groups of values in 8 bits, weights with their biases in 4 and in 8."""
+    probes = [_of_group(calibrated, root) for root in calibrated.parts.groups]
+    for bits in (4, 8):
+        fits = calibrated.fits(bits)
+        probes += [
+            Probe(_named(value, bits), constants=fits[value].constants) for value in calibrated.parts.weights
+        ]
+    return probes
 
 
 def _named(value: str, bits: int) -> str:
