@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import numpy as np
+
 from edgewright.api.artifacts import load_graph
 from edgewright.api.context_check import ContextVerdict, verdict
 from edgewright.api.context_compile import CompileOrder, compile_graphs, provider_of
@@ -14,7 +16,7 @@ from edgewright.api.run_source import RunSource, context_source
 from edgewright.api.surface import Surface
 from edgewright.backends.base import RunOptions, Session
 from edgewright.config.backend_config import GraphSettings
-from edgewright.core.errors import UsageError
+from edgewright.core.errors import BadInput, UsageError, Where
 from edgewright.core.files import write_whole
 from edgewright.core.numbers import Array
 from edgewright.core.words import did_you_mean
@@ -87,7 +89,11 @@ class CompiledModel:
         """
         chosen = self._graph(graph)
         surface = Surface(chosen)
-        named = {name if name in chosen.inputs else sanitized(name): a for name, a in inputs.items()}
+        named = {
+            known: _narrowed(known, np.asarray(array), chosen)
+            for name, array in inputs.items()
+            for known in [name if name in chosen.inputs else sanitized(name)]
+        }
         return surface.decoded(self._session(chosen).run(surface.encoded(named)))
 
     def fits(self, target: str) -> ContextVerdict:
@@ -113,6 +119,23 @@ class CompiledModel:
         if graph.name not in self._sessions:
             self._sessions[graph.name] = self._source.prepare(graph, RunOptions())
         return self._sessions[graph.name]
+
+
+def _narrowed(name: str, array: Array, graph: Graph) -> Array:
+    """Integers of 64 bits as the binary has them, in 32."""
+    if name not in graph.types or array.dtype.kind not in "iu":
+        return array
+    wanted = graph.types[name]
+    if wanted.encoding is not None or wanted.dtype.numpy.kind not in "iu":
+        return array
+    narrow = array.astype(wanted.dtype.numpy, copy=False)
+    if not np.array_equal(narrow, array):
+        raise BadInput(
+            f"input holds {array.min()}..{array.max()}, expected values of {wanted.dtype.numpy}",
+            Where(tensor=name),
+            do="clamp it",
+        )
+    return narrow
 
 
 def _graph(model: Compilable) -> Graph:

@@ -23,7 +23,7 @@ from edgewright.quantize.report import QuantizationReport
 from edgewright.quantize.source_encodings import take_source_encodings
 from edgewright.quantize.tensor_encodings import TensorEncoding
 
-__all__ = ["QuantizedModel", "quantize", "quantized_model"]
+__all__ = ["QuantizedModel", "quantize", "quantized_model", "without_pairs"]
 
 # They have fixed-point results in models that were trained with quantization too.
 ENCODERS = (Cast, Convert, Quantize)
@@ -120,7 +120,7 @@ def quantized_model(
 ) -> QuantizedModel:
     """A quantized twin of a converted model."""
     _check_float(model.fixed_graph())
-    graph, brought = _without_pairs(model.fixed_graph())
+    graph, brought = without_pairs(model.fixed_graph())
     if data is None and wishes.overrides is None and wishes.float_bw == 32 and not brought:
         raise UsageError(
             "there is neither data nor an encoding to quantize with",
@@ -160,7 +160,7 @@ def _check_float(graph: Graph) -> None:
             )
 
 
-def _without_pairs(graph: Graph) -> tuple[Graph, list[TensorEncoding]]:
+def without_pairs(graph: Graph) -> tuple[Graph, list[TensorEncoding]]:
     """The graph as it was before training with quantization, and the encodings that it learned."""
     if not any(isinstance(node.op, Dequantize) for node in graph.nodes):
         return graph, []

@@ -15,7 +15,7 @@ from edgewright.api.building.plain import to_json
 from edgewright.api.building.preflight import Ready, preflight
 from edgewright.api.building.records import BuildRecord, Finding, Preflight
 from edgewright.api.building.rungs import AS_GIVEN, Tried, Workbench, as_given
-from edgewright.api.building.samples import BuildSamples, build_samples
+from edgewright.api.building.samples import BuildSamples
 from edgewright.api.building.stages import (
     Analysed,
     Compiled,
@@ -26,6 +26,7 @@ from edgewright.api.building.stages import (
     emulator_of,
     evaluated,
 )
+from edgewright.api.building.states import without_memories
 from edgewright.api.building.stored_graphs import load_stored, store
 from edgewright.api.contract import contract
 from edgewright.core.errors import Problems
@@ -103,7 +104,9 @@ class _Build:
     def _samples(self) -> BuildSamples:
         if self._ready is not None and self._ready.samples is not None:
             return self._ready.samples
-        return build_samples(self._source, self._order.data)
+        memories = self._known.memories
+        again = Opened(graph=self._source, ends=without_memories(self._source, memories), memories=memories)
+        return again.samples(self._order)
 
     @cached_property
     def _evaluator(self) -> Evaluator:

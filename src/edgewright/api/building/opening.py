@@ -8,6 +8,8 @@ import numpy as np
 
 from edgewright.api.artifacts import is_stored, load_graph
 from edgewright.api.building.order import BuildOrder
+from edgewright.api.building.samples import BuildSamples, build_samples
+from edgewright.api.building.states import Carried, Memory, memories_of
 from edgewright.api.convert import Rewrites
 from edgewright.api.model import Model
 from edgewright.api.open_shapes import shapes_from_samples
@@ -36,8 +38,17 @@ class Opened:
     ends: Graph | None = None
     report: ImportReport | None = None
     tensors: frozenset[str] = frozenset()
+    memories: tuple[Memory, ...] = ()
     notes: list[str] = field(default_factory=list)
     problems: list[EdgewrightError] = field(default_factory=list)
+
+    def samples(self, order: BuildOrder) -> BuildSamples:
+        """The samples of an order, held against the inputs."""
+        assert self.ends is not None
+        if self.graph is None or not self.memories:
+            return build_samples(self.ends, order.data)
+        graph, memories = self.graph, self.memories
+        return build_samples(self.ends, order.data, lambda found: Carried(found, graph, memories))
 
 
 def opened_model(order: BuildOrder) -> Opened:
@@ -102,7 +113,11 @@ def _import(fixed: FixedSource, found: Opened) -> None:
     if imported.is_complete and not found.report.source_ops and fixed.problem is None:
         rewrites = replace(Rewrites(), is_quantized=source.keeps_integers)
         found.graph, found.tensors = rewrites.apply(imported.graph), source.tensors
+        found.memories = memories_of(imported.states)
         return
+    report = found.report
+    if not (report.problems or report.source_ops or report.bound):
+        return  # only the numbers of its open dimensions are missing, which is said above
     try:
         replace(fixed, problem=None).graph()
     except EdgewrightError as problem:

@@ -20,7 +20,7 @@ from edgewright.api.building.model_checks import checked_model
 from edgewright.api.building.opening import Opened, opened_model
 from edgewright.api.building.order import BuildOrder
 from edgewright.api.building.records import Finding, Preflight
-from edgewright.api.building.samples import BuildSamples, build_samples
+from edgewright.api.building.samples import BuildSamples
 from edgewright.core.errors import (
     EdgewrightError,
     EnvironmentProblem,
@@ -133,7 +133,7 @@ def _check_data(order: BuildOrder, ready: Ready) -> None:
     ends = ready.opened.ends
     if ends is None or any(not ends.types[name].is_static for name in ends.inputs):
         return  # the model, or its open shapes, must be mended first
-    samples = build_samples(ends, order.data)
+    samples = ready.opened.samples(order)
     for part in (samples.calibration, samples.evaluation):
         next(iter(part.first(1)))
     ready.samples = samples

@@ -1,6 +1,6 @@
 """Samples of a build: which of them calibrate, which evaluate, and what their right answers are."""
 
-from collections.abc import Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -76,14 +76,19 @@ class BuildSamples:
     is_shared: bool = False
 
 
-def build_samples(graph: Graph, wishes: DataWishes) -> BuildSamples:
-    """The samples for a graph; every problem with them is an error that says which sample."""
+def build_samples(
+    graph: Graph, wishes: DataWishes, carry: Callable[[Samples], Samples] = lambda samples: samples
+) -> BuildSamples:
+    """The samples for a graph; every problem with them is an error that says which sample.
+
+    ``carry`` adds what a model remembers from one sample to the next.
+    """
     if wishes.data is None:
-        return _random_samples(graph)
-    samples = _walked(graph, wishes.data, wishes)
+        return _random_samples(carry(_Random(graph)))
+    samples = carry(_walked(graph, wishes.data, wishes))
     count = _count(samples)
     if wishes.eval_data is not None:
-        others = _walked(graph, wishes.eval_data, wishes)
+        others = carry(_walked(graph, wishes.eval_data, wishes))
         numbers, judged = list(range(count)), list(range(_count(others)))
         source = wishes.eval_data
     else:
@@ -170,8 +175,7 @@ def _noise(wanted: TensorType, generator: np.random.Generator) -> Array:
     return generator.integers(0, 2, shape)
 
 
-def _random_samples(graph: Graph) -> BuildSamples:
-    samples = _Random(graph)
+def _random_samples(samples: Samples) -> BuildSamples:
     numbers, judged = _halves(RANDOM_SAMPLES, RANDOM_SAMPLES)
     return BuildSamples(
         Chosen(samples, numbers), Chosen(samples, judged), None, (RANDOM_WARNING,), is_random=True

@@ -16,8 +16,10 @@ from edgewright.api.building.order import BuildOrder
 from edgewright.api.building.records import Accuracy, Artifact, Finding, Layer, Metric, Source, TensorView
 from edgewright.api.building.rungs import Tried, is_fixed, is_paired
 from edgewright.api.building.samples import BuildSamples
+from edgewright.api.building.states import Memory
 from edgewright.api.building.tensors import tensor_views
 from edgewright.api.compile import load_context
+from edgewright.api.quantize import without_pairs
 from edgewright.backends.qnn.backend import HtpNativeBackend
 from edgewright.backends.qnn.options import HtpOptions
 from edgewright.core.numbers import Array
@@ -41,6 +43,7 @@ class Converted:
     # It came quantized, and is built as it is.
     is_quantized: bool
     tensors: tuple[str, ...]
+    memories: tuple[Memory, ...]
     notes: tuple[str, ...]
 
 
@@ -89,6 +92,7 @@ def converted(order: BuildOrder, opened: Opened, graph: Graph, samples: BuildSam
         choose_metric(graph, samples.labels, order.metric),
         is_fixed(graph) or is_paired(graph),
         tuple(sorted(opened.tensors)),
+        opened.memories,
         tuple(opened.notes),
     )
 
@@ -123,6 +127,7 @@ def analysed(
     source: Graph, graph: Graph, samples: BuildSamples, chosen: Tried, emulator: HtpNativeBackend | None
 ) -> Analysed:
     """Where accuracy is lost, and what mends it."""
+    source, _ = without_pairs(source)
     few: Sequence[Mapping[str, Array]] = list(samples.evaluation.first(8))
     layers = layers_of(source, graph, few, emulator=emulator, seconds=EMULATOR_SECONDS)
     tensors = tensor_views(source, graph, few, layers)
