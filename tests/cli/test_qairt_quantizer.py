@@ -430,7 +430,7 @@ def test_scale_and_offset_of_the_io_configuration_stay(call, tmp_path, is_native
         (["--input_list", "l.txt", "--act_quantizer_calibration", "max"], "expected one of: min-max, sqnr"),
         (["--input_list", "l.txt", "--act_quantizer_schema", "odd"], "one of: asymmetric, symmetric"),
         (["--input_list", "l.txt", "--restrict_quantization_steps", "0x7F -0x80"], "the smaller one first"),
-        (["--input_list", "l.txt", "--algorithms", "magic"], "expected one of: cle"),
+        (["--input_list", "l.txt", "--algorithms", "magic"], "expected one of: cle, "),
     ],
 )  # fmt: skip
 def test_options_that_exclude_each_other_or_cannot_be_end_with_2(call, dlc, words, says):

@@ -177,6 +177,8 @@ def _quantized_by_aimet(
         # Before AIMET looks at the weights, not between it and the quantizer.
         graph, done = equalize(graph)
         notes = [f"cle: {line}" for line in done.lines()]
+    others = [name for name in options.calibration.algorithms if name != "cle"]
+    notes += [f"{name}: left out, AIMET chooses the encodings of weights" for name in others]
     found = aimet_encodings(graph, samples, request, python)
     joined = Resolved({**found.pins, **given.pins}, given.ignored)
     settings = replace(_settings(options, EncodingSet()), algorithms=())

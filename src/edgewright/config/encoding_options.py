@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from edgewright.config.algorithms import ALGORITHMS
 from edgewright.config.option import opt
 from edgewright.config.values import hex_range, on_off
 
@@ -42,13 +43,14 @@ def restricted_steps() -> Any:
     )
 
 
-def corrections() -> Any:
-    """What is done to weights before they are quantized."""
+def corrections(*others: str) -> Any:
+    """What is done to weights before they are quantized; ``others`` are more spellings of the option."""
+    texts = ", ".join(f"{name} ({text})" for name, text in ALGORITHMS.items())
     return opt(
-        "--algorithms",
+        *("--algorithms", *others),
         nargs="+",
-        choices=("cle", "bc"),
-        help="corrections of weights: cle (cross layer equalization), bc (bias correction)",
+        choices=tuple(ALGORITHMS),
+        help=f"corrections of weights, each left out where samples held back do not gain: {texts}",
     )
 
 

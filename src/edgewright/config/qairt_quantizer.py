@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from edgewright.config.encoding_options import (
+    corrections,
     dump_encodings,
     native_inputs,
     native_outputs,
@@ -182,12 +183,7 @@ class QairtCalibration(OptionGroup):
         metavar="PERCENT",
         help="how much of the values the method percentile keeps, 90 to 100",
     )
-    algorithms: tuple[str, ...] = opt(
-        *("--algorithms", "--apply_algorithms"),
-        nargs="+",
-        choices=("cle",),
-        help="corrections before quantizing: cle (cross layer equalization)",
-    )
+    algorithms: tuple[str, ...] = corrections("--apply_algorithms")
     restrict_quantization_steps: tuple[int, int] | None = restricted_steps()
 
 

@@ -17,10 +17,12 @@ from edgewright.quantize.rules import UNIT, is_invariant
 from edgewright.quantize.schemes import MinMax
 from edgewright.quantize.settings import Settings
 
-__all__ = ["Judge", "Part", "judged_values"]
+__all__ = ["WORTH_DB", "Judge", "Part", "judged_values"]
 
 # Every so many-th sample judges, so many at most.
 TURN, JUDGES = 3, 32
+# What an algorithm must gain on the samples: less is luck, and other data may lose by it.
+WORTH_DB = 0.25
 # What stands for no noise at all.
 LEAST_NOISE = 1e-12
 

@@ -9,22 +9,20 @@ from edgewright.quantize.assign import assign
 from edgewright.quantize.calibrate import check_constants, observe_extremes, observe_histograms
 from edgewright.quantize.executor import Executor, Samples
 from edgewright.quantize.groups import Groups, is_real
-from edgewright.quantize.judge import Judge
+from edgewright.quantize.judge import WORTH_DB, Judge
 from edgewright.quantize.overrides import Resolved
 from edgewright.quantize.pins import Pin
 from edgewright.quantize.report import QuantizationReport
 from edgewright.quantize.roles import roles_of
-from edgewright.quantize.search import searched
+from edgewright.quantize.search import Found, searched
 from edgewright.quantize.settings import Settings
 from edgewright.quantize.spans import Seen
 from edgewright.quantize.weights.bias_correction import corrected, input_means, with_biases
 from edgewright.quantize.weights.cle import Equalization, equalize
 from edgewright.quantize.weights.even_channels import channel_reach
+from edgewright.quantize.weights.layerwise import LAYERWISE, fitted_weights
 
 __all__ = ["Quantized", "observe", "quantize_graph"]
-
-# What equalization must gain on the samples: less is luck, and other data may lose by it.
-WORTH_DB = 0.25
 
 
 @dataclass(frozen=True)
@@ -33,7 +31,7 @@ class Quantized:
 
     graph: Graph
     report: QuantizationReport
-    # The float graph as other corrections left it, and whether biases were corrected after them.
+    # The float graph as other corrections left it, and whether weights were fitted or biases corrected after.
     source: Graph
     has_corrected_biases: bool = False
 
@@ -56,26 +54,39 @@ def quantize_graph(
     check_constants(graph, [value for value in read if value in weights])
     check_constants(graph, read, is_infinity_allowed=True)
     work, notes = _prepared(graph, settings, given.pins, samples, executor)
-    if settings.is_searched and samples is not None and executor is not None:
-        found = searched(work, settings, given.pins, samples, executor)
-        report = found.plan.report
-        report.ignored += given.ignored
-        report.notes += [*notes, *found.notes]
-        is_corrected = found.graph is not found.source
-        return Quantized(apply(found.graph, found.plan), report, found.source, is_corrected)
-    groups = Groups(work, settings, given.pins)
-    seen = None
-    if samples is not None and executor is not None:
-        seen = observe(work, groups, settings, samples, executor)
-    plan = assign(work, groups, settings, given.pins, seen)
-    source = work
-    if "bc" in settings.algorithms and samples is not None and executor is not None:
+    if samples is None or executor is None:
+        plan = assign(work, Groups(work, settings, given.pins), settings, given.pins, None)
+        found = Found(work, work, plan, _without_samples(settings))
+    else:
+        way = searched if settings.is_searched else _calibrated
+        found = way(work, settings, given.pins, samples, executor)
+    report = found.plan.report
+    report.ignored += given.ignored
+    report.notes += [*notes, *found.notes]
+    return Quantized(apply(found.graph, found.plan), report, found.source, found.graph is not found.source)
+
+
+def _without_samples(settings: Settings) -> list[str]:
+    """What cannot be done: equalization alone looks at weights only."""
+    return [f"{name}: left out, it needs samples" for name in settings.algorithms if name != "cle"]
+
+
+def _calibrated(
+    graph: Graph, settings: Settings, pins: Mapping[str, Pin], samples: Samples, executor: Executor
+) -> Found:
+    """Ranges as the scheme chooses them, after weights and before biases."""
+    work, fitted, notes = graph, dict[str, Pin](), list[str]()
+    if any(name in settings.algorithms for name in LAYERWISE):
+        work, fitted, notes = fitted_weights(graph, settings, pins, samples, Judge(graph, samples, executor))
+    known = {**pins, **fitted}
+    groups = Groups(work, settings, known)
+    seen = observe(work, groups, settings, samples, executor)
+    plan = assign(work, groups, settings, known, seen)
+    if "bc" in settings.algorithms:
         work, changed = corrected(work, plan, input_means(work, samples, executor))
         notes.append(f"bc: corrected {len(changed)} biases")
-        plan = assign(work, groups, settings, given.pins, seen)
-    plan.report.ignored += given.ignored
-    plan.report.notes += notes
-    return Quantized(apply(work, plan), plan.report, source, work is not source)
+        plan = assign(work, groups, settings, known, seen)
+    return Found(graph, work, plan, notes)
 
 
 def _weights(graph: Graph) -> set[str]:
@@ -99,7 +110,7 @@ def _prepared(
     elif "cle" in settings.algorithms:
         work, done = equalize(graph)
         notes = _said(done)
-    if "bc" in settings.algorithms:
+    if any(name in settings.algorithms for name in ("bc", "adaround")):
         work = with_biases(work)
     return work, notes
 

@@ -25,8 +25,9 @@ from edgewright.quantize.tails import Tails
 from edgewright.quantize.weights.bias_correction import corrected, input_means, with_biases
 from edgewright.quantize.weights.even_channels import channel_reach, evened, values_before_depthwise
 from edgewright.quantize.weights.gates import gated, values_before_gates
+from edgewright.quantize.weights.layerwise import fitted_weights
 
-__all__ = ["Searched", "searched"]
+__all__ = ["Found", "searched"]
 
 SCHEMES: dict[str, Scheme] = {"mse": Mse(), "percentile": Percentile()}
 # Stretches of the graph that choose for themselves.
@@ -54,8 +55,8 @@ _Attempt = Callable[[_Choice], list[_Choice]]
 
 
 @dataclass(frozen=True)
-class Searched:
-    """The graph to rewrite, before and after its biases were corrected, the best plan, and what was done."""
+class Found:
+    """The graph to rewrite, before and after what goes with the plan was done to it, the plan, and notes."""
 
     source: Graph
     graph: Graph
@@ -65,18 +66,21 @@ class Searched:
 
 def searched(
     graph: Graph, settings: Settings, pins: Mapping[str, Pin], samples: Samples, executor: Executor
-) -> Searched:
+) -> Found:
     """What was found best for the graph."""
     work = with_biases(graph)
     notes: list[str] = []
     judge = Judge(work, samples, executor)
     if settings.act_bits == 8 and settings.is_per_channel:
         work, notes = _with_even_channels(work, settings, pins, samples, judge)
-    search = _Search(work, settings, pins, samples, judge)
+    rounded, fitted, done = fitted_weights(work, settings, pins, samples, judge)
+    notes += done
+    search = _Search(rounded, settings, {**pins, **fitted}, samples, judge)
     choice, decibels = search.best()
     final, plan = search.planned(choice)
     notes.append(f"search: {_described(choice)}; {-decibels:.1f} dB on {len(judge.feeds)} samples")
-    return Searched(work, final, plan, notes)
+    # Where no bias was corrected and no weight fitted, both are the same graph.
+    return Found(work, final, plan, notes)
 
 
 def _with_even_channels(

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from edgewright.config.algorithms import ALGORITHMS
 from edgewright.core.errors import UsageError
 from edgewright.core.numbers import DType
 from edgewright.core.words import did_you_mean
@@ -18,8 +19,6 @@ CHOICES = {
     "float_bits": (16, 32),
     "float_bias_bits": (0, 16, 32),
 }
-# Cross-layer equalization and bias correction.
-ALGORITHMS = ("cle", "bc")
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ class Settings:
     is_relu_squashed: bool = True
     # Whether schemes and corrections are tried out, and the ones that come closest to the float model kept.
     is_searched: bool = False
-    # Corrections: "cle" before calibration, "bc" after it.
+    # Those of ALGORITHMS that are asked for.
     algorithms: tuple[str, ...] = ()
     # Version of the Hexagon processor (73 ...) that limits apply for; None: the newest.
     architecture: int | None = None

@@ -1,0 +1,11 @@
+"""The algorithms that make quantized weights better, by the names that every tool and the API share."""
+
+__all__ = ["ALGORITHMS"]
+
+# In the order in which they are applied.
+ALGORITHMS: dict[str, str] = {
+    "cle": "cross layer equalization",
+    "seq_mse": "ranges of weights by the error of each layer's output",
+    "adaround": "learned rounding of weights",
+    "bc": "bias correction",
+}

@@ -1,0 +1,166 @@
+"""Weights that are fitted layer after layer, each to what the rounded layers before it really give."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from edgewright.core.events import progress
+from edgewright.core.numbers import Array
+from edgewright.ir.encodings import Encoding
+from edgewright.ir.graph import Graph
+from edgewright.ir.op import given
+from edgewright.quantize.apply import apply
+from edgewright.quantize.assign import Plan, assign
+from edgewright.quantize.calibrate import observe_extremes
+from edgewright.quantize.executor import Samples
+from edgewright.quantize.groups import Groups
+from edgewright.quantize.judge import WORTH_DB, Judge, Part
+from edgewright.quantize.pins import Origin, Pin, Placed
+from edgewright.quantize.schemes import MinMax
+from edgewright.quantize.settings import Settings
+from edgewright.quantize.weights.adaround import Feedback, Steps, descended
+from edgewright.quantize.weights.moments import LARGEST_INNER, Moments, measured
+from edgewright.quantize.weights.products import Product, products_of
+from edgewright.quantize.weights.sequential_mse import chosen_factors, refined_factors
+
+__all__ = ["LAYERWISE", "fitted_weights"]
+
+# Algorithms that work so; both together choose ranges by what learned rounding makes of them.
+LAYERWISE = ("seq_mse", "adaround")
+REFINEMENTS = 2
+
+
+@dataclass(frozen=True)
+class _Fitted:
+    """Weights on the grid of an encoding, as [groups, inner, columns]."""
+
+    weights: Array
+    encoding: Encoding
+
+
+def fitted_weights(
+    graph: Graph, settings: Settings, pins: Mapping[str, Pin], samples: Samples, judge: Judge
+) -> tuple[Graph, dict[str, Pin], list[str]]:
+    """A graph with fitted weights, the encodings they are made for, and what was done.
+
+    Samples that judge are held back; where they do not gain, everything stays as it was.
+    """
+    asked = [name for name in LAYERWISE if name in settings.algorithms]
+    if not asked:
+        return graph, {}, []
+    plain = replace(settings, act_scheme=MinMax())
+    groups = Groups(graph, plain, pins)
+    seen = observe_extremes(graph, groups.observed(), judge.feeds, judge.executor)
+    plan = assign(graph, groups, plain, pins, seen)
+    fitting = _Fitting(graph, settings, pins, plan)
+    fitting.run(Part(samples, is_judging=False), judge)
+    fitted = assign(fitting.graph, groups, plain, {**pins, **fitting.pins}, seen)
+    gain = judge.noise(apply(graph, plan)) - judge.noise(apply(fitting.graph, fitted))
+    said, on = "+".join(asked), f"{gain:.1f} dB on {len(judge.feeds)} samples held back"
+    if gain < WORTH_DB:
+        return graph, {}, [f"{said}: left out, it gains {on}"]
+    notes = [f"{said}: fitted the weights of {len(fitting.pins)} layers, {on}"]
+    if fitting.too_large:
+        notes.append(
+            f"{said}: {fitting.too_large} layers of more than {LARGEST_INNER} inputs stay as they are"
+        )
+    return fitting.graph, fitting.pins, notes
+
+
+class _Fitting:
+    def __init__(self, graph: Graph, settings: Settings, pins: Mapping[str, Pin], plan: Plan) -> None:
+        self.graph, self.pins, self.too_large = graph.copy(), dict[str, Pin](), 0
+        self._float, self._settings, self._known, self._plan = graph, settings, pins, plan
+        self._is_rounding = "adaround" in settings.algorithms
+        self._is_ranging = "seq_mse" in settings.algorithms
+        # Biases take care of means here, or later.
+        self._is_centred = self._is_rounding or "bc" in settings.algorithms or settings.is_searched
+
+    def run(self, samples: Samples, judge: Judge) -> None:
+        rounded = self._float.copy()
+        found = [product for product in products_of(self._float) if self._steps(product) is not None]
+        self.too_large = sum(product.inner > LARGEST_INNER for product in found)
+        small = [product for product in found if product.inner <= LARGEST_INNER]
+        with progress("fitting weights", total=len(small)) as step:
+            for product in small:
+                moments = measured(
+                    *(product, self._float, rounded, samples, judge.executor), is_centred=self._is_centred
+                )
+                self._fit(product, moments, rounded)
+                step()
+
+    def _fit(self, product: Product, moments: Moments, rounded: Graph) -> None:
+        """Fits one layer; the later ones see what became of it."""
+        steps, placed = self._steps(product), self._placed(product)
+        assert steps is not None
+        assert placed.encoding is not None
+        weights = product.matrices(self._float.constants[product.weights].astype(np.float64))
+        fitted = self._fitted(product, weights, moments, steps, placed.encoding)
+        real = product.array(fitted.weights).astype(self._float.constants[product.weights].dtype)
+        self.pins[product.weights] = Pin(
+            fitted.encoding.bitwidth, replace(placed, encoding=fitted.encoding), Origin.WEIGHTS
+        )
+        changed = [rounded, self.graph] if self._is_rounding else [rounded]
+        for graph in changed:
+            graph.constants[product.weights] = real
+            if self._is_centred:
+                self._shift_bias(graph, product, moments.shift(weights, fitted.weights))
+
+    def _fitted(
+        self, product: Product, weights: Array, moments: Moments, steps: Steps, encoding: Encoding
+    ) -> _Fitted:
+        target = moments.target(weights) if self._is_rounding else weights
+        feedback = Feedback(moments.second) if self._is_rounding else None
+        slices = len(encoding.scales)
+        if self._is_ranging and self._is_free(product):
+            rounding = None if feedback is None else feedback.rounded
+            factors = chosen_factors(target, moments.second, steps, slices, rounding)
+            encoding, steps = self._scaled(product, encoding, steps, factors)
+        if feedback is None:
+            return _Fitted(steps.nearest(weights) * steps.scale, encoding)
+        found = descended(feedback.rounded(target, steps), target, moments.second, steps)
+        for _ in range(REFINEMENTS if self._is_ranging and self._is_free(product) else 0):
+            factors = refined_factors(target, moments.second, found, steps, slices)
+            encoding, steps = self._scaled(product, encoding, steps, factors)
+            found = descended(found, target, moments.second, steps)
+        return _Fitted(found * steps.scale, encoding)
+
+    def _shift_bias(self, graph: Graph, product: Product, shift: Array) -> None:
+        bias = given(product.node.inputs, 2)
+        if not bias or bias not in graph.constants or bias in self._known or not graph.is_used_once(bias):
+            return
+        before = self._float.constants[bias]
+        if before.shape == shift.shape:
+            graph.constants[bias] = (before + shift).astype(before.dtype)
+
+    def _placed(self, product: Product) -> Placed:
+        return self._plan.reads[product.node.name, 1]
+
+    def _is_free(self, product: Product) -> bool:
+        """Whether nobody has settled the range of the weights."""
+        pin = self._known.get(product.weights)
+        return (pin is None or pin.placed is None) and self._settings.steps is None
+
+    def _steps(self, product: Product) -> Steps | None:
+        """The integers of a product's weights; None where they are no integers of one offset."""
+        placed = self._plan.reads.get((product.node.name, 1))
+        if placed is None or placed.encoding is None or len(set(placed.encoding.offsets)) > 1:
+            return None
+        least, most = placed.encoding.limits(placed.dtype)
+        if self._settings.steps is not None and placed.dtype.is_signed:
+            least, most = max(least, self._settings.steps[0]), min(most, self._settings.steps[1])
+        offset = placed.encoding.offsets[0]
+        return Steps(self._scales(product, placed.encoding), least + offset, most + offset)
+
+    def _scaled(
+        self, product: Product, encoding: Encoding, steps: Steps, factors: Array
+    ) -> tuple[Encoding, Steps]:
+        # Single precision, as scales are stored: else weights would not lie on the grid any more.
+        scales = (np.asarray(encoding.scales) * factors).astype(np.float32).astype(np.float64)
+        changed = replace(encoding, scales=tuple(scales.tolist()))
+        return changed, replace(steps, scale=self._scales(product, changed))
+
+    def _scales(self, product: Product, encoding: Encoding) -> Array:
+        shape = product.weights_shape
+        return product.matrices(np.broadcast_to(encoding.scales_of(shape), shape))

@@ -1,0 +1,147 @@
+"""Products with known weights, convolutions among them, as plain products of matrices."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from edgewright.core.numbers import Array
+from edgewright.ir.graph import Graph, Node
+from edgewright.ops.conv import Convolution
+from edgewright.ops.conv_transpose import TransposedConvolution
+from edgewright.ops.matmul import FullyConnected, MatMul
+from edgewright.ops.windows import padded, windows
+from edgewright.quantize.roles import roles_of
+
+__all__ = ["Product", "products_of"]
+
+
+@dataclass(frozen=True)
+class Product:
+    """A node whose weights are matrices [groups, inner, columns] and whose inputs are rows [groups, inner].
+
+    Groups are those of a convolution; a depthwise one has a group for each channel.
+    """
+
+    node: Node
+    weights_shape: tuple[int, ...]
+    groups: int = 1
+
+    @property
+    def weights(self) -> str:
+        """The name of the weights."""
+        return self.node.inputs[1]
+
+    @property
+    def inner(self) -> int:
+        """Products that are summed for one element of the output."""
+        return int(self.matrices(np.empty(self.weights_shape, np.int8)).shape[1])
+
+    def matrices(self, weights: Array) -> Array:
+        """Weights, or anything of their shape, as [groups, inner, columns]."""
+        if isinstance(self.node.op, (FullyConnected, MatMul)):
+            return (weights.T if self._has_rows else weights)[None]
+        if isinstance(self.node.op, TransposedConvolution):
+            channels, columns = self.weights_shape[-2:]
+            taps = weights.reshape(-1, self.groups, channels // self.groups, columns)
+            return taps.transpose(1, 0, 2, 3).reshape(self.groups, -1, columns)
+        parts = weights.reshape(-1, self.groups, self.weights_shape[-1] // self.groups)
+        return parts.transpose(1, 0, 2)
+
+    def array(self, matrices: Array) -> Array:
+        """Matrices in the shape that the weights have."""
+        if isinstance(self.node.op, (FullyConnected, MatMul)):
+            return np.asarray(matrices[0].T if self._has_rows else matrices[0])
+        if isinstance(self.node.op, TransposedConvolution):
+            channels, columns = self.weights_shape[-2:]
+            parts = matrices.reshape(self.groups, -1, channels // self.groups, columns)
+            return parts.transpose(1, 0, 2, 3).reshape(self.weights_shape)
+        return matrices.transpose(1, 0, 2).reshape(self.weights_shape)
+
+    def rows(self, x: Array, count: int, seed: int) -> Array:
+        """At most so many rows [rows, groups, inner] of an input; a seed chooses always the same ones."""
+        if isinstance(self.node.op, (FullyConnected, MatMul)):
+            rows = x.reshape(-1, self.inner)
+            return rows[_chosen(len(rows), count, seed)][:, None]
+        view = self._windows(x)
+        axes = x.ndim - 1
+        total = int(np.prod(view.shape[:axes]))
+        places = np.unravel_index(_chosen(total, count, seed), view.shape[:axes])
+        # [rows, taps, channels]: the taps of a transposed convolution look back.
+        chosen = view[places].reshape(len(places[0]), -1, x.shape[-1])
+        if isinstance(self.node.op, TransposedConvolution):
+            chosen = chosen[:, ::-1]
+        parts = chosen.reshape(*chosen.shape[:2], self.groups, -1).transpose(0, 2, 1, 3)
+        return parts.reshape(len(parts), self.groups, -1)
+
+    @property
+    def _has_rows(self) -> bool:
+        """Whether weights are [out, in] rather than [in, out]."""
+        op = self.node.op
+        return isinstance(op, FullyConnected) or (isinstance(op, MatMul) and op.transpose_in1)
+
+    def _windows(self, x: Array) -> Array:
+        """What each element of the output sees: a view [batch, places, taps, channels]."""
+        op, taps = self.node.op, self.weights_shape[:-2]
+        if isinstance(op, Convolution):
+            found = op.geometry(x.shape[-1])
+            return _sliding(padded(x, found.pads, 0.0), taps, found.stride, found.dilation)
+        assert isinstance(op, TransposedConvolution)
+        geometry, extra = op.geometry()
+        reach = [(tap - 1) * d for tap, d in zip(taps, geometry.dilation, strict=True)]
+        pads = [
+            (r - int(before), r - int(after) + more)
+            for r, (before, after), more in zip(reach, geometry.pads, extra, strict=True)
+        ]
+        return _sliding(_framed(_spread(x, geometry.stride), pads), taps, (1,) * len(taps), geometry.dilation)
+
+
+def products_of(graph: Graph) -> list[Product]:
+    """The products of a graph with weights that only they read, in order."""
+    found = [_product(graph, node) for node in graph.nodes]
+    return [product for product in found if product is not None]
+
+
+def _product(graph: Graph, node: Node) -> Product | None:
+    roles = roles_of(graph, node)
+    is_known = roles.is_linear and 1 in roles.weights and node.inputs[0] not in graph.constants
+    if not is_known or not graph.is_used_once(node.inputs[1]):
+        return None
+    op, shape = node.op, tuple(int(n) for n in graph.types[node.inputs[1]].shape)
+    if isinstance(op, MatMul) and (op.transpose_in0 or len(shape) != 2):
+        return None
+    if isinstance(op, Convolution):
+        channels = graph.types[node.inputs[0]].shape[-1]
+        return Product(node, shape, op.geometry(channels).group) if isinstance(channels, int) else None
+    group = op.geometry()[0].group if isinstance(op, TransposedConvolution) else 1
+    return Product(node, shape, group)
+
+
+def _chosen(total: int, count: int, seed: int) -> Array:
+    if total <= count:
+        return np.arange(total)
+    return np.sort(np.random.default_rng(seed).choice(total, count, replace=False))
+
+
+def _framed(x: Array, pads: Sequence[tuple[int, int]]) -> Array:
+    """Zeros around the axes between batch and channels; where there are less than none, elements go."""
+    inside = tuple(
+        slice(max(-before, 0), size - max(-after, 0))
+        for (before, after), size in zip(pads, x.shape[1:-1], strict=True)
+    )
+    grown = [(max(before, 0), max(after, 0)) for before, after in pads]
+    return padded(x[(slice(None), *inside)], grown, 0.0)
+
+
+def _spread(x: Array, stride: Sequence[int]) -> Array:
+    """Zeros between elements, as a transposed convolution has them."""
+    sizes = [(n - 1) * s + 1 for n, s in zip(x.shape[1:-1], stride, strict=True)]
+    spread = np.zeros((x.shape[0], *sizes, x.shape[-1]), x.dtype)
+    spread[(slice(None), *(slice(None, None, s) for s in stride))] = x
+    return spread
+
+
+def _sliding(x: Array, taps: Sequence[int], stride: Sequence[int], dilation: Sequence[int]) -> Array:
+    sizes = zip(x.shape[1:-1], taps, stride, dilation, strict=True)
+    count = [(size - (tap - 1) * d - 1) // step + 1 for size, tap, step, d in sizes]
+    return windows(x, taps, stride, dilation, count)
