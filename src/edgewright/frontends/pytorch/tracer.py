@@ -15,9 +15,15 @@ from edgewright.core.errors import (
     shown,
 )
 from edgewright.frontends.pytorch.context import Context
+from edgewright.frontends.pytorch.package_ops import (
+    foreseen_by_package,
+    package_definition,
+    written_package_op,
+)
 from edgewright.frontends.pytorch.quantized import with_encoding
 from edgewright.frontends.pytorch.registry import find, find_whole
 from edgewright.frontends.pytorch.values import Tensor, as_array, boxes_in, replaced
+from edgewright.ops.package import PackageOpDefinition
 
 __all__ = ["Call", "Stopped", "Tracer"]
 
@@ -206,6 +212,9 @@ class Tracer:
             op._schema.name in MAKES_COMPLEX
         )
         handler = find(op.name(), is_complex=is_complex)
+        definition = package_definition(op)
+        if definition is not None:
+            return self._of_package(op, definition, args, kwargs)
         if handler is None and not any("Tensor" in str(item.type) for item in op._schema.returns):
             return self._foreseen(op, args, kwargs)
         if handler is None:
@@ -221,6 +230,19 @@ class Tracer:
         given = iter([names] if isinstance(names, str) else names)
         boxed = _boxed(self.torch, metas, lambda meta: Tensor(meta, name=next(given, None)))
         return self._as_views(op, args, kwargs, boxed)
+
+    def _of_package(
+        self, op: Any, definition: PackageOpDefinition, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> Any:
+        """An op that a package describes, as it is."""
+        names = [item.name for item in op._schema.arguments]
+        arguments = dict(zip(names, _in_order(op, args, kwargs), strict=True))
+        try:
+            metas = self._foreseen(op, args, kwargs)
+        except EdgewrightError as problem:
+            metas = foreseen_by_package(self.torch, definition, arguments, problem)
+        made = iter(written_package_op(self.ctx, definition, arguments, _flat(self.torch, metas)))
+        return _boxed(self.torch, metas, lambda meta: Tensor(meta, name=next(made)))
 
     def _decomposed(self, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """An op without a translation, by torch's own definition of it in terms of others."""

@@ -27,6 +27,8 @@ class Written:
     outputs: list[str]
     attributes: dict[str, Any] = field(default_factory=dict)
     label: str = ""
+    # Codes and shapes of the outputs, where nobody else can tell them.
+    types: list[tuple[int, tuple[int, ...]]] = field(default_factory=list)
 
 
 class Writer:
@@ -132,6 +134,11 @@ class Writer:
             declared,
             [onnx.ValueInfoProto(name=name) for name in outputs],
             [_stored(name, array) for name, array in self._small.items()],
+            value_info=[
+                helper.make_tensor_value_info(name, code, list(dims))
+                for node in self.nodes
+                for name, (code, dims) in zip(node.outputs, node.types, strict=False)
+            ],
         )
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)])
 
