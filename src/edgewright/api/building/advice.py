@@ -27,8 +27,6 @@ TOO_WIDE = 3.0
 MOST = 6
 # The emulator is not the simulation where it is so much farther from the float model.
 EMULATOR_DB = 3.0
-# Rules that let a range end before its values do.
-CUT_ON_PURPOSE = ("flat-ends", "masked-softmax")
 FEW_BITS, WIDE = 8, 16
 # Encodings by the names of tensors, as a file has them.
 Entries = dict[str, Mapping[str, Any]]
@@ -51,9 +49,7 @@ def findings_of(
         report: what the quantizer said.
     """
     rules = {} if report is None else report.rules
-    weak = _Weak(
-        source, quantized, tensors, {name for rule in CUT_ON_PURPOSE for name in rules.get(rule, ())}
-    )
+    weak = _Weak(source, quantized, tensors)
     found = weak.findings(layers)
     return (*weak.together(), *found, *_gap(layers), *_rules(rules), *_left_out(source, quantized))
 
@@ -68,10 +64,8 @@ def override(activations: Mapping[str, Any], params: Mapping[str, Any]) -> str:
 class _Weak:
     """Looks for results and weights with too few steps."""
 
-    def __init__(
-        self, source: Graph, quantized: Graph, tensors: Sequence[TensorView], cut_on_purpose: set[str]
-    ) -> None:
-        self._quantized, self._cut = quantized, cut_on_purpose
+    def __init__(self, source: Graph, quantized: Graph, tensors: Sequence[TensorView]) -> None:
+        self._quantized = quantized
         self._scaled = channel_gains(source, quantized)
         self._views = {view.tensor: view for view in tensors}
         self._activations: Entries = {}
@@ -99,17 +93,17 @@ class _Weak:
 
     def _result(self, layer: Layer) -> Finding | None:
         view = self._views.get(layer.tensor)
-        if view is None or layer.bits != FEW_BITS or not self._is_weak(layer, view):
+        if (
+            view is None
+            or layer.bits != FEW_BITS
+            or not (view.clipped > CLIPPED or _shows(layer, layer.own_db))
+        ):
             return None
         name = layer.source
         entry = {"bitwidth": WIDE, **self._ends(view)}
         self._activations[name] = entry
         what = f"the result of {layer.op} '{shown(name)}' keeps {layer.own_db:.1f} dB by itself: {_why(view)}"
         return Finding("warning", "range", what, name, override({name: entry}, {}))
-
-    def _is_weak(self, layer: Layer, view: TensorView) -> bool:
-        is_cut = view.clipped > CLIPPED and layer.tensor not in self._cut and layer.source not in self._cut
-        return is_cut or _shows(layer, layer.own_db)
 
     def _ends(self, view: TensorView) -> dict[str, float]:
         """All that was seen; where channels were scaled, an override gives them back their own scales."""

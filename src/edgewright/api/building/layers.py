@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from edgewright.api.building.flat_ends import FlatEnds
 from edgewright.api.building.gains import channel_gains, shaped
 from edgewright.api.building.noise import Noise
 from edgewright.api.building.own_noise import OwnNoise, own_noise
@@ -27,7 +28,7 @@ __all__ = ["ValuesRun", "layers_of"]
 
 log = logging.getLogger(__name__)
 
-# The emulator takes its time; all backends are given the same samples, so that their figures compare.
+# The emulator takes its time.
 SAMPLES, EMULATED_SAMPLES, OWN_SAMPLES = 8, 3, 2
 # Elements of all values that are held at a time; some copies of them are made.
 LARGEST_BATCH = 1 << 24
@@ -54,23 +55,26 @@ def layers_of(
     """
     count = SAMPLES if emulator is None else EMULATED_SAMPLES
     measuring = _Measuring(source, quantized, list(itertools.islice(samples, count)))
-    rivals: list[tuple[Backend, float]] = [(HtpSimBackend(), math.inf)]
-    if emulator is not None:
-        rivals.append((emulator, time.monotonic() + seconds))
-    found: dict[str, list[float | None]] = {}
+    deadline = time.monotonic() + seconds
+    simulated: dict[str, float | None] = {}
+    emulated: dict[str, float | None] = {}
     own: dict[str, OwnNoise] = {}
     spots = spots_of(source, quantized)
     batches = list(_batches(quantized, spots))
     with progress("comparing layers", total=len(batches)) as step:
         for batch in batches:
-            for backend, deadline in rivals:
-                noises = measuring.noises(batch, backend) if time.monotonic() < deadline else {}
-                for spot in batch:
-                    noise = noises.get(spot.value)
-                    found.setdefault(spot.value, []).append(None if noise is None else noise.sqnr_db())
+            done = 0
+            if emulator is not None:
+                found, done = measuring.noises(batch, emulator, deadline=deadline)
+                emulated |= found
+            # On the same samples, so that the figures compare.
+            simulated |= measuring.noises(batch, HtpSimBackend(), count=done or count)[0]
             own |= measuring.own(batch)
             step()
-    return tuple(_layer(quantized, spot, found[spot.value], own.get(spot.value)) for spot in spots)
+    return tuple(
+        _layer(quantized, spot, (simulated.get(spot.value), emulated.get(spot.value)), own.get(spot.value))
+        for spot in spots
+    )
 
 
 class ValuesRun:
@@ -98,22 +102,37 @@ class _Measuring:
     def __post_init__(self) -> None:
         self._gains = channel_gains(self.source, self.quantized)
 
-    def noises(self, spots: Sequence[Spot], backend: Backend) -> dict[str, Noise]:
-        """The noise of values on a backend; none where it refuses the graph."""
+    def noises(
+        self, spots: Sequence[Spot], backend: Backend, *, count: int = SAMPLES, deadline: float = math.inf
+    ) -> tuple[dict[str, float | None], int]:
+        """The noise of values on a backend in dB, and the samples there was time for.
+
+        Nothing where it refuses the graph.
+        """
         sums = {spot.value: Noise() for spot in spots}
+        done = 0
         try:
-            found = ValuesRun(self.quantized, backend, list(sums))
-            truth = ValuesRun(self.source, CpuBackend(), list(sums))
-            for feed in self.feeds:
-                wanted, results = truth(feed), found(feed)
-                for value, noise in sums.items():
-                    gain = shaped(self._gains, self.quantized, value)
-                    result = results[value] if gain is None else results[value] * gain
-                    noise.add(aligned(wanted[value], result.shape), result)
+            if time.monotonic() < deadline:
+                found = ValuesRun(self.quantized, backend, list(sums))
+                truth = ValuesRun(self.source, CpuBackend(), list(sums))
+            for feed in self.feeds[:count]:
+                if time.monotonic() >= deadline:
+                    break
+                self._add(sums, truth(feed), found(feed))
+                done += 1
         except EdgewrightError as problem:
             log.warning("layers are not compared on %s: %s", backend.name, problem.what)
-            return {}
-        return sums
+            return {}, 0
+        return {value: noise.sqnr_db() for value, noise in sums.items()} if done else {}, done
+
+    def _add(
+        self, sums: Mapping[str, Noise], wanted: Mapping[str, Array], results: Mapping[str, Array]
+    ) -> None:
+        for value, noise in sums.items():
+            gain = shaped(self._gains, self.quantized, value)
+            result = results[value] if gain is None else results[value] * gain
+            expected = aligned(wanted[value], result.shape)
+            noise.add(FlatEnds(self.quantized, value).cut(expected) if gain is None else expected, result)
 
     def own(self, spots: Sequence[Spot]) -> dict[str, OwnNoise]:
         """What ops add by themselves."""
@@ -135,7 +154,7 @@ def _batches(graph: Graph, spots: Sequence[Spot]) -> Iterator[list[Spot]]:
         yield batch
 
 
-def _layer(graph: Graph, spot: Spot, found: Sequence[float | None], own: OwnNoise | None) -> Layer:
+def _layer(graph: Graph, spot: Spot, found: tuple[float | None, float | None], own: OwnNoise | None) -> Layer:
     kind = graph.types[spot.value]
     node = spot.node
     return Layer(
@@ -148,7 +167,7 @@ def _layer(graph: Graph, spot: Spot, found: Sequence[float | None], own: OwnNois
         weight_bits=_weight_bits(graph, node),
         macs=node.op.macs(graph.input_types(node), graph.output_types(node)),
         sim_db=found[0],
-        emulator_db=found[1] if len(found) > 1 else None,
+        emulator_db=found[1],
         own_db=None if own is None else own[0],
         weight_db=None if own is None or not roles_of(graph, node).weights else own[1],
     )

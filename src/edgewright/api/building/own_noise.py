@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from edgewright.api.building.flat_ends import FlatEnds
 from edgewright.api.building.gains import shaped
 from edgewright.api.building.noise import Noise
 from edgewright.api.building.spots import Spot, aligned
@@ -77,8 +78,9 @@ class _Apart:
             for value, (whole, weights) in sums.items():
                 expected = aligned(truth[value], self._quantized.types[value].static_shape())
                 gain = self._gain(value)
-                weights.add(expected, found[value] * gain)
-                whole.add(expected, self._rounded(value, found[value]) * gain)
+                cut = FlatEnds(self._quantized, value).cut if value not in self._gains else np.asarray
+                weights.add(cut(expected), cut(found[value]) * gain)
+                whole.add(cut(expected), self._rounded(value, found[value]) * gain)
         return {value: (whole.sqnr_db(), weights.sqnr_db()) for value, (whole, weights) in sums.items()}
 
     def _only_passes_on(self, node: Node) -> bool:

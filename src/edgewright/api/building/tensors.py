@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
+from edgewright.api.building.flat_ends import FlatEnds
 from edgewright.api.building.gains import channel_gains, shaped
 from edgewright.api.building.layers import ValuesRun
 from edgewright.api.building.noise import EXACT_DB, Noise
@@ -13,7 +14,6 @@ from edgewright.api.building.spots import aligned
 from edgewright.backends.cpu import CpuBackend
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph
-from edgewright.ir.types import TensorType
 from edgewright.quantize.encodings import covered_range
 from edgewright.quantize.observers import Extremes, HistogramObserver
 
@@ -70,7 +70,7 @@ class _Looking:
         for value, array in self._each(run):
             found = Extremes.of(array)
             extremes[value] = found.merged(extremes[value]) if value in extremes else found
-        counts = {v: _Count(self._quantized.types[v], found) for v, found in extremes.items()}
+        counts = {value: _Count(self._quantized, value, found) for value, found in extremes.items()}
         for value, array in self._each(run):
             counts[value].add(array)
         names = self._quantized.source_names
@@ -89,7 +89,9 @@ class _Looking:
 class _Count:
     """What is known of one value: its histogram, what is beyond its encoding, what rounding costs."""
 
-    def __init__(self, kind: TensorType, extremes: Extremes) -> None:
+    def __init__(self, graph: Graph, value: str, extremes: Extremes) -> None:
+        kind = graph.types[value]
+        self._flat = FlatEnds(graph, value)
         assert kind.encoding is not None
         self._encoding, self._dtype = kind.encoding, kind.dtype
         low, high = covered_range(kind.encoding, kind.dtype)
@@ -100,10 +102,12 @@ class _Count:
     def add(self, array: Array) -> None:
         """Another sample."""
         self._observer.add(array)
+        self._size += array.size
+        # What nobody who reads it can tell is no loss.
+        array = self._flat.cut(array)
         self._noise.add(array, self._encoding.decode(self._encoding.encode(array, self._dtype)))
         reach = HALF * self._step
         self._beyond += int(np.count_nonzero((array < self._low - reach) | (array > self._high + reach)))
-        self._size += array.size
 
     def view(self, value: str, source: str, sim_db: float | None) -> TensorView:
         """The record of it."""

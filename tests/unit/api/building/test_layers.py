@@ -1,5 +1,6 @@
 import importlib.util
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -110,3 +111,21 @@ def test_the_genuine_emulator_gives_the_figures_of_the_simulation():
 
     layers = measured(emulator=HtpNativeBackend())
     assert [layer.emulator_db for layer in layers] == [layer.sim_db for layer in layers]
+
+
+def test_an_emulator_that_is_slow_is_compared_on_fewer_samples():
+    class Slow(HtpFastSimBackend):
+        """Takes its time for each sample."""
+
+        def prepare(self, graph, options):
+            session = super().prepare(graph, options)
+            run = session.run
+            session.run = lambda inputs: time.sleep(0.6) or run(inputs)
+            return session
+
+    began = time.monotonic()
+    slow = measured(emulator=Slow(), seconds=0.5)
+    assert time.monotonic() - began < 5
+    source, quantized = (model.fixed_graph() for model in mnist())
+    assert [layer.sim_db for layer in slow] == [x.sim_db for x in layers_of(source, quantized, HELD[:1])]
+    assert all(layer.emulator_db is not None for layer in slow)
