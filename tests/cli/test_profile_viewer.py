@@ -228,3 +228,25 @@ def test_an_unknown_ending_lists_the_known_ones(call, log, tmp_path):
     answer = view(call, log, "--output", tmp_path / "a.xyz")
     assert answer.code == 2
     assert "expected .csv, .json, .html" in answer.err
+
+
+def test_the_level_backend_keeps_the_trace_of_the_engine(call, digits, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.zeros((1, 28, 28, 1), np.float32).tofile("a.raw")
+    Path("list.txt").write_text("a.raw\n")
+    words = (
+        "--model",
+        digits,
+        "--backend",
+        "cpu",
+        "--input_list",
+        "list.txt",
+        "--profiling_level",
+        "backend",
+    )
+    assert call(net_run, *words).code == 0
+    answer = view(call, "output/qnn-profiling-data_0.log", "--extract_opaque_objects")
+    (found,) = Path("output").glob("*engine_trace*.bin")
+    assert f"wrote {found}" in answer.out
+    assert any(event.get("cat") == "Node" for event in json.loads(found.read_bytes()))
+    assert "engine trace" not in answer.out.replace(str(found), "")

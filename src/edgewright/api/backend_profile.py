@@ -1,15 +1,24 @@
 """What a backend measures of itself, as events of a profile log."""
 
+from base64 import b64encode
 from collections.abc import Sequence
 
 from edgewright.artifacts.profile_log.writer import ProfileEvent
-from edgewright.backends.base import NodeTime, Session, TimesNodes
+from edgewright.backends.base import KeepsTraces, NodeTime, Session, TimesNodes
 from edgewright.backends.qnn.profile import ProfileEvent as NativeEvent
 from edgewright.core.errors import UnsupportedFeature
 from edgewright.ir.graph import Graph
 from edgewright.ops.cost import node_macs
 
-__all__ = ["INNER_LEVELS", "backend_events", "check_level", "check_run_level", "log_events", "node_events"]
+__all__ = [
+    "INNER_LEVELS",
+    "backend_events",
+    "check_level",
+    "check_run_level",
+    "log_events",
+    "node_events",
+    "trace_events",
+]
 
 # Levels for which a backend must tell what it does inside.
 INNER_LEVELS = frozenset({"detailed", "backend"})
@@ -66,6 +75,23 @@ def node_events(session: Session, graph: Graph, starts: Sequence[int]) -> list[P
             )
         )
     return events
+
+
+def trace_events(session: Session) -> list[ProfileEvent]:
+    """What a backend's engine wrote of itself, as opaque objects; after the times of its nodes."""
+    traces = session.traces() if isinstance(session, KeepsTraces) else []
+    return [
+        ProfileEvent(
+            "EXECUTE",
+            0,
+            len(trace),
+            f"engine trace {number}",
+            "BACKEND",
+            "OBJECT",
+            data=b64encode(trace).decode(),
+        )
+        for number, trace in enumerate(traces)
+    ]
 
 
 def check_run_level(level: str | None, backend: str) -> None:

@@ -106,7 +106,8 @@ class _Task:
             window = GraphProfiling(
                 profiling.graph_profiling_start_delay, profiling.graph_profiling_num_executions
             )
-        return Measuring(profiling.profiling_level is not None, running.most_events or EVENTS_KEPT, window)
+        level, most = profiling.profiling_level, running.most_events or EVENTS_KEPT
+        return Measuring(level is not None, most, window, has_traces=level == "backend")
 
     def prepared(self, tensors: Sequence[str]) -> Session:
         threads = self.source.threads or threads_of(self.options.execution.perf_profile, os.cpu_count() or 1)

@@ -74,7 +74,7 @@ def summarise(log: ProfileLog, file: str = "") -> ProfileSummary:
     for message in dict.fromkeys(event.message for event in log.events):
         if message not in _EXECUTION:
             sections[message] = _measures(event for event in log.events if event.message == message)
-    execution = _measures(event for event in log.events if event.message in _EXECUTION)
+    execution = _measures(e for e in log.events if e.message in _EXECUTION and e.unit != "OBJECT")
     per_second = log.inferences * 1e6 / log.wall if log.wall else 0.0
     return ProfileSummary(
         *(file, log.backend, log.graph, log.level, log.inferences, per_second, sections, execution),

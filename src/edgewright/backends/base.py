@@ -8,7 +8,7 @@ from edgewright.core.errors import UsageError, shown
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph
 
-__all__ = ["Backend", "NodeTime", "RealEnds", "RunOptions", "Session", "TimesNodes"]
+__all__ = ["Backend", "KeepsTraces", "NodeTime", "RealEnds", "RunOptions", "Session", "TimesNodes"]
 
 MOST_THREADS = 1024
 
@@ -83,6 +83,15 @@ class TimesNodes(Protocol):
 
     def node_times(self) -> list[NodeTime]:
         """Times of all runs so far; the measuring ends."""
+        ...
+
+
+@runtime_checkable
+class KeepsTraces(Protocol):
+    """A session that can hand out what its engine wrote of itself."""
+
+    def traces(self) -> list[bytes]:
+        """Files in the engine's own form, once the measuring has ended."""
         ...
 
 

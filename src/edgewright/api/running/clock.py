@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from edgewright.api.backend_profile import backend_events, node_events
+from edgewright.api.backend_profile import backend_events, node_events, trace_events
 from edgewright.api.running.loop import Done
 from edgewright.artifacts.profile_log.writer import ProfileEvent
 from edgewright.backends.base import Session
@@ -26,6 +26,8 @@ class Measuring:
     is_logged: bool = False
     most_events: int = EVENTS_KEPT
     window: GraphProfiling = WHOLE
+    # Whether what the backend's engine writes of itself is kept as it is.
+    has_traces: bool = False
 
 
 class RunClock:
@@ -88,6 +90,8 @@ class RunClock:
         if self._measuring.is_logged:
             found = node_events(session, graph, self._starts)
             self._keep([event for event in found if event.run in self._in_window])
+            if self._measuring.has_traces:
+                self._keep(trace_events(session))
 
     def _log(self, session: Session, start: int, span: int, *, is_measured: bool) -> None:
         told = backend_events(session, "EXECUTE", self.microseconds())

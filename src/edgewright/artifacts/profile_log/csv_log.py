@@ -30,7 +30,9 @@ def read_csv(text: str, where: Where) -> ProfileLog:
     """The log of such a file."""
     rows = enumerate(csv.reader(io.StringIO(text)), start=1)
     events = [_event(row, number, where) for number, row in rows if number > 1 and row]
-    runs = sum(event.message == "EXECUTE" and event.level == "ROOT" for event in events)
+    whole = [event for event in events if event.message == "EXECUTE" and event.level == "ROOT"]
+    # What a tool saw counts; where there is no tool, what the backend told.
+    runs = len([event for event in whole if event.source == "NETRUN"] or whole)
     return ProfileLog("detailed", "as in the CSV", "", _placed(events), runs, origin=CSV)
 
 

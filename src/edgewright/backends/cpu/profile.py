@@ -33,6 +33,8 @@ class EngineProfile:
         self._written = {node.name: node for node in model.graph.node}
         self._macs = {node.name: node_macs(graph, node) for node in graph.nodes}
         self._folder = TemporaryDirectory(prefix="edgewright-profile-")
+        # The engine's own file, once it was read.
+        self.trace = b""
 
     def switch_on(self, settings: onnxruntime.SessionOptions) -> None:
         """Lets a session that is made with the settings measure its kernels."""
@@ -41,8 +43,9 @@ class EngineProfile:
 
     def read(self, session: onnxruntime.InferenceSession, starts: Sequence[int]) -> list[NodeTime]:
         """Times of all runs, which began at ``starts``; the session measures nothing afterwards."""
-        events = json.loads(Path(session.end_profiling()).read_text("utf-8"))
+        self.trace = Path(session.end_profiling()).read_bytes()
         self._folder.cleanup()
+        events = json.loads(self.trace)
         kernels = [found for found in _kernels(events) if found[2] < len(starts)]
         found = {name: self._found(name) for name, *_ in kernels}
         done = self._done(kernels, found)

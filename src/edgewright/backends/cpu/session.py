@@ -90,6 +90,10 @@ class CpuSession:
         """Times of the nodes in all runs so far, where they were asked for; the measuring ends."""
         return [found for step in self._steps for found in step.node_times()]
 
+    def traces(self) -> list[bytes]:
+        """What the engine wrote of itself, one file for each of its parts, after `node_times`."""
+        return [step.trace for step in self._steps if step.trace]
+
     def _check(self, inputs: Mapping[str, Array]) -> dict[str, int]:
         """The numbers of the symbols in this run; inputs that do not fit are an error."""
         try:
@@ -163,6 +167,7 @@ class _Way:
 
 class _EngineStep:
     how = "engine"
+    trace = b""
 
     def __init__(
         self,
@@ -211,7 +216,11 @@ class _EngineStep:
 
     def node_times(self) -> list[NodeTime]:
         profile, self._profile = self._profile, None
-        return [] if profile is None else profile.read(self._session, self.starts)
+        if profile is None:
+            return []
+        found = profile.read(self._session, self.starts)
+        self.trace = profile.trace
+        return found
 
     def _without_fusions(self, step: Callable[[], "_EngineStep"]) -> "_EngineStep":
         """Fused kernels of the engine divide by sizes: an empty tensor would end the whole process."""
@@ -234,6 +243,7 @@ class _EngineStep:
 
 class _ReferenceStep:
     how = "reference"
+    trace = b""
 
     def __init__(self, graph: Graph, part: Part, outputs: list[str]) -> None:
         self._graph, self.nodes, self.outputs = graph, part.nodes, outputs
