@@ -11,11 +11,11 @@ import numpy as np
 from edgewright.api.artifacts import is_stored
 from edgewright.api.compare import TensorError, worst
 from edgewright.api.convert import convert
+from edgewright.api.framework import Framework, framework_of
 from edgewright.api.litert_run import LitertRun
 from edgewright.api.model import Model, load
 from edgewright.api.onnx_run import OnnxRun
 from edgewright.api.run_inputs import input_sets
-from edgewright.api.source import is_tflite
 from edgewright.api.source_run import SourceRun
 from edgewright.api.tensorflow_run import TensorflowRun
 from edgewright.api.torch_run import TorchRun
@@ -24,8 +24,6 @@ from edgewright.core.errors import UsageError, shown
 from edgewright.core.events import progress
 from edgewright.core.files import write_folder
 from edgewright.core.numbers import Array
-from edgewright.frontends.pytorch.archive import kind_of
-from edgewright.frontends.tensorflow.saved_model import TensorflowFile
 from edgewright.lower.names import NameTable
 
 __all__ = ["OutputSummary", "RunReport", "open_model", "run_files"]
@@ -119,11 +117,12 @@ def _reference(file: str, model: Model, known: Mapping[str, Array]) -> SourceRun
         raise UsageError(
             f"'{shown(file)}' cannot be compared with itself", do="name its source: --compare model.onnx"
         )
-    if kind_of(file) is not None:
+    framework = framework_of(file)
+    if framework is Framework.PYTORCH:
         return TorchRun(file, model, known)
-    if TensorflowFile.is_one(Path(file)):
+    if framework is Framework.TENSORFLOW:
         return TensorflowRun(file, model)
-    return LitertRun(file, model) if is_tflite(Path(file)) else OnnxRun(file, model)
+    return LitertRun(file, model) if framework is Framework.TFLITE else OnnxRun(file, model)
 
 
 def _summarise(summaries: dict[str, OutputSummary], found: Mapping[str, Array], number: int) -> None:

@@ -1,7 +1,7 @@
 """Opens a source model for artifacts, which need every dimension as a number."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -9,6 +9,7 @@ from typing import Any
 import edgewright.frontends.onnx
 import edgewright.frontends.tensorflow
 import edgewright.frontends.tflite  # noqa: F401 - they register their translations
+from edgewright.api.framework import Framework, framework_of
 from edgewright.api.pytorch import TorchSource
 from edgewright.core.errors import (
     EdgewrightError,
@@ -20,16 +21,12 @@ from edgewright.core.errors import (
     shown,
 )
 from edgewright.core.files import file_size
-from edgewright.frontends._common.caffe import refuse_caffe
 from edgewright.frontends._common.imported import Imported
 from edgewright.frontends._common.overrides import Overrides
 from edgewright.frontends._common.report import report_on
 from edgewright.frontends._common.source_model import SourceModel
 from edgewright.frontends.onnx.load import OnnxSource
-from edgewright.frontends.pytorch.archive import kind_of
 from edgewright.frontends.tensorflow.load import TensorflowSource
-from edgewright.frontends.tensorflow.saved_model import TensorflowFile
-from edgewright.frontends.tflite.codes import IDENTIFIER
 from edgewright.frontends.tflite.load import TfliteSource
 from edgewright.ir.dims import Expr, evaluate
 from edgewright.ir.graph import Graph
@@ -37,9 +34,15 @@ from edgewright.ir.symbols import batch_symbols
 from edgewright.ir.types import TensorType
 from edgewright.ops.source import SourceOp
 
-__all__ = ["FixedSource", "fixed_source", "is_tflite", "open_source", "source_graph"]
+__all__ = ["FixedSource", "fixed_source", "open_source", "source_graph"]
 
 log = logging.getLogger(__name__)
+OPENS: dict[Framework, Callable[[str | Path, Overrides | None], SourceModel]] = {
+    Framework.ONNX: OnnxSource.open,
+    Framework.TFLITE: TfliteSource.open,
+    Framework.TENSORFLOW: TensorflowSource.open,
+    Framework.PYTORCH: TorchSource.open,
+}
 
 
 @dataclass(frozen=True)
@@ -86,24 +89,10 @@ def open_source(source: Path | str | Any, wishes: Overrides | None = None) -> So
     """The source as it is; a file that does not exist is answered with one that does."""
     if not isinstance(source, (str, Path)):
         return OnnxSource.open(source, wishes)
-    refuse_caffe(source)
-    if kind_of(source) is not None:
-        return TorchSource.open(source, wishes)
-    if Path(source).exists() and TensorflowFile.is_one(Path(source)):
-        return TensorflowSource.open(source, wishes)
-    file_size(source)
-    kind = TfliteSource if is_tflite(Path(source)) else OnnxSource
-    return kind.open(source, wishes)
-
-
-def is_tflite(path: Path) -> bool:
-    """By what the file begins with; a name alone decides only where that is damaged."""
-    if path.suffix.lower() == ".tflite":
-        return True
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
-        return file.read(8)[4:] == IDENTIFIER
+    framework = framework_of(source)
+    if framework not in {Framework.PYTORCH, Framework.TENSORFLOW}:
+        file_size(source)
+    return OPENS[framework](source, wishes)
 
 
 def fixed_source(path: Path | str, wishes: Overrides) -> FixedSource:

@@ -29,6 +29,9 @@ SUFFIXES = (".pb", ".meta")
 A_NODE, A_NUMBER = b"\n", b"\x08"
 # Fields that ONNX has and a SavedModel has not: the graph and the opsets.
 ONNX_FIELDS = frozenset({7, 8})
+SAVED_MODEL_FIELDS = frozenset({1, 2})
+# Enough for the length of a node and the name in it; the bit that says that a length goes on.
+HEAD, MORE = 16, 0x80
 ZIPPED = b"PK\x03\x04"
 LARGEST_ZIPPED = 1 << 33
 MOST_MEMBERS = 10_000
@@ -75,19 +78,20 @@ class TensorflowFile:
             return _single(path, tag, signature)
 
     @staticmethod
-    def is_one(path: Path) -> bool:
-        """Whether a file or folder is a model of TensorFlow, by what is in it; a name only helps."""
-        if not path.is_file():
-            # Only TensorFlow has models that are folders.
-            return path.is_dir() or path.suffix.lower() in SUFFIXES
+    def is_inside(path: Path) -> bool:
+        """Whether a file holds a model of TensorFlow, whatever it is called."""
         with path.open("rb") as file:
-            start = file.read(len(ZIPPED))
-        if start == ZIPPED:
+            start = file.read(HEAD)
+        if start[: len(ZIPPED)] == ZIPPED:
             return _has_saved_model(path)
-        is_called_so = path.suffix.lower() in SUFFIXES
-        if start[:1] == A_NUMBER and path.name != SAVED_MODEL:
-            return is_called_so and not _is_onnx(path)
-        return is_called_so or (start[:1] == A_NODE and path.suffix.lower() != ".onnx")
+        if start[:1] == A_NUMBER:
+            return _fields_of(path) == SAVED_MODEL_FIELDS
+        return _is_graph(start)
+
+    @staticmethod
+    def is_called_so(path: Path) -> bool:
+        """Whether a name is that of a TensorFlow model."""
+        return path.suffix.lower() in SUFFIXES
 
 
 def _single(path: Path, tag: str | None, signature: str | None) -> TensorflowFile:
@@ -191,11 +195,25 @@ def _ends(entries: Mapping[str, memoryview]) -> dict[str, End]:
     }
 
 
-def _is_onnx(path: Path) -> bool:
+def is_onnx(path: Path) -> bool:
+    """Whether a file begins as a model of ONNX does, and has a graph or opsets."""
+    with path.open("rb") as file:
+        return file.read(1) == A_NUMBER and bool(_fields_of(path) & ONNX_FIELDS)
+
+
+def _fields_of(path: Path) -> frozenset[int]:
     try:
-        return bool(Message(mapped(path, Where(file=str(path)))).fields & ONNX_FIELDS)
+        return frozenset(Message(mapped(path, Where(file=str(path)))).fields)
     except BadInput:
+        return frozenset()
+
+
+def _is_graph(start: bytes) -> bool:
+    """Whether it begins with a node, which begins with its name."""
+    if start[:1] != A_NODE:
         return False
+    ends = [index for index, byte in enumerate(start[1:6], 1) if byte < MORE]
+    return bool(ends) and start[ends[0] + 1 : ends[0] + 2] == A_NODE
 
 
 def _has_saved_model(path: Path) -> bool:
