@@ -35,10 +35,16 @@ TOOLS = {
     "qnn-context-binary-utility": "edgewright.tools.qnn_context_binary_utility",
     "qnn-model-lib-generator": "edgewright.tools.qnn_model_lib_generator",
     "qnn-op-package-generator": "edgewright.tools.qnn_op_package_generator",
+    "qnn-profile-viewer": "edgewright.tools.qnn_profile_viewer",
+    "qnn-platform-validator": "edgewright.tools.qnn_platform_validator",
+    "envcheck": "edgewright.tools.envcheck",
+    "check-python-dependency": "edgewright.tools.check_python_dependency",
     "edgewright inspect": "edgewright.tools.inspect_command",
     "edgewright convert": "edgewright.tools.convert_command",
     "edgewright quantize": "edgewright.tools.quantize_command",
     "edgewright run": "edgewright.tools.run_command",
+    "edgewright profile": "edgewright.tools.profile_command",
+    "edgewright sdk-root": "edgewright.tools.sdk_root_command",
     "edgewright check": "edgewright.tools.check_command",
     "edgewright export-ep-context": "edgewright.tools.export_ep_context_command",
     "edgewright targets": "edgewright.tools.targets_command",
@@ -48,6 +54,8 @@ TOOLS = {
 }
 PUBLIC = (
     *("convert", "quantize", "compare", "load", "compile", "load_context"),
+    *("select_backend", "profile", "check_backend_support", "validate_quantization_range"),
+    *("QNNInference", "QNNProfiler", "QNNDebugger", "BackendSelector", "DynamicQuantization"),
     *("Model", "CompiledModel", "EdgewrightError"),
 )
 GENERATED = "<!-- Made by docs/generate.py; change the code, not this page. -->\n\n"

@@ -216,6 +216,11 @@ def test_other_readers_are_answered_clearly(call, log, tmp_path, reader, code, w
         b"\xff" * 300,
         b"[" * 100_000,
         HEAD + b', "events": [{"message": 3}]}',
+        HEAD + b', "events": [], "wall": 1' + b"0" * 400 + b"}",
+        HEAD
+        + b', "events": [{"message": "EXECUTE", "start": 0, "time": 1'
+        + b"0" * 400
+        + b', "identifier": ""}]}',
     ],
 )
 def test_what_is_no_log_is_one_error(call, tmp_path, content):

@@ -10,6 +10,7 @@ from edgewright.core.errors import EdgewrightError, shown
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.graph import Graph, Node
 from edgewright.lower.names import NameTable
+from edgewright.ops.source import SourceOp
 from edgewright.passes.partition.htp_gaps import htp_gaps
 from edgewright.passes.partition.regions import Region, regions
 
@@ -80,7 +81,7 @@ class SplitSession:
         self._constants = {name: graph.constants[name] for name in self._outputs if name in graph.constants}
         self._steps = [(part.graph.inputs, session) for part, session in zip(parts, sessions, strict=True)]
         self._placement = {node.name: part.place for part in parts for node in part.graph.nodes}
-        self._kinds = {node.name: type(node.op).__name__ for node in graph.nodes}
+        self._kinds = {node.name: _kind(node) for node in graph.nodes}
 
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
         """Values of the outputs for the inputs."""
@@ -104,6 +105,10 @@ class SplitSession:
             if place == CPU and name in reasons
         )
         return lines + [f"{count} {kind} on cpu: {reason}" for (kind, reason), count in on_cpu.items()]
+
+
+def _kind(node: Node) -> str:
+    return node.op.type if isinstance(node.op, SourceOp) else type(node.op).__name__
 
 
 def _is_wide(graph: Graph, node: Node) -> bool:

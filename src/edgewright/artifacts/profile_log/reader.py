@@ -14,6 +14,7 @@ from edgewright.core.files import read_limited
 __all__ = ["read_log"]
 
 LARGEST = 1 << 30
+LARGEST_NUMBER = 1 << 63
 _FIELDS = {field.name: field.type for field in fields(ProfileEvent)}
 _KINDS: dict[Any, type] = {str: str, int: int, "str": str, "int": int}
 
@@ -63,14 +64,18 @@ def _document(content: bytes, where: Where) -> dict[str, Any]:
 
 
 def _event(event: Any, number: int, where: Where) -> ProfileEvent:
-    known = isinstance(event, dict) and all(
-        name in _FIELDS and isinstance(value, _KINDS[_FIELDS[name]]) for name, value in event.items()
-    )
+    known = isinstance(event, dict) and all(_fits(name, value) for name, value in event.items())
     if not known or not {"message", "start", "time", "identifier"} <= event.keys():
         raise BadInput(
             f"event {number} of the log is '{shown(event)}', expected the fields of an event", where
         )
     return ProfileEvent(**event)
+
+
+def _fits(name: str, value: Any) -> bool:
+    if name not in _FIELDS or not isinstance(value, _KINDS[_FIELDS[name]]):
+        return False
+    return not isinstance(value, int) or abs(value) < LARGEST_NUMBER
 
 
 def _text(document: dict[str, Any], name: str, where: Where) -> str:
@@ -82,6 +87,6 @@ def _text(document: dict[str, Any], name: str, where: Where) -> str:
 
 def _number(document: dict[str, Any], name: str, where: Where) -> int:
     value = document.get(name, 0)
-    if not isinstance(value, int):
+    if not isinstance(value, int) or not 0 <= value < LARGEST_NUMBER:
         raise BadInput(f"'{name}' of the log is '{shown(value)}', expected a whole number", where)
     return value

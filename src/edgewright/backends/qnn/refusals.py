@@ -14,19 +14,21 @@ _IDLE = (
     "Failed to validate op",
     "validateNativeOps master op validator",
 )
+_HELP = "run it on the CPU: --allow_cpu_ops, or the backend htp+cpu in Python"
 
 
 def refusal(graph: QnnGraph, node: QnnNode, code: int, said: list[str], message: str) -> UnsupportedOp:
     """The refusal of one node: code, reason, and its datatypes."""
     if code == NumericError.UNKNOWN_OP:
         reason = f"HTP has no op '{node.type}' in package '{node.package}' (4005)"
-        return UnsupportedOp(reason, Where(op=node.type, node=node.name), do="replace it, or cut before it")
+        do = f"replace it, or cut before it, or {_HELP}"
+        return UnsupportedOp(reason, Where(op=node.type, node=node.name), do=do)
     telling = [line.removeprefix("<E> ") for line in said if not any(word in line for word in _IDLE)]
     text = "; ".join(dict.fromkeys(telling)) or message
     return UnsupportedOp(
         f"HTP refuses {node.type} with {_types(graph, node)} ({code}): {text}",
         Where(op=node.type, node=node.name),
-        do="give its tensors one of the datatypes that it takes, or change its shape or parameters",
+        do=f"give its tensors one of the datatypes that it takes, change its shape or parameters, or {_HELP}",
     )
 
 
