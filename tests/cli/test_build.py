@@ -98,7 +98,6 @@ def test_the_encodings_are_overrides_of_other_tools(built, data, tmp_path, call)
     )
     answer = call(quantize, DIGITS_MODEL, *words, "-o", tmp_path / "again.dlc")
     assert answer.code == 0, answer.err
-    assert "0 calibrated, 0 ignored" in answer.out
     first, again = (ew.load(path).graph for path in (built / "mnist_cntk.dlc", tmp_path / "again.dlc"))
     assert {n: first.types[n].encoding for n in first.inputs} == {
         n: again.types[n].encoding for n in again.inputs

@@ -136,7 +136,8 @@ class _Build:
         return self._ledger.stage(f"quantize {name}", Tried, made)
 
     def _compile(self, graph: Graph) -> Compiled:
-        write_models(self._order, self._source, graph, self._samples.notes, self._staged)
+        overrides = self._opened.overrides(self._source, graph)
+        write_models(self._order, self._source, graph, overrides, self._samples.notes, self._staged)
         backend = compile_binary(self._order, graph, self._chip, self._staged)
         return Compiled(backend, listed(self._order, self._staged))
 

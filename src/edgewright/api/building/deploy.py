@@ -11,11 +11,13 @@ from edgewright.api.context_compile import CompileOrder, compile_graphs, provide
 from edgewright.api.contract import IoTensor, contract
 from edgewright.api.ep_context import export_ep_context
 from edgewright.api.model import Model
+from edgewright.artifacts.encodings import encodings_document
 from edgewright.config.backend_config import BackendConfig
 from edgewright.config.context import EpContext
 from edgewright.core.files import write_all, write_whole
 from edgewright.ir.graph import Graph
 from edgewright.lower.names import sanitized
+from edgewright.quantize.tensor_encodings import EncodingSet
 from edgewright.targets.soc import Soc
 
 __all__ = ["CONTEXTS", "HTP_BINARY", "compile_binary", "listed", "publish", "write_models"]
@@ -23,7 +25,14 @@ __all__ = ["CONTEXTS", "HTP_BINARY", "compile_binary", "listed", "publish", "wri
 CONTEXTS, HTP_BINARY = "context_binaries", "htp_context.bin"
 
 
-def write_models(order: BuildOrder, source: Graph, graph: Graph, data: Sequence[str], folder: Path) -> None:
+def write_models(
+    order: BuildOrder,
+    source: Graph,
+    graph: Graph,
+    overrides: EncodingSet,
+    data: Sequence[str],
+    folder: Path,
+) -> None:
     """NAME.dlc, NAME.cpp with .bin and _net.json, quantization_config.json and input_specs.json."""
     model = Model.of(graph)
     about = SaveOptions(command=order.command, quantizer_command=order.command)
@@ -33,7 +42,7 @@ def write_models(order: BuildOrder, source: Graph, graph: Graph, data: Sequence[
     specs = _specs(order, contract(graph, types), data)
     write_all(
         {
-            folder / "quantization_config.json": [to_json(model.encodings("0.6.1"))],
+            folder / "quantization_config.json": [to_json(encodings_document(overrides, "0.6.1"))],
             folder / "input_specs.json": [to_json(specs)],
         }
     )

@@ -23,6 +23,8 @@ from edgewright.frontends._common.source_model import SourceModel
 from edgewright.ir.graph import Graph
 from edgewright.ir.symbols import batch_symbols
 from edgewright.ir.types import TensorType
+from edgewright.quantize.portable import portable_encodings
+from edgewright.quantize.tensor_encodings import EncodingSet, encodings_of
 
 __all__ = ["Opened", "opened_model"]
 
@@ -34,6 +36,8 @@ class Opened:
     format: str = ""
     # Rewritten, as it is quantized; None where something stands in the way.
     graph: Graph | None = None
+    # As it was imported, for those who leave rewrites out.
+    imported: Graph | None = None
     # A graph of the inputs alone: samples can be held against it in any case.
     ends: Graph | None = None
     report: ImportReport | None = None
@@ -41,6 +45,13 @@ class Opened:
     memories: tuple[Memory, ...] = ()
     notes: list[str] = field(default_factory=list)
     problems: list[EdgewrightError] = field(default_factory=list)
+
+    def overrides(self, source: Graph, quantized: Graph) -> EncodingSet:
+        """Encodings of a quantized graph that every converter takes for the same source model."""
+        if self.imported is None:
+            return encodings_of(quantized)
+        plain = Rewrites(is_simplified=False).apply(self.imported.copy())
+        return portable_encodings(quantized, source, plain, self.tensors)
 
     def samples(self, order: BuildOrder) -> BuildSamples:
         """The samples of an order, held against the inputs."""
@@ -112,6 +123,7 @@ def _import(fixed: FixedSource, found: Opened) -> None:
         found.problems.append(fixed.problem)
     if imported.is_complete and not found.report.source_ops and fixed.problem is None:
         rewrites = replace(Rewrites(), is_quantized=source.keeps_integers)
+        found.imported = imported.graph.copy()
         found.graph, found.tensors = rewrites.apply(imported.graph), source.tensors
         found.memories = memories_of(imported.states)
         return
