@@ -55,10 +55,19 @@ class Scored:
     high: float
 
 
-def choose_metric(graph: Graph, labels: Array | None, wish: str = AUTO) -> Metric:
-    """The metric that was asked for, or the first that the model and the data allow."""
+def choose_metric(
+    graph: Graph, labels: Array | None, wish: str = AUTO, outputs: Mapping[str, Array] | None = None
+) -> Metric:
+    """The metric that was asked for, or the first that the model and the data allow.
+
+    ``outputs`` of one sample show probabilities that the graph does not.
+    """
     fitting = [] if labels is None else [name for name in graph.outputs if _holds(graph, name, labels)]
-    answers = [name for name in graph.outputs if class_axis(graph, name) is not None]
+    answers = [
+        name
+        for name in graph.outputs
+        if class_axis(graph, name) is not None or is_distribution((outputs or {}).get(name))
+    ]
     if wish == RIGHT and not fitting:
         raise _no_labels(graph, labels)
     if wish in {AUTO, RIGHT} and fitting:
@@ -86,6 +95,13 @@ def class_axis(graph: Graph, name: str) -> int | None:
     is_vector = _size(graph, name) == classes
     is_linear = isinstance(maker.op, LINEAR)
     return -1 if is_linear and classes > 1 and (is_vector or classes >= LEAST_WORDS) else None
+
+
+def is_distribution(values: Array | None) -> bool:
+    """Whether values are rows of probabilities."""
+    if values is None or values.ndim < 2 or values.shape[-1] < 2 or values.dtype.kind != "f":
+        return False
+    return bool((values >= 0).all() and np.allclose(values.sum(-1), 1.0, atol=1e-3))
 
 
 def judged(graph: Graph, name: str, wanted: Array, found: Array, label: int | None = None) -> Judged:

@@ -7,7 +7,7 @@ from pathlib import Path
 from edgewright.api.building.advice import findings_of
 from edgewright.api.building.deploy import CONTEXTS, HTP_BINARY
 from edgewright.api.building.estimates import sizes_by_precision
-from edgewright.api.building.evaluate import Evaluator
+from edgewright.api.building.evaluate import Evaluator, Measured
 from edgewright.api.building.layers import layers_of
 from edgewright.api.building.ledger import sha256_of
 from edgewright.api.building.metric import choose_metric
@@ -19,9 +19,11 @@ from edgewright.api.building.samples import BuildSamples
 from edgewright.api.building.states import Memory
 from edgewright.api.building.tensors import tensor_views
 from edgewright.api.compile import load_context
+from edgewright.api.model import Model
 from edgewright.api.quantize import without_pairs
 from edgewright.backends.qnn.backend import HtpNativeBackend
 from edgewright.backends.qnn.options import HtpOptions
+from edgewright.core.errors import EdgewrightError
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph
 from edgewright.lower.names import sanitized
@@ -29,7 +31,7 @@ from edgewright.targets.soc import Soc
 
 __all__ = ["Analysed", "Compiled", "Converted", "Evaluated", "analysed", "converted", "evaluated"]
 
-NATIVE = "htp-native"
+NATIVE, SIMULATION = "htp-native", "htp-sim"
 # What the emulator may take to run samples, and to measure layers: it is far slower than the simulation.
 EMULATOR_SECONDS = 45.0
 
@@ -89,7 +91,7 @@ def converted(order: BuildOrder, opened: Opened, graph: Graph, samples: BuildSam
     )
     return Converted(
         source,
-        choose_metric(graph, samples.labels, order.metric),
+        choose_metric(graph, samples.labels, order.metric, _outputs(graph, samples)),
         is_fixed(graph) or is_paired(graph),
         tuple(sorted(opened.tensors)),
         opened.memories,
@@ -97,22 +99,24 @@ def converted(order: BuildOrder, opened: Opened, graph: Graph, samples: BuildSam
     )
 
 
+def _outputs(graph: Graph, samples: BuildSamples) -> Mapping[str, Array]:
+    """What the float model gives for one sample."""
+    (sample,) = samples.evaluation.first(1)
+    return Model.of(graph).run(sample)
+
+
 def evaluated(evaluator: Evaluator, graph: Graph, backend: str, folder: Path) -> Evaluated:
     """Float, simulation, and the emulator on as many samples as it has time for."""
-    simulated = evaluator.measured(graph, "htp-sim")
+    simulated = evaluator.measured(graph, SIMULATION)
     figures = [*evaluator.accuracy(evaluator.reference), *evaluator.accuracy(simulated)]
     drop = evaluator.summed(simulated).drop
     if backend != NATIVE:
-        return Evaluated(
-            tuple(figures), drop, ("the genuine emulator is not here: figures are the simulation's",)
-        )
-    compiled = load_context(folder / CONTEXTS / HTP_BINARY)
-
-    def run(sample: Mapping[str, Array]) -> Mapping[str, Array]:
-        found = compiled.run(sample)
-        return {name: found[sanitized(name)] for name in graph.outputs}
-
-    emulated = evaluator.measure(run, NATIVE, seconds=EMULATOR_SECONDS)
+        return Evaluated(tuple(figures), drop, ("the genuine emulator is not here: figures are simulated",))
+    try:
+        emulated = _emulated(evaluator, graph, folder)
+    except EdgewrightError as problem:
+        # The files are complete: that they could not be tried is said, and no reason to lose them.
+        return Evaluated(tuple(figures), drop, (f"the emulator did not run: {problem.what}",))
     figures += evaluator.accuracy(emulated)
     # On the very samples that the emulator had time for: what it loses beyond the simulation is lost for all.
     beside = evaluator.summed(simulated.first(emulated.samples))
@@ -123,15 +127,30 @@ def evaluated(evaluator: Evaluator, graph: Graph, backend: str, folder: Path) ->
     return Evaluated(tuple(figures), drop + more, tuple(notes))
 
 
+def _emulated(evaluator: Evaluator, graph: Graph, folder: Path) -> Measured:
+    """The very binary that is written, on the emulator."""
+    compiled = load_context(folder / CONTEXTS / HTP_BINARY)
+
+    def run(sample: Mapping[str, Array]) -> Mapping[str, Array]:
+        found = compiled.run(sample)
+        return {name: found[sanitized(name)] for name in graph.outputs}
+
+    return evaluator.measure(run, NATIVE, seconds=EMULATOR_SECONDS)
+
+
 def analysed(
     source: Graph, graph: Graph, samples: BuildSamples, chosen: Tried, emulator: HtpNativeBackend | None
 ) -> Analysed:
     """Where accuracy is lost, and what mends it."""
-    source, _ = without_pairs(source)
+    plain, _ = without_pairs(source)
     few: Sequence[Mapping[str, Array]] = list(samples.evaluation.first(8))
-    layers = layers_of(source, graph, few, emulator=emulator, seconds=EMULATOR_SECONDS)
-    tensors = tensor_views(source, graph, few, layers)
-    return Analysed(layers, tensors, findings_of(source, graph, layers, tensors, chosen.report()))
+    try:
+        layers = layers_of(plain, graph, few, emulator=emulator, seconds=EMULATOR_SECONDS)
+        tensors = tensor_views(plain, graph, few, layers)
+        return Analysed(layers, tensors, findings_of(plain, graph, layers, tensors, chosen.report()))
+    except EdgewrightError as problem:
+        what = f"layers could not be compared with the float model: {problem.what}"
+        return Analysed((), (), (Finding("note", "analysis", what),))
 
 
 def emulator_of(chip: Soc, backend: str) -> HtpNativeBackend | None:
