@@ -19,8 +19,8 @@ def text_of(build):
 def test_the_first_lines_say_what_was_built_how_accurate_it_is_and_which_layer_is_worst():
     head = text_of(record()).partition('id="accuracy"')[0].partition("<main>")[2]
     assert "mnist_cntk.onnx was built for SM8650 (Hexagon v75) in w8a8" in head
-    assert "it answers 98.0 % of 100 held-apart samples rightly (95 % interval 95.3 to 100.0)" in head
-    assert "within the limit of 1 points" in head
+    assert "it answers 98.0 % of 100 held-apart samples correctly (95 % interval 95.3 to 100.0)" in head
+    assert "within the limit of 1 point." in head
     assert "The worst layer is Conv2d + Relu &#39;ReLU114_Output_0&#39;" in head
     assert "To do: nothing before it runs on a device" in head
 

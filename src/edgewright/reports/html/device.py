@@ -48,8 +48,9 @@ def _phone(record: BuildRecord, binary: str) -> Recipe:
     ]
     pushed = " \\\n  ".join(f"$QAIRT_SDK_ROOT/{path}" for path in libraries)
     run = (
-        f"cd {FOLDER} && LD_LIBRARY_PATH=. ADSP_LIBRARY_PATH=. ./qnn-net-run --retrieve_context {name}"
-        " --backend libQnnHtp.so --input_list inputs.txt --output_dir results"
+        f"cd {FOLDER} && export LD_LIBRARY_PATH=. ADSP_LIBRARY_PATH=. &&\n"
+        f"  ./qnn-net-run --retrieve_context {name} --backend libQnnHtp.so"
+        " --input_list inputs.txt --output_dir results"
     )
     code = (
         f"adb push {shlex.quote(binary)} inputs.txt inputs {FOLDER}/\n"
@@ -64,9 +65,8 @@ def _phone(record: BuildRecord, binary: str) -> Recipe:
 
 
 def _runtime(record: BuildRecord, wrapper: str) -> Recipe:
-    inputs = [tensor for tensor in record.contract if tensor.role == "input"]
-    shape = list(inputs[0].shape) if inputs else []
-    name = inputs[0].name if inputs else "input"
+    shapes = [list(tensor.shape) for tensor in record.contract if tensor.role == "input"]
+    name, shape = _first_input(record), shapes[0] if shapes else []
     code = f"""import numpy as np
 import onnxruntime as ort
 
@@ -105,5 +105,9 @@ def _here(record: BuildRecord, dlc: str, binary: str) -> Iterator[Recipe]:
             "Numpy in, numpy out.",
             "import edgewright as ew\n\n"
             f"model = ew.load({dlc!r})\n"
-            'outputs = model.run({"name": array}, backend="htp-sim")',
+            f'outputs = model.run({{{_first_input(record)!r}: array}}, backend="htp-sim")',
         )
+
+
+def _first_input(record: BuildRecord) -> str:
+    return next((tensor.name for tensor in record.contract if tensor.role == "input"), "input")

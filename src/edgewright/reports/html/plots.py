@@ -1,12 +1,13 @@
 """Plots as Plotly takes them: plain data and layout; colours are names that the page's theme fills in."""
 
+import math
 from collections.abc import Sequence
 from html import escape
 from typing import Any
 
 from edgewright.api.building.records import BuildRecord, Layer, Rung, TensorView
 from edgewright.reports.html.verdict import worst_layer
-from edgewright.reports.html.words import db, short
+from edgewright.reports.html.words import db, limit, short
 
 __all__ = ["figures"]
 
@@ -128,6 +129,9 @@ def _pareto(record: BuildRecord) -> Figure:
     layout["showlegend"] = False
     layout["xaxis"]["rangemode"] = "tozero"
     layout["shapes"] = [] if record.max_drop is None else [_limit_line(record.max_drop)]
+    drops = [rung.drop for rung in rungs if math.isfinite(rung.drop)]
+    top, bottom = max([*drops, record.max_drop or 0.0, 0.1]), min([*drops, 0.0])
+    layout["yaxis"]["range"] = [bottom - 0.08 * (top - bottom), top + 0.15 * (top - bottom)]
     return {"data": [_frontier(rungs), points], "layout": layout, "height": 340}
 
 
@@ -147,16 +151,16 @@ def _frontier(rungs: Sequence[Rung]) -> Figure:
     }
 
 
-def _limit_line(limit: float) -> Figure:
+def _limit_line(most: float) -> Figure:
     return {
         "type": "line",
         "xref": "paper",
         "x0": 0,
         "x1": 1,
-        "y0": limit,
-        "y1": limit,
+        "y0": most,
+        "y1": most,
         "line": {"color": BAD, "width": 1.5, "dash": "dash"},
-        "label": {"text": f"limit: {limit:g} points", "textposition": "end", "font": {"color": BAD}},
+        "label": {"text": f"limit: {limit(most)}", "textposition": "end", "font": {"color": BAD}},
     }
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from edgewright.api.building.records import Accuracy, BuildRecord, Finding, Layer, Rung
-from edgewright.reports.html.words import db, duration, name, percent, points
+from edgewright.reports.html.words import db, duration, limit, name, percent, points
 from edgewright.reports.numbers import byte_size
 
 __all__ = ["BACKENDS", "Tile", "Verdict", "chip_name", "chosen_rung", "headline", "verdict", "worst_layer"]
@@ -40,6 +40,8 @@ class Verdict:
     title: str
     sentences: tuple[str, ...]
     tiles: tuple[Tile, ...]
+    # What heads the list of these.
+    asking: str
     to_do: tuple[Finding, ...]
 
 
@@ -48,7 +50,8 @@ def verdict(record: BuildRecord) -> Verdict:
     word, tone = _word(record.is_met)
     title = f"{name(PurePath(record.source.file).stem)} for {name(chip_name(record, is_short=True))}"
     sentences = (_built(record), _accurate(record), _worst(record), _next(record))
-    return Verdict(word, tone, title, tuple(filter(None, sentences)), _tiles(record), to_do(record))
+    asking = "What to do first" if record.is_met is False else "What would make it better"
+    return Verdict(word, tone, title, tuple(filter(None, sentences)), _tiles(record), asking, to_do(record))
 
 
 def chip_name(record: BuildRecord, *, is_short: bool = False) -> str:
@@ -119,7 +122,7 @@ def _accurate(record: BuildRecord) -> str:
 def _score(record: BuildRecord, best: Accuracy) -> str:
     samples = f"{best.samples} held-apart samples"
     if record.metric.name == "right-answers":
-        return f"answers {percent(best.score)} of {samples} rightly"
+        return f"answers {percent(best.score)} of {samples} correctly"
     if record.metric.name == "same-answers":
         return f"gives the float model's answer for {percent(best.score)} of {samples}"
     return f"reaches {percent(best.score)} {record.metric.name} on {samples}"
@@ -137,7 +140,7 @@ def _limit(record: BuildRecord) -> str:
     if record.max_drop is None or record.is_met is None:
         return ""
     word = "within" if record.is_met else "beyond"
-    return f": {word} the limit of {record.max_drop:g} points"
+    return f": {word} the limit of {limit(record.max_drop)}"
 
 
 def _worst(record: BuildRecord) -> str:
@@ -154,7 +157,7 @@ def _next(record: BuildRecord) -> str:
     remedies = bool(to_do(record))
     if record.is_met is False:
         how = "the findings below say how" if remedies else "try --precision auto or w8a16"
-        return f"To do: make it more accurate ({how}), or allow more than {record.max_drop:g} points."
+        return f"To do: make it more accurate ({how}), or allow more than {limit(record.max_drop or 0.0)}."
     if remedies:
         return "To do: nothing before it runs on a device; the findings below would make it more accurate."
     return "To do: nothing, it is ready to run on a device."

@@ -5,7 +5,7 @@ import math
 from edgewright.core.errors import shown
 from edgewright.reports.numbers import amount, byte_size, dims
 
-__all__ = ["FILTERS", "db", "duration", "name", "percent", "points", "short"]
+__all__ = ["FILTERS", "db", "duration", "limit", "name", "percent", "points", "short"]
 
 LONGEST_TEXT, LONGEST_NAME, SHORT_NAME = 2000, 200, 52
 # What stands for a figure that is not known.
@@ -21,7 +21,10 @@ def db(value: float | None) -> str:
 
 def percent(value: float | None) -> str:
     """A share that is in percent already."""
-    return NOTHING if value is None or math.isnan(value) else f"{value:.1f} %"
+    if value is None or math.isnan(value):
+        return NOTHING
+    text = f"{value:.2f}"
+    return f"{text.removesuffix('0')} %"
 
 
 def points(value: float | None) -> str:
@@ -29,6 +32,11 @@ def points(value: float | None) -> str:
     if value is None or math.isnan(value):
         return NOTHING
     return "nothing" if abs(value) < 0.005 else f"{value:.2f} points"
+
+
+def limit(value: float) -> str:
+    """What may be lost."""
+    return f"{value:g} point{'s' * (value != 1)}"
 
 
 def duration(seconds: float) -> str:
@@ -65,6 +73,7 @@ FILTERS = {
     "db": db,
     "dims": dims,
     "duration": duration,
+    "limit": limit,
     "name": name,
     "number": number,
     "percent": percent,
