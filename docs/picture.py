@@ -13,7 +13,7 @@ from rich.text import Text
 ROOT = Path(__file__).resolve().parents[1]
 PICTURE = ROOT / "docs" / "images" / "demo.svg"
 WIDTH = 118
-STEPS = ("[1]", "[2]", "[4]", "[5]")
+STEPS = ("[2]", "[3]")
 FONTS = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
 
 
