@@ -1,6 +1,7 @@
 """edgewright profile: backends side by side."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -76,3 +77,17 @@ def test_a_time_limit_ends_a_measurement():
 def test_an_effort_that_measures_nothing_is_refused(wrong):
     with pytest.raises(EdgewrightError):
         Effort(**wrong)
+
+
+def test_run_says_which_backend_it_found_and_why(call):
+    answer = call(main, "run", DIGITS_MODEL, "--random", "--backend", "auto")
+    assert answer.code == 0
+    assert re.search(r"1 run in [\d.]+ s on cpu\n", answer.out)
+    assert "note: backend cpu: it has all ops" in answer.out
+
+
+def test_run_takes_the_backend_that_is_named(call):
+    answer = call(main, "run", DIGITS_MODEL, "--random", "--backend", "htp-sim")
+    assert answer.code == 4
+    assert "quantize the model" in answer.err
+    assert call(main, "run", DIGITS_MODEL, "--random", "--backend", "htp-sim+cpu").code == 0

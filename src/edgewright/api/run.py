@@ -15,7 +15,8 @@ from edgewright.api.framework import Framework, framework_of
 from edgewright.api.litert_run import LitertRun
 from edgewright.api.model import Model, load
 from edgewright.api.onnx_run import OnnxRun
-from edgewright.api.run_inputs import input_sets
+from edgewright.api.run_inputs import InputSet, input_sets
+from edgewright.api.select_backend import select_backend
 from edgewright.api.source_run import SourceRun
 from edgewright.api.tensorflow_run import TensorflowRun
 from edgewright.api.torch_run import TorchRun
@@ -53,6 +54,8 @@ class RunReport:
     reference: str = ""
     tolerance: float = 0.0
     errors: tuple[TensorError, ...] = ()
+    backend: str = "cpu"
+    notes: tuple[str, ...] = ()
 
     @property
     def is_close(self) -> bool:
@@ -91,11 +94,12 @@ def run_files(
     summaries: dict[str, OutputSummary] = {}
     errors: list[TensorError] = []
     seconds = 0.0
+    backend, notes = _chosen(model, sets[0], outputs.backend)
     with progress("running", total=len(sets)) as step:
         for number, chosen in enumerate(sets):
             feed = chosen.feed()
             began = time.perf_counter()
-            found = model.run(feed, threads=outputs.threads)
+            found = model.run(feed, backend=backend, threads=outputs.threads)
             seconds += time.perf_counter() - began
             _summarise(summaries, found, number)
             if outputs.output_dir is not None:
@@ -105,10 +109,21 @@ def run_files(
                     [*errors, *reference.differences({**known, **feed}, found, comparison.tolerance)]
                 )
             step()
-    report = RunReport(file.model, len(sets), seconds, tuple(summaries.values()), outputs.output_dir or "")
+    report = RunReport(
+        *(file.model, len(sets), seconds, tuple(summaries.values()), outputs.output_dir or ""),
+        backend=backend,
+        notes=notes,
+    )
     if reference is None:
         return report
     return replace(report, reference=reference.name, tolerance=comparison.tolerance, errors=tuple(errors))
+
+
+def _chosen(model: Model, first: InputSet, asked: str) -> tuple[str, tuple[str, ...]]:
+    if asked != "auto":
+        return asked, ()
+    choice = select_backend(model, inputs=first.feed())
+    return choice.backend, tuple(f"backend {choice.backend}: {reason}" for reason in choice.reasons)
 
 
 def _reference(file: str, model: Model, known: Mapping[str, Array]) -> SourceRun:

@@ -19,7 +19,7 @@ from edgewright.ir.symbols import batch_symbols
 from edgewright.ir.types import TensorType
 from edgewright.lower.names import NameTable
 
-__all__ = ["input_sets"]
+__all__ = ["InputSet", "input_sets"]
 
 Feed = dict[str, Array]
 _DTYPES = {word: dtype for dtype in DType for word in (dtype.name.lower(), dtype_word(dtype))}

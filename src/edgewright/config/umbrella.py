@@ -125,9 +125,16 @@ class RunInputs(OptionGroup):
 
 @dataclass(frozen=True)
 class RunOutputs(OptionGroup):
-    """Where outputs go."""
+    """Where a model runs, and where its outputs go."""
 
-    title = "Outputs"
+    title = "Run"
+
+    backend: str = opt(
+        "--backend",
+        default="cpu",
+        metavar="NAME",
+        help="cpu, htp, htp-sim, htp+cpu (the CPU does what HTP lacks) or auto, which says why",
+    )
 
     output_dir: str | None = opt(
         *("--output_dir", "-o"),

@@ -16,8 +16,9 @@ def page(report: RunReport) -> list[Block]:
         for o in report.outputs
     )
     headers = ("name", "type", "shape", "least", "most", "mean")
-    times = f"{report.runs} run{'s' * (report.runs != 1)} in {report.seconds:.3f} s"
+    times = f"{report.runs} run{'s' * (report.runs != 1)} in {report.seconds:.3f} s on {report.backend}"
     blocks: list[Block] = [Table("Outputs", headers, rows, frozenset({3, 4, 5})), times]
+    blocks += [f"note: {note}" for note in report.notes]
     if report.folder:
         blocks.append(f"wrote {report.folder}")
     if report.reference:

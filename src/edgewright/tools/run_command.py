@@ -36,7 +36,7 @@ def run(
 
 TOOL = Tool(
     "edgewright run",
-    "Run a model, a source model or a converted one, on the CPU backend.",
+    "Run a model, a source model or a converted one, on a backend of this machine.",
     (ModelFile, Shapes, RunInputs, RunOutputs, Comparison, Report, Messages),
     run,
     examples=(
