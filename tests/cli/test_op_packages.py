@@ -13,6 +13,7 @@ from edgewright.tools.qnn_model_lib_generator import main as generate_library
 from edgewright.tools.qnn_net_run import main as net_run
 from edgewright.tools.qnn_onnx_converter import main as convert
 from edgewright.tools.qnn_op_package_generator import main as generate
+from tests.cli.models import image_net
 from tests.cli.op_packages import PYTHON, WOBBLE, XML, expected, wobble_net
 
 X = np.float32([[0.5, -1, 0.25, 2], [1, 2, 3, 4]])
@@ -188,3 +189,20 @@ def test_text_of_the_xml_cannot_leave_its_comment(call, built, tmp_path):
     assert call(generate, "-p", built / "Strange.xml", "-o", tmp_path).code == 0
     source = (tmp_path / "Strange/src/ops/Wobble.cpp").read_text()
     assert "*/ #error" not in source
+
+
+def test_a_package_may_make_ops_of_qnn_itself(call, tmp_path):
+    own = XML.replace("<Name>Wobble</Name>", "<Name>Relu</Name>")
+    own = own.replace(
+        "<SupportedBackend>", "<UseDefaultTranslation>true</UseDefaultTranslation><SupportedBackend>"
+    )
+    (tmp_path / "own.xml").write_text(own)
+    image_net(tmp_path / "m.onnx")
+    words = ("-i", tmp_path / "m.onnx", "-o", tmp_path / "m.cpp", "-opc", tmp_path / "own.xml")
+    assert call(convert, *words).code == 0
+    source = " ".join((tmp_path / "m.cpp").read_text().split())
+    assert '"Strange", "Relu"' in source
+    assert '"qti.aisw", "Conv2d"' in source
+    (tmp_path / "own.xml").write_text(own.replace("<Name>Relu</Name>", "<Name>Rellu</Name>"))
+    answer = call(convert, *words)
+    assert (answer.code, "QNN has no op of that name" in answer.err) == (3, True)

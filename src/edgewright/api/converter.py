@@ -12,7 +12,7 @@ from edgewright.api.converter_quantizer import Known, Quantization, own_encoding
 from edgewright.api.custom_io import custom_io_of, pinned_ends, retype_quantized
 from edgewright.api.encoding_listing import with_listing
 from edgewright.api.io_config import label_ends, retype_ends, turn_ends
-from edgewright.api.op_packages import converter_packages, load_op_packages
+from edgewright.api.op_packages import converter_packages, load_op_packages, package_overrides
 from edgewright.api.pytorch_outputs import with_output_names
 from edgewright.api.source import fixed_source
 from edgewright.api.source_ends import (
@@ -390,6 +390,7 @@ def _save_options(options: ConverterOptions, command: str) -> SaveOptions:
         prefix=sanitized(stem) if options.output.overwrite_model_prefix else "QnnModel",
         lowering=LowerOptions(
             package=options.package.package_name or QNN_PACKAGE,
+            packages=package_overrides(options.package.op_package_config),
             is_counted=options.output.exclude_named_tensors,
         ),
     )

@@ -11,11 +11,13 @@ from pathlib import Path
 from edgewright.artifacts.model_library.composer import check_library
 from edgewright.artifacts.op_package.reader import read
 from edgewright.backends.op_package.packages import load_package, shape_rule
-from edgewright.core.errors import BackendCrash, EdgewrightError, UsageError, Where, shown
+from edgewright.core.errors import BackendCrash, BadInput, EdgewrightError, UsageError, Where, shown
 from edgewright.core.files import file_size
+from edgewright.core.words import did_you_mean
+from edgewright.ir.op import REGISTRY
 from edgewright.ops.package import PackageOpDefinition, using_definitions
 
-__all__ = ["converter_packages", "load_op_packages"]
+__all__ = ["converter_packages", "load_op_packages", "package_overrides"]
 
 log = logging.getLogger(__name__)
 
@@ -56,6 +58,24 @@ def converter_packages(configs: Sequence[str], libraries: Sequence[str]) -> Iter
         definitions += [_with_shapes(item, compiled[index]) for item in found] if compiled else found
     with using_definitions(definitions):
         yield
+
+
+def package_overrides(configs: Sequence[str]) -> dict[str, str]:
+    """QNN's own ops that packages make: an op's name, its package (UseDefaultTranslation in the XML)."""
+    found: dict[str, str] = {}
+    for config in configs:
+        package = read(config)
+        for op in package.ops:
+            if not op.is_default_translation:
+                continue
+            if op.name not in REGISTRY:
+                raise BadInput(
+                    f"op '{op.name}' has UseDefaultTranslation, but QNN has no op of that name",
+                    Where(file=str(config), op=op.name),
+                    do=did_you_mean(op.name, sorted(REGISTRY), "leave UseDefaultTranslation out"),
+                )
+            found[op.name] = package.name
+    return found
 
 
 def _with_shapes(definition: PackageOpDefinition, library: Path) -> PackageOpDefinition:

@@ -24,7 +24,7 @@ from edgewright.api.io_config import (
     turn_ends,
 )
 from edgewright.api.io_config_template import template_text
-from edgewright.api.op_packages import converter_packages
+from edgewright.api.op_packages import converter_packages, package_overrides
 from edgewright.api.qairt_encodings import Kept, kept_encodings
 from edgewright.api.qairt_quantizer import QairtQuantizerOptions, quantize_dlc
 from edgewright.api.qairt_spelling import qairt_spelling, respelled
@@ -263,7 +263,10 @@ def _save_options(options: QairtConverterOptions, command: str) -> SaveOptions:
         command=command,
         copyright_text=copyright_text(options.output.copyright_file),
         model_version=_version(options.output.model_version or ""),
-        lowering=LowerOptions(package=options.package.package_name or QNN_PACKAGE),
+        lowering=LowerOptions(
+            package=options.package.package_name or QNN_PACKAGE,
+            packages=package_overrides(options.package.op_package_config),
+        ),
     )
 
 

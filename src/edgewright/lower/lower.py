@@ -1,6 +1,7 @@
 """Turns an IR graph into QNN records; everything QNN cannot hold is reported at once."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,8 @@ class LowerOptions:
     """How names and packages are written."""
 
     package: str = QNN_PACKAGE
+    # Ops that another package makes: by QNN's names of them.
+    packages: Mapping[str, str] = field(default_factory=dict)
     is_counted: bool = False
 
 
@@ -86,7 +89,7 @@ class _Lowering:
         params = node.op.params()
         return QnnNode(
             name,
-            node.op.package if isinstance(node.op, PackageOp) else self._options.package,
+            self._package(node),
             node.op.qnn_name(),
             {p.name: _scalar(p) for p in params if not p.is_tensor},
             {
@@ -99,6 +102,11 @@ class _Lowering:
             node.op.macs(self._graph.input_types(node), self._graph.output_types(node)),
             node.notes,
         )
+
+    def _package(self, node: Node) -> str:
+        if isinstance(node.op, PackageOp):
+            return node.op.package
+        return self._options.packages.get(node.op.qnn_name(), self._options.package)
 
     def _tensor(self, value: str, kind: TensorKind) -> str:
         name = self._tensor_name(value)
