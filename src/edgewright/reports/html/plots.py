@@ -38,33 +38,33 @@ def _safe(text: object) -> str:
 def _along(record: BuildRecord) -> Figure:
     layers = record.layers
     places = list(range(1, len(layers) + 1))
-    texts = [_layer_text(layer) for layer in layers]
     data = [
-        _line("simulation", SIM, places, [layer.sim_db for layer in layers], texts),
+        _line("simulation", SIM, places, [layer.sim_db for layer in layers]),
         {
-            **_line("by itself", QUIET, places, [layer.own_db for layer in layers], texts),
+            **_line("by itself", QUIET, places, [layer.own_db for layer in layers]),
             "mode": "markers",
             "marker": {"color": QUIET, "size": 5, "symbol": "circle-open"},
         },
     ]
     if any(layer.emulator_db is not None for layer in layers):
-        emulated = _line("emulator", EMULATOR, places, [layer.emulator_db for layer in layers], texts)
+        emulated = _line("emulator", EMULATOR, places, [layer.emulator_db for layer in layers])
         emulated["line"] |= {"dash": "dot", "width": 3}
         data.insert(1, emulated)
     layout = _layout("layer, along the graph", "SQNR to the float model, dB")
     layout["annotations"] = _worst_mark(record)
     layout["xaxis"]["range"] = [0.5, len(layers) + 0.5]
-    return {"data": data, "layout": layout, "height": 380}
+    # What is said of a layer is the same on all lines: the page has it once.
+    texts = [_layer_text(layer) for layer in layers]
+    return {"data": data, "layout": layout, "height": 380, "texts": texts}
 
 
-def _line(title: str, color: str, x: Sequence[int], y: Sequence[float | None], texts: list[str]) -> Figure:
+def _line(title: str, color: str, x: Sequence[int], y: Sequence[float | None]) -> Figure:
     return {
         "type": "scatter",
         "mode": "lines+markers",
         "name": title,
         "x": list(x),
         "y": list(y),
-        "text": texts,
         "hovertemplate": HOVER,
         "line": {"color": color, "width": 2},
         "marker": {"color": color, "size": 5},
