@@ -6,6 +6,7 @@ from edgewright.backends.cpu.sums import Arithmetic, Rounding
 from edgewright.backends.htp.arithmetic import htp_sums
 from edgewright.backends.htp.fusions import with_fusions
 from edgewright.backends.htp.halves import with_halves
+from edgewright.backends.htp.signs import with_unsigned
 from edgewright.core.errors import UnsupportedFeature, Where
 from edgewright.core.numbers import DType
 from edgewright.ir.graph import Graph
@@ -33,7 +34,8 @@ class HtpSimBackend:
                 Where(node=floats[0].name),
                 do="quantize the model, or convert it with --float_bw 16",
             )
-        halved = with_halves(graph, (*graph.outputs, *options.extra_outputs))
+        outputs = (*graph.outputs, *options.extra_outputs)
+        halved = with_halves(with_unsigned(graph, outputs), outputs)
         fused = with_fusions(halved) if self.arithmetic else halved
         return CpuSession(fused, options, Rounding(self.arithmetic, has_halves=True))
 
