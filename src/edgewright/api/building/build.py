@@ -1,8 +1,8 @@
 """The main job: pre-flight, convert, quantize, compile, evaluate, analyse, report."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from edgewright.api.building.deploy import compile_binary, listed, publish, write_models
@@ -63,19 +63,29 @@ class _Build:
         """All stages, in order."""
         checked = self._ledger.stage("preflight", Preflight, self._preflight)
         self._known = self._ledger.stage("convert", Converted, self._convert)
-        ladder = self._quantize()
-        chosen = next(tried for tried in ladder if tried.rung.is_chosen)
+        ladder, compiled, found = self._settled(self._quantize())
+        chosen = _chosen(ladder)
         graph = load_stored(self._path(chosen.rung.name))
-        compiled = self._ledger.stage("compile", Compiled, lambda: self._compile(graph))
-        found = self._ledger.stage(
-            "evaluate",
-            Evaluated,
-            lambda: evaluated(self._evaluator, graph, compiled.backend, self._staged),
-        )
         seen = self._ledger.stage("analyse", Analysed, lambda: self._analyse(graph, chosen, compiled.backend))
         record = self._record(checked, ladder, graph, compiled, found, seen)
         self._report(record)
         return record
+
+    def _settled(self, ladder: tuple[Tried, ...]) -> tuple[tuple[Tried, ...], Compiled, Evaluated]:
+        """Compiles what was chosen, and the next wider rung where the emulator does not keep the limit."""
+        limit, later = self._order.limit, _wider(ladder, self._order.limit)
+        while True:
+            chosen = _chosen(ladder).rung.name
+            graph = load_stored(self._path(chosen))
+            compiled = self._ledger.stage(f"compile {chosen}", Compiled, partial(self._compile, graph))
+            found = self._ledger.stage(
+                f"evaluate {chosen}", Evaluated, partial(self._evaluate, graph, compiled.backend)
+            )
+            if found.drop <= limit or not later:
+                return ladder, compiled, found
+            name = later.pop(0)
+            self._notes.append(f"{chosen} loses {found.drop:.2f} points on the emulator: {name} is taken")
+            ladder = tuple(replace(t, rung=replace(t.rung, is_chosen=t.rung.name == name)) for t in ladder)
 
     def _preflight(self) -> Preflight:
         self._ready = self._ready or preflight(self._order)
@@ -141,6 +151,9 @@ class _Build:
         backend = compile_binary(self._order, graph, self._chip, self._staged)
         return Compiled(backend, listed(self._order, self._staged))
 
+    def _evaluate(self, graph: Graph, backend: str) -> Evaluated:
+        return evaluated(self._evaluator, graph, backend, self._staged)
+
     def _analyse(self, graph: Graph, chosen: Tried, backend: str) -> Analysed:
         emulator = emulator_of(self._chip, backend)
         return analysed(self._source, graph, self._samples, chosen, emulator)
@@ -156,7 +169,7 @@ class _Build:
     ) -> BuildRecord:
         order, source = self._order, self._source
         limit = order.max_drop
-        chosen = next(tried for tried in ladder if tried.rung.is_chosen)
+        chosen = _chosen(ladder)
         types = {name: source.types[name] for name in (*source.inputs, *source.outputs)}
         return BuildRecord(
             command=order.command,
@@ -195,3 +208,14 @@ class _Build:
 
     def _path(self, name: str) -> Path:
         return self._ledger.folder / f"graph_{name.replace(' ', '_').replace('+', '_')}"
+
+
+def _chosen(ladder: Sequence[Tried]) -> Tried:
+    return next(tried for tried in ladder if tried.rung.is_chosen)
+
+
+def _wider(ladder: Sequence[Tried], limit: float) -> list[str]:
+    """Rungs that keep the limit on the simulation and cost more than the chosen one, the cheapest first."""
+    chosen = _chosen(ladder).rung
+    kept = [tried.rung for tried in ladder if tried.rung.drop <= limit and tried.rung.cost >= chosen.cost]
+    return [rung.name for rung in sorted(kept, key=lambda rung: rung.cost) if rung is not chosen]

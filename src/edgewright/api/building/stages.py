@@ -118,9 +118,10 @@ def evaluated(evaluator: Evaluator, graph: Graph, backend: str, folder: Path) ->
         # The files are complete: that they could not be tried is said, and no reason to lose them.
         return Evaluated(tuple(figures), drop, (f"the emulator did not run: {problem.what}",))
     figures += evaluator.accuracy(emulated)
-    # On the very samples that the emulator had time for: what it loses beyond the simulation is lost for all.
+    # The emulator's word counts where it had time, the simulation's for the other samples.
     beside = evaluator.summed(simulated.first(emulated.samples))
-    more = max(0.0, evaluator.summed(emulated).drop - beside.drop)
+    more = evaluator.summed(emulated).drop - beside.drop
+    more *= emulated.samples / max(simulated.samples, 1)
     notes = []
     if emulated.samples < simulated.samples:
         notes = [f"the emulator had time for {emulated.samples} of {simulated.samples} samples"]
