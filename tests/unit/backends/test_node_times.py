@@ -3,7 +3,9 @@
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
+from onnx import TensorProto, helper
 
 import edgewright as ew
 from edgewright.api.backend_profile import node_events
@@ -80,3 +82,19 @@ def test_profiled_runs_give_the_same_values(model):
     plain = session_for(model.graph, is_profiled=False).run(digit())
     measured = session_for(model.graph).run(digit())
     np.testing.assert_array_equal(plain["Plus214_Output_0"], measured["Plus214_Output_0"])
+
+
+def test_an_open_batch_counts_as_one_and_hides_no_product(tmp_path):
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["c"], "conv", pads=[1, 1, 1, 1]),
+        helper.make_node("Relu", ["c"], ["y"], "relu"),
+    ]
+    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["batch", 4, 8, 8]) for name in "xy"]
+    weight = onnx.numpy_helper.from_array(np.ones((4, 4, 3, 3), np.float32), "w")
+    graph = helper.make_graph(nodes, "net", ends[:1], ends[1:], [weight])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), tmp_path / "n.onnx")
+    model = ew.convert(tmp_path / "n.onnx")
+    session = session_for(model.graph)
+    session.run({"x": np.ones((2, 4, 8, 8), np.float32)})
+    (conv,) = [event for event in node_events(session, model.graph, [0]) if event.op == "Conv2d"]
+    assert conv.macs == 8 * 8 * 4 * 4 * 9

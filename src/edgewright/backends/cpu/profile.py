@@ -12,7 +12,7 @@ import onnxruntime
 
 from edgewright.backends.base import NodeTime
 from edgewright.ir.graph import Graph
-from edgewright.ops.cost import node_macs
+from edgewright.ops.cost import is_product, node_macs
 
 __all__ = ["EngineProfile"]
 
@@ -31,7 +31,8 @@ class EngineProfile:
         # What was written for the engine: the node that makes each value, and all nodes by name.
         self._makers = {value: node for node in model.graph.node for value in node.output if value}
         self._written = {node.name: node for node in model.graph.node}
-        self._macs = {node.name: node_macs(graph, node) for node in graph.nodes}
+        # A product costs most even where an open dimension hides how much.
+        self._cost = {node.name: node_macs(graph, node) + is_product(node) for node in graph.nodes}
         self._folder = TemporaryDirectory(prefix="edgewright-profile-")
         # The engine's own file, once it was read.
         self.trace = b""
@@ -70,7 +71,7 @@ class EngineProfile:
     def _done(self, kernels: Sequence[_Kernel], found: Mapping[str, Any]) -> set[str]:
         """Nodes of the graph with a kernel of their own; for a product that must be one that multiplies."""
         kinds = [(_owner(node), kernel) for name, kernel, *_ in kernels if (node := found[name]) is not None]
-        return {owner for owner, kernel in kinds if not self._macs.get(owner) or _PRODUCT.search(kernel)}
+        return {owner for owner, kernel in kinds if not self._cost.get(owner) or _PRODUCT.search(kernel)}
 
     def _owners(self, node: onnx.NodeProto, done: set[str]) -> list[str]:
         """Nodes of the graph that a kernel did, the dearest first: those before it without one were fused."""
@@ -83,7 +84,7 @@ class EngineProfile:
                     continue
                 seen[before.name] = _owner(before)
                 waiting.append(before)
-        return sorted(dict.fromkeys(seen.values()), key=lambda name: -self._macs.get(name, 0))
+        return sorted(dict.fromkeys(seen.values()), key=lambda name: -self._cost.get(name, 0))
 
 
 def _owner(written: onnx.NodeProto) -> str:

@@ -1,15 +1,15 @@
 """What an import made of a model: op by op, with everything that stands in the way."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from edgewright.core.errors import EdgewrightError
 from edgewright.frontends._common.imported import Imported, Step
 from edgewright.frontends._common.source_model import SourceModel
-from edgewright.ir.graph import Graph, Node
-from edgewright.ir.op import Op
-from edgewright.ir.symbols import batch_symbols, resolve, resolve_op
+from edgewright.ir.graph import Node
+from edgewright.ir.symbols import batch_symbols
+from edgewright.ops.cost import known_macs
 from edgewright.ops.rearrange import Reshape, Transpose
 from edgewright.ops.source import SourceOp
 
@@ -96,7 +96,7 @@ def report_on(source: SourceModel, imported: Imported | None = None) -> ImportRe
         key = (step.node.full_op, WAITING if step is stop else _how(step, nodes))
         counts[key] += 1
         for node in nodes:
-            known = _macs(done.graph, node, batch)
+            known = known_macs(done.graph, node, batch)
             symbolic += known is None
             macs[key] += known or 0
         if key[1] == SOURCE_OP:
@@ -124,17 +124,6 @@ def _how(step: Step, nodes: Sequence[Node]) -> str:
     # Moves around an op (layouts, ranks) are not what it is made of.
     made = [node for node in nodes if not isinstance(node.op, Transpose | Reshape)]
     return FOLDED if not nodes else QNN if len(made) <= 1 else DECOMPOSED
-
-
-def _macs(graph: Graph, node: Node, batch: Mapping[str, int]) -> int | None:
-    """Multiply-accumulates of a batch of 1; None where another dimension is symbolic."""
-    if type(node.op).macs is Op.macs:
-        return 0
-    inputs = [None if item is None else resolve(item, batch) for item in graph.input_types(node)]
-    outputs = [resolve(item, batch) for item in graph.output_types(node)]
-    if not all(item is None or item.is_static for item in (*inputs, *outputs)):
-        return None
-    return int(resolve_op(node.op, batch).macs(inputs, outputs))
 
 
 def _problem(error: EdgewrightError) -> Problem:
