@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from edgewright.core.numbers import DType
+from edgewright.ir.graph import Node
 from edgewright.ops.activation import Relu
 from edgewright.ops.elementwise import ElementWiseAdd
 from edgewright.ops.quant import Convert
+from edgewright.ops.reduce_order import Argmax
 from edgewright.quantize.cost import relative_cost
 from edgewright.quantize.judge import Judge
 from edgewright.quantize.mixed.calibrated import Calibrated, Widths
@@ -174,6 +176,16 @@ def test_a_limit_that_a_part_of_the_samples_keeps_is_confirmed_on_all() -> None:
     done = mixed(found, effects, lambda made, quick: noise(made, quick) - 10 * quick, -30.0, May())
     assert done.is_met
     assert noise(done.quantized, False) <= -30.0
+
+
+def test_a_graph_that_answers_with_a_class_is_judged_by_its_scores() -> None:
+    graph, y = uneven()
+    graph.add(Node("best", Argmax(axis=3), [graph.outputs[0]], ["class"]))
+    graph.outputs = ["class"]
+    _, found, feeds = calibrated(graph)
+    effects, _ = effects_of(found, feeds, Engine())
+    root = next(root for root, part in found.parts.groups.items() if y in part.values)
+    assert effects.groups[root] == max(effects.groups.values()) > 0
 
 
 def test_values_that_meet_in_a_sum_are_linked_both_ways() -> None:

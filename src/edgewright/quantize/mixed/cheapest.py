@@ -4,8 +4,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from edgewright.core.events import progress
+from edgewright.ir.graph import Graph
 from edgewright.quantize.encodings import covered_range
 from edgewright.quantize.executor import Executor, Samples
+from edgewright.quantize.groups import is_real
 from edgewright.quantize.judge import judged_values
 from edgewright.quantize.mixed.calibrated import Calibrated, Widths
 from edgewright.quantize.mixed.moves import Effects, May, Move, moves, widths_after
@@ -104,10 +106,22 @@ class _Search:
 def effects_of(calibrated: Calibrated, samples: Samples, executor: Executor) -> tuple[Effects, Sensitivity]:
     """What rounding each part does to the outputs, and what it cost to find out."""
     graph, parts = calibrated.graph, calibrated.parts
-    found = sensitivity(graph, probes_of(calibrated), judged_values(graph), samples, executor)
+    found = sensitivity(graph, probes_of(calibrated), _watched(graph), samples, executor)
     groups = {root: found.effects[root] for root in parts.groups}
     small, usual = ({v: found.effects[_named(v, bits)] for v in parts.weights} for bits in (4, 8))
     return Effects(groups, small, usual), found
+
+
+def _watched(graph: Graph) -> list[str]:
+    """What judges look at; before outputs that are whole numbers (a largest class), what they are made of."""
+    found = judged_values(graph)
+    pending = [] if found else list(graph.outputs)
+    while pending:
+        maker = graph.producer(pending.pop())
+        inputs = [] if maker is None else [v for v in maker.inputs if v and v not in graph.constants]
+        found += [value for value in inputs if is_real(graph, value)]
+        pending += [value for value in inputs if not is_real(graph, value)]
+    return list(dict.fromkeys(found))
 
 
 def probes_of(calibrated: Calibrated) -> list[Probe]:
