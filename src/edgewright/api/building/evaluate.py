@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -66,8 +67,6 @@ class Evaluator:
         self._bytes = 0
         macs = sum(node_macs(graph, node) for node in graph.nodes)
         self._look = max(FEWEST, int(LOOK_MACS / max(macs, 1)))
-        self._spans = {name: [np.inf, -np.inf] for name in graph.outputs}
-        self.reference = self._measured_float()
 
     def evaluate(self, graph: Graph, backend: str = "htp-sim", count: int | None = None) -> Evaluation:
         """A graph on a backend, on at most so many samples; on a quick look's worth where nothing is said."""
@@ -119,8 +118,7 @@ class Evaluator:
         return Accuracy(name, measured.backend, len(items), *figures, *differences)
 
     def _scored(self, name: str, items: list[Judged]) -> Scored:
-        low, high = self._spans[name]
-        return scored(self.metric.name, items, max(0.0, high - low))
+        return scored(self.metric.name, items, self._first_walk[1][name])
 
     def _float_score(self, chosen: Sequence[int]) -> float:
         """The float model's own score on the samples that were used."""
@@ -131,22 +129,24 @@ class Evaluator:
         ]
         return min((item.score for item in parts), default=100.0)
 
-    def _measured_float(self) -> Measured:
-        """The first walk: ranges of all outputs, and the float model's own answers."""
+    @property
+    def reference(self) -> Measured:
+        """The float model itself."""
+        return self._first_walk[0]
+
+    @cached_property
+    def _first_walk(self) -> tuple[Measured, dict[str, float]]:
+        """The float model's own answers, and the range of each output; made when they are first needed."""
         found: dict[str, list[Judged]] = {name: [] for name in self._graph.outputs}
+        ends = {name: (np.inf, -np.inf) for name in found}
         with progress("running the float model", total=len(self._samples.evaluation)) as step:
             for _, wanted, label in self._walk(self._samples.evaluation):
                 for name, array in wanted.items():
-                    self._widen(name, array)
+                    ends[name] = _widened(ends[name], array)
                     found[name].append(judged(self._graph, name, array, array, label))
                 step()
-        return Measured("float", found, self._samples.evaluation.numbers)
-
-    def _widen(self, name: str, array: Array) -> None:
-        finite = array[np.isfinite(array)] if array.dtype.kind == "f" else array
-        if finite.size:
-            low, high = self._spans[name]
-            self._spans[name] = [min(low, float(finite.min())), max(high, float(finite.max()))]
+        spans = {name: max(0.0, high - low) for name, (low, high) in ends.items()}
+        return Measured("float", found, self._samples.evaluation.numbers), spans
 
     def _walk(self, chosen: Chosen) -> Iterator[tuple[Mapping[str, Array], Mapping[str, Array], int | None]]:
         """Samples, the float model's outputs, and the labels where they are known and asked for."""
@@ -165,3 +165,10 @@ class Evaluator:
             self._kept[number] = outputs
             self._bytes += size
         return outputs
+
+
+def _widened(ends: tuple[float, float], array: Array) -> tuple[float, float]:
+    finite = array[np.isfinite(array)] if array.dtype.kind == "f" else array
+    if not finite.size:
+        return ends
+    return min(ends[0], float(finite.min())), max(ends[1], float(finite.max()))
