@@ -138,7 +138,7 @@ class Evaluator:
     def _first_walk(self) -> tuple[Measured, dict[str, float]]:
         """The float model's own answers, and the range of each output; made when they are first needed."""
         found: dict[str, list[Judged]] = {name: [] for name in self._graph.outputs}
-        ends = {name: (np.inf, -np.inf) for name in found}
+        ends = dict.fromkeys(found, (np.inf, -np.inf))
         with progress("running the float model", total=len(self._samples.evaluation)) as step:
             for _, wanted, label in self._walk(self._samples.evaluation):
                 for name, array in wanted.items():
