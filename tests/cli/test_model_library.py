@@ -3,6 +3,8 @@
 import os
 import shutil
 import subprocess
+import tarfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -242,3 +244,17 @@ def test_a_folder_without_an_ndk_says_what_is_missing(tmp_path):
     (tools / "aarch64-linux-android21-clang++").touch()
     found = find_toolchain("aarch64-android", {**os.environ, "ANDROID_NDK_ROOT": str(tmp_path)})
     assert found.compiler.endswith("aarch64-linux-android21-clang++")
+
+
+def test_a_source_in_the_style_of_other_converters_compiles_and_runs(call, tmp_path):
+    np.float32([1, 2, 3, 4]).tofile(tmp_path / "w.raw")
+    np.float32([10, 20, 30, 40]).tofile(tmp_path / "x.raw")
+    with tarfile.open(tmp_path / "m.bin", "w") as tar:
+        tar.add(tmp_path / "w.raw", "w.raw")
+    source = Path(__file__).parents[1] / "e2e" / "csrc" / "converter_style.cpp"
+    words = ("-c", source, "-b", tmp_path / "m.bin", "-t", HOST, "-o", tmp_path / "m.so")
+    assert call(generate, *words).code == 0
+    (tmp_path / "list.txt").write_text(f"{tmp_path}/x.raw\n")
+    listed = ("--input_list", tmp_path / "list.txt", "--output_dir", tmp_path / "out")
+    assert call(net_run, "--model", tmp_path / "m.so", "--backend", "cpu", *listed).code == 0
+    assert np.fromfile(tmp_path / "out/Result_0/y.raw", np.float32).tolist() == [11, 22, 33, 44]

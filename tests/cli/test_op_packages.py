@@ -206,3 +206,12 @@ def test_a_package_may_make_ops_of_qnn_itself(call, tmp_path):
     (tmp_path / "own.xml").write_text(own.replace("<Name>Relu</Name>", "<Name>Rellu</Name>"))
     answer = call(convert, *words)
     assert (answer.code, "QNN has no op of that name" in answer.err) == (3, True)
+
+
+def test_after_a_crash_the_package_is_started_again(call, built, tmp_path):
+    packages = ("--op_packages", f"{cpu_library(built)}:StrangeInterfaceProvider")
+    bad = converted(call, built, tmp_path, 13.0)
+    assert run(call, built, tmp_path, bad, *packages).code == 7
+    good = converted(call, built, tmp_path, 3.0)
+    assert run(call, built, tmp_path, good, *packages).code == 0
+    assert np.allclose(result(tmp_path), expected(X), atol=1e-6)

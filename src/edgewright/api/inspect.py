@@ -146,7 +146,7 @@ def _stored(path: Path, graph: Graph) -> Inspection:
         macs[name] += node.op.macs(graph.input_types(node), graph.output_types(node))
     return Inspection(
         file=str(path),
-        format="DLC" if path.suffix == ".dlc" else "QNN net.json",
+        format={".dlc": "DLC", ".so": "model library"}.get(path.suffix, "QNN net.json"),
         file_bytes=file_size(path),
         weight_bytes=size,
         contract=contract(graph),

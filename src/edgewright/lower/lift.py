@@ -144,8 +144,8 @@ def _package_op(stored: QnnNode, outputs: Sequence[TensorType]) -> Op:
     params += [
         Param(n, tensor.dtype, _nested(_data(tensor)), True) for n, tensor in stored.tensor_params.items()
     ]
-    kept = tuple(param for param in params if param.name not in BOOKKEEPING)
-    return package_op(stored.package, stored.type)(values=kept, results=tuple(outputs))
+    kept = [param for param in params if param.name not in BOOKKEEPING]
+    return package_op(stored.package, stored.type).of(kept, outputs)
 
 
 def _op(stored: QnnNode, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]) -> Op:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -75,12 +75,19 @@ class PackageOp(Op):
     is_pure = False
     package: ClassVar[str] = ""
 
-    values: tuple[Param, ...] = structural(())
+    # Name, type, value, and whether it is a tensor: plain values, which the text form can spell.
+    values: tuple[tuple[str, DType, Any, bool], ...] = structural(())
     results: tuple[TensorType, ...] = structural(())
+
+    @classmethod
+    def of(cls, params: Sequence[Param], results: Sequence[TensorType]) -> Self:
+        """The op with these parameters and these types of its outputs."""
+        values = tuple((param.name, param.dtype, param.value, param.is_tensor) for param in params)
+        return cls(values=values, results=tuple(results))
 
     def params(self) -> list[Param]:
         """As the source or the stored model gave them."""
-        return list(self.values)
+        return [Param(*value) for value in self.values]
 
     def infer(self, *inputs: TensorType) -> tuple[TensorType, ...]:
         """As the model or the package said."""
@@ -99,7 +106,7 @@ class PackageOp(Op):
                 "function with @edgewright.op_package",
             )
         try:
-            found = meaning(inputs, {param.name: param for param in self.values}, self.results)
+            found = meaning(inputs, {param.name: param for param in self.params()}, self.results)
         except EdgewrightError:
             raise
         except Exception as problem:

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 import edgewright as ew
+from edgewright.api.artifacts import load_graph
 from edgewright.core.errors import BackendCrash, BadInput, EdgewrightError, UsageError
+from edgewright.ir.text import to_text
 from tests.cli.op_packages import wobble_net
 
 X = np.float32([[0.5, -1, 0.25, 2], [1, 2, 3, 4]])
@@ -75,3 +77,12 @@ def test_a_name_that_is_none_is_a_usage_error():
     with pytest.raises(UsageError, match="op 'a b' is no name"):
         ew.op_package("Strange", "a b")(doubled)
     assert issubclass(BadInput, EdgewrightError)
+
+
+def test_what_onnx_cannot_hold_is_refused_and_the_text_names_the_op(tmp_path):
+    ew.op_package("Strange", "Wobble")(doubled)
+    model = ew.convert(wobble_net(tmp_path / "m.onnx", 2.0))
+    with pytest.raises(EdgewrightError, match="op 'Wobble' cannot be written"):
+        model.save(tmp_path / "again.onnx")
+    text = to_text(load_graph(model.save(tmp_path / "m.cpp").net_json))
+    assert 'Wobble(a) {values=(("factor", dtype(float_32), 2.0, false),)' in text

@@ -85,6 +85,10 @@ def compose(path: Path, prefix: str, seconds: float = LONGEST_SECONDS) -> Compos
             raise BackendCrash(
                 f"the library gave no graph in {seconds:g} s", Where(file=str(path)), do="build it again"
             ) from None
+        except BaseException:
+            # Whoever is stopped does not wait for a library that hangs.
+            process.kill()
+            raise
     if process.returncode or len(answer) < _LENGTH:
         raise _crash(path, process.returncode, said)
     return _graphs(path, prefix, answer, said)

@@ -1,5 +1,6 @@
 """Model libraries back to records: composed in another process, their weights used where they lie."""
 
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -68,6 +69,7 @@ def _graph(found: Mapping[str, Any], content: _Content) -> QnnGraph:
     check_unique("tensor", [item[0] for item in listed])
     tensors = {item[0]: _tensor(item, content) for item in listed}
     nodes = [_node(node, content) for node in found["nodes"]]
+    check_unique("node", [node.name for node in nodes])
     check_order(tensors, nodes, where)
     return QnnGraph(found["name"], tensors, nodes)
 
@@ -100,15 +102,22 @@ def _tensor(found: Any, content: _Content) -> QnnTensor:
     if kind not in {int(known) for known in TensorKind}:
         raise UnsupportedFeature(f"tensor type {kind} is not known here, expected 0 to 5", where)
     data = None if place is None else content.array(name, place, dtype, shape)
-    return QnnTensor(name, TensorKind(kind), dtype, shape, _encoding(encoding, dtype, where), data)
+    return QnnTensor(name, TensorKind(kind), dtype, shape, _encoding(encoding, dtype, shape, where), data)
 
 
-def _encoding(found: Any, dtype: DType, where: Where) -> Encoding | None:
+def _encoding(found: Any, dtype: DType, dims: tuple[int, ...], where: Where) -> Encoding | None:
     if found is None or not dtype.is_fixed_point:
         return None
     bits, axis, scales, offsets = found
     if bits < 0:
         raise UnsupportedFeature(f"the tensor's encoding is of kind {axis}, expected 0 to 3", where)
+    if not all(math.isfinite(scale) and scale >= 0 for scale in scales):
+        raise BadInput(f"a scale is {min(scales)}, expected finite numbers of at least 0", where)
+    if bits > dtype.bits:
+        raise BadInput(f"the encoding has {bits} bits, {dtype.name} at most {dtype.bits}", where)
+    expected = 1 if axis is None else dims[axis] if 0 <= axis < len(dims) else 0
+    if len(scales) != expected or len(offsets) != expected:
+        raise BadInput(f"there are {len(scales)} scales along axis {axis} of {list(dims)}", where)
     return Encoding(tuple(scales), tuple(offsets), axis, bits or dtype.bits)
 
 

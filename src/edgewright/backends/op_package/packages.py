@@ -32,10 +32,9 @@ _OPEN: dict[tuple[str, str], "_Worker"] = {}
 
 def load_package(path: Path, provider: str) -> tuple[str, list[str]]:
     """Loads a compiled package and registers its ops; its name and theirs."""
-    worker = _worker(path, provider)
-    package, ops = worker.ask("open", path=str(path.resolve()), provider=provider)
+    package, ops = _opened(path, provider).ask("open", path=str(path.resolve()), provider=provider)
     for op in ops:
-        register_meaning(package, op, _Call(worker, op))
+        register_meaning(package, op, _Call(path, provider, op))
     return package, list(ops)
 
 
@@ -55,8 +54,9 @@ def shape_rule(path: Path, op: str, outputs: int) -> ShapeRule:
 class _Call:
     """An op of a package, called like a function."""
 
-    def __init__(self, worker: "_Worker", op: str) -> None:
-        self._worker = worker
+    def __init__(self, path: Path, provider: str, op: str) -> None:
+        self._path = path
+        self._provider = provider
         self._op = op
 
     def __call__(
@@ -66,9 +66,9 @@ class _Call:
         real = int(DType.FLOAT_32)
         wanted = [(t.static_shape(), real if t.dtype.is_fixed_point else int(t.dtype)) for t in results]
         given = {name: _value(param) for name, param in params.items()}
-        found: list[Array] = self._worker.ask(
-            "run", op=self._op, inputs=list(inputs), params=given, results=wanted
-        )
+        # After a crash another worker is started.
+        worker = _opened(self._path, self._provider)
+        found: list[Array] = worker.ask("run", op=self._op, inputs=list(inputs), params=given, results=wanted)
         return found
 
 
@@ -102,12 +102,20 @@ class _Worker:
         except TimeoutError:
             raise self._ended(f"gave no answer in {SECONDS:g} s") from None
         except (Closed, OSError):
-            code = self._process.wait()
+            code = self._end()
             how = f"with {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
             raise self._ended(f"ended its process {how}") from None
         if isinstance(problem, EdgewrightError):
             raise problem
         return value
+
+    def _end(self) -> int:
+        """The exit code; a library that closed the line and goes on is ended."""
+        try:
+            return self._process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            return self._process.wait()
 
     def stop(self) -> None:
         self._line.close()
@@ -124,6 +132,15 @@ class _Worker:
         return BackendCrash(
             f"the op package {what}{said}", Where(file=str(self._path)), do="correct the package's source"
         )
+
+
+def _opened(path: Path, provider: str) -> _Worker:
+    """A worker that has the package open."""
+    known = _OPEN.get((str(path.resolve()), provider))
+    worker = _worker(path, provider)
+    if worker is not known:
+        worker.ask("open", path=str(path.resolve()), provider=provider)
+    return worker
 
 
 def _worker(path: Path, provider: str) -> _Worker:

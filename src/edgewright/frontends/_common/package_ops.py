@@ -43,7 +43,7 @@ def package_op_of(
         )
     values = tuple(_params(definition, attributes, where))
     results = _results(definition, values, inputs, declared, where, outputs)
-    return package_op(definition.package, definition.type)(values=values, results=results)
+    return package_op(definition.package, definition.type).of(values, results)
 
 
 def _params(definition: PackageOpDefinition, attributes: Mapping[str, Any], where: Where) -> list[Param]:

@@ -170,6 +170,7 @@ class Importer(GraphImporter):
         domain = registry.domain_of(proto)
         is_known = (
             (domain, proto.op_type, proto.overload) in self._file.functions
+            or definition_of(proto.op_type) is not None
             or onnx.defs.has(proto.op_type, domain)
             or registry.find(domain, proto.op_type, self._file.opset(domain)) is not None
         )
