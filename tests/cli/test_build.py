@@ -182,6 +182,13 @@ def test_everything_that_stands_in_the_way_comes_at_once(call, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+def test_a_missing_model_missing_data_and_an_unknown_chip_are_all_said(call, tmp_path):
+    words = ("--data", tmp_path / "none.npz", "--target", "SM9999", "-o", tmp_path / "out")
+    answer = call(main, tmp_path / "none.onnx", *words)
+    assert answer.code == 3
+    assert "error[bad-input]: 3 problems" in answer.err
+
+
 @pytest.mark.parametrize(
     ("target", "code", "text"),
     [("SM8250", 4, "is Hexagon v66, the HTP begins with v68"), ("SM9999", 2, "target 'SM9999' is unknown")],

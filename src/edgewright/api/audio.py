@@ -46,6 +46,7 @@ class AudioSamples:
         self._length = int(np.prod(self._shape))
         files = sorted(item for item in path.rglob("*") if _is_wav(item)) if path.is_dir() else [path]
         self._sounds = [_header(file) for file in files]
+        self._is_told = rate is not None
         self._rate = rate or self._common_rate()
         self._pieces = [(sound, start) for sound in self._sounds for start in self._starts(sound)]
         self._last: tuple[Path, Array] | None = None
@@ -91,6 +92,8 @@ class AudioSamples:
             f"sound for '{shown(self._name, 60)}': {len(self._sounds)} files in {len(self._pieces)} pieces "
             f"of {self._length} values ({seconds:.3g} s at {self._rate} Hz), -1 to 1"
         )
+        if not self._is_told:
+            yield f"sound is taken at its own {self._rate} Hz; --sample-rate HZ if the model wants another"
         other = [sound for sound in self._sounds if sound.rate != self._rate]
         if other:
             yield f"{len(other)} files were brought from {other[0].rate} Hz to {self._rate} Hz"

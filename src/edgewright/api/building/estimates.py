@@ -5,12 +5,14 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from edgewright.abi.libraries import find_libraries
 from edgewright.config.build import AUTO
 from edgewright.config.quantize import PRECISIONS
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph
 
 __all__ = [
+    "EMULATOR_SECONDS",
     "GRAPH_LIMIT",
     "Estimate",
     "available_memory",
@@ -23,7 +25,9 @@ __all__ = [
 # A graph of the HTP, weights included.
 GRAPH_LIMIT = 2 << 30
 # Rough rates of one machine with few cores (measured on MobileNetV2 and larger models).
-MACS_PER_SECOND = 6e9
+MACS_PER_SECOND = 4e9
+# The genuine emulator, and what it may take: once to evaluate, once to compare layers.
+EMULATED_MACS, EMULATOR_SECONDS = 5e8, 45.0
 STARTING_SECONDS, STARTING_MB = 5.0, 350.0
 # How often samples are walked for each precision: calibration with its search, and evaluation.
 CALIBRATING, EVALUATING = 10, 4
@@ -60,7 +64,10 @@ def estimated(graph: Graph, macs: int, calibration: int, evaluation: int, precis
     memory = STARTING_MB + 3.5 * weights
     # While it works: the float graph and one graph for each precision; at the end the files in three forms.
     disk = 1.0 + weights + (rungs + 4) * sizes["w8a8"] / 1e6
-    return Estimate(STARTING_SECONDS + macs * walked / MACS_PER_SECOND, memory, disk)
+    seconds = STARTING_SECONDS + macs * walked / MACS_PER_SECOND
+    if find_libraries() is not None:
+        seconds += 2 * min(EMULATOR_SECONDS, STARTING_SECONDS + macs * evaluation / EMULATED_MACS)
+    return Estimate(seconds, memory, disk)
 
 
 def available_memory() -> float | None:

@@ -29,6 +29,7 @@ from edgewright.core.errors import (
     UsageError,
     shown,
 )
+from edgewright.core.files import file_size
 from edgewright.targets.soc import FIRST_WITH_HALF, Soc, htp_soc
 
 __all__ = ["Ready", "preflight"]
@@ -132,16 +133,25 @@ def _check_data(order: BuildOrder, ready: Ready) -> None:
     """Reads the first sample of each part; all headers were looked at before."""
     ends = ready.opened.ends
     if ends is None or any(not ends.types[name].is_static for name in ends.inputs):
-        return  # the model, or its open shapes, must be mended first
+        # The model, or its open shapes, must be mended first; that there are files can be seen all the same.
+        _check_paths(order)
+        return
     samples = ready.opened.samples(order)
     for part in (samples.calibration, samples.evaluation):
         next(iter(part.first(1)))
     ready.samples = samples
+    ready.hints += [Finding("note", "data", note) for note in samples.notes if not samples.is_random]
     if samples.is_random:
         ready.hints.append(Finding("warning", "data", samples.notes[0], do="build with --data SAMPLES"))
     graph = ready.opened.graph
     if graph is not None and (order.metric == RIGHT or (samples.labels is not None and order.data.labels)):
         choose_metric(graph, samples.labels, RIGHT)
+
+
+def _check_paths(order: BuildOrder) -> None:
+    for path in (order.data.data, order.data.eval_data, order.data.labels):
+        if isinstance(path, str | Path) and not Path(path).is_dir():
+            file_size(path)
 
 
 def _check_model(order: BuildOrder, ready: Ready) -> None:

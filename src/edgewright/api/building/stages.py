@@ -6,7 +6,7 @@ from pathlib import Path
 
 from edgewright.api.building.advice import findings_of
 from edgewright.api.building.deploy import CONTEXTS, HTP_BINARY
-from edgewright.api.building.estimates import sizes_by_precision
+from edgewright.api.building.estimates import EMULATOR_SECONDS, sizes_by_precision
 from edgewright.api.building.evaluate import Evaluator, Measured
 from edgewright.api.building.layers import layers_of
 from edgewright.api.building.ledger import sha256_of
@@ -32,8 +32,6 @@ from edgewright.targets.soc import Soc
 __all__ = ["Analysed", "Compiled", "Converted", "Evaluated", "analysed", "converted", "evaluated"]
 
 NATIVE, SIMULATION = "htp-native", "htp-sim"
-# What the emulator may take to run samples, and to measure layers: it is far slower than the simulation.
-EMULATOR_SECONDS = 45.0
 
 
 @dataclass(frozen=True)
