@@ -94,25 +94,11 @@ class Spans:
         return min(low for low, _ in found), max(high for _, high in found)
 
     def _chosen_grids(self) -> dict[str, Grid]:
-        """Each group is on the activations' grid, unless all that read it need another one."""
+        """Each group is on the activations' grid: HTP's ops write the type they read, and no other."""
         made = [v for node in self._graph.nodes for v in (*node.inputs, *node.outputs)]
         values = dict.fromkeys(v for v in (*self._graph.inputs, *made) if is_real(self._graph, v))
-        grids: dict[str, Grid] = {}
-        for root, members in self._groups.members(values).items():
-            plain = self._settings.act_grid(self._groups.bits(root))
-            wanted = {self._wanted(node, place) for value in members for node, place in self._readers(value)}
-            only = next(iter(wanted)) if len(wanted) == 1 else None
-            grids[root] = only if only is not None and only.bits == plain.bits else plain
-        return grids
-
-    def _wanted(self, node: Node, place: int) -> Grid | None:
-        return wanted_grid(self._graph, node, place, self._groups.bits(next(iter(node.outputs), "")))
-
-    def _readers(self, value: str) -> list[tuple[Node, int]]:
-        """The nodes that read a value, but for those that only pass it on."""
-        passing = [n for n in self._graph.consumers(value) if _passes_on(self._graph, n, value)]
-        readers = [node for node in self._graph.consumers(value) if node not in passing]
-        return [(node, place) for node in readers for place, name in enumerate(node.inputs) if name == value]
+        roots = self._groups.members(values)
+        return {root: self._settings.act_grid(self._groups.bits(root)) for root in roots}
 
     def _choose_ranges(self, seen: Seen) -> None:
         by_grid: dict[Grid, list[str]] = {}
