@@ -249,7 +249,7 @@ def test_a_folder_without_an_ndk_says_what_is_missing(tmp_path):
 def test_a_source_in_the_style_of_other_converters_compiles_and_runs(call, tmp_path):
     np.float32([1, 2, 3, 4]).tofile(tmp_path / "w.raw")
     np.float32([10, 20, 30, 40]).tofile(tmp_path / "x.raw")
-    with tarfile.open(tmp_path / "m.bin", "w") as tar:
+    with tarfile.open(tmp_path / "m.bin", "w", format=tarfile.USTAR_FORMAT) as tar:
         tar.add(tmp_path / "w.raw", "w.raw")
     source = Path(__file__).parents[1] / "e2e" / "csrc" / "converter_style.cpp"
     words = ("-c", source, "-b", tmp_path / "m.bin", "-t", HOST, "-o", tmp_path / "m.so")
