@@ -25,6 +25,8 @@ __all__ = ["MIXED", "Step", "climb", "rungs_for", "with_choice"]
 MIXED, HALF = "mixed", "fp16"
 # What is added to the name of a precision where weights are corrected and ranges searched.
 WITH = "+algorithms"
+# The part of the limit that mixed widths use up: the emulator may lose a little more than the simulation.
+PART = 0.8
 # Samples that widths are looked for with; all of them confirm what was found.
 QUICK = 128
 # Makes a rung, unless an earlier run has: the graph is kept, the rest comes back.
@@ -98,7 +100,7 @@ class _Climbing:
         samples = self._bench.samples.calibration
         calibrated = Calibrated(base, settings.settings(settings.encodings()), {}, samples, self._executor)
         effects, cost = effects_of(calibrated, samples, self._executor)
-        found = mixed(calibrated, effects, self._drop, self._limit, self._may())
+        found = mixed(calibrated, effects, self._drop, PART * self._limit, self._may())
         notes = (f"mixed: begins with {best}", *_said(calibrated, found, cost))
         return self._tried(MIXED, _text(calibrated, found), found.quantized, began, notes)
 
