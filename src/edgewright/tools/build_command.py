@@ -38,7 +38,11 @@ def run(  # noqa: PLR0913, PLR0917 - the groups of options, in their order
     order = ordered(model, data, wishes, output, images, sound, shapes)
     if output.dry_run:
         return _looked_at(order, report)
-    record = run_order(order)
+    try:
+        record = run_order(order)
+    except KeyboardInterrupt:
+        print(f"finished stages are kept in {order.output}; --resume goes on with them", file=sys.stderr)
+        raise
     tell(report, record, page)
     where = (Path(order.output) / "report.html").absolute()
     print(f"report: {where}", file=sys.stderr if report.json else sys.stdout)

@@ -26,7 +26,10 @@ from edgewright.ir.types import TensorType
 from edgewright.quantize.portable import portable_encodings
 from edgewright.quantize.tensor_encodings import EncodingSet, encodings_of
 
-__all__ = ["Opened", "opened_model"]
+__all__ = ["Opened", "model_files", "opened_model"]
+
+# Endings of files that hold the weights of a model beside it.
+WEIGHTS = (".data", ".bin", ".weights")
 
 
 @dataclass
@@ -157,10 +160,7 @@ def model_files(path: Path) -> list[Path]:
     """The file of a model and those beside it that hold its weights, or all files of its folder."""
     if path.is_dir():
         return sorted(item for item in path.rglob("*") if item.is_file())
-    beside = [item for item in path.parent.glob(f"{_plain(path.stem)}*") if item.is_file() and item != path]
-    return [path, *sorted(beside)]
-
-
-def _plain(stem: str) -> str:
-    """The name without what a pattern would read as a sign."""
-    return "".join(c if c not in "[]*?" else "?" for c in stem.removesuffix("_net"))
+    stem = path.stem.removesuffix("_net")
+    named = {f"{stem}{ending}" for ending in WEIGHTS}
+    beside = [item for item in path.parent.iterdir() if item.name.startswith(path.name) or item.name in named]
+    return [path, *sorted(item for item in beside if item.is_file() and item != path)]

@@ -3,7 +3,7 @@
 import logging
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -30,12 +30,15 @@ from edgewright.core.errors import (
     shown,
 )
 from edgewright.core.files import file_size
+from edgewright.core.numbers import Array
 from edgewright.targets.soc import FIRST_WITH_HALF, Soc, htp_soc
 
 __all__ = ["Ready", "preflight"]
 
 log = logging.getLogger(__name__)
 
+# Pixels that were brought to small numbers reach no farther.
+MOST_NORMALISED = 64
 # What stands in the way comes in this order: the model, then the data, then the rest.
 EXIT_ORDER = (4, 3, 6, 2)
 
@@ -137,15 +140,32 @@ def _check_data(order: BuildOrder, ready: Ready) -> None:
         _check_paths(order)
         return
     samples = ready.opened.samples(order)
-    for part in (samples.calibration, samples.evaluation):
-        next(iter(part.first(1)))
+    firsts = [next(iter(part.first(1))) for part in (samples.calibration, samples.evaluation)]
     ready.samples = samples
     ready.hints += [Finding("note", "data", note) for note in samples.notes if not samples.is_random]
+    ready.hints += _pixels(firsts[0])
     if samples.is_random:
         ready.hints.append(Finding("warning", "data", samples.notes[0], do="build with --data SAMPLES"))
     graph = ready.opened.graph
     if graph is not None and (order.metric == RIGHT or (samples.labels is not None and order.data.labels)):
         choose_metric(graph, samples.labels, RIGHT)
+
+
+def _pixels(sample: Mapping[str, Array]) -> Iterator[Finding]:
+    """The mistake that is made most: pixels that should have been normalised."""
+    for name, array in sample.items():
+        if array.ndim == 4 and array.dtype.kind == "f" and _are_pixels(array):
+            yield Finding(
+                "note",
+                "data",
+                f"samples of '{shown(name, 60)}' are whole numbers up to {array.max():.0f}, taken as they are",
+                do="check that the model was trained on plain pixels; --mean and --std normalise images",
+            )
+
+
+def _are_pixels(array: Array) -> bool:
+    is_whole = bool((array == array.round()).all())
+    return is_whole and array.min(initial=0) >= 0 and bool(array.max(initial=0) > MOST_NORMALISED)
 
 
 def _check_paths(order: BuildOrder) -> None:
