@@ -19,7 +19,7 @@ __all__ = ["findings_of", "override"]
 WEAK_DB = 33.0
 # Noise that is so much smaller than what comes in anyway does not matter.
 HIDDEN_DB = 15.0
-# Where weights cost this much less than the rounding of the result, they are not to blame.
+# What costs this much less than the whole is not to blame.
 BLAME_DB = 3.0
 CLIPPED = 0.001
 # A range that is so many times as wide as its values wastes steps.
@@ -149,21 +149,12 @@ def _seen(view: TensorView) -> tuple[float, float]:
 def _why(view: TensorView) -> str:
     low, high = _seen(view)
     held, values = f"its range is {view.low:.3g} to {view.high:.3g}", f"values of {low:.3g} to {high:.3g}"
-    if view.clipped > CLIPPED or _is_cutting_the_trouble(view):
+    if view.clipped > CLIPPED or (view.own_db or 0.0) < (view.rounding_db or 0.0) - BLAME_DB:
         return f"{held}, and {100 * view.clipped:.2g} % of its {values} are cut"
     wide = (view.high - view.low) / max(high - low, 1e-30)
     if wide > TOO_WIDE:
         return f"{held}, {wide:.1f} times as wide as its {values}"
     return f"{1 << view.bits} steps are few for its {values}"
-
-
-def _is_cutting_the_trouble(view: TensorView) -> bool:
-    """Whether there is more noise than rounding makes: steps of a width have its square over 12."""
-    if view.own_db is None or not view.clipped:
-        return False
-    pairs = zip(view.counts, view.edges, view.edges[1:], strict=False)
-    signal = sum(count * ((a + b) / 2) ** 2 for count, a, b in pairs) / max(sum(view.counts), 1)
-    return signal / 10 ** (view.own_db / 10) > 2 * view.scale**2 / 12
 
 
 def _gap(layers: Sequence[Layer]) -> Iterator[Finding]:

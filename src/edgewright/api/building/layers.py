@@ -54,7 +54,9 @@ def layers_of(
         seconds: what the emulator may take; values that it has no time for are None.
     """
     count = SAMPLES if emulator is None else EMULATED_SAMPLES
-    measuring = _Measuring(source, quantized, list(itertools.islice(samples, count)))
+    given = list(itertools.islice(samples, SAMPLES))
+    # From all of them: neighbours in a folder are alike.
+    measuring = _Measuring(source, quantized, given[:: max(1, len(given) // count)][:count])
     deadline = time.monotonic() + seconds
     simulated: dict[str, float | None] = {}
     emulated: dict[str, float | None] = {}

@@ -159,9 +159,11 @@ class TensorView:
     low: float
     high: float
     clipped: float
-    # Up to here in the simulation, and what rounding to this encoding alone leaves, in dB.
+    # Up to here in the simulation, and what this encoding alone leaves of all values and of those within its
+    # range, in dB.
     sim_db: float | None = None
     own_db: float | None = None
+    rounding_db: float | None = None
 
 
 @dataclass(frozen=True)

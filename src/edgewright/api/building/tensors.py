@@ -97,6 +97,7 @@ class _Count:
         low, high = covered_range(kind.encoding, kind.dtype)
         self._low, self._high, self._step = float(low[0]), float(high[0]), kind.encoding.scales[0]
         self._observer, self._noise = HistogramObserver(extremes, BINS), Noise()
+        self._rounding = Noise()
         self._beyond = self._size = 0
 
     def add(self, array: Array) -> None:
@@ -105,7 +106,9 @@ class _Count:
         self._size += array.size
         # What nobody who reads it can tell is no loss.
         array = self._flat.cut(array)
-        self._noise.add(array, self._encoding.decode(self._encoding.encode(array, self._dtype)))
+        rounded = self._encoding.decode(self._encoding.encode(array, self._dtype))
+        self._noise.add(array, rounded)
+        self._rounding.add(np.clip(array, self._low, self._high), rounded)
         reach = HALF * self._step
         self._beyond += int(np.count_nonzero((array < self._low - reach) | (array > self._high + reach)))
 
@@ -129,6 +132,7 @@ class _Count:
             clipped=self._beyond / max(self._size, 1),
             sim_db=sim_db,
             own_db=self._noise.sqnr_db(),
+            rounding_db=self._rounding.sqnr_db(),
         )
 
 

@@ -130,6 +130,8 @@ def _score(record: BuildRecord, best: Accuracy) -> str:
 
 def _drop(record: BuildRecord, best: Accuracy, rung: Rung | None) -> float | None:
     """What is lost against the float model on that output."""
+    if best.score is not None and record.metric.name == "same-answers":
+        return 100.0 - best.score
     for other in record.accuracy:
         if (other.backend, other.output) == ("float", best.output) and other.score is not None:
             return None if best.score is None or other.samples != best.samples else other.score - best.score
