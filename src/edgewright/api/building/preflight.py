@@ -158,7 +158,7 @@ def _pixels(sample: Mapping[str, Array]) -> Iterator[Finding]:
             yield Finding(
                 "note",
                 "data",
-                f"samples of '{shown(name, 60)}' are whole numbers up to {array.max():.0f}, taken as they are",
+                f"samples of '{shown(name, 60)}' are whole numbers up to {array.max():.0f}, taken as such",
                 do="check that the model was trained on plain pixels; --mean and --std normalise images",
             )
 
