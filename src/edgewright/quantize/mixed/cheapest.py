@@ -1,7 +1,7 @@
 """Finds the cheapest widths that keep a limit: one ordered list of steps, halved again and again."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from edgewright.core.events import progress
 from edgewright.ir.graph import Graph
@@ -47,8 +47,13 @@ def mixed(calibrated: Calibrated, effects: Effects, drop: Drop, limit: float, ma
         may: what the target has.
     """
     small = [*effects.small] if may.have_small else []
-    steps = moves(calibrated.graph, calibrated.parts, effects, may)
-    return _Search(calibrated, steps, small, drop, limit).run()
+    graph, parts = calibrated.graph, calibrated.parts
+    # Weights of 16 bits and half precision are dear: they come in only where the limit needs them.
+    for kept in (replace(may, have_fine=False, have_half=False), may):
+        search = _Search(calibrated, moves(graph, parts, effects, kept), small, drop, limit)
+        if kept == may or search.is_kept_at_end():
+            break
+    return search.run()
 
 
 class _Search:
@@ -58,45 +63,48 @@ class _Search:
         self._calibrated, self._steps, self._small = calibrated, steps, small
         self._drop, self._limit = drop, limit
         self._drops: dict[tuple[int, bool], float] = {}
+        self._step: Callable[[], None] = lambda: None
+
+    def is_kept_at_end(self) -> bool:
+        """Whether the widest widths keep the limit."""
+        return self._tried(len(self._steps)) <= self._limit
 
     def run(self) -> Mixed:
         """A part of the samples finds the place, all of them confirm it."""
-        with progress("choosing widths") as step:
-            limit, end = self._bounds(step)
-            found = self._first(-1, end, limit, step, is_quick=True)
-            if found < end and self._tried(found, step) > limit:
-                found = self._first(found, end, limit, step)
-        quantized, drop = self._made(found), self._tried(found, step)
+        with progress("choosing widths") as self._step:
+            limit, end = self._bounds()
+            found = self._first(-1, end, limit, is_quick=True)
+            if found < end and self._tried(found) > limit:
+                found = self._first(found, end, limit)
+        quantized, drop = self._made(found), self._tried(found)
         widths = widths_after(self._steps[:found], self._small)
         return Mixed(quantized, widths, drop <= self._limit, found, len(self._steps), len(self._drops))
 
-    def _bounds(self, step: Callable[[], None]) -> tuple[float, int]:
+    def _bounds(self) -> tuple[float, int]:
         """The limit to keep, and the number of steps that keeps it for certain."""
         # Half precision is looked at only where 16 bits do not do.
         plain, count = sum(not move.half for move in self._steps), len(self._steps)
-        drops = {plain: self._tried(plain, step)}
+        drops = {plain: self._tried(plain)}
         if drops[plain] > self._limit:
-            drops[count] = self._tried(count, step)
+            drops[count] = self._tried(count)
         best = min(drops.values())
         limit = self._limit if best <= self._limit else best + SLACK * self._limit
         return limit, next(end for end, drop in drops.items() if drop <= limit)
 
-    def _first(
-        self, least: int, most: int, limit: float, step: Callable[[], None], *, is_quick: bool = False
-    ) -> int:
+    def _first(self, least: int, most: int, limit: float, *, is_quick: bool = False) -> int:
         """The first number of steps above ``least`` that keeps the limit, as far as it falls with each."""
         while most - least > 1:
             middle = (least + most) // 2
-            if self._tried(middle, step, is_quick=is_quick) <= limit:
+            if self._tried(middle, is_quick=is_quick) <= limit:
                 most = middle
             else:
                 least = middle
         return most
 
-    def _tried(self, count: int, step: Callable[[], None], *, is_quick: bool = False) -> float:
+    def _tried(self, count: int, *, is_quick: bool = False) -> float:
         if (count, is_quick) not in self._drops:
             self._drops[count, is_quick] = self._drop(self._made(count), is_quick)
-            step()
+            self._step()
         return self._drops[count, is_quick]
 
     def _made(self, count: int) -> Quantized:
