@@ -112,6 +112,17 @@ def test_the_encodings_are_overrides_of_other_tools(built, data, tmp_path, call)
     }
 
 
+def test_what_the_report_advises_is_taken_back(call, data, tmp_path, simulated):
+    (tmp_path / "wide.json").write_text(
+        json.dumps({"activation_encodings": {OUTPUT: [{"bitwidth": 16}]}, "param_encodings": {}})
+    )
+    words = ("--data", data, *TO, "--quantization_overrides", tmp_path / "wide.json", "--json")
+    answer = call(main, DIGITS_MODEL, *words, "-o", tmp_path / "out")
+    assert answer.code == 0, answer.err
+    assert "mixed" not in [rung["name"] for rung in json.loads(answer.out)["ladder"]]
+    assert ew.load(tmp_path / "out" / "mnist_cntk.dlc").graph.types[OUTPUT].encoding.bitwidth == 16
+
+
 def test_the_specification_of_inputs_is_that_of_the_model(built):
     specs = json.loads((built / "input_specs.json").read_text())
     (found,) = specs["inputs"]

@@ -122,6 +122,12 @@ class BuildWishes(OptionGroup):
         "of the float model, or closeness of the values; auto takes the first that the model and data allow",
     )
 
+    quantization_overrides: str | None = opt(
+        "--quantization_overrides",
+        metavar="FILE",
+        help="a JSON file with encodings that come before those computed, such as the report advises; widths "
+        "are not mixed then",
+    )
     out_node: tuple[str, ...] = opt(
         *("--out_node", "--out-node"),
         repeated=True,

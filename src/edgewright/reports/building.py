@@ -8,6 +8,7 @@ from edgewright.api.building.order import BuildOrder
 from edgewright.api.building.records import BuildRecord
 from edgewright.api.building.samples import DataWishes
 from edgewright.api.calibration_data import Data
+from edgewright.api.quantizing import OverridesSource
 from edgewright.config.preprocessing import Preprocessing
 from edgewright.config.umbrella import Shapes
 from edgewright.reports.html import report_page
@@ -33,6 +34,7 @@ def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two 
     input_shapes: Mapping[str, Sequence[int]] | None = None,
     symbols: Mapping[str, int] | None = None,
     outputs: Sequence[str] = (),
+    overrides: OverridesSource | None = None,
     resume: bool = False,
 ) -> BuildRecord:
     """Brings a model to a chip: converts, quantizes, compiles, evaluates, and writes files and a report.
@@ -55,6 +57,7 @@ def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two 
         input_shapes: shapes for inputs whose dimensions are symbolic, or other shapes than the declared ones.
         symbols: numbers for symbolic dimensions by their names.
         outputs: values of the graph that become the outputs, in place of the model's own.
+        overrides: an encodings file of any version, or its content.
         resume: continue an interrupted build of the same model, data and options.
     """
     shapes = Shapes(
@@ -73,6 +76,7 @@ def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two 
         metric=metric,
         shapes=shapes,
         outputs=tuple(outputs),
+        overrides=overrides,
         is_resumed=resume,
         command="edgewright.build",
     )

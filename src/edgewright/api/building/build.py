@@ -133,7 +133,10 @@ class _Build:
     @property
     def _bench(self) -> Workbench:
         tensors = frozenset(self._known.tensors)
-        return Workbench(self._source, tensors, self._samples, self._evaluator, self._order.max_drop)
+        order = self._order
+        return Workbench(
+            self._source, tensors, self._samples, self._evaluator, order.max_drop, order.overrides
+        )
 
     def _step(self, name: str, work: Callable[[], tuple[Graph, Tried]]) -> Tried:
         """A rung, unless it was made before."""

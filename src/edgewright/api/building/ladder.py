@@ -56,6 +56,8 @@ def climb(
     climbing = _Climbing(bench, limit, architecture)
     done: list[Tried] = []
     for name in rungs_for(precision, architecture):
+        if name == MIXED and bench.overrides is not None:
+            continue  # who names widths has mixed them already
         done.append(step(name, climbing.work(name, tuple(done))))
     return with_choice(done, limit)
 
@@ -119,6 +121,8 @@ class _Climbing:
         if name not in self._made:
             bench, wishes = self._bench, self._recipe(name).wishes
             samples = None if name == HALF else bench.samples.calibration
+            if name != HALF:
+                wishes = replace(wishes, overrides=bench.overrides)
             self._made[name] = quantized(bench.source, wishes, samples, self._executor, known=bench.tensors)
         return self._made[name]
 

@@ -101,10 +101,12 @@ def fingerprint(order: BuildOrder) -> dict[str, str]:
     labels = wishes.labels
     held = [wishes.data, wishes.eval_data, labels if isinstance(labels, str | Path) else None]
     listed = [] if labels is None or isinstance(labels, str | Path) else list(map(int, labels))
+    overrides = order.overrides
+    given = Path(overrides).read_text("utf-8") if isinstance(overrides, str | Path) else str(overrides)
     return {
         "the model": _digest([*map(_content, model_files(order.model))]),
         "the data": _digest([*map(_data_print, held), str(listed)]),
-        "an option": _digest([json.dumps(to_plain(options), sort_keys=True)]),
+        "an option": _digest([json.dumps(to_plain(options), sort_keys=True), given]),
         "a version": _digest([str(versions())]),
     }
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from edgewright.api.building.samples import DataWishes
+from edgewright.api.quantizing import OverridesSource
 from edgewright.config.build import AUTO, BuildData, BuildTo, BuildWishes, Sound
 from edgewright.config.group import OptionGroup
 from edgewright.config.preprocessing import Preprocessing
@@ -15,6 +16,8 @@ from edgewright.core.errors import UsageError
 
 __all__ = ["BuildOrder", "ordered"]
 
+# Options whose values are written without their folders.
+PATHS = frozenset({"--data", "--eval-data", "--labels", "--quantization_overrides"})
 # Points that `auto` aims at where no limit was given.
 AIM = 1.0
 
@@ -32,6 +35,8 @@ class BuildOrder:
     max_drop: float | None = None
     metric: str = AUTO
     shapes: Shapes = field(default_factory=Shapes)
+    # An encodings file, or its content, that comes before what is computed.
+    overrides: OverridesSource | None = None
     # Values of the source that become the outputs, in place of its own.
     outputs: tuple[str, ...] = ()
     is_resumed: bool = False
@@ -86,6 +91,7 @@ def ordered(  # noqa: PLR0913, PLR0917 - the groups of options, in the order of 
         max_drop=wishes.max_drop,
         metric=wishes.metric,
         shapes=shapes,
+        overrides=wishes.quantization_overrides,
         outputs=wishes.out_node,
         is_resumed=output.resume,
         command=_command(path, (data, wishes, images, sound, shapes)),
@@ -110,7 +116,7 @@ def _values(name: str, value: object) -> Iterator[str]:
         return
     for part in value if isinstance(value, tuple) else (value,):
         text = ",".join(map(str, part)) if isinstance(part, tuple) else f"{part}"
-        yield Path(text).name if name in {"--data", "--eval-data", "--labels"} else text
+        yield Path(text).name if name in PATHS else text
 
 
 def _word(target: str) -> str:

@@ -21,6 +21,7 @@ from edgewright.api.building.opening import Opened, opened_model
 from edgewright.api.building.order import BuildOrder
 from edgewright.api.building.records import Finding, Preflight
 from edgewright.api.building.samples import BuildSamples
+from edgewright.api.quantizing import Wishes
 from edgewright.core.errors import (
     EdgewrightError,
     EnvironmentProblem,
@@ -82,6 +83,8 @@ def preflight(order: BuildOrder) -> Ready:
         ready.chip = htp_soc(order.target)
     with _collected(ready):
         _check_output(order)
+    with _collected(ready):
+        Wishes(overrides=order.overrides).encodings()
     ready.opened = opened_model(order)
     ready.problems += ready.opened.problems
     ready.hints += [Finding("note", "model", note) for note in ready.opened.notes]

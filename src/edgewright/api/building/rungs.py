@@ -9,7 +9,7 @@ from edgewright.api.building.samples import BuildSamples
 from edgewright.api.executor import CpuExecutor
 from edgewright.api.model import Model
 from edgewright.api.quantize import ENCODERS, quantized_model
-from edgewright.api.quantizing import Wishes
+from edgewright.api.quantizing import OverridesSource, Wishes
 from edgewright.ir.graph import Graph
 from edgewright.ops.quant import Dequantize
 from edgewright.quantize.cost import relative_cost, stored_bytes
@@ -44,6 +44,8 @@ class Workbench:
     samples: BuildSamples
     evaluator: Evaluator
     limit: float | None
+    # Encodings that come before those computed.
+    overrides: OverridesSource | None = None
 
 
 def as_given(bench: Workbench) -> tuple[Graph, Tried]:
