@@ -161,7 +161,7 @@ def test_a_click_on_a_header_sorts_and_a_button_shows_all_layers(open_page):
 def test_copying_an_override_gives_the_exact_text(open_page):
     page = open_page(record())
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    page.click("#findings .code button")
+    page.click("#findings .finding .code button")
     wanted = next(finding.do for finding in record().findings if finding.do)
     assert page.evaluate("navigator.clipboard.readText()") == wanted
 

@@ -34,6 +34,7 @@ def run(  # noqa: PLR0913, PLR0917 - the groups of options, in their order
     from edgewright.api.building.order import ordered
     from edgewright.reports.build import page
     from edgewright.reports.building import run_order
+    from edgewright.reports.html import missing_plots
 
     order = ordered(model, data, wishes, output, images, sound, shapes)
     if output.dry_run:
@@ -46,6 +47,8 @@ def run(  # noqa: PLR0913, PLR0917 - the groups of options, in their order
     tell(report, record, page)
     where = (Path(order.output) / "report.html").absolute()
     print(f"report: {where}", file=sys.stderr if report.json else sys.stdout)
+    if missing_plots():
+        print(f"note: {missing_plots()}", file=sys.stderr)
     if record.is_met is False:
         raise AccuracyGate(
             f"more than {record.max_drop:g} points of {record.metric.name} are lost",

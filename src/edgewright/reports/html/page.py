@@ -63,12 +63,19 @@ def _context(record: BuildRecord, *, has_plots: bool) -> dict[str, Any]:
         "gap": max((abs(a - b) for a, b in _both(record.layers)), default=None),
         "findings": sorted(findings, key=lambda finding: finding.grade != "error"),
         "notes": notes,
+        "again": _again(record) if any(finding.do.startswith("{") for finding in findings) else "",
         "recipes": recipes(record),
         "longest_stage": max((stage.seconds for stage in record.stages), default=0.0),
         "total_bytes": sum(artifact.size for artifact in record.artifacts),
         "plots": plots,
         "missing": missing_plots(),
     }
+
+
+def _again(record: BuildRecord) -> str:
+    """The command that builds with an override."""
+    command = record.command if " " in record.command else "edgewright build MODEL --data DATA --target CHIP"
+    return f"{command} --quantization_overrides overrides.json"
 
 
 @dataclass(frozen=True)
