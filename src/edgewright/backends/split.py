@@ -1,11 +1,14 @@
 """A backend with help: what it lacks runs on the CPU, and it is said what ran where."""
 
 import logging
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from edgewright.backends.base import Backend, RunOptions, Session
+from edgewright.backends.base import Backend, NodeTime, RunOptions, Session, TimesNodes
 from edgewright.backends.cpu import CpuBackend
+from edgewright.backends.qnn.profile import ProfileEvent
 from edgewright.core.errors import EdgewrightError, shown
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.graph import Graph, Node
@@ -82,13 +85,37 @@ class SplitSession:
         self._steps = [(part.graph.inputs, session) for part, session in zip(parts, sessions, strict=True)]
         self._placement = {node.name: part.place for part in parts for node in part.graph.nodes}
         self._kinds = {node.name: _kind(node) for node in graph.nodes}
+        self._is_profiled = options.is_profiled
+        # For each run: when its parts began, in microseconds.
+        self._starts: list[list[int]] = []
 
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
         """Values of the outputs for the inputs."""
         values: dict[str, Array] = {**self._constants, **inputs}
+        began = time.perf_counter_ns()
+        starts = []
         for names, session in self._steps:
+            starts.append((time.perf_counter_ns() - began) // 1000)
             values.update(session.run({name: values[name] for name in names}))
+        if self._is_profiled:
+            self._starts.append(starts)
         return {name: values[name] for name in self._outputs}
+
+    def node_times(self) -> list[NodeTime]:
+        """Times of the nodes in all parts that measure them."""
+        found = []
+        for place, (_, session) in enumerate(self._steps):
+            times = session.node_times() if isinstance(session, TimesNodes) else []
+            found += [replace(item, start=item.start + self._starts[item.run][place]) for item in times]
+        return found
+
+    def profile(self) -> list[ProfileEvent]:
+        """What the genuine library measured in its parts since the last call."""
+        found: list[ProfileEvent] = []
+        for _, session in self._steps:
+            told = getattr(session, "profile", None)
+            found += told() if told is not None else []
+        return found
 
     def placement(self) -> Mapping[str, str]:
         """Node name -> the place that it runs in."""

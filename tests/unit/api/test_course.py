@@ -89,6 +89,15 @@ def test_several_inputs_and_outputs_are_named(two_ends):
         engine.inference({"a": feed["a"]})
 
 
+def test_a_context_binary_runs_where_it_is_for(quantized, tmp_path):
+    compiled = ew.compile(quantized, tmp_path / "digits.bin", backend="htp-sim")
+    (image,) = digits(1, seed=12)
+    engine = ew.QNNInference(tmp_path / "digits.bin")
+    assert "simulation" in engine.backend
+    (wanted,) = compiled.run({"Input3": image}).values()
+    np.testing.assert_allclose(engine.inference(image), wanted, rtol=1e-5)
+
+
 def test_a_wrong_shape_is_said_with_the_right_one(quantized):
     engine = ew.QNNInference(quantized, backend="htp-sim")
     with pytest.raises(ew.EdgewrightError, match=r"\[1, 28\], expected \[1, 1, 28, 28\]"):

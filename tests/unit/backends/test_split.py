@@ -134,3 +134,14 @@ def test_net_run_asks_for_help_by_an_option(model, data, tmp_path, monkeypatch, 
     said = capsys.readouterr()
     assert "HTP has no ReduceProd" in said.err
     assert "on backend htp (simulation) with help of cpu" in said.out
+
+
+def test_a_profile_has_the_ops_of_all_parts_in_their_order(model, data):
+    session = find_backend("htp-sim+cpu").prepare(model.graph, RunOptions(is_profiled=True))
+    feed = Surface(model.graph).encoded(data[0])
+    for _ in range(2):
+        session.run(feed)
+    times = session.node_times()
+    assert {found.run for found in times} == {0, 1}
+    first = {found.node: found.start for found in times if found.run == 0}
+    assert first["first"] < first["product"] < first["sum"]

@@ -7,12 +7,14 @@ import numpy as np
 
 from edgewright.api.any_model import any_model
 from edgewright.api.model import Model
+from edgewright.api.run_source import context_source
 from edgewright.api.select_backend import select_backend
-from edgewright.backends.base import RunOptions
+from edgewright.backends.base import RunOptions, Session
 from edgewright.backends.registry import find_backend
 from edgewright.core.errors import ShapeMismatch, UsageError, Where, shown
 from edgewright.core.numbers import Array
 from edgewright.ir.encodings import Encoding
+from edgewright.ir.graph import Graph
 from edgewright.ir.types import TensorType
 
 __all__ = ["QNNInference"]
@@ -21,7 +23,7 @@ Arrays = Array | Mapping[str, Array]
 
 
 class QNNInference:
-    """A model that is ready on a backend.
+    """A model that is ready on a backend, or a context binary on the one that it is for.
 
     A model with one input takes an array, one with several a dictionary; outputs are given back the same
     way. ``reuse_buffers``: outputs are written into the same arrays each time, so copy what you keep.
@@ -31,10 +33,7 @@ class QNNInference:
         self, model_path: Model | Path | str, backend: str = "htp", *, reuse_buffers: bool = False
     ) -> None:
         self.model_path = model_path
-        model = any_model(model_path)
-        self.backend = select_backend(model).backend if backend == "auto" else backend
-        self._graph = model.fixed_graph()
-        self._session = find_backend(self.backend).prepare(self._graph, RunOptions())
+        self.backend, self._graph, self._session = _ready(model_path, backend)
         self._reuse = reuse_buffers
         self._types = self._graph.types
         self._buffers: dict[str, Array] = {}
@@ -146,3 +145,18 @@ class QNNInference:
             )
         encoding = self._types[names[0]].encoding
         return (1.0, 0) if encoding is None else (encoding.scales[0], -encoding.offsets[0])
+
+
+def _ready(model: Model | Path | str, backend: str) -> tuple[str, Graph, Session]:
+    if not isinstance(model, Model) and Path(model).suffix == ".bin":
+        source = context_source(Path(model))
+        if len(source.graphs) != 1:
+            raise UsageError(
+                f"'{shown(model)}' has {len(source.graphs)} graphs, expected one",
+                do="use ew.load_context(path).run(inputs, graph=NAME)",
+            )
+        return source.backend, source.graphs[0], source.prepare(source.graphs[0], RunOptions())
+    opened = any_model(model)
+    chosen = select_backend(opened).backend if backend == "auto" else backend
+    graph = opened.fixed_graph()
+    return chosen, graph, find_backend(chosen).prepare(graph, RunOptions())
