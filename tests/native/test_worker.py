@@ -22,7 +22,7 @@ def compiled(runtime):
 
 
 def process_of(runtime):
-    return runtime._worker._process
+    return runtime._worker._child.process
 
 
 def test_a_killed_worker_is_an_error_and_the_next_run_starts_another():
@@ -47,7 +47,7 @@ def test_a_worker_killed_in_the_middle_of_a_call_says_so():
 
 def test_a_worker_that_hangs_is_ended_after_its_time():
     with QnnRuntime(HtpOptions(worker=WorkerOptions(timeout=20))) as runtime:
-        runtime._worker._options = HtpOptions(worker=WorkerOptions(timeout=0.5))
+        runtime._worker._child.seconds = 0.5
         process_of(runtime).send_signal(signal.SIGSTOP)
         began = time.monotonic()
         with pytest.raises(BackendCrash, match=r"gave no answer to 'operations' in 0.5 s"):

@@ -1,12 +1,6 @@
 """Compiled op packages as seen by callers: registered as the meaning of their ops, or as rules for shapes."""
 
 import atexit
-import os
-import signal
-import socket
-import subprocess
-import sys
-import tempfile
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from edgewright.abi.frames import Closed, receive, send
+from edgewright.abi.worker_process import WorkerProcess
 from edgewright.backends.op_package.messages import CODEC
-from edgewright.core.errors import BackendCrash, BadInput, EdgewrightError, Where, shown
+from edgewright.core.errors import BadInput, EdgewrightError, Where, shown
 from edgewright.core.files import file_size
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.op import Param
@@ -26,7 +20,6 @@ from edgewright.ops.package import ShapeRule, register_meaning
 __all__ = ["load_package", "shape_rule"]
 
 SECONDS = 600.0
-TAIL = 600
 _OPEN: dict[tuple[str, str], "_Worker"] = {}
 
 
@@ -76,62 +69,16 @@ class _Worker:
     """A process with one library; one request at a time."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
         self._lock = threading.Lock()
-        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the worker
-        self._line, theirs = socket.socketpair()
-        with theirs:
-            self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "edgewright.backends.op_package.worker", str(theirs.fileno())],
-                pass_fds=[theirs.fileno()],
-                stdin=subprocess.DEVNULL,
-                stdout=self._said,
-                stderr=self._said,
-            )
-        self._line.settimeout(SECONDS)
-
-    @property
-    def is_alive(self) -> bool:
-        return self._process.poll() is None
+        module, where = "edgewright.backends.op_package.worker", Where(file=str(path))
+        self.child = WorkerProcess(module, "the op package's process", CODEC, SECONDS, where)
 
     def ask(self, request: str, /, **arguments: Any) -> Any:
-        try:
-            with self._lock:
-                send(self._line, CODEC, (request, arguments))
-                value, problem = receive(self._line, CODEC)
-        except TimeoutError:
-            raise self._ended(f"gave no answer in {SECONDS:g} s") from None
-        except (Closed, OSError):
-            code = self._end()
-            how = f"with {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
-            raise self._ended(f"ended its process {how}") from None
+        with self._lock:
+            value, problem = self.child.exchange(request, arguments)
         if isinstance(problem, EdgewrightError):
             raise problem
         return value
-
-    def _end(self) -> int:
-        """The exit code; a library that closed the line and goes on is ended."""
-        try:
-            return self._process.wait(timeout=5)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            return self._process.wait()
-
-    def stop(self) -> None:
-        self._line.close()
-        self._process.kill()
-        self._process.wait()
-        self._said.close()
-
-    def _ended(self, what: str) -> BackendCrash:
-        self._process.kill()
-        self._said.seek(0, os.SEEK_END)
-        self._said.seek(max(0, self._said.tell() - TAIL))
-        tail = " ".join(self._said.read().decode(errors="replace").split())
-        said = f"; it said last: {tail}" if tail else ""
-        return BackendCrash(
-            f"the op package {what}{said}", Where(file=str(self._path)), do="correct the package's source"
-        )
 
 
 def _opened(path: Path, provider: str) -> _Worker:
@@ -147,7 +94,7 @@ def _worker(path: Path, provider: str) -> _Worker:
     file_size(path)
     key = str(path.resolve()), provider
     found = _OPEN.get(key)
-    if found is None or not found.is_alive:
+    if found is None or not found.child.is_alive:
         if not _OPEN:
             atexit.register(_stop_all)
         found = _OPEN[key] = _Worker(path)
@@ -156,7 +103,7 @@ def _worker(path: Path, provider: str) -> _Worker:
 
 def _stop_all() -> None:
     for worker in _OPEN.values():
-        worker.stop()
+        worker.child.stop()
     _OPEN.clear()
 
 

@@ -1,12 +1,11 @@
 """The process that compiled op packages run in: reads requests from a socket, answers each."""
 
-import socket
 import sys
 import traceback
 from typing import Any
 
-from edgewright.abi.frames import Closed, receive, send
 from edgewright.abi.op_package import ConverterLibrary, PackageLibrary
+from edgewright.abi.worker_process import serve
 from edgewright.backends.op_package.messages import CODEC
 from edgewright.core.errors import BackendCrash, EdgewrightError
 
@@ -44,13 +43,7 @@ class Host:
 def main(descriptor: int) -> None:
     """Serves requests until the caller is gone."""
     host = Host()
-    with socket.socket(fileno=descriptor) as line:
-        while True:
-            try:
-                name, arguments = receive(line, CODEC)
-            except Closed:
-                return
-            send(line, CODEC, _answer(host, name, arguments))
+    serve(descriptor, CODEC, lambda name, arguments: _answer(host, name, arguments))
 
 
 def _answer(host: Host, name: str, arguments: dict[str, Any]) -> tuple[Any, EdgewrightError | None]:

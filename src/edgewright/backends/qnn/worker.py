@@ -2,14 +2,13 @@
 
 import faulthandler
 import resource
-import socket
 import sys
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from edgewright.abi.frames import Closed, receive, send
+from edgewright.abi.worker_process import serve
 from edgewright.backends.qnn.contexts import LiveContext
 from edgewright.backends.qnn.info import BinaryInfo
 from edgewright.backends.qnn.library import Library
@@ -147,13 +146,7 @@ def main(descriptor: int) -> None:
     """Serves requests until the caller is gone."""
     faulthandler.enable()  # a crash in a library says at least which call it was
     host = Host()
-    with socket.socket(fileno=descriptor) as line:
-        while True:
-            try:
-                name, arguments = receive(line, CODEC)
-            except Closed:
-                return
-            send(line, CODEC, _answer(host, name, arguments))
+    serve(descriptor, CODEC, lambda name, arguments: _answer(host, name, arguments))
 
 
 def _answer(host: Host, name: str, arguments: dict[str, Any]) -> tuple[Any, EdgewrightError | None, Any]:
