@@ -5,6 +5,7 @@ __all__ = ["ALGORITHMS"]
 # In the order in which they are applied.
 ALGORITHMS: dict[str, str] = {
     "cle": "cross layer equalization",
+    "smooth": "balance between weights and what they multiply, in transformers",
     "seq_mse": "ranges of weights by the error of each layer's output",
     "adaround": "learned rounding of weights",
     "bc": "bias correction",

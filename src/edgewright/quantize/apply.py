@@ -9,6 +9,7 @@ from edgewright.ops.quant import Convert
 from edgewright.quantize.assign import Plan
 from edgewright.quantize.encodings import covered_range
 from edgewright.quantize.pins import Placed
+from edgewright.quantize.spans import MASKED
 
 __all__ = ["apply"]
 
@@ -81,8 +82,8 @@ def _placed_type(tensor_type: TensorType, placed: Placed) -> TensorType:
 def _stored(array: Array, placed: Placed) -> Array:
     if placed.encoding is None:
         return array.astype(placed.dtype.numpy, copy=False)
-    if np.isinf(array).any():
-        # A mask of minus infinity: the lowest step stands for it.
+    if np.isinf(array).any() or float(array.min(initial=0.0)) < MASKED:
+        # A mask of minus infinity, or nearly so: the lowest step stands for it.
         low, high = covered_range(placed.encoding, placed.dtype)
         array = np.clip(array, low.min(), high.max()).astype(np.float32)
     return placed.encoding.encode(array, placed.dtype)

@@ -6,12 +6,10 @@ from edgewright.ops.reduce_softmax import LogSoftmax, Softmax
 from edgewright.quantize.groups import Groups, is_real
 from edgewright.quantize.observers import Extremes
 from edgewright.quantize.report import QuantizationReport
-from edgewright.quantize.spans import Range, Spans
+from edgewright.quantize.spans import MASKED, Range, Spans
 
 __all__ = ["leave_out_masks"]
 
-# Nothing but a mask moves scores this far: exp(-1000) is nothing in any type.
-MASKED = -1000.0
 # How far below the least score a masked one stays: exp(-10) and exp(-20) vanish in 8 and in 16 bits.
 MARGINS = {8: 10.0, 16: 20.0}
 

@@ -17,6 +17,7 @@ from edgewright.quantize.roles import roles_of
 from edgewright.quantize.search import Found, searched
 from edgewright.quantize.settings import Settings
 from edgewright.quantize.spans import Seen
+from edgewright.quantize.weights.balance import balanced
 from edgewright.quantize.weights.bias_correction import corrected, input_means, with_biases
 from edgewright.quantize.weights.cle import Equalization, equalize
 from edgewright.quantize.weights.even_channels import channel_reach
@@ -110,6 +111,9 @@ def _prepared(
     elif "cle" in settings.algorithms:
         work, done = equalize(graph)
         notes = _said(done)
+    if "smooth" in settings.algorithms and samples is not None and executor is not None:
+        work, said = balanced(work, settings, pins, samples, Judge(work, samples, executor))
+        notes += said
     if any(name in settings.algorithms for name in ("bc", "adaround")):
         work = with_biases(work)
     return work, notes

@@ -13,8 +13,10 @@ from edgewright.quantize.pins import Placed
 from edgewright.quantize.rules import is_invariant, second_operand_grid
 from edgewright.quantize.settings import Settings
 
-__all__ = ["Range", "Seen", "Spans", "range_of_array"]
+__all__ = ["MASKED", "Range", "Seen", "Spans", "range_of_array"]
 
+# Nothing but a mask moves scores this far: exp(-1000) is nothing in any type.
+MASKED = -1000.0
 Range = tuple[float, float]
 Seen = Mapping[str, Extremes | Histogram]
 
@@ -87,6 +89,11 @@ class Spans:
     def _range_beside(self, node: Node, value: str) -> Range:
         """The range of a constant; an infinite one (a mask) reaches as far as what it meets."""
         array = self._graph.constants[value]
+        output = self.range(next(iter(node.outputs), ""))
+        if output is not None and float(array.min(initial=0.0)) < MASKED < output[0]:
+            # The output was narrowed to what is not masked: steps that reach further tell nothing apart.
+            kept = range_of_array(array[array > MASKED])
+            return min(output[0] - output[1] + kept[0], kept[0]), kept[1]
         found = [range_of_array(array)]
         if not np.isfinite(array).all():
             others = [self.range(v) for v in (*node.inputs, *node.outputs) if is_real(self._graph, v)]

@@ -427,6 +427,19 @@ def test_scores_behind_a_mask_keep_their_steps():
     assert signal_to_noise(graph, found.graph) > 25
 
 
+def test_a_mask_of_the_least_float_has_steps_that_the_scores_can_be_added_to():
+    net = Net(1, 6, 6)
+    mask = net.constant(np.triu(np.full((6, 6), np.finfo(np.float32).min), 1))
+    graph = net.done(net.unary(Softmax(axis=2), net.emit(ElementWiseAdd(), net.x, mask)))
+    found = quantized(graph)
+    encoding, stored = found.graph.types[mask].encoding, found.graph.constants[mask]
+    assert encoding.scales[0] < 1, "steps of 1e36 leave nothing of what they are added to"
+    masked = encoding.decode(stored)
+    assert (masked[np.tril_indices(6)] == 0).all()
+    assert masked[0, 1] < -10
+    assert signal_to_noise(graph, found.graph) > 25
+
+
 @pytest.mark.parametrize("bits", [8, 16])
 def test_a_mask_of_infinity_keeps_the_scores(bits):
     net = Net(1, 6, 6)

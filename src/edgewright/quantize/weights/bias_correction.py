@@ -13,12 +13,12 @@ from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import given
 from edgewright.ops.conv_transpose import TransposedConvolution
-from edgewright.ops.matmul import FullyConnected, MatMul
+from edgewright.ops.matmul import MatMul
 from edgewright.ops.reduce import ReduceMean
 from edgewright.quantize.assign import Plan
 from edgewright.quantize.executor import Executor, Samples
 from edgewright.quantize.roles import roles_of
-from edgewright.quantize.weights.chains import is_depthwise
+from edgewright.quantize.weights.chains import has_rows, is_depthwise
 
 __all__ = ["corrected", "input_means", "with_biases"]
 
@@ -103,7 +103,7 @@ def _correctable(graph: Graph) -> list[Node]:
 
 def _response(node: Node, error: Array, mean: Array) -> Array | None:
     """What an error of the weights adds to the mean of each output channel."""
-    if _has_rows(node):
+    if has_rows(node):
         error = error.T
     # Only the last two axes count: taps of a window see the same mean.
     taps = error.reshape(-1, *error.shape[-2:]).sum(0)
@@ -115,8 +115,3 @@ def _response(node: Node, error: Array, mean: Array) -> Array | None:
         return None
     parts = np.split(taps, group, axis=1)
     return np.concatenate([m @ p for m, p in zip(np.split(mean, group), parts, strict=True)])
-
-
-def _has_rows(node: Node) -> bool:
-    """Whether weights are [out, in] rather than [in, out]."""
-    return isinstance(node.op, FullyConnected) or (isinstance(node.op, MatMul) and node.op.transpose_in1)

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from edgewright.ir.graph import Graph, Node
 from edgewright.ops.activation import Relu, Relu6, ReluMinMax
 from edgewright.ops.conv import Convolution, DepthWiseConv1d, DepthWiseConv2d
+from edgewright.ops.matmul import FullyConnected, MatMul
 
-__all__ = ["Chain", "Link", "chains_of", "is_depthwise", "links_of"]
+__all__ = ["Chain", "Link", "chains_of", "has_rows", "is_depthwise", "links_of"]
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,11 @@ def links_of(graph: Graph, between: Callable[[Node], bool] | None = None) -> lis
 def is_depthwise(node: Node) -> bool:
     """Whether a node convolves each channel by itself."""
     return isinstance(node.op, (DepthWiseConv1d, DepthWiseConv2d))
+
+
+def has_rows(node: Node) -> bool:
+    """Whether the weights of a product are [out, in] rather than [in, out]."""
+    return isinstance(node.op, FullyConnected) or (isinstance(node.op, MatMul) and node.op.transpose_in1)
 
 
 def _link(

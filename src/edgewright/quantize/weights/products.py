@@ -12,6 +12,7 @@ from edgewright.ops.conv_transpose import TransposedConvolution
 from edgewright.ops.matmul import FullyConnected, MatMul
 from edgewright.ops.windows import padded, windows
 from edgewright.quantize.roles import roles_of
+from edgewright.quantize.weights.chains import has_rows
 
 __all__ = ["Product", "products_of"]
 
@@ -40,7 +41,7 @@ class Product:
     def matrices(self, weights: Array) -> Array:
         """Weights, or anything of their shape, as [groups, inner, columns]."""
         if isinstance(self.node.op, (FullyConnected, MatMul)):
-            return (weights.T if self._has_rows else weights)[None]
+            return (weights.T if has_rows(self.node) else weights)[None]
         if isinstance(self.node.op, TransposedConvolution):
             channels, columns = self.weights_shape[-2:]
             taps = weights.reshape(-1, self.groups, channels // self.groups, columns)
@@ -51,7 +52,7 @@ class Product:
     def array(self, matrices: Array) -> Array:
         """Matrices in the shape that the weights have."""
         if isinstance(self.node.op, (FullyConnected, MatMul)):
-            return np.asarray(matrices[0].T if self._has_rows else matrices[0])
+            return np.asarray(matrices[0].T if has_rows(self.node) else matrices[0])
         if isinstance(self.node.op, TransposedConvolution):
             channels, columns = self.weights_shape[-2:]
             parts = matrices.reshape(self.groups, -1, channels // self.groups, columns)
@@ -73,12 +74,6 @@ class Product:
             chosen = chosen[:, ::-1]
         parts = chosen.reshape(*chosen.shape[:2], self.groups, -1).transpose(0, 2, 1, 3)
         return parts.reshape(len(parts), self.groups, -1)
-
-    @property
-    def _has_rows(self) -> bool:
-        """Whether weights are [out, in] rather than [in, out]."""
-        op = self.node.op
-        return isinstance(op, FullyConnected) or (isinstance(op, MatMul) and op.transpose_in1)
 
     def _windows(self, x: Array) -> Array:
         """What each element of the output sees: a view [batch, places, taps, channels]."""

@@ -1,11 +1,11 @@
-"""Scales of channels that move from one convolution to the next: the product of both stays what it was."""
+"""Scales of channels that move from one product to the next: what both compute stays what it was."""
 
 from collections.abc import Collection, Iterable
 
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import given
-from edgewright.quantize.weights.chains import is_depthwise
+from edgewright.quantize.weights.chains import has_rows, is_depthwise
 
 __all__ = ["is_named", "own_constants", "scale_in", "scale_out"]
 
@@ -27,7 +27,7 @@ def own_constants(graph: Graph, nodes: Iterable[Node]) -> None:
 
 def scale_out(graph: Graph, node: Node, factor: Array) -> None:
     """Scales the output channels, and what is known of their distribution."""
-    _multiply(graph, node.inputs[1], factor)
+    _multiply(graph, node.inputs[1], factor[:, None] if has_rows(node) else factor)
     bias = given(node.inputs, 2)
     if bias:
         _multiply(graph, bias, factor)
@@ -38,7 +38,8 @@ def scale_out(graph: Graph, node: Node, factor: Array) -> None:
 
 def scale_in(graph: Graph, node: Node, factor: Array) -> None:
     """Scales the weights of each input channel."""
-    _multiply(graph, node.inputs[1], factor if is_depthwise(node) else factor[:, None])
+    is_last = is_depthwise(node) or has_rows(node)
+    _multiply(graph, node.inputs[1], factor if is_last else factor[:, None])
 
 
 def _multiply(graph: Graph, value: str, factor: Array) -> None:
