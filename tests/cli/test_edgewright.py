@@ -2,6 +2,7 @@ import json
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -272,7 +273,9 @@ def test_every_command_has_help_with_examples(call, command):
     assert "Examples:" in answer.out
 
 
-def test_the_demo_runs_through_and_finds_the_digits(tmp_path):
+@pytest.mark.slow
+def test_the_demo_builds_a_model_and_reads_digits_with_it_in_three_minutes(tmp_path):
+    began = time.monotonic()
     done = subprocess.run(
         [sys.executable, str(EXAMPLES / "demo.py"), str(tmp_path)],
         capture_output=True,
@@ -281,11 +284,11 @@ def test_the_demo_runs_through_and_finds_the_digits(tmp_path):
         cwd=tmp_path,
     )
     assert done.returncode == 0, done.stderr
-    assert all(f"[{number}] " in done.stdout for number in range(1, 8))
-    assert "493 of 500 digits are right: 98.6 %" in done.stdout
-    # Float reads 394; the scheme that the search chooses may cost or gain a digit or two.
-    found = re.search(r"w8a8 on htp-sim: (\d+) of 400 digits are right", done.stdout)
-    assert found is not None
-    assert int(found.group(1)) >= 391
-    assert "within 0.0001" in done.stdout
-    assert "NO" not in done.stdout
+    assert time.monotonic() - began < 180
+    assert all(f"[{number}] " in done.stdout for number in range(1, 5))
+    assert re.search(r"->  (mixed|w8a8)", done.stdout), "the ladder shows its choice"
+    assert "limit met: mnist_cntk for SM8650" in done.stdout
+    assert f"report: {tmp_path / 'mnist' / 'report.html'}" in done.stdout
+    read = re.findall(r"digit (\d) is read as (\d)", done.stdout)
+    assert len(read) == 5
+    assert all(label == found for label, found in read)
