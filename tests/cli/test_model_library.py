@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from onnx import helper
 
+from edgewright.artifacts.model_library.builder import HEADERS
 from edgewright.artifacts.model_library.toolchains import NoToolchain, find_toolchain
 from edgewright.tools.qairt_converter import main as convert_dlc
 from edgewright.tools.qnn_context_binary_generator import main as compile_context
@@ -258,3 +259,31 @@ def test_a_source_in_the_style_of_other_converters_compiles_and_runs(call, tmp_p
     listed = ("--input_list", tmp_path / "list.txt", "--output_dir", tmp_path / "out")
     assert call(net_run, "--model", tmp_path / "m.so", "--backend", "cpu", *listed).code == 0
     assert np.fromfile(tmp_path / "out/Result_0/y.raw", np.float32).tolist() == [11, 22, 33, 44]
+
+
+def test_an_aarch64_library_makes_the_same_calls(call, made, tmp_path):
+    """Composed on an emulated processor, by a program that writes down what it is asked for."""
+    chain = find_toolchain("aarch64-ubuntu-gcc9.4")
+    if isinstance(chain, NoToolchain) or shutil.which("qemu-aarch64") is None:
+        pytest.skip("aarch64-linux-gnu-g++ and qemu-aarch64 are not both installed")
+    words = (
+        "-c",
+        made / "digits.cpp",
+        "-b",
+        made / "digits.bin",
+        "-t",
+        chain.target,
+        "-o",
+        tmp_path / "arm.so",
+    )
+    assert call(generate, *words).code == 0
+    recorder = Path(__file__).parents[1] / "e2e" / "csrc" / "recorder.cpp"
+    flags = ["-std=gnu++17", f"-I{HEADERS}", str(recorder), "-ldl"]
+    subprocess.run([chain.compiler, *flags, "-o", tmp_path / "arm"], check=True)
+    subprocess.run(["g++", *flags, "-o", tmp_path / "host"], check=True)
+    emulator = ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"]
+    arm = [*emulator, tmp_path / "arm", tmp_path / "arm.so", "QnnModel", "plain"]
+    host = [tmp_path / "host", library(made), "QnnModel", "plain"]
+    on_arm, on_host = (subprocess.run(c, check=True, capture_output=True).stdout for c in (arm, host))
+    assert b"freed 0" in on_arm
+    assert on_arm == on_host
