@@ -193,7 +193,11 @@ class _Build:
             findings=(*self._warnings(checked), *seen.findings),
             data=self._samples.notes,
             choices=(chosen.rung.text, *chosen.notes),
-            stages=tuple(self._ledger.stages),
+            stages=tuple(
+                # It ran before there was a place to keep it, and timed itself.
+                replace(stage, seconds=checked.seconds) if stage.name == "preflight" else stage
+                for stage in self._ledger.stages
+            ),
             artifacts=compiled.artifacts,
             versions=versions(),
             notes=(*self._notes, *self._known.notes, *found.notes),

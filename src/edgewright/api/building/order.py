@@ -115,7 +115,8 @@ def _values(name: str, value: object) -> Iterator[str]:
     if value is True:
         return
     for part in value if isinstance(value, tuple) else (value,):
-        text = ",".join(map(str, part)) if isinstance(part, tuple) else f"{part}"
+        text = ",".join(map(str, part)) if isinstance(part, tuple) else str(part)
+        text = f"{part:g}" if isinstance(part, float) else text
         yield Path(text).name if name in PATHS else text
 
 
