@@ -153,5 +153,5 @@ def _unknown(node: Node, where: Where) -> UnsupportedOp:
     return UnsupportedOp(
         f"TensorFlow op '{shown(node.op)}' has no QNN equivalent",
         where,
-        do="cut the graph before it with --out_node, or provide an op package (--converter_op_package_lib)",
+        do="cut the graph before it with --out_node, or replace the op in the source model",
     )

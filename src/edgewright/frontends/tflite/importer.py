@@ -238,5 +238,5 @@ def _unknown(operator: Operator, where: Where) -> UnsupportedOp:
     return UnsupportedOp(
         f"TFLite {kind} '{operator.op}' has no QNN equivalent",
         where,
-        do="cut the graph before it with --out_node, or provide an op package (--converter_op_package_lib)",
+        do="cut the graph before it with --out_node, or replace the op in the source model",
     )

@@ -449,6 +449,34 @@ case(
 case("Array", _array, M)
 
 
+case("BiasAddV1", lambda x: raw.BiasAddV1(value=x, bias=real(3)), X)
+case("DeepCopy", lambda x: raw.DeepCopy(x=x) * 2, M)
+case(
+    "IfRaw",
+    lambda x: raw.If(
+        cond=tf.constant(True),
+        input=[x],
+        Tout=[tf.float32],
+        then_branch=_body(lambda a: a * 2),
+        else_branch=_body(lambda a: a - 1),
+    )[0],
+    M,
+)
+case(
+    "StatelessCaseRaw",
+    lambda x: raw.StatelessCase(
+        branch_index=tf.constant(1),
+        input=[x],
+        Tout=[tf.float32],
+        branches=[_body(lambda a: a * 2), _body(lambda a: a - 1)],
+    )[0],
+    M,
+)
+case("Print", lambda x: raw.Print(input=x, data=[x], message="") + 1, M)
+case("Rank", lambda x: x + tf.cast(raw.Rank(input=x), tf.float32), M)
+case("LinSpaceRaw", lambda x: x + raw.LinSpace(start=0.0, stop=1.0, num=4), M)
+
+
 def made(name: str) -> dict[str, np.ndarray]:
     """The graph of a case, its inputs and what TensorFlow makes of them."""
     function, inputs = CASES[name]
