@@ -4,17 +4,16 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from edgewright.api.building.records import Rung
-from edgewright.api.building.rungs import Tried, Workbench
+from edgewright.api.building.rungs import Tried, Workbench, rung_of, tried_of
 from edgewright.api.executor import CpuExecutor
 from edgewright.api.quantizing import Wishes, quantized
 from edgewright.config.build import AUTO
 from edgewright.config.quantize import PRECISIONS
 from edgewright.ir.graph import Graph
-from edgewright.quantize.cost import relative_cost, stored_bytes
 from edgewright.quantize.mixed.calibrated import Calibrated
 from edgewright.quantize.mixed.cheapest import Mixed, effects_of, mixed
 from edgewright.quantize.mixed.moves import May
+from edgewright.quantize.overrides import resolve
 from edgewright.quantize.quantizer import Quantized
 from edgewright.quantize.rules import FIRST_WITH_WIDE_WEIGHTS
 from edgewright.quantize.sensitivity import Sensitivity
@@ -56,8 +55,6 @@ def climb(
     climbing = _Climbing(bench, limit, architecture)
     done: list[Tried] = []
     for name in rungs_for(precision, architecture):
-        if name == MIXED and bench.overrides is not None:
-            continue  # who names widths has mixed them already
         done.append(step(name, climbing.work(name, tuple(done))))
     return with_choice(done, limit)
 
@@ -97,10 +94,13 @@ class _Climbing:
     def _mixed(self, before: tuple[Tried, ...]) -> tuple[Graph, Tried]:
         """The widths that cost least, beginning with the better one of the uniform rungs in 8 bits."""
         began = time.monotonic()
-        best = min(before, key=lambda tried: (tried.rung.drop, -tried.rung.sqnr_db)).rung.name
-        base, settings = self._quantized(best), self._recipe(best).wishes
-        samples = self._bench.samples.calibration
-        calibrated = Calibrated(base, settings.settings(settings.encodings()), {}, samples, self._executor)
+        # By its noise: a few answers more or less are luck.
+        best = max(before, key=lambda tried: tried.rung.sqnr_db).rung.name
+        base, samples = self._quantized(best), self._bench.samples.calibration
+        wishes = replace(self._recipe(best).wishes, overrides=self._bench.overrides)
+        file = wishes.encodings()
+        pins = resolve(self._bench.source, file.tensors, self._bench.tensors).pins
+        calibrated = Calibrated(base, wishes.settings(file), pins, samples, self._executor)
         effects, cost = effects_of(calibrated, samples, self._executor)
         found = mixed(calibrated, effects, self._drop, PART * self._limit, self._may())
         notes = (f"mixed: begins with {best}", *_said(calibrated, found, cost))
@@ -140,24 +140,8 @@ class _Climbing:
     def _tried(
         self, name: str, text: str, made: Quantized, began: float, notes: tuple[str, ...]
     ) -> tuple[Graph, Tried]:
-        found = self._bench.evaluator.evaluate(made.graph)
-        said = (*notes, *made.report.notes)
-        rung = Rung(
-            name=name,
-            text=text,
-            backend="htp-sim",
-            samples=found.samples,
-            score=found.score,
-            drop=found.drop,
-            sqnr_db=found.sqnr_db,
-            weight_bytes=stored_bytes(made.graph),
-            cost=relative_cost(made.graph, self._bench.source),
-            is_met=None if self._bench.limit is None else found.drop <= self._bench.limit,
-            seconds=time.monotonic() - began,
-            notes=said,
-        )
-        rules = tuple((rule, tuple(places)) for rule, places in made.report.rules.items())
-        return made.graph, Tried(rung, rules, said)
+        rung = rung_of(self._bench, name, text, made.graph, began)
+        return made.graph, tried_of(rung, made.report, notes)
 
 
 def _text(calibrated: Calibrated, found: Mixed) -> str:

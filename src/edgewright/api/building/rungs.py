@@ -1,7 +1,7 @@
 """One precision of a build: quantized, judged on samples held apart, with its price."""
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from edgewright.api.building.evaluate import Evaluator
 from edgewright.api.building.records import Rung
@@ -15,7 +15,16 @@ from edgewright.ops.quant import Dequantize
 from edgewright.quantize.cost import relative_cost, stored_bytes
 from edgewright.quantize.report import QuantizationReport
 
-__all__ = ["AS_GIVEN", "Tried", "Workbench", "as_given", "is_fixed", "is_paired"]
+__all__ = [
+    "AS_GIVEN",
+    "Tried",
+    "Workbench",
+    "as_given",
+    "is_fixed",
+    "is_paired",
+    "rung_of",
+    "tried_of",
+]
 
 AS_GIVEN = "as given"
 
@@ -53,7 +62,7 @@ def as_given(bench: Workbench) -> tuple[Graph, Tried]:
     began = time.monotonic()
     text = "the encodings that the model came with"
     if is_fixed(bench.source):
-        rung = _rung(bench, AS_GIVEN, text, bench.source, began)
+        rung = rung_of(bench, AS_GIVEN, text, bench.source, began)
         return bench.source, Tried(rung)
     return _tried(bench, AS_GIVEN, text, Wishes(), began)
 
@@ -73,14 +82,19 @@ def _tried(bench: Workbench, name: str, text: str, wishes: Wishes, began: float)
     model = Model.of(bench.source, bench.tensors)
     data = None if wishes.float_bw == 16 else bench.samples.calibration
     made = quantized_model(model, data, wishes, CpuExecutor())
-    rung = _rung(bench, name, text, made.fixed_graph(), began, tuple(made.report.notes))
-    rules = tuple((rule, tuple(places)) for rule, places in made.report.rules.items())
-    return made.fixed_graph(), Tried(rung, rules, tuple(made.report.notes))
+    rung = rung_of(bench, name, text, made.fixed_graph(), began)
+    return made.fixed_graph(), tried_of(rung, made.report)
 
 
-def _rung(
-    bench: Workbench, name: str, text: str, graph: Graph, began: float, notes: tuple[str, ...] = ()
-) -> Rung:
+def tried_of(rung: Rung, report: QuantizationReport, notes: tuple[str, ...] = ()) -> Tried:
+    """A rung with what was done for it: notes of its own, then the quantizer's."""
+    rules = tuple((rule, tuple(places)) for rule, places in report.rules.items())
+    said = (*notes, *report.notes)
+    return Tried(replace(rung, notes=said), rules, said)
+
+
+def rung_of(bench: Workbench, name: str, text: str, graph: Graph, began: float) -> Rung:
+    """What a graph keeps and what it costs; ``began`` is when its making did."""
     found = bench.evaluator.evaluate(graph)
     return Rung(
         name=name,
@@ -94,5 +108,4 @@ def _rung(
         cost=relative_cost(graph, bench.source),
         is_met=None if bench.limit is None else found.drop <= bench.limit,
         seconds=time.monotonic() - began,
-        notes=notes,
     )

@@ -129,3 +129,15 @@ def test_the_encodings_of_mixed_widths_as_overrides_give_the_same_graph(bench, t
     path.write_text(encodings_text(encodings_of(graph)))
     again = ew.quantize(MODEL, overrides=path).fixed_graph()
     assert to_text(again) == to_text(graph)
+
+
+def test_what_the_user_settles_is_not_chosen_anew(bench) -> None:
+    entry = [{"bitwidth": 16, "min": 0.0, "max": 510.0, "is_symmetric": "False"}]
+    file = {"activation_encodings": {"Input3": entry}, "param_encodings": {"Parameter5": [{"bitwidth": 8}]}}
+    steps = Steps()
+    climb(replace(bench, overrides=file), "auto", 1.0, steps, architecture=75)
+    graph = steps.graphs["mixed"]
+    kinds = {graph.source_names.get(value, value): kind for value, kind in graph.types.items()}
+    assert kinds["Input3"].encoding.bitwidth == 16
+    assert kinds["Parameter5"].encoding.bitwidth == 8
+    assert 4 in {kind.encoding.bitwidth for kind in kinds.values() if kind.encoding is not None}
