@@ -6,6 +6,7 @@ import pytest
 
 pytest.importorskip("torch", reason="torch is not installed: pip install 'edgewright[pytorch]'")
 
+from tests.unit.frontends.pytorch.direct_cases import DIRECT
 from tests.unit.frontends.pytorch.op_cases import CASES, CORE
 from tests.unit.frontends.pytorch.programs import assert_same, decomposed, exported, traced, wrapped
 
@@ -13,7 +14,7 @@ from tests.unit.frontends.pytorch.programs import assert_same, decomposed, expor
 NOT_EXPORTED = {"max_dim", "min_dim_keep", "topk", "topk_smallest", "sort", "median_dim", "kthvalue"}
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", [*CASES, *DIRECT], ids=lambda case: case.name)
 def test_a_traced_op_means_what_torch_says(case, tmp_path):
     module = wrapped(case.function, len(case.inputs))
     with warnings.catch_warnings():

@@ -63,6 +63,19 @@ class Rounded(nn.Module):
         return self.f(torch.quantize_per_tensor(a, STEP, 120, torch.quint8)).dequantize()
 
 
+def stored_layer(name):
+    """A layer that was calibrated and quantized, and an input for it."""
+    layer, shape = CONVOLUTIONS[name]
+    layer.qconfig = torch.ao.quantization.QConfig(
+        activation=torch.ao.quantization.default_observer,
+        weight=torch.ao.quantization.default_weight_observer,
+    )
+    prepared = torch.ao.quantization.prepare(nn.Sequential(layer))
+    x = torch.randn(shape)
+    prepared(x)
+    return torch.ao.quantization.convert(prepared), x
+
+
 def held(module, x, folder, step):
     """The converted program, once it is within a step of torch."""
     with torch.no_grad():
@@ -81,15 +94,7 @@ def test_an_op_on_quantized_tensors_is_within_a_step_of_torch(name, tmp_path):
 
 @pytest.mark.parametrize("name", CONVOLUTIONS)
 def test_a_quantized_layer_keeps_its_stored_weights_and_is_within_a_step(name, tmp_path):
-    layer, shape = CONVOLUTIONS[name]
-    layer.qconfig = torch.ao.quantization.QConfig(
-        activation=torch.ao.quantization.default_observer,
-        weight=torch.ao.quantization.default_weight_observer,
-    )
-    prepared = torch.ao.quantization.prepare(nn.Sequential(layer))
-    x = torch.randn(shape)
-    prepared(x)
-    stored = torch.ao.quantization.convert(prepared)
+    stored, x = stored_layer(name)
     model = held(Rounded(stored), x, tmp_path, stored[0].scale)
     integers = [a for n, a in model.fixed_graph().constants.items() if a.dtype == np.int8 and a.size > 8]
     assert len(integers) == 1
