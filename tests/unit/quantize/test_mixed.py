@@ -14,7 +14,7 @@ from edgewright.ops.reduce_order import Argmax
 from edgewright.quantize.cost import relative_cost
 from edgewright.quantize.judge import Judge
 from edgewright.quantize.mixed.calibrated import Calibrated, Widths
-from edgewright.quantize.mixed.cheapest import effects_of, mixed
+from edgewright.quantize.mixed.cheapest import Goal, effects_of, mixed
 from edgewright.quantize.mixed.moves import Effects, May, moves, widths_after
 from edgewright.quantize.quantizer import quantize_graph
 from edgewright.quantize.settings import Settings
@@ -136,7 +136,7 @@ def test_the_first_widths_that_keep_the_limit_are_found_in_few_tries(limit: floa
     _, found, feeds = calibrated(graph)
     effects, _ = effects_of(found, feeds, Engine())
     drop = noise_of(graph, feeds)
-    done = mixed(found, effects, drop, limit, May())
+    done = mixed(found, effects, drop, Goal(limit, limit), May())
     assert done.is_met
     assert drop(done.quantized, False) <= limit
     assert done.tries <= 2 + np.log2(done.steps + 1) + 1
@@ -151,18 +151,30 @@ def test_a_harder_limit_costs_more() -> None:
     effects, _ = effects_of(found, feeds, Engine())
     drop = noise_of(graph, feeds)
     costs = [
-        relative_cost(mixed(found, effects, drop, limit, May()).quantized.graph, graph)
+        relative_cost(mixed(found, effects, drop, Goal(limit, limit), May()).quantized.graph, graph)
         for limit in (-15.0, -30.0, -45.0)
     ]
     assert costs == sorted(costs)
     assert costs[0] < 1 < costs[2]
 
 
+def test_what_is_aimed_at_is_kept_unless_only_the_limit_can_be() -> None:
+    graph, _ = uneven()
+    _, found, feeds = calibrated(graph)
+    effects, _ = effects_of(found, feeds, Engine())
+    drop = noise_of(graph, feeds)
+    done = mixed(found, effects, drop, Goal(-25.0, -30.0), May())
+    assert drop(done.quantized, False) <= -30.0
+    beyond = mixed(found, effects, drop, Goal(-25.0, -500.0), May())
+    assert beyond.is_met
+    assert not beyond.widths.fine
+
+
 def test_a_limit_that_nothing_keeps_gives_the_cheapest_near_the_best() -> None:
     graph, _ = uneven()
     _, found, feeds = calibrated(graph)
     effects, _ = effects_of(found, feeds, Engine())
-    done = mixed(found, effects, lambda made, _: 3.0, 1.0, May())
+    done = mixed(found, effects, lambda made, _: 3.0, Goal(1.0, 0.8), May())
     assert not done.is_met
     assert done.taken == 0
 
@@ -173,7 +185,9 @@ def test_a_limit_that_a_part_of_the_samples_keeps_is_confirmed_on_all() -> None:
     effects, _ = effects_of(found, feeds, Engine())
     noise = noise_of(graph, feeds)
     # The part is too kind by 10 dB.
-    done = mixed(found, effects, lambda made, quick: noise(made, quick) - 10 * quick, -30.0, May())
+    done = mixed(
+        found, effects, lambda made, quick: noise(made, quick) - 10 * quick, Goal(-30.0, -30.0), May()
+    )
     assert done.is_met
     assert noise(done.quantized, False) <= -30.0
 

@@ -11,7 +11,7 @@ from edgewright.config.build import AUTO
 from edgewright.config.quantize import PRECISIONS
 from edgewright.ir.graph import Graph
 from edgewright.quantize.mixed.calibrated import Calibrated
-from edgewright.quantize.mixed.cheapest import Mixed, effects_of, mixed
+from edgewright.quantize.mixed.cheapest import Goal, Mixed, effects_of, mixed
 from edgewright.quantize.mixed.moves import May
 from edgewright.quantize.overrides import resolve
 from edgewright.quantize.quantizer import Quantized
@@ -24,7 +24,7 @@ __all__ = ["MIXED", "Step", "climb", "rungs_for", "with_choice"]
 MIXED, HALF = "mixed", "fp16"
 # What is added to the name of a precision where weights are corrected and ranges searched.
 WITH = "+algorithms"
-# The part of the limit that mixed widths use up: the emulator may lose a little more than the simulation.
+# What mixed widths aim at, as a part of the limit: the emulator may lose more than the simulation.
 PART = 0.8
 # Samples that widths are looked for with; all of them confirm what was found.
 QUICK = 128
@@ -102,7 +102,8 @@ class _Climbing:
         pins = resolve(self._bench.source, file.tensors, self._bench.tensors).pins
         calibrated = Calibrated(base, wishes.settings(file), pins, samples, self._executor)
         effects, cost = effects_of(calibrated, samples, self._executor)
-        found = mixed(calibrated, effects, self._drop, PART * self._limit, self._may())
+        goal = Goal(self._limit, PART * self._limit)
+        found = mixed(calibrated, effects, self._drop, goal, self._may())
         notes = (f"mixed: begins with {best}", *_said(calibrated, found, cost))
         return self._tried(MIXED, _text(calibrated, found), found.quantized, began, notes)
 

@@ -14,13 +14,21 @@ from edgewright.quantize.mixed.moves import Effects, May, Move, moves, widths_af
 from edgewright.quantize.quantizer import Quantized
 from edgewright.quantize.sensitivity import Probe, Sensitivity, Steps, sensitivity
 
-__all__ = ["Drop", "Mixed", "effects_of", "mixed", "probes_of"]
+__all__ = ["Drop", "Goal", "Mixed", "effects_of", "mixed", "probes_of"]
 
 
 # What is lost by a graph, in points, on all samples or (True) on a part of them.
 Drop = Callable[[Quantized, bool], float]
 # Where the limit cannot be kept, what comes as close to the best as this part of the limit will do.
 SLACK = 0.25
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What may be lost, and what is aimed at as long as that can be had."""
+
+    limit: float
+    aim: float
 
 
 @dataclass(frozen=True)
@@ -36,21 +44,21 @@ class Mixed:
     tries: int
 
 
-def mixed(calibrated: Calibrated, effects: Effects, drop: Drop, limit: float, may: May) -> Mixed:
+def mixed(calibrated: Calibrated, effects: Effects, drop: Drop, goal: Goal, may: May) -> Mixed:
     """The first graph along the list of steps that keeps the limit, or comes close where none does.
 
     Args:
         calibrated: the graph whose widths are chosen.
         effects: what rounding its parts does.
         drop: what a graph loses, by running it.
-        limit: what it may lose.
+        goal: what it may lose.
         may: what the target has.
     """
     small = [*effects.small] if may.have_small else []
     graph, parts = calibrated.graph, calibrated.parts
     # Weights of 16 bits and half precision are dear: they come in only where the limit needs them.
     for kept in (replace(may, have_fine=False, have_half=False), may):
-        search = _Search(calibrated, moves(graph, parts, effects, kept), small, drop, limit)
+        search = _Search(calibrated, moves(graph, parts, effects, kept), small, drop, goal)
         if kept == may or search.is_kept_at_end():
             break
     return search.run()
@@ -58,16 +66,16 @@ def mixed(calibrated: Calibrated, effects: Effects, drop: Drop, limit: float, ma
 
 class _Search:
     def __init__(
-        self, calibrated: Calibrated, steps: Sequence[Move], small: Sequence[str], drop: Drop, limit: float
+        self, calibrated: Calibrated, steps: Sequence[Move], small: Sequence[str], drop: Drop, goal: Goal
     ) -> None:
         self._calibrated, self._steps, self._small = calibrated, steps, small
-        self._drop, self._limit = drop, limit
+        self._drop, self._goal = drop, goal
         self._drops: dict[tuple[int, bool], float] = {}
         self._step: Callable[[], None] = lambda: None
 
     def is_kept_at_end(self) -> bool:
         """Whether the widest widths keep the limit."""
-        return self._tried(len(self._steps)) <= self._limit
+        return self._tried(len(self._steps)) <= self._goal.limit
 
     def run(self) -> Mixed:
         """A part of the samples finds the place, all of them confirm it."""
@@ -78,17 +86,18 @@ class _Search:
                 found = self._first(found, end, limit)
         quantized, drop = self._made(found), self._tried(found)
         widths = widths_after(self._steps[:found], self._small)
-        return Mixed(quantized, widths, drop <= self._limit, found, len(self._steps), len(self._drops))
+        return Mixed(quantized, widths, drop <= self._goal.limit, found, len(self._steps), len(self._drops))
 
     def _bounds(self) -> tuple[float, int]:
         """The limit to keep, and the number of steps that keeps it for certain."""
         # Half precision is looked at only where 16 bits do not do.
         plain, count = sum(not move.half for move in self._steps), len(self._steps)
         drops = {plain: self._tried(plain)}
-        if drops[plain] > self._limit:
+        if drops[plain] > self._goal.limit:
             drops[count] = self._tried(count)
         best = min(drops.values())
-        limit = self._limit if best <= self._limit else best + SLACK * self._limit
+        is_kept = best <= self._goal.limit
+        limit = max(best, self._goal.aim) if is_kept else best + SLACK * self._goal.limit
         return limit, next(end for end, drop in drops.items() if drop <= limit)
 
     def _first(self, least: int, most: int, limit: float, *, is_quick: bool = False) -> int:
