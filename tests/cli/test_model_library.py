@@ -220,6 +220,7 @@ def test_an_unknown_target_is_a_usage_error_with_the_nearest(call, made, tmp_pat
     assert (answer.code, "x86_64-linux-clang" in answer.err) == (2, True)
 
 
+@pytest.mark.slow
 def test_the_same_source_gives_the_same_bytes(call, made, tmp_path):
     words = ("-c", made / "digits.cpp", "-b", made / "digits.bin", "-t", HOST, "-o", tmp_path / "again.so")
     assert call(generate, *words).code == 0
@@ -261,6 +262,7 @@ def test_a_source_in_the_style_of_other_converters_compiles_and_runs(call, tmp_p
     assert np.fromfile(tmp_path / "out/Result_0/y.raw", np.float32).tolist() == [11, 22, 33, 44]
 
 
+@pytest.mark.slow
 def test_an_aarch64_library_makes_the_same_calls(call, made, tmp_path):
     """Composed on an emulated processor, by a program that writes down what it is asked for."""
     chain = find_toolchain("aarch64-ubuntu-gcc9.4")

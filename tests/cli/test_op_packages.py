@@ -215,3 +215,12 @@ def test_after_a_crash_the_package_is_started_again(call, built, tmp_path):
     good = converted(call, built, tmp_path, 3.0)
     assert run(call, built, tmp_path, good, *packages).code == 0
     assert np.allclose(result(tmp_path), expected(X), atol=1e-6)
+
+
+def test_a_described_op_that_the_model_lacks_is_warned_of(call, built, tmp_path):
+    image_net(tmp_path / "m.onnx")
+    words = ("-i", tmp_path / "m.onnx", "-o", tmp_path / "m.cpp", "-opc", built / "Strange.xml")
+    answer = call(convert, *words)
+    assert answer.code == 0
+    assert "op 'Wobble' of package 'Strange' was not found in the model" in answer.err
+    assert "was not found" not in call(convert, *words[:4]).err

@@ -56,8 +56,12 @@ def converter_packages(configs: Sequence[str], libraries: Sequence[str]) -> Iter
     for index, config in enumerate(configs):
         found = read(config).definitions()
         definitions += [_with_shapes(item, compiled[index]) for item in found] if compiled else found
-    with using_definitions(definitions):
+    with using_definitions(definitions) as asked:
         yield
+    for item in definitions:
+        if item.type not in asked:
+            # Of ONNX and PyTorch models alone (guide 10640).
+            log.warning("op '%s' of package '%s' was not found in the model", item.type, item.package)
 
 
 def package_overrides(configs: Sequence[str]) -> dict[str, str]:

@@ -62,7 +62,7 @@ class PackageOpDefinition:
 
 _MEANINGS: dict[tuple[str, str], Meaning] = {}
 _ALWAYS: dict[str, PackageOpDefinition] = {}
-_SCOPES: list[Mapping[str, PackageOpDefinition]] = []
+_SCOPES: list[tuple[Mapping[str, PackageOpDefinition], set[str]]] = []
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,15 +160,20 @@ def has_meaning(package: str, name: str) -> bool:
 
 
 @contextmanager
-def using_definitions(definitions: Sequence[PackageOpDefinition]) -> Iterator[None]:
-    """Lets sources use these ops inside the block."""
-    _SCOPES.append({definition.type: definition for definition in definitions})
+def using_definitions(definitions: Sequence[PackageOpDefinition]) -> Iterator[set[str]]:
+    """Lets sources use these ops inside the block; yields the names of those that were asked for."""
+    asked: set[str] = set()
+    _SCOPES.append(({definition.type: definition for definition in definitions}, asked))
     try:
-        yield
+        yield asked
     finally:
         _SCOPES.pop()
 
 
 def definition_of(name: str) -> PackageOpDefinition | None:
     """The description of a source's op; the innermost block's before that of a registered function."""
-    return next((scope[name] for scope in reversed(_SCOPES) if name in scope), _ALWAYS.get(name))
+    for scope, asked in reversed(_SCOPES):
+        if name in scope:
+            asked.add(name)
+            return scope[name]
+    return _ALWAYS.get(name)
