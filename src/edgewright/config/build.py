@@ -125,8 +125,7 @@ class BuildWishes(OptionGroup):
     quantization_overrides: str | None = opt(
         "--quantization_overrides",
         metavar="FILE",
-        help="a JSON file with encodings that come before those computed, such as the report advises; widths "
-        "are not mixed then",
+        help="a JSON file with encodings that come before those computed, such as the report advises",
     )
     out_node: tuple[str, ...] = opt(
         *("--out_node", "--out-node"),

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 
 from edgewright.api.building.deploy import compile_binary, listed, publish, write_models
@@ -29,7 +29,7 @@ from edgewright.api.building.stages import (
 from edgewright.api.building.states import without_memories
 from edgewright.api.building.stored_graphs import load_stored, store
 from edgewright.api.contract import contract
-from edgewright.core.errors import Problems
+from edgewright.core.errors import BackendCrash, Problems, UnsupportedFeature, UnsupportedOp
 from edgewright.core.files import write_whole
 from edgewright.ir.graph import Graph
 from edgewright.targets.soc import htp_soc
@@ -72,20 +72,34 @@ class _Build:
         return record
 
     def _settled(self, ladder: tuple[Tried, ...]) -> tuple[tuple[Tried, ...], Compiled, Evaluated]:
-        """Compiles what was chosen, and the next wider rung where the emulator does not keep the limit."""
-        limit, later = self._order.limit, _wider(ladder, self._order.limit)
+        """Compiles what was chosen, and the next wider rung where that fails or does not keep the limit."""
+        later = _wider(ladder, self._order.limit)
         while True:
             chosen = _chosen(ladder).rung.name
-            graph = load_stored(self._path(chosen))
-            compiled = self._ledger.stage(f"compile {chosen}", Compiled, partial(self._compile, graph))
-            found = self._ledger.stage(
-                f"evaluate {chosen}", Evaluated, partial(self._evaluate, graph, compiled.backend)
-            )
-            if found.drop <= limit or not later:
+            try:
+                compiled, found = self._judged(chosen)
+                why = (
+                    ""
+                    if found.drop <= self._order.limit
+                    else f"loses {found.drop:.2f} points on the emulator"
+                )
+            except (BackendCrash, UnsupportedOp, UnsupportedFeature) as problem:
+                if not later:
+                    raise
+                why = f"is refused by the compiler ({problem.what})"
+            if not (why and later):
                 return ladder, compiled, found
             name = later.pop(0)
-            self._notes.append(f"{chosen} loses {found.drop:.2f} points on the emulator: {name} is taken")
+            self._notes.append(f"{chosen} {why}: {name} is taken")
             ladder = tuple(replace(t, rung=replace(t.rung, is_chosen=t.rung.name == name)) for t in ladder)
+
+    def _judged(self, name: str) -> tuple[Compiled, Evaluated]:
+        """A rung compiled and evaluated."""
+        graph = load_stored(self._path(name))
+        compiled = self._ledger.stage(f"compile {name}", Compiled, lambda: self._compile(graph))
+        return compiled, self._ledger.stage(
+            f"evaluate {name}", Evaluated, lambda: self._evaluate(graph, compiled.backend)
+        )
 
     def _preflight(self) -> Preflight:
         self._ready = self._ready or preflight(self._order)

@@ -15,6 +15,7 @@ from edgewright.ir.graph import Graph, Node
 from edgewright.ops.conv import Conv2d
 from edgewright.ops.elementwise import ElementWiseAdd
 from edgewright.ops.matmul import FullyConnected, MatMul
+from edgewright.ops.quant import Convert, Dequantize, Quantize
 from edgewright.ops.reduce_softmax import LogSoftmax, Softmax
 from edgewright.quantize.rules import is_invariant
 
@@ -28,6 +29,7 @@ TEXTS = {
 }
 # Fewer values a place than this are coordinates rather than a vocabulary.
 LEAST_WORDS = 64
+ENCODERS = (Convert, Dequantize, Quantize)
 LINEAR = (Conv2d, ElementWiseAdd, FullyConnected, MatMul)
 DRAWS, SEED = 1000, 0
 
@@ -171,9 +173,9 @@ def _holds(graph: Graph, name: str, labels: Array) -> bool:
 
 
 def _maker(graph: Graph, name: str) -> Node | None:
-    """The node that computes an output, before what only moves elements."""
+    """The node that computes an output, before what only moves or encodes elements."""
     maker = graph.producer(name)
-    while maker is not None and is_invariant(maker.op):
+    while maker is not None and (is_invariant(maker.op) or isinstance(maker.op, ENCODERS)):
         maker = graph.producer(maker.inputs[0])
     return maker
 

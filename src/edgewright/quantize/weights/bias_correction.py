@@ -94,7 +94,9 @@ def _correctable(graph: Graph) -> list[Node]:
         is_turned = isinstance(node.op, MatMul) and (
             node.op.transpose_in0 or graph.types[node.inputs[1]].rank != 2
         )
-        has_channels = isinstance(graph.types[node.outputs[0]].shape[-1], int)
+        # The first output may be one that is left out, or a single number.
+        shape = graph.types[node.outputs[0]].shape if node.outputs and node.outputs[0] else ()
+        has_channels = bool(shape) and isinstance(shape[-1], int)
         bias = given(node.inputs, 2)
         if is_plain and not is_turned and has_channels and (not bias or bias in graph.constants):
             found.append(node)
