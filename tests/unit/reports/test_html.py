@@ -88,3 +88,12 @@ def test_figures_beyond_all_numbers_do_not_break_the_page(value):
         record(), ladder=tuple(replace(rung, sqnr_db=value, drop=value) for rung in record().ladder)
     )
     assert "</html>" in text_of(odd)
+
+
+def test_a_slow_emulator_with_few_samples_does_not_give_the_headline():
+    build = record()
+    few, most = (replace(build.accuracy[1], backend="htp-native", samples=count) for count in (7, 90))
+    text = text_of(replace(build, accuracy=(*build.accuracy, few)))
+    assert "On the simulation it answers 98.0 % of 100 held-apart samples correctly" in text
+    assert "The emulator had time for 7 of them: 98.0 %." in text
+    assert "On the emulator it answers" in text_of(replace(build, accuracy=(*build.accuracy, most)))

@@ -106,7 +106,7 @@ def _worst_mark(record: BuildRecord) -> list[Figure]:
 
 
 def _pareto(record: BuildRecord) -> Figure:
-    rungs = record.ladder
+    rungs = sorted(record.ladder, key=lambda rung: rung.cost)
     points = {
         "type": "scatter",
         "mode": "markers+text",
@@ -114,7 +114,8 @@ def _pareto(record: BuildRecord) -> Figure:
         "x": [rung.cost for rung in rungs],
         "y": [rung.drop for rung in rungs],
         "text": [escape(rung.name) for rung in rungs],
-        "textposition": "top center",
+        # Neighbours may be close together.
+        "textposition": [f"{('top', 'bottom')[place % 2]} center" for place in range(len(rungs))],
         "textfont": {"color": TEXT, "size": 12},
         "hovertext": [_rung_text(rung) for rung in rungs],
         "hovertemplate": "%{hovertext}<extra></extra>",
@@ -131,7 +132,7 @@ def _pareto(record: BuildRecord) -> Figure:
     layout["shapes"] = [] if record.max_drop is None else [_limit_line(record.max_drop)]
     drops = [rung.drop for rung in rungs if math.isfinite(rung.drop)]
     top, bottom = max([*drops, record.max_drop or 0.0, 0.1]), min([*drops, 0.0])
-    layout["yaxis"]["range"] = [bottom - 0.08 * (top - bottom), top + 0.15 * (top - bottom)]
+    layout["yaxis"]["range"] = [bottom - 0.12 * (top - bottom), top + 0.15 * (top - bottom)]
     return {"data": [_frontier(rungs), points], "layout": layout, "height": 340}
 
 

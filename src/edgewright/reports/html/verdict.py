@@ -12,8 +12,7 @@ __all__ = ["BACKENDS", "Tile", "Verdict", "chip_name", "chosen_rung", "headline"
 BACKENDS = {"float": "float model", "htp-sim": "simulation", "htp-native": "emulator"}
 # Kinds of findings: an override for several tensors, and for one.
 TOGETHER, ALONE = "override", frozenset({"range", "weights"})
-# Where a device's results are told from, the best first.
-NEAREST = ("htp-native", "htp-sim")
+NATIVE, SIMULATION = "htp-native", "htp-sim"
 SCORES = {
     "right-answers": "right answers",
     "same-answers": "same answers as float",
@@ -71,12 +70,18 @@ def to_do(record: BuildRecord, count: int = 3) -> tuple[Finding, ...]:
 
 
 def headline(record: BuildRecord) -> Accuracy | None:
-    """The figure that tells most: that of the first output the metric looks at, nearest to a device."""
-    for backend in NEAREST:
-        found = [a for a in record.accuracy if a.backend == backend and a.score is not None]
-        if found:
-            return found[0]
-    return None
+    """The figure that tells most: that of the first output the metric looks at, nearest to a device.
+
+    A slow emulator may have seen a few samples only: then the simulation's figure is the surer one.
+    """
+    found: dict[str, Accuracy] = {}
+    for item in record.accuracy:
+        if item.score is not None:
+            found.setdefault(item.backend, item)
+    native, simulated = found.get(NATIVE), found.get(SIMULATION)
+    if native is not None and (simulated is None or 2 * native.samples >= simulated.samples):
+        return native
+    return simulated
 
 
 def chosen_rung(record: BuildRecord) -> Rung | None:
@@ -116,7 +121,19 @@ def _accurate(record: BuildRecord) -> str:
     drop = _drop(record, best, chosen_rung(record))
     if drop is not None:
         text += f", {points(drop)} less than the float model" if drop > 0.005 else ", as the float model does"
-    return f"{text}{_limit(record)}."
+    return f"{text}{_limit(record)}.{_few(record, best)}"
+
+
+def _few(record: BuildRecord, best: Accuracy) -> str:
+    """What the emulator found, where that is not the figure told."""
+    for item in record.accuracy:
+        if (
+            (item.backend, item.output) == (NATIVE, best.output)
+            and item is not best
+            and item.score is not None
+        ):
+            return f" The emulator had time for {item.samples} of them: {percent(item.score)}."
+    return ""
 
 
 def _score(record: BuildRecord, best: Accuracy) -> str:

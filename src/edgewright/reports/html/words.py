@@ -2,6 +2,8 @@
 
 import math
 
+from markupsafe import Markup, escape
+
 from edgewright.core.errors import shown
 from edgewright.reports.numbers import amount, byte_size, dims
 
@@ -43,7 +45,7 @@ def duration(seconds: float) -> str:
     """A time of work."""
     if seconds < 60:
         return f"{seconds:.1f} s"
-    return f"{int(seconds // 60)} min {int(seconds % 60)} s"
+    return f"{int(seconds // 60)} min {int(seconds % 60):02} s"
 
 
 def name(text: object) -> str:
@@ -62,12 +64,18 @@ def short(text: object) -> str:
     return printable if len(printable) <= SHORT_NAME else f"…{printable[1 - SHORT_NAME :]}"
 
 
+def breakable(text: str) -> Markup:
+    """A name that lines break after its slashes, not within words."""
+    return Markup("/<wbr>").join(escape(part) for part in text.split("/"))
+
+
 def number(value: float | None) -> str:
     """A plain number."""
     return NOTHING if value is None else f"{value:.4g}"
 
 
 FILTERS = {
+    "breakable": breakable,
     "amount": amount,
     "bytes": byte_size,
     "db": db,
