@@ -60,7 +60,6 @@ def converter_packages(configs: Sequence[str], libraries: Sequence[str]) -> Iter
         yield
     for item in definitions:
         if item.type not in asked:
-            # Of ONNX and PyTorch models alone (guide 10640).
             log.warning("op '%s' of package '%s' was not found in the model", item.type, item.package)
 
 

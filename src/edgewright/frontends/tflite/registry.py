@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from edgewright.frontends.tflite.package_ops import is_of_package, keep_as_package_op
 from edgewright.ir.op import Op
 
 if TYPE_CHECKING:
@@ -47,8 +48,8 @@ def one_to_one(table: Mapping[str, Op]) -> None:
 
 
 def find(name: str) -> Translation | None:
-    """The translation of an op."""
-    return _TRANSLATIONS.get(name)
+    """The translation of an op; a package's description comes before our own."""
+    return Translation(keep_as_package_op) if is_of_package(name) else _TRANSLATIONS.get(name)
 
 
 def translated_ops() -> list[str]:
