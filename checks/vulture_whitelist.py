@@ -19,3 +19,4 @@ memory_type
 expansion
 run_shared  # a request that the worker's caller sends by its name
 open_converter  # the same, of the op packages' worker
+qconfig  # torch.ao.quantization reads it
