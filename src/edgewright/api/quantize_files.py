@@ -21,7 +21,7 @@ from edgewright.core.files import file_size, keep_sources
 from edgewright.core.numbers import DType
 from edgewright.ir.graph import Graph
 
-__all__ = ["QuantizedFiles", "quantize_files", "quantized_path", "weight_bytes"]
+__all__ = ["QuantizedFiles", "is_narrow", "quantize_files", "quantized_path", "weight_bytes"]
 
 KINDS = frozenset({".dlc", ".onnx", ".cpp", ".json", ".bin"})
 
@@ -62,7 +62,7 @@ def quantize_files(
     data = None if PRECISIONS[wanted.precision] is None else wanted.data
     result = quantized_model(model, data, wishes, CpuExecutor(), preprocessing=images)
     # The HTP has no 32-bit floats: where nothing could be quantized there is nothing to simulate.
-    backend = "htp-sim" if _is_narrow(result.fixed_graph()) else "cpu"
+    backend = "htp-sim" if is_narrow(result.fixed_graph()) else "cpu"
     differences: tuple[OutputDifference, ...] = ()
     if wanted.data is not None:
         differences = tuple(compare(model, result, wanted.data, backend=backend, preprocessing=images))
@@ -123,7 +123,8 @@ def _is_packed(files: SavedFiles) -> bool:
     return any(path.suffix == ".onnx" for path in files.paths)
 
 
-def _is_narrow(graph: Graph) -> bool:
+def is_narrow(graph: Graph) -> bool:
+    """Whether something is in fixed point or half precision, which is what the HTP computes in."""
     return any(t.dtype.is_fixed_point or t.dtype == DType.FLOAT_16 for t in graph.types.values())
 
 

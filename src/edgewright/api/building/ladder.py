@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from edgewright.api.building.rungs import Tried, Workbench, rung_of, tried_of
 from edgewright.api.executor import CpuExecutor
+from edgewright.api.quantize_files import is_narrow
 from edgewright.api.quantizing import Wishes, quantized
 from edgewright.config.build import AUTO
 from edgewright.config.quantize import PRECISIONS
@@ -15,6 +16,7 @@ from edgewright.quantize.mixed.cheapest import Goal, Mixed, effects_of, mixed
 from edgewright.quantize.mixed.moves import May
 from edgewright.quantize.overrides import resolve
 from edgewright.quantize.quantizer import Quantized
+from edgewright.quantize.recommended import recommended
 from edgewright.quantize.rules import FIRST_WITH_WIDE_WEIGHTS
 from edgewright.quantize.sensitivity import Sensitivity
 from edgewright.targets.soc import FIRST_WITH_HALF
@@ -92,11 +94,13 @@ class _Climbing:
         return self._tried(name, recipe.text, made, began, recipe.reasons)
 
     def _mixed(self, before: tuple[Tried, ...]) -> tuple[Graph, Tried]:
-        """The widths that cost least, beginning with the better one of the uniform rungs in 8 bits."""
+        """The widths that cost least, beginning with the last rung in 8 bits."""
         began = time.monotonic()
-        # By its noise: a few answers more or less are luck.
-        best = max(before, key=lambda tried: tried.rung.sqnr_db).rung.name
+        # The one with algorithms, even if it is no better: the wider values get, the more weights matter.
+        best = before[-1].rung.name
         base, samples = self._quantized(best), self._bench.samples.calibration
+        if not any(kind.dtype.is_fixed_point for kind in base.graph.types.values()):
+            return self._tried(MIXED, "everything in half precision", base, began, ())
         wishes = replace(self._recipe(best).wishes, overrides=self._bench.overrides)
         file = wishes.encodings()
         pins = resolve(self._bench.source, file.tensors, self._bench.tensors).pins
@@ -124,7 +128,11 @@ class _Climbing:
             samples = None if name == HALF else bench.samples.calibration
             if name != HALF:
                 wishes = replace(wishes, overrides=bench.overrides)
-            self._made[name] = quantized(bench.source, wishes, samples, self._executor, known=bench.tensors)
+            made = quantized(bench.source, wishes, samples, self._executor, known=bench.tensors)
+            if not is_narrow(made.graph):
+                made = quantized(bench.source, Wishes(float_bw=16), None, self._executor)
+                made.report.notes.append("nothing of it can be in fixed point: it is in half precision")
+            self._made[name] = made
         return self._made[name]
 
     def _recipe(self, name: str) -> _Recipe:
@@ -133,10 +141,18 @@ class _Climbing:
         if bits is None:
             return _Recipe(Wishes(float_bw=16), "half precision")
         plain = f"weights {bits[0]} bits, activations {bits[1]} bits"
-        if name == "w8a8" or (name == precision and bits[0] == 4):
-            return _Recipe(Wishes(weight_bw=bits[0], act_bw=bits[1]), f"{plain}, ranges as seen")
-        wishes = Wishes(weight_bw=bits[0], act_bw=bits[1], act_quantizer=AUTO)
-        return _Recipe(wishes, f"{plain}, ranges searched")
+        wishes = Wishes(weight_bw=bits[0], act_bw=bits[1])
+        if name == precision and precision != "w8a16":
+            return _Recipe(wishes, f"{plain}, ranges as seen")
+        wishes = replace(wishes, act_quantizer=AUTO)
+        if name == precision:
+            return _Recipe(wishes, f"{plain}, ranges searched")
+        found = recommended(self._bench.source, wishes.settings(wishes.encodings()))
+        return _Recipe(
+            replace(wishes, algorithms=found.algorithms),
+            ", ".join([plain, "ranges searched", *found.algorithms]),
+            found.reasons,
+        )
 
     def _tried(
         self, name: str, text: str, made: Quantized, began: float, notes: tuple[str, ...]
