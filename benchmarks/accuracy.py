@@ -17,6 +17,7 @@ from benchmarks.accuracy_metrics import Score, outputs_of, scored
 from benchmarks.accuracy_models import TASKS, Task, prepared
 from benchmarks.accuracy_ours import quantized
 from benchmarks.accuracy_tables import print_tables
+from benchmarks.algorithms import print_algorithms
 from benchmarks.data import Material
 from benchmarks.models import EXAMPLES
 from benchmarks.peers import PEERS, Feed, save_feeds
@@ -56,6 +57,8 @@ def main() -> None:
         except FileNotFoundError as missing:
             print(f"{task.name}: left out, {missing}")
     print_tables(list(done.values()), OURS)
+    if not options.without_algorithms:
+        print_algorithms(options)
 
 
 def folders_of(parser: argparse.ArgumentParser) -> None:
@@ -72,6 +75,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--bits", default="8,16", help="widths of activations")
     parser.add_argument("--evaluate", type=int, default=EVALUATING, help="number of inputs")
     parser.add_argument("--results", type=Path, help="a JSON file: what it has of peers is not run again")
+    parser.add_argument(
+        "--without-algorithms", action="store_true", help="leave out the columns of algorithms"
+    )
     return parser.parse_args()
 
 

@@ -245,6 +245,13 @@ def _tokens(material: Material, count: int, task: Task, path: Path) -> Iterator[
         }
 
 
+def _numbers(material: Material, count: int, task: Task, path: Path) -> Iterator[Feed]:
+    """Random tokens: the weights of this one are random too."""
+    random = np.random.default_rng(41 if material.is_calibrating else 43)
+    for _ in range(count):
+        yield {"ids": random.integers(0, 512, (1, 16), np.int64)}
+
+
 def _session(path: Path) -> onnxruntime.InferenceSession:
     settings = onnxruntime.SessionOptions()
     settings.log_severity_level = 4
@@ -274,4 +281,5 @@ TASKS = (
     Task("magika_v3_3.onnx", _file_types),
     Task("g2p_id_bert_mlm.onnx", _letters),
     Task("paraphrase-MiniLM-L3-v2.onnx", _tokens),
+    Task("phi3_tiny_dynamo.onnx", _numbers),
 )

@@ -176,6 +176,13 @@ def test_a_model_that_cannot_be_quantized_says_so(call, tmp_path):
     assert "w8a8 on cpu against the float model, 5 samples:" in answer.out
 
 
+def test_learned_rounding_is_asked_for_and_said(call, model, data):
+    words = ("--precision", "w4a8", "--act_quantizer", "tf", "--algorithms", "seq_mse", "adaround")
+    answer = call(main, model, "--data", data, *words)
+    assert answer.code == 0
+    assert "note: seq_mse+adaround: fitted the weights of 3 layers, " in answer.out
+
+
 def test_algorithms_schemes_and_overrides_reach_the_quantizer(call, model, data, tmp_path):
     (tmp_path / "o.json").write_text(
         '{"activation_encodings": {"Input3": {"bitwidth": 8, "min": 0, "max": 510}}, "param_encodings": {}}'

@@ -77,7 +77,8 @@ def quantize(  # noqa: PLR0913 - every one is a choice of its own, and all are g
             biases, and keeps what comes closest to the float model on samples held back.
         param_quantizer: the same for weights.
         percentile: how much of the values percentile keeps, in percent.
-        algorithms: corrections of the weights before: cle, bc.
+        algorithms: corrections of the weights: some of cle, smooth, seq_mse, adaround, bc; auto takes
+            what suits the network.
         overrides: an encodings file of any version, or its content.
         steps: the smallest and the largest stored integer to use, written as signed integers.
         ignore_encodings: leave out the encodings of a model that was trained with quantization.

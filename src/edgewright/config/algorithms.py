@@ -9,4 +9,5 @@ ALGORITHMS: dict[str, str] = {
     "seq_mse": "ranges of weights by the error of each layer's output",
     "adaround": "learned rounding of weights",
     "bc": "bias correction",
+    "auto": "what suits the network",
 }

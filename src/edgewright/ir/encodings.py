@@ -39,7 +39,9 @@ class Encoding:
         scale, offset = self._aligned(real.shape)
         low, high = self.limits(dtype)
         # float32 division first: that is where the engine rounds, and a double would break ties differently
-        steps = np.rint(real.astype(np.float32) / scale.astype(np.float32)).astype(np.float64) - offset
+        with np.errstate(over="ignore"):  # a mask over a small step: clamped all the same
+            quotients = real.astype(np.float32) / scale.astype(np.float32)
+        steps = np.rint(quotients).astype(np.float64) - offset
         stored: Array = np.clip(steps, low, high).astype(dtype.numpy)
         return stored
 

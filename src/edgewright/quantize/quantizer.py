@@ -1,7 +1,7 @@
 """The whole way: from a float graph, samples and wishes to a fixed-point graph and a report."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from edgewright.ir.graph import Graph
 from edgewright.quantize.apply import apply
@@ -12,6 +12,7 @@ from edgewright.quantize.groups import Groups, is_real
 from edgewright.quantize.judge import WORTH_DB, Judge
 from edgewright.quantize.overrides import Resolved
 from edgewright.quantize.pins import Pin
+from edgewright.quantize.recommended import recommended
 from edgewright.quantize.report import QuantizationReport
 from edgewright.quantize.roles import roles_of
 from edgewright.quantize.search import Found, searched
@@ -54,6 +55,7 @@ def quantize_graph(
     weights = _weights(graph)
     check_constants(graph, [value for value in read if value in weights])
     check_constants(graph, read, is_infinity_allowed=True)
+    settings, advice = _advised(graph, settings)
     work, notes = _prepared(graph, settings, given.pins, samples, executor)
     if samples is None or executor is None:
         plan = assign(work, Groups(work, settings, given.pins), settings, given.pins, None)
@@ -63,8 +65,17 @@ def quantize_graph(
         found = way(work, settings, given.pins, samples, executor)
     report = found.plan.report
     report.ignored += given.ignored
-    report.notes += [*notes, *found.notes]
+    report.notes += [*advice, *notes, *found.notes]
     return Quantized(apply(found.graph, found.plan), report, found.source, found.graph is not found.source)
+
+
+def _advised(graph: Graph, settings: Settings) -> tuple[Settings, tuple[str, ...]]:
+    """Settings that name what "auto" stands for, and why."""
+    if "auto" not in settings.algorithms:
+        return settings, ()
+    advice = recommended(graph, settings)
+    named = [name for name in settings.algorithms if name != "auto"]
+    return replace(settings, algorithms=tuple(dict.fromkeys([*named, *advice.algorithms]))), advice.reasons
 
 
 def _without_samples(settings: Settings) -> list[str]:

@@ -1,0 +1,51 @@
+"""Which algorithms suit a network: by what it is made of and how few bits its weights get."""
+
+from dataclasses import dataclass
+
+from edgewright.ir.graph import Graph
+from edgewright.ops.conv import Convolution
+from edgewright.ops.matmul import MatMul
+from edgewright.ops.norm import AxesNorm
+from edgewright.ops.reduce_softmax import Softmax
+from edgewright.quantize.roles import roles_of
+from edgewright.quantize.settings import Settings
+from edgewright.quantize.weights.chains import is_depthwise
+
+__all__ = ["Recommendation", "recommended"]
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """Algorithms in the order in which they are applied, and a sentence about each choice."""
+
+    algorithms: tuple[str, ...]
+    reasons: tuple[str, ...]
+
+
+def recommended(graph: Graph, settings: Settings) -> Recommendation:
+    """What to ask for, for a float graph and the widths that it gets."""
+    chosen: dict[str, str] = {}
+    depthwise = sum(is_depthwise(node) for node in graph.nodes)
+    if depthwise and not settings.is_per_channel:
+        chosen["cle"] = (
+            f"cle: {depthwise} depthwise convolutions share one encoding a weight, so channels are equalized"
+        )
+    if _is_transformer(graph) and settings.act_bits == 8:
+        chosen["smooth"] = "smooth: a transformer, whose channels reach unequally far, in 8 bits"
+    products = sum(bool(roles_of(graph, n).weights) and roles_of(graph, n).is_linear for n in graph.nodes)
+    if products and settings.weight_bits == 4:
+        chosen["seq_mse"] = f"seq_mse: {products} products with weights of 4 bits, whose ranges matter most"
+        chosen["adaround"] = "adaround: 4 bits lose most where each weight is rounded for itself"
+    elif any(isinstance(node.op, Convolution) for node in graph.nodes):
+        chosen["adaround"] = "adaround: rounding of convolutions that is learned costs nothing on the device"
+    if products and "adaround" not in chosen:
+        chosen["bc"] = "bc: rounded weights move the means of outputs"
+    return Recommendation(tuple(chosen), tuple(chosen.values()))
+
+
+def _is_transformer(graph: Graph) -> bool:
+    """Whether there are norms, and products of activations that a softmax weighs."""
+    has_norm = any(isinstance(node.op, AxesNorm) for node in graph.nodes)
+    softmaxes = {value for n in graph.nodes if isinstance(n.op, Softmax) for value in n.outputs}
+    products = [n for n in graph.nodes if isinstance(n.op, MatMul) and n.inputs[1] not in graph.constants]
+    return has_norm and bool(softmaxes) and bool(products)
