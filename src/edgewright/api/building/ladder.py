@@ -27,7 +27,7 @@ MIXED, HALF = "mixed", "fp16"
 # What is added to the name of a precision where weights are corrected and ranges searched.
 WITH = "+algorithms"
 # What mixed widths aim at, as a part of the limit: the emulator may lose more than the simulation.
-PART = 0.8
+PART = 0.9
 # Samples that widths are looked for with; all of them confirm what was found.
 QUICK = 128
 # Makes a rung, unless an earlier run has: the graph is kept, the rest comes back.
