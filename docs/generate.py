@@ -53,7 +53,7 @@ TOOLS = {
     "edgewright doctor": "edgewright.tools.doctor_command",
 }
 PUBLIC = (
-    *("convert", "quantize", "compare", "load", "compile", "load_context"),
+    *("convert", "quantize", "compare", "load", "compile", "load_context", "op_package"),
     *("select_backend", "profile", "check_backend_support", "validate_quantization_range"),
     *("QNNInference", "QNNProfiler", "QNNDebugger", "BackendSelector", "DynamicQuantization"),
     *("Model", "CompiledModel", "EdgewrightError"),
