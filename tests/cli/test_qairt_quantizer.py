@@ -228,6 +228,12 @@ def test_channels_are_equalized_where_asked(quantize, truth, flag):
     assert sqnr(truth, scores(path)) > 20
 
 
+def test_ranges_are_searched_where_asked(quantize, truth):
+    answer, path = quantize("--act_quantizer_calibration", "auto")
+    assert (answer.code, "note: search: ranges " in answer.out) == (0, True)
+    assert sqnr(truth, scores(path)) > 20
+
+
 def test_ends_stay_float_where_asked(quantize):
     for words, kept in (([], {"image", "scores"}), (["scores"], {"scores"})):
         graph = graph_of(quantize("--preserve_io_datatype", *words)[1])

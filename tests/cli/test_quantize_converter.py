@@ -105,6 +105,11 @@ def test_every_quantizer_reads_digits(call, digits, listed, tmp_path, scheme):
     assert np.mean(np.array(found) == labels) > 0.93
 
 
+def test_ranges_are_searched_where_asked(call, listed, tmp_path):
+    answer = convert(call, tmp_path, "--input_list", listed, "--act_quantizer", "auto")
+    assert (answer.code, "search: ranges " in answer.out) == (0, True)
+
+
 def test_algorithms_say_what_they_did(call, listed, tmp_path):
     answer = convert(call, tmp_path, "--input_list", listed, "--algorithms", "cle", "bc")
     assert "note: cle: equalized" in answer.out

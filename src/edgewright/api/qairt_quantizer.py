@@ -119,13 +119,17 @@ def quantized_path(dlc: QairtDlc) -> Path:
 def _settings(options: QairtQuantizerOptions, file: EncodingSet) -> Settings:
     """The quantizer's settings; widths that an encodings file gives for all tensors come first."""
     precision, calibration = options.precision, options.calibration
+    is_searched = calibration.act_calibration == "auto"
     return Settings(
         act_bits=file.act_bits or precision.act_bitwidth,
         weight_bits=file.weight_bits or precision.weights_bitwidth,
         bias_bits=file.bias_bits or precision.bias_bitwidth,
         float_bits=precision.float_bitwidth,
         float_bias_bits=precision.float_bias_bitwidth or 0,
-        act_scheme=scheme_named(calibration.act_calibration, calibration.percentile),
+        act_scheme=scheme_named(
+            "min-max" if is_searched else calibration.act_calibration, calibration.percentile
+        ),
+        is_searched=is_searched,
         weight_scheme=scheme_named(calibration.param_calibration, calibration.percentile),
         is_act_symmetric=calibration.act_schema == "symmetric",
         is_weight_symmetric=calibration.param_schema == "symmetric",

@@ -154,9 +154,9 @@ class QairtCalibration(OptionGroup):
 
     act_calibration: str = opt(
         "--act_quantizer_calibration",
-        choices=CALIBRATIONS,
+        choices=(*CALIBRATIONS, "auto"),
         default="min-max",
-        help="how the range of activations is chosen",
+        help="how the range of activations is chosen; auto keeps what comes closest to the float model",
     )
     param_calibration: str = opt(
         "--param_quantizer_calibration",

@@ -73,7 +73,10 @@ class Quantizer(OptionGroup):
         "--param_quantizer", choices=_QUANTIZERS, default="tf", help="how the range of weights is chosen"
     )
     act_quantizer: str = opt(
-        "--act_quantizer", choices=_QUANTIZERS, default="tf", help="how the range of activations is chosen"
+        "--act_quantizer",
+        choices=(*_QUANTIZERS, "auto"),
+        default="tf",
+        help="how the range of activations is chosen; auto keeps what comes closest to the float model",
     )
     algorithms: tuple[str, ...] = corrections()
     bias_bw: int = opt(
