@@ -1,22 +1,24 @@
 """The main job: pre-flight, convert, quantize, compile, evaluate, analyse, report."""
 
+import shutil
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
-from edgewright.api.building.deploy import compile_binary, listed, publish, write_models
+from edgewright.api.building.deploy import CONTEXTS, compile_binary, listed, publish, write_models
 from edgewright.api.building.evaluate import Evaluator
 from edgewright.api.building.ladder import climb
 from edgewright.api.building.ledger import Ledger, fingerprint, has_state, versions
 from edgewright.api.building.opening import Opened, opened_model
 from edgewright.api.building.order import BuildOrder
 from edgewright.api.building.plain import to_json
-from edgewright.api.building.preflight import Ready, preflight
+from edgewright.api.building.preflight import Ready, finding_of, preflight
 from edgewright.api.building.records import BuildRecord, Finding, Preflight
 from edgewright.api.building.rungs import AS_GIVEN, Tried, Workbench, as_given
 from edgewright.api.building.samples import BuildSamples
 from edgewright.api.building.stages import (
+    SIMULATION,
     Analysed,
     Compiled,
     Converted,
@@ -29,7 +31,13 @@ from edgewright.api.building.stages import (
 from edgewright.api.building.states import without_memories
 from edgewright.api.building.stored_graphs import load_stored, store
 from edgewright.api.contract import contract
-from edgewright.core.errors import BackendCrash, Problems, UnsupportedFeature, UnsupportedOp
+from edgewright.core.errors import (
+    BackendCrash,
+    EdgewrightError,
+    Problems,
+    UnsupportedFeature,
+    UnsupportedOp,
+)
 from edgewright.core.files import write_whole
 from edgewright.ir.graph import Graph
 from edgewright.targets.soc import htp_soc
@@ -52,6 +60,8 @@ class _Build:
     def __init__(self, order: BuildOrder, render: Render) -> None:
         self._order, self._render = order, render
         self._ready: Ready | None = None
+        # What the compiler said where it took no rung.
+        self._refusal: EdgewrightError | None = None
         if not (order.is_resumed and has_state(order.output)):
             # Before the model is hashed: what stands in the way is said at once.
             self._preflight()
@@ -69,6 +79,8 @@ class _Build:
         seen = self._ledger.stage("analyse", Analysed, lambda: self._analyse(graph, chosen, compiled.backend))
         record = self._record(checked, ladder, graph, compiled, found, seen)
         self._report(record)
+        if self._refusal is not None:
+            raise _with_advice(self._refusal, f"all files but the binary are in {self._order.output}")
         return record
 
     def _settled(self, ladder: tuple[Tried, ...]) -> tuple[tuple[Tried, ...], Compiled, Evaluated]:
@@ -85,13 +97,22 @@ class _Build:
                 )
             except (BackendCrash, UnsupportedOp, UnsupportedFeature) as problem:
                 if not later:
-                    raise
+                    self._refusal = problem
+                    return ladder, *self._simulated(chosen)
                 why = f"is refused by the compiler ({problem.what})"
             if not (why and later):
                 return ladder, compiled, found
             name = later.pop(0)
             self._notes.append(f"{chosen} {why}: {name} is taken")
             ladder = tuple(replace(t, rung=replace(t.rung, is_chosen=t.rung.name == name)) for t in ladder)
+
+    def _simulated(self, name: str) -> tuple[Compiled, Evaluated]:
+        """A rung that the compiler refuses: all files but the binary, judged by the simulation."""
+        graph = load_stored(self._path(name))
+        compiled = Compiled(SIMULATION, listed(self._order, self._staged))
+        return compiled, self._ledger.stage(
+            f"evaluate {name}", Evaluated, lambda: self._evaluate(graph, SIMULATION)
+        )
 
     def _judged(self, name: str) -> tuple[Compiled, Evaluated]:
         """A rung compiled and evaluated."""
@@ -164,6 +185,8 @@ class _Build:
 
     def _compile(self, graph: Graph) -> Compiled:
         overrides = self._opened.overrides(self._source, graph)
+        # A binary of another rung must not stay beside the models of this one.
+        shutil.rmtree(self._staged / CONTEXTS, ignore_errors=True)
         write_models(self._order, self._source, graph, overrides, self._samples.notes, self._staged)
         backend = compile_binary(self._order, graph, self._chip, self._staged)
         return Compiled(backend, listed(self._order, self._staged))
@@ -218,7 +241,8 @@ class _Build:
         )
 
     def _warnings(self, checked: Preflight) -> list[Finding]:
-        return [finding for finding in checked.findings if finding.grade == "warning"]
+        refused = [] if self._refusal is None else [finding_of(self._refusal)]
+        return [*refused, *(finding for finding in checked.findings if finding.grade == "warning")]
 
     def _report(self, record: BuildRecord) -> None:
         """The last files; once all are in place nothing is left to resume."""
@@ -229,6 +253,10 @@ class _Build:
 
     def _path(self, name: str) -> Path:
         return self._ledger.folder / f"graph_{name.replace(' ', '_').replace('+', '_')}"
+
+
+def _with_advice(problem: EdgewrightError, more: str) -> EdgewrightError:
+    return type(problem)(problem.what, problem.where, "; ".join(filter(None, (problem.do, more))))
 
 
 def _chosen(ladder: Sequence[Tried]) -> Tried:

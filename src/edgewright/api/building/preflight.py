@@ -34,7 +34,7 @@ from edgewright.core.files import file_size
 from edgewright.core.numbers import Array
 from edgewright.targets.soc import FIRST_WITH_HALF, Soc, htp_soc
 
-__all__ = ["Ready", "preflight"]
+__all__ = ["Ready", "finding_of", "preflight"]
 
 log = logging.getLogger(__name__)
 
@@ -58,7 +58,7 @@ class Ready:
 
     def record(self) -> Preflight:
         """The findings as the report shows them."""
-        errors = [finding for problem in self.sorted() for finding in _findings(problem)]
+        errors = [finding_of(problem) for problem in self.sorted()]
         sizes = (self.estimate.seconds, self.estimate.memory_mb, self.estimate.disk_mb)
         return Preflight((*errors, *self.hints), self.seconds, *sizes)
 
@@ -231,6 +231,7 @@ def _check_chip(order: BuildOrder, ready: Ready) -> None:
         )
 
 
-def _findings(problem: EdgewrightError) -> Iterator[Finding]:
+def finding_of(problem: EdgewrightError) -> Finding:
+    """An error as the report shows it."""
     where = "" if problem.where is None else str(problem.where)
-    yield Finding("error", problem.code, problem.what, where, problem.do)
+    return Finding("error", problem.code, problem.what, where, problem.do)

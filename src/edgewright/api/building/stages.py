@@ -29,7 +29,16 @@ from edgewright.ir.graph import Graph
 from edgewright.lower.names import sanitized
 from edgewright.targets.soc import Soc
 
-__all__ = ["Analysed", "Compiled", "Converted", "Evaluated", "analysed", "converted", "evaluated"]
+__all__ = [
+    "SIMULATION",
+    "Analysed",
+    "Compiled",
+    "Converted",
+    "Evaluated",
+    "analysed",
+    "converted",
+    "evaluated",
+]
 
 NATIVE, SIMULATION = "htp-native", "htp-sim"
 
@@ -109,7 +118,9 @@ def evaluated(evaluator: Evaluator, graph: Graph, backend: str, folder: Path) ->
     figures = [*evaluator.accuracy(evaluator.reference), *evaluator.accuracy(simulated)]
     drop = evaluator.summed(simulated).drop
     if backend != NATIVE:
-        return Evaluated(tuple(figures), drop, ("the genuine emulator is not here: figures are simulated",))
+        return Evaluated(
+            tuple(figures), drop, ("the genuine emulator did not run: figures are the simulation's",)
+        )
     try:
         emulated = _emulated(evaluator, graph, folder)
     except EdgewrightError as problem:
