@@ -339,12 +339,7 @@ def test_reports_come_as_json_too(call, image, tmp_path):
     assert dry["is_convertible"] is True
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["--arch_checker"],
-    ],
-)
+@pytest.mark.parametrize("words", [["--target_device", "hexagon"]])
 def test_what_is_not_built_yet_says_so(call, image, tmp_path, words):
     answer = call(main, "-i", image, "-o", tmp_path / "m", *words)
     assert (answer.code, f"option '{words[0]}' is not built yet" in answer.err) == (4, True)
