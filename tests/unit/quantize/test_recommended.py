@@ -33,6 +33,7 @@ def test_depthwise_convolutions_with_one_encoding_a_weight_are_equalized():
 def test_transformers_in_8_bits_are_balanced():
     assert recommended(_transformer(), Settings()).algorithms == ("smooth", "bc")
     assert recommended(_transformer(), Settings(act_bits=16)).algorithms == ("bc",)
+    assert recommended(_transformer(), Settings(is_searched=True)).algorithms == ("smooth",)
 
 
 def test_weights_of_4_bits_get_ranges_and_rounding_by_layer():
