@@ -267,15 +267,17 @@ def test_a_thread_that_fails_ends_the_others(run, pictures, digits):
 
 
 @pytest.mark.parametrize(
-    ("iteration", "number", "code"),
+    ("iteration", "interval", "number", "code"),
     [
-        (-1, signal.SIGINT, 0),
-        (-1, signal.SIGTERM, 0),
-        (1000, signal.SIGINT, 130),
-        (1000, signal.SIGTERM, 143),
+        (-1, 0, signal.SIGINT, 0),
+        (-1, 10_000, signal.SIGTERM, 0),
+        (1000, 10_000, signal.SIGINT, 130),
+        (1000, 0, signal.SIGTERM, 143),
     ],
 )
-def test_a_signal_ends_all_threads_and_the_results_are_written(here, digits, iteration, number, code):
+def test_a_signal_ends_all_threads_and_the_results_are_written(
+    here, digits, iteration, interval, number, code
+):
     case = {
         "backends": [{"backendName": "cpu", "backendPath": "cpu"}],
         "models": [
@@ -285,7 +287,8 @@ def test_a_signal_ends_all_threads_and_the_results_are_written(here, digits, ite
         "testCase": {
             "iteration": iteration,
             "threads": [
-                thread(name, useRandomData=True, loopUnit="second", loop=60, interval=10_000) for name in "ab"
+                thread(name, useRandomData=True, loopUnit="second", loop=60, interval=interval)
+                for name in "ab"
             ],
         },
     }

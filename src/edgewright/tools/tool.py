@@ -20,7 +20,7 @@ __all__ = ["Tool", "guarded", "version"]
 
 BROKEN_PIPE = 128 + 13
 # Signals that ask a process to end; with the default action it would end without cleaning up.
-_STOPPING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+_STOPPING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
 @dataclass(frozen=True)
@@ -74,18 +74,22 @@ class Tool:
 
 def guarded(answer: Callable[[], int]) -> int:
     """Run a tool: expected failures become text and an exit code, bugs keep their traceback."""
-    with _stopped_by_signals(), log_to_stderr():
+    with _stopped_by_signals() as signals, log_to_stderr():
         try:
             code = _within_memory(answer)
             sys.stdout.flush()
         except EdgewrightError as error:
             return _tell(error)
-        except KeyboardInterrupt as stop:
-            print("stopped", file=sys.stderr)
-            return 128 + getattr(stop, "signal", signal.SIGINT)
+        except KeyboardInterrupt:
+            return _stopped(signals)
         except BrokenPipeError:
             _forget_stdout()
             return BROKEN_PIPE
+        except Exception:
+            # Native code that is interrupted, as when it is imported, makes errors of its own out of it.
+            if not signals:
+                raise
+            return _stopped(signals)
         return code
 
 
@@ -99,21 +103,20 @@ def version() -> str:
         return "0 (not installed)"
 
 
-class _Stopped(KeyboardInterrupt):
-    """A signal asked the process to end: the same way out as ^C, so that the same cleaning up happens."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__()
-        self.signal = number
-
-
 @contextmanager
-def _stopped_by_signals() -> Iterator[None]:
+def _stopped_by_signals() -> Iterator[list[int]]:
+    """The same way out for all of them, with the same cleaning up; their numbers, as they come."""
+    found: list[int] = []
+
+    def stop(number: int, _frame: FrameType | None) -> None:
+        found.append(number)
+        raise KeyboardInterrupt
+
     # Python allows handlers in the main thread only; a tool called from elsewhere does without.
     wanted = _STOPPING if threading.current_thread() is threading.main_thread() else ()
-    before = {number: signal.signal(number, _stop) for number in wanted if _is_default(number)}
+    before = {number: signal.signal(number, stop) for number in wanted if _is_default(number)}
     try:
-        yield
+        yield found
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -121,11 +124,12 @@ def _stopped_by_signals() -> Iterator[None]:
 
 def _is_default(number: int) -> bool:
     # A signal that is ignored (nohup) stays ignored.
-    return signal.getsignal(number) is signal.SIG_DFL
+    return signal.getsignal(number) in {signal.SIG_DFL, signal.default_int_handler}
 
 
-def _stop(number: int, _frame: FrameType | None) -> None:
-    raise _Stopped(number)
+def _stopped(signals: list[int]) -> int:
+    print("stopped", file=sys.stderr)
+    return 128 + (signals[0] if signals else signal.SIGINT)
 
 
 def _tell(error: EdgewrightError) -> int:

@@ -79,6 +79,17 @@ def test_being_interrupted_is_one_line_and_130(capsys):
     assert capsys.readouterr().err == "stopped\n"
 
 
+def test_an_import_that_turns_an_interruption_into_its_own_error_is_stopped_too(capsys):
+    def act():
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:
+            raise ImportError("initialization failed") from None
+
+    assert tool_that(act).main([]) == 130
+    assert capsys.readouterr().err == "stopped\n"
+
+
 def test_handlers_and_logging_are_as_before_afterwards():
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     before = (signal.SIG_DFL, list(logging.getLogger("edgewright").handlers))

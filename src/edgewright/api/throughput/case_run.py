@@ -1,7 +1,6 @@
 """Runs a throughput test: all threads at once, iteration after iteration, until the end or a signal."""
 
 import os
-import signal
 import threading
 import time
 from collections.abc import Sequence
@@ -15,11 +14,10 @@ from edgewright.api.throughput.thread_run import ThreadRun
 from edgewright.config.throughput_case import ThroughputCase, case_of
 from edgewright.core.events import progress
 from edgewright.core.machine_use import memory_in_use, processor_time
+from edgewright.core.signals import noted
 
 __all__ = ["read_case", "throughput"]
 
-# How soon ^C is noticed.
-PATIENCE = 0.2
 MEGABYTE = 1 << 20
 
 
@@ -38,19 +36,17 @@ def throughput(case: ThroughputCase) -> ThroughputResult:
     stop = threading.Event()
     runs = [ThreadRun(thread, prepared[thread.name], stop) for thread in case.threads]
     ready, processor = memory_in_use(), processor_time()
-    began = time.perf_counter()
-    done, stopped_by = _iterations(case, runs, stop)
-    seconds = time.perf_counter() - began
-    for run in runs:
-        if run.problem is not None:
-            raise run.problem
-    results = tuple(run.result() for run in runs)
+    with noted(stop) as signals:
+        began = time.perf_counter()
+        done = _iterations(case, runs, stop)
+        seconds = time.perf_counter() - began
+        results = tuple(run.result() for run in runs)
     executions = sum(result.executions for result in results)
     return ThroughputResult(
         case.file,
         done,
-        case.is_endless or not stopped_by,
-        stopped_by,
+        case.is_endless or not signals,
+        signals[0] if signals else 0,
         seconds,
         executions,
         executions / seconds if seconds else 0.0,
@@ -61,40 +57,29 @@ def throughput(case: ThroughputCase) -> ThroughputResult:
     )
 
 
-def _iterations(case: ThroughputCase, runs: Sequence[ThreadRun], stop: threading.Event) -> tuple[int, int]:
-    """How many iterations were finished, and the signal that ended them."""
+def _iterations(case: ThroughputCase, runs: Sequence[ThreadRun], stop: threading.Event) -> int:
+    """How many iterations were finished before the end or the event."""
     done = 0
     total = None if case.is_endless else case.iterations
-    threads: list[threading.Thread] = []
-    try:
-        with progress("iterations", total=total) as step:
-            for _ in count() if total is None else range(total):
-                threads = _started(runs)
-                _joined(threads)
-                if stop.is_set():
-                    return done, 0
-                done += 1
-                step()
-    except KeyboardInterrupt as signalled:
-        stop.set()
-        _joined(threads)
-        # Other signals that ask for an end come in the same way, with their number.
-        return done, int(getattr(signalled, "signal", signal.SIGINT))
-    return done, 0
+    with progress("iterations", total=total) as step:
+        for _ in count() if total is None else range(total):
+            _iterate(runs)
+            if stop.is_set():
+                break
+            done += 1
+            step()
+    return done
 
 
-def _started(runs: Sequence[ThreadRun]) -> list[threading.Thread]:
+def _iterate(runs: Sequence[ThreadRun]) -> None:
     threads = [threading.Thread(target=run.iterate, name=run.thread.name) for run in runs]
     for thread in threads:
         thread.start()
-    return threads
-
-
-def _joined(threads: Sequence[threading.Thread]) -> None:
     for thread in threads:
-        # Not for ever at once: where a lock is waited for, signals are not heard on every system.
-        while thread.is_alive():
-            thread.join(PATIENCE)
+        thread.join()
+    for run in runs:
+        if run.problem is not None:
+            raise run.problem
 
 
 def _located(name: str, case_file: Path) -> str:

@@ -1,0 +1,44 @@
+"""Signals that ask for an end, noted where an exception in the wrong place would leave threads behind."""
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+__all__ = ["noted"]
+
+Handler = Callable[[int, FrameType | None], object]
+_NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
+
+
+@contextmanager
+def noted(stop: threading.Event) -> Iterator[list[int]]:
+    """Sets the event where a signal would raise KeyboardInterrupt; the list has the numbers of the signals.
+
+    ``Thread.join`` of Python 3.11 takes a thread for ended when an exception interrupts it.
+    """
+    found: list[int] = []
+    before = _raising() if threading.current_thread() is threading.main_thread() else {}
+
+    def heard(number: int, frame: FrameType | None) -> None:
+        try:
+            before[number](number, frame)
+        except KeyboardInterrupt:
+            found.append(number)
+            stop.set()
+
+    for number in before:
+        signal.signal(number, heard)
+    try:
+        yield found
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _raising() -> dict[int, Handler]:
+    """Handlers in Python; what is ignored, or ends the process without them, stays as it is."""
+    numbers = [getattr(signal, name) for name in _NAMES if hasattr(signal, name)]
+    handlers = {int(number): signal.getsignal(number) for number in numbers}
+    return {number: handler for number, handler in handlers.items() if callable(handler)}

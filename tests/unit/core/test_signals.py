@@ -1,0 +1,46 @@
+"""Signals are noted while threads are waited for, and raise again afterwards."""
+
+import signal
+import threading
+
+import pytest
+
+from edgewright.core.signals import noted
+
+
+def test_a_signal_sets_the_event_and_is_noted_instead_of_raised():
+    stop = threading.Event()
+    with noted(stop) as found:
+        signal.raise_signal(signal.SIGINT)
+    assert (found, stop.is_set()) == ([signal.SIGINT], True)
+
+
+def test_afterwards_a_signal_raises_again():
+    with noted(threading.Event()):
+        pass
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
+
+
+def test_what_a_handler_of_the_program_does_is_still_done():
+    heard = []
+    before = signal.signal(signal.SIGTERM, lambda number, _frame: heard.append(number))
+    try:
+        with noted(threading.Event()) as found:
+            signal.raise_signal(signal.SIGTERM)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert (heard, found) == ([signal.SIGTERM], [])
+
+
+def test_outside_the_main_thread_nothing_is_changed():
+    found = []
+
+    def work():
+        with noted(threading.Event()):
+            found.append(signal.getsignal(signal.SIGINT))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert found == [signal.getsignal(signal.SIGINT)]
