@@ -51,7 +51,7 @@ def findings_of(
     rules = {} if report is None else report.rules
     weak = _Weak(source, quantized, tensors)
     found = weak.findings(layers)
-    return (*weak.together(), *found, *_gap(layers), *_rules(rules), *_left_out(source, quantized))
+    return (*weak.together(), *found, *_gap(layers), *_rules(rules), *weak.left_out(source))
 
 
 def override(activations: Mapping[str, Any], params: Mapping[str, Any]) -> str:
@@ -66,7 +66,7 @@ class _Weak:
 
     def __init__(self, source: Graph, quantized: Graph, tensors: Sequence[TensorView]) -> None:
         self._quantized = quantized
-        self._scaled = channel_gains(source, quantized)
+        self._gains = channel_gains(source, quantized)
         self._views = {view.tensor: view for view in tensors}
         self._activations: Entries = {}
         self._params: Entries = {}
@@ -91,6 +91,16 @@ class _Weak:
             what = f"{count} tensors have too few steps for what they hold: this override widens all of them"
             yield Finding("warning", "override", what, do=override(self._activations, self._params))
 
+    def left_out(self, source: Graph) -> Iterator[Finding]:
+        """How many ops have no figures."""
+        spots = [s for s in spots_of(source, self._quantized) if s.value not in self._gains.unknown]
+        compared = {name for spot in spots for node in spot.nodes for name in node.outputs}
+        others = [node for node in self._quantized.nodes if not compared & set(node.outputs)]
+        if others:
+            what = f"{len(others)} of {len(self._quantized)} ops are not compared with the float model:"
+            what += " they only move or convert data, or their results have no counterpart there"
+            yield Finding("note", "layers", what)
+
     def _result(self, layer: Layer) -> Finding | None:
         view = self._views.get(layer.tensor)
         if (
@@ -107,7 +117,7 @@ class _Weak:
 
     def _ends(self, view: TensorView) -> dict[str, float]:
         """All that was seen; where channels were scaled, an override gives them back their own scales."""
-        if view.tensor in self._scaled:
+        if not self._gains.is_plain(view.tensor):
             return {}
         low, high = _seen(view)
         ends = {"min": min(view.low, low, 0.0), "max": max(view.high, high, 0.0)}
@@ -174,12 +184,3 @@ def _rules(rules: Mapping[str, Sequence[str]]) -> Iterator[Finding]:
         if name in RULES and places:
             times = "once" if len(places) == 1 else f"{len(places)} times"
             yield Finding("note", "rule", f"{RULES[name].text} (applied {times})")
-
-
-def _left_out(source: Graph, quantized: Graph) -> Iterator[Finding]:
-    compared = {name for spot in spots_of(source, quantized) for node in spot.nodes for name in node.outputs}
-    made = [node for node in quantized.nodes if not compared & set(node.outputs)]
-    if made:
-        what = f"{len(made)} of {len(quantized)} ops are not compared with the float model: they only move or"
-        what += " convert data, or their results have no counterpart there"
-        yield Finding("note", "layers", what)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from edgewright.api.building.flat_ends import FlatEnds
-from edgewright.api.building.gains import channel_gains, shaped
+from edgewright.api.building.gains import channel_gains
 from edgewright.api.building.noise import Noise
 from edgewright.api.building.own_noise import OwnNoise, own_noise
 from edgewright.api.building.records import Layer
@@ -61,7 +61,7 @@ def layers_of(
     simulated: dict[str, float | None] = {}
     emulated: dict[str, float | None] = {}
     own: dict[str, OwnNoise] = {}
-    spots = spots_of(source, quantized)
+    spots = [spot for spot in spots_of(source, quantized) if spot.value not in measuring.gains.unknown]
     batches = list(_batches(quantized, spots))
     with progress("comparing layers", total=len(batches)) as step:
         for batch in batches:
@@ -102,7 +102,7 @@ class _Measuring:
     feeds: Feeds
 
     def __post_init__(self) -> None:
-        self._gains = channel_gains(self.source, self.quantized)
+        self.gains = channel_gains(self.source, self.quantized)
 
     def noises(
         self, spots: Sequence[Spot], backend: Backend, *, count: int = SAMPLES, deadline: float = math.inf
@@ -131,14 +131,14 @@ class _Measuring:
         self, sums: Mapping[str, Noise], wanted: Mapping[str, Array], results: Mapping[str, Array]
     ) -> None:
         for value, noise in sums.items():
-            gain = shaped(self._gains, self.quantized, value)
+            gain = self.gains.shaped(self.quantized, value)
             result = results[value] if gain is None else results[value] * gain
             expected = aligned(wanted[value], result.shape)
             noise.add(FlatEnds(self.quantized, value).cut(expected) if gain is None else expected, result)
 
     def own(self, spots: Sequence[Spot]) -> dict[str, OwnNoise]:
         """What ops add by themselves."""
-        return own_noise(self.source, self.quantized, spots, self.feeds[:OWN_SAMPLES], self._gains)
+        return own_noise(self.source, self.quantized, spots, self.feeds[:OWN_SAMPLES], self.gains)
 
 
 def _batches(graph: Graph, spots: Sequence[Spot]) -> Iterator[list[Spot]]:

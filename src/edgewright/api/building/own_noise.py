@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from edgewright.api.building.flat_ends import FlatEnds
-from edgewright.api.building.gains import shaped
+from edgewright.api.building.gains import Gains
 from edgewright.api.building.noise import Noise
 from edgewright.api.building.spots import Spot, aligned
 from edgewright.backends.base import RunOptions
@@ -25,7 +25,7 @@ Feeds = Sequence[Mapping[str, Array]]
 
 
 def own_noise(
-    source: Graph, quantized: Graph, spots: Sequence[Spot], feeds: Feeds, gains: Mapping[str, Array]
+    source: Graph, quantized: Graph, spots: Sequence[Spot], feeds: Feeds, gains: Gains
 ) -> dict[str, OwnNoise]:
     """The noise of spots by value; those that cannot be computed alone are left out.
 
@@ -43,7 +43,7 @@ def own_noise(
 class _Apart:
     """A graph of single ops, each with inputs of its own: what the float model has in their places."""
 
-    def __init__(self, source: Graph, quantized: Graph, gains: Mapping[str, Array]) -> None:
+    def __init__(self, source: Graph, quantized: Graph, gains: Gains) -> None:
         self._source, self._quantized, self._gains = source, quantized, gains
         self._graph = Graph("apart")
         self._inputs: dict[str, str] = {}
@@ -78,7 +78,7 @@ class _Apart:
             for value, (whole, weights) in sums.items():
                 expected = aligned(truth[value], self._quantized.types[value].static_shape())
                 gain = self._gain(value)
-                cut = FlatEnds(self._quantized, value).cut if value not in self._gains else np.asarray
+                cut = FlatEnds(self._quantized, value).cut if self._gains.is_plain(value) else np.asarray
                 weights.add(cut(expected), cut(found[value]) * gain)
                 whole.add(cut(expected), self._rounded(value, found[value]) * gain)
         return {value: (whole.sqnr_db(), weights.sqnr_db()) for value, (whole, weights) in sums.items()}
@@ -103,6 +103,8 @@ class _Apart:
             value = maker.inputs[0]
             maker = self._quantized.producer(value)
         found = self._source.types.get(value)
+        if value in self._gains.unknown:
+            return None
         return value if found is not None and found.is_static else None
 
     def _input(self, value: str, inside: Mapping[str, str]) -> str:
@@ -139,12 +141,12 @@ class _Apart:
         found = truth[value]
         if value in self._quantized.types:
             found = aligned(found, self._quantized.types[value].static_shape())
-        if value not in self._gains or found.dtype.kind != "f":
+        if self._gains.is_plain(value) or found.dtype.kind != "f":
             return found
         return np.asarray(found / self._gain(value), found.dtype)
 
     def _gain(self, value: str) -> Array:
-        gain = shaped(self._gains, self._quantized, value)
+        gain = self._gains.shaped(self._quantized, value)
         return np.ones((), np.float32) if gain is None else gain
 
     def _rounded(self, value: str, real: Array) -> Array:

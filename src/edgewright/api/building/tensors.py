@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import numpy as np
 
 from edgewright.api.building.flat_ends import FlatEnds
-from edgewright.api.building.gains import channel_gains, shaped
+from edgewright.api.building.gains import channel_gains
 from edgewright.api.building.layers import ValuesRun
 from edgewright.api.building.noise import EXACT_DB, Noise
 from edgewright.api.building.records import Layer, TensorView
@@ -81,7 +81,7 @@ class _Looking:
             found = run(feed) if self._made else {}
             for value in self._values:
                 array = np.asarray(found[value] if value in found else feed[value], np.float32)
-                gain = shaped(self._gains, self._quantized, value)
+                gain = self._gains.shaped(self._quantized, value)
                 moved = aligned(array, self._quantized.types[value].static_shape())
                 yield value, moved if gain is None else moved / gain
 
