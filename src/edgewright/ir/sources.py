@@ -1,5 +1,6 @@
 """The tensors of a source model and what is made of them: where each went can be told in the end."""
 
+from collections import deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -23,28 +24,32 @@ class SourceFlow:
 
     def missing(self, found: Collection[str]) -> dict[str, str]:
         """The tensors that are not among those found, each with the reason."""
-        reasons = {name: self._why(name, found) for name in self.made_of if name not in found}
+        places = self._places(found)
+        reasons = {name: self._why(name, places) for name in self.made_of if name not in found}
         return {**{name: why for name, why in self.gone.items() if name not in found}, **reasons}
 
-    def _why(self, name: str, found: Collection[str]) -> str:
+    def _why(self, name: str, places: Mapping[str, str]) -> str:
         if name in self.computed:
             return CONSTANT
-        place = self._next(name, found)
-        if name in self.stored:
-            return WEIGHT if place else UNREAD
-        return f"part of the op that makes '{place}'" if place else UNREAD
+        if name not in places:
+            return UNREAD
+        return WEIGHT if name in self.stored else f"part of the op that makes '{places[name]}'"
 
-    def _next(self, name: str, found: Collection[str]) -> str:
-        """The nearest tensor behind it that is found."""
-        seen, front = {name}, [name]
+    def _places(self, found: Collection[str]) -> dict[str, str]:
+        """For each tensor the nearest one behind it that is found."""
+        makers: dict[str, list[str]] = {}
+        for name, results in self.made_of.items():
+            for result in results:
+                makers.setdefault(result, []).append(name)
+        places = {name: name for name in self.made_of if name in found}
+        front = deque(places)
         while front:
-            behind = dict.fromkeys(after for tensor in front for after in self.made_of.get(tensor, ()))
-            here = next((tensor for tensor in behind if tensor in found), "")
-            if here:
-                return here
-            front = [tensor for tensor in behind if tensor not in seen]
-            seen.update(front)
-        return ""
+            here = front.popleft()
+            for name in makers.get(here, ()):
+                if name not in places:
+                    places[name] = places[here]
+                    front.append(name)
+        return places
 
 
 def flow_of(
