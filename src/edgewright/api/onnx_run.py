@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 import onnx
-import onnxruntime
 
 from edgewright.api.model import Model
 from edgewright.api.source_run import SourceRun, input_of
+from edgewright.backends.cpu.engine import onnxruntime
 from edgewright.core.errors import BackendCrash, Where, shown
 from edgewright.core.numbers import Array, DType
 from edgewright.frontends.onnx.tensors import dtype_of

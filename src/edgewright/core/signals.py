@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-__all__ = ["noted"]
+__all__ = ["held", "noted"]
 
 Handler = Callable[[int, FrameType | None], object]
 _NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
@@ -35,6 +35,15 @@ def noted(stop: threading.Event) -> Iterator[list[int]]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def held() -> Iterator[None]:
+    """Signals wait until the end of the block and raise KeyboardInterrupt there."""
+    with noted(threading.Event()) as found:
+        yield
+    if found:
+        raise KeyboardInterrupt
 
 
 def _raising() -> dict[int, Handler]:

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from edgewright.core.signals import noted
+from edgewright.core.signals import held, noted
 
 
 def test_a_signal_sets_the_event_and_is_noted_instead_of_raised():
@@ -20,6 +20,14 @@ def test_afterwards_a_signal_raises_again():
         pass
     with pytest.raises(KeyboardInterrupt):
         signal.raise_signal(signal.SIGINT)
+
+
+def test_a_signal_that_is_held_raises_after_the_block():
+    done = []
+    with pytest.raises(KeyboardInterrupt), held():
+        signal.raise_signal(signal.SIGINT)
+        done.append("went on")
+    assert done == ["went on"]
 
 
 def test_what_a_handler_of_the_program_does_is_still_done():

@@ -8,9 +8,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import onnx
-import onnxruntime
 
 from edgewright.backends.base import NodeTime
+from edgewright.backends.cpu.engine import onnxruntime
 from edgewright.ir.graph import Graph
 from edgewright.ops.cost import is_product, node_macs
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 import onnx
-import onnxruntime
 
 from edgewright.backends.base import NodeTime, RunOptions
 from edgewright.backends.cpu.dynamic import with_integer_ops
+from edgewright.backends.cpu.engine import onnxruntime
 from edgewright.backends.cpu.foreign import run_source_op
 from edgewright.backends.cpu.node_writer import NodeWriter
 from edgewright.backends.cpu.plan import Part, Refusals, outputs_of, plan
