@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from edgewright.core.errors import UsageError
 from edgewright.ir.graph import Graph
 from edgewright.ops.activation import Relu, Sigmoid
 from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseMultiply
@@ -124,3 +125,8 @@ def test_balance_that_gains_nothing_is_left_out_and_said():
 def test_without_samples_balance_says_what_it_lacks():
     found = quantize_graph(_through_relu(), SETTINGS)
     assert found.report.notes == ["smooth: left out, it needs samples"]
+
+
+def test_no_samples_at_all_is_one_error():
+    with pytest.raises(UsageError, match="there are no calibration samples"):
+        quantize_graph(_attention(), SETTINGS, [], Engine())

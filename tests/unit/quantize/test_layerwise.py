@@ -139,6 +139,30 @@ def test_other_data_gains_in_4_bits(algorithms, least):
     assert f"{'+'.join(algorithms)}: fitted the weights of 4 layers" in found.report.notes[0]
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"block_size": 4},
+        {"is_per_channel": False, "is_per_row": False, "is_weight_symmetric": False},
+        {"weight_bits": 8, "steps": (-127, 127)},
+    ],
+    ids=["blocks", "one encoding a weight", "restricted steps"],
+)
+def test_any_grid_of_weights_is_kept(changes):
+    graph = _net()
+    settings = replace(SETTINGS, algorithms=("seq_mse", "adaround"), **changes)
+    found = quantize_graph(graph, settings, _samples(24, 3), Engine())
+    assert found.report.notes[0].startswith("seq_mse+adaround: fitted the weights of 4 layers")
+    plain = quantize_graph(graph, replace(settings, algorithms=()), _samples(24, 3), Engine())
+    for name, kind in plain.graph.types.items():
+        if name in plain.graph.constants and kind.encoding is not None:
+            fitted = found.graph.types[name]
+            assert (fitted.dtype, fitted.encoding.axis, fitted.encoding.block_size) == (
+                *(kind.dtype, kind.encoding.axis, kind.encoding.block_size),
+            )
+    assert _noise(graph, found.graph, _samples(9, 8)) < _noise(graph, plain.graph, _samples(9, 8))
+
+
 def test_learned_rounding_is_the_same_every_time():
     settings = replace(SETTINGS, algorithms=("seq_mse", "adaround"))
     first, second = (quantize_graph(_net(), settings, _samples(30, 3), Engine()).graph for _ in range(2))
