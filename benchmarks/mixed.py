@@ -24,9 +24,8 @@ from edgewright.api.building.rungs import Tried, Workbench
 from edgewright.api.building.samples import DataWishes, build_samples
 from edgewright.api.executor import CpuExecutor
 from edgewright.ir.graph import Graph
-from edgewright.quantize.judge import judged_values
 from edgewright.quantize.mixed.calibrated import Calibrated
-from edgewright.quantize.mixed.cheapest import effects_of, probes_of
+from edgewright.quantize.mixed.cheapest import effects_of, probes_of, watched_values
 from edgewright.quantize.quantizer import quantize_graph
 from edgewright.quantize.sensitivity import Effort, sensitivity
 from edgewright.quantize.settings import Settings
@@ -105,7 +104,7 @@ def _ranks(bench: Workbench) -> float:
     _, quick = effects_of(calibrated, samples, executor)
     print(f"  sensitivity of {len(quick.effects)} parts: {quick.runs} runs, {quick.passes:.1f} passes")
     graph, few = calibrated.graph, samples.first(TRUE_SAMPLES)
-    values = judged_values(graph)
+    values = watched_values(graph)
     slow = sensitivity(graph, probes_of(calibrated), values, few, executor, THOROUGH)
     pairs = np.array([(quick.effects[name], effect) for name, effect in slow.effects.items()])
     orders = pairs.argsort(0).argsort(0)

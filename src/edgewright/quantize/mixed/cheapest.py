@@ -14,13 +14,15 @@ from edgewright.quantize.mixed.moves import Effects, May, Move, moves, widths_af
 from edgewright.quantize.quantizer import Quantized
 from edgewright.quantize.sensitivity import Probe, Sensitivity, Steps, sensitivity
 
-__all__ = ["Drop", "Goal", "Mixed", "effects_of", "mixed", "probes_of"]
+__all__ = ["Drop", "Goal", "Mixed", "effects_of", "mixed", "probes_of", "watched_values"]
 
 
 # What is lost by a graph, in points, on all samples or (True) on a part of them.
 Drop = Callable[[Quantized, bool], float]
 # Where the limit cannot be kept, what comes as close to the best as this part of the limit will do.
 SLACK = 0.25
+# Outputs of fewer elements say too little of one sample.
+FEW = 64
 
 
 @dataclass(frozen=True)
@@ -123,14 +125,19 @@ class _Search:
 def effects_of(calibrated: Calibrated, samples: Samples, executor: Executor) -> tuple[Effects, Sensitivity]:
     """What rounding each part does to the outputs, and what it cost to find out."""
     graph, parts = calibrated.graph, calibrated.parts
-    found = sensitivity(graph, probes_of(calibrated), _watched(graph), samples, executor)
+    found = sensitivity(graph, probes_of(calibrated), watched_values(graph), samples, executor)
     groups = {root: found.effects[root] for root in parts.groups}
     small, usual = ({v: found.effects[_named(v, bits)] for v in parts.weights} for bits in (4, 8))
     return Effects(groups, small, usual), found
 
 
-def _watched(graph: Graph) -> list[str]:
-    """What judges look at; before outputs that are whole numbers (a largest class), what they are made of."""
+def watched_values(graph: Graph) -> list[tuple[str, ...]]:
+    """What judges look at, each behind the wider value that it is made of where it has few elements."""
+    return [(*_wider(graph, value), value) for value in _judged(graph)]
+
+
+def _judged(graph: Graph) -> list[str]:
+    """Outputs and scores; before outputs that are whole numbers (a largest class), what they are made of."""
     found = judged_values(graph)
     pending = [] if found else list(graph.outputs)
     while pending:
@@ -139,6 +146,24 @@ def _watched(graph: Graph) -> list[str]:
         found += [value for value in inputs if is_real(graph, value)]
         pending += [value for value in inputs if not is_real(graph, value)]
     return list(dict.fromkeys(found))
+
+
+def _wider(graph: Graph, value: str) -> list[str]:
+    while _count(graph, value) < FEW:
+        maker = graph.producer(value)
+        inputs = [v for v in maker.inputs if is_real(graph, v)] if maker is not None else []
+        moving = [v for v in inputs if v not in graph.constants]
+        if not moving:
+            return []
+        value = max(moving, key=lambda v: _count(graph, v))
+        if _count(graph, value) >= FEW:
+            return [] if value in graph.inputs else [value]
+    return []
+
+
+def _count(graph: Graph, value: str) -> int:
+    count = graph.types[value].count
+    return count if isinstance(count, int) else FEW
 
 
 def probes_of(calibrated: Calibrated) -> list[Probe]:
