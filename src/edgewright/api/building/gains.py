@@ -63,10 +63,11 @@ class _Walk:
     def step(self, node: Node) -> None:
         """Notes the scales of a node's results."""
         read = [value for value in node.inputs if value and value not in self._quantized.constants]
-        weights = self._moved_weights(node)
+        is_reached = any(not self.gains.is_plain(value) for value in read)
+        weights = self._weights(node, is_any=is_reached)
         if weights is not None:
             self._note(node, self._of_product(node, *weights))
-        elif any(not self.gains.is_plain(value) for value in read):
+        elif is_reached:
             self._note(node, self._passed_on(node, read))
 
     def _note(self, node: Node, gain: Array | None) -> None:
@@ -91,19 +92,24 @@ class _Walk:
         )
         return first if is_sum and is_same else None
 
-    def _moved_weights(self, node: Node) -> tuple[Array, Array, Roles] | None:
-        """Weights that are farther from the float model's than rounding brings them, and those."""
+    def _weights(self, node: Node, *, is_any: bool) -> tuple[Array, Array, Roles] | None:
+        """Weights of the float model and here, where they are farther apart than rounding brings them.
+
+        ``is_any``: or where scales reach the node: it undoes them, or they are too small to be seen.
+        """
         roles = roles_of(self._quantized, node)
         places = roles.weights or ({1} if isinstance(node.op, Norm) else set())
         for place in places:
             name = node.inputs[place] if place < len(node.inputs) else ""
             both = _both(self._source, self._quantized, name)
-            if both is not None and _is_moved(self._quantized, name, *both):
+            if both is not None and (is_any or _is_moved(self._quantized, name, *both)):
                 return (*both, roles)
         return None
 
     def _of_product(self, node: Node, before: Array, after: Array, roles: Roles) -> Array | None:
         data = node.inputs[0]
+        if isinstance(node.op, Norm) and not self.gains.is_plain(data):
+            return None
         if data in self.gains.unknown:
             return None if roles.block_axis is None else _of_unknown_inputs(before, after, roles)
         return _of_weights(before, after, roles, self.gains.known.get(data))
@@ -172,6 +178,8 @@ def _of_unknown_inputs(before: Array, after: Array, roles: Roles) -> Array | Non
         return None
     scales = np.nanmedian(ratios / np.nanmedian(ratios, axis=0), axis=1)
     scales = scales / np.median(scales)
+    if np.median(np.abs(scales - 1)) < UNSURE:
+        return np.ones(scales.shape)
     return 1 / scales if (scales > 0).all() else None
 
 
