@@ -1,9 +1,12 @@
 """How qnn-net-run executes: batches, caches, queues, time limits, what is measured, shared memory."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 import yaml
 
@@ -177,6 +180,21 @@ def test_an_execution_that_takes_too_long_is_given_up(call, here, digits, pictur
     assert answer.code == 7
     assert "an execution of graph 'digits' took more than 1 microseconds and was given up" in answer.err
     assert "raise --timeout, or leave it out" in answer.err
+
+
+def test_a_process_that_gave_an_execution_up_ends_with_the_exit_code_of_the_error(here):
+    head = '<ir_version: 10, opset_import: ["": 21]>'
+    body = "g (float[1500, 1500] x) => (float[1500, 1500] y) { y = MatMul(x, x) }"
+    onnx.save(onnx.parser.parse_model(head + body), "slow.onnx")
+    assert convert(["-i", "slow.onnx"]) == 0
+    np.zeros((1500, 1500), np.float32).tofile("x.raw")
+    (here / "x.txt").write_text("x.raw\n")
+    started = "import sys; from edgewright.tools.qnn_net_run import main; sys.exit(main())"
+    words = ["--model", "slow_net.json", "--backend", "cpu", "--input_list", "x.txt", "--timeout", "1000"]
+    answer = subprocess.run(
+        [sys.executable, "-c", started, *words], capture_output=True, text=True, check=False
+    )
+    assert (answer.returncode, "given up" in answer.stderr) == (7, True), answer.stderr
 
 
 @pytest.mark.parametrize("time", ["0", "60000000"])

@@ -1,5 +1,6 @@
 """Work that is given up when its time is over."""
 
+import atexit
 import threading
 import time
 from collections.abc import Callable
@@ -12,6 +13,8 @@ from edgewright.core.errors import BackendCrash, Where
 __all__ = ["Deadline"]
 
 Result = TypeVar("Result")
+# How long the end of the process waits for work that was given up; work that hangs is left alone then.
+GRACE_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
@@ -35,12 +38,17 @@ class Deadline:
                 answers.put(([], problem))
 
         end = time.monotonic() + self.microseconds / 1e6
-        # A daemon: work that nobody waits for any more must not keep the process.
-        threading.Thread(target=serve, daemon=True, name=self.option).start()
+        # A daemon: work that nobody waits for any more must not keep the process for ever.
+        thread = threading.Thread(target=serve, daemon=True, name=self.option)
+        thread.start()
         try:
             results, problem = answers.get(timeout=self.microseconds / 1e6)
-        except Empty:
-            raise self._missed() from None
+        except BaseException as stopped:
+            # Native code that comes back while Python is ending aborts the process.
+            atexit.register(thread.join, GRACE_SECONDS)
+            if isinstance(stopped, Empty):
+                raise self._missed() from None
+            raise
         if problem is not None:
             raise problem
         if time.monotonic() > end:  # done, but nobody could look at the clock meanwhile
