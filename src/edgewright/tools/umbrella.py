@@ -23,7 +23,7 @@ class Command:
 COMMANDS: dict[str, Command] = {
     "doctor": Command("edgewright.tools.doctor_command", "say what is installed, what works and what to do"),
     "build": Command(
-        "edgewright.tools.build_command", "do all of it: model and data in, compiled and judged"
+        "edgewright.tools.build_command", "do all of it: model and data in, compiled and judged out"
     ),
     "inspect": Command("edgewright.tools.inspect_command", "show what a model holds and what of it converts"),
     "convert": Command("edgewright.tools.convert_command", "convert a model to QNN artifacts"),

@@ -138,7 +138,7 @@ class _Build:
         graph = self._opened.graph
         assert graph is not None
         store(graph, self._path("float"))
-        return converted(self._order, self._opened, graph, self._samples)
+        return converted(self._order, self._opened, graph, self._opened.samples(self._order))
 
     @cached_property
     def _source(self) -> Graph:

@@ -49,6 +49,9 @@ class Ledger:
         state = _state(folder)
         changed = [part for part in print_of if state.get("print", {}).get(part) != print_of[part]]
         if order.is_resumed and state and not changed:
+            # Halves of files that nobody could clean up after.
+            for part in folder.rglob(".*.part"):
+                part.unlink(missing_ok=True)
             return cls(order.output, print_of, state["stages"]), []
         notes = []
         if order.is_resumed:
