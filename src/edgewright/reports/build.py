@@ -22,7 +22,8 @@ def page(record: BuildRecord) -> list[Block]:
         _ladder(record),
         _accuracy(record),
         f"{found.word}: {found.title}",
-        *(f"  {sentence}" for sentence in found.sentences),
+        # What is below the verdict there is not on this page.
+        *(f"  {sentence.replace(' below ', ' in the report ')}" for sentence in found.sentences),
         "",
     ]
 
