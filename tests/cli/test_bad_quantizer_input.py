@@ -257,7 +257,7 @@ QAIRT = {
         for flag in ("--act_bitwidth", "--weights_bitwidth", "--bias_bitwidth", "--float_bitwidth")
         for value in (0, 3, 64)
     },
-    "bias correction": ((*DATA, "--algorithms", "bc"), "has the value 'bc', expected one of: cle"),
+    "unknown algorithm": ((*DATA, "--algorithms", "magic"), "has the value 'magic', expected one of: cle"),
     "steps in disorder": ((*DATA, "--restrict_quantization_steps", "0x7F -0x80"), "the smaller one first"),
 }
 
