@@ -97,3 +97,15 @@ def test_a_slow_emulator_with_few_samples_does_not_give_the_headline():
     assert "On the simulation it answers 98.0 % of 100 held-apart samples correctly" in text
     assert "The emulator had time for 7 of them: 98.0 %." in text
     assert "On the emulator it answers" in text_of(replace(build, accuracy=(*build.accuracy, most)))
+
+
+def test_the_worst_of_several_outputs_gives_the_headline_and_is_named():
+    build = record()
+    better = replace(build.accuracy[1], output="better", score=99.5, samples=100)
+    outputs = ("better", build.accuracy[1].output)
+    several = replace(
+        build, metric=replace(build.metric, outputs=outputs), accuracy=(better, *build.accuracy)
+    )
+    text = text_of(several)
+    assert "it answers 98.0 % of 100 held-apart samples correctly" in text
+    assert f"output &#39;{build.accuracy[1].output}&#39;, the lowest of 2" in text

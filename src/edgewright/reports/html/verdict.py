@@ -70,18 +70,20 @@ def to_do(record: BuildRecord, count: int = 3) -> tuple[Finding, ...]:
 
 
 def headline(record: BuildRecord) -> Accuracy | None:
-    """The figure that tells most: that of the first output the metric looks at, nearest to a device.
+    """The figure that tells most: that of the worst output, which the limit is for, nearest to a device.
 
     A slow emulator may have seen a few samples only: then the simulation's figure is the surer one.
     """
-    found: dict[str, Accuracy] = {}
-    for item in record.accuracy:
-        if item.score is not None:
-            found.setdefault(item.backend, item)
-    native, simulated = found.get(NATIVE), found.get(SIMULATION)
+    native, simulated = _lowest(record, NATIVE), _lowest(record, SIMULATION)
     if native is not None and (simulated is None or 2 * native.samples >= simulated.samples):
         return native
     return simulated
+
+
+def _lowest(record: BuildRecord, backend: str) -> Accuracy | None:
+    """The output with the lowest score on a backend."""
+    found = {a: a.score for a in record.accuracy if a.backend == backend and a.score is not None}
+    return min(found, key=lambda item: found[item]) if found else None
 
 
 def chosen_rung(record: BuildRecord) -> Rung | None:
@@ -117,11 +119,17 @@ def _accurate(record: BuildRecord) -> str:
         return f"Its outputs are {db(worst)} from the float model's."
     text = f"On the {BACKENDS.get(best.backend, best.backend)} it {_score(record, best)}"
     if best.low is not None and best.high is not None:
-        text += f" (95 % interval {best.low:.1f} to {best.high:.1f})"
+        text += f" (95 % interval {best.low:.1f} to {best.high:.1f}{_which(record, best)})"
     drop = _drop(record, best, chosen_rung(record))
     if drop is not None:
         text += f", {points(drop)} less than the float model" if drop > 0.005 else ", as the float model does"
     return f"{text}{_limit(record)}.{_few(record, best)}"
+
+
+def _which(record: BuildRecord, best: Accuracy) -> str:
+    """The output, where there are several."""
+    count = len(record.metric.outputs)
+    return f"; output '{name(best.output)}', the lowest of {count}" if count > 1 else ""
 
 
 def _few(record: BuildRecord, best: Accuracy) -> str:
