@@ -1,6 +1,6 @@
 """Weights and biases as a quantized graph has them, in real numbers: rounded, fitted, corrected."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,11 +31,24 @@ def fits_of(source: Graph, quantized: Graph) -> dict[str, Fit]:
             places = [1, 2] if given(node.inputs, 2) in source.constants else [1]
             alone = [place for place in places if len(source.consumers(node.inputs[place])) == 1]
             if 1 in alone:
-                constants = {node.inputs[place]: _real(quantized, twin.inputs[place]) for place in alone}
-                found[node.inputs[1]] = Fit(node, constants)
+                names = {node.inputs[place]: twin.inputs[place] for place in alone}
+                found[node.inputs[1]] = Fit(node, _Real(quantized, names))
     return found
 
 
-def _real(graph: Graph, value: str) -> Array:
-    encoding, array = graph.types[value].encoding, graph.constants[value]
-    return (array if encoding is None else encoding.decode(array)).astype(np.float32)
+class _Real(Mapping[str, Array]):
+    """Constants in real numbers, made when they are asked for: all of them at once would be a model more."""
+
+    def __init__(self, graph: Graph, names: Mapping[str, str]) -> None:
+        self._graph, self._names = graph, names
+
+    def __getitem__(self, name: str) -> Array:
+        value = self._names[name]
+        encoding, array = self._graph.types[value].encoding, self._graph.constants[value]
+        return (array if encoding is None else encoding.decode(array)).astype(np.float32)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
