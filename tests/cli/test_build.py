@@ -155,10 +155,16 @@ def test_a_limit_that_is_missed_is_exit_code_5_with_all_files_written(call, data
     words = ("--data", data, *TO, "--precision", "w4a8", "--metric", "closeness", "--max-drop", "0")
     answer = call(main, DIGITS_MODEL, *words, "-o", tmp_path / "out")
     assert answer.code == 5
-    assert "error[accuracy-gate]: more than 0 points of closeness are lost" in answer.err
+    assert "error[accuracy-gate]: more points of closeness are lost than the 0 of --max-drop" in answer.err
     assert "limit missed" in answer.out
     assert (tmp_path / "out" / "mnist_cntk.dlc").exists()
     assert json.loads((tmp_path / "out" / "report.json").read_text())["is_met"] is False
+
+
+def test_a_limit_finer_than_the_samples_can_tell_is_noted(call, data, tmp_path, simulated):
+    words = ("--data", data, *TO, "--precision", "w8a8", "--max-drop", "1", "-o", tmp_path / "out")
+    answer = call(main, DIGITS_MODEL, *words)
+    assert "one of 30 answers is 3.3 points: a limit of 1 needs more samples" in answer.out
 
 
 def test_a_dry_run_says_what_is_needed_and_writes_nothing(call, data, tmp_path):

@@ -51,7 +51,7 @@ def run(  # noqa: PLR0913, PLR0917 - the groups of options, in their order
         print(f"note: {missing_plots()}", file=sys.stderr)
     if record.is_met is False:
         raise AccuracyGate(
-            f"more than {record.max_drop:g} points of {record.metric.name} are lost",
+            f"more points of {record.metric.name} are lost than the {record.max_drop:g} of --max-drop",
             do=f"see what costs most in {where}; all files were written",
         )
     return 0

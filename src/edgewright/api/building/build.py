@@ -237,7 +237,7 @@ class _Build:
             ),
             artifacts=compiled.artifacts,
             versions=versions(),
-            notes=(*self._notes, *self._known.notes, *found.notes),
+            notes=(*self._notes, *self._known.notes, *found.notes, *_coarse(found.answers, limit)),
         )
 
     def _warnings(self, checked: Preflight) -> list[Finding]:
@@ -257,6 +257,14 @@ class _Build:
 
 def _with_advice(problem: EdgewrightError, more: str) -> EdgewrightError:
     return type(problem)(problem.what, problem.where, "; ".join(filter(None, (problem.do, more))))
+
+
+def _coarse(answers: int, limit: float | None) -> list[str]:
+    """What few samples cannot tell."""
+    if limit is None or not answers or 100 / answers <= limit:
+        return []
+    told = f"one of {answers} answers is {100 / answers:.1f} points"
+    return [f"{told}: a limit of {limit:g} needs more samples"]
 
 
 def _chosen(ladder: Sequence[Tried]) -> Tried:

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from edgewright.api.building.metric import CLOSENESS, Judged, Scored, judged, scored, sqnr_db
+from edgewright.api.building.metric import CLOSENESS, SAME, Judged, Scored, judged, scored, sqnr_db
 from edgewright.api.building.records import Accuracy, Metric
 from edgewright.api.building.samples import BuildSamples, Chosen
 from edgewright.api.model import Model
@@ -102,6 +102,13 @@ class Evaluator:
         drop = self._float_score(measured.numbers) - score
         dbs = [min(MOST_DB, sqnr_db(items)) for items in measured.outputs.values()]
         return Evaluation(score, drop, float(np.mean(dbs)) if dbs else MOST_DB, measured.samples)
+
+    def answers(self) -> int:
+        """How many answers the metric counts; 0 where it counts none."""
+        if self.metric.name == CLOSENESS:
+            return 0
+        items = [item for name in self.metric.outputs for item in self.reference.outputs[name]]
+        return sum(item.rows if self.metric.name == SAME else item.right >= 0 for item in items)
 
     def accuracy(self, measured: Measured) -> tuple[Accuracy, ...]:
         """One record for each output."""

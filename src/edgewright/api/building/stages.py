@@ -70,6 +70,8 @@ class Evaluated:
 
     accuracy: tuple[Accuracy, ...]
     drop: float
+    # How many answers were counted; 0 where the metric counts none.
+    answers: int
     notes: tuple[str, ...]
 
 
@@ -116,16 +118,16 @@ def evaluated(evaluator: Evaluator, graph: Graph, backend: str, folder: Path) ->
     """Float, simulation, and the emulator on as many samples as it has time for."""
     simulated = evaluator.measured(graph, SIMULATION)
     figures = [*evaluator.accuracy(evaluator.reference), *evaluator.accuracy(simulated)]
-    drop = evaluator.summed(simulated).drop
+    drop, answers = evaluator.summed(simulated).drop, evaluator.answers()
     if backend != NATIVE:
         return Evaluated(
-            tuple(figures), drop, ("the genuine emulator did not run: figures are the simulation's",)
+            tuple(figures), drop, answers, ("the genuine emulator did not run: figures are the simulation's",)
         )
     try:
         emulated = _emulated(evaluator, graph, folder)
     except EdgewrightError as problem:
         # The files are complete: that they could not be tried is said, and no reason to lose them.
-        return Evaluated(tuple(figures), drop, (f"the emulator did not run: {problem.what}",))
+        return Evaluated(tuple(figures), drop, answers, (f"the emulator did not run: {problem.what}",))
     figures += evaluator.accuracy(emulated)
     # The emulator's word counts where it had time, the simulation's for the other samples.
     beside = evaluator.summed(simulated.first(emulated.samples))
@@ -134,7 +136,7 @@ def evaluated(evaluator: Evaluator, graph: Graph, backend: str, folder: Path) ->
     notes = []
     if emulated.samples < simulated.samples:
         notes = [f"the emulator had time for {emulated.samples} of {simulated.samples} samples"]
-    return Evaluated(tuple(figures), drop + more, tuple(notes))
+    return Evaluated(tuple(figures), drop + more, answers, tuple(notes))
 
 
 def _emulated(evaluator: Evaluator, graph: Graph, folder: Path) -> Measured:
