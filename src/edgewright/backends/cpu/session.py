@@ -4,7 +4,7 @@ import logging
 import platform
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -27,12 +27,14 @@ from edgewright.core.errors import (
     BadInput,
     EdgewrightError,
     TypeMismatch,
+    UnsupportedOp,
     UsageError,
     Where,
     located,
 )
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph, Node
+from edgewright.ir.op import Op
 from edgewright.ir.symbols import resolve, resolve_op, symbol_values
 from edgewright.ops.reference import computed
 from edgewright.ops.source import SourceOp
@@ -135,6 +137,7 @@ class CpuSession:
                     ) from problem
 
     def _steps_for(self, parts: Sequence[Part], refusals: Refusals) -> list["_EngineStep | _ReferenceStep"]:
+        _check_meanings(node for part in parts if not part.opset for node in part.nodes)
         steps: list[_EngineStep | _ReferenceStep] = []
         for index, part in enumerate(parts):
             wanted = outputs_of(parts, index, self._outputs)
@@ -146,6 +149,22 @@ class CpuSession:
         if len(steps) == 1 and isinstance(steps[0], _EngineStep):
             steps[0].is_partial = steps[0].outputs != self._outputs
         return steps
+
+
+def _check_meanings(nodes: Iterable[Node]) -> None:
+    """Refuses, all at once, ops that are known by their signature only."""
+    lost = [node for node in nodes if not isinstance(node.op, SourceOp) and _is_signature(node.op)]
+    if lost:
+        names = ", ".join(f"{node.op.qnn_name()} '{node.source or node.name}'" for node in lost)
+        raise UnsupportedOp(
+            f"{len(lost)} ops cannot be computed on this machine: {names}",
+            Where(node=lost[0].source or lost[0].name),
+            do="cut the graph before them with --out_node, or run the compiled model on a device",
+        )
+
+
+def _is_signature(op: Op) -> bool:
+    return (type(op).compute, type(op).values_for) == (Op.compute, Op.values_for)
 
 
 class _EngineRefused(Exception):
