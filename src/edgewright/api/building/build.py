@@ -1,5 +1,6 @@
 """The main job: pre-flight, convert, quantize, compile, evaluate, analyse, report."""
 
+import logging
 import shutil
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -31,22 +32,20 @@ from edgewright.api.building.stages import (
 from edgewright.api.building.states import without_memories
 from edgewright.api.building.stored_graphs import load_stored, store
 from edgewright.api.contract import contract
-from edgewright.core.errors import (
-    BackendCrash,
-    EdgewrightError,
-    Problems,
-    UnsupportedFeature,
-    UnsupportedOp,
-)
+from edgewright.core.errors import BackendCrash, EdgewrightError, Problems, UnsupportedOp
 from edgewright.core.files import write_whole
 from edgewright.ir.graph import Graph
 from edgewright.targets.soc import htp_soc
 
 __all__ = ["REPORT", "Render", "build_model"]
 
+log = logging.getLogger(__name__)
+
 # Draws the page of a record; handed in, for reports are above this layer.
 Render = Callable[[BuildRecord], Iterable[bytes]]
 REPORT, RECORD = "report.html", "report.json"
+# Exit codes of what a compiler says to a graph: that it has no such op, or nothing before it ends.
+REFUSALS = frozenset({UnsupportedOp.exit_code, BackendCrash.exit_code})
 
 
 def build_model(order: BuildOrder, render: Render) -> BuildRecord:
@@ -80,7 +79,8 @@ class _Build:
         record = self._record(checked, ladder, graph, compiled, found, seen)
         self._report(record)
         if self._refusal is not None:
-            raise _with_advice(self._refusal, f"all files but the binary are in {self._order.output}")
+            log.warning("all files but the binary are in %s", self._order.output)
+            raise self._refusal
         return record
 
     def _settled(self, ladder: tuple[Tried, ...]) -> tuple[tuple[Tried, ...], Compiled, Evaluated]:
@@ -95,7 +95,9 @@ class _Build:
                     if found.drop <= self._order.limit
                     else f"loses {found.drop:.2f} points on the emulator"
                 )
-            except (BackendCrash, UnsupportedOp, UnsupportedFeature) as problem:
+            except EdgewrightError as problem:
+                if problem.exit_code not in REFUSALS:
+                    raise
                 if not later:
                     self._refusal = problem
                     return ladder, *self._simulated(chosen)
@@ -241,7 +243,7 @@ class _Build:
         )
 
     def _warnings(self, checked: Preflight) -> list[Finding]:
-        refused = [] if self._refusal is None else [finding_of(self._refusal)]
+        refused = [finding_of(each) for each in getattr(self._refusal, "errors", [self._refusal]) if each]
         return [*refused, *(finding for finding in checked.findings if finding.grade == "warning")]
 
     def _report(self, record: BuildRecord) -> None:
@@ -253,10 +255,6 @@ class _Build:
 
     def _path(self, name: str) -> Path:
         return self._ledger.folder / f"graph_{name.replace(' ', '_').replace('+', '_')}"
-
-
-def _with_advice(problem: EdgewrightError, more: str) -> EdgewrightError:
-    return type(problem)(problem.what, problem.where, "; ".join(filter(None, (problem.do, more))))
 
 
 def _coarse(answers: int, limit: float | None) -> list[str]:
