@@ -30,7 +30,7 @@ TEXTS = {
 # Fewer values a place than this are coordinates rather than a vocabulary.
 LEAST_WORDS = 64
 ENCODERS = (Convert, Dequantize, Quantize)
-LINEAR = (Conv2d, ElementWiseAdd, FullyConnected, MatMul)
+LINEAR = (Conv2d, FullyConnected, MatMul)
 DRAWS, SEED = 1000, 0
 
 
@@ -95,8 +95,7 @@ def class_axis(graph: Graph, name: str) -> int | None:
         )
     classes = found.static_shape()[-1]
     is_vector = _size(graph, name) == classes
-    is_linear = isinstance(maker.op, LINEAR)
-    return -1 if is_linear and classes > 1 and (is_vector or classes >= LEAST_WORDS) else None
+    return -1 if _is_linear(graph, maker) and classes > 1 and (is_vector or classes >= LEAST_WORDS) else None
 
 
 def is_distribution(values: Array | None) -> bool:
@@ -178,6 +177,12 @@ def _maker(graph: Graph, name: str) -> Node | None:
     while maker is not None and (is_invariant(maker.op) or isinstance(maker.op, ENCODERS)):
         maker = graph.producer(maker.inputs[0])
     return maker
+
+
+def _is_linear(graph: Graph, maker: Node) -> bool:
+    """Products, and what adds a bias to one; a sum of two computed values holds no answers."""
+    is_bias = isinstance(maker.op, ElementWiseAdd) and any(x in graph.constants for x in maker.inputs)
+    return is_bias or isinstance(maker.op, LINEAR)
 
 
 def _size(graph: Graph, name: str) -> int:

@@ -15,6 +15,22 @@ graph g {
   output y
 }
 """
+BIASED = """
+graph g {
+  input x: float_32[1,3]
+  const b: float_32[3] = [1.0,0.0,0.5]
+  y = ElementWiseAdd(x, b)
+  output y
+}
+"""
+RESIDUAL = """
+graph g {
+  input x: float_32[1,3]
+  r = Relu(x)
+  y = ElementWiseAdd(x, r)
+  output y
+}
+"""
 IMAGE = """
 graph g {
   input x: float_32[1,4,4,2]
@@ -38,6 +54,8 @@ graph g {
         (SCORES, None, "auto", SAME),
         (SCORES, None, "closeness", CLOSENESS),
         (SOFTMAX, None, "auto", SAME),
+        (BIASED, None, "auto", SAME),
+        (RESIDUAL, None, "auto", CLOSENESS),
         (IMAGE, None, "auto", CLOSENESS),
         (IMAGE, np.array([1]), "auto", CLOSENESS),
     ],
