@@ -43,6 +43,7 @@ from edgewright.passes.htp import (  # noqa: F401 - registers the passes
     neurons,
     one_encoding,
     reciprocals,
+    unroll_recurrent,
     widen_conv_1d,
     wrap_indices,
 )
@@ -59,6 +60,7 @@ __all__ = [
     "QUANTIZED",
     "SIMPLIFY",
     "TARGET",
+    "UNROLL",
     "run_passes",
 ]
 
@@ -110,6 +112,8 @@ QUANTIZED = ("absorb_encodings", "drop_dead_code")
 LEGACY = ("narrow_int64",)
 # What QNN artifacts cannot hold.
 TARGET = ("resolve_symbols", "promote_scalars", "take_source_names")
+# What a model is given before it is quantized for HTP, which has no recurrent layers.
+UNROLL = ("unroll_recurrent", "merge_moves", "drop_identity", "drop_dead_code")
 # What HTP asks for besides: run on a copy, right before a graph is compiled for it.
 HTP = (
     "narrow_int64",

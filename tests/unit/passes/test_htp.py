@@ -35,6 +35,10 @@ FIRES = {
     "neurons": [("ElementWiseSoftplus", "plain", None), ("ElementWiseSoftplus", "plain", "w8a8")],
     "reciprocals": [("ElementWiseUnary", "reciprocal", None), ("ElementWiseUnary", "reciprocal", "w8a8")],
     "explicit_windows": [("PoolAvg2d", "ceil", None), ("PoolMax2d", "ceil", "w8a8")],
+    "unroll_recurrent": [
+        *(("Lstm", label, None) for label in ("plain", "coupled", "peepholes", "reverse", "one_step")),
+        *(("Gru", label, None) for label in ("plain", "biases", "half_biases")),
+    ],
     "one_encoding": [("ResizeNearestNeighbor", "smaller", "w8a8"), ("ScatterElements", "add", "w8a16")],
 }
 

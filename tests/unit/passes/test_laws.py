@@ -22,6 +22,7 @@ from edgewright.passes.pipeline import (
     QUANTIZED,
     SIMPLIFY,
     TARGET,
+    UNROLL,
     run_passes,
 )
 from tests.unit.passes.chains import chains
@@ -31,6 +32,7 @@ ORDERS = {
     "simplified": (*SIMPLIFY, *LAYOUT, *FINISH, *LEGACY, *TARGET),
     "htp": HTP,
     "quantized": (*SIMPLIFY, *LAYOUT, *FINISH, *QUANTIZED),
+    "unrolled": (*SIMPLIFY, *LAYOUT, *FINISH, *UNROLL),
     "plain": (*ALWAYS, *LAYOUT, *FOLD, *LEGACY, *TARGET),
 }
 MODELS = {**SPATIAL, "cnn_head": cnn_head}

@@ -10,6 +10,8 @@ from edgewright.api.building.records import Finding
 from edgewright.config.build import AUTO
 from edgewright.core.errors import EdgewrightError, LimitExceeded, UnsupportedOp, Where
 from edgewright.ir.graph import Graph
+from edgewright.ops.recurrent import Recurrent
+from edgewright.passes.htp.unroll_recurrent import MOST_STEPS
 from edgewright.passes.partition.htp_gaps import Gap, htp_gaps
 
 __all__ = ["ModelChecks", "checked_model"]
@@ -38,6 +40,7 @@ def checked_model(order: BuildOrder, graph: Graph) -> ModelChecks:
         gaps = [gap for gap in gaps if "int_64" not in gap.reason]
     found.problems += [_error(order, graph, gap) for gap in gaps]
     found.hints += _shares(graph, gaps)
+    found.hints += _recurrent(graph)
     _check_size(order, graph, found)
     return found
 
@@ -60,6 +63,16 @@ def _shares(graph: Graph, gaps: list[Gap]) -> Iterator[Finding]:
     share = 100 * (1 - lost / max(sum(macs.values()), 1))
     text = f"{len(graph) - len(missing)} of {len(graph)} ops ({share:.1f} % of the MACs) would run on the HTP"
     yield Finding("note", "unsupported-op", text, do="edgewright inspect MODEL lists all ops")
+
+
+def _recurrent(graph: Graph) -> Iterator[Finding]:
+    """Recurrent layers that could not be written out: long ones, and those with rare parts."""
+    for node in graph.nodes:
+        if isinstance(node.op, Recurrent):
+            name = node.source or node.name
+            what = f"{node.op.qnn_name()} '{name}' stays one op, which Qualcomm's compiler refuses"
+            do = f"give it {MOST_STEPS} steps at most (-d, -s), or end the model before it (--out_node)"
+            yield Finding("warning", "unsupported-op", what, name, do)
 
 
 def _check_size(order: BuildOrder, graph: Graph, found: ModelChecks) -> None:

@@ -23,6 +23,7 @@ from edgewright.frontends._common.source_model import SourceModel
 from edgewright.ir.graph import Graph
 from edgewright.ir.symbols import batch_symbols
 from edgewright.ir.types import TensorType
+from edgewright.passes.pipeline import UNROLL, run_passes
 from edgewright.quantize.portable import portable_encodings
 from edgewright.quantize.tensor_encodings import EncodingSet, encodings_of
 
@@ -87,6 +88,7 @@ def _open_stored(order: BuildOrder, found: Opened) -> None:
         )
     file_size(order.model)
     found.graph = found.ends = load_graph(order.model)
+    _unroll(found, found.graph)
     found.format = "DLC" if order.model.suffix == ".dlc" else "QNN net.json"
     found.tensors = frozenset(found.graph.source_names.values())
 
@@ -128,6 +130,7 @@ def _import(fixed: FixedSource, found: Opened) -> None:
         rewrites = replace(Rewrites(), is_quantized=source.keeps_integers)
         found.imported = imported.graph.copy()
         found.graph, found.tensors = rewrites.apply(imported.graph), source.tensors
+        _unroll(found, found.graph)
         found.memories = memories_of(imported.states)
         return
     report = found.report
@@ -137,6 +140,13 @@ def _import(fixed: FixedSource, found: Opened) -> None:
         replace(fixed, problem=None).graph()
     except EdgewrightError as problem:
         found.problems.append(problem)
+
+
+def _unroll(found: Opened, graph: Graph) -> None:
+    count = run_passes(graph, UNROLL)["unroll_recurrent"]
+    if count:
+        layers = "a recurrent layer was" if count == 1 else f"{count} recurrent layers were"
+        found.notes.append(f"{layers} written out step by step: the HTP takes them in no other form")
 
 
 def _ends(inputs: Mapping[str, TensorType]) -> Graph:
