@@ -290,6 +290,20 @@ def test_tensors_of_one_of_several_graphs_may_be_asked_for(call, here, two, digi
     assert Path("output/digits/Result_0/Plus30_Output_0.raw").exists() is (";" in value)
 
 
+def test_a_graph_named_like_a_path_writes_inside_the_output_folder(call, here, two, digits, pictures):
+    document = json.loads(two.read_text())
+    document["edgewright"]["graph_name"] = "../../elsewhere"
+    two.write_text(json.dumps(document))
+    words = ("--model", f"{two},{digits}", "--backend", "cpu", "--input_list", "two.txt,list.txt")
+    assert call(main, *words, "--output_dir", "a/b").code == 0
+    assert not [path for path in here.rglob("Result_0") if not path.is_relative_to(here / "a" / "b")]
+
+
+def test_lists_that_skip_all_graphs_are_an_error(call, here, digits, pictures):
+    answer = run(call, digits, inputs="__")
+    assert (answer.code, "--input_list skips all graphs" in answer.err) == (2, True)
+
+
 def test_a_graph_is_skipped_by_two_underscores(call, here, two, digits, pictures):
     words = ("--model", f"{two},{digits}", "--backend", "cpu", "--input_list", "__,list.txt")
     assert call(main, *words).code == 0

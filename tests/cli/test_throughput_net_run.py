@@ -243,6 +243,35 @@ def test_what_is_wrong_with_a_file_of_a_thread_is_told(run, pictures):
     assert (answer.code, "the file has 5 bytes, expected 3136" in answer.err) == (3, True)
 
 
+@pytest.mark.parametrize(
+    ("thread_name", "model", "words", "why"),
+    [
+        (
+            "a",
+            {"saveOutput": "NATIVE_LAST", "outputPath": "0.raw"},
+            (),
+            "'0.raw' is a file, expected a folder",
+        ),
+        ("a" * 300, {}, (), "expected the name of a folder"),
+        ("a", {}, ("--output", "0.raw/results.json"), "'0.raw' is a file, expected a folder"),
+        ("a", {}, ("--output", "."), "cannot write '.': it is a folder"),
+    ],
+)
+def test_what_could_not_be_written_in_the_end_is_told_before_anything_runs(
+    run, pictures, thread_name, model, words, why
+):
+    long = thread(thread_name, loopUnit="second", loop=4)
+    began = time.monotonic()
+    answer, _ = run(long, model=model, words=words)
+    assert (answer.code in {2, 3}, why in answer.err) == (True, True), answer.err
+    assert time.monotonic() - began < 4
+
+
+def test_a_model_whose_graphs_are_all_skipped_is_an_error(run, pictures):
+    answer, _ = run(thread("a"), model={"inputPath": "__"})
+    assert (answer.code, "skips all graphs" in answer.err) == (2, True)
+
+
 def test_a_thread_that_fails_ends_the_others(run, pictures, digits):
     """The file is there when inputs are checked, and gone after the first executions."""
     Path("doomed.txt").write_text("doomed.raw\n")

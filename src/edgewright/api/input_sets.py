@@ -32,7 +32,8 @@ class InputSets:
             raise BadInput(
                 f"{len(listed.lines)} lines of one element each do not fill batches of {batch}",
                 Where(file=str(listed.path)),
-                do=f"give {batch - len(listed.lines) % batch} lines more, or convert with --batch 1",
+                do=f"give {batch - len(listed.lines) % batch} lines more, or use another --batch_multiplier, "
+                "or --batch when converting",
             )
         starts = range(0, len(listed.lines), batch)
         self._sets = [listed.lines[start : start + batch] for start in starts]

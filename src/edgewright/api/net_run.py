@@ -8,7 +8,7 @@ from pathlib import Path
 from edgewright.api.backend_profile import INNER_LEVELS, check_run_level
 from edgewright.api.input_list import read_input_list
 from edgewright.api.input_sets import InputSets
-from edgewright.api.run_results import ResultFolder, RunRecord
+from edgewright.api.run_results import ResultFolder, RunRecord, graph_folder
 from edgewright.api.run_source import RunSource, run_source
 from edgewright.api.running.batches import BatchSession, multiplied
 from edgewright.api.running.clock import EVENTS_KEPT, Measuring, RunClock
@@ -77,8 +77,7 @@ def net_run(options: NetRunOptions) -> NetRun:
     folder = Path(options.outputs.output_dir)
     runs = []
     for graph, listed in _lists(options.inputs, source.graphs):
-        # As the SDK's tools do: several graphs have a folder each.
-        inner = folder / graph.name if len(source.graphs) > 1 else folder
+        inner = graph_folder(folder, graph, source.graphs)
         outputs = replace(options.outputs, output_dir=str(inner))
         runs.append(_graph_run(_Task(replace(options, outputs=outputs), source, graph, listed, limits)))
     told = (*source.notes, *notes, *_profile_note(options.execution, source), *runs[0].notes)
@@ -227,7 +226,12 @@ def _lists(inputs: InputFiles, graphs: Sequence[Graph]) -> list[tuple[Graph, Pat
     """The list of each graph that is to run; __ stands for a graph that is not."""
     given = inputs.input_list
     pairs = [(g, Path(name)) for g, name in zip(graphs, given, strict=False) if name != "__"]
-    if len(given) != len(graphs) or not pairs:
+    if given and len(given) == len(graphs) and not pairs:
+        raise UsageError(
+            "--input_list skips all graphs, expected a list for one of them",
+            do="name an input list in place of __",
+        )
+    if len(given) != len(graphs):
         counted = f"{len(graphs)} graph{'s' if len(graphs) > 1 else ''}"
         names = ", ".join(shown(graph.name) for graph in graphs[:10])
         raise UsageError(

@@ -16,7 +16,7 @@ from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph
 from edgewright.lower.names import NameTable
 
-__all__ = ["InputRecord", "OutputRecord", "ResultFolder", "RunRecord"]
+__all__ = ["InputRecord", "OutputRecord", "ResultFolder", "RunRecord", "graph_folder"]
 
 RUN_FILE = "run.json"
 METADATA_FILE = "execution_metadata.yaml"
@@ -58,6 +58,14 @@ class RunRecord:
     is_complete: bool = False
     # Result folder -> input name -> the files that were read for it
     results: dict[str, dict[str, list[str]]] = field(default_factory=dict)
+
+
+def graph_folder(folder: Path, graph: Graph, graphs: Sequence[Graph]) -> Path:
+    """Where a graph's results go: as with the SDK's tools, several graphs have a folder each.
+
+    The name comes from the model's file, of a stranger perhaps, and must not lead elsewhere.
+    """
+    return folder if len(graphs) == 1 else folder / NameTable(each.name for each in graphs)(graph.name)
 
 
 class ResultFolder:

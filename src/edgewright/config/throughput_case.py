@@ -15,6 +15,10 @@ Entry = Mapping[str, Any]
 _FORMS = {"NATIVE_ONLY": (True,), "FLOAT_ONLY": (False,), "FLOAT_AND_NATIVE": (False, True)}
 
 
+# File systems take 255 bytes, and a letter may be four of them.
+LONGEST_NAME = 60
+
+
 @dataclass(frozen=True)
 class CaseBackend:
     """A backend, and what is measured and asked of it."""
@@ -166,10 +170,11 @@ class _Reading:
 
     def _thread_problems(self, path: str, entry: Entry) -> Iterator[EdgewrightError]:
         # A folder is named after it, which must not lie elsewhere.
-        if {"/", "\\", "\0"} & set(entry["threadName"]) or entry["threadName"] in {"", ".", ".."}:
+        name = entry["threadName"]
+        if {"/", "\\", "\0"} & set(name) or name in {"", ".", ".."} or len(name) > LONGEST_NAME:
             yield self._problem(
-                f"key '{path}.threadName' is '{shown(entry['threadName'])}', expected the name of a folder",
-                do="use letters, digits and underscores",
+                f"key '{path}.threadName' is '{shown(name)}', expected the name of a folder",
+                do=f"use letters, digits and underscores, {LONGEST_NAME} at most",
             )
         for key, section in (("backend", "backends"), ("context", "contexts"), ("model", "models")):
             known = [item[_NAMES[section]] for item in self._listed[section]]

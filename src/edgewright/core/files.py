@@ -14,6 +14,7 @@ from edgewright.core.errors import BadInput, EnvironmentProblem, LimitExceeded, 
 from edgewright.core.words import did_you_mean
 
 __all__ = [
+    "check_target",
     "file_size",
     "inside",
     "keep_sources",
@@ -49,6 +50,18 @@ def write_all(files: Mapping[Path | str, Chunks] | Mapping[Path, Chunks] | Mappi
     except BaseException:
         _remove(staged.values(), made)
         raise
+
+
+def check_target(path: Path | str) -> None:
+    """Refuse early a file that could not be written later, when the work is done."""
+    path = Path(path)
+    _check_target(path)
+    ground = _ground(path.parent)
+    if not os.access(ground, os.W_OK):
+        raise EnvironmentProblem(
+            f"cannot write '{shown(path)}': no permission to write into '{shown(ground)}'",
+            do="name another place",
+        )
 
 
 def keep_sources(sources: Iterable[Path], written: Iterable[Path]) -> None:
@@ -188,17 +201,24 @@ def _empty(folder: Path) -> None:
 
 
 def _make_folder(folder: Path, made: list[Path]) -> None:
+    _ground(folder)
     with _writing(folder):
         missing = [parent for parent in (folder, *folder.parents) if not parent.exists()]
-        ground = missing[-1].parent if missing else folder
-        if not ground.is_dir():
-            raise UsageError(
-                f"cannot write to '{shown(folder)}': '{shown(ground)}' is a file, expected a folder",
-                do="name another place",
-            )
         for parent in reversed(missing):
             made.append(parent)
             parent.mkdir(exist_ok=True)
+
+
+def _ground(folder: Path) -> Path:
+    """The folder, or the nearest one above it that exists."""
+    with _writing(folder):
+        ground = next((parent for parent in (folder, *folder.parents) if parent.exists()), Path())
+    if not ground.is_dir():
+        raise UsageError(
+            f"cannot write to '{shown(folder)}': '{shown(ground)}' is a file, expected a folder",
+            do="name another place",
+        )
+    return ground
 
 
 def _stage(path: Path, chunks: Chunks, staged: dict[Path, Path]) -> None:

@@ -12,9 +12,10 @@ def page(run: NetRun) -> list[Block]:
     record = run.record
     rows = tuple((o.name, o.file_dtype, dims(o.shape), o.layout or "-", o.file) for o in record.outputs)
     kept = len(record.results)
+    counted = f"{record.inferences} inference{'' if record.inferences == 1 else 's'}"
     blocks: list[Block] = [
         Table("Outputs", ("name", "type in file", "shape", "layout", "file"), rows),
-        f"{record.inferences} inferences on backend {record.backend}, {kept} kept in {record.folder}",
+        f"{counted} on backend {record.backend}, {kept} kept in {record.folder}",
     ]
     blocks += [f"note: {note}" for note in run.notes]
     if run.profile:

@@ -4,6 +4,7 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 
 from edgewright.api.backend_profile import INNER_LEVELS
+from edgewright.api.run_results import graph_folder
 from edgewright.api.running.clock import Measuring, RunClock
 from edgewright.api.running.loop import Done, one_by_one, queued
 from edgewright.api.throughput.inputs import inputs_of
@@ -29,15 +30,15 @@ class GraphRun:
     def __init__(self, thread: CaseThread, prepared: Prepared, index: int) -> None:
         self._thread, self._prepared = thread, prepared
         self._graph: Graph = prepared.graphs[index]
-        is_alone = len(prepared.graphs) == 1
         self._feed = inputs_of(thread, self._graph, _of(thread.model.inputs, index))
         self._comparison: Comparison | None = None
         if thread.model.post_processor != "NONE":
             truth = _of(thread.model.ground_truth, index)
             self._comparison = Comparison(self._graph, thread.model.post_processor, truth)
-        self._saving = Saving(thread, self._graph, is_alone=is_alone) if thread.model.save != "NONE" else None
         folder = Path(thread.model.output_path or "output", thread.name)
-        self._profile = (folder if is_alone else folder / self._graph.name) / PROFILE_FILE
+        folder = graph_folder(folder, self._graph, prepared.graphs)
+        self._saving = Saving(thread, self._graph, folder) if thread.model.save != "NONE" else None
+        self._profile = folder / PROFILE_FILE
         self._latencies = Latencies()
         self._clock: RunClock | None = None
 

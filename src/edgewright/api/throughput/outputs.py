@@ -11,6 +11,7 @@ from edgewright.api.throughput.inputs import Feed, truth_of
 from edgewright.api.throughput.records import OutputError
 from edgewright.config.throughput_case import CaseThread
 from edgewright.core.errors import ShapeMismatch, TypeMismatch, Where
+from edgewright.core.files import check_target
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph
 
@@ -61,10 +62,11 @@ class Comparison:
 class Saving:
     """Writes the outputs of all executions, or of the last one when the thread is done."""
 
-    def __init__(self, thread: CaseThread, graph: Graph, *, is_alone: bool) -> None:
+    def __init__(self, thread: CaseThread, graph: Graph, folder: Path) -> None:
         self._is_all = thread.model.save == "NATIVE_ALL"
-        folder = Path(thread.model.output_path or ".", thread.name)
-        self.folder = folder if is_alone else folder / graph.name
+        self.folder = folder
+        # Not in the end, after a test of hours.
+        check_target(self.folder / "Result_0" / "output.raw")
         self._results = ResultFolder(self.folder, graph, graph.outputs, thread.model.forms)
         self._last: tuple[int, Values] | None = None
         self.saved = 0

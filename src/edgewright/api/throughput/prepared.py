@@ -84,6 +84,11 @@ def _prepared(thread: CaseThread, count: int) -> Prepared:
                 do="give one list for each graph, separated by commas; __ skips a graph",
             )
     graphs = tuple(graph for graph, name in zip(source.graphs, lists, strict=True) if name != "__")
+    if not graphs:
+        raise UsageError(
+            f"'inputPath' of model '{shown(thread.model.name)}' skips all graphs, expected a list for one",
+            do="name an input list in place of __",
+        )
     options = RunOptions(_engine_threads(thread, source, count), (), _is_inner(thread))
     made = Prepared(source, graphs, options, [])
     made.make()
