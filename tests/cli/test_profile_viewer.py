@@ -179,6 +179,19 @@ def test_opaque_objects_become_files(call, tmp_path):
     assert f"wrote {found}" in answer.out
 
 
+def test_options_that_find_nothing_to_do_say_so(call, log):
+    answer = view(call, log, "--extract_opaque_objects", "--reader", "csv")
+    assert answer.code == 0
+    assert "the log holds no opaque objects" in answer.err
+    assert "without --output these options have no effect: --reader" in answer.err
+
+
+def test_a_log_of_ours_that_is_cut_is_called_so(call, log, tmp_path):
+    (tmp_path / "cut.log").write_bytes(Path(log).read_bytes()[:200])
+    answer = view(call, tmp_path / "cut.log")
+    assert (answer.code, "the log is cut or damaged" in answer.err) == (3, True)
+
+
 def test_a_reader_of_ones_own_is_said_to_be_code_and_run(call, log, tmp_path):
     (tmp_path / "mine.py").write_text("def read(log):\n    return f'{log.graph}: {len(log.events)} events'\n")
     answer = view(call, log, "--reader", tmp_path / "mine.py", "--output", tmp_path / "a.txt")

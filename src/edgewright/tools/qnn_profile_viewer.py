@@ -1,6 +1,7 @@
 """qnn-profile-viewer: shows what a profiling log says, and writes it as CSV, trace or HTML."""
 
 from edgewright.config.profile_viewer import ProfileInput, ProfileOutput
+from edgewright.config.rules import WithoutEffect
 from edgewright.config.umbrella import Messages, Report
 from edgewright.tools.tool import Tool
 
@@ -11,6 +12,7 @@ NAME = "qnn-profile-viewer"
 
 def run(source: ProfileInput, output: ProfileOutput, report: Report, _messages: Messages) -> None:
     """Read, write what was asked for, then print."""
+    from logging import getLogger
     from pathlib import Path
 
     from edgewright.api.profile_reader import read_with_plugin
@@ -30,7 +32,10 @@ def run(source: ProfileInput, output: ProfileOutput, report: Report, _messages: 
         made = profile_bytes(form, log, found) if form else read_with_plugin(str(output.reader), log)
         files[Path(output.output)] = made
     if output.extract_opaque_objects:
-        files |= opaque_files(log, Path(output.output or source.input_log).parent)
+        objects = opaque_files(log, Path(output.output or source.input_log).parent)
+        if not objects:
+            getLogger(__name__).warning("the log holds no opaque objects, nothing was extracted")
+        files |= objects
     keep_sources([Path(source.input_log)], files)
     write_all(files)
     print(as_json(found) if report.json else viewer_text(found))
@@ -49,5 +54,6 @@ TOOL = Tool(
         (f"{NAME} --input_log run.log --output run.html", "a page with a timeline and a table of ops"),
         (f"{NAME} --input_log run.log --output run.json", "a trace for Perfetto or chrome://tracing"),
     ),
+    rules=(WithoutEffect(("--reader",), ("--output",)),),
 )
 main = TOOL.main

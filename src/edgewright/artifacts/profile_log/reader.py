@@ -51,11 +51,15 @@ def _own(content: bytes, where: Where) -> ProfileLog:
 def _document(content: bytes, where: Where) -> dict[str, Any]:
     try:
         document = json.loads(content)
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError) as problem:
+        if content.lstrip().startswith(b"{"):
+            raise BadInput(
+                f"the log is cut or damaged: {shown(problem)}", where, do="make it again"
+            ) from problem
         document = None
     if not isinstance(document, dict):
         raise BadInput(
-            f"the file begins with '{shown(content[:24])}', expected a profile log of this project, of the "
+            f"the file begins with {shown(content[:24])}, expected a profile log of this project, of the "
             "SDK's tools, or their CSV",
             where,
             do="make one with qnn-net-run --profiling_level detailed; it is qnn-profiling-data_0.log there",
