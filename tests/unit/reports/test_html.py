@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from edgewright.api.building.records import Finding
 from edgewright.reports.html import report_page
 from edgewright.reports.html.plotly_bundle import plotly_bundle
 from tests.browser.sample_build import HOSTILE, hostile, record
@@ -109,3 +110,22 @@ def test_the_worst_of_several_outputs_gives_the_headline_and_is_named():
     text = text_of(several)
     assert "it answers 98.0 % of 100 held-apart samples correctly" in text
     assert f"output &#39;{build.accuracy[1].output}&#39;, the lowest of 2" in text
+
+
+def warned(*findings):
+    build = record()
+    return replace(build, preflight=replace(build.preflight, findings=findings), findings=findings)
+
+
+def test_figures_of_random_data_never_look_like_a_verdict():
+    text = text_of(warned(Finding("warning", "data", "RANDOM DATA", do="build with --data SAMPLES")))
+    assert "random data</span>" in text.partition("<h1>")[0]
+    assert "To do: build with --data SAMPLES: random numbers say nothing about accuracy." in text
+    assert text.partition('id="accuracy"')[0].count("RANDOM DATA") == 1
+
+
+def test_what_no_device_loads_is_never_called_ready():
+    missing = Finding("warning", "environment", "no compiler", do="pip install it")
+    refused = Finding("error", "backend-crash", "refused", do="explain")
+    assert "To do: pip install it and build again: no device loads" in text_of(warned(missing))
+    assert "there is no binary for a device" in text_of(warned(refused))

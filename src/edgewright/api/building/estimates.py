@@ -29,6 +29,8 @@ MACS_PER_SECOND = 4e9
 # The genuine emulator, and what it may take: once to evaluate, once to compare layers.
 EMULATED_MACS, EMULATOR_SECONDS = 5e8, 45.0
 STARTING_SECONDS, STARTING_MB = 5.0, 350.0
+# The report with what draws its plots, and small files.
+REPORT_MB = 3.5
 # How often samples are walked for each precision: calibration with its search, and evaluation.
 CALIBRATING, EVALUATING = 10, 4
 RUNGS = 5
@@ -63,7 +65,7 @@ def estimated(graph: Graph, macs: int, calibration: int, evaluation: int, precis
     # The float model, a changed copy of it, the engine's copy, and the quantized one.
     memory = STARTING_MB + 3.5 * weights
     # While it works: the float graph and one graph for each precision; at the end the files in three forms.
-    disk = 1.0 + weights + (rungs + 4) * sizes["w8a8"] / 1e6
+    disk = REPORT_MB + weights + (rungs + 4) * sizes["w8a8"] / 1e6
     seconds = STARTING_SECONDS + macs * walked / MACS_PER_SECOND
     if find_libraries() is not None:
         seconds += 2 * min(EMULATOR_SECONDS, STARTING_SECONDS + macs * evaluation / EMULATED_MACS)

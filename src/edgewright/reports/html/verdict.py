@@ -12,6 +12,8 @@ __all__ = ["BACKENDS", "Tile", "Verdict", "chip_name", "chosen_rung", "headline"
 BACKENDS = {"float": "float model", "htp-sim": "simulation", "htp-native": "emulator"}
 # Kinds of findings: an override for several tensors, and for one.
 TOGETHER, ALONE = "override", frozenset({"range", "weights"})
+# Kinds of warnings that come before all figures: random data, no compiler.
+DATA, ENVIRONMENT = "data", "environment"
 NATIVE, SIMULATION = "htp-native", "htp-sim"
 SCORES = {
     "right-answers": "right answers",
@@ -46,7 +48,7 @@ class Verdict:
 
 def verdict(record: BuildRecord) -> Verdict:
     """The verdict over a build."""
-    word, tone = _word(record.is_met)
+    word, tone = ("random data", "bad") if DATA in _kinds(record) else _word(record.is_met)
     title = f"{name(PurePath(record.source.file).stem)} for {name(chip_name(record, is_short=True))}"
     sentences = (_built(record), _accurate(record), _worst(record), _next(record))
     asking = "What to do first" if record.is_met is False else "What would make it better"
@@ -63,7 +65,8 @@ def chip_name(record: BuildRecord, *, is_short: bool = False) -> str:
 
 def to_do(record: BuildRecord, count: int = 3) -> tuple[Finding, ...]:
     """What can be done, the gravest first; an override for several tensors stands for those of each."""
-    grave = [f for f in (*record.preflight.findings, *record.findings) if f.grade != "note" and f.do]
+    both = dict.fromkeys((*record.preflight.findings, *record.findings))
+    grave = [f for f in both if f.grade != "note" and f.do]
     if any(finding.kind == TOGETHER for finding in grave):
         grave = [finding for finding in grave if finding.kind not in ALONE]
     return tuple(sorted(grave, key=lambda finding: finding.grade != "error")[:count])
@@ -181,6 +184,8 @@ def _worst(record: BuildRecord) -> str:
 
 
 def _next(record: BuildRecord) -> str:
+    if hindrance := _hindrance(record):
+        return f"To do: {hindrance}."
     remedies = bool(to_do(record))
     if record.is_met is False:
         how = "the findings below say how" if remedies else "try --precision auto or w8a16"
@@ -188,6 +193,23 @@ def _next(record: BuildRecord) -> str:
     if remedies:
         return "To do: nothing before it runs on a device; the findings below would make it more accurate."
     return "To do: nothing, it is ready to run on a device."
+
+
+def _hindrance(record: BuildRecord) -> str:
+    """Why this is nothing for a device, whatever its figures are."""
+    kinds = _kinds(record)
+    if any(finding.grade == "error" for finding in record.findings):
+        return "mend what the compiler refuses, the findings below say what: there is no binary for a device"
+    if DATA in kinds:
+        return f"{kinds[DATA]}: random numbers say nothing about accuracy"
+    if ENVIRONMENT in kinds:
+        return f"{kinds[ENVIRONMENT]} and build again: no device loads what the simulation compiled"
+    return ""
+
+
+def _kinds(record: BuildRecord) -> dict[str, str]:
+    """Kinds of warnings of the pre-flight, and what mends each."""
+    return {finding.kind: finding.do for finding in record.preflight.findings if finding.grade == "warning"}
 
 
 def _tiles(record: BuildRecord) -> tuple[Tile, ...]:
