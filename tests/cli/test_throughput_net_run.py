@@ -1,6 +1,7 @@
 """qnn-throughput-net-run: threads on several backends at once, their results, and how they end."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -14,7 +15,7 @@ import pytest
 import edgewright as ew
 from edgewright.tools.qnn_context_binary_generator import main as generate
 from edgewright.tools.qnn_throughput_net_run import main
-from tests.cli.context_models import IS_NATIVE, inputs, quantized_net
+from tests.cli.context_models import IS_NATIVE, NO_WHEEL, inputs, quantized_net
 
 OUTPUT = "Plus214_Output_0"
 
@@ -307,10 +308,24 @@ def test_a_thread_that_fails_ends_the_others(run, pictures, digits):
 def test_a_signal_ends_all_threads_and_the_results_are_written(
     here, digits, iteration, interval, number, code
 ):
+    out, found = stopped("cpu", digits, iteration, interval, number, code)
+    assert (found["stopped_by"], found["is_complete"]) == (number, code == 0)
+    assert all(measured["executions"] > 0 for measured in found["threads"])
+    assert b"a:graphExecute: " in out
+
+
+@pytest.mark.skipif(not IS_NATIVE, reason=NO_WHEEL)
+def test_a_terminal_that_interrupts_the_worker_too_gets_the_results(here):
+    _, found = stopped("htp-native", quantized_net(here), -1, 0, signal.SIGINT, 0)
+    assert all(measured["executions"] > 0 for measured in found["threads"])
+
+
+def stopped(backend, model, iteration, interval, number, code):
+    """What two threads print and find before a signal to the whole group, as a terminal sends it."""
     case = {
-        "backends": [{"backendName": "cpu", "backendPath": "cpu"}],
+        "backends": [{"backendName": "cpu", "backendPath": backend}],
         "models": [
-            {"modelName": "digits", "modelPath": str(digits), "saveOutput": "NATIVE_ALL", "outputPath": "out"}
+            {"modelName": "digits", "modelPath": str(model), "saveOutput": "NATIVE_ALL", "outputPath": "out"}
         ],
         "contexts": [{"contextName": "c"}],
         "testCase": {
@@ -325,18 +340,18 @@ def test_a_signal_ends_all_threads_and_the_results_are_written(
     words = ["--config", "case.json", "--output", "results.json"]
     started = "import sys; from edgewright.tools.qnn_throughput_net_run import main; sys.exit(main())"
     process = subprocess.Popen(
-        [sys.executable, "-c", started, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [sys.executable, "-c", started, *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
     )
     deadline = time.monotonic() + 60
     while not all(Path("out", name, "Result_3").exists() for name in "ab") and time.monotonic() < deadline:
         time.sleep(0.05)
-    process.send_signal(number)
+    os.killpg(process.pid, number) if number == signal.SIGINT else process.send_signal(number)
     out, err = process.communicate(timeout=60)
     assert (process.returncode, b"Traceback" in err) == (code, False), err
-    found = json.loads(Path("results.json").read_text())
-    assert (found["stopped_by"], found["is_complete"]) == (number, code == 0)
-    assert all(measured["executions"] > 0 for measured in found["threads"])
-    assert b"a:graphExecute: " in out
+    return out, json.loads(Path("results.json").read_text())
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-__all__ = ["held", "noted"]
+__all__ = ["held", "leave_to_caller", "noted"]
 
 Handler = Callable[[int, FrameType | None], object]
 _NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
@@ -44,6 +44,13 @@ def held() -> Iterator[None]:
         yield
     if found:
         raise KeyboardInterrupt
+
+
+def leave_to_caller() -> None:
+    """Ignores what a terminal sends to all its processes: the caller hears it too, and ends its workers."""
+    for name in ("SIGINT", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
 
 
 def _raising() -> dict[int, Handler]:

@@ -8,6 +8,7 @@ from edgewright.abi.op_package import ConverterLibrary, PackageLibrary
 from edgewright.abi.worker_process import serve
 from edgewright.backends.op_package.messages import CODEC
 from edgewright.core.errors import BackendCrash, EdgewrightError
+from edgewright.core.signals import leave_to_caller
 
 __all__ = ["Host", "main"]
 
@@ -42,6 +43,7 @@ class Host:
 
 def main(descriptor: int) -> None:
     """Serves requests until the caller is gone."""
+    leave_to_caller()
     host = Host()
     serve(descriptor, CODEC, lambda name, arguments: _answer(host, name, arguments))
 

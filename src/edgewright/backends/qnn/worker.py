@@ -19,6 +19,7 @@ from edgewright.backends.qnn.shared import shared_arrays
 from edgewright.backends.qnn.system import SystemLibrary
 from edgewright.core.errors import BackendCrash, EdgewrightError
 from edgewright.core.numbers import Array
+from edgewright.core.signals import leave_to_caller
 from edgewright.lower.qnn_graph import QnnGraph
 
 __all__ = ["Host", "main"]
@@ -144,6 +145,7 @@ class Host:
 
 def main(descriptor: int) -> None:
     """Serves requests until the caller is gone."""
+    leave_to_caller()
     faulthandler.enable()  # a crash in a library says at least which call it was
     host = Host()
     serve(descriptor, CODEC, lambda name, arguments: _answer(host, name, arguments))
