@@ -129,3 +129,8 @@ def test_what_no_device_loads_is_never_called_ready():
     refused = Finding("error", "backend-crash", "refused", do="explain")
     assert "To do: pip install it and build again: no device loads" in text_of(warned(missing))
     assert "there is no binary for a device" in text_of(warned(refused))
+
+
+def test_a_model_that_came_quantized_is_said_to_keep_its_encodings():
+    text = text_of(replace(record(), chosen="as given", precision="auto"))
+    assert "with the encodings that it came with (asked for: auto)." in text

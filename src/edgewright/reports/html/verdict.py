@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from edgewright.api.building.records import Accuracy, BuildRecord, Finding, Layer, Rung
+from edgewright.api.building.rungs import AS_GIVEN
 from edgewright.reports.html.words import db, duration, limit, name, percent, points
 from edgewright.reports.numbers import byte_size
 
@@ -110,7 +111,8 @@ def _word(is_met: bool | None) -> tuple[str, str]:
 
 def _built(record: BuildRecord) -> str:
     asked = "" if record.chosen == record.precision else f" (asked for: {record.precision})"
-    return f"{name(record.source.file)} was built for {name(chip_name(record))} in {record.chosen}{asked}."
+    how = "with the encodings that it came with" if record.chosen == AS_GIVEN else f"in {record.chosen}"
+    return f"{name(record.source.file)} was built for {name(chip_name(record))} {how}{asked}."
 
 
 def _accurate(record: BuildRecord) -> str:
