@@ -15,7 +15,7 @@ from edgewright.core.files import read_limited
 from edgewright.core.numbers import Array
 from edgewright.quantize.executor import Samples
 
-__all__ = ["NAMES", "Labels", "labels_for"]
+__all__ = ["NAMES", "Labels", "labels_for", "unused_labels"]
 
 # Names of arrays that hold labels and no samples.
 NAMES = ("labels", "label", "y", "targets")
@@ -46,6 +46,20 @@ def labels_for(
     if path.suffix in {".npy", ".npz"}:
         return _checked(_stored(path), str(path), count)
     return _checked(_lines(path), str(path), count)
+
+
+def unused_labels(data: Data, samples: Samples, count: int) -> list[str]:
+    """What looks like labels and was not taken for any: said, since figures without labels are others."""
+    found = _beside(data)
+    if found is not None:
+        return [f"{len(found.values)} labels are beside {count} samples: not used, expected one for each"]
+    files: list[Path] = list(getattr(samples, "files", ()))
+    names = sorted({file.parent.name for file in files})
+    if len(names) < 2 or _from_folders(files) is not None:
+        return []
+    rows = f"FOLDER,NUMBER ('{shown(names[0], 60)},0' ...)"
+    said = f"{len(names)} folders, which are not named by numbers, are no labels"
+    return [f"{said}: --labels with a .csv of {rows} makes them some"]
 
 
 def _checked(values: Array, file: str, count: int) -> Labels:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from edgewright.api.building.labels import NAMES, labels_for
+from edgewright.api.building.labels import NAMES, labels_for, unused_labels
 from edgewright.api.calibration_data import Data, notes_of, samples_of
 from edgewright.api.sample_fit import SampleFit
 from edgewright.config.preprocessing import Preprocessing
@@ -99,7 +99,7 @@ def build_samples(
     evaluation = Chosen(others, spread(judged, wishes.evaluation_samples))
     labels = None if known is None else known.values[list(evaluation.numbers)]
     notes = [*notes_of(samples, wishes.preprocessing), *_said(calibration, evaluation, count, wishes)]
-    notes += [] if known is None else [known.note]
+    notes += unused_labels(source, others, _count(others)) if known is None else [known.note]
     return BuildSamples(
         calibration, evaluation, labels, tuple(notes), is_shared=numbers == judged and others is samples
     )
@@ -144,7 +144,7 @@ def _said(calibration: Chosen, evaluation: Chosen, count: int, wishes: DataWishe
             "the only sample calibrates and evaluates: figures are better than they will be on other data"
         ]
     step = calibration.numbers[1] - calibration.numbers[0] if len(calibration) > 1 else count
-    which = "every second one" if step == 2 else f"every {step}th one"
+    which = "every second one" if step == 2 else f"one in {step}"
     others = f"{len(evaluation)} others, which no range has seen, evaluate"
     return [f"{len(calibration)} of {count} samples calibrate ({which}); {others}"]
 

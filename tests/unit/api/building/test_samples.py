@@ -5,6 +5,7 @@ import wave
 import numpy as np
 import pytest
 
+import edgewright.ops  # noqa: F401 - fills the registry
 from edgewright.api.audio import AudioSamples
 from edgewright.api.building.samples import DataWishes, build_samples
 from edgewright.api.sample_fit import SampleFit
@@ -109,3 +110,17 @@ def test_what_is_no_sound_and_what_takes_none_are_refused(tmp_path):
     picture = parse("graph g {\n  input x: float_32[1,4,4,3]\n  y = Relu(x)\n  output y\n}\n")
     with pytest.raises(ShapeMismatch, match="expected one axis of time for sound"):
         AudioSamples(SampleFit(picture), tmp_path)
+
+
+def test_folders_named_by_words_and_labels_of_another_count_are_said_not_to_be_used(tmp_path):
+    for name in ("cat", "dog"):
+        (tmp_path / name).mkdir()
+        for place in (1, 2):
+            np.save(tmp_path / name / f"{place}.npy", np.zeros((1, 3), np.float32))
+    found = build_samples(GRAPH, DataWishes(tmp_path))
+    assert found.labels is None
+    assert "2 folders, which are not named by numbers, are no labels" in found.notes[-1]
+    assert "'cat,0'" in found.notes[-1]
+    few = build_samples(GRAPH, DataWishes({"x": np.zeros((6, 3), np.float32), "labels": np.arange(4)}))
+    assert few.labels is None
+    assert few.notes[-1] == "4 labels are beside 6 samples: not used, expected one for each"
