@@ -1,6 +1,7 @@
 """The classes of the Edge AI course: its code runs as printed, and does what it leaves open."""
 
 import math
+import threading
 
 import numpy as np
 import onnx
@@ -56,6 +57,22 @@ def test_postprocessing_brings_real_numbers_back(quantized):
     stored = np.arange(10, dtype=np.uint8).reshape(1, 10)
     wanted = (stored.astype(np.float32) - engine.output_offset) * engine.output_scale
     np.testing.assert_allclose(engine.postprocess_output(stored), wanted, rtol=1e-6)
+
+
+def test_prepared_inputs_are_kept_apart(quantized):
+    engine = ew.QNNInference(quantized, backend="htp-sim")
+    first, second = (engine.preprocess_input(image) for image in digits(2))
+    assert not np.shares_memory(first, second)
+
+
+def test_threads_do_not_write_into_the_buffers_of_each_other(quantized):
+    engine = ew.QNNInference(quantized, backend="htp-sim", reuse_buffers=True)
+    (image,) = digits(1)
+    found = [engine.preprocess_input(image)]
+    thread = threading.Thread(target=lambda: found.append(engine.preprocess_input(image)))
+    thread.start()
+    thread.join()
+    assert not np.shares_memory(*found)
 
 
 def test_buffers_are_reused_only_where_that_was_asked_for(quantized):

@@ -1,5 +1,6 @@
 """Inference as the Edge AI course has it: prepare inputs, run, bring outputs back, on buffers that stay."""
 
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -26,7 +27,8 @@ class QNNInference:
     """A model that is ready on a backend, or a context binary on the one that it is for.
 
     A model with one input takes an array, one with several a dictionary; outputs are given back the same
-    way. ``reuse_buffers``: outputs are written into the same arrays each time, so copy what you keep.
+    way. ``reuse_buffers``: results are written into the same arrays each time, so copy what you keep.
+    Several threads may use one object.
     """
 
     def __init__(
@@ -36,7 +38,8 @@ class QNNInference:
         self.backend, self._graph, self._session = _ready(model_path, backend)
         self._reuse = reuse_buffers
         self._types = self._graph.types
-        self._buffers: dict[str, Array] = {}
+        # One set for each thread: they would write into each other's numbers.
+        self._local = threading.local()
 
     @property
     def is_quantized(self) -> bool:
@@ -70,7 +73,9 @@ class QNNInference:
 
     def preprocess_input(self, data: Arrays) -> Arrays:
         """Inputs as the model stores them: quantized where it is, float32 elsewhere."""
-        return self._given_back(self._stored(data), isinstance(data, Mapping))
+        stored = self._stored(data)
+        kept = stored if self._reuse else {name: array.copy() for name, array in stored.items()}
+        return self._given_back(kept, isinstance(data, Mapping))
 
     def postprocess_output(self, output: Arrays) -> Arrays:
         """Outputs as real numbers."""
@@ -116,9 +121,10 @@ class QNNInference:
         return real if self._reuse else real.copy()
 
     def _buffer(self, name: str, shape: tuple[int, ...], dtype: np.dtype[np.generic] | type) -> Array:
-        found = self._buffers.get(name)
+        buffers: dict[str, Array] = self._local.__dict__
+        found = buffers.get(name)
         if found is None or found.shape != shape:
-            found = self._buffers[name] = np.empty(shape, dtype)
+            found = buffers[name] = np.empty(shape, dtype)
         return found
 
     def _named(self, data: Arrays, names: list[str]) -> Mapping[str, Array]:
