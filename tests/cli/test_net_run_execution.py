@@ -299,6 +299,11 @@ def test_a_graph_named_like_a_path_writes_inside_the_output_folder(call, here, t
     assert not [path for path in here.rglob("Result_0") if not path.is_relative_to(here / "a" / "b")]
 
 
+def test_a_prefix_without_a_library_is_said_to_do_nothing(call, here, digits, pictures):
+    answer = run(call, digits, "--model_prefix", "Other")
+    assert (answer.code, "--model_prefix has no effect" in answer.out) == (0, True), answer.err
+
+
 def test_lists_that_skip_all_graphs_are_an_error(call, here, digits, pictures):
     answer = run(call, digits, inputs="__")
     assert (answer.code, "--input_list skips all graphs" in answer.err) == (2, True)

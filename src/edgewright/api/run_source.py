@@ -100,7 +100,8 @@ def opened_source(options: ModelOptions, loading: Loading) -> RunSource:
     """The same, loaded in a way that is given."""
     packages = load_op_packages(options.op_packages or ())
     source = _source(options, loading)
-    return replace(source, notes=(*source.notes, *packages, *_idle(source, loading)))
+    idle = (*_idle_prefix(options), *_idle(source, loading))
+    return replace(source, notes=(*source.notes, *packages, *idle))
 
 
 def _source(options: ModelOptions, loading: Loading) -> RunSource:
@@ -125,6 +126,12 @@ def _source(options: ModelOptions, loading: Loading) -> RunSource:
     return RunSource(
         names, backend.name, tuple(graphs), backend.prepare, config.threads, config.notes, config.running
     )
+
+
+def _idle_prefix(options: ModelOptions) -> Iterator[str]:
+    models = [Path(name) for name in options.models or ()]
+    if "--model_prefix" in options.given() and not any(model.suffix == ".so" for model in models):
+        yield "--model_prefix has no effect: no model library is loaded"
 
 
 def _idle(source: RunSource, loading: Loading) -> Iterator[str]:
