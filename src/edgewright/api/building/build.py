@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
-from edgewright.api.building.deploy import CONTEXTS, compile_binary, listed, publish, write_models
+from edgewright.api.building.deploy import CONTEXTS, compile_binary, drop_stale, listed, publish, write_models
 from edgewright.api.building.evaluate import Evaluator
 from edgewright.api.building.ladder import climb
 from edgewright.api.building.ledger import Ledger, fingerprint, has_state, versions
@@ -85,28 +85,34 @@ class _Build:
 
     def _settled(self, ladder: tuple[Tried, ...]) -> tuple[tuple[Tried, ...], Compiled, Evaluated]:
         """Compiles what was chosen, and the next wider rung where that fails or does not keep the limit."""
-        later = _wider(ladder, self._order.limit)
-        while True:
-            chosen = _chosen(ladder).rung.name
-            try:
-                compiled, found = self._judged(chosen)
-                why = (
-                    ""
-                    if found.drop <= self._order.limit
-                    else f"loses {found.drop:.2f} points on the emulator"
-                )
-            except EdgewrightError as problem:
-                if problem.exit_code not in REFUSALS:
-                    raise
-                if not later:
-                    self._refusal = problem
-                    return ladder, *self._simulated(chosen)
-                why = f"is refused by the compiler ({problem.what})"
-            if not (why and later):
-                return ladder, compiled, found
+        name, later = _chosen(ladder).rung.name, _wider(ladder, self._order.limit)
+        judged: dict[str, tuple[Compiled, Evaluated]] = {}
+        while why := self._shortcoming(name, judged):
+            if not later:
+                break
+            self._notes.append(f"{name} {why}: {later[0]} is taken")
             name = later.pop(0)
-            self._notes.append(f"{chosen} {why}: {name} is taken")
-            ladder = tuple(replace(t, rung=replace(t.rung, is_chosen=t.rung.name == name)) for t in ladder)
+        if not judged:
+            return _taking(ladder, name), *self._simulated(name)
+        # Where none keeps the limit, the one that loses least; the compiler may have refused the widest.
+        best = name if not why else min(judged, key=lambda each: judged[each][1].drop)
+        if best != name:
+            self._notes.append(f"{name} {why}: {best} is taken")
+            self._compile(load_stored(self._path(best)))
+        self._refusal = None
+        return _taking(ladder, best), *judged[best]
+
+    def _shortcoming(self, name: str, judged: dict[str, tuple[Compiled, Evaluated]]) -> str:
+        """Why a rung cannot be taken; nothing where it can. What was compiled is added to ``judged``."""
+        try:
+            judged[name] = self._judged(name)
+        except EdgewrightError as problem:
+            if problem.exit_code not in REFUSALS:
+                raise
+            self._refusal = problem
+            return f"is refused by the compiler ({problem.what})"
+        drop = judged[name][1].drop
+        return "" if drop <= self._order.limit else f"loses {drop:.2f} points on the emulator"
 
     def _simulated(self, name: str) -> tuple[Compiled, Evaluated]:
         """A rung that the compiler refuses: all files but the binary, judged by the simulation."""
@@ -250,6 +256,7 @@ class _Build:
         """The last files; once all are in place nothing is left to resume."""
         write_whole(self._staged / REPORT, self._render(record))
         write_whole(self._staged / RECORD, [to_json(record)])
+        drop_stale(self._order, record.artifacts)
         publish(self._staged, self._order.output, last=(REPORT, RECORD))
         self._ledger.close()
 
@@ -263,6 +270,10 @@ def _coarse(answers: int, limit: float | None) -> list[str]:
         return []
     told = f"one of {answers} answers is {100 / answers:.1f} points"
     return [f"{told}: a limit of {limit:g} needs more samples"]
+
+
+def _taking(ladder: Sequence[Tried], name: str) -> tuple[Tried, ...]:
+    return tuple(replace(t, rung=replace(t.rung, is_chosen=t.rung.name == name)) for t in ladder)
 
 
 def _chosen(ladder: Sequence[Tried]) -> Tried:

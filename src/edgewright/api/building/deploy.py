@@ -20,7 +20,7 @@ from edgewright.lower.names import sanitized
 from edgewright.quantize.tensor_encodings import EncodingSet
 from edgewright.targets.soc import Soc
 
-__all__ = ["CONTEXTS", "HTP_BINARY", "compile_binary", "listed", "publish", "write_models"]
+__all__ = ["CONTEXTS", "HTP_BINARY", "compile_binary", "drop_stale", "listed", "publish", "write_models"]
 
 CONTEXTS, HTP_BINARY = "context_binaries", "htp_context.bin"
 
@@ -63,7 +63,23 @@ def compile_binary(order: BuildOrder, graph: Graph, chip: Soc, folder: Path) -> 
 
 def listed(order: BuildOrder, folder: Path) -> tuple[Artifact, ...]:
     """The files in a folder, each with a word on what it is for."""
-    texts = {
+    texts = _texts(order)
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    found = {path.relative_to(folder).as_posix(): path.stat().st_size for path in files}
+    order_of = {name: place for place, name in enumerate(texts)}
+    names = sorted(found, key=lambda name: order_of.get(name, len(order_of)))
+    return tuple(Artifact(name, found[name], texts.get(name, "")) for name in names)
+
+
+def drop_stale(order: BuildOrder, artifacts: Sequence[Artifact]) -> None:
+    """Takes away what an earlier build left under names of ours and this one does not make."""
+    for name in _texts(order).keys() - {artifact.path for artifact in artifacts}:
+        (order.output / name).unlink(missing_ok=True)
+
+
+def _texts(order: BuildOrder) -> dict[str, str]:
+    """All files that a build may write, and what each is for."""
+    return {
         f"{CONTEXTS}/{HTP_BINARY}": "the compiled model, for qnn-net-run --retrieve_context",
         f"{CONTEXTS}/{order.name}_ctx.onnx": "the same for ONNX Runtime with the QNN provider (EPContext)",
         f"{order.name}.dlc": "the quantized model, for qnn-net-run and qnn-context-binary-generator",
@@ -73,11 +89,6 @@ def listed(order: BuildOrder, folder: Path) -> tuple[Artifact, ...]:
         "quantization_config.json": "all encodings, for --quantization_overrides of every converter",
         "input_specs.json": "names, types, shapes and encodings of inputs and outputs",
     }
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
-    found = {path.relative_to(folder).as_posix(): path.stat().st_size for path in files}
-    order_of = {name: place for place, name in enumerate(texts)}
-    names = sorted(found, key=lambda name: order_of.get(name, len(order_of)))
-    return tuple(Artifact(name, found[name], texts.get(name, "")) for name in names)
 
 
 def publish(staged: Path, output: Path, last: Sequence[str] = ()) -> None:
