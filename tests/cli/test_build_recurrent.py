@@ -21,7 +21,9 @@ def layer(path, kind, steps, **attributes):
     random = np.random.default_rng(4)
     shapes = {"w": (1, gates, WIDTH), "r": (1, gates, UNITS), "b": (1, 2 * gates)}
     weights = {name: random.normal(0, 0.4, shape).astype(np.float32) for name, shape in shapes.items()}
-    node = helper.make_node(kind, ["x", "w", "r", "b"], ["y", "last"], hidden_size=UNITS, **attributes)
+    node = helper.make_node(
+        kind, ["x", "w", "r", "b"], ["y", "last"], name=kind.lower(), hidden_size=UNITS, **attributes
+    )
     ends = [("y", FLOAT, [steps, 1, 1, UNITS]), ("last", FLOAT, [1, 1, UNITS])]
     return save(path, [node], [("x", FLOAT, [steps, 1, WIDTH])], ends, weights)
 
@@ -36,6 +38,7 @@ def test_a_recurrent_layer_is_compiled_step_by_step_in_fixed_point(call, tmp_pat
     record = json.loads((tmp_path / "out" / "report.json").read_text())
     assert {item["backend"] for item in record["accuracy"]} == {"float", "htp-sim", "htp-native"}
     assert min(item["score"] for item in record["accuracy"]) > 98
+    assert any(layer["source"].startswith(f"{kind.lower()}_step3") for layer in record["layers"])
     built = ew.load(tmp_path / "out" / "layer.dlc")
     x = np.random.default_rng(5).uniform(0, 1, (3, 1, WIDTH)).astype(np.float32)
     wanted = ew.convert(model).run({"x": x})

@@ -1,6 +1,6 @@
 """Writes recurrent layers out step by step: Qualcomm's compiler refuses Lstm and Gru on HTP."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -56,6 +56,9 @@ class _Steps:
         self._kind = graph.types[node.inputs[0]]
         assert isinstance(node.op, Recurrent)
         self._op = node.op
+        # What new values are called: reports name them, so the step is in it.
+        self._layer = node.source or self._outputs[0] or node.name
+        self._label = self._layer
 
     def check(self) -> None:
         """Refuses what is not plain."""
@@ -92,6 +95,12 @@ class _Steps:
         found = self._split(sums, 0, places)
         return found[::-1] if self._op.direction == Direction.REVERSE else found
 
+    def _named(self, parts: list[str]) -> Iterator[str]:
+        """The parts one after the other; what is written meanwhile is called by the step."""
+        for number, part in enumerate(parts, 1):
+            self._label = f"{self._layer}_step{number}"
+            yield part
+
     def _joined(self, states: list[str]) -> None:
         """The states of all steps as the layer's first output."""
         ordered = states[::-1] if self._op.direction == Direction.REVERSE else states
@@ -115,7 +124,7 @@ class _Steps:
     def _split(self, x: str, axis: int, places: tuple[int, ...]) -> list[str]:
         if not places:
             return [x]
-        names = [self._graph.fresh_name(self._outputs[0] or self._node.name) for _ in range(len(places) + 1)]
+        names = [self._graph.fresh_name(self._label) for _ in range(len(places) + 1)]
         self._add(Split(axis=axis, split_index=places), [x], names)
         return names
 
@@ -136,7 +145,7 @@ class _Steps:
         return self._emit(ElementWiseMultiply(), left, right, output=output)
 
     def _emit(self, op: Op, *inputs: str, output: str = "") -> str:
-        name = output or self._graph.fresh_name(self._outputs[0] or self._node.name)
+        name = output or self._graph.fresh_name(self._label)
         self._add(op, list(inputs), [name])
         return name
 
@@ -169,7 +178,7 @@ class _LstmSteps(_Steps):
         count = 4 if self._inputs[16] else 3
         own, inner, bias = (self._stacked(gates[:count]) for gates in LSTM_GATES)
         h, c, states = self._state(10), self._state(11), []
-        for part in self._parts(own, bias):
+        for part in self._named(self._parts(own, bias)):
             total = self._sum(part, self._connected(h, inner)) if h else part
             h, c = self._step(self._gates(total, count), c)
             states.append(h)
@@ -206,7 +215,7 @@ class _GruSteps(_Steps):
     def write(self) -> None:
         weights, bias, both, both_bias, last, last_bias = (self._stacked(gates) for gates in GRU_GATES)
         h, states = self._first(), []
-        for part in self._parts(weights, bias):
+        for part in self._named(self._parts(weights, bias)):
             h = self._step(self._gates(part, 3), h, (both, both_bias), (last, last_bias))
             states.append(h)
         shape = self._graph.types[h].static_shape()
