@@ -46,6 +46,8 @@ class _Apart:
     def __init__(self, source: Graph, quantized: Graph, gains: Gains) -> None:
         self._source, self._quantized, self._gains = source, quantized, gains
         self._graph = Graph("apart")
+        # Results get the names that they have there: nothing else may be called so.
+        self._graph.reserve((*quantized.types, *source.types))
         self._inputs: dict[str, str] = {}
 
     def add(self, spot: Spot) -> bool:

@@ -9,7 +9,9 @@ import edgewright as ew
 from edgewright.api.building import layers as measuring
 from edgewright.api.building.gains import channel_gains
 from edgewright.api.building.layers import layers_of
+from edgewright.api.model import Model
 from edgewright.backends.htp import HtpFastSimBackend
+from edgewright.ir.text import parse
 from tests.browser.sample_build import OUTPUT, digits, mnist
 
 IS_NATIVE = sys.platform == "linux" and importlib.util.find_spec("onnxruntime_qnn") is not None
@@ -143,3 +145,18 @@ def test_an_emulator_that_is_slow_is_compared_on_fewer_samples():
     source, quantized = (model.fixed_graph() for model in mnist())
     assert [layer.sim_db for layer in slow] == [x.sim_db for x in layers_of(source, quantized, HELD[:1])]
     assert all(layer.emulator_db is not None for layer in slow)
+
+
+def test_names_that_count_up_as_exporters_write_them_are_measured():
+    text = "graph g {\n  input x: float_32[1,4]\n"
+    # A name and numbers: fresh names would be just these.
+    for number, (result, read) in enumerate((("d", "x"), ("d_1", "d"), ("d_2", "d_1"), ("d_3", "d_2"))):
+        numbers = ",".join(f"{0.1 * ((place + number) % 5) - 0.2:.1f}" for place in range(16))
+        text += f"  const w{number}: float_32[4,4] = [{numbers}]\n"
+        text += f"  {result} = FullyConnected({read}, w{number}, _)\n"
+    model = Model.of(parse(text + "  output d_3\n}\n"))
+    samples = [{"x": np.random.default_rng(seed).normal(size=(1, 4)).astype(np.float32)} for seed in range(4)]
+    quantized = ew.quantize(model, samples).fixed_graph()
+    found = layers_of(model.fixed_graph(), quantized, samples)
+    assert [layer.tensor for layer in found] == ["d", "d_1", "d_2", "d_3"]
+    assert all(layer.own_db > 20 for layer in found)
