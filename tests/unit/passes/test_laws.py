@@ -139,10 +139,13 @@ def long_chain(length: int) -> Graph:
 
 
 def test_time_grows_with_the_number_of_nodes_not_with_its_square() -> None:
-    times = []
-    for length in (150, 1200):
-        graph = long_chain(length)
-        start = time.perf_counter()
-        run_passes(graph, ORDERS["simplified"])
-        times.append(time.perf_counter() - start)
+    # The best of three in processor time: other programs on the machine do not count.
+    times = [min(simplifying_time(length) for _ in range(3)) for length in (150, 1200)]
     assert times[1] < 8 * times[0] * 4, times  # 64 times if it were the square
+
+
+def simplifying_time(length: int) -> float:
+    graph = long_chain(length)
+    start = time.process_time()
+    run_passes(graph, ORDERS["simplified"])
+    return time.process_time() - start
