@@ -30,6 +30,7 @@ TEXTS = {
 # Fewer values a place than this are coordinates rather than a vocabulary.
 LEAST_WORDS = 64
 ENCODERS = (Convert, Dequantize, Quantize)
+SOFTMAX = (LogSoftmax, Softmax)
 LINEAR = (Conv2d, FullyConnected, MatMul)
 DRAWS, SEED = 1000, 0
 
@@ -70,13 +71,16 @@ def choose_metric(
         for name in graph.outputs
         if class_axis(graph, name) is not None or is_distribution((outputs or {}).get(name))
     ]
+    sure = [name for name in answers if _is_sure(graph, name, (outputs or {}).get(name))]
     if wish == RIGHT and not fitting:
         raise _no_labels(graph, labels)
     if wish in {AUTO, RIGHT} and fitting:
-        return Metric(RIGHT, TEXTS[RIGHT], tuple(fitting[:1]))
+        return Metric(RIGHT, TEXTS[RIGHT], (min(fitting, key=lambda name: name not in sure),))
     if wish == SAME:
         answers = answers or [name for name in graph.outputs if _size(graph, name) > 1]
-    if wish in {AUTO, SAME} and answers:
+    # Few numbers beside probabilities are boxes and points, whose values count.
+    has_points = bool(sure) and any(_size(graph, n) < LEAST_WORDS for n in answers if n not in sure)
+    if answers and (wish == SAME or (wish == AUTO and not has_points)):
         return Metric(SAME, TEXTS[SAME], tuple(answers))
     return Metric(CLOSENESS, TEXTS[CLOSENESS], tuple(graph.outputs))
 
@@ -89,13 +93,20 @@ def class_axis(graph: Graph, name: str) -> int | None:
     maker = _maker(graph, name)
     if maker is None or found.rank < 2:
         return None
-    if isinstance(maker.op, Softmax | LogSoftmax):
+    if isinstance(maker.op, SOFTMAX):
         return (
             maker.op.axis_of(found.rank) if maker is graph.producer(name) else _widest(found.static_shape())
         )
     classes = found.static_shape()[-1]
     is_vector = _size(graph, name) == classes
     return -1 if _is_linear(graph, maker) and classes > 1 and (is_vector or classes >= LEAST_WORDS) else None
+
+
+def _is_sure(graph: Graph, name: str, values: Array | None) -> bool:
+    """Whether an output holds answers beyond doubt: probabilities or whole numbers, not just a few values."""
+    maker = _maker(graph, name)
+    is_whole = graph.types[name].encoding is None and graph.types[name].dtype.numpy.kind in "iub"
+    return is_whole or is_distribution(values) or (maker is not None and isinstance(maker.op, SOFTMAX))
 
 
 def is_distribution(values: Array | None) -> bool:

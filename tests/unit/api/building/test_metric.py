@@ -31,6 +31,17 @@ graph g {
   output y
 }
 """
+FACES = """
+graph g {
+  input x: float_32[1,4]
+  const w: float_32[3,4] = [1.0,0.0,0.0,0.0,0.0,1.0,0.0,0.0,0.0,0.0,1.0,0.0]
+  box = FullyConnected(x, w, _)
+  s = FullyConnected(x, w, _)
+  face = Softmax(s)
+  output box
+  output face
+}
+"""
 IMAGE = """
 graph g {
   input x: float_32[1,4,4,2]
@@ -56,12 +67,18 @@ graph g {
         (SOFTMAX, None, "auto", SAME),
         (BIASED, None, "auto", SAME),
         (RESIDUAL, None, "auto", CLOSENESS),
+        (FACES, None, "auto", CLOSENESS),
+        (FACES, None, "same-answers", SAME),
         (IMAGE, None, "auto", CLOSENESS),
         (IMAGE, np.array([1]), "auto", CLOSENESS),
     ],
 )
 def test_the_metric_is_the_first_that_model_and_data_allow(text, labels, wish, name):
     assert choose_metric(parse(text), labels, wish).name == name
+
+
+def test_labels_are_of_the_output_that_holds_probabilities():
+    assert choose_metric(parse(FACES), np.array([0, 1])).outputs == ("face",)
 
 
 def test_labels_beyond_the_classes_are_refused_with_both_numbers():
