@@ -16,6 +16,7 @@ __all__ = [
     "FLOATS",
     "INTEGERS",
     "NUMERIC",
+    "PARTS",
     "REGISTRY",
     "EncodingRule",
     "Op",
@@ -23,6 +24,7 @@ __all__ = [
     "Port",
     "Sample",
     "given",
+    "part_of_another",
     "register",
     "scalar",
     "structural",
@@ -187,6 +189,8 @@ class Sample:
 T = TypeVar("T", bound=Op)
 X = TypeVar("X")
 REGISTRY: dict[str, type[Op]] = {}
+# Ops that QNN has only as an operation of another one: no artifact names them, the text form does.
+PARTS: dict[str, type[Op]] = {}
 
 
 def given(inputs: Sequence[X], index: int) -> X | None:
@@ -200,4 +204,10 @@ def register(cls: type[T]) -> type[T]:
     if name in REGISTRY:
         raise BadInput(f"op '{name}' is registered twice", Where(op=name), do="give one of them another name")
     REGISTRY[name] = cls
+    return cls
+
+
+def part_of_another(cls: type[T]) -> type[T]:
+    """Lets the text form name an op that is not in the catalogue."""
+    PARTS[cls.qnn_name()] = cls
     return cls

@@ -15,7 +15,7 @@ from edgewright.core.numbers import Array, DType
 from edgewright.ir.dims import Dim, maximum, symbol
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
-from edgewright.ir.op import REGISTRY, Op
+from edgewright.ir.op import PARTS, REGISTRY, Op
 from edgewright.ir.types import TensorType
 
 __all__ = ["ABSENT", "KEYWORDS", "digest", "parse"]
@@ -155,7 +155,7 @@ class _Reader:
         return name, self._type() if self._is(":") else None
 
     def _op(self, name: str) -> Op:
-        kind = REGISTRY.get(name)
+        kind = REGISTRY.get(name) or PARTS.get(name)
         if kind is None:
             self._fail(f"an op of the catalogue, found '{name}'", "")
         fields = {item.name: item for item in dataclasses.fields(kind)}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from edgewright.core.numbers import Array, DType
-from edgewright.ir.op import EncodingRule, Sample, register, scalar
+from edgewright.ir.op import EncodingRule, Sample, part_of_another, register, scalar
 from edgewright.ir.types import TensorType
 from edgewright.ops.elementwise import Binary, Unary
 
@@ -177,6 +177,7 @@ class ElementWiseSoftplus(Unary):
         yield Sample("high_threshold", cls(threshold=20.0), X)
 
 
+@part_of_another
 @dataclass(frozen=True, kw_only=True)
 class HardSigmoid(Unary):
     """clip(alpha * x + beta, 0, 1). QNN knows it only as an operation of ElementWiseNeuron."""

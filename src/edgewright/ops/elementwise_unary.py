@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from edgewright.core.numbers import Array, DType
-from edgewright.ir.op import Port, Sample, register, scalar
+from edgewright.ir.op import Port, Sample, part_of_another, register, scalar
 from edgewright.ir.types import TensorType
 from edgewright.ops.elementwise import BOOLS, Unary, check_dtypes
 
@@ -185,6 +185,7 @@ class ElementWiseSquareRoot(OfPositive):
     meaning = np.sqrt
 
 
+@part_of_another
 class Reciprocal(Unary):
     """1 / x. QNN knows it only as an operation of ElementWiseUnary."""
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+import edgewright.ops  # noqa: F401 - fills the registry that texts are read with
 from edgewright.core.errors import UnsupportedFeature
 from edgewright.core.files import mapped, write_all
 from edgewright.core.numbers import Array

@@ -8,7 +8,11 @@ import edgewright as ew
 from edgewright.api.building.plain import from_plain, to_json, to_plain
 from edgewright.api.building.records import Finding, Preflight, Rung
 from edgewright.api.building.stored_graphs import load_stored, store
+from edgewright.ir.graph import Graph, Node
 from edgewright.ir.text import to_text
+from edgewright.ir.types import TensorType
+from edgewright.ops.activation import HardSigmoid
+from edgewright.ops.elementwise_unary import Reciprocal
 from tests.cli.models import DIGITS_MODEL, image_net
 
 
@@ -41,3 +45,13 @@ def test_what_nodes_remember_of_a_batch_norm_comes_back_too(tmp_path):
     for name, notes in kept.items():
         for key, array in notes.items():
             np.testing.assert_array_equal(again[name][key], array)
+
+
+def test_ops_that_qnn_has_only_as_parts_of_others_come_back(tmp_path):
+    graph = Graph("g")
+    graph.add_input("x", TensorType((1, 4)))
+    graph.add(Node("a", HardSigmoid(alpha=0.3), ["x"], ["y"]))
+    graph.add(Node("b", Reciprocal(), ["y"], ["z"]))
+    graph.outputs = ["z"]
+    store(graph, tmp_path / "g")
+    assert [node.op for node in load_stored(tmp_path / "g").nodes] == [HardSigmoid(alpha=0.3), Reciprocal()]
