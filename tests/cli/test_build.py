@@ -352,6 +352,17 @@ def test_a_model_that_the_compiler_refuses_keeps_its_other_files_and_its_report(
     assert ew.load(tmp_path / "out" / "six.dlc").outputs
 
 
+@pytest.mark.skipif(not IS_NATIVE, reason=NO_WHEEL)
+def test_an_input_that_is_a_single_number_reaches_the_emulator(call, tmp_path):
+    nodes = [helper.make_node("Mul", ["x", "factor"], ["y"])]
+    ends = [("x", FLOAT, [1, 6]), ("factor", FLOAT, [])], [("y", FLOAT, [1, 6])]
+    model = save(tmp_path / "scaled.onnx", nodes, *ends)
+    answer = call(main, model, "--random-data", *TO, "--precision", "w8a8", "-o", tmp_path / "out")
+    assert answer.code == 0, answer.err
+    record = json.loads((tmp_path / "out" / "report.json").read_text())
+    assert {item["backend"] for item in record["accuracy"]} == {"float", "htp-sim", "htp-native"}
+
+
 def test_a_build_from_python_returns_the_record(data, tmp_path, simulated):
     with np.load(data) as stored:
         samples = {INPUT: stored["Input3"], "labels": stored["labels"]}

@@ -90,7 +90,7 @@ class CompiledModel:
         chosen = self._graph(graph)
         surface = Surface(chosen)
         named = {
-            known: _narrowed(known, np.asarray(array), chosen)
+            known: _narrowed(known, _with_axis(known, np.asarray(array), chosen), chosen)
             for name, array in inputs.items()
             for known in [name if name in chosen.inputs else sanitized(name)]
         }
@@ -119,6 +119,12 @@ class CompiledModel:
         if graph.name not in self._sessions:
             self._sessions[graph.name] = self._source.prepare(graph, RunOptions())
         return self._sessions[graph.name]
+
+
+def _with_axis(name: str, array: Array, graph: Graph) -> Array:
+    """A single number of the source, which has an axis in a binary: QNN knows no rank 0."""
+    wanted = graph.types.get(name)
+    return array.reshape(1) if array.ndim == 0 and wanted is not None and wanted.shape == (1,) else array
 
 
 def _narrowed(name: str, array: Array, graph: Graph) -> Array:

@@ -42,7 +42,8 @@ class Encoding:
         with np.errstate(over="ignore"):  # a mask over a small step: clamped all the same
             quotients = real.astype(np.float32) / scale.astype(np.float32)
         steps = np.rint(quotients).astype(np.float64) - offset
-        stored: Array = np.clip(steps, low, high).astype(dtype.numpy)
+        # An array for a single number too, where numpy would give a number.
+        stored: Array = np.asarray(np.clip(steps, low, high).astype(dtype.numpy))
         return stored
 
     def scales_of(self, shape: tuple[int, ...]) -> Array:
