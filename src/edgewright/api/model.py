@@ -15,7 +15,7 @@ from edgewright.api.surface import Surface
 from edgewright.artifacts.encodings import encodings_document
 from edgewright.backends.base import RealEnds, RunOptions, Session
 from edgewright.backends.registry import find_backend
-from edgewright.core.errors import UnsupportedFeature, UsageError
+from edgewright.core.errors import UnsupportedFeature, UsageError, shown
 from edgewright.core.numbers import Array
 from edgewright.frontends._common.imported import State
 from edgewright.ir.graph import Graph
@@ -29,6 +29,8 @@ log = logging.getLogger(__name__)
 
 # Sessions of graphs that were specialised on the values or shapes of bound inputs.
 SPECIALISED_KEPT = 8
+# How files of frameworks end: they are converted, not loaded.
+SOURCES = frozenset({".onnx", ".tflite", ".pb", ".meta", ".pt", ".pt2"})
 
 
 @dataclass(frozen=True)
@@ -212,6 +214,11 @@ class _Ready:
 
 def load(path: Path | str, weight_file: Path | str | None = None) -> Model:
     """A model from its net.json, with the weights beside it unless another file is named, or from a DLC."""
+    if Path(path).suffix.lower() in SOURCES:
+        raise UsageError(
+            f"'{shown(str(path))}' is a model of a framework, expected a converted one (net.json, DLC)",
+            do="convert it: edgewright.convert(path), or edgewright convert FILE",
+        )
     return Model.of(load_graph(path, weight_file))
 
 

@@ -5,8 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import edgewright as ew
 from edgewright.api.artifacts import load_graph, load_program, save_dlc
-from edgewright.core.errors import BadInput
+from edgewright.core.errors import BadInput, UsageError
 from edgewright.ir.graph import Graph, Node, Program
 from edgewright.ir.types import TensorType
 from edgewright.ops import reference
@@ -38,3 +39,9 @@ def test_a_name_that_decides_nothing_lists_the_graphs(tmp_path: Path, name: str 
     save_dlc(two(), tmp_path / "two.dlc")
     with pytest.raises(BadInput, match=r"2 graphs are there \('relu', 'double'\)"):
         load_graph(tmp_path / "two.dlc", name=name)
+
+
+def test_a_source_model_is_converted_not_loaded() -> None:
+    with pytest.raises(UsageError, match="expected a converted one") as caught:
+        ew.load("examples/models/mnist_cntk.onnx")
+    assert "edgewright.convert" in str(caught.value)
