@@ -37,6 +37,7 @@ from edgewright.passes.htp import (  # noqa: F401 - registers the passes
     complete_norms,
     expand_blocks,
     explicit_windows,
+    finite_masks,
     fit_biases,
     flat_rows,
     last_axis_softmax,
@@ -54,13 +55,13 @@ __all__ = [
     "ALWAYS",
     "FINISH",
     "FOLD",
+    "FOR_HTP",
     "HTP",
     "LAYOUT",
     "LEGACY",
     "QUANTIZED",
     "SIMPLIFY",
     "TARGET",
-    "UNROLL",
     "run_passes",
 ]
 
@@ -112,8 +113,8 @@ QUANTIZED = ("absorb_encodings", "drop_dead_code")
 LEGACY = ("narrow_int64",)
 # What QNN artifacts cannot hold.
 TARGET = ("resolve_symbols", "promote_scalars", "take_source_names")
-# What a model is given before it is quantized for HTP, which has no recurrent layers.
-UNROLL = ("unroll_recurrent", "merge_moves", "drop_identity", "drop_dead_code")
+# What a model is given before it is quantized for HTP, which has no recurrent layers and no endless masks.
+FOR_HTP = ("finite_masks", "unroll_recurrent", "merge_moves", "drop_identity", "drop_dead_code")
 # What HTP asks for besides: run on a copy, right before a graph is compiled for it.
 HTP = (
     "narrow_int64",

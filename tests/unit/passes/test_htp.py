@@ -8,6 +8,7 @@ from edgewright.api.model import Model
 from edgewright.core.numbers import DType
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import REGISTRY
+from edgewright.ir.text import parse
 from edgewright.ir.types import TensorType
 from edgewright.ir.verify import verify
 from edgewright.ops import reference
@@ -113,3 +114,17 @@ def test_a_narrow_bias_of_channels_gets_the_scales_of_their_sums():
     assert bias.dtype == DType.SFIXED_POINT_32
     np.testing.assert_allclose(bias.encoding.scales, [scale * item for item in weights.encoding.scales])
     assert np.abs(reference.run(graph, feed)["y"].astype(int) - before).max() <= 1
+
+
+def test_a_mask_of_the_least_float_becomes_one_that_fixed_point_holds():
+    graph = parse(
+        "graph g {\n  input scores: float_32[1,3]\n  input hidden: float_32[1,3]\n"
+        "  const least: float_32[1] = [-3.4028235e38]\n"
+        "  bias = ElementWiseMultiply(hidden, least)\n  masked = ElementWiseAdd(scores, bias)\n"
+        "  y = Softmax(masked)\n  output y\n}\n"
+    )
+    feed = {"scores": np.float32([[1, 2, 3]]), "hidden": np.float32([[0, 0, 1]])}
+    before = reference.run(graph, feed)["y"]
+    assert PASSES["finite_masks"](graph) == 1
+    assert float(graph.constants[graph.node("bias").inputs[1]][0]) == -1e4
+    np.testing.assert_array_equal(reference.run(graph, feed)["y"], before)

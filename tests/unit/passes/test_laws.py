@@ -16,13 +16,13 @@ from edgewright.passes.pipeline import (
     ALWAYS,
     FINISH,
     FOLD,
+    FOR_HTP,
     HTP,
     LAYOUT,
     LEGACY,
     QUANTIZED,
     SIMPLIFY,
     TARGET,
-    UNROLL,
     run_passes,
 )
 from tests.unit.passes.chains import chains
@@ -32,7 +32,7 @@ ORDERS = {
     "simplified": (*SIMPLIFY, *LAYOUT, *FINISH, *LEGACY, *TARGET),
     "htp": HTP,
     "quantized": (*SIMPLIFY, *LAYOUT, *FINISH, *QUANTIZED),
-    "unrolled": (*SIMPLIFY, *LAYOUT, *FINISH, *UNROLL),
+    "for_htp": (*SIMPLIFY, *LAYOUT, *FINISH, *FOR_HTP),
     "plain": (*ALWAYS, *LAYOUT, *FOLD, *LEGACY, *TARGET),
 }
 MODELS = {**SPATIAL, "cnn_head": cnn_head}

@@ -23,7 +23,7 @@ from edgewright.frontends._common.source_model import SourceModel
 from edgewright.ir.graph import Graph
 from edgewright.ir.symbols import batch_symbols
 from edgewright.ir.types import TensorType
-from edgewright.passes.pipeline import UNROLL, run_passes
+from edgewright.passes.pipeline import FOR_HTP, run_passes
 from edgewright.quantize.portable import portable_encodings
 from edgewright.quantize.tensor_encodings import EncodingSet, encodings_of
 
@@ -143,7 +143,7 @@ def _import(fixed: FixedSource, found: Opened) -> None:
 
 
 def _unroll(found: Opened, graph: Graph) -> None:
-    count = run_passes(graph, UNROLL)["unroll_recurrent"]
+    count = run_passes(graph, FOR_HTP)["unroll_recurrent"]
     if count:
         layers = "a recurrent layer was" if count == 1 else f"{count} recurrent layers were"
         found.notes.append(f"{layers} written out step by step: the HTP takes them in no other form")

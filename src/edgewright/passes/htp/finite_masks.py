@@ -1,0 +1,41 @@
+"""Gives masks before a softmax a number that fixed point and half precision can hold."""
+
+import numpy as np
+
+from edgewright.ir.graph import Graph, Node
+from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseMultiply
+from edgewright.ops.reduce_softmax import LogSoftmax, Softmax
+from edgewright.passes.graph_pass import graph_pass, rewrite_each
+from edgewright.passes.match import number_of
+
+__all__ = ["finite_masks"]
+
+# The least float, as exporters mask with; and what BERT itself takes, which exp() makes 0 just so.
+LEAST, ENOUGH = -1e30, -1e4
+
+
+@graph_pass()
+def finite_masks(graph: Graph) -> int:
+    """(1 - mask) * -3.4e38 has steps of 1e34 in fixed point, which Qualcomm's compiler refuses."""
+    return rewrite_each(graph, _soften)
+
+
+def _soften(graph: Graph, node: Node) -> bool:
+    if not isinstance(node.op, ElementWiseMultiply) or not _is_mask(graph, node.outputs[0]):
+        return False
+    for place, value in enumerate(node.inputs):
+        number = number_of(graph, value)
+        if number is not None and number < LEAST:
+            array = np.full_like(graph.constants[value], ENOUGH)
+            graph.set_input(node, place, graph.add_constant(graph.fresh_name(value), array))
+            return True
+    return False
+
+
+def _is_mask(graph: Graph, value: str) -> bool:
+    """Whether it is only added to what a softmax reads."""
+    sums = graph.consumers(value)
+    readers = [reader for each in sums for reader in graph.consumers(each.outputs[0])]
+    is_added = all(isinstance(each.op, ElementWiseAdd) for each in sums)
+    is_read = all(isinstance(each.op, Softmax) and not isinstance(each.op, LogSoftmax) for each in readers)
+    return bool(readers) and is_added and is_read and value not in graph.outputs
