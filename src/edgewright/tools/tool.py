@@ -11,7 +11,8 @@ from types import FrameType
 
 from edgewright.config.group import OptionGroup
 from edgewright.config.rules import Rule
-from edgewright.core.errors import EdgewrightError, EnvironmentProblem
+from edgewright.config.umbrella import Report
+from edgewright.core.errors import AccuracyGate, EdgewrightError, EnvironmentProblem
 from edgewright.core.log import is_debugging, log_to_stderr, set_level
 from edgewright.tools.command_line import help_text, read_words
 from edgewright.tools.progress import drawn
@@ -40,7 +41,8 @@ class Tool:
     def main(self, argv: Sequence[str] | None = None) -> int:
         """Do what the command line asks for and return the exit code."""
         words = list(sys.argv[1:] if argv is None else argv)
-        return guarded(lambda: self._answer(words))
+        is_json = "--json" in words and Report in self.groups
+        return guarded(lambda: self._answer(words), is_json=is_json)
 
     def help(self) -> str:
         """The answer to --help."""
@@ -72,13 +74,16 @@ class Tool:
         return across + [text for group in groups for text in group.warnings()]
 
 
-def guarded(answer: Callable[[], int]) -> int:
-    """Run a tool: expected failures become text and an exit code, bugs keep their traceback."""
+def guarded(answer: Callable[[], int], *, is_json: bool = False) -> int:
+    """Run a tool: expected failures become text (and JSON on stdout) and an exit code, not a traceback."""
     with _stopped_by_signals() as signals, log_to_stderr():
         try:
             code = _within_memory(answer)
             sys.stdout.flush()
         except EdgewrightError as error:
+            # Where only a limit was missed, the record of what was done is on stdout already.
+            if is_json and not isinstance(error, AccuracyGate):
+                print(_as_json(error))
             return _tell(error)
         except KeyboardInterrupt:
             return _stopped(signals)
@@ -141,6 +146,16 @@ def _tell(error: EdgewrightError) -> int:
     sys.stdout.flush()
     print(error, file=sys.stderr)
     return error.exit_code
+
+
+def _as_json(error: EdgewrightError) -> str:
+    import json
+
+    errors = getattr(error, "errors", (error,))
+    told = [
+        {"code": e.code, "what": e.what, "where": str(e.where) if e.where else "", "do": e.do} for e in errors
+    ]
+    return json.dumps({"exit_code": error.exit_code, "errors": told}, indent=2)
 
 
 def _within_memory(answer: Callable[[], int]) -> int:

@@ -1,3 +1,4 @@
+import json
 import logging
 import os
 import signal
@@ -10,7 +11,7 @@ import pytest
 from edgewright.config.quantizer import Quantizer
 from edgewright.config.rules import Beats
 from edgewright.config.umbrella import Messages, Report
-from edgewright.core.errors import BackendCrash, BadInput, Problems, Where
+from edgewright.core.errors import AccuracyGate, BackendCrash, BadInput, Problems, UsageError, Where
 from edgewright.tools.tool import Tool
 
 FAILURE = BadInput("the file is empty", Where(file="m.onnx"), do="export it again")
@@ -171,3 +172,30 @@ def test_help_loads_no_heavy_package():
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_errors_are_json_for_whoever_asked_for_it(capsys):
+    def act(_report):
+        raise Problems([BadInput("no file", do="give one"), UsageError("no option")])
+
+    assert Tool("t", "s", (Report,), act).main(["--json"]) == 3
+    told = capsys.readouterr()
+    assert json.loads(told.out) == {
+        "exit_code": 3,
+        "errors": [
+            {"code": "bad-input", "what": "no file", "where": "", "do": "give one"},
+            {"code": "usage", "what": "no option", "where": "", "do": ""},
+        ],
+    }
+    assert "2 problems" in told.err
+    assert Tool("t", "s", (Report,), act).main([]) == 3
+    assert not capsys.readouterr().out
+
+
+def test_a_missed_limit_leaves_the_record_alone_on_stdout(capsys):
+    def act(_report):
+        sys.stdout.write("{}\n")
+        raise AccuracyGate("too far")
+
+    assert Tool("t", "s", (Report,), act).main(["--json"]) == 5
+    assert capsys.readouterr().out == "{}\n"
