@@ -8,9 +8,6 @@ import pytest
 from tests.native.op_cases import Case, Outcome, cases, outcome
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "native.md"
-# Troubles of the simulation's engine that are known, not differences: the list may only shrink.
-ENGINE_LACKS = frozenset({"ScatterNd-add-fp16", "ScatterNd-mul-fp16"})
-ENGINE_LACKS |= {"MatMul-batched-w8a8", "MatMul-batched_turned-w8a8"}
 # What every network is made of: a refusal of these would be a mistake of ours.
 CORE = (
     "Conv2d-plain",
@@ -52,8 +49,6 @@ def is_as_listed(found: Outcome, figure: str) -> bool:
 
 @pytest.mark.parametrize("case", list(cases()), ids=lambda case: case.id)
 def test_simulation_and_emulator_agree(case: Case) -> None:
-    if case.id in ENGINE_LACKS:
-        pytest.skip("the simulation's engine cannot run it")
     found = outcome(case)
     assert not (case.id.startswith(CORE) and found.refused.startswith("error")), found.refused
     if case.id in EXCEPTIONS:

@@ -17,9 +17,17 @@ INTEGER_OPS = (Concat, Convolution, ElementWiseAdd, ElementWiseMultiply, Element
 
 def has_integer_kernel(graph: Graph, node: Node) -> bool:
     """Whether the engine makes one integer kernel of decoding, computing and encoding."""
-    if not isinstance(node.op, INTEGER_OPS):
+    if not isinstance(node.op, INTEGER_OPS) or _multiplies_stack(graph, node):
         return False
     return all(_is_narrow(graph.types[v], v in graph.constants) for v in (*node.inputs, *node.outputs) if v)
+
+
+def _multiplies_stack(graph: Graph, node: Node) -> bool:
+    """Whether a product has several matrices of weights with scales of their rows: no kernel takes those."""
+    constants = [graph.types[v] for v in node.inputs[:2] if v in graph.constants]
+    return isinstance(node.op, Product) and any(
+        t.rank > 2 and t.encoding is not None and t.encoding.axis is not None for t in constants
+    )
 
 
 def _is_narrow(tensor_type: TensorType, is_constant: bool) -> bool:

@@ -17,7 +17,7 @@ WIDE_FLOATS = frozenset({DType.FLOAT_32, DType.FLOAT_64})
 
 
 class HtpSimBackend:
-    """Provider `sim`: sums of 8 bits are rounded as the NPU does it, everything else to the nearest step."""
+    """Provider `sim`: sums of 8 bits and floats are rounded as the NPU does it, the rest to the nearest."""
 
     name = "htp (simulation)"
     arithmetic: Arithmetic | None = staticmethod(htp_sums)
@@ -41,7 +41,7 @@ class HtpSimBackend:
 
 
 class HtpFastSimBackend(HtpSimBackend):
-    """Provider `sim-fast`: all is rounded to the nearest step, by the engine's integer kernels."""
+    """Provider `sim-fast`: integers are rounded to the nearest step, by the engine's integer kernels."""
 
     name = "htp (fast simulation)"
     arithmetic = None

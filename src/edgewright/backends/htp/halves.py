@@ -43,8 +43,8 @@ def with_halves(graph: Graph, outputs: Iterable[str]) -> Graph:
             _without_zeros(wide, node)
         if _is_storing(wide, node):
             _stored_in_steps(wide, node)
-    for name in declared.keys() & set(wide.inputs):
-        _given_in_halves(wide, name, declared[name])
+    for name in [name for name in wide.inputs if name in declared]:
+        lead_input(wide, name, wide.types[name].with_dtype(declared[name]), Cast(dtype=DType.FLOAT_32))
     for name in dict.fromkeys(outputs):
         if declared.get(name) == DType.FLOAT_16 and wide.producer(name) is not None:
             lead_output(wide, name, Cast(dtype=DType.FLOAT_16))
@@ -54,11 +54,6 @@ def with_halves(graph: Graph, outputs: Iterable[str]) -> Graph:
 
 def _widened(_name: str, array: Array, dtype: DType) -> Array:
     return array.astype(dtype.numpy)
-
-
-def _given_in_halves(graph: Graph, name: str, dtype: DType) -> None:
-    """An input as it is declared, cast to the 16 bits that ops see of it."""
-    lead_input(graph, name, graph.types[name].with_dtype(dtype), Cast(dtype=DType.FLOAT_32))
 
 
 def _is_storing(graph: Graph, node: Node) -> bool:
