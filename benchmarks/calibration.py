@@ -26,7 +26,7 @@ from onnx import helper
 
 import edgewright as ew
 from benchmarks.models import inputs_for, model_files
-from edgewright.api.executor import CpuExecutor
+from edgewright.backends.executor import CpuExecutor
 from edgewright.quantize.groups import Groups
 from edgewright.quantize.quantizer import observe
 from edgewright.quantize.schemes import Scheme, scheme_named

@@ -108,8 +108,6 @@ def _convert(model: Path) -> Any:
 
 
 def _ours(model: Path, work: Path) -> dict[str, Any]:
-    import edgewright.api.convert
-    import edgewright.frontends  # noqa: F401 - imports are not the model's time
 
     if model.suffix.startswith(".pt"):
         import torch  # noqa: F401

@@ -16,13 +16,13 @@ from benchmarks.accuracy import folders_of
 from benchmarks.accuracy_models import TASKS, Task, prepared
 from benchmarks.data import Material
 from benchmarks.models import EXAMPLES
-from edgewright.api.building.evaluate import Evaluator
-from edgewright.api.building.ladder import climb
-from edgewright.api.building.metric import choose_metric
-from edgewright.api.building.records import Rung
-from edgewright.api.building.rungs import Tried, Workbench
-from edgewright.api.building.samples import DataWishes, build_samples
-from edgewright.api.executor import CpuExecutor
+from edgewright.analyse.evaluate import Evaluator
+from edgewright.analyse.metric import choose_metric
+from edgewright.backends.executor import CpuExecutor
+from edgewright.build.ladder import climb
+from edgewright.build.records import Rung
+from edgewright.build.rungs import Tried, Workbench
+from edgewright.data.samples import DataWishes, build_samples
 from edgewright.ir.graph import Graph
 from edgewright.quantize.mixed.calibrated import Calibrated
 from edgewright.quantize.mixed.cheapest import effects_of, probes_of, watched_values

@@ -14,11 +14,11 @@ import onnxruntime
 
 import edgewright as ew
 from benchmarks.models import EXAMPLES, inputs_for
-from edgewright.api.net_run import NetRunOptions, net_run
-from edgewright.api.throughput.case_run import throughput
 from edgewright.config.net_run import Execution, InputFiles, Model, OutputFiles, Profiling
 from edgewright.config.throughput_case import CaseBackend, CaseContext, CaseModel, CaseThread, ThroughputCase
 from edgewright.core.machine_use import memory_in_use
+from edgewright.sdk.net_run import NetRunOptions, net_run
+from edgewright.sdk.throughput.case_run import throughput
 
 __all__ = ["Overhead", "endured", "overhead", "throughputs"]
 

@@ -17,9 +17,13 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("__main__",),
     ("tools", "onnx_backend", "testing"),
     ("",),  # edgewright/__init__.py: the door that users come through
+    ("api", "compat"),
     ("reports",),
-    ("api",),
-    ("llm",),
+    ("build", "sdk"),
+    ("analyse",),
+    ("run",),
+    ("model",),
+    ("data",),
     ("frontends", "backends", "artifacts"),
     ("quantize", "lower"),
     ("abi",),
@@ -37,9 +41,6 @@ NOT_LAYERS = frozenset({"_data", "__pycache__", "__init__.py", "py.typed"})
 
 # Folders whose members are strangers to each other; what they share is in _common.
 STRANGERS = frozenset({"frontends"})
-
-# A folder that only the named ones may import.
-PROTECTED = {"artifacts": frozenset({"api", "artifacts"})}
 
 # Packages that come through the door only: core.optional.require("torch", to="read .pt2 models").
 BEHIND_THE_DOOR = frozenset({"torch", "tensorflow", "openvino", "plotly", "transformers", "aimet_onnx"})
@@ -133,8 +134,6 @@ def _violation_inside(home: str, target: str) -> str | None:
     there = there if there in DEPTH else ""
     if here == there:
         return _meeting_strangers(home, target) if here in STRANGERS else None
-    if there in PROTECTED and here not in PROTECTED[there]:
-        return f"{_name(home)} imports {_name(target)}; only {', '.join(sorted(PROTECTED[there]))} may"
     if DEPTH[there] < DEPTH[here]:
         return f"{_name(home)} imports {_name(target)}, which is above it"
     if DEPTH[there] == DEPTH[here]:

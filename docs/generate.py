@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 REFERENCE = ROOT / "docs" / "reference"
 sys.path.insert(0, str(ROOT))
 
-from edgewright.api.op_card import op_card, op_names  # noqa: E402 - after the path of the tests
+from edgewright.backends.op_card import op_card, op_names  # noqa: E402 - after the path of the tests
 from edgewright.core import errors  # noqa: E402
 from edgewright.frontends.onnx import registry as onnx_registry  # noqa: E402
 from edgewright.frontends.pytorch import registry  # noqa: E402

@@ -5,23 +5,23 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from edgewright.api.compare_models import compare
-    from edgewright.api.compile import CompiledModel, compile, load_context  # noqa: A004 - as in torch.compile
-    from edgewright.api.convert import convert
-    from edgewright.api.course.debugger import QNNDebugger
-    from edgewright.api.course.dynamic_quantization import DynamicQuantization
-    from edgewright.api.course.inference import QNNInference
-    from edgewright.api.course.profiler import QNNProfiler
-    from edgewright.api.course.selector import BackendSelector, check_backend_support
-    from edgewright.api.model import Model, load
-    from edgewright.api.op_package import op_package
-    from edgewright.api.profile import profile
-    from edgewright.api.quantize import quantize
-    from edgewright.api.select_backend import select_backend
+    from edgewright.analyse.compare_models import compare
+    from edgewright.api.build import build
+    from edgewright.compat.debugger import QNNDebugger
+    from edgewright.compat.dynamic_quantization import DynamicQuantization
+    from edgewright.compat.inference import QNNInference
+    from edgewright.compat.profiler import QNNProfiler
+    from edgewright.compat.selector import BackendSelector, check_backend_support
     from edgewright.config.preprocessing import Preprocessing
     from edgewright.core.errors import EdgewrightError
+    from edgewright.model.convert import convert
+    from edgewright.model.model import Model, load
+    from edgewright.model.profile.measure import profile
+    from edgewright.model.quantize import quantize
+    from edgewright.model.select_backend import select_backend
     from edgewright.quantize.encodings import validate_quantization_range
-    from edgewright.reports.building import build
+    from edgewright.run.compiled_model import CompiledModel, compile, load_context  # noqa: A004 - as in torch.compile
+    from edgewright.run.python_ops import op_package
 
 __all__ = [
     "BackendSelector",
@@ -48,26 +48,26 @@ __all__ = [
 ]
 
 _HOMES = {
-    "BackendSelector": "edgewright.api.course.selector",
-    "CompiledModel": "edgewright.api.compile",
-    "DynamicQuantization": "edgewright.api.course.dynamic_quantization",
+    "BackendSelector": "edgewright.compat.selector",
+    "CompiledModel": "edgewright.run.compiled_model",
+    "DynamicQuantization": "edgewright.compat.dynamic_quantization",
     "EdgewrightError": "edgewright.core.errors",
-    "Model": "edgewright.api.model",
+    "Model": "edgewright.model.model",
     "Preprocessing": "edgewright.config.preprocessing",
-    "QNNDebugger": "edgewright.api.course.debugger",
-    "QNNInference": "edgewright.api.course.inference",
-    "QNNProfiler": "edgewright.api.course.profiler",
-    "build": "edgewright.reports.building",
-    "check_backend_support": "edgewright.api.course.selector",
-    "compare": "edgewright.api.compare_models",
-    "compile": "edgewright.api.compile",
-    "convert": "edgewright.api.convert",
-    "load": "edgewright.api.model",
-    "load_context": "edgewright.api.compile",
-    "op_package": "edgewright.api.op_package",
-    "profile": "edgewright.api.profile",
-    "quantize": "edgewright.api.quantize",
-    "select_backend": "edgewright.api.select_backend",
+    "QNNDebugger": "edgewright.compat.debugger",
+    "QNNInference": "edgewright.compat.inference",
+    "QNNProfiler": "edgewright.compat.profiler",
+    "build": "edgewright.api.build",
+    "check_backend_support": "edgewright.compat.selector",
+    "compare": "edgewright.analyse.compare_models",
+    "compile": "edgewright.run.compiled_model",
+    "convert": "edgewright.model.convert",
+    "load": "edgewright.model.model",
+    "load_context": "edgewright.run.compiled_model",
+    "op_package": "edgewright.run.python_ops",
+    "profile": "edgewright.model.profile.measure",
+    "quantize": "edgewright.model.quantize",
+    "select_backend": "edgewright.model.select_backend",
     "validate_quantization_range": "edgewright.quantize.encodings",
 }
 

@@ -22,10 +22,10 @@ from random import Random
 import numpy as np
 
 import edgewright as ew
-from edgewright.api.contract import dtype_word
-from edgewright.api.model import Model
 from edgewright.core.errors import EdgewrightError
 from edgewright.core.numbers import Array, DType
+from edgewright.ir.contract import dtype_word
+from edgewright.model.model import Model
 from edgewright.tools.qairt_converter import main as qairt_converter
 from edgewright.tools.qnn_onnx_converter import main as onnx_converter
 from edgewright.tools.umbrella import main as umbrella

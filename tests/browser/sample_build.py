@@ -8,22 +8,14 @@ from pathlib import Path
 import numpy as np
 
 import edgewright as ew
-from edgewright.api.building.advice import findings_of
-from edgewright.api.building.layers import layers_of
-from edgewright.api.building.records import (
-    Accuracy,
-    Artifact,
-    BuildRecord,
-    Metric,
-    Preflight,
-    Rung,
-    Source,
-    Stage,
-)
-from edgewright.api.building.tensors import tensor_views
-from edgewright.api.contract import contract
-from edgewright.api.quantize import QuantizedModel
+from edgewright.analyse.advice import findings_of
+from edgewright.analyse.layers import layers_of
+from edgewright.analyse.records import Accuracy, Metric
+from edgewright.analyse.tensors import tensor_views
+from edgewright.build.records import Artifact, BuildRecord, Preflight, Rung, Source, Stage
 from edgewright.core.numbers import Array
+from edgewright.ir.contract import contract
+from edgewright.model.quantize import QuantizedModel
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 OUTPUT = "Plus214_Output_0"

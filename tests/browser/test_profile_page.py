@@ -2,7 +2,7 @@
 
 import pytest
 
-from edgewright.api.profile import profile_log
+from edgewright.model.profile.measure import profile_log
 from edgewright.reports.profile_files import log_bytes
 from tests.browser import test_report
 from tests.browser.sample_build import EXAMPLES

@@ -11,9 +11,9 @@ import onnx
 import pytest
 
 import edgewright as ew
-from edgewright.api.artifacts import load_graph
-from edgewright.api.ep_context import export_ep_context
 from edgewright.config.context import EpContext
+from edgewright.model.saving import load_graph
+from edgewright.run.context.ep_context import export_ep_context
 from edgewright.tools.qnn_context_binary_generator import main as generate
 from edgewright.tools.qnn_context_binary_utility import main as describe
 from edgewright.tools.qnn_net_run import main as net_run

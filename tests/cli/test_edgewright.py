@@ -10,7 +10,7 @@ import onnxruntime
 import pytest
 
 import edgewright as ew
-from edgewright.api.source import open_source
+from edgewright.frontends.open_source import open_source
 from edgewright.lower.names import sanitized
 from edgewright.tools.umbrella import main
 from tests.cli import models

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import edgewright as ew
-from edgewright.api.convert import Rewrites
 from edgewright.artifacts.encodings import encodings_text
 from edgewright.ir.graph import Graph
+from edgewright.model.convert import Rewrites
 from edgewright.quantize.mixed.calibrated import Calibrated, Widths
 from edgewright.quantize.portable import portable_encodings
 from edgewright.quantize.quantizer import quantize_graph

@@ -6,9 +6,9 @@ import re
 import numpy as np
 import pytest
 
-from edgewright.api.profile import Effort, latency_numbers, profile
 from edgewright.artifacts.profile_log.reader import read_log
 from edgewright.core.errors import EdgewrightError
+from edgewright.model.profile.measure import Effort, latency_numbers, profile
 from edgewright.tools.umbrella import main
 from tests.cli.models import DIGITS_MODEL
 

@@ -9,9 +9,9 @@ import pytest
 from onnx import helper
 
 import edgewright as ew
-from edgewright.api.artifacts import load_program
 from edgewright.artifacts.model_library.builder import build_library, model_source
 from edgewright.artifacts.model_library.toolchains import Toolchain
+from edgewright.model.saving import load_program
 from tests.cli.models import FLOAT, save
 
 pytestmark = [

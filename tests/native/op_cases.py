@@ -7,7 +7,6 @@ import numpy as np
 
 import edgewright as ew
 import edgewright.ops
-from edgewright.api.model import Model
 from edgewright.backends.base import RunOptions
 from edgewright.backends.registry import find_backend
 from edgewright.core.errors import BadInput, EdgewrightError
@@ -15,6 +14,7 @@ from edgewright.core.numbers import Array, DType
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import REGISTRY, Sample
 from edgewright.ir.types import TensorType
+from edgewright.model.model import Model
 from tests.unit.ops.test_samples import filled, types_of
 
 FORMS = ("fp16", "w8a8", "w8a16", "w4a16")

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import edgewright as ew
-from edgewright.api.artifacts import load_graph
 from edgewright.backends.base import RunOptions
 from edgewright.backends.qnn.backend import HtpNativeBackend
 from edgewright.backends.qnn.runtime import QnnRuntime
 from edgewright.core.errors import BadInput, UnsupportedFeature
+from edgewright.model.saving import load_graph
 
 INPUT, OUTPUT = "Input3", "Plus214_Output_0"
 FORMS = {

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from edgewright.api.artifacts import load_graph
 from edgewright.backends.base import RunOptions
 from edgewright.backends.qnn.backend import HtpNativeBackend, live_records
 from edgewright.backends.qnn.runtime import QnnRuntime
 from edgewright.backends.qnn.writers import genuine_dlc, record_calls
+from edgewright.model.saving import load_graph
 from tests.native.nets import conv_net, values
 
 

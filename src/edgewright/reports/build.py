@@ -1,6 +1,7 @@
 """What a build gave: the ladder, the verdict, what to do, and where the report is."""
 
-from edgewright.api.building.records import Accuracy, BuildRecord, Finding, Preflight, Rung
+from edgewright.analyse.records import Accuracy, Finding
+from edgewright.build.records import BuildRecord, Preflight, Rung
 from edgewright.reports.conversion import contract_table
 from edgewright.reports.html.verdict import verdict
 from edgewright.reports.html.words import db, duration

@@ -1,14 +1,14 @@
 """Context binaries for readers: what was made, what one holds, whether it is for a chip."""
 
-from edgewright.api.context_check import ContextVerdict
-from edgewright.api.context_document import chip_of
-from edgewright.api.context_generate import GeneratedContext
-from edgewright.api.context_info import ContextInfo
-from edgewright.api.ep_context import EpContextFile
 from edgewright.backends.qnn.info import GraphInfo
 from edgewright.lower.qnn_graph import QnnTensor
 from edgewright.reports.numbers import byte_size, dims
 from edgewright.reports.page import Block, Table
+from edgewright.run.context.check import ContextVerdict
+from edgewright.run.context.document import chip_of
+from edgewright.run.context.ep_context import EpContextFile
+from edgewright.run.context.info import ContextInfo
+from edgewright.sdk.context_generate import GeneratedContext
 
 __all__ = ["ep_context_page", "generated_page", "info_page", "verdict_page"]
 

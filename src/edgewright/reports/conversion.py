@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from edgewright.api.contract import IoTensor
-from edgewright.api.converter import Conversion
-from edgewright.api.converter_quantizer import Quantization
-from edgewright.api.quantizing import AppliedRule
+from edgewright.ir.contract import IoTensor
+from edgewright.model.quantizing import AppliedRule
 from edgewright.reports.numbers import amount, dims
 from edgewright.reports.page import Block, Table
+from edgewright.sdk.converter import Conversion
+from edgewright.sdk.converter_quantizer import Quantization
 
 __all__ = ["contract_table", "page", "rules_table"]
 

@@ -3,7 +3,7 @@
 import textwrap
 from collections.abc import Sequence
 
-from edgewright.api.explain import Explanation
+from edgewright.targets.explain import Explanation
 
 __all__ = ["as_text"]
 

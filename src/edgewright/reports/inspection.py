@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from edgewright.api.inspect import DryRunReport, Inspection
 from edgewright.core.errors import shown
 from edgewright.frontends._common.report import OpCount, Problem
+from edgewright.model.inspect import DryRunReport, Inspection
 from edgewright.reports.conversion import contract_table
 from edgewright.reports.numbers import amount, byte_size
 from edgewright.reports.page import Block, Table

@@ -1,8 +1,8 @@
 """Model libraries for readers: what was built, and what was left out."""
 
-from edgewright.api.model_library import BuiltLibraries
 from edgewright.reports.numbers import byte_size
 from edgewright.reports.page import Block
+from edgewright.sdk.model_library import BuiltLibraries
 
 __all__ = ["page"]
 

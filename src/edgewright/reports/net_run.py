@@ -1,8 +1,8 @@
 """What a run did: outputs, files and times."""
 
-from edgewright.api.net_run import NetRun
 from edgewright.reports.numbers import dims
 from edgewright.reports.page import Block, Table
+from edgewright.sdk.net_run import NetRun
 
 __all__ = ["page"]
 

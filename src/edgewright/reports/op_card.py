@@ -5,7 +5,7 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from edgewright.api.op_card import OpCard, ParamCard, PortCard
+from edgewright.backends.op_card import OpCard, ParamCard, PortCard
 
 __all__ = ["as_json", "as_text"]
 

@@ -1,7 +1,7 @@
 """Generated op packages for readers."""
 
-from edgewright.api.op_package_generate import GeneratedPackages
 from edgewright.reports.page import Block
+from edgewright.sdk.op_package_generate import GeneratedPackages
 
 __all__ = ["page"]
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from edgewright.api.platform_check import BackendCheck
 from edgewright.reports.page import Block, Table
+from edgewright.sdk.platform_check import BackendCheck
 
 __all__ = ["page"]
 

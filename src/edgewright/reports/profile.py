@@ -1,7 +1,7 @@
 """Backends side by side."""
 
-from edgewright.api.profile import BackendProfile, ModelProfile
-from edgewright.api.profile_summary import Measure
+from edgewright.model.profile.measure import BackendProfile, ModelProfile
+from edgewright.model.profile.summary import Measure
 from edgewright.reports.numbers import amount, byte_size
 from edgewright.reports.page import Block, Table
 

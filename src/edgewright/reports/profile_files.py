@@ -5,10 +5,10 @@ import binascii
 from collections.abc import Iterable
 from pathlib import Path
 
-from edgewright.api.profile_records import ProfileLog, to_chunks, to_csv
-from edgewright.api.profile_summary import ProfileSummary, summarise
 from edgewright.core.errors import BadInput, UsageError, shown
 from edgewright.lower.names import NameTable
+from edgewright.model.profile.records import ProfileLog, to_chunks, to_csv
+from edgewright.model.profile.summary import ProfileSummary, summarise
 from edgewright.reports.profile_page import to_html
 from edgewright.reports.profile_trace import to_trace
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from edgewright.api.profile_records import ProfileLog
-from edgewright.api.profile_spans import KindOfOp, Span, kinds_of_ops, typical_run
-from edgewright.api.profile_summary import ProfileSummary
+from edgewright.model.profile.records import ProfileLog
+from edgewright.model.profile.spans import KindOfOp, Span, kinds_of_ops, typical_run
+from edgewright.model.profile.summary import ProfileSummary
 from edgewright.reports.numbers import amount
 from edgewright.reports.profile_text import viewer_text
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterable
 
-from edgewright.api.profile_summary import Measure, ProfileSummary
 from edgewright.core.errors import shown
+from edgewright.model.profile.summary import Measure, ProfileSummary
 
 __all__ = ["viewer_text"]
 

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 
-from edgewright.api.profile_records import ProfileEvent, ProfileLog
+from edgewright.model.profile.records import ProfileEvent, ProfileLog
 
 __all__ = ["to_trace"]
 

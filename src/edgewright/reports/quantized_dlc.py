@@ -1,9 +1,9 @@
 """What a quantizer wrote: the I/O contract, where encodings came from, which rules were applied."""
 
-from edgewright.api.qairt_quantizer import QuantizedDlc
 from edgewright.reports.conversion import contract_table, rules_table
 from edgewright.reports.numbers import byte_size
 from edgewright.reports.page import Block
+from edgewright.sdk.qairt_quantizer import QuantizedDlc
 
 __all__ = ["page"]
 

@@ -2,11 +2,11 @@
 
 import math
 
-from edgewright.api.compare_models import OutputDifference
-from edgewright.api.quantize_files import QuantizedFiles
+from edgewright.analyse.compare_models import OutputDifference
 from edgewright.reports.conversion import contract_table, rules_table
 from edgewright.reports.numbers import byte_size
 from edgewright.reports.page import Block, Table
+from edgewright.sdk.quantize_files import QuantizedFiles
 
 __all__ = ["page"]
 

@@ -2,9 +2,9 @@
 
 import math
 
-from edgewright.api.run import RunReport
 from edgewright.reports.numbers import dims
 from edgewright.reports.page import Block, Table
+from edgewright.run.run_files import RunReport
 
 __all__ = ["page"]
 

@@ -1,7 +1,7 @@
 """What is in a tree that was made like QNN_SDK_ROOT."""
 
-from edgewright.api.sdk_root import SdkRoot
 from edgewright.reports.page import Block
+from edgewright.sdk.sdk_root import SdkRoot
 
 __all__ = ["page"]
 

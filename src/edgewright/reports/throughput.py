@@ -1,7 +1,7 @@
 """What a throughput test measured: totals, each thread, errors and files."""
 
-from edgewright.api.throughput.records import GraphResult, ThreadResult, ThroughputResult
 from edgewright.reports.page import Block, Table
+from edgewright.sdk.throughput.records import GraphResult, ThreadResult, ThroughputResult
 
 __all__ = ["page"]
 

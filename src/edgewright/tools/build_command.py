@@ -12,7 +12,7 @@ from edgewright.tools.answer import tell
 from edgewright.tools.tool import Tool
 
 if TYPE_CHECKING:
-    from edgewright.api.building.order import BuildOrder
+    from edgewright.build.order import BuildOrder
 
 __all__ = ["TOOL"]
 
@@ -31,9 +31,9 @@ def run(  # noqa: PLR0913, PLR0917 - the groups of options, in their order
     _messages: Messages,
 ) -> int:
     """Build, and say how it went; a limit that is missed is exit code 5, with all files written."""
-    from edgewright.api.building.order import ordered
+    from edgewright.api.build import run_order
+    from edgewright.build.order import ordered
     from edgewright.reports.build import page
-    from edgewright.reports.building import run_order
     from edgewright.reports.html import missing_plots
 
     order = ordered(model, data, wishes, output, images, sound, shapes)
@@ -59,7 +59,7 @@ def run(  # noqa: PLR0913, PLR0917 - the groups of options, in their order
 
 def _looked_at(order: "BuildOrder", report: Report) -> int:
     """The pre-flight alone; what stands in the way is the exit code."""
-    from edgewright.api.building.preflight import preflight
+    from edgewright.build.preflight import preflight
     from edgewright.reports.build import preflight_page
 
     ready = preflight(order)

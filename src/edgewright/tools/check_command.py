@@ -12,10 +12,10 @@ NOT_FIT = 4
 
 def run(checked: CheckedContext, report: Report, _messages: Messages) -> int:
     """Answer yes or no, and why; the exit code says the same."""
-    from edgewright.api.context_check import check_context
     from edgewright.reports.context import verdict_page
     from edgewright.reports.json_text import as_json
     from edgewright.reports.page import show
+    from edgewright.run.context.check import check_context
 
     found = check_context(checked.context_binary, checked.target, checked.device_version)
     if report.json:

@@ -9,11 +9,11 @@ __all__ = ["TOOL"]
 
 def run(model: ModelFile, shapes: Shapes, output: ConvertTo, report: Report, _messages: Messages) -> int:
     """Convert and say what was written."""
-    from edgewright.api.converter import ConverterOptions, command_text, convert_files
     from edgewright.config.converter import Output, Source
     from edgewright.config.onnx import OnnxOnly
     from edgewright.config.preserve_io import PreserveIo
     from edgewright.reports.conversion import page
+    from edgewright.sdk.converter import ConverterOptions, command_text, convert_files
 
     options = ConverterOptions(
         Source(input_network=model.model, input_dims=shapes.input_dims),

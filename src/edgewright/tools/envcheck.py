@@ -10,7 +10,7 @@ __all__ = ["TOOL", "main"]
 
 def run(parts: EnvironmentParts, _messages: Messages) -> int:
     """Print a line for each compiler; the exit code says whether all that was asked for is there."""
-    from edgewright.api.toolchain_check import toolchain_lines
+    from edgewright.sdk.toolchain_check import toolchain_lines
 
     wanted = {"-n": parts.ndk, "-c": parts.clang, "-m": parts.msvc}
     asked = [flag for flag, is_asked in wanted.items() if is_asked] or ["-c", "-n"]

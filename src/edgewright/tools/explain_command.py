@@ -11,9 +11,9 @@ __all__ = ["TOOL"]
 
 def run(wanted: CodeName, report: Report, _messages: Messages) -> None:
     """Print the page of the code, or the list."""
-    from edgewright.api.explain import explain, known_codes
     from edgewright.reports.explanation import as_text
     from edgewright.reports.json_text import as_json
+    from edgewright.targets.explain import explain, known_codes
 
     if wanted.code is None:
         codes = dict(known_codes())

@@ -9,10 +9,10 @@ __all__ = ["TOOL"]
 
 def run(options: EpContext, report: Report, _messages: Messages) -> None:
     """Write the file and say what is in it."""
-    from edgewright.api.ep_context import export_ep_context
     from edgewright.reports.context import ep_context_page
     from edgewright.reports.json_text import as_json
     from edgewright.reports.page import show
+    from edgewright.run.context.ep_context import export_ep_context
 
     done = export_ep_context(options)
     if report.json:

@@ -9,8 +9,8 @@ __all__ = ["TOOL"]
 
 def run(model: ModelFile, shapes: Shapes, names: Names, report: Report, _messages: Messages) -> None:
     """Look and report; a model that does not convert is no failure of looking at it."""
-    from edgewright.api.inspect import inspect
     from edgewright.frontends._common.overrides import Overrides
+    from edgewright.model.inspect import inspect
     from edgewright.reports.inspection import page
 
     wishes = Overrides(

@@ -23,7 +23,7 @@ from edgewright.core.errors import UnsupportedOp
 from edgewright.tools.answer import tell
 
 if TYPE_CHECKING:
-    from edgewright.api.converter import ConverterOptions
+    from edgewright.sdk.converter import ConverterOptions
 
 __all__ = ["run_converter"]
 
@@ -50,10 +50,10 @@ def run_converter(name: str, groups: tuple[OptionGroup, ...]) -> int:
     look, report = chosen.pop(DryRun, DryRun()), chosen.pop(Report)
     assert isinstance(look, DryRun)
     assert isinstance(report, Report)
-    from edgewright.api.converter import ConverterOptions, command_text, convert_files
-    from edgewright.api.custom_io_template import write_custom_io_template
-    from edgewright.api.pytorch import load_op_libraries
+    from edgewright.frontends.torch_source import load_op_libraries
     from edgewright.reports.conversion import page
+    from edgewright.sdk.converter import ConverterOptions, command_text, convert_files
+    from edgewright.sdk.custom_io_template import write_custom_io_template
 
     given = {field: chosen[kind] for field, kind in FIELDS.items() if kind in chosen}
     options = ConverterOptions(**given)  # type: ignore[arg-type]
@@ -69,9 +69,9 @@ def run_converter(name: str, groups: tuple[OptionGroup, ...]) -> int:
 
 
 def _look(options: "ConverterOptions", detail: str, report: Report) -> int:
-    from edgewright.api.converter import overrides_of
-    from edgewright.api.inspect import dry_run
+    from edgewright.model.inspect import dry_run
     from edgewright.reports.inspection import dry_run_page
+    from edgewright.sdk.converter import overrides_of
 
     found = dry_run(options.source.input_network, overrides_of(options))
     tell(report, found, lambda seen: dry_run_page(seen, detail))

@@ -10,7 +10,7 @@ __all__ = ["TOOL"]
 
 def run(op: OpName, report: Report, _messages: Messages) -> None:
     """Print the card of the named op, or the names of all."""
-    from edgewright.api.op_card import op_card, op_names
+    from edgewright.backends.op_card import op_card, op_names
     from edgewright.reports.op_card import as_json, as_text
 
     if op.name is None:

@@ -18,14 +18,14 @@ def run(
     _messages: Messages,
 ) -> int:
     """Measure, write what was asked for, and report; a failure where no backend ran."""
-    from edgewright.api.profile import DEFAULT_BACKENDS, Effort, profile, profile_log
-    from edgewright.api.random_inputs import random_inputs
-    from edgewright.api.run import open_model
-    from edgewright.api.run_inputs import input_sets
     from edgewright.core.errors import UnsupportedFeature
     from edgewright.core.files import write_whole
+    from edgewright.model.profile.measure import DEFAULT_BACKENDS, Effort, profile, profile_log
+    from edgewright.model.random_inputs import random_inputs
+    from edgewright.model.run_inputs import input_sets
     from edgewright.reports.profile import page
     from edgewright.reports.profile_files import log_bytes
+    from edgewright.run.run_files import open_model
 
     opened = open_model(model, shapes)
     feed = input_sets(opened, inputs)[0].feed() if inputs.given() else random_inputs(opened)

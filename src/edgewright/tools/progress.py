@@ -1,5 +1,6 @@
 """Progress as tools draw it: a bar on a terminal, a line now and then elsewhere, nothing for short work."""
 
+import math
 import sys
 import threading
 import time
@@ -30,7 +31,7 @@ class PlainLines:
     def __init__(self, short: float = SHORT, every: float = EVERY) -> None:
         self._short = short
         self._every = every
-        self._last = 0.0
+        self._last = -math.inf
 
     def started(self, work: Work) -> None:
         """Nothing yet: the work may be short."""

@@ -21,7 +21,7 @@ from edgewright.tools.answer import tell
 from edgewright.tools.tool import Tool
 
 if TYPE_CHECKING:
-    from edgewright.api.qairt_converter import QairtConverterOptions
+    from edgewright.sdk.qairt_converter import QairtConverterOptions
 
 __all__ = ["TOOL", "main"]
 
@@ -34,13 +34,13 @@ def run(*groups: OptionGroup) -> int:
     dry_run, report = chosen.pop(DryRun), chosen.pop(Report)
     assert isinstance(dry_run, DryRun)
     assert isinstance(report, Report)
-    from edgewright.api.converter import command_text
-    from edgewright.api.qairt_converter import (
+    from edgewright.reports.conversion import page
+    from edgewright.sdk.converter import command_text
+    from edgewright.sdk.qairt_converter import (
         QairtConverterOptions,
         convert_to_dlc,
         write_io_config_template,
     )
-    from edgewright.reports.conversion import page
 
     kinds = (
         *(QairtSource, QairtIo, QairtOutput, QairtOverrides, QairtOpPackage),
@@ -58,8 +58,8 @@ def run(*groups: OptionGroup) -> int:
 
 
 def _look(options: "QairtConverterOptions", detail: str, report: Report) -> int:
-    from edgewright.api.qairt_converter import dry_run_source
     from edgewright.reports.inspection import dry_run_page
+    from edgewright.sdk.qairt_converter import dry_run_source
 
     found = dry_run_source(options)
     tell(report, found, lambda seen: dry_run_page(seen, detail))

@@ -23,9 +23,9 @@ def run(*groups: OptionGroup) -> int:
     chosen = {type(group): group for group in groups}
     report = chosen.pop(Report)
     assert isinstance(report, Report)
-    from edgewright.api.converter import command_text
-    from edgewright.api.qairt_quantizer import QairtQuantizerOptions, quantize_dlc
     from edgewright.reports.quantized_dlc import page
+    from edgewright.sdk.converter import command_text
+    from edgewright.sdk.qairt_quantizer import QairtQuantizerOptions, quantize_dlc
 
     kinds = (QairtDlc, QairtPrecision, QairtCalibration, QairtAimet)
     options = QairtQuantizerOptions(*(chosen[kind] for kind in kinds))  # type: ignore[arg-type]

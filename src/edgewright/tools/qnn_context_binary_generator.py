@@ -25,10 +25,10 @@ def run(
     report: Report,
 ) -> None:
     """Make the context binary and say what it is."""
-    from edgewright.api.context_generate import GeneratorOptions, generate_context
     from edgewright.reports.context import generated_page
     from edgewright.reports.json_text import as_json
     from edgewright.reports.page import show
+    from edgewright.sdk.context_generate import GeneratorOptions, generate_context
 
     made = generate_context(GeneratorOptions(model, output, settings, target))
     if report.json:

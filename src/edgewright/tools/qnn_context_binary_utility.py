@@ -14,12 +14,12 @@ def run(file: ContextFile, report: Report, _messages: Messages) -> None:
     import json
     from pathlib import Path
 
-    from edgewright.api.context_document import context_document
-    from edgewright.api.context_info import context_info
     from edgewright.core.errors import UsageError, shown
     from edgewright.core.files import write_whole
     from edgewright.reports.context import info_page
     from edgewright.reports.page import show
+    from edgewright.run.context.document import context_document
+    from edgewright.run.context.info import context_info
 
     info = context_info(file.context_binary)
     text = json.dumps(context_document(info), indent=2)

@@ -12,8 +12,8 @@ NAME = "qnn-model-lib-generator"
 
 def run(source: LibrarySource, output: LibraryOutput, report: Report) -> None:
     """Build the libraries and say what was built."""
-    from edgewright.api.model_library import generate_libraries
     from edgewright.reports.model_library import page
+    from edgewright.sdk.model_library import generate_libraries
 
     tell(report, generate_libraries(source, output), page)
 

@@ -27,10 +27,10 @@ def run(
     *more: NetRunLog | Report,
 ) -> int:
     """Run every set of the input list and say what was written."""
-    from edgewright.api.net_run import NetRunOptions, net_run
     from edgewright.reports.json_text import as_json
     from edgewright.reports.net_run import page
     from edgewright.reports.page import show
+    from edgewright.sdk.net_run import NetRunOptions, net_run
 
     done = net_run(NetRunOptions(model, inputs, outputs, execution, profiling))
     if any(isinstance(group, Report) and group.json for group in more):

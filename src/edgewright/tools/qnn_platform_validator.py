@@ -15,11 +15,11 @@ def run(question: PlatformQuestion, _device: PlatformDevice, report: Report, _me
     import json
     from dataclasses import asdict
 
-    from edgewright.api.platform_check import Asked, check_platform, platform_csv
     from edgewright.core.errors import EnvironmentProblem
     from edgewright.core.files import write_whole
     from edgewright.reports.page import show
     from edgewright.reports.platform import page
+    from edgewright.sdk.platform_check import Asked, check_platform, platform_csv
 
     asked = Asked(question.test_backend, question.core_version, question.lib_version)
     found = check_platform(question.backend, question.directory, question.dsp_type, asked)

@@ -15,9 +15,9 @@ def run(source: ProfileInput, output: ProfileOutput, report: Report, _messages: 
     from logging import getLogger
     from pathlib import Path
 
-    from edgewright.api.profile_reader import read_with_plugin
-    from edgewright.api.profile_summary import summarise, summarise_file, with_schematic
     from edgewright.core.files import Chunks, keep_sources, write_all
+    from edgewright.model.profile.reader import read_with_plugin
+    from edgewright.model.profile.summary import summarise, summarise_file, with_schematic
     from edgewright.reports.json_text import as_json
     from edgewright.reports.profile_files import form_of, opaque_files, profile_bytes
     from edgewright.reports.profile_text import viewer_text

@@ -11,11 +11,11 @@ NAME = "qnn-throughput-net-run"
 
 def run(files: ThroughputFiles, report: Report, _messages: Messages) -> int:
     """Run the test, write its results and say what was measured."""
-    from edgewright.api.throughput.case_run import read_case, throughput
     from edgewright.core.files import check_target, write_whole
     from edgewright.core.log import set_level
     from edgewright.reports.json_text import as_json
     from edgewright.reports.throughput import page
+    from edgewright.sdk.throughput.case_run import read_case, throughput
     from edgewright.tools.answer import tell
 
     case = read_case(files.config)

@@ -21,9 +21,9 @@ def run(
     _messages: Messages,
 ) -> int:
     """Quantize, write, compare with the float model and report."""
-    from edgewright.api.converter import command_text
-    from edgewright.api.quantize_files import quantize_files
     from edgewright.reports.quantized_files import page
+    from edgewright.sdk.converter import command_text
+    from edgewright.sdk.quantize_files import quantize_files
 
     command = command_text(NAME, (model, shapes, wanted, images, output))
     done = quantize_files(model, shapes, wanted, output, images, command)

@@ -26,8 +26,8 @@ def run(
     _messages: Messages,
 ) -> int:
     """Run and report; a difference over the tolerance is a failure."""
-    from edgewright.api.run import run_files
     from edgewright.reports.run import page
+    from edgewright.run.run_files import run_files
 
     done = run_files(model, shapes, inputs, outputs, comparison)
     tell(report, done, page)

@@ -10,8 +10,8 @@ __all__ = ["TOOL"]
 
 def run(folder: SdkFolder, report: Report, _messages: Messages) -> None:
     """Make the tree and say what is in it."""
-    from edgewright.api.sdk_root import make_sdk_root
     from edgewright.reports.sdk_root import page
+    from edgewright.sdk.sdk_root import make_sdk_root
 
     tell(report, make_sdk_root(folder.folder, version()), page)
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import edgewright as ew
-from edgewright.api.artifacts import SaveOptions
-from edgewright.api.inspect import inspect
 from edgewright.artifacts.description import Description
 from edgewright.artifacts.dlc import reader, writer
 from edgewright.core.errors import BadInput, UsageError
 from edgewright.core.files import write_whole
+from edgewright.model.inspect import inspect
+from edgewright.model.saving import SaveOptions
 from edgewright.tools.qnn_net_run import main
 from tests.cli.models import DIGITS_MODEL
 from tests.unit.artifacts.graphs import conv_graph, quantized_graph

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 import edgewright as ew
-from edgewright.api.artifacts import SaveOptions
 from edgewright.artifacts.description import Description
 from edgewright.artifacts.dlc import reader as dlc_reader
 from edgewright.artifacts.dlc import writer
 from edgewright.artifacts.dlc.writer import DlcVersion
 from edgewright.core.files import write_whole
+from edgewright.model.saving import SaveOptions
 from tests.cli.models import DIGITS_MODEL
 from tests.unit.artifacts.graphs import conv_graph, quantized_graph
 

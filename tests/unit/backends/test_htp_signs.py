@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import edgewright as ew
-from edgewright.api.model import Model
 from edgewright.backends.htp.signs import with_unsigned
 from edgewright.core.numbers import DType
+from edgewright.model.model import Model
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 

@@ -8,9 +8,9 @@ import pytest
 from onnx import TensorProto, helper
 
 import edgewright as ew
-from edgewright.api.backend_profile import node_events
 from edgewright.backends.base import RunOptions, TimesNodes
 from edgewright.backends.registry import find_backend
+from edgewright.model.profile.events import node_events
 
 MODEL = Path(__file__).parents[3] / "examples" / "models" / "mnist_cntk.onnx"
 

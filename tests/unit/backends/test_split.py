@@ -8,9 +8,9 @@ import pytest
 from onnx import TensorProto, helper
 
 import edgewright as ew
-from edgewright.api.surface import Surface
 from edgewright.backends.base import RunOptions
 from edgewright.backends.registry import find_backend
+from edgewright.model.surface import Surface
 from edgewright.passes.partition.htp_gaps import htp_gaps
 from edgewright.passes.partition.regions import regions
 from edgewright.tools.qnn_net_run import main as net_run

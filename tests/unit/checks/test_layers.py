@@ -39,7 +39,6 @@ VIOLATIONS = [
     Planted(
         "shared", "frontends/_common/a.py", "import edgewright.frontends.onnx.load", "strangers share only"
     ),
-    Planted("protected", "tools/a.py", "import edgewright.artifacts.dlc", "only api, artifacts may"),
     Planted(
         "torch", "frontends/pytorch/a.py", "import torch.nn", "use core.optional.require('torch', to=...)"
     ),

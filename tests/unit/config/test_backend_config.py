@@ -2,11 +2,11 @@ import json
 
 import pytest
 
-from edgewright.api.context_config import backend_config, htp_options, target_of
 from edgewright.backends.qnn.options import Priority, ProfilingLevel
 from edgewright.config.backend_config import BackendConfig, settings_of
 from edgewright.config.run_settings import GraphProfiling, QueueLimits
 from edgewright.core.errors import BadInput, EdgewrightError, LimitExceeded, UsageError
+from edgewright.run.context.config import backend_config, htp_options, target_of
 from edgewright.targets.soc import find_soc
 
 COURSE = """// backend_config.json

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import edgewright.ops  # noqa: F401 - fills the registry
-from edgewright.api.artifacts import load_graph, save_graph
 from edgewright.core.errors import BadInput, Problems, UsageError
 from edgewright.core.numbers import DType
 from edgewright.ir.dims import symbol
@@ -16,6 +15,7 @@ from edgewright.ir.types import TensorType
 from edgewright.lower.lift import lift
 from edgewright.lower.lower import LowerOptions, lower
 from edgewright.lower.names import NameTable, sanitized
+from edgewright.model.saving import load_graph, save_graph
 from edgewright.ops import reference
 from edgewright.ops.activation import Relu
 from edgewright.ops.rearrange import Reshape

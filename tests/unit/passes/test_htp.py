@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 import edgewright as ew
-from edgewright.api.model import Model
 from edgewright.core.numbers import DType
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import REGISTRY
 from edgewright.ir.text import parse
 from edgewright.ir.types import TensorType
 from edgewright.ir.verify import verify
+from edgewright.model.model import Model
 from edgewright.ops import reference
 from edgewright.ops.conv import Conv2d
 from edgewright.ops.matmul import MatMul

@@ -9,7 +9,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import edgewright as ew
-from edgewright.api.convert import Rewrites
+from edgewright.model.convert import Rewrites
 
 
 class Onnx:

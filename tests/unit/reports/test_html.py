@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from edgewright.api.building.records import Finding
+from edgewright.analyse.records import Finding
 from edgewright.reports.html import report_page
 from edgewright.reports.html.plotly_bundle import plotly_bundle
 from tests.browser.sample_build import HOSTILE, hostile, record

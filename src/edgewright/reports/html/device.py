@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from edgewright.api.building.records import BuildRecord
+from edgewright.build.records import BuildRecord
 from edgewright.reports.html.verdict import chip_name
 
 __all__ = ["Recipe", "recipes"]

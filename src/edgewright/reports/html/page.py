@@ -10,7 +10,8 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from edgewright.api.building.records import Accuracy, BuildRecord, Layer
+from edgewright.analyse.records import Accuracy, Layer
+from edgewright.build.records import BuildRecord
 from edgewright.reports.html.device import recipes
 from edgewright.reports.html.plotly_bundle import missing_plots, plotly_bundle
 from edgewright.reports.html.plots import figures

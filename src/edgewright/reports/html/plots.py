@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from edgewright.api.building.records import BuildRecord, Layer, Rung, TensorView
+from edgewright.analyse.records import Layer, TensorView
+from edgewright.build.records import BuildRecord, Rung
 from edgewright.reports.html.verdict import worst_layer
 from edgewright.reports.html.words import db, limit, short
 

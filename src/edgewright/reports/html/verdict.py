@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from edgewright.api.building.records import Accuracy, BuildRecord, Finding, Layer, Rung
-from edgewright.api.building.rungs import AS_GIVEN
+from edgewright.analyse.records import Accuracy, Finding, Layer
+from edgewright.build.records import BuildRecord, Rung
+from edgewright.build.rungs import AS_GIVEN
 from edgewright.reports.html.words import db, duration, limit, name, percent, points
 from edgewright.reports.numbers import byte_size
 

@@ -6,12 +6,12 @@ import numpy as np
 import torch
 from torch import nn
 
-from edgewright.api.convert import Rewrites
-from edgewright.api.model import Model
-from edgewright.api.pytorch import TorchSource
 from edgewright.core.errors import Problems
 from edgewright.core.numbers import DType
 from edgewright.frontends._common.overrides import Overrides
+from edgewright.frontends.torch_source import TorchSource
+from edgewright.model.convert import Rewrites
+from edgewright.model.model import Model
 
 __all__ = ["assert_same", "converted", "decomposed", "exported", "flat", "scripted", "traced", "wrapped"]
 

@@ -230,7 +230,7 @@ DAMAGE = {
 
 @pytest.mark.parametrize("name", DAMAGE)
 def test_a_damaged_export_is_a_clean_error(name, tmp_path):
-    from edgewright.api.convert import convert
+    from edgewright.model.convert import convert
 
     path = exported(tmp_path / "m.pt2", **DAMAGE[name])
     with pytest.raises(EdgewrightError) as found:
@@ -246,7 +246,7 @@ def test_texts_of_symbolic_sizes_are_not_computed(tmp_path):
         for value in tree["graph_module"]["graph"]["tensor_values"].values():
             value["sizes"][0] = {"as_expr": {"expr_str": text, "hint": None}}
 
-    from edgewright.api.convert import convert
+    from edgewright.model.convert import convert
 
     convert(exported(tmp_path / "m.pt2", graph=edited(change)))
     assert not mark.exists()
@@ -254,7 +254,7 @@ def test_texts_of_symbolic_sizes_are_not_computed(tmp_path):
 
 def test_edited_code_of_a_script_ends_in_a_result_or_a_message(tmp_path):
     torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'edgewright[pytorch]'")
-    from edgewright.api.convert import convert
+    from edgewright.model.convert import convert
 
     torch.jit.script(torch.nn.Sequential(torch.nn.Conv1d(2, 3, 3), torch.nn.LSTM(6, 4)).eval()).save(
         str(tmp_path / "whole.pt")

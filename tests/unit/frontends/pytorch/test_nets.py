@@ -11,11 +11,11 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'edgewright[pytorch]'")
 
 import edgewright as ew
-from edgewright.api.inspect import dry_run
-from edgewright.api.pytorch import TorchSource
-from edgewright.api.source import fixed_source
 from edgewright.core.errors import BadInput, EdgewrightError, LimitExceeded, UnsupportedOp
 from edgewright.frontends._common.overrides import Overrides
+from edgewright.frontends.open_source import fixed_source
+from edgewright.frontends.torch_source import TorchSource
+from edgewright.model.inspect import dry_run
 from tests.unit.frontends.pytorch.nets import NETS
 from tests.unit.frontends.pytorch.programs import assert_same, converted, exported, scripted, traced
 

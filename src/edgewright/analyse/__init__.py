@@ -1,0 +1,1 @@
+"""Where accuracy goes: layers, noise, first divergence, advice."""

@@ -1,0 +1,215 @@
+"""How far the outputs of one model are from those of another on the same data."""
+
+import math
+from collections.abc import Mapping, Sized
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from edgewright.config.preprocessing import Preprocessing
+from edgewright.core.errors import ShapeMismatch, UsageError, Where, shown
+from edgewright.core.events import progress
+from edgewright.core.numbers import Array
+from edgewright.core.words import did_you_mean
+from edgewright.data.calibration_data import Data, samples_of
+from edgewright.model.convert import convert
+from edgewright.model.model import Model, TensorInfo, load
+from edgewright.model.saving import is_stored
+
+__all__ = ["Agreement", "OutputDifference", "compare", "wilson"]
+
+CHANNELS_LAST = frozenset({"NFC", "NHWC", "NDHWC"})
+_Infos = Mapping[str, TensorInfo]
+# Of a normal distribution, 95 % lie within so many standard deviations.
+NORMAL_95 = 1.959964
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How often two models make the same choice; ``low`` and ``high`` are the 95 % interval after Wilson."""
+
+    same: int
+    count: int
+    share: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, same: int, count: int) -> "Agreement":
+        """The share and its interval."""
+        return cls(same, count, same / count if count else math.nan, *wilson(same, count))
+
+
+@dataclass(frozen=True)
+class OutputDifference:
+    """One output over all samples.
+
+    ``kl`` is the mean Kullback-Leibler divergence, in nats, of the second model's classes from the first's:
+    of the values themselves where they are probabilities, else of their softmax. ``kl`` and ``top1`` are
+    None where the output has no axis of classes.
+    """
+
+    output: str
+    samples: int
+    sqnr_db: float
+    cosine: float
+    max_abs: float
+    kl: float | None = None
+    top1: Agreement | None = None
+
+
+def compare(
+    a: Model | str | Path,
+    b: Model | str | Path,
+    data: Data,
+    *,
+    backend: str = "cpu",
+    preprocessing: Preprocessing | None = None,
+    threads: int = 0,
+) -> list[OutputDifference]:
+    """How far ``b`` is from ``a`` on the same data, output by output.
+
+    Args:
+        a: the reference, a model or a file.
+        b: what is compared with it; the same input and output names, in any layout and datatype.
+        data: samples for ``a``, in any form that ``quantize`` takes.
+        backend: what ``b`` runs on; ``a`` runs on the CPU.
+        preprocessing: what is done to images, as for ``quantize``.
+        threads: 0 leaves the number to the engine.
+    """
+    first, second = _opened(a), _opened(b)
+    sides = _Sides(first, second)
+    samples = samples_of(first.fixed_graph(), data, preprocessing=preprocessing)
+    sums = {name: _Sums(name, sides.class_axis(name)) for name in sides.outputs}
+    with progress("comparing", total=len(samples) if isinstance(samples, Sized) else None) as step:
+        for sample in samples:
+            wanted = first.run(sample, threads=threads)
+            found = second.run(sides.inputs_of_second(sample), backend=backend, threads=threads)
+            for name, part in sums.items():
+                part.add(wanted[name], sides.output_of_second(name, found[name]))
+            step()
+    results = [part.result() for part in sums.values()]
+    if results and not results[0].samples:
+        raise UsageError("there are no samples to compare on, expected at least one")
+    return results
+
+
+def wilson(same: int, count: int) -> tuple[float, float]:
+    """The 95 % interval of a share."""
+    if not count:
+        return 0.0, 1.0
+    share, spread = same / count, NORMAL_95**2 / count
+    centre = (share + spread / 2) / (1 + spread)
+    reach = math.sqrt(share * (1 - share) * spread + spread**2 / 4) / (1 + spread)
+    return max(0.0, centre - reach), min(1.0, centre + reach)
+
+
+class _Sides:
+    """Two models of the same inputs and outputs, which may differ in their layouts."""
+
+    def __init__(self, first: Model, second: Model) -> None:
+        self._first = {item.name: item for item in (*first.inputs, *first.outputs)}
+        self._second = {item.name: item for item in (*second.inputs, *second.outputs)}
+        self.outputs = [item.name for item in first.outputs]
+        self._inputs = [item.name for item in second.inputs]
+        for name in (*self._inputs, *self.outputs):
+            if name not in self._first or name not in self._second:
+                known = self._second if name in self._first else self._first
+                raise UsageError(
+                    f"the models have different ends: '{shown(name)}' is in one of them only",
+                    do=did_you_mean(name, list(known), "compare models that come from the same source"),
+                )
+
+    def class_axis(self, name: str) -> int | None:
+        """The axis of classes: the channels."""
+        item = self._first[name]
+        if len(item.shape) < 2:
+            return None
+        return 1 if len(item.shape) > 3 and item.layout not in CHANNELS_LAST else len(item.shape) - 1
+
+    def inputs_of_second(self, sample: Mapping[str, Array]) -> dict[str, Array]:
+        """A sample of the first model in the layouts of the second."""
+        return {name: self._moved(name, sample[name], self._first, self._second) for name in self._inputs}
+
+    def output_of_second(self, name: str, array: Array) -> Array:
+        """An output of the second model in the layout of the first."""
+        return self._moved(name, array, self._second, self._first)
+
+    @staticmethod
+    def _moved(name: str, array: Array, made: _Infos, wanted: _Infos) -> Array:
+        is_last, shall_be_last = (infos[name].layout in CHANNELS_LAST for infos in (made, wanted))
+        if is_last == shall_be_last or array.ndim < 3:
+            return array
+        return np.ascontiguousarray(np.moveaxis(array, *((-1, 1) if is_last else (1, -1))))
+
+
+class _Sums:
+    """What is known of an output after some samples: sums, no arrays."""
+
+    def __init__(self, name: str, axis: int | None) -> None:
+        self._name, self._axis = name, axis
+        self._samples = self._rows = self._same = 0
+        self._signal = self._other = self._noise = self._product = self._kl = self._largest = 0.0
+
+    def add(self, wanted: Array, found: Array) -> None:
+        """Another sample."""
+        if wanted.shape != found.shape:
+            raise ShapeMismatch(
+                f"the outputs have the shapes {list(wanted.shape)} and {list(found.shape)}",
+                Where(tensor=self._name),
+                do="compare models that come from the same source",
+            )
+        first, second = wanted.astype(np.float64), found.astype(np.float64)
+        gap = first - second
+        self._samples += 1
+        self._signal += float(np.vdot(first, first))
+        self._other += float(np.vdot(second, second))
+        self._product += float(np.vdot(first, second))
+        self._noise += float(np.vdot(gap, gap))
+        self._largest = max(self._largest, float(np.max(np.abs(gap), initial=0.0)))
+        if self._axis is not None and first.size and first.shape[self._axis] > 1:
+            self._add_classes(np.moveaxis(first, self._axis, -1), np.moveaxis(second, self._axis, -1))
+
+    def _add_classes(self, first: Array, second: Array) -> None:
+        is_spread = _is_distribution(first)
+        p, q = (_distribution(array, is_spread=is_spread) for array in (first, second))
+        self._kl += float(np.sum(p * (np.log(p) - np.log(q))))
+        choices = first.argmax(-1) == second.argmax(-1)
+        self._same += int(choices.sum())
+        self._rows += choices.size
+
+    def result(self) -> OutputDifference:
+        """The figures."""
+        sqnr = 10 * math.log10(self._signal / self._noise) if self._noise and self._signal else math.inf
+        if self._noise and not self._signal:
+            sqnr = -math.inf
+        size = math.sqrt(self._signal * self._other)
+        # Two outputs of nothing but zeros point the same way.
+        cosine = self._product / size if size else float(self._signal == self._other)
+        has_classes = self._rows > 0
+        return OutputDifference(
+            *(self._name, self._samples, sqnr, cosine, self._largest),
+            kl=self._kl / self._rows if has_classes else None,
+            top1=Agreement.of(self._same, self._rows) if has_classes else None,
+        )
+
+
+def _opened(model: Model | str | Path) -> Model:
+    if isinstance(model, Model):
+        return model
+    return load(model) if is_stored(model) else convert(model)
+
+
+def _is_distribution(rows: Array) -> bool:
+    """Whether rows are probabilities already."""
+    return bool((rows >= 0).all() and np.allclose(rows.sum(-1), 1.0, atol=1e-3))
+
+
+def _distribution(rows: Array, *, is_spread: bool) -> Array:
+    """Probabilities above 0: nothing may be divided by what a quantizer rounded away."""
+    if is_spread:
+        raised = np.maximum(rows, 1e-12)
+        return np.asarray(raised / raised.sum(-1, keepdims=True))
+    powers = np.exp(rows - rows.max(-1, keepdims=True))
+    return np.asarray(np.maximum(powers / powers.sum(-1, keepdims=True), 1e-12))

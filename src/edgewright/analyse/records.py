@@ -1,0 +1,96 @@
+"""What an analysis of accuracy measured, as plain records."""
+
+from dataclasses import dataclass
+
+__all__ = ["Accuracy", "Finding", "Layer", "Metric", "TensorView"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that stands in the way, costs accuracy or is worth knowing, and what mends it."""
+
+    # error (the build cannot go on), warning (it can, at a price) or note.
+    grade: str
+    # unsupported-op, datatype, architecture, size, open-shape, memory, time, rule, range ...
+    kind: str
+    what: str
+    # A node or tensor by its name in the source model; empty for the model as a whole.
+    where: str = ""
+    # The exact command, option or override.
+    do: str = ""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """How accuracy is told for this model and data: one number in percent, larger is better."""
+
+    # right-answers (labels were given), same-answers (those of the float model) or closeness (100 % less the
+    # root mean square error over the output's range).
+    name: str
+    # A sentence for readers.
+    text: str
+    # The outputs that it looks at.
+    outputs: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """One output on one backend, over held-apart samples; the interval is the one of 95 %."""
+
+    output: str
+    # float, htp-sim or htp-native.
+    backend: str
+    samples: int
+    # The metric in percent; None where it does not look at this output.
+    score: float | None
+    low: float | None
+    high: float | None
+    # Against the float model; None for the float model itself.
+    sqnr_db: float | None
+    max_abs: float | None
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One op of the quantized graph and how far its result is from the float model's."""
+
+    node: str
+    op: str
+    tensor: str
+    # As the source model names what the tensor comes from; the tensor's own name where it is the same.
+    source: str
+    # Bits of the result and of the weights; 16 and 32 in floating point too, which ``dtype`` tells apart.
+    dtype: str
+    bits: int
+    weight_bits: int | None
+    macs: int
+    # In dB, up to here and over a few held-apart samples; None where it was not measured.
+    sim_db: float | None
+    emulator_db: float | None
+    # The part that this op adds by itself when its inputs are exact; None where it was not measured.
+    own_db: float | None = None
+    # Of that, what rounded weights alone make; None where there are none.
+    weight_db: float | None = None
+
+
+@dataclass(frozen=True)
+class TensorView:
+    """The values of one tensor, and what its encoding makes of them."""
+
+    tensor: str
+    source: str
+    # Counts of values between ``edges`` (one more than counts).
+    counts: tuple[int, ...]
+    edges: tuple[float, ...]
+    bits: int
+    scale: float
+    offset: int
+    # What the encoding can hold, and the share of values beyond it.
+    low: float
+    high: float
+    clipped: float
+    # Up to here in the simulation, and what this encoding alone leaves of all values and of those within its
+    # range, in dB.
+    sim_db: float | None = None
+    own_db: float | None = None
+    rounding_db: float | None = None

@@ -1,0 +1,92 @@
+"""A build together with its page: what `ew.build` is."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from edgewright.build.build import build_model
+from edgewright.build.order import BuildOrder
+from edgewright.build.records import BuildRecord
+from edgewright.config.preprocessing import Preprocessing
+from edgewright.config.umbrella import Shapes
+from edgewright.data.calibration_data import Data
+from edgewright.data.samples import DataWishes
+from edgewright.model.quantizing import OverridesSource
+from edgewright.reports.html import report_page
+
+__all__ = ["build", "run_order"]
+
+
+def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two are given by name
+    model: str | Path,
+    data: Data | None,
+    *,
+    target: str,
+    output: str | Path,
+    precision: str = "auto",
+    max_drop: float | None = None,
+    metric: str = "auto",
+    labels: str | Path | Sequence[int] | None = None,
+    eval_data: Data | None = None,
+    calibration_samples: int = 100,
+    evaluation_samples: int = 1000,
+    preprocessing: Preprocessing | None = None,
+    sample_rate: int | None = None,
+    input_shapes: Mapping[str, Sequence[int]] | None = None,
+    symbols: Mapping[str, int] | None = None,
+    outputs: Sequence[str] = (),
+    overrides: OverridesSource | None = None,
+    resume: bool = False,
+) -> BuildRecord:
+    """Brings a model to a chip: converts, quantizes, compiles, evaluates, and writes files and a report.
+
+    Args:
+        model: a model of any format that is read, or a converted one.
+        data: samples, in any form that ``quantize`` takes, or a folder of .wav files; None for random
+            numbers, which say nothing about accuracy.
+        target: the chip: SM8650, 'Snapdragon 8 Gen 3', v75 or a SoC number.
+        output: the folder to write.
+        precision: w8a8, w8a16, w4a8, w4a16, fp16, or auto: the cheapest that loses at most ``max_drop``.
+        max_drop: points of the metric that may be lost; ``is_met`` of the record says whether that holds.
+        metric: right-answers, same-answers, closeness, or auto.
+        labels: the right class of each sample: a file, or numbers.
+        eval_data: samples to evaluate on; otherwise some of ``data`` are held apart.
+        calibration_samples: how many samples calibrate at most.
+        evaluation_samples: how many samples evaluate at most.
+        preprocessing: what is done to images.
+        sample_rate: what sound is brought to, in Hz.
+        input_shapes: shapes for inputs whose dimensions are symbolic, or other shapes than the declared ones.
+        symbols: numbers for symbolic dimensions by their names.
+        outputs: values of the graph that become the outputs, in place of the model's own.
+        overrides: an encodings file of any version, or its content.
+        resume: continue an interrupted build of the same model, data and options.
+    """
+    shapes = Shapes(
+        input_dims=tuple((name, tuple(dims)) for name, dims in (input_shapes or {}).items()),
+        define_symbols=tuple((symbols or {}).items()),
+    )
+    images = preprocessing or Preprocessing()
+    wishes = DataWishes(data, eval_data, labels, calibration_samples, evaluation_samples, images, sample_rate)
+    order = BuildOrder(
+        Path(model),
+        str(target),
+        Path(output),
+        wishes,
+        precision=precision,
+        max_drop=max_drop,
+        metric=metric,
+        shapes=shapes,
+        outputs=tuple(outputs),
+        overrides=overrides,
+        is_resumed=resume,
+        command="edgewright.build",
+    )
+    return run_order(order)
+
+
+def run_order(order: BuildOrder) -> BuildRecord:
+    """The build of an order, with the page as its last file."""
+    return build_model(order, _page)
+
+
+def _page(record: BuildRecord) -> Iterable[bytes]:
+    return report_page(record)

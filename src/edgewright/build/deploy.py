@@ -1,0 +1,118 @@
+"""Writes what a build gives: context binary, DLC, QNN model, encodings and input specifications."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from edgewright.model.saving import SaveOptions
+from edgewright.build.order import BuildOrder
+from edgewright.build.plain import to_json, to_plain
+from edgewright.build.records import Artifact
+from edgewright.run.context.compile import CompileOrder, compile_graphs, provider_of
+from edgewright.ir.contract import IoTensor, contract
+from edgewright.run.context.ep_context import export_ep_context
+from edgewright.model.model import Model
+from edgewright.artifacts.encodings import encodings_document
+from edgewright.config.backend_config import BackendConfig
+from edgewright.config.context import EpContext
+from edgewright.core.files import write_all, write_whole
+from edgewright.ir.graph import Graph
+from edgewright.lower.names import sanitized
+from edgewright.quantize.tensor_encodings import EncodingSet
+from edgewright.targets.soc import Soc
+
+__all__ = ["CONTEXTS", "HTP_BINARY", "compile_binary", "drop_stale", "listed", "publish", "write_models"]
+
+CONTEXTS, HTP_BINARY = "context_binaries", "htp_context.bin"
+
+
+def write_models(
+    order: BuildOrder,
+    source: Graph,
+    graph: Graph,
+    overrides: EncodingSet,
+    data: Sequence[str],
+    folder: Path,
+) -> None:
+    """NAME.dlc, NAME.cpp with .bin and _net.json, quantization_config.json and input_specs.json."""
+    model = Model.of(graph)
+    about = SaveOptions(command=order.command, quantizer_command=order.command)
+    model.save(folder / f"{order.name}.dlc", about)
+    model.save(folder / f"{order.name}.cpp", about)
+    types = {name: source.types[name] for name in (*source.inputs, *source.outputs)}
+    specs = _specs(order, contract(graph, types), data)
+    write_all(
+        {
+            folder / "quantization_config.json": [to_json(encodings_document(overrides, "0.6.1"))],
+            folder / "input_specs.json": [to_json(specs)],
+        }
+    )
+
+
+def compile_binary(order: BuildOrder, graph: Graph, chip: Soc, folder: Path) -> str:
+    """context_binaries/htp_context.bin, and an ONNX file around it where a device can load it."""
+    provider = provider_of("htp")
+    named = graph.copy()
+    named.name = sanitized(order.name)
+    path = folder / CONTEXTS / HTP_BINARY
+    write_whole(path, compile_graphs([named], CompileOrder(provider, chip, BackendConfig())).chunks())
+    if provider == "htp-native":
+        wrapper = path.with_name(f"{order.name}_ctx.onnx")
+        export_ep_context(EpContext(context_binary=str(path), output_path=str(wrapper), float_io=True))
+    return provider
+
+
+def listed(order: BuildOrder, folder: Path) -> tuple[Artifact, ...]:
+    """The files in a folder, each with a word on what it is for."""
+    texts = _texts(order)
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    found = {path.relative_to(folder).as_posix(): path.stat().st_size for path in files}
+    order_of = {name: place for place, name in enumerate(texts)}
+    names = sorted(found, key=lambda name: order_of.get(name, len(order_of)))
+    return tuple(Artifact(name, found[name], texts.get(name, "")) for name in names)
+
+
+def drop_stale(order: BuildOrder, artifacts: Sequence[Artifact]) -> None:
+    """Takes away what an earlier build left under names of ours and this one does not make."""
+    for name in _texts(order).keys() - {artifact.path for artifact in artifacts}:
+        (order.output / name).unlink(missing_ok=True)
+
+
+def _texts(order: BuildOrder) -> dict[str, str]:
+    """All files that a build may write, and what each is for."""
+    return {
+        f"{CONTEXTS}/{HTP_BINARY}": "the compiled model, for qnn-net-run --retrieve_context",
+        f"{CONTEXTS}/{order.name}_ctx.onnx": "the same for ONNX Runtime with the QNN provider (EPContext)",
+        f"{order.name}.dlc": "the quantized model, for qnn-net-run and qnn-context-binary-generator",
+        f"{order.name}.cpp": "the quantized model as C++ source",
+        f"{order.name}.bin": "the weights of the C++ source",
+        f"{order.name}_net.json": "the quantized model as JSON",
+        "quantization_config.json": "all encodings, for --quantization_overrides of every converter",
+        "input_specs.json": "names, types, shapes and encodings of inputs and outputs",
+    }
+
+
+def publish(staged: Path, output: Path, last: Sequence[str] = ()) -> None:
+    """Moves whole files to where they belong, those of ``last`` at the end; what was there is replaced."""
+    files = [path for path in sorted(staged.rglob("*")) if path.is_file()]
+    for path in sorted(files, key=lambda file: file.name in last):
+        target = output / path.relative_to(staged)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        path.replace(target)
+
+
+def _specs(order: BuildOrder, tensors: Sequence[IoTensor], data: Sequence[str]) -> Mapping[str, object]:
+    """What a program must know to feed the model."""
+    plain = {role: [_spec(each) for each in tensors if each.role == role] for role in ("input", "output")}
+    return {
+        "model": order.name,
+        "target": order.target,
+        "inputs": plain["input"],
+        "outputs": plain["output"],
+        "preprocessing": list(data),
+    }
+
+
+def _spec(tensor: IoTensor) -> object:
+    # The role says nothing more under "inputs" and "outputs".
+    plain: dict[str, object] = to_plain(tensor)
+    return {key: value for key, value in plain.items() if key != "role"}

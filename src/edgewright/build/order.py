@@ -1,0 +1,124 @@
+"""What a build is asked for, in one record."""
+
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from edgewright.data.samples import DataWishes
+from edgewright.model.quantizing import OverridesSource
+from edgewright.config.build import AUTO, BuildData, BuildTo, BuildWishes, Sound
+from edgewright.config.group import OptionGroup
+from edgewright.config.preprocessing import Preprocessing
+from edgewright.config.quantize import PRECISIONS
+from edgewright.config.umbrella import ModelFile, Shapes
+from edgewright.core.errors import UsageError
+
+__all__ = ["BuildOrder", "ordered"]
+
+# Options whose values are written without their folders.
+PATHS = frozenset({"--data", "--eval-data", "--labels", "--quantization_overrides"})
+# Points that `auto` aims at where no limit was given.
+AIM = 1.0
+
+
+@dataclass(frozen=True)
+class BuildOrder:
+    """A model, its data, a chip, and how accurate the result must be."""
+
+    model: Path
+    target: str
+    output: Path
+    data: DataWishes
+    precision: str = AUTO
+    # Points of the metric that may be lost; None where no limit was given.
+    max_drop: float | None = None
+    metric: str = AUTO
+    shapes: Shapes = field(default_factory=Shapes)
+    # An encodings file, or its content, that comes before what is computed.
+    overrides: OverridesSource | None = None
+    # Values of the source that become the outputs, in place of its own.
+    outputs: tuple[str, ...] = ()
+    is_resumed: bool = False
+    command: str = "edgewright build"
+
+    def __post_init__(self) -> None:
+        """Python's callers may give anything."""
+        if self.precision not in {AUTO, *PRECISIONS}:
+            raise UsageError(
+                f"precision is '{self.precision}', expected one of: {', '.join((AUTO, *PRECISIONS))}"
+            )
+        if self.max_drop is not None and not 0 <= self.max_drop <= 100:
+            raise UsageError(f"max_drop is {self.max_drop}, expected points from 0 to 100")
+
+    @property
+    def limit(self) -> float:
+        """Points that the ladder may lose."""
+        return AIM if self.max_drop is None else self.max_drop
+
+    @property
+    def name(self) -> str:
+        """The name of the model in the files that are written."""
+        return self.model.stem.removesuffix("_net") or "model"
+
+
+def ordered(  # noqa: PLR0913, PLR0917 - the groups of options, in the order of the tool
+    model: ModelFile,
+    data: BuildData,
+    wishes: BuildWishes,
+    output: BuildTo,
+    images: Preprocessing,
+    sound: Sound,
+    shapes: Shapes,
+) -> BuildOrder:
+    """The order that a command line stands for."""
+    path = Path(model.model)
+    name = path.stem.removesuffix("_net")
+    return BuildOrder(
+        model=path,
+        target=wishes.target,
+        output=Path(output.output or f"{name}_{_word(wishes.target)}"),
+        data=DataWishes(
+            None if data.random_data else data.data,
+            data.eval_data,
+            data.labels,
+            data.calibration_samples,
+            data.evaluation_samples,
+            images,
+            sound.sample_rate,
+        ),
+        precision=wishes.precision,
+        max_drop=wishes.max_drop,
+        metric=wishes.metric,
+        shapes=shapes,
+        overrides=wishes.quantization_overrides,
+        outputs=wishes.out_node,
+        is_resumed=output.resume,
+        command=_command(path, (data, wishes, images, sound, shapes)),
+    )
+
+
+def _command(model: Path, groups: Sequence[OptionGroup]) -> str:
+    """The command line without folders: it is the same on every machine, and so is what is written."""
+    return shlex.join(["edgewright", "build", model.name, *(w for group in groups for w in _words(group))])
+
+
+def _words(group: OptionGroup) -> Iterator[str]:
+    for name, value in group.given().items():
+        repeated = isinstance(value, tuple) and value and isinstance(value[0], tuple)
+        for each in value if repeated else (value,):
+            yield name
+            yield from _values(name, each)
+
+
+def _values(name: str, value: object) -> Iterator[str]:
+    if value is True:
+        return
+    for part in value if isinstance(value, tuple) else (value,):
+        text = ",".join(map(str, part)) if isinstance(part, tuple) else str(part)
+        text = f"{part:g}" if isinstance(part, float) else text
+        yield Path(text).name if name in PATHS else text
+
+
+def _word(target: str) -> str:
+    return "".join(c if c.isalnum() else "_" for c in target)

@@ -1,0 +1,126 @@
+"""What a build found out and did: all that its report shows, as plain records."""
+
+from dataclasses import dataclass
+
+from edgewright.analyse.records import Accuracy, Finding, Layer, Metric, TensorView
+from edgewright.ir.contract import IoTensor
+
+__all__ = [
+    "Artifact",
+    "BuildRecord",
+    "Preflight",
+    "Rung",
+    "Source",
+    "Stage",
+]
+
+
+@dataclass(frozen=True)
+class Preflight:
+    """What was found in seconds, before any work; numbers are estimates where they say so."""
+
+    findings: tuple[Finding, ...]
+    seconds: float
+    # Estimates for the whole build.
+    expected_seconds: float
+    expected_memory_mb: float
+    expected_disk_mb: float
+
+    @property
+    def is_ok(self) -> bool:
+        """Whether nothing stands in the way."""
+        return not any(finding.grade == "error" for finding in self.findings)
+
+
+@dataclass(frozen=True)
+class Source:
+    """The model that was given."""
+
+    file: str
+    format: str
+    sha256: str
+    file_bytes: int
+    nodes: int
+    parameters: int
+    macs: int
+    weight_bytes: int
+
+
+@dataclass(frozen=True)
+class Rung:
+    """One precision that was tried, with its price and what it keeps."""
+
+    # w8a8, w8a8+algorithms, mixed, w8a16, fp16 ...
+    name: str
+    # What was done, for readers: algorithms and ranges, or how many layers have which widths.
+    text: str
+    # Where it was judged: htp-sim or htp-native.
+    backend: str
+    samples: int
+    # The metric, and what is lost of the float model's in points.
+    score: float
+    drop: float
+    sqnr_db: float
+    weight_bytes: int
+    # Sum over all layers of MACs x bits of weights x bits of activations, over that of uniform w8a8.
+    cost: float
+    # Whether the limit is met; None where there is none.
+    is_met: bool | None = None
+    is_chosen: bool = False
+    seconds: float = 0.0
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A step of the build: its time and the largest memory of the process until its end."""
+
+    name: str
+    seconds: float
+    peak_mb: float
+    # Taken over from an earlier, interrupted run.
+    is_resumed: bool = False
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """A file that was written; the path is relative to the output folder."""
+
+    path: str
+    size: int
+    text: str
+
+
+@dataclass(frozen=True)
+class BuildRecord:
+    """A whole build."""
+
+    command: str
+    source: Source
+    # The chip as it was asked for, and its architecture.
+    target: str
+    architecture: str
+    contract: tuple[IoTensor, ...]
+    preflight: Preflight
+    # The precision asked for, and what came out of it (as the chosen rung is named).
+    precision: str
+    chosen: str
+    # Points that may be lost; None where no limit was given.
+    max_drop: float | None
+    is_met: bool | None
+    metric: Metric
+    accuracy: tuple[Accuracy, ...]
+    ladder: tuple[Rung, ...]
+    layers: tuple[Layer, ...]
+    tensors: tuple[TensorView, ...]
+    # Rules of the target that were applied or broken, clipped ranges, weak layers: each with what mends it.
+    findings: tuple[Finding, ...]
+    # What calibration and evaluation used, and what was done to it.
+    data: tuple[str, ...]
+    # The algorithms that were used, and why: a line each.
+    choices: tuple[str, ...]
+    stages: tuple[Stage, ...]
+    artifacts: tuple[Artifact, ...]
+    # Package or tool, and version.
+    versions: tuple[tuple[str, str], ...]
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,168 @@
+"""Inference as the Edge AI course has it: prepare inputs, run, bring outputs back, on buffers that stay."""
+
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from edgewright.backends.base import RunOptions, Session
+from edgewright.backends.registry import find_backend
+from edgewright.core.errors import ShapeMismatch, UsageError, Where, shown
+from edgewright.core.numbers import Array
+from edgewright.ir.encodings import Encoding
+from edgewright.ir.graph import Graph
+from edgewright.ir.types import TensorType
+from edgewright.model.model import Model
+from edgewright.model.open_model import any_model
+from edgewright.model.select_backend import select_backend
+from edgewright.run.runnable import context_source
+
+__all__ = ["QNNInference"]
+
+Arrays = Array | Mapping[str, Array]
+
+
+class QNNInference:
+    """A model that is ready on a backend, or a context binary on the one that it is for.
+
+    A model with one input takes an array, one with several a dictionary; outputs are given back the same
+    way. ``reuse_buffers``: results are written into the same arrays each time, so copy what you keep.
+    Several threads may use one object.
+    """
+
+    def __init__(
+        self, model_path: Model | Path | str, backend: str = "htp", *, reuse_buffers: bool = False
+    ) -> None:
+        self.model_path = model_path
+        self.backend, self._graph, self._session = _ready(model_path, backend)
+        self._reuse = reuse_buffers
+        self._types = self._graph.types
+        # One set for each thread: they would write into each other's numbers.
+        self._local = threading.local()
+
+    @property
+    def is_quantized(self) -> bool:
+        """Whether an input or an output is stored as integers that stand for real numbers."""
+        ends = (*self._graph.inputs, *self._graph.outputs)
+        return any(self._types[name].encoding is not None for name in ends)
+
+    @property
+    def input_scale(self) -> float:
+        """The step of the only input; 1 where it is not quantized."""
+        return self._pair(self._graph.inputs, "inputs")[0]
+
+    @property
+    def input_offset(self) -> int:
+        """The integer that stands for zero in the only input."""
+        return self._pair(self._graph.inputs, "inputs")[1]
+
+    @property
+    def output_scale(self) -> float:
+        """The step of the only output; 1 where it is not quantized."""
+        return self._pair(self._graph.outputs, "outputs")[0]
+
+    @property
+    def output_offset(self) -> int:
+        """The integer that stands for zero in the only output."""
+        return self._pair(self._graph.outputs, "outputs")[1]
+
+    def inference(self, input_data: Arrays) -> Arrays:
+        """Real numbers in, real numbers out."""
+        return self.postprocess_output(self._session.run(self._stored(input_data)))
+
+    def preprocess_input(self, data: Arrays) -> Arrays:
+        """Inputs as the model stores them: quantized where it is, float32 elsewhere."""
+        stored = self._stored(data)
+        kept = stored if self._reuse else {name: array.copy() for name, array in stored.items()}
+        return self._given_back(kept, isinstance(data, Mapping))
+
+    def postprocess_output(self, output: Arrays) -> Arrays:
+        """Outputs as real numbers."""
+        named = self._named(output, self._graph.outputs)
+        real = {name: self._decoded(name, array) for name, array in named.items()}
+        return self._given_back(real, len(real) > 1)
+
+    def _stored(self, data: Arrays) -> dict[str, Array]:
+        named = self._named(data, self._graph.inputs)
+        return {name: self._encoded(name, np.asarray(array)) for name, array in named.items()}
+
+    def _encoded(self, name: str, array: Array) -> Array:
+        kind = self._types[name]
+        if kind.is_static and array.shape != kind.static_shape():
+            raise ShapeMismatch(
+                f"input has the shape {list(array.shape)}, expected {list(kind.static_shape())}",
+                Where(tensor=name),
+                do="reshape it",
+            )
+        if array.dtype == kind.dtype.numpy or kind.encoding is None:
+            return array.astype(kind.dtype.numpy, copy=False)
+        return self._quantized(name, array, kind, kind.encoding)
+
+    def _quantized(self, name: str, array: Array, kind: TensorType, encoding: Encoding) -> Array:
+        """The same integers as `Encoding.encode` gives, without new memory."""
+        real = self._buffer(f"{name} real", array.shape, np.float32)
+        stored = self._buffer(f"{name} stored", array.shape, kind.dtype.numpy)
+        low, high = encoding.limits(kind.dtype)
+        np.divide(array, np.float32(encoding.scales[0]), out=real, casting="same_kind")
+        np.rint(real, out=real)
+        np.subtract(real, encoding.offsets[0], out=real)
+        np.clip(real, low, high, out=real)
+        np.copyto(stored, real, casting="unsafe")
+        return stored
+
+    def _decoded(self, name: str, array: Array) -> Array:
+        encoding = self._types[name].encoding
+        if encoding is None or array.dtype != self._types[name].dtype.numpy:
+            return array
+        real = self._buffer(f"{name} out", array.shape, np.float32)
+        np.add(array, encoding.offsets[0], out=real, casting="unsafe", dtype=np.float32)
+        np.multiply(real, np.float32(encoding.scales[0]), out=real)
+        return real if self._reuse else real.copy()
+
+    def _buffer(self, name: str, shape: tuple[int, ...], dtype: np.dtype[np.generic] | type) -> Array:
+        buffers: dict[str, Array] = self._local.__dict__
+        found = buffers.get(name)
+        if found is None or found.shape != shape:
+            found = buffers[name] = np.empty(shape, dtype)
+        return found
+
+    def _named(self, data: Arrays, names: list[str]) -> Mapping[str, Array]:
+        if not isinstance(data, Mapping):
+            if len(names) != 1:
+                listed = ", ".join(map(shown, names))
+                raise UsageError(f"one array was given for {len(names)} tensors", do=f"name them: {listed}")
+            return {names[0]: data}
+        missing = [name for name in names if name not in data]
+        if missing:
+            raise UsageError(
+                f"'{shown(missing[0])}' is missing", do=f"give all of {', '.join(map(shown, names))}"
+            )
+        return {name: data[name] for name in names}
+
+    @staticmethod
+    def _given_back(named: Mapping[str, Array], is_named: bool) -> Arrays:
+        return dict(named) if is_named or len(named) != 1 else next(iter(named.values()))
+
+    def _pair(self, names: list[str], word: str) -> tuple[float, int]:
+        if len(names) != 1:
+            raise UsageError(
+                f"the model has {len(names)} {word}, expected one", do="ask model.encodings() for all of them"
+            )
+        encoding = self._types[names[0]].encoding
+        return (1.0, 0) if encoding is None else (encoding.scales[0], -encoding.offsets[0])
+
+
+def _ready(model: Model | Path | str, backend: str) -> tuple[str, Graph, Session]:
+    if not isinstance(model, Model) and Path(model).suffix == ".bin":
+        source = context_source(Path(model))
+        if len(source.graphs) != 1:
+            raise UsageError(
+                f"'{shown(model)}' has {len(source.graphs)} graphs, expected one",
+                do="use ew.load_context(path).run(inputs, graph=NAME)",
+            )
+        return source.backend, source.graphs[0], source.prepare(source.graphs[0], RunOptions())
+    opened = any_model(model)
+    chosen = select_backend(opened).backend if backend == "auto" else backend
+    graph = opened.fixed_graph()
+    return chosen, graph, find_backend(chosen).prepare(graph, RunOptions())

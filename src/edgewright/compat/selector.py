@@ -1,0 +1,89 @@
+"""The course's backend selector and its check of what is there."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from edgewright.backends.registry import BACKENDS, find_backend
+from edgewright.core.errors import EdgewrightError, UsageError, shown
+from edgewright.core.words import did_you_mean
+from edgewright.model.select_backend import CAPABILITIES, OPS, POWER, SIZES, SPEED
+from edgewright.targets.htp_ops import htp_ops
+
+__all__ = ["BackendSelector", "BackendSupport", "ModelInfo", "check_backend_support"]
+
+# Words of other frameworks that the course uses for QNN's ops.
+_SPELLINGS = {"dense": "FullyConnected", "relu": "Relu", "batchnorm": "Batchnorm", "linear": "FullyConnected"}
+ModelInfo = Mapping[str, object]
+
+
+@dataclass(frozen=True)
+class BackendSupport:
+    """Whether a backend can run here, and what it is or why it is not there."""
+
+    backend: str
+    is_available: bool
+    detail: str
+
+
+def check_backend_support() -> dict[str, BackendSupport]:
+    """Every backend that QNN has, by its short name."""
+    return {name.lower(): _support(name) for name in BACKENDS}
+
+
+class BackendSelector:
+    """Chooses by what is said about a model; `select_backend` looks at the model itself."""
+
+    def select_optimal_backend(
+        self, model_info: ModelInfo, constraints: Mapping[str, bool] | None = None
+    ) -> str:
+        """The backend with most points: ``operations`` and ``max_tensor_size`` (bytes) of the model."""
+        points = self.scores(model_info, constraints or {})
+        return max(points, key=lambda name: points[name])
+
+    def scores(self, model_info: ModelInfo, constraints: Mapping[str, bool]) -> dict[str, float]:
+        """Points of each backend."""
+        operations, largest = _operations(model_info), _largest(model_info)
+        unknown = [name for name in constraints if name not in _CONSTRAINTS]
+        if unknown:
+            raise UsageError(
+                f"constraint '{shown(unknown[0])}' is unknown, expected {' or '.join(_CONSTRAINTS)}",
+                do=did_you_mean(unknown[0], _CONSTRAINTS),
+            )
+        found = {}
+        for name, can in CAPABILITIES.items():
+            points = OPS * float(_has_all(name, operations)) + SIZES * float(largest <= can.largest_tensor)
+            if constraints.get("power_critical"):
+                points += POWER * can.power_efficiency
+            if constraints.get("performance_critical") and name == "htp":
+                points += SPEED
+            found[name] = points
+        return found
+
+
+_CONSTRAINTS = ("power_critical", "performance_critical")
+
+
+def _support(name: str) -> BackendSupport:
+    try:
+        return BackendSupport(name.lower(), True, find_backend(name).name)
+    except EdgewrightError as problem:
+        return BackendSupport(name.lower(), False, problem.what)
+
+
+def _operations(info: ModelInfo) -> Sequence[str]:
+    found = info.get("operations", ())
+    if isinstance(found, str) or not isinstance(found, Sequence):
+        raise UsageError(f"'operations' is '{shown(found)}', expected a list of ops such as ['Conv2d']")
+    return [str(name) for name in found]
+
+
+def _largest(info: ModelInfo) -> float:
+    found = info.get("max_tensor_size", 0)
+    if isinstance(found, bool) or not isinstance(found, int | float) or found < 0:
+        raise UsageError(f"'max_tensor_size' is '{shown(found)}', expected a number of bytes")
+    return float(found)
+
+
+def _has_all(backend: str, operations: Sequence[str]) -> bool:
+    known = {name.lower() for name in htp_ops()}
+    return backend != "htp" or all(_SPELLINGS.get(op.lower(), op).lower() in known for op in operations)

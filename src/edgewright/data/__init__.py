@@ -1,0 +1,1 @@
+"""Samples in: arrays, images, sound, input lists, labels; tensors out."""

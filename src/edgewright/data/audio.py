@@ -1,0 +1,188 @@
+"""Sound as samples: .wav files cut into pieces of an input's length."""
+
+import wave
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from edgewright.core.errors import BadInput, ShapeMismatch, UsageError, Where, shown
+from edgewright.core.files import file_size
+from edgewright.core.numbers import Array
+from edgewright.data.sample_fit import SampleFit
+
+__all__ = ["AudioSamples", "holds_audio"]
+
+SUFFIX = ".wav"
+# A last piece that is shorter than this part of the input is left out.
+SHORTEST = 0.5
+
+
+@dataclass(frozen=True)
+class _Sound:
+    """What the header of a file says."""
+
+    path: Path
+    rate: int
+    channels: int
+    frames: int
+
+
+def holds_audio(path: Path) -> bool:
+    """Whether the path is a .wav file or a folder of such and nothing else that is a sample."""
+    if path.is_dir():
+        return any(_is_wav(item) for item in path.rglob("*")) and not _others(path)
+    return _is_wav(path)
+
+
+class AudioSamples:
+    """Pieces of sound for the one input of a model, as real numbers from -1 to 1."""
+
+    def __init__(self, fit: SampleFit, path: Path, rate: int | None = None) -> None:
+        self._name, self._shape = _input_of(fit)
+        self._fit = fit
+        self._length = int(np.prod(self._shape))
+        files = sorted(item for item in path.rglob("*") if _is_wav(item)) if path.is_dir() else [path]
+        self._sounds = [_header(file) for file in files]
+        self._is_told = rate is not None
+        self._rate = rate or self._common_rate()
+        self._pieces = [(sound, start) for sound in self._sounds for start in self._starts(sound)]
+        self._last: tuple[Path, Array] | None = None
+        self.notes = tuple(self._said())
+
+    def __len__(self) -> int:
+        return len(self._pieces)
+
+    def __iter__(self) -> Iterator[Mapping[str, Array]]:
+        yield from (self.at(number) for number in range(len(self)))
+
+    def at(self, number: int) -> Mapping[str, Array]:
+        """One piece; what is missing at its end is silence."""
+        sound, start = self._pieces[number]
+        piece = self._values(sound)[start : start + self._length]
+        whole = np.zeros(self._length, np.float32)
+        whole[: len(piece)] = piece
+        return self._fit.sample({self._name: whole.reshape(self._shape)}, number, str(sound.path))
+
+    def _common_rate(self) -> int:
+        rates = sorted({sound.rate for sound in self._sounds})
+        if len(rates) == 1:
+            return rates[0]
+        raise BadInput(
+            f"the files have {len(rates)} sample rates ({', '.join(map(str, rates))} Hz), expected one",
+            Where(file=str(self._sounds[0].path.parent)),
+            do="say which one the model was trained on, as in --sample-rate 16000: others are brought to it",
+        )
+
+    def _starts(self, sound: _Sound) -> list[int]:
+        count = _count(sound, self._rate)
+        starts = list(range(0, count, self._length))
+        return [at for at in starts if at == 0 or count - at >= SHORTEST * self._length]
+
+    def _values(self, sound: _Sound) -> Array:
+        if self._last is None or self._last[0] != sound.path:
+            self._last = (sound.path, _resampled(_read(sound), _count(sound, self._rate)))
+        return self._last[1]
+
+    def _said(self) -> Iterator[str]:
+        seconds = self._length / self._rate
+        yield (
+            f"sound for '{shown(self._name, 60)}': {len(self._sounds)} files in {len(self._pieces)} pieces "
+            f"of {self._length} values ({seconds:.3g} s at {self._rate} Hz), -1 to 1"
+        )
+        if not self._is_told:
+            yield f"sound is taken at its own {self._rate} Hz; --sample-rate HZ if the model wants another"
+        other = [sound for sound in self._sounds if sound.rate != self._rate]
+        if other:
+            yield f"{len(other)} files were brought from {other[0].rate} Hz to {self._rate} Hz"
+        wide = [sound for sound in self._sounds if sound.channels > 1]
+        if wide:
+            yield f"{len(wide)} files have several channels: their mean is used"
+
+
+def _is_wav(path: Path) -> bool:
+    return path.suffix.lower() == SUFFIX and not path.name.startswith(".") and path.is_file()
+
+
+def _others(folder: Path) -> bool:
+    return any(item.suffix.lower() in {".npy", ".npz", ".raw"} for item in folder.rglob("*"))
+
+
+def _input_of(fit: SampleFit) -> tuple[str, tuple[int, ...]]:
+    """The input that sound goes to; it must be the only one, with one axis that is longer than 1."""
+    (name, wanted), *more = fit.types.items()
+    if more:
+        raise UsageError(
+            f"the model has {len(more) + 1} inputs, sound in files gives one",
+            do="save samples with numpy.savez, an array for each input",
+        )
+    if not wanted.is_static:
+        raise UsageError(
+            f"the input has the shape {wanted}, expected a number for the length of a piece of sound",
+            Where(tensor=name),
+            do=f"give it with -d '{shown(name, 60)}' DIMS, or -s SYMBOL SIZE",
+        )
+    shape = wanted.static_shape()
+    if sum(size > 1 for size in shape) != 1:
+        raise ShapeMismatch(
+            f"the input has the shape {list(shape)}, expected one axis of time for sound",
+            Where(tensor=name),
+            do="make what the model wants of it (a spectrogram ...), and save that with numpy.save",
+        )
+    return name, shape
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[wave.Wave_read]:
+    file_size(path)
+    try:
+        with wave.open(str(path), "rb") as sound:
+            yield sound
+    except (wave.Error, EOFError, OSError) as problem:
+        raise BadInput(
+            f"the file is no readable .wav file of whole numbers (PCM): {shown(problem)}",
+            Where(file=str(path)),
+            do="write it again, for example with: ffmpeg -i FILE -c:a pcm_s16le NEW.wav",
+        ) from None
+
+
+def _header(path: Path) -> _Sound:
+    with _opened(path) as sound:
+        return _Sound(path, sound.getframerate(), sound.getnchannels(), sound.getnframes())
+
+
+def _count(sound: _Sound, rate: int) -> int:
+    return sound.frames if sound.rate == rate else max(1, round(sound.frames * rate / sound.rate))
+
+
+def _read(sound: _Sound) -> Array:
+    """All values of a file, the mean of its channels."""
+    with _opened(sound.path) as opened:
+        width = opened.getsampwidth()
+        raw = np.frombuffer(opened.readframes(opened.getnframes()), np.uint8)
+    raw = raw[: len(raw) // (width * sound.channels) * width * sound.channels]
+    mean: Array = _numbers(raw, width).reshape(-1, sound.channels).mean(1, dtype=np.float32)
+    return mean
+
+
+def _numbers(raw: Array, width: int) -> Array:
+    """Whole numbers of any width as real ones; those of one byte are unsigned in .wav files."""
+    if width == 1:
+        return (raw.astype(np.float32) - 128) / 128
+    padded = np.zeros((len(raw) // width, 4), np.uint8)
+    padded[:, 4 - width :] = raw.reshape(-1, width)
+    numbers: Array = padded.view("<i4")[:, 0].astype(np.float32) / np.float32(2**31)
+    return numbers
+
+
+def _resampled(values: Array, count: int) -> Array:
+    """The same sound in another number of values: its spectrum is cut or filled up."""
+    if len(values) == count or not len(values):
+        return values
+    spectrum = np.fft.rfft(values.astype(np.float64))
+    fitted = np.zeros(count // 2 + 1, np.complex128)
+    kept = min(len(spectrum), len(fitted))
+    fitted[:kept] = spectrum[:kept]
+    return (np.fft.irfft(fitted, count) * (count / len(values))).astype(np.float32)

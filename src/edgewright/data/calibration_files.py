@@ -1,0 +1,178 @@
+"""Samples in files: input lists, and folders with a file for each sample."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from edgewright.config.preprocessing import Preprocessing
+from edgewright.core.errors import BadInput, UsageError, Where, shown
+from edgewright.core.numbers import Array
+from edgewright.data.images import IMAGES, ImageReader, is_image
+from edgewright.data.input_list import InputLine, InputList, read_input_list
+from edgewright.data.input_sets import InputSets
+from edgewright.data.sample_fit import SampleFit
+from edgewright.data.tensor_files import Expected, array_in, is_raw
+from edgewright.ir.symbols import batch_symbols, resolve
+from edgewright.ir.types import TensorType
+from edgewright.lower.names import NameTable
+
+__all__ = ["folder_samples", "list_samples"]
+
+TENSORS = (".npy", ".npz", ".raw", ".bin")
+
+
+def list_samples(fit: SampleFit, path: Path, *, is_native: bool) -> "FileSamples":
+    """The sets of an input list."""
+    names = list(fit.types)
+    return FileSamples(fit, read_input_list(path, names, fit.spellings), is_native=is_native)
+
+
+def folder_samples(
+    fit: SampleFit, folder: Path, *, is_native: bool, preprocessing: Preprocessing | None = None
+) -> "FileSamples":
+    """A sample a file; for several inputs an .npz file a sample, or a folder of files for each input."""
+    names = list(fit.types)
+    beside = _folders_by_input(folder, names)
+    if beside:
+        columns = {name: _sample_files(path) for name, path in beside.items()}
+        counts = {name: len(files) for name, files in columns.items()}
+        if len(set(counts.values())) > 1:
+            found = ", ".join(f"'{shown(name, 60)}' has {count}" for name, count in counts.items())
+            raise BadInput(f"the inputs have different numbers of files: {found}", Where(file=str(folder)))
+        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    else:
+        files = _sample_files(folder)
+        odd = [file for file in files if len(names) > 1 and file.suffix != ".npz"]
+        if odd:
+            raise BadInput(
+                f"the model has {len(names)} inputs, '{shown(odd[0].name)}' holds one array",
+                Where(file=str(folder)),
+                do="give one .npz file a sample with an array for each input, or a folder for each input",
+            )
+        rows = [dict.fromkeys(names, file) for file in files]
+    lines = tuple(InputLine(number, row) for number, row in enumerate(rows, 1))
+    listed = InputList(folder, lines)
+    return FileSamples(fit, listed, is_native=is_native, preprocessing=preprocessing or Preprocessing())
+
+
+class FileSamples:
+    """Samples whose files are read when they are used; sizes are checked before the first one."""
+
+    def __init__(
+        self,
+        fit: SampleFit,
+        listed: InputList,
+        *,
+        is_native: bool,
+        preprocessing: Preprocessing | None = None,
+    ) -> None:
+        self._fit, self._listed = fit, listed
+        # QNN's lists hold single elements of a batch, or whole batches.
+        ones = dict.fromkeys(batch_symbols(fit.types), 1)
+        types = {name: resolve(replace(t, layout=None), ones) if ones else t for name, t in fit.types.items()}
+        self._is_static = all(t.is_static for t in types.values())
+        readers = {} if preprocessing is None else _readers(listed, types, preprocessing)
+        expected = [Expected(name, t, is_native, readers.get(name)) for name, t in types.items()]
+        self._sets = InputSets(listed, expected) if self._is_static else None
+        self.has_images = bool(readers)
+        said = [text for each in readers.values() for text in (each.described(), each.doubts()) if text]
+        # What a user should know about how the files were understood.
+        self.notes = tuple(said)
+
+    def __len__(self) -> int:
+        return len(self._listed.lines) if self._sets is None else len(self._sets)
+
+    def __iter__(self) -> Iterator[Mapping[str, Array]]:
+        yield from (self.at(number) for number in range(len(self)))
+
+    def at(self, number: int) -> Mapping[str, Array]:
+        """One sample."""
+        if self._sets is not None:
+            return self._sets.feed(number)
+        line = self._listed.lines[number]
+        arrays = {name: self._read(line, name) for name in self._fit.types}
+        return self._fit.sample(arrays, number, str(next(iter(line.files.values()))))
+
+    @property
+    def files(self) -> list[Path]:
+        """A file of each sample, where a file is one sample; none where several make a batch."""
+        found = [next(iter(line.files.values())) for line in self._listed.lines]
+        return found if len(found) == len(self) else []
+
+    def _read(self, line: InputLine, name: str) -> Array:
+        path = line.files[name] if name in line.files else line.files[""]
+        if is_raw(path):
+            raise UsageError(
+                f"a raw file does not tell the symbolic dimensions of {self._fit.types[name]}",
+                Where(file=str(path), tensor=name),
+                do="give .npy files, or convert the model with numbers for its dimensions",
+            )
+        return array_in(path, name)
+
+
+def _folders_by_input(folder: Path, names: Sequence[str]) -> dict[str, Path]:
+    table = NameTable(names)
+    found = {}
+    for name in names:
+        spelled = [folder / table(name), *([folder / name] if "/" not in name and name else [])]
+        chosen = [path for path in spelled if path.is_dir()]
+        if chosen:
+            found[name] = chosen[0]
+    return found if len(found) == len(names) else {}
+
+
+def _readers(
+    listed: InputList, types: Mapping[str, TensorType], preprocessing: Preprocessing
+) -> dict[str, ImageReader]:
+    """Readers for the inputs whose files are images."""
+    found = {}
+    for name, wanted in types.items():
+        if not any(is_image(line.files[name]) for line in listed.lines):
+            continue
+        if not wanted.is_static:
+            raise UsageError(
+                f"the input has the shape {wanted}, expected numbers to bring images to",
+                Where(tensor=name),
+                do="convert the model with numbers for its dimensions (-d or -s on the command line)",
+            )
+        found[name] = ImageReader.of(name, wanted, preprocessing)
+    return found
+
+
+def _sample_files(folder: Path) -> list[Path]:
+    """The files of a folder and of the folders in it, by name: all of one kind."""
+    entries = sorted(path for path in folder.rglob("*") if not _is_hidden(path.relative_to(folder)))
+    entries = [path for path in entries if path.is_file()]
+    kinds: dict[str, list[Path]] = {}
+    for path in entries:
+        kind = "image" if is_image(path) else path.suffix.lower()
+        if kind in {"image", *TENSORS}:
+            kinds.setdefault(kind, []).append(path)
+    if len(kinds) > 1:
+        raise _mixed(folder, kinds)
+    if not kinds:
+        raise BadInput(
+            f"the folder holds no {', '.join(TENSORS)} files and no images ({', '.join(IMAGES)}) among "
+            f"{len(entries)} files",
+            Where(file=str(folder)),
+            do="save one file a sample, with numpy.save for example",
+        )
+    return next(iter(kinds.values()))
+
+
+def _mixed(folder: Path, kinds: Mapping[str, Sequence[Path]]) -> BadInput:
+    """Several kinds are mostly the same samples twice, or samples beside something else."""
+    found = " and ".join(
+        f"{len(files)} {kind} file{'s' if len(files) > 1 else ''} ('{shown(files[0].name, 60)}'"
+        f"{' ...' if len(files) > 1 else ''})"
+        for kind, files in kinds.items()
+    )
+    return BadInput(
+        f"the folder holds {found}, expected one kind",
+        Where(file=str(folder)),
+        do="put one kind into a folder of its own",
+    )
+
+
+def _is_hidden(path: Path) -> bool:
+    return any(part.startswith(".") for part in path.parts)

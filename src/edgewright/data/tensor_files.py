@@ -1,0 +1,243 @@
+"""Tensors in files (.raw, .npy, .npz, images), and their values as a model wants them."""
+
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from edgewright.core.errors import BadInput, ShapeMismatch, TypeMismatch, UnsupportedFeature, Where, shown
+from edgewright.core.files import file_size
+from edgewright.core.numbers import Array, DType
+from edgewright.data.images import ImageReader, is_image
+from edgewright.ir.contract import dtype_word
+from edgewright.ir.types import TensorType
+from edgewright.lower.names import sanitized
+
+__all__ = [
+    "Expected",
+    "array_header",
+    "array_in",
+    "batch_of",
+    "file_values",
+    "is_raw",
+    "model_values",
+    "read_tensor",
+]
+
+_SUFFIXES = (".npy", ".npz")
+LARGEST_ITEM = 16  # bytes; a complex128
+# What numpy raises for a damaged header or archive.
+_DAMAGE = (ValueError, EOFError, SyntaxError, KeyError, zipfile.BadZipFile, NotImplementedError)
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What the file of one input must hold; a raw file holds float32 unless it is native."""
+
+    name: str
+    tensor_type: TensorType
+    is_native: bool = False
+    # Where there is none, a file of an image's name is one of raw values.
+    images: ImageReader | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape as numbers."""
+        return self.tensor_type.static_shape()
+
+    @property
+    def stored(self) -> np.dtype[Any]:
+        """The type of one element in a raw file."""
+        return self.tensor_type.dtype.numpy if self.is_native else np.dtype(np.float32)
+
+    @property
+    def word(self) -> str:
+        """The type in a raw file, for messages."""
+        return dtype_word(self.tensor_type.dtype) if self.is_native else "float32"
+
+
+def batch_of(path: Path, expected: Expected) -> int:
+    """How many such files fill the input: 1, or the batch where the file holds one element of it.
+
+    Only sizes and headers are looked at; a file that does not fit is an error with both sizes.
+    """
+    if expected.images is not None and is_image(path):
+        expected.images.check(path)
+        return max(expected.shape[0], 1)
+    if not is_raw(path):
+        shape, dtype = array_header(path, expected.name)
+        if dtype.hasobject or dtype.itemsize > LARGEST_ITEM:
+            raise TypeMismatch(
+                f"the array holds {shown(dtype)}, expected numbers",
+                Where(file=str(path), tensor=expected.name),
+                do="save an array of numbers",
+            )
+        return _batch_of_shape(shape, expected, path)
+    size, item = file_size(path), expected.stored.itemsize
+    whole = prod(expected.shape) * item
+    if size == whole:
+        return 1
+    batch = expected.shape[0] if expected.shape else 1
+    if batch > 1 and size * batch == whole:
+        return batch
+    raise ShapeMismatch(
+        f"the file has {size} bytes, expected {whole} for {expected.word} {list(expected.shape)}",
+        Where(file=str(path), tensor=expected.name),
+        do=_size_advice(size, expected),
+    )
+
+
+def is_raw(path: Path) -> bool:
+    """Whether a file holds nothing but values."""
+    return path.suffix not in _SUFFIXES
+
+
+def read_tensor(path: Path, expected: Expected) -> Array:
+    """The values of a checked file in the model's own type: the whole input, or one element of its batch."""
+    if expected.images is not None and is_image(path):
+        return model_values(expected.images.read(path), expected.tensor_type)
+    if not is_raw(path):
+        array = array_in(path, expected.name)
+        return model_values(array, expected.tensor_type)
+    if expected.tensor_type.dtype == DType.STRING:
+        raise UnsupportedFeature("raw files cannot hold text", Where(file=str(path), tensor=expected.name))
+    try:
+        stored: Array = np.fromfile(path, expected.stored)
+    except OSError as problem:
+        raise BadInput(
+            f"the file could be read when it was checked, now it cannot: {problem.strerror}",
+            Where(file=str(path), tensor=expected.name),
+            do="do not move or change input files while they are read",
+        ) from problem
+    if expected.is_native:
+        return stored
+    return model_values(stored, expected.tensor_type)
+
+
+def model_values(array: Array, tensor_type: TensorType) -> Array:
+    """Numbers in the type of a model's tensor; those that already have it are stored values."""
+    dtype, wanted = tensor_type.dtype, tensor_type.dtype.numpy
+    if array.dtype == wanted:
+        return array
+    # numpy has no name for bfloat16 and the like: its files call them two anonymous bytes.
+    if array.dtype.kind == "V" and array.dtype.itemsize == wanted.itemsize:
+        return array.view(wanted)
+    is_odd = array.dtype.kind in "OUSV" or (array.dtype.kind == "c" and not dtype.is_complex)
+    if dtype == DType.STRING or is_odd:
+        raise TypeMismatch(f"values are {array.dtype}, expected {dtype_word(dtype)}")
+    if tensor_type.encoding is not None:
+        return tensor_type.encoding.encode(array.astype(np.float32), dtype)
+    if wanted.kind in "iu" and array.dtype.kind == "f":
+        return _truncated(array, wanted)
+    converted: Array = array.astype(wanted)
+    return converted
+
+
+def file_values(array: Array, tensor_type: TensorType, *, is_native: bool) -> Array:
+    """What an output file holds: the stored values, or all of them as float32."""
+    if tensor_type.dtype == DType.STRING or tensor_type.dtype.is_complex:
+        raise UnsupportedFeature(
+            f"{dtype_word(tensor_type.dtype)} has no form as a raw file", do="cut the graph before it"
+        )
+    if is_native:
+        return np.ascontiguousarray(array)
+    if tensor_type.encoding is not None:
+        array = tensor_type.encoding.decode(array)
+    return np.ascontiguousarray(array.astype(np.float32))
+
+
+def _truncated(array: Array, wanted: np.dtype[Any]) -> Array:
+    """Whole numbers as a cast in C gives them, but never wrapped around."""
+    limits = np.iinfo(wanted)
+    # The largest 64-bit integer is no double; the double above it would wrap.
+    high = float(limits.max) if float(limits.max) == limits.max else float(np.nextafter(float(limits.max), 0))
+    bounded: Array = np.clip(np.trunc(np.nan_to_num(array.astype(np.float64))), float(limits.min), high)
+    return bounded.astype(wanted)
+
+
+def _size_advice(size: int, expected: Expected) -> str:
+    native = prod(expected.shape) * expected.tensor_type.dtype.numpy.itemsize
+    word = dtype_word(expected.tensor_type.dtype)
+    if not expected.is_native and size == native:
+        return f"the size fits {word}: add --use_native_input_files"
+    if expected.is_native and size == prod(expected.shape) * 4:
+        return "the size fits float32: leave the native input options out"
+    return "write the file again in this type and shape, or use .npy, which holds both"
+
+
+def _batch_of_shape(shape: tuple[int, ...], expected: Expected, path: Path) -> int:
+    wanted = expected.shape
+    if shape == wanted or (wanted[:1] == (1,) and shape == wanted[1:]):
+        return 1
+    if wanted and wanted[0] > 1 and shape in {(1, *wanted[1:]), wanted[1:]}:
+        return wanted[0]
+    raise ShapeMismatch(
+        f"the array has the shape {list(shape)}, expected {list(wanted)}",
+        Where(file=str(path), tensor=expected.name),
+        do=_shape_advice(shape, wanted),
+    )
+
+
+def _shape_advice(shape: tuple[int, ...], wanted: tuple[int, ...]) -> str:
+    rank = len(wanted)
+    if rank > 2 and len(shape) == rank and tuple(shape[a] for a in (0, *range(2, rank), 1)) == wanted:
+        return f"the model wants channels last: array.transpose{(0, *range(2, rank), 1)}"
+    return "give the array in the model's shape"
+
+
+def array_header(path: Path, name: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Shape and type of what `array_in` reads."""
+    with _opened(path, name) as file:
+        version = np.lib.format.read_magic(file)
+        read = (
+            np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        )
+        shape, _, dtype = read(file)
+    return shape, dtype
+
+
+def array_in(path: Path, name: str) -> Array:
+    """The array of an .npy file, or the one of an .npz file that belongs to an input."""
+    with _opened(path, name) as file:
+        array: Array = np.lib.format.read_array(file, allow_pickle=False)
+    return array
+
+
+@contextmanager
+def _opened(path: Path, name: str) -> Iterator[IO[bytes]]:
+    """The bytes of an array: a whole .npy file, or the member of an .npz file that belongs to the input."""
+    file_size(path)
+    where = Where(file=str(path), tensor=name)
+    try:
+        if path.suffix == ".npy":
+            with path.open("rb") as file:
+                yield file
+            return
+        with zipfile.ZipFile(path) as archive, archive.open(_member(archive, name, where)) as member:
+            yield member
+    except _DAMAGE as problem:
+        raise BadInput(
+            f"the file is no readable {path.suffix} file: {shown(problem)}",
+            where,
+            do="write it with numpy again",
+        ) from None
+
+
+def _member(archive: zipfile.ZipFile, name: str, where: Where) -> str:
+    members = archive.namelist()
+    for spelled in (name, sanitized(name)):
+        if f"{spelled}.npy" in members:
+            return f"{spelled}.npy"
+    if len(members) == 1:
+        return members[0]
+    arrays = ", ".join(f"'{shown(member.removesuffix('.npy'), 60)}'" for member in members[:10])
+    raise BadInput(
+        f"the file has no array '{shown(name)}', found {arrays or 'none'}",
+        where,
+        do="name the arrays after the inputs",
+    )

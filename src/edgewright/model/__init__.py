@@ -1,0 +1,1 @@
+"""A converted model in memory: its inputs and outputs, running it, saving it, opening it."""

@@ -1,0 +1,229 @@
+"""A converted model: its I/O contract, running it, saving it."""
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from edgewright.artifacts.encodings import encodings_document
+from edgewright.backends.base import RealEnds, RunOptions, Session
+from edgewright.backends.registry import find_backend
+from edgewright.core.errors import UnsupportedFeature, UsageError, shown
+from edgewright.core.numbers import Array
+from edgewright.frontends._common.imported import State
+from edgewright.ir.contract import dtype_word, shape_of
+from edgewright.ir.graph import Graph
+from edgewright.ir.types import TensorType
+from edgewright.model.saving import SavedFiles, SaveOptions, load_graph, save_dlc, save_graph
+from edgewright.model.source_map import SourceTensor, source_map
+from edgewright.model.surface import Surface
+from edgewright.passes.target.float_io import between_real_numbers
+from edgewright.quantize.tensor_encodings import encodings_of
+
+__all__ = ["Model", "TensorInfo", "load"]
+
+log = logging.getLogger(__name__)
+
+# Sessions of graphs that were specialised on the values or shapes of bound inputs.
+SPECIALISED_KEPT = 8
+# How files of frameworks end: they are converted, not loaded.
+SOURCES = frozenset({".onnx", ".tflite", ".pb", ".meta", ".pt", ".pt2"})
+
+
+@dataclass(frozen=True)
+class TensorInfo:
+    """One input or output as a caller sees it."""
+
+    name: str
+    dtype: str
+    shape: tuple[int | str, ...]
+    layout: str | None = None
+    # Its value shapes the graph: a graph is made for each value it takes.
+    is_bound: bool = False
+
+
+@dataclass
+class Model:
+    """A graph with the source model's I/O names, or a recipe for graphs where inputs must be known first."""
+
+    graph: Graph | None
+    inputs: list[TensorInfo]
+    outputs: list[TensorInfo]
+    # Builds the graph for given inputs; set where ``graph`` is None.
+    specialise: Callable[[Mapping[str, Array]], Graph] | None = None
+    # Names of the source model's tensors, gone ones too, where the source was at hand.
+    source_tensors: frozenset[str] = frozenset()
+    # What one run leaves for the next: outputs to give to inputs, and what these start with.
+    states: tuple[State, ...] = ()
+    _sessions: dict[object, "_Ready"] = field(default_factory=dict)
+    # What auto was found to be.
+    _backend: str = ""
+
+    @classmethod
+    def of(cls, graph: Graph, source_tensors: frozenset[str] = frozenset()) -> "Model":
+        """A model of a finished graph."""
+        inputs = [info(name, graph.types[name]) for name in graph.inputs]
+        outputs = [info(name, graph.types[name]) for name in graph.outputs]
+        return cls(graph, inputs, outputs, source_tensors=source_tensors)
+
+    def run(self, inputs: Mapping[str, Array], *, backend: str = "cpu", threads: int = 0) -> dict[str, Array]:
+        """Runs the model: numpy in, a dict of numpy out by the source's output names.
+
+        Inputs and outputs that the graph stores in fixed point are real numbers here; stored integers are
+        taken as they are. ``threads``: 0 leaves the number to the engine. The backend ``auto`` is the one
+        that `select_backend` finds at the first run.
+        """
+        if backend == "auto":
+            backend = self._chosen(inputs)
+        if self.graph is None:
+            ready = self._specialised(inputs, backend, threads)
+            return ready.run({name: np.asarray(inputs[name]) for name in ready.graph.inputs})
+        key = (backend, threads)
+        if key not in self._sessions:
+            self._sessions[key] = _Ready(self.graph, backend, threads)
+        return self._sessions[key].run(inputs)
+
+    def _chosen(self, inputs: Mapping[str, Array]) -> str:
+        if not self._backend:
+            from edgewright.model.select_backend import select_backend  # it measures models
+
+            choice = select_backend(self, inputs=inputs)
+            log.info("backend auto is %s: %s", choice.backend, "; ".join(choice.reasons))
+            self._backend = choice.backend
+        return self._backend
+
+    def placement(self) -> dict[str, str]:
+        """Node name -> how it ran last ("engine", "reference"); empty before the first run."""
+        ready = list(self._sessions.values())[-1:]
+        return ready[0].placement() if ready else {}
+
+    def save(self, path: Path | str, options: SaveOptions | None = None) -> SavedFiles:
+        """Writes ``path``: a .dlc, an .onnx, or a model.cpp with its .bin and _net.json beside it."""
+        if self.graph is None:
+            bound = [item.name for item in self.inputs if item.is_bound]
+            if not bound:
+                raise UnsupportedFeature(
+                    "the graph depends on the numbers of its symbolic dimensions",
+                    do="fix them with input_shapes or symbols (-d or -s on the command line)",
+                )
+            raise UnsupportedFeature(
+                f"inputs {bound} shape the graph: their values must be known to write it",
+                do="convert with input_values={name: value} (--input_value on the command line), or make "
+                "them constants in the source model",
+            )
+        if Path(path).suffix == ".dlc":
+            return save_dlc(self.graph, path, options)
+        if Path(path).suffix == ".onnx":
+            from edgewright.model.onnx_export import save_onnx
+
+            return save_onnx(self.graph, path, options)
+        return save_graph(self.graph, path, options)
+
+    def encodings(self, version: str = "1.0.0") -> dict[str, Any]:
+        """The encodings of a quantized model by the source's names, as AIMET's files have them.
+
+        ``version``: 0.5.0, 0.6.1, 1.0.0 or 2.0.0 of those files. ``overrides`` of a quantizer takes it back
+        and makes the same model of the same source, unless weights or biases were changed before they were
+        rounded (``cle``, ``bc``, ``auto``; a note of the report says so): those are only in saved files.
+        """
+        return encodings_document(encodings_of(self.fixed_graph()), version)
+
+    def source_map(self) -> tuple[SourceTensor, ...]:
+        """Every tensor of the source model: its name in QNN artifacts, or why there is none."""
+        return source_map(self.fixed_graph())
+
+    def fixed_graph(self) -> Graph:
+        """The graph, where it does not depend on the inputs of a run."""
+        if self.graph is None:
+            raise UnsupportedFeature(
+                "the graph depends on values that only a run gives, this needs it before",
+                do="fix symbolic dimensions with input_shapes or symbols (-d, -s), and make such inputs "
+                "constants with input_values (--input_value)",
+            )
+        return self.graph
+
+    def graph_for(self, inputs: Mapping[str, Array]) -> Graph:
+        """The graph that runs for these inputs."""
+        return self.graph if self.graph is not None else self._specialised(inputs, "cpu", 0).graph
+
+    def _specialised(self, inputs: Mapping[str, Array], backend: str, threads: int) -> "_Ready":
+        assert self.specialise is not None
+        missing = [item.name for item in self.inputs if item.name not in inputs]
+        if missing:
+            names = [item.name for item in self.inputs]
+            raise UsageError(f"inputs {missing} are missing", do=f"give all of {names}")
+        key = (backend, threads, *self._key(inputs))
+        if key not in self._sessions:
+            graph = self.specialise(inputs)
+            self._learn_bound(graph)
+            while len(self._sessions) >= SPECIALISED_KEPT:
+                del self._sessions[next(iter(self._sessions))]
+            key = (backend, threads, *self._key(inputs))
+            self._sessions[key] = _Ready(graph, backend, threads)
+        return self._sessions[key]
+
+    def _learn_bound(self, graph: Graph) -> None:
+        """Notes the inputs that became constants of a graph: an import stops at the first it needs."""
+        kept = set(graph.inputs)
+        fresh = {item.name for item in self.inputs if not item.is_bound and item.name not in kept}
+        if fresh:
+            self.inputs = [replace(i, is_bound=i.is_bound or i.name in fresh) for i in self.inputs]
+            # Made before it was known that these values matter.
+            self._sessions.clear()
+
+    def _key(self, inputs: Mapping[str, Array]) -> tuple[object, ...]:
+        return tuple(self._part(item, np.asarray(inputs[item.name])) for item in self.inputs)
+
+    @staticmethod
+    def _part(item: TensorInfo, array: Array) -> tuple[object, ...]:
+        value = (repr(array.tolist()) if array.dtype == object else array.tobytes()) if item.is_bound else b""
+        return item.name, array.shape, str(array.dtype), value
+
+
+class _Ready:
+    """A graph on a backend: a session for stored integers, or one for real numbers where it has such."""
+
+    def __init__(self, graph: Graph, backend: str, threads: int) -> None:
+        self.graph = graph
+        self._surface = Surface(graph)
+        self._options, self._backend = RunOptions(threads=threads), find_backend(backend)
+        self._has_real_ends = isinstance(self._backend, RealEnds) and self._backend.has_exact_ends
+        # Whether inputs and outputs are real numbers -> the session for that.
+        self._prepared: dict[bool, tuple[Session, Surface]] = {}
+        self._last: Session | None = None
+
+    def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
+        is_real = self._has_real_ends and self._surface.is_real(inputs)
+        if is_real not in self._prepared:
+            self._prepared[is_real] = self._prepare(is_real)
+        self._last, surface = self._prepared[is_real]
+        return surface.decoded(self._last.run(surface.encoded(inputs)))
+
+    def placement(self) -> dict[str, str]:
+        names = {node.name for node in self.graph.nodes}
+        found = self._last.placement() if self._last is not None else {}
+        return {name: how for name, how in found.items() if name in names}
+
+    def _prepare(self, is_real: bool) -> tuple[Session, Surface]:
+        graph = between_real_numbers(self.graph) if is_real else self.graph
+        return self._backend.prepare(graph, self._options), Surface(graph)
+
+
+def load(path: Path | str, weight_file: Path | str | None = None) -> Model:
+    """A model from its net.json, with the weights beside it unless another file is named, or from a DLC."""
+    if Path(path).suffix.lower() in SOURCES:
+        raise UsageError(
+            f"'{shown(str(path))}' is a model of a framework, expected a converted one (net.json, DLC)",
+            do="convert it: edgewright.convert(path), or edgewright convert FILE",
+        )
+    return Model.of(load_graph(path, weight_file))
+
+
+def info(name: str, tensor_type: TensorType, *, is_bound: bool = False) -> TensorInfo:
+    """The contract of a value."""
+    return TensorInfo(
+        name, dtype_word(tensor_type.dtype), shape_of(tensor_type), tensor_type.layout, is_bound
+    )

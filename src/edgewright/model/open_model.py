@@ -1,0 +1,16 @@
+"""Opens whatever a user calls a model: one in memory, a converted one, or a source file."""
+
+from pathlib import Path
+
+from edgewright.model.convert import convert
+from edgewright.model.model import Model, load
+from edgewright.model.saving import is_stored
+
+__all__ = ["any_model"]
+
+
+def any_model(model: Model | Path | str) -> Model:
+    """The model itself, or the one in a file: net.json, DLC, model library, context of ours, or a source."""
+    if isinstance(model, Model):
+        return model
+    return load(model) if is_stored(model) else convert(model)

@@ -1,0 +1,243 @@
+"""How long a model takes on each backend, side by side."""
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from edgewright.artifacts.profile_log.writer import ProfileEvent, ProfileLog
+from edgewright.backends.base import Backend, RunOptions
+from edgewright.backends.qnn.backend import HtpNativeBackend
+from edgewright.backends.qnn.options import HtpOptions, ProfilingLevel
+from edgewright.backends.registry import find_backend
+from edgewright.core.errors import EdgewrightError, UsageError
+from edgewright.core.machine_use import memory_in_use, processor_time
+from edgewright.core.numbers import Array
+from edgewright.ir.graph import Graph
+from edgewright.model.model import Model
+from edgewright.model.open_model import any_model
+from edgewright.model.profile.events import backend_events, node_events
+from edgewright.model.profile.summary import Measure, explained, summarise
+from edgewright.model.quantize import quantize
+from edgewright.model.random_inputs import random_inputs
+from edgewright.model.surface import Surface
+
+__all__ = [
+    "DEFAULT_BACKENDS",
+    "BackendProfile",
+    "Effort",
+    "ModelProfile",
+    "latency_numbers",
+    "profile",
+    "profile_log",
+]
+
+DEFAULT_BACKENDS = ("cpu", "htp-sim", "htp-native")
+SLOWEST_KEPT = 10
+Inputs = Mapping[str, Array]
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How long a backend is measured: so many runs, or until the time is over, after a warm-up."""
+
+    runs: int = 100
+    seconds: float = 10.0
+    warmup: int = 3
+    threads: int = 0
+
+    def __post_init__(self) -> None:
+        if self.runs < 1 or self.warmup < 0 or not self.seconds > 0:
+            raise UsageError(
+                f"runs is {self.runs}, warmup {self.warmup}, seconds {self.seconds}, expected 1 run or more, "
+                "a warmup of 0 or more and a time over 0"
+            )
+
+
+@dataclass(frozen=True)
+class BackendProfile:
+    """A backend's times in milliseconds, or what was in its way; memory is what it added, in bytes."""
+
+    backend: str
+    name: str = ""
+    runs: int = 0
+    init_ms: float = 0.0
+    average_ms: float = 0.0
+    p50_ms: float = 0.0
+    p95_ms: float = 0.0
+    p99_ms: float = 0.0
+    per_second: float = 0.0
+    # Processor time of this process over time: 200 where two cores were busy. A worker's is not in it.
+    cpu_percent: float = 0.0
+    memory: int = 0
+    slowest: tuple[Measure, ...] = ()
+    problem: str = ""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ModelProfile:
+    """A model on several backends."""
+
+    model: str
+    backends: tuple[BackendProfile, ...]
+
+    @property
+    def fastest(self) -> BackendProfile | None:
+        """The backend with the smallest median among those that ran."""
+        return min((b for b in self.backends if b.runs), key=lambda b: b.p50_ms, default=None)
+
+
+def profile(
+    model: Model | Path | str,
+    inputs: Inputs | None = None,
+    *,
+    backends: Sequence[str] = DEFAULT_BACKENDS,
+    effort: Effort | None = None,
+) -> ModelProfile:
+    """Runs a model on each backend on the same inputs and measures it.
+
+    A float model is quantized to 8 bits for backends that take no float32: times hardly depend on how well.
+
+    Args:
+        model: a model or a file of one.
+        inputs: arrays by input name; random ones where they are left out.
+        backends: which to measure.
+        effort: how many runs.
+    """
+    opened = any_model(model)
+    effort = effort or Effort()
+    feed = dict(inputs) if inputs is not None else random_inputs(opened)
+    forms = _Forms(opened, feed)
+    found = tuple(_on(name, forms, effort) for name in backends)
+    return ModelProfile(str(model) if not isinstance(model, Model) else opened.fixed_graph().name, found)
+
+
+def profile_log(
+    model: Model | Path | str, backend: str = "cpu", inputs: Inputs | None = None, *, runs: int = 20
+) -> ProfileLog:
+    """The profile log of some runs on one backend, with the times of single ops where it measures them."""
+    opened = any_model(model)
+    feed = dict(inputs) if inputs is not None else random_inputs(opened)
+    forms = _Forms(opened, feed)
+    return _log(_measuring(backend), forms.graph_for(backend)[0], feed, Effort(runs))
+
+
+def latency_numbers(seconds: Sequence[float]) -> dict[str, float]:
+    """Average, median, 95th and 99th percentile in milliseconds, and runs a second."""
+    if not seconds:
+        return dict.fromkeys(("average_ms", "p50_ms", "p95_ms", "p99_ms", "per_second"), math.nan)
+    p50, p95, p99 = (float(value) * 1000 for value in np.percentile(seconds, (50, 95, 99)))
+    average = float(np.mean(seconds))
+    return {
+        "average_ms": average * 1000,
+        "p50_ms": p50,
+        "p95_ms": p95,
+        "p99_ms": p99,
+        "per_second": 1 / average if average else math.nan,
+    }
+
+
+class _Forms:
+    """A model as it is, and in fixed point where a backend takes no other."""
+
+    def __init__(self, model: Model, feed: Inputs) -> None:
+        self._model, self.feed = model, feed
+        self._fixed: Graph | None = None
+
+    def graph_for(self, backend: str) -> tuple[Graph, tuple[str, ...]]:
+        graph = self._model.graph_for(self.feed)
+        is_fixed = any(kind.dtype.is_fixed_point for kind in graph.types.values())
+        if is_fixed or not backend.lower().startswith(("htp", "libqnnhtp", "qnnhtp")):
+            return graph, ()
+        if self._fixed is None:
+            quantized = quantize(Model.of(graph.copy()), [dict(self.feed)], act_quantizer="tf")
+            self._fixed = quantized.fixed_graph()
+        return self._fixed, ("quantized to 8 bits for this measurement",)
+
+
+def _on(name: str, forms: _Forms, effort: Effort) -> BackendProfile:
+    try:
+        backend = find_backend(name)
+        graph, notes = forms.graph_for(name)
+        return _measured(name, backend, graph, forms.feed, effort, notes)
+    except EdgewrightError as problem:
+        return BackendProfile(name, problem=f"{problem.what}{f'; {problem.do}' if problem.do else ''}")
+
+
+def _measured(
+    name: str, backend: Backend, graph: Graph, inputs: Inputs, effort: Effort, notes: tuple[str, ...]
+) -> BackendProfile:
+    before = memory_in_use()
+    began = time.perf_counter()
+    session = backend.prepare(graph, RunOptions(effort.threads))
+    init = time.perf_counter() - began
+    feed = Surface(graph).encoded(inputs)
+    times, share = _times(lambda: session.run(feed), effort)
+    latency = latency_numbers(times)
+    added = max(memory_in_use() - before, 0)
+    ops = summarise(_log(_measuring(name), graph, inputs, Effort(min(5, len(times)), 2.0, 1, effort.threads)))
+    return BackendProfile(
+        name,
+        backend.name,
+        len(times),
+        init * 1000,
+        latency["average_ms"],
+        latency["p50_ms"],
+        latency["p95_ms"],
+        latency["p99_ms"],
+        latency["per_second"],
+        cpu_percent=share * 100,
+        memory=added,
+        slowest=ops.ops[:SLOWEST_KEPT],
+        notes=notes,
+    )
+
+
+def _times(run: Callable[[], object], effort: Effort) -> tuple[list[float], float]:
+    """Seconds of each run, and the share of a processor that they took."""
+    for _ in range(effort.warmup):
+        run()
+    times: list[float] = []
+    computed, began = processor_time(), time.perf_counter()
+    while len(times) < effort.runs and (not times or time.perf_counter() - began < effort.seconds):
+        start = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - start)
+    elapsed = time.perf_counter() - began
+    return times, (processor_time() - computed) / elapsed if elapsed else 0.0
+
+
+def _measuring(name: str) -> Backend:
+    backend = find_backend(name)
+    if isinstance(backend, HtpNativeBackend):
+        return HtpNativeBackend(HtpOptions(profiling=ProfilingLevel.DETAILED))
+    return backend
+
+
+def _log(backend: Backend, graph: Graph, inputs: Inputs, effort: Effort) -> ProfileLog:
+    began = time.perf_counter_ns()
+
+    def now() -> int:
+        return (time.perf_counter_ns() - began) // 1000
+
+    session = backend.prepare(graph, RunOptions(effort.threads, is_profiled=True))
+    events = [ProfileEvent("INIT", 0, now(), graph.name)]
+    events += backend_events(session, "FINALIZE", 0)
+    feed = Surface(graph).encoded(inputs)
+    starts = []
+    ready = now()
+    for _ in range(effort.runs):
+        starts.append(now())
+        session.run(feed)
+        events.append(ProfileEvent("EXECUTE", starts[-1], now() - starts[-1], graph.name))
+        events += backend_events(session, "EXECUTE", starts[-1])
+        if now() - ready > effort.seconds * 1e6:
+            break
+    wall = now() - ready
+    events += node_events(session, graph, starts)
+    log = ProfileLog("detailed", backend.name, graph.name, events, len(starts), wall)
+    return explained(log, graph)

@@ -1,0 +1,171 @@
+"""From a float model and data to a model in fixed point."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from edgewright.backends.executor import CpuExecutor
+from edgewright.config.preprocessing import Preprocessing
+from edgewright.core.errors import UsageError, Where, shown
+from edgewright.data.calibration_data import Data, notes_of, samples_of
+from edgewright.ir.graph import Graph
+from edgewright.model.changed_weights import rebuilding_note
+from edgewright.model.convert import Rewrites, convert
+from edgewright.model.model import Model, load
+from edgewright.model.quantizing import OverridesSource, Wishes, quantized
+from edgewright.model.saving import is_stored
+from edgewright.ops.cast import Cast
+from edgewright.ops.quant import Convert, Dequantize, Quantize
+from edgewright.quantize.executor import Executor
+from edgewright.quantize.report import QuantizationReport
+from edgewright.quantize.source_encodings import take_source_encodings
+from edgewright.quantize.tensor_encodings import TensorEncoding
+
+__all__ = ["QuantizedModel", "quantize", "quantized_model", "without_pairs"]
+
+# They have fixed-point results in models that were trained with quantization too.
+ENCODERS = (Cast, Convert, Quantize)
+
+
+@dataclass
+class QuantizedModel(Model):
+    """A model in fixed point; ``report`` says where each encoding comes from and which rules were applied."""
+
+    report: QuantizationReport = field(default_factory=QuantizationReport)
+
+
+def quantize(  # noqa: PLR0913 - every one is a choice of its own, and all are given by name
+    model: Model | str | Path,
+    data: Data | None = None,
+    *,
+    act_bw: int = 8,
+    weight_bw: int = 8,
+    bias_bw: int = 32,
+    float_bw: int = 32,
+    per_channel: bool = True,
+    per_row: bool | None = None,
+    block_size: int = 0,
+    act_quantizer: str = "auto",
+    param_quantizer: str = "tf",
+    percentile: float = 99.99,
+    algorithms: Collection[str] = (),
+    overrides: OverridesSource | None = None,
+    steps: tuple[int, int] | None = None,
+    ignore_encodings: bool = False,
+    preprocessing: Preprocessing | None = None,
+    threads: int = 0,
+) -> QuantizedModel:
+    """Quantizes a model: real numbers go in and come out as before, fixed point is between.
+
+    Args:
+        model: a converted model, or a file, which is converted first.
+        data: calibration samples: an iterable of dictionaries or arrays, one stacked array (or a dictionary
+            of them), a folder of .npy, .npz or .raw files or of images, an .npz or .npy file, or an input
+            list. Without data, only what has encodings already is quantized, the rest stays float.
+        act_bw: bits of activations, 8 or 16.
+        weight_bw: bits of weights, 4, 8 or 16.
+        bias_bw: bits of biases, 8 or 32.
+        float_bw: bits of what stays in floating point, 16 or 32.
+        per_channel: one encoding for each output channel of convolutions, else one for the whole weight.
+        per_row: one encoding for each row of MatMul and FullyConnected weights; None: as per_channel, and
+            where weights have 4 bits.
+        block_size: elements of 4-bit weights that share a scale; 0 for no blocks.
+        act_quantizer: how ranges of activations are chosen: tf (all that was seen), enhanced, adjusted,
+            symmetric, mse, percentile or entropy; auto tries some of them, with and without a correction of
+            biases, and keeps what comes closest to the float model on samples held back.
+        param_quantizer: the same for weights.
+        percentile: how much of the values percentile keeps, in percent.
+        algorithms: corrections of the weights: some of cle, smooth, seq_mse, adaround, bc; auto takes
+            what suits the network.
+        overrides: an encodings file of any version, or its content.
+        steps: the smallest and the largest stored integer to use, written as signed integers.
+        ignore_encodings: leave out the encodings of a model that was trained with quantization.
+        preprocessing: what is done to images: mean, std, layout and order of colours.
+        threads: threads for calibration; 0 leaves it to the engine.
+    """
+    widths = {"act_bw": act_bw, "weight_bw": weight_bw, "bias_bw": bias_bw, "float_bw": float_bw}
+    _check_call(steps, {**widths, "block_size": block_size})
+    wishes = Wishes(
+        act_bw=act_bw,
+        weight_bw=weight_bw,
+        bias_bw=bias_bw,
+        float_bw=float_bw,
+        per_channel=per_channel,
+        per_row=per_row,
+        block_size=block_size,
+        act_quantizer=act_quantizer,
+        param_quantizer=param_quantizer,
+        percentile=percentile,
+        algorithms=(algorithms,) if isinstance(algorithms, str) else tuple(algorithms or ()),
+        overrides=overrides,
+        steps=steps,
+    )
+    opened = model if isinstance(model, Model) else load(model) if is_stored(model) else convert(model)
+    return quantized_model(
+        *(opened, data, wishes, CpuExecutor(threads)),
+        ignore_encodings=ignore_encodings,
+        preprocessing=preprocessing,
+    )
+
+
+def quantized_model(
+    model: Model,
+    data: Data | None,
+    wishes: Wishes,
+    executor: Executor,
+    *,
+    ignore_encodings: bool = False,
+    preprocessing: Preprocessing | None = None,
+) -> QuantizedModel:
+    """A quantized twin of a converted model."""
+    _check_float(model.fixed_graph())
+    graph, brought = without_pairs(model.fixed_graph())
+    if data is None and wishes.overrides is None and wishes.float_bw == 32 and not brought:
+        raise UsageError(
+            "there is neither data nor an encoding to quantize with",
+            do="give calibration samples, overrides, or float_bw=16 for half precision",
+        )
+    samples = None
+    if data is not None:
+        samples = samples_of(graph, data, passes=wishes.passes, preprocessing=preprocessing)
+    kept = () if ignore_encodings else brought
+    result = quantized(graph, wishes, samples, executor, brought=kept, known=model.source_tensors)
+    result.report.notes[:0] = notes_of(samples, preprocessing)
+    result.report.notes += rebuilding_note(graph, result.graph)
+    plain = Model.of(result.graph)
+    return QuantizedModel(result.graph, plain.inputs, plain.outputs, report=result.report)
+
+
+def _check_call(steps: object, numbers: Mapping[str, object]) -> None:
+    """What Python's callers may get wrong and command lines cannot."""
+    for name, number in numbers.items():
+        if not isinstance(number, int | np.integer):
+            raise UsageError(f"{name} is {number!r}, expected a whole number")
+    if steps is not None and not (isinstance(steps, tuple | list) and [type(s) for s in steps] == [int, int]):
+        raise UsageError(
+            f"steps are '{shown(steps)}', expected two whole numbers",
+            do="give, for example, steps=(-128, 127)",
+        )
+
+
+def _check_float(graph: Graph) -> None:
+    made = [value for node in graph.nodes if not isinstance(node.op, ENCODERS) for value in node.outputs]
+    for name in (*graph.inputs, *filter(None, made)):
+        if graph.types[name].encoding is not None:
+            raise UsageError(
+                f"the model is in fixed point already ({graph.types[name]}), expected a float model",
+                Where(tensor=name),
+                do="save it as it is, or quantize the float model that it was made from",
+            )
+
+
+def without_pairs(graph: Graph) -> tuple[Graph, list[TensorEncoding]]:
+    """The graph as it was before training with quantization, and the encodings that it learned."""
+    if not any(isinstance(node.op, Dequantize) for node in graph.nodes):
+        return graph, []
+    plain = graph.copy()
+    entries = take_source_encodings(plain)
+    # What the pairs kept apart (a convolution and its batch norm ...) can meet now.
+    return Rewrites().apply(plain), entries

@@ -1,0 +1,143 @@
+"""Where the arrays of a run come from: named files, an input list, or chance."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from edgewright.config.umbrella import RunInputs
+from edgewright.core.errors import EdgewrightError, Problems, ShapeMismatch, UsageError, Where, shown
+from edgewright.core.numbers import Array, DType
+from edgewright.core.words import did_you_mean
+from edgewright.data.input_list import read_input_list
+from edgewright.data.tensor_files import Expected, array_in, batch_of, is_raw, model_values, read_tensor
+from edgewright.ir.contract import dtype_word
+from edgewright.ir.dims import symbol
+from edgewright.ir.symbols import batch_symbols
+from edgewright.ir.types import TensorType
+from edgewright.lower.names import NameTable
+from edgewright.model.model import Model, TensorInfo
+
+__all__ = ["InputSet", "input_sets"]
+
+Feed = dict[str, Array]
+_DTYPES = {word: dtype for dtype in DType for word in (dtype.name.lower(), dtype_word(dtype))}
+
+
+def input_sets(model: Model, chosen: RunInputs) -> list["InputSet"]:
+    """The sets that the options ask for; their files are read when a set is used."""
+    names = [item.name for item in model.inputs]
+    if chosen.random is not None:
+        return [InputSet(_with_batch_1(model.inputs), {}, chosen.random)]
+    if chosen.input_list is not None:
+        table = NameTable(names)
+        listed = read_input_list(chosen.input_list, names, {table(name): name for name in names})
+        files = [{name: line.files.get(name) or line.files[""] for name in names} for line in listed.lines]
+        return [InputSet(model.inputs, item) for item in files]
+    return [InputSet(model.inputs, _named(names, chosen))]
+
+
+class InputSet:
+    """The inputs of one run."""
+
+    def __init__(self, inputs: Sequence[TensorInfo], files: dict[str, Path], seed: int = 0) -> None:
+        self._inputs = inputs
+        self._files = files
+        self._seed = seed
+
+    def feed(self) -> Feed:
+        """The arrays by input name; all files that do not fit come at once."""
+        generator = np.random.default_rng(self._seed)
+        found: Feed = {}
+        problems: list[EdgewrightError] = []
+        for item in self._inputs:
+            try:
+                file = self._files.get(item.name)
+                found[item.name] = _random(item, generator) if file is None else _read(item, file)
+            except EdgewrightError as problem:
+                problems.append(problem)
+        if problems:
+            raise Problems(problems)
+        return found
+
+
+def _named(names: Sequence[str], chosen: RunInputs) -> dict[str, Path]:
+    files = {name: Path(file) for name, file in chosen.inputs}
+    problems: list[EdgewrightError] = [
+        UsageError(
+            f"--input names '{shown(name)}', which is no input of the model", do=did_you_mean(name, names)
+        )
+        for name in files
+        if name not in names
+    ]
+    missing = [name for name in names if name not in files]
+    if missing and not problems:
+        listed = " ".join(f"--input '{shown(name, 60)}=FILE'" for name in missing[:10])
+        problems.append(
+            UsageError(
+                f"{len(missing)} of {len(names)} inputs have no file",
+                do=f"add {listed}; or use --random",
+            )
+        )
+    if problems:
+        raise Problems(problems)
+    return files
+
+
+def _with_batch_1(inputs: Sequence[TensorInfo]) -> list[TensorInfo]:
+    batches = batch_symbols({item.name: _type(item) for item in inputs})
+    return [replace(item, shape=tuple(1 if dim in batches else dim for dim in item.shape)) for item in inputs]
+
+
+def _random(item: TensorInfo, generator: np.random.Generator) -> Array:
+    wanted = _type(item)
+    if not wanted.is_static:
+        raise UsageError(
+            f"input '{shown(item.name)}' has the symbolic shape {wanted}, random values need numbers",
+            do=f"add -d '{shown(item.name, 60)}' N,N,... or -b and -s for its dimensions",
+        )
+    if wanted.dtype == DType.STRING:
+        raise UsageError(f"input '{shown(item.name)}' is text", do="give it with --input")
+    shape = wanted.static_shape()
+    if wanted.dtype.is_float or wanted.dtype.is_complex:
+        return generator.random(shape).astype(wanted.dtype.numpy)
+    # Small on purpose: a large number may be an index out of range.
+    return generator.integers(0, 2, shape).astype(wanted.dtype.numpy)
+
+
+def _read(item: TensorInfo, file: Path) -> Array:
+    wanted = _type(item)
+    if not is_raw(file):
+        array = model_values(array_in(file, item.name), wanted)
+        if wanted.is_static and array.shape != wanted.static_shape():
+            batch_of(file, Expected(item.name, wanted))
+            return array.reshape(wanted.static_shape())
+        return array
+    if not wanted.is_static:
+        raise ShapeMismatch(
+            f"a raw file does not tell the symbolic dimensions of {wanted}",
+            Where(file=str(file), tensor=item.name),
+            do=f"give a .npy file, or the shape with -d '{shown(item.name, 60)}' N,N,...",
+        )
+    return _raw(item, wanted, file)
+
+
+def _raw(item: TensorInfo, wanted: TensorType, file: Path) -> Array:
+    """Values in the model's own type, or float32 where only that fits the size."""
+    problem: EdgewrightError | None = None
+    for is_native in (True, False):
+        expected = Expected(item.name, wanted, is_native)
+        try:
+            if batch_of(file, expected) == 1:
+                return read_tensor(file, expected).reshape(wanted.static_shape())
+        except ShapeMismatch as found:
+            problem = problem or found
+    raise problem or ShapeMismatch(
+        f"the file holds one element of the batch, expected {wanted}", Where(file=str(file), tensor=item.name)
+    )
+
+
+def _type(item: TensorInfo) -> TensorType:
+    shape = tuple(dim if isinstance(dim, int) else symbol(dim) for dim in item.shape)
+    return TensorType(shape, _DTYPES[item.dtype])

@@ -1,0 +1,167 @@
+"""Which backend suits a model: by ops, tensor sizes, precision and measured time, each said as a reason."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from edgewright.core.numbers import Array, DType
+from edgewright.ir.graph import Graph
+from edgewright.model.model import Model
+from edgewright.model.open_model import any_model
+from edgewright.model.profile.measure import Effort, profile
+from edgewright.model.random_inputs import random_inputs
+from edgewright.ops.cost import node_macs
+from edgewright.passes.partition.htp_gaps import htp_gaps
+
+__all__ = ["CAPABILITIES", "BackendChoice", "Candidate", "Capability", "select_backend"]
+
+MEGABYTE = 1 << 20
+# Points that a candidate can win; the weights are those of the Edge AI course's selector.
+OPS, SIZES, PRECISION, POWER, SPEED, MEASURED = 30, 25, 20, 25, 20, 25
+# What HTP costs here is measured in the simulation: the emulator takes seconds to compile a model.
+_MEASURED_AS = {"cpu": "cpu", "htp": "htp-sim"}
+_SHORT = Effort(runs=10, seconds=1.0, warmup=1)
+
+
+@dataclass(frozen=True)
+class Capability:
+    """What a processor of a Snapdragon is good at; the numbers are the course's."""
+
+    largest_tensor: int
+    precisions: tuple[str, ...]
+    power_efficiency: float
+    speed: float
+
+
+CAPABILITIES = {
+    "htp": Capability(8 * MEGABYTE, ("int8", "int16", "fp16"), 0.9, 1.0),
+    "gpu": Capability(64 * MEGABYTE, ("fp16",), 0.6, 0.6),
+    "cpu": Capability(512 * MEGABYTE, ("fp32",), 0.4, 0.2),
+}
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A backend with its points, and what they are for; ``is_possible`` says whether it can be taken."""
+
+    backend: str
+    points: float
+    reasons: tuple[str, ...]
+    is_possible: bool = True
+    milliseconds: float | None = None
+
+
+@dataclass(frozen=True)
+class BackendChoice:
+    """The backend that was chosen, and all that were looked at, the best first."""
+
+    backend: str
+    reasons: tuple[str, ...]
+    candidates: tuple[Candidate, ...]
+
+    def __str__(self) -> str:
+        """The choice in a few lines."""
+        return "\n".join([f"{self.backend}:", *(f"  {reason}" for reason in self.reasons)])
+
+
+def select_backend(
+    model: Model | Path | str,
+    *,
+    power_critical: bool = False,
+    performance_critical: bool = False,
+    inputs: Mapping[str, Array] | None = None,
+    measure: bool = True,
+) -> BackendChoice:
+    """Chooses the backend for a model, with reasons.
+
+    Args:
+        model: a model or a file of one.
+        power_critical: whether it runs on a battery.
+        performance_critical: whether latency on the device counts.
+        inputs: arrays to measure on; random ones where they are left out.
+        measure: whether the model is run here for a second on each; without it, choices are by its facts.
+    """
+    opened = any_model(model)
+    feed = dict(inputs) if inputs is not None else random_inputs(opened)
+    facts = _Facts(opened.graph_for(feed))
+    times = _times(opened, feed, facts) if measure else {}
+    wishes = (power_critical, performance_critical)
+    found = [_candidate(name, facts, times, wishes) for name in CAPABILITIES]
+    found.sort(key=lambda item: (not item.is_possible, -item.points))
+    return BackendChoice(found[0].backend, found[0].reasons, tuple(found))
+
+
+class _Facts:
+    """What a graph asks of a processor."""
+
+    def __init__(self, graph: Graph) -> None:
+        gaps = htp_gaps(graph)
+        self.missing = sorted({gap.op for gap in gaps})
+        cost = {node.name: node_macs(graph, node) + 1 for node in graph.nodes}
+        self.share = 1 - sum(cost[gap.node] for gap in gaps) / max(sum(cost.values()), 1)
+        self.largest = max((_bytes(graph, name) for name in graph.types), default=0)
+        self.precision = _precision(graph)
+
+
+def _candidate(name: str, facts: _Facts, times: Mapping[str, float], wishes: tuple[bool, bool]) -> Candidate:
+    can = CAPABILITIES[name]
+    share = facts.share if name == "htp" else 1.0
+    points, reasons = OPS * share, [_said_ops(name, facts)]
+    fits = facts.largest <= can.largest_tensor
+    points += SIZES * fits
+    size, limit = facts.largest / MEGABYTE, can.largest_tensor / MEGABYTE
+    reasons.append(
+        f"its largest tensor has {size:.2f} MB, {'within' if fits else 'more than'} {limit:.0f} MB"
+    )
+    is_liked = facts.precision in can.precisions
+    points += PRECISION * is_liked
+    reasons.append(f"it computes in {facts.precision}, {name} {'is' if is_liked else 'is not'} made for that")
+    for wish, weight, share_of, word in zip(
+        wishes, (POWER, SPEED), (can.power_efficiency, can.speed), ("power", "speed"), strict=True
+    ):
+        if wish:
+            points += weight * share_of
+            reasons.append(f"{word} counts: {share_of:.0%} of the best on a device")
+    if name in times:
+        points += MEASURED * min(times.values()) / times[name]
+        as_ = "" if name == "cpu" else " in the simulation"
+        reasons.append(f"{times[name]:.3g} ms a run on this machine{as_}")
+    possible = name == "cpu" or (name == "htp" and facts.precision != "fp32" and not facts.missing)
+    return Candidate(name, points, tuple(reasons), possible, times.get(name))
+
+
+def _said_ops(name: str, facts: _Facts) -> str:
+    if name == "gpu":
+        return "there is no GPU backend on this machine"
+    if name == "cpu" or not facts.missing:
+        if name == "htp" and facts.precision == "fp32":
+            return "it has all ops, but in fixed point or half precision: quantize the model for it"
+        return "it has all ops"
+    listed = ", ".join(facts.missing[:5])
+    return f"it lacks {listed}: {facts.share:.0%} of the work can run there; +cpu (--allow_cpu_ops) splits it"
+
+
+def _times(model: Model, feed: Mapping[str, Array], facts: _Facts) -> dict[str, float]:
+    names = {n: b for n, b in _MEASURED_AS.items() if n == "cpu" or facts.precision != "fp32"}
+    found = profile(model, feed, backends=tuple(names.values()), effort=_SHORT)
+    return {n: item.p50_ms for n, item in zip(names, found.backends, strict=True) if item.runs}
+
+
+def _bytes(graph: Graph, name: str) -> int:
+    kind = graph.types[name]
+    if not kind.is_static or kind.dtype == DType.STRING:
+        return 0
+    count = 1
+    for dim in kind.static_shape():
+        count *= dim
+    return count * kind.dtype.numpy.itemsize
+
+
+def _precision(graph: Graph) -> str:
+    """The precision that most of the work is done in."""
+    cost: dict[str, int] = {}
+    for node in graph.nodes:
+        kind = graph.types[node.outputs[0]].dtype
+        word = f"fp{kind.numpy.itemsize * 8}" if kind.is_float else f"int{min(kind.numpy.itemsize * 8, 16)}"
+        cost[word] = cost.get(word, 0) + node_macs(graph, node) + 1
+    return max(cost, key=lambda word: cost[word], default="fp32")

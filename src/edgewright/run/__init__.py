@@ -1,0 +1,1 @@
+"""Running models and compiled contexts: inputs, executions, times, profiles, and which backend fits."""

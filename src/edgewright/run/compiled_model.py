@@ -1,0 +1,154 @@
+"""Compiles models for a backend and a chip in Python, and runs what was compiled."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from edgewright.backends.base import RunOptions, Session
+from edgewright.config.backend_config import GraphSettings
+from edgewright.core.errors import BadInput, UsageError, Where
+from edgewright.core.files import write_whole
+from edgewright.core.numbers import Array
+from edgewright.core.words import did_you_mean
+from edgewright.ir.graph import Graph
+from edgewright.lower.names import sanitized
+from edgewright.model.model import Model
+from edgewright.model.saving import load_graph
+from edgewright.model.surface import Surface
+from edgewright.run.context.check import ContextVerdict, verdict
+from edgewright.run.context.compile import CompileOrder, compile_graphs, provider_of
+from edgewright.run.context.config import DEFAULT_TARGET, backend_config, target_of
+from edgewright.run.context.info import ContextInfo, context_info
+from edgewright.run.runnable import RunSource, context_source
+from edgewright.targets.soc import find_soc, htp_soc
+
+__all__ = ["CompiledModel", "compile", "load_context"]
+
+Compilable = Model | str | Path
+
+
+def compile(  # noqa: A001, PLR0913 - the word for it, as in torch.compile; all but two are given by name
+    model: Compilable | Mapping[str, Compilable],
+    path: Path | str,
+    *,
+    target: str | None = None,
+    backend: str = "htp",
+    optimization_level: int | None = None,
+    vtcm_mb: int | None = None,
+    config_file: str | None = None,
+) -> "CompiledModel":
+    """Writes a context binary, and gives it back ready to run.
+
+    Args:
+        model: a model, a converted file, or several by the names that their graphs get.
+        path: the context binary to write.
+        target: the chip: SM8650, 'Snapdragon 8 Gen 3', v75 or a SoC number.
+        backend: htp (genuine where its wheel is installed, else simulated), htp-native, htp-sim or cpu.
+        optimization_level: 1 to 3: how long the compiler tries.
+        vtcm_mb: megabytes of the chip's fast memory that each graph may use; 0 for all.
+        config_file: a file of backend settings, as qnn-context-binary-generator takes it.
+    """
+    provider = provider_of(backend)
+    config = backend_config(config_file, provider.partition("-")[0])
+    if vtcm_mb is not None:
+        config = replace(config, graphs=(*config.graphs, GraphSettings(vtcm_mb=vtcm_mb)))
+    chip = None if provider == "cpu" else target_of(target, config)
+    order = CompileOrder(provider, chip or find_soc(DEFAULT_TARGET), config, optimization_level)
+    named = model if isinstance(model, Mapping) else {Path(path).stem: model}
+    graphs = [_named(_graph(each), name) for name, each in named.items()]
+    write_whole(path, compile_graphs(graphs, order).chunks())
+    return load_context(path)
+
+
+def load_context(path: Path | str) -> "CompiledModel":
+    """A context binary of any backend, checked and ready to run."""
+    return CompiledModel(Path(path), context_info(path))
+
+
+@dataclass
+class CompiledModel:
+    """A context binary and the sessions of its graphs."""
+
+    path: Path
+    info: ContextInfo
+    _source: RunSource | None = None
+    _sessions: dict[str, Session] = field(default_factory=dict)
+
+    @property
+    def graphs(self) -> Sequence[str]:
+        """The names of its graphs."""
+        return [graph.name for graph in self.info.binary.graphs]
+
+    def run(self, inputs: Mapping[str, Array], *, graph: str | None = None) -> dict[str, Array]:
+        """Runs a graph, by its name where there are several: numpy in, a dict of numpy out.
+
+        Inputs and outputs of fixed point are real numbers here; stored integers are taken as they are. The
+        source's names of inputs are taken too: a binary has them as C can spell them.
+        """
+        chosen = self._graph(graph)
+        surface = Surface(chosen)
+        named = {
+            known: _narrowed(known, _with_axis(known, np.asarray(array), chosen), chosen)
+            for name, array in inputs.items()
+            for known in [name if name in chosen.inputs else sanitized(name)]
+        }
+        return surface.decoded(self._session(chosen).run(surface.encoded(named)))
+
+    def fits(self, target: str) -> ContextVerdict:
+        """Whether it is a binary for a chip, and why."""
+        return verdict(self.info, htp_soc(target))
+
+    def _graph(self, name: str | None) -> Graph:
+        if self._source is None:
+            self._source = context_source(self.path)
+        graphs = {graph.name: graph for graph in self._source.graphs}
+        if name is None and len(graphs) == 1:
+            return next(iter(graphs.values()))
+        if name not in graphs:
+            what = "no graph was named" if name is None else f"there is no graph '{name}'"
+            raise UsageError(
+                f"{what}, there are: {', '.join(graphs)}",
+                do=did_you_mean(name or "", graphs, "give graph=NAME"),
+            )
+        return graphs[name]
+
+    def _session(self, graph: Graph) -> Session:
+        assert self._source is not None
+        if graph.name not in self._sessions:
+            self._sessions[graph.name] = self._source.prepare(graph, RunOptions())
+        return self._sessions[graph.name]
+
+
+def _with_axis(name: str, array: Array, graph: Graph) -> Array:
+    """A single number of the source, which has an axis in a binary: QNN knows no rank 0."""
+    wanted = graph.types.get(name)
+    return array.reshape(1) if array.ndim == 0 and wanted is not None and wanted.shape == (1,) else array
+
+
+def _narrowed(name: str, array: Array, graph: Graph) -> Array:
+    """Integers of 64 bits as the binary has them, in 32."""
+    if name not in graph.types or array.dtype.kind not in "iu":
+        return array
+    wanted = graph.types[name]
+    if wanted.encoding is not None or wanted.dtype.numpy.kind not in "iu":
+        return array
+    narrow = array.astype(wanted.dtype.numpy, copy=False)
+    if not np.array_equal(narrow, array):
+        raise BadInput(
+            f"input holds {array.min()}..{array.max()}, expected values of {wanted.dtype.numpy}",
+            Where(tensor=name),
+            do="clamp it",
+        )
+    return narrow
+
+
+def _graph(model: Compilable) -> Graph:
+    return model.fixed_graph() if isinstance(model, Model) else load_graph(model)
+
+
+def _named(graph: Graph, name: str) -> Graph:
+    copy = graph.copy()
+    copy.name = sanitized(name)
+    return copy

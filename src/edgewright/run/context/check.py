@@ -1,0 +1,128 @@
+"""Whether a context binary is one for a chip, and why: loading it on x86 proves nothing."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from edgewright.run.context.document import chip_of
+from edgewright.run.context.info import ContextInfo, context_info
+from edgewright.targets.soc import Soc, htp_soc
+
+__all__ = ["ContextVerdict", "check_context", "verdict"]
+
+_HTP = 6
+_SDK = re.compile(r"v?(\d+)\.(\d+)")
+
+
+@dataclass(frozen=True)
+class ContextVerdict:
+    """Yes or no; reasons for a no, or notes on a yes."""
+
+    file: str
+    target: str
+    is_fit: bool
+    made_for: str
+    made_by: str
+    reasons: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    do: str = ""
+
+
+def check_context(
+    path: Path | str, target: str, device_version: tuple[int, ...] | None = None
+) -> ContextVerdict:
+    """Reads the binary's own description and holds it to the chip, and to the QNN version of the device."""
+    chip = htp_soc(target)
+    return verdict(context_info(path), chip, device_version)
+
+
+def verdict(info: ContextInfo, chip: Soc, device_version: tuple[int, ...] | None = None) -> ContextVerdict:
+    """The answer for what is known of a binary."""
+    made_for = _made_for(info)
+    reasons = _backend_reasons(info)
+    notes: list[str] = []
+    if not reasons:
+        reasons = [*_chip_reasons(info, chip), *_version_reasons(info, device_version)]
+        notes = _notes(info, chip, device_version)
+    return ContextVerdict(
+        info.file,
+        str(chip),
+        not reasons,
+        made_for,
+        info.binary.build_id or "an unnamed version",
+        tuple(reasons),
+        tuple(notes),
+        _advice(info, chip) if reasons else "",
+    )
+
+
+def _made_for(info: ContextInfo) -> str:
+    chip = chip_of(info.binary.soc_model)
+    if chip is not None:
+        return str(chip)
+    arch = f"v{info.binary.dsp_arch}" if info.binary.dsp_arch else "an unnamed architecture"
+    return f"SoC {info.binary.soc_model} ({arch})" if info.binary.soc_model else arch
+
+
+def _backend_reasons(info: ContextInfo) -> list[str]:
+    if not info.is_genuine:
+        return [f"it is a context of Edgewright's own backend {info.backend}, which no device loads"]
+    if info.binary.backend_id != _HTP:
+        return [f"it is for backend {info.binary.backend_id}, the HTP is backend {_HTP}"]
+    return []
+
+
+def _chip_reasons(info: ContextInfo, chip: Soc) -> list[str]:
+    arch = _arch(info)
+    reasons = []
+    if arch is None:
+        reasons.append(f"it does not say its architecture, {chip.name} is v{chip.arch}")
+    elif arch > chip.arch:
+        reasons.append(f"it was compiled for v{arch}, {chip.name} is the older v{chip.arch}")
+    elif arch < chip.arch:
+        reasons.append(
+            f"it was compiled for v{arch}, {chip.name} is the newer v{chip.arch}: it may load (permissive),"
+            " but would not use the chip fully, and nothing here proves that it loads"
+        )
+    if chip.vtcm_mb:
+        reasons += [
+            f"graph '{graph.name}' needs {graph.vtcm_bytes >> 20} MB of VTCM, {chip.name} has {chip.vtcm_mb}"
+            for graph in info.binary.graphs
+            if graph.vtcm_bytes is not None and graph.vtcm_bytes > chip.vtcm_mb << 20
+        ]
+    return reasons
+
+
+def _arch(info: ContextInfo) -> int | None:
+    chip = chip_of(info.binary.soc_model)
+    return info.binary.dsp_arch or (chip.arch if chip is not None and chip.arch else None)
+
+
+def _version_reasons(info: ContextInfo, device: tuple[int, ...] | None) -> list[str]:
+    made = _sdk(info)
+    if device is None or made is None or device[:2] >= made:
+        return []
+    found, expected = ".".join(map(str, device)), ".".join(map(str, made))
+    return [f"the device has QNN {found}, older than {expected} that made it"]
+
+
+def _notes(info: ContextInfo, chip: Soc, device: tuple[int, ...] | None) -> list[str]:
+    notes = []
+    if info.binary.soc_model not in chip.soc_models and _arch(info) == chip.arch:
+        notes.append(f"it was compiled for SoC {info.binary.soc_model} of the same architecture")
+    if not chip.vtcm_mb:
+        notes.append(f"how much VTCM {chip.name} has is not public")
+    made = _sdk(info)
+    if device is None and made is not None:
+        notes.append(f"the device needs QNN {made[0]}.{made[1]} or newer; --device_version checks that")
+    return notes
+
+
+def _sdk(info: ContextInfo) -> tuple[int, int] | None:
+    found = _SDK.match(info.binary.build_id)
+    return (int(found.group(1)), int(found.group(2))) if found else None
+
+
+def _advice(info: ContextInfo, chip: Soc) -> str:
+    backend = "htp-native" if not info.is_genuine else "libQnnHtp.so"
+    return f"compile it again: qnn-context-binary-generator --backend {backend} --target {chip.name} ..."

@@ -1,0 +1,116 @@
+"""Graphs compiled into one context, by the genuine HTP library or by one of our own backends."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from importlib import metadata
+
+from edgewright.artifacts.context.records import Context, ContextHead
+from edgewright.artifacts.context.writer import to_chunks
+from edgewright.artifacts.profile_log.writer import ProfileEvent
+from edgewright.backends.base import RunOptions
+from edgewright.backends.qnn.backend import live_records
+from edgewright.backends.qnn.options import HtpOptions
+from edgewright.backends.qnn.runtime import QnnContext, QnnRuntime
+from edgewright.backends.registry import find_backend
+from edgewright.config.backend_config import BackendConfig, GraphSettings
+from edgewright.core.errors import UsageError
+from edgewright.core.files import Chunks
+from edgewright.ir.graph import Graph
+from edgewright.model.profile.events import log_events
+from edgewright.model.saving import SaveOptions, records_of
+from edgewright.run.context.config import htp_options
+from edgewright.targets.soc import Soc
+
+__all__ = ["CompileOrder", "MadeContext", "compile_graphs", "provider_of"]
+
+
+@dataclass(frozen=True)
+class CompileOrder:
+    """For whom a context is made, and how."""
+
+    # cpu, htp-sim or htp-native
+    provider: str
+    target: Soc
+    config: BackendConfig
+    optimization_level: int | None = None
+    profiling: str | None = None
+
+    def settings(self, graph: str) -> GraphSettings:
+        """How one graph is compiled."""
+        wanted = GraphSettings(optimization_level=self.optimization_level)
+        return replace(wanted.over(self.config.settings_for(graph)), names=(graph,))
+
+    def htp_options(self, graphs: Sequence[str]) -> HtpOptions:
+        """What the HTP library is asked for."""
+        settings = {name: self.settings(name) for name in graphs}
+        return htp_options(self.target, self.config, settings, self.profiling)
+
+
+@dataclass(frozen=True)
+class MadeContext:
+    """A context in memory: its graphs, what was measured, and its bytes."""
+
+    names: tuple[str, ...]
+    events: list[ProfileEvent]
+    # Called for each file: chunks are made as they are written.
+    chunks: Callable[[], Chunks]
+
+
+def provider_of(backend: str) -> str:
+    """cpu, htp-sim or htp-native: whose contexts a backend's name stands for."""
+    name = find_backend(backend).name
+    if name.startswith("cpu"):
+        return "cpu"
+    if not name.startswith("htp"):
+        raise UsageError(f"backend {name} has no context binaries", do="use --backend libQnnHtp.so or cpu")
+    return "htp-sim" if "simulation" in name else "htp-native"
+
+
+def compile_graphs(graphs: Sequence[Graph], order: CompileOrder) -> MadeContext:
+    """A context of the graphs; equal graphs and orders give equal bytes."""
+    return _native(graphs, order) if order.provider == "htp-native" else _own(graphs, order)
+
+
+def _native(graphs: Sequence[Graph], order: CompileOrder) -> MadeContext:
+    records = [live_records(graph, graph.outputs) for graph in graphs]
+    # A worker of its own: the library counts tensors through a process, and the count is in the bytes.
+    with QnnRuntime(order.htp_options([record.name for record in records])) as runtime:
+        return _finished(runtime.compile(records))
+
+
+def _own(graphs: Sequence[Graph], order: CompileOrder) -> MadeContext:
+    """The backend prepares every graph once: what it refuses is refused now."""
+    backend = find_backend(order.provider)
+    events = []
+    began = time.perf_counter_ns()
+    for graph in graphs:
+        start = time.perf_counter_ns()
+        backend.prepare(graph, RunOptions(threads=order.config.threads))
+        span = time.perf_counter_ns() - start
+        events.append(ProfileEvent("FINALIZE", (start - began) // 1000, span // 1000, graph.name))
+    records = tuple(records_of(graph, graph.name, SaveOptions()) for graph in graphs)
+    names = tuple(record.name for record in records)
+    context = Context(_head(order, names), records)
+    return MadeContext(names, events, lambda: to_chunks(context))
+
+
+def _head(order: CompileOrder, names: Sequence[str]) -> ContextHead:
+    settings = {name: order.settings(name).as_numbers() for name in names}
+    head = ContextHead(
+        backend=order.provider,
+        producer=f"edgewright {metadata.version('edgewright')}",
+        priority=order.config.priority or "normal",
+        is_weight_sharing=order.config.is_weight_sharing,
+        settings=settings,
+    )
+    if order.provider == "cpu":
+        return head
+    chip = order.target
+    return replace(head, soc=chip.name, soc_model=chip.soc_model, dsp_arch=chip.arch, vtcm_mb=chip.vtcm_mb)
+
+
+def _finished(context: QnnContext) -> MadeContext:
+    content = context.binary()
+    names = tuple(graph.name for graph in context.graphs)
+    return MadeContext(names, log_events(context.profile(), "FINALIZE"), lambda: [content])

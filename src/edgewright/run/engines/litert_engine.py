@@ -1,0 +1,71 @@
+"""Runs a TFLite model itself in LiteRT, as anybody would: what a converted model is compared with."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from edgewright.core.errors import BackendCrash, UsageError, Where, shown
+from edgewright.core.numbers import Array, DType
+from edgewright.core.optional import require
+from edgewright.ir.encodings import Encoding
+from edgewright.model.model import Model
+from edgewright.run.engines.source_engine import SourceRun, input_of
+
+__all__ = ["LitertRun"]
+
+
+class LitertRun(SourceRun):
+    """A TFLite model beside a model that was made from it."""
+
+    def __init__(self, file: str, model: Model) -> None:
+        if model.states:
+            raise UsageError(
+                f"'{shown(file)}' keeps variables from run to run, which LiteRT does not show",
+                do="compare its runs one after the other in Python (model.states)",
+            )
+        module = require("ai_edge_litert.interpreter", to="compare with LiteRT")
+        super().__init__(f"{file} in LiteRT", model)
+        self._where = Where(file=file)
+        try:
+            self._interpreter: Any = module.Interpreter(file)
+        except (RuntimeError, ValueError) as problem:
+            raise BackendCrash(f"LiteRT cannot load the model: {shown(problem)}", self._where) from None
+
+    def run(self, feed: Mapping[str, Array]) -> dict[str, Array]:
+        """The outputs of the source as real numbers."""
+        runner = self._interpreter
+        given = {item["index"]: input_of(feed, [item["name"]]) for item in runner.get_input_details()}
+        try:
+            for index, array in given.items():
+                runner.resize_tensor_input(index, array.shape)
+            runner.allocate_tensors()
+            for item in runner.get_input_details():
+                runner.set_tensor(item["index"], _stored(given[item["index"]], item))
+            runner.invoke()
+        except (RuntimeError, ValueError) as problem:
+            raise BackendCrash(f"LiteRT cannot run the model: {shown(problem)}", self._where) from None
+        return {
+            item["name"]: _real(runner.get_tensor(item["index"]), item)
+            for item in runner.get_output_details()
+        }
+
+
+def _encoding(item: Mapping[str, Any]) -> Encoding | None:
+    found = item["quantization_parameters"]
+    if len(found["scales"]) != 1:
+        return None
+    bits = np.dtype(item["dtype"]).itemsize * 8
+    return Encoding((float(found["scales"][0]),), (-int(found["zero_points"][0]),), bitwidth=bits)
+
+
+def _stored(array: Array, item: Mapping[str, Any]) -> Array:
+    encoding = _encoding(item)
+    if encoding is None or array.dtype.kind != "f":
+        return array.astype(item["dtype"], copy=False)
+    return encoding.encode(array, DType.of(item["dtype"]))
+
+
+def _real(array: Array, item: Mapping[str, Any]) -> Array:
+    encoding = _encoding(item)
+    return array if encoding is None or array.dtype.kind == "f" else encoding.decode(array)

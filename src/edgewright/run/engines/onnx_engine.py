@@ -1,0 +1,52 @@
+"""Runs an ONNX model itself in ONNX Runtime: what a converted model is compared with."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import onnx
+
+from edgewright.backends.cpu.engine import onnxruntime
+from edgewright.core.errors import BackendCrash, Where, shown
+from edgewright.core.numbers import Array, DType
+from edgewright.frontends.onnx.tensors import dtype_of
+from edgewright.model.model import Model
+from edgewright.run.engines.source_engine import SourceRun, input_of
+
+__all__ = ["OnnxRun"]
+
+
+class OnnxRun(SourceRun):
+    """An ONNX model beside a model that was made from it."""
+
+    def __init__(self, file: str, model: Model) -> None:
+        super().__init__(f"{file} in ONNX Runtime {onnxruntime.__version__}", model)
+        settings = onnxruntime.SessionOptions()
+        settings.log_severity_level = 4
+        providers = ["CPUExecutionProvider"]
+        try:
+            self._session = onnxruntime.InferenceSession(file, settings, providers=providers)
+        except Exception as problem:  # ONNX Runtime's exceptions share no base of their own
+            raise BackendCrash(
+                f"ONNX Runtime cannot load the model: {shown(problem)}", Where(file=file)
+            ) from None
+
+    def run(self, feed: Mapping[str, Array]) -> dict[str, Array]:
+        """The outputs of the source for inputs of the other model."""
+        arrays = {
+            item.name: self._turned(item.name, input_of(feed, [item.name]), len(item.shape)).astype(
+                _dtype(item).numpy
+            )
+            for item in self._session.get_inputs()
+        }
+        names = [item.name for item in self._session.get_outputs()]
+        try:
+            values = self._session.run(names, arrays)
+        except Exception as problem:
+            raise BackendCrash(f"ONNX Runtime cannot run the model: {shown(problem)}") from None
+        return dict(zip(names, (np.asarray(value) for value in values), strict=True))
+
+
+def _dtype(item: Any) -> DType:
+    word = item.type.removeprefix("tensor(").removesuffix(")").upper()
+    return dtype_of(onnx.TensorProto.DataType.Value(word), Where(tensor=item.name))

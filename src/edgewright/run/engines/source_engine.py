@@ -1,0 +1,64 @@
+"""Runs a source model itself in its own engine, as anybody would: what a converted model is compared with."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+
+from edgewright.core.errors import UsageError, shown
+from edgewright.core.numbers import Array
+from edgewright.model.model import Model
+from edgewright.run.compare import TensorError, compared
+
+__all__ = ["SourceRun", "as_in_source", "input_of"]
+
+SPATIAL = frozenset({"NFC", "NHWC", "NDHWC"})
+
+
+class SourceRun(ABC):
+    """A source model beside a model that was made from it."""
+
+    def __init__(self, name: str, model: Model) -> None:
+        # The file and its engine.
+        self.name = name
+        self._layouts = {item.name: item.layout for item in (*model.inputs, *model.outputs)}
+
+    @abstractmethod
+    def run(self, feed: Mapping[str, Array]) -> dict[str, Array]:
+        """The outputs of the source for inputs of the other model; real numbers where it stores integers."""
+
+    def differences(
+        self, feed: Mapping[str, Array], found: Mapping[str, Array], tolerance: float
+    ) -> list[TensorError]:
+        """How far the outputs of the other model are from those of the source on the same inputs."""
+        wanted = self.run(feed)
+        missing = [name for name in wanted if name not in found]
+        if missing:
+            raise not_the_source(f"output '{shown(missing[0])}'")
+        turned = {name: self._turned(name, found[name], array.ndim) for name, array in wanted.items()}
+        return compared(turned, wanted, tolerance)
+
+    def _turned(self, name: str, array: Array, rank: int) -> Array:
+        return as_in_source(array, self._layouts.get(name), rank)
+
+
+def as_in_source(array: Array, layout: str | None, rank: int) -> Array:
+    """An array in the axes of the source: channels first where the model has them last."""
+    if layout in SPATIAL:
+        array = array.transpose((0, array.ndim - 1, *range(1, array.ndim - 1)))
+    # QNN has no scalars: they come as one element.
+    return array.reshape(()) if rank == 0 and array.size == 1 else array
+
+
+def input_of(feed: Mapping[str, Array], names: Sequence[str]) -> Array:
+    """The input that is known by one of these names."""
+    found = [feed[name] for name in names if name in feed]
+    if not found:
+        raise not_the_source(f"input '{shown(names[0])}'")
+    return found[0]
+
+
+def not_the_source(what: str) -> UsageError:
+    """The error for a file that the model was not made from."""
+    return UsageError(
+        f"the model has no {what}, which the file it is compared with has",
+        do="compare with the model that was converted",
+    )

@@ -1,0 +1,85 @@
+"""Runs a TensorFlow model itself in TensorFlow: what a converted model is compared with."""
+
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from edgewright.core.errors import BackendCrash, UsageError, Where, shown
+from edgewright.core.numbers import Array
+from edgewright.core.optional import require
+from edgewright.frontends.tensorflow.load import TensorflowSource
+from edgewright.frontends.tensorflow.saved_model import DEFAULT_TAG
+from edgewright.model.model import Model
+from edgewright.run.engines.source_engine import SourceRun, input_of
+
+__all__ = ["TensorflowRun"]
+
+log = logging.getLogger(__name__)
+
+
+class TensorflowRun(SourceRun):
+    """A TensorFlow model beside a model that was made from it."""
+
+    def __init__(self, file: str, model: Model) -> None:
+        tensorflow = require("tensorflow", to="compare with TensorFlow")
+        super().__init__(f"{file} in TensorFlow {tensorflow.__version__}", model)
+        log.warning("'%s' is executed by TensorFlow: run only models that you trust", shown(file))
+        self._where = Where(file=file)
+        self._source = TensorflowSource.open(file)
+        self._tensors = _tensors(self._source)
+        self._graph = tensorflow.Graph()
+        with self._graph.as_default():
+            self._session: Any = tensorflow.compat.v1.Session(graph=self._graph)
+            try:
+                _load(tensorflow.compat.v1, self._session, Path(file), self._where)
+            except (ValueError, RuntimeError, OSError, tensorflow.errors.OpError) as problem:
+                raise self._crash("load", problem) from None
+        self._errors = (ValueError, TypeError, RuntimeError, tensorflow.errors.OpError)
+
+    def run(self, feed: Mapping[str, Array]) -> dict[str, Array]:
+        """The outputs of the source for inputs of the other model."""
+        names = self._source.own_outputs
+        try:
+            given = {
+                self._tensors.get(name, name): self._typed(name, input_of(feed, [name]))
+                for name in self._source.inputs
+            }
+            values = self._session.run([self._tensors.get(name, name) for name in names], given)
+        except self._errors as problem:
+            raise self._crash("run", problem) from None
+        return dict(zip(names, (np.asarray(value) for value in values), strict=True))
+
+    def _typed(self, name: str, array: Array) -> Array:
+        turned = self._turned(name, array, self._source.inputs[name].rank)
+        return turned.astype(self._source.inputs[name].dtype.numpy)
+
+    def _crash(self, did: str, problem: Exception) -> BackendCrash:
+        return BackendCrash(f"TensorFlow cannot {did} the model: {shown(problem, 300)}", self._where)
+
+
+def _tensors(source: TensorflowSource) -> dict[str, str]:
+    """The tensors behind a signature's keys."""
+    signature = source.file.signature
+    if signature is None:
+        return {}
+    return {key: end.tensor for ends in (signature.inputs, signature.outputs) for key, end in ends.items()}
+
+
+def _load(v1: Any, session: Any, path: Path, where: Where) -> None:
+    """Whatever the file is, into the session's graph."""
+    if path.is_dir():
+        # The loader of version 2 refuses SavedModels of older Keras.
+        v1.saved_model.load(session, [DEFAULT_TAG], str(path))
+    elif path.suffix == ".meta":
+        v1.train.import_meta_graph(str(path)).restore(session, str(path.with_suffix("")))
+    elif path.suffix == ".zip":
+        raise UsageError(
+            "TensorFlow reads no zipped models", where, do="unpack it and compare with the folder"
+        )
+    else:
+        content = v1.GraphDef()
+        content.ParseFromString(path.read_bytes())
+        v1.import_graph_def(content, name="")

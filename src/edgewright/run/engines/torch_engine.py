@@ -1,0 +1,58 @@
+"""Runs a PyTorch program itself in torch: what a converted model is compared with."""
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from edgewright.core.errors import BackendCrash, Where, shown
+from edgewright.core.numbers import Array, DType
+from edgewright.core.optional import require
+from edgewright.frontends._common.overrides import Overrides
+from edgewright.frontends.pytorch.archive import Kind, kind_of
+from edgewright.frontends.torch_source import TorchSource
+from edgewright.model.model import Model
+from edgewright.run.engines.source_engine import SourceRun, input_of
+
+__all__ = ["TorchRun"]
+
+log = logging.getLogger(__name__)
+
+
+class TorchRun(SourceRun):
+    """A PyTorch program beside a model that was made from it."""
+
+    def __init__(self, file: str, model: Model, values: Mapping[str, Any]) -> None:
+        torch = require("torch", to="compare with PyTorch")
+        super().__init__(f"{file} in torch {torch.__version__}", model)
+        # Nothing is unpickled, but a program is code.
+        log.warning("'%s' is executed by torch: run only programs that you trust", shown(file))
+        self._file = file
+        self._values = values
+
+    def run(self, feed: Mapping[str, Array]) -> dict[str, Array]:
+        """The outputs of the source; what it keeps between calls starts anew in each."""
+        turned = {name: self._turned(name, a, a.ndim) for name, a in feed.items() if name not in self._values}
+        source = TorchSource.open(self._file, self._wishes(turned))
+        source.decide()
+        source.build({})
+        given = {
+            name: input_of(turned, [name]).astype(tensor_type.dtype.numpy)
+            for name, tensor_type in source.inputs.items()
+        }
+        try:
+            arrays = source.execute(given)
+        except RuntimeError as problem:
+            raise BackendCrash(
+                f"torch cannot run the program: {shown(problem, 300)}", Where(file=self._file)
+            ) from None
+        return dict(zip(source.outputs, arrays, strict=True))
+
+    def _wishes(self, feed: Mapping[str, Array]) -> Overrides:
+        """Shapes and, for TorchScript, which stores none, types: converters narrow 64-bit integers."""
+        is_script = kind_of(self._file) is Kind.SCRIPT
+        whole = [name for name, array in feed.items() if array.dtype.kind == "i"] if is_script else []
+        return Overrides(
+            input_shapes={name: array.shape for name, array in feed.items()},
+            input_values=self._values,
+            dtype_hints=dict.fromkeys(whole, DType.INT_64),
+        )

@@ -1,0 +1,116 @@
+"""What is measured of a run: its set-up, its executions, and what the backend tells of itself."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from edgewright.artifacts.profile_log.writer import ProfileEvent
+from edgewright.backends.base import Session
+from edgewright.config.run_settings import GraphProfiling
+from edgewright.ir.graph import Graph
+from edgewright.model.profile.events import backend_events, node_events, trace_events
+from edgewright.run.execution.loop import Done
+
+__all__ = ["EVENTS_KEPT", "Measuring", "RunClock"]
+
+# Events that are kept one by one in a profile; sums go on.
+EVENTS_KEPT = 100_000
+WHOLE = GraphProfiling()
+
+
+@dataclass(frozen=True)
+class Measuring:
+    """What is kept: events at all, at most how many, and of which executions."""
+
+    is_logged: bool = False
+    most_events: int = EVENTS_KEPT
+    window: GraphProfiling = WHOLE
+    # Whether what the backend's engine writes of itself is kept as it is.
+    has_traces: bool = False
+
+
+class RunClock:
+    """Times in microseconds since it was made."""
+
+    def __init__(self, graph: str, measuring: Measuring) -> None:
+        self.graph, self._measuring = graph, measuring
+        self._began = time.perf_counter_ns()
+        self._ready = 0
+        # When each execution began, whether it is measured or not; no more than there may be events.
+        self._starts: list[int] = []
+        self._in_window: set[int] = set()
+        self.events: list[ProfileEvent] = []
+        self.dropped = 0
+        self.init = 0
+        self.measured, self.executed, self.least, self.most = 0, 0, 0, 0
+
+    def microseconds(self, moment: int | None = None) -> int:
+        """A moment of ``perf_counter_ns``, or now."""
+        return ((time.perf_counter_ns() if moment is None else moment) - self._began) // 1000
+
+    @contextmanager
+    def setting_up(self) -> Iterator[None]:
+        """Measures the set-up."""
+        start = self.microseconds()
+        yield
+        self.set_up(start, self.microseconds() - start)
+
+    def set_up(self, start: int, span: int) -> None:
+        """Notes a set-up that was measured elsewhere."""
+        self.init = span
+        self._keep([ProfileEvent("INIT", start, span, self.graph)])
+
+    def ready(self, session: Session) -> None:
+        """The executions begin now."""
+        if self._measuring.is_logged:
+            self._keep(backend_events(session, "FINALIZE", self.microseconds()))
+        self._ready = self.microseconds()
+
+    def since_ready(self) -> int:
+        """The time of all executions with their files."""
+        return self.microseconds() - self._ready
+
+    def note(self, done: Done, session: Session) -> None:
+        """Keeps one execution, where it is among those that are measured."""
+        span = (done.ended - done.began) // 1000
+        start = self.microseconds(done.began)
+        is_measured = self._is_measured(start)
+        if self._measuring.is_logged:
+            self._log(session, start, span, is_measured=is_measured)
+        if not is_measured:
+            return
+        self.least = span if not self.measured else min(self.least, span)
+        self.most = max(self.most, span)
+        self.executed += span
+        self.measured += 1
+
+    def finish(self, session: Session, graph: Graph) -> None:
+        """Keeps the times of single nodes, which some backends know when all is over."""
+        if self._measuring.is_logged:
+            found = node_events(session, graph, self._starts)
+            self._keep([event for event in found if event.run in self._in_window])
+            if self._measuring.has_traces:
+                self._keep(trace_events(session))
+
+    def _log(self, session: Session, start: int, span: int, *, is_measured: bool) -> None:
+        told = backend_events(session, "EXECUTE", self.microseconds())
+        if len(self._starts) < self._measuring.most_events:
+            if is_measured:
+                self._in_window.add(len(self._starts))
+            self._starts.append(start)
+        if is_measured:
+            self._keep([ProfileEvent("EXECUTE", start, span, self.graph), *told])
+
+    def _is_measured(self, start: int) -> bool:
+        window = self._measuring.window
+        if window.executions is not None and self.measured >= window.executions:
+            return False
+        return start - self._ready >= window.start_delay * 1e6
+
+    def _keep(self, events: list[ProfileEvent]) -> None:
+        if not self._measuring.is_logged:
+            return
+        room = max(self._measuring.most_events - len(self.events), 0)
+        self.events += events[:room]
+        self.dropped += max(len(events) - room, 0)

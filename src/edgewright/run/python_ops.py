@@ -1,0 +1,117 @@
+"""Python functions as the meaning of custom ops: `@edgewright.op_package`."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from edgewright.core.errors import BadInput, UsageError, Where, shown
+from edgewright.core.numbers import Array
+from edgewright.ir.contract import dtype_of_word
+from edgewright.ir.op import Param
+from edgewright.ir.types import TensorType, type_of
+from edgewright.ops.package import Meaning, PackageOpDefinition, ShapeRule, register_meaning
+
+__all__ = ["op_package"]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
+
+
+def op_package(
+    package: str, op: str | None = None, *, shapes: Callable[..., Any] | None = None
+) -> Callable[[Function], Function]:
+    """Registers a function as the meaning of a custom op, for conversion, quantization and every run.
+
+    The function gets the op's inputs as numpy arrays (None where one is left out) and its attributes as
+    keywords; it returns an array, or a tuple of them where the op has several outputs.
+
+    Args:
+        package: the name of the op package, which QNN artifacts will name.
+        op: the op's type in the source model; the function's own name where it is left out.
+        shapes: gets the inputs' shapes and the attributes, and returns a list with the shape of each output,
+            or with pairs of a shape and a data type such as 'int32'. Without it the function is tried on
+            zeros.
+    """
+
+    def decorated(function: Function) -> Function:
+        name = op or function.__name__
+        for kind, text in (("package", package), ("op", name)):
+            if not _NAME.fullmatch(text):
+                raise UsageError(
+                    f"{kind} '{shown(text)}' is no name",
+                    do="use letters, digits, '_' and '.'",
+                )
+        meaning = _meaning(function)
+        rule = _tried(function, name) if shapes is None else _told(shapes, name)
+        definition = PackageOpDefinition(package, name, is_open=True, shapes=rule)
+        register_meaning(package, name, meaning, definition)
+        return function
+
+    return decorated
+
+
+def _meaning(function: Callable[..., Any]) -> Meaning:
+    def run(
+        inputs: Sequence[Array | None], params: Mapping[str, Param], results: Sequence[TensorType]
+    ) -> Sequence[Array]:
+        del results
+        return _outputs(function(*inputs, **{name: param.value for name, param in params.items()}))
+
+    return run
+
+
+def _outputs(found: Any) -> list[Array]:
+    return list(found) if isinstance(found, tuple | list) else [np.asarray(found)]
+
+
+def _tried(function: Callable[..., Any], name: str) -> ShapeRule:
+    def rule(inputs: Sequence[TensorType | None], params: Mapping[str, Any]) -> Sequence[TensorType]:
+        for given in inputs:
+            if given is not None and not given.is_static:
+                raise BadInput(
+                    f"the shape of an output follows from {given}, which has open dimensions",
+                    Where(op=name),
+                    do="fix them with --input_dim (input_shapes in Python), or give shapes= to op_package",
+                )
+        zeros = [None if t is None else np.zeros(t.static_shape(), t.dtype.numpy) for t in inputs]
+        try:
+            found = _outputs(function(*zeros, **params))
+        except Exception as problem:
+            raise BadInput(
+                f"the function was tried on zeros and failed: {type(problem).__name__}: {shown(problem)}",
+                Where(op=name),
+                do="give shapes= to op_package",
+            ) from problem
+        return [type_of(_plain(np.asarray(array))) for array in found]
+
+    return rule
+
+
+def _plain(array: Array) -> Array:
+    # numpy makes float64 of a lone Python number: no network means that.
+    return array.astype(np.float32) if array.dtype == np.float64 else array
+
+
+def _told(shapes: Callable[..., Any], name: str) -> ShapeRule:
+    def rule(inputs: Sequence[TensorType | None], params: Mapping[str, Any]) -> Sequence[TensorType]:
+        told = shapes(*(None if given is None else given.shape for given in inputs), **params)
+        if isinstance(told, tuple) and all(isinstance(dim, int) for dim in told):
+            told = [told]
+        first = next((given.dtype for given in inputs if given is not None), dtype_of_word("float32"))
+        try:
+            pairs = [item if _is_pair(item) else (item, None) for item in told]
+            return [TensorType(tuple(shape), dtype_of_word(word) if word else first) for shape, word in pairs]
+        except (TypeError, ValueError, KeyError):
+            raise BadInput(
+                f"shapes= of op_package told {shown(told)}, expected a list of shapes",
+                Where(op=name),
+                do="return a list such as [(1, 10)] or [((1, 10), 'int32')]",
+            ) from None
+
+    return rule
+
+
+def _is_pair(item: Any) -> bool:
+    return isinstance(item, tuple) and len(item) == 2 and isinstance(item[1], str)

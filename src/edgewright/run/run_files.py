@@ -1,0 +1,172 @@
+"""Runs a model of any format on files, and compares it with its source in its own engine."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+
+from edgewright.config.umbrella import Comparison, ModelFile, RunInputs, RunOutputs, Shapes
+from edgewright.core.errors import UsageError, shown
+from edgewright.core.events import progress
+from edgewright.core.files import write_folder
+from edgewright.core.numbers import Array
+from edgewright.frontends.framework import Framework, framework_of
+from edgewright.lower.names import NameTable
+from edgewright.model.convert import convert
+from edgewright.model.model import Model, load
+from edgewright.model.run_inputs import InputSet, input_sets
+from edgewright.model.saving import is_stored
+from edgewright.model.select_backend import select_backend
+from edgewright.run.compare import TensorError, worst
+from edgewright.run.engines.litert_engine import LitertRun
+from edgewright.run.engines.onnx_engine import OnnxRun
+from edgewright.run.engines.source_engine import SourceRun
+from edgewright.run.engines.tensorflow_engine import TensorflowRun
+from edgewright.run.engines.torch_engine import TorchRun
+
+__all__ = ["OutputSummary", "RunReport", "open_model", "run_files"]
+
+
+@dataclass(frozen=True)
+class OutputSummary:
+    """One output over all runs."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    least: float
+    most: float
+    mean: float
+
+
+@dataclass(frozen=True)
+class RunReport:
+    """What was run, what came out, and how far it is from the source where that was asked."""
+
+    model: str
+    runs: int
+    seconds: float
+    outputs: tuple[OutputSummary, ...]
+    folder: str = ""
+    reference: str = ""
+    tolerance: float = 0.0
+    errors: tuple[TensorError, ...] = ()
+    backend: str = "cpu"
+    notes: tuple[str, ...] = ()
+
+    @property
+    def is_close(self) -> bool:
+        """Whether every output is within the tolerance."""
+        return all(error.is_close for error in self.errors)
+
+
+def open_model(model: ModelFile, shapes: Shapes) -> Model:
+    """A model from a source file, a net.json or a DLC."""
+    if is_stored(model.model):
+        if shapes.given():
+            raise UsageError(
+                f"{' and '.join(shapes.given())} are for source models, "
+                f"'{shown(model.model)}' has fixed shapes",
+                do="leave them out, or convert the source again",
+            )
+        return load(model.model)
+    return convert(
+        model.model,
+        input_shapes=dict(shapes.input_dims),
+        batch=shapes.batch,
+        symbols=dict(shapes.define_symbols),
+        input_values=dict(shapes.input_values),
+    )
+
+
+def run_files(
+    file: ModelFile, shapes: Shapes, inputs: RunInputs, outputs: RunOutputs, comparison: Comparison
+) -> RunReport:
+    """Runs every set of inputs; results are written and compared as they come."""
+    model = open_model(file, shapes)
+    known = {name: np.asarray(values) for name, values in shapes.input_values}
+    source = None if comparison.compare is None else comparison.compare or file.model
+    reference = None if source is None else _reference(source, model, known)
+    sets = input_sets(model, inputs)
+    summaries: dict[str, OutputSummary] = {}
+    errors: list[TensorError] = []
+    seconds = 0.0
+    backend, notes = _chosen(model, sets[0], outputs.backend)
+    with progress("running", total=len(sets)) as step:
+        for number, chosen in enumerate(sets):
+            feed = chosen.feed()
+            began = time.perf_counter()
+            found = model.run(feed, backend=backend, threads=outputs.threads)
+            seconds += time.perf_counter() - began
+            _summarise(summaries, found, number)
+            if outputs.output_dir is not None:
+                _write(Path(outputs.output_dir, f"Result_{number}"), found)
+            if reference is not None:
+                errors = worst(
+                    [*errors, *reference.differences({**known, **feed}, found, comparison.tolerance)]
+                )
+            step()
+    report = RunReport(
+        *(file.model, len(sets), seconds, tuple(summaries.values()), outputs.output_dir or ""),
+        backend=backend,
+        notes=notes,
+    )
+    if reference is None:
+        return report
+    return replace(report, reference=reference.name, tolerance=comparison.tolerance, errors=tuple(errors))
+
+
+def _chosen(model: Model, first: InputSet, asked: str) -> tuple[str, tuple[str, ...]]:
+    if asked != "auto":
+        return asked, ()
+    choice = select_backend(model, inputs=first.feed())
+    return choice.backend, tuple(f"backend {choice.backend}: {reason}" for reason in choice.reasons)
+
+
+def _reference(file: str, model: Model, known: Mapping[str, Array]) -> SourceRun:
+    """The source in its own engine, which its content tells."""
+    if is_stored(file):
+        raise UsageError(
+            f"'{shown(file)}' cannot be compared with itself", do="name its source: --compare model.onnx"
+        )
+    framework = framework_of(file)
+    if framework is Framework.PYTORCH:
+        return TorchRun(file, model, known)
+    if framework is Framework.TENSORFLOW:
+        return TensorflowRun(file, model)
+    return LitertRun(file, model) if framework is Framework.TFLITE else OnnxRun(file, model)
+
+
+def _summarise(summaries: dict[str, OutputSummary], found: Mapping[str, Array], number: int) -> None:
+    for name, array in found.items():
+        now = _summary(name, array)
+        before = summaries.get(name)
+        if before is not None:
+            now = replace(
+                now,
+                least=min(before.least, now.least),
+                most=max(before.most, now.most),
+                mean=before.mean + (now.mean - before.mean) / (number + 1),
+            )
+        summaries[name] = now
+
+
+def _summary(name: str, array: Array) -> OutputSummary:
+    is_number = array.size > 0 and array.dtype.kind not in "OUSc"
+    values = array.astype(np.float64) if is_number else np.zeros(1)
+    return OutputSummary(
+        name, str(array.dtype), array.shape, float(values.min()), float(values.max()), float(values.mean())
+    )
+
+
+def _write(folder: Path, found: Mapping[str, Array]) -> None:
+    table = NameTable(found)
+    files = {}
+    for name, array in found.items():
+        buffer = BytesIO()
+        np.save(buffer, array, allow_pickle=False)
+        files[f"{table(name)}.npy"] = [buffer.getvalue()]
+    write_folder(folder, files)

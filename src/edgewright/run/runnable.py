@@ -1,0 +1,255 @@
+"""What qnn-net-run runs: the graphs of models or of a context binary, and the backend that prepares them."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from edgewright.backends.base import RunOptions, Session
+from edgewright.backends.qnn.backend import HtpNativeBackend, shared_runtime
+from edgewright.backends.qnn.composed import ContextSession, LibraryBackend
+from edgewright.backends.qnn.info import GraphInfo
+from edgewright.backends.qnn.options import HtpOptions
+from edgewright.backends.registry import find_backend
+from edgewright.backends.split import SplitBackend
+from edgewright.config.backend_config import BackendConfig
+from edgewright.config.net_run import Model as ModelOptions
+from edgewright.config.run_settings import RunSettings
+from edgewright.core.errors import UnsupportedFeature, UsageError, Where, shown
+from edgewright.core.words import did_you_mean
+from edgewright.ir.graph import Graph
+from edgewright.ir.types import TensorType
+from edgewright.lower.lift import lift
+from edgewright.lower.qnn_graph import QnnTensor
+from edgewright.model.model_files import model_file, model_graphs
+from edgewright.run.context.check import verdict
+from edgewright.run.context.compile import provider_of
+from edgewright.run.context.config import DEFAULT_TARGET, backend_config, htp_options, target_of
+from edgewright.run.context.info import ContextInfo, binary_bytes, context_info, own_context
+from edgewright.run.execution.deadline import Deadline
+from edgewright.run.op_packages import load_op_packages
+from edgewright.targets.soc import Soc, find_soc
+
+__all__ = ["Loading", "RunSource", "context_source", "opened_source", "run_source"]
+
+Prepare = Callable[[Graph, RunOptions], Session]
+
+
+@dataclass(frozen=True)
+class RunSource:
+    """Graphs to run, each prepared by the backend that is named."""
+
+    path: str
+    backend: str
+    graphs: tuple[Graph, ...]
+    prepare: Prepare
+    threads: int = 0
+    notes: tuple[str, ...] = ()
+    running: RunSettings = field(default_factory=RunSettings)
+
+    @property
+    def is_native(self) -> bool:
+        """Whether the genuine library runs the graphs."""
+        return "native" in self.backend
+
+    @property
+    def is_queueing(self) -> bool:
+        """Whether several executions may be under way; a recorder needs them in their order."""
+        return "saver" not in self.backend
+
+
+@dataclass(frozen=True)
+class Loading:
+    """How graphs come to a backend: binaries mapped or read, measured at which level, memory shared."""
+
+    is_mapped: bool = True
+    profiling: str | None = None
+    is_shared: bool = False
+    platform: str = ""
+    # What is said about the context beside its configuration file.
+    priority: str | None = None
+    is_strict: bool = False
+
+    def configured(self, file: str | None, backend: str, *, is_context: bool) -> BackendConfig:
+        """The configuration in a file with what is said besides, and what of it has no effect."""
+        config = backend_config(file, backend.partition("-")[0].partition(" ")[0])
+        config = replace(
+            config,
+            priority=self.priority or config.priority,
+            is_strict=self.is_strict or config.is_strict,
+        )
+        notes = list(config.notes)
+        if config.priority not in {None, "normal"} and "native" not in backend:
+            notes.append(f"context priority '{config.priority}' has no effect: the backend is {backend}")
+        if config.enable_graphs and not is_context:
+            notes.append("'enable_graphs' has no effect: it chooses graphs of a context binary")
+        return replace(config, notes=tuple(notes))
+
+    def adapted(self, options: HtpOptions) -> HtpOptions:
+        """What the genuine library is asked for besides."""
+        return replace(options, platform=self.platform, is_shared=self.is_shared)
+
+
+def run_source(options: ModelOptions, profiling: str | None = None, *, is_shared: bool = False) -> RunSource:
+    """The models or the context binary that the options name, with what their configuration asks for."""
+    platform = ";".join(f"{key}:{value}" for key, value in options.platform_options or ())
+    loading = Loading(options.use_mmap, profiling, is_shared, platform)
+    return opened_source(options, loading)
+
+
+def opened_source(options: ModelOptions, loading: Loading) -> RunSource:
+    """The same, loaded in a way that is given."""
+    packages = load_op_packages(options.op_packages or ())
+    source = _source(options, loading)
+    idle = (*_idle_prefix(options), *_idle(source, loading))
+    return replace(source, notes=(*source.notes, *packages, *idle))
+
+
+def _source(options: ModelOptions, loading: Loading) -> RunSource:
+    if options.retrieve_context is not None:
+        provider = provider_of(options.backend)
+        config = loading.configured(options.config_file, provider, is_context=True)
+        limit = Deadline(
+            options.retrieve_context_timeout, "--retrieve_context_timeout", "loading the context"
+        )
+        return limit.run(lambda: _retrieved(options, provider, config, loading))
+    backend = find_backend(options.backend)
+    config = loading.configured(options.config_file, backend.name, is_context=False)
+    files = [model_file(Path(name)) for name in options.dlc_path or options.models or ()]
+    graphs = model_graphs(files, options.model_prefix)
+    if isinstance(backend, HtpNativeBackend):
+        backend = _configured(config, graphs, loading)
+        if all(file.suffix == ".so" for file in files):
+            backend = LibraryBackend(backend.options, files, options.model_prefix)
+    if options.allow_cpu_ops:
+        backend = SplitBackend(backend)
+    names = ",".join(map(str, files))
+    return RunSource(
+        names, backend.name, tuple(graphs), backend.prepare, config.threads, config.notes, config.running
+    )
+
+
+def _idle_prefix(options: ModelOptions) -> Iterator[str]:
+    models = [Path(name) for name in options.models or ()]
+    if "--model_prefix" in options.given() and not any(model.suffix == ".so" for model in models):
+        yield "--model_prefix has no effect: no model library is loaded"
+
+
+def _idle(source: RunSource, loading: Loading) -> Iterator[str]:
+    if source.is_native:
+        return
+    if loading.platform:
+        yield f"--platform_options has no effect: backend {source.backend} is this machine itself"
+    if loading.is_shared:
+        yield f"--shared_buffer changes nothing: backend {source.backend} runs in this process, on its memory"
+
+
+def context_source(
+    path: Path,
+    config: BackendConfig | None = None,
+    *,
+    loading: Loading | None = None,
+    provider: str | None = None,
+) -> RunSource:
+    """The graphs of a context binary on the backend that it is for.
+
+    Args:
+        path: the context binary.
+        config: which of its graphs are wanted, and for which device.
+        loading: how its file is read, and what is measured.
+        provider: the backend that is expected: cpu, htp-sim or htp-native.
+    """
+    config = config or BackendConfig()
+    info = context_info(path)
+    if provider not in {None, info.backend}:
+        raise UsageError(
+            f"'{shown(path)}' is a context of {info.backend}, the backend is {provider}",
+            do=f"use --backend {info.backend}",
+        )
+    _check_strict(info, config)
+    chosen = _enabled([graph.name for graph in info.binary.graphs], config)
+    if info.is_genuine:
+        return _genuine(info, chosen, config, loading or Loading())
+    graphs = tuple(lift(graph) for graph in own_context(path).graphs if graph.name in chosen)
+    backend = find_backend(info.backend)
+    return RunSource(
+        str(path), backend.name, graphs, backend.prepare, config.threads, config.notes, config.running
+    )
+
+
+def _retrieved(options: ModelOptions, provider: str, config: BackendConfig, loading: Loading) -> RunSource:
+    path = Path(str(options.retrieve_context))
+    source = context_source(path, config, loading=loading, provider=provider)
+    if not options.validate_binary or provider != "htp-native":
+        return source
+    note = "validated by the System library; the HTP library has no validator on x86"
+    return replace(source, notes=(*source.notes, note))
+
+
+def _configured(config: BackendConfig, graphs: Sequence[Graph], loading: Loading) -> HtpNativeBackend:
+    settings = {graph.name: config.settings_for(graph.name) for graph in graphs}
+    options = htp_options(_target(config), config, settings, loading.profiling)
+    return HtpNativeBackend(loading.adapted(options))
+
+
+def _target(config: BackendConfig) -> Soc:
+    return target_of(None, config) or find_soc(DEFAULT_TARGET)
+
+
+def _enabled(names: Sequence[str], config: BackendConfig) -> list[str]:
+    """Guide 4466: a name that is not there is an error, and an empty list means all."""
+    unknown = [name for name in config.enable_graphs if name not in names]
+    if unknown:
+        raise UsageError(
+            f"'enable_graphs' names '{shown(unknown[0])}', the context has {', '.join(map(shown, names))}",
+            do=did_you_mean(unknown[0], names, "name graphs of the context, or leave the list empty"),
+        )
+    return list(config.enable_graphs) or list(names)
+
+
+def _check_strict(info: ContextInfo, config: BackendConfig) -> None:
+    """The strict mode asks whether the binary uses a chip fully: then the chip must be known."""
+    if not config.is_strict or not info.is_genuine:
+        return
+    chip = target_of(None, config)
+    if chip is None:
+        raise UsageError(
+            "'cache_compatibility_mode' is 'strict', but no device is named",
+            do="name its 'soc_model' under 'devices' in the file of backend extensions",
+        )
+    found = verdict(info, chip)
+    if not found.is_fit:
+        raise UnsupportedFeature(
+            f"the context binary does not fit {chip}: {'; '.join(found.reasons)}",
+            Where(file=info.file),
+            do=found.do,
+        )
+
+
+def _genuine(info: ContextInfo, chosen: Sequence[str], config: BackendConfig, loading: Loading) -> RunSource:
+    # The emulator loads binaries of every chip; the binary's own keeps its meaning.
+    chip = find_soc(str(info.binary.soc_model)) if info.binary.soc_model else _target(config)
+    options = loading.adapted(htp_options(chip, config, {}, loading.profiling))
+    content = binary_bytes(Path(info.file), is_mapped=loading.is_mapped)
+    context = shared_runtime(options).load(content, options)
+    graphs = {graph.name: _contract(graph) for graph in context.graphs if graph.name in chosen}
+
+    def prepare(graph: Graph, _: RunOptions) -> Session:
+        return ContextSession(context, graph.name)
+
+    name = f"htp (native emulator, SoC {chip.soc_model})"
+    return RunSource(info.file, name, tuple(graphs.values()), prepare, 0, config.notes, config.running)
+
+
+def _contract(info: GraphInfo) -> Graph:
+    """A graph of inputs and outputs alone: what the outside of a compiled graph looks like."""
+    graph = Graph(info.name)
+    for tensor in info.inputs:
+        graph.add_input(tensor.name, _type(tensor))
+    for tensor in info.outputs:
+        graph.types[tensor.name] = _type(tensor)
+        graph.outputs.append(tensor.name)
+    return graph
+
+
+def _type(tensor: QnnTensor) -> TensorType:
+    return TensorType(tensor.dims, tensor.dtype, None, tensor.encoding)

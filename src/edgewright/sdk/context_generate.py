@@ -1,0 +1,138 @@
+"""Makes context binaries, as qnn-context-binary-generator does."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from edgewright.artifacts.profile_log.writer import ProfileLog, to_chunks
+from edgewright.config.backend_config import BackendConfig
+from edgewright.config.context import Target
+from edgewright.config.context_generator import ContextModel, ContextOutput, ContextSettings
+from edgewright.core.errors import UsageError, shown
+from edgewright.core.files import Chunks, file_size, keep_sources, write_all
+from edgewright.model.model_files import model_file, model_graphs, model_parts
+from edgewright.model.profile.events import check_level
+from edgewright.run.context.compile import (
+    CompileOrder,
+    MadeContext,
+    compile_graphs,
+    provider_of,
+)
+from edgewright.run.context.config import DEFAULT_TARGET, backend_config, target_of
+from edgewright.run.op_packages import load_op_packages
+from edgewright.sdk.context_outputs import with_outputs
+from edgewright.targets.soc import Soc, find_soc
+
+__all__ = ["GeneratedContext", "GeneratorOptions", "generate_context"]
+
+
+PROFILE_FILE = "qnn-profiling-data_0.log"
+
+
+@dataclass(frozen=True)
+class GeneratorOptions:
+    """The options of qnn-context-binary-generator that change what is done."""
+
+    model: ContextModel
+    output: ContextOutput
+    settings: ContextSettings
+    target: Target
+
+
+@dataclass(frozen=True)
+class GeneratedContext:
+    """The context binary that was made."""
+
+    files: tuple[str, ...]
+    backend: str
+    target: str
+    graphs: tuple[str, ...]
+    bytes: int
+    seconds: float
+    notes: tuple[str, ...] = ()
+
+
+def generate_context(options: GeneratorOptions) -> GeneratedContext:
+    """Compiles all graphs of all models into one context and writes it; all files appear, or none."""
+    order, notes = _order(options)
+    notes += load_op_packages(options.model.op_packages or ())
+    check_level(order.profiling, order.provider)
+    files = _model_files(options.model)
+    binaries = _binaries(options.output, files)
+    keep_sources([part for file in files for part in model_parts(file)], binaries)
+    began = time.perf_counter()
+    made, more = _made(files, options, order)
+    written: dict[Path, Chunks] = {path: made.chunks() for path in binaries}
+    if order.profiling is not None:
+        log = ProfileLog(order.profiling, order.provider, ",".join(made.names), made.events)
+        written[Path(options.output.output_dir, PROFILE_FILE)] = to_chunks(log)
+    write_all(written)
+    return GeneratedContext(
+        tuple(map(str, written)),
+        order.provider,
+        "" if order.provider == "cpu" else str(order.target),
+        made.names,
+        file_size(binaries[0]),
+        time.perf_counter() - began,
+        (*notes, *more),
+    )
+
+
+def _order(options: GeneratorOptions) -> tuple[CompileOrder, list[str]]:
+    provider = provider_of(options.model.backend)
+    config = backend_config(options.settings.config_file, provider.partition("-")[0])
+    target = None if provider == "cpu" else target_of(options.target.target, config)
+    notes = [*config.notes, *config.running.idle_notes(), *_target_notes(options, provider, target)]
+    if provider == "htp-sim" and "sim" not in options.model.backend.lower():
+        notes.append(
+            "made by the simulation, the genuine library is not here: no device loads it; "
+            "pip install 'edgewright[native]' brings the library"
+        )
+    settings = options.settings
+    chip = target or find_soc(DEFAULT_TARGET)
+    return CompileOrder(provider, chip, config, settings.optimization_level, settings.profiling_level), notes
+
+
+def _made(
+    files: Sequence[Path], options: GeneratorOptions, order: CompileOrder
+) -> tuple[MadeContext, list[str]]:
+    graphs = model_graphs(files, options.model.model_prefix)
+    notes = _unknown_graphs(order.config, [graph.name for graph in graphs])
+    if order.provider == "htp-native" and order.config.is_weight_sharing and len(graphs) > 1:
+        notes.append("weights are shared between graphs: the emulator does not load such a binary")
+    return compile_graphs(with_outputs(graphs, options.output), order), notes
+
+
+def _model_files(model: ContextModel) -> list[Path]:
+    return [model_file(Path(name)) for name in model.dlc_path or model.models]
+
+
+def _binaries(output: ContextOutput, files: Sequence[Path]) -> list[Path]:
+    """Guide 4108: '.bin' is put behind the name; the course: without one the model's name is taken."""
+    stem = files[0].stem.removesuffix("_net")
+    names = [output.binary_file or stem, *([output.backend_binary] if output.backend_binary else [])]
+    for name in names:
+        if Path(name).name != name or name in {"", ".", ".."}:
+            raise UsageError(
+                f"'{shown(name)}' is a path, expected the name of a file",
+                do="give the folder by --output_dir",
+            )
+    named = [name if name.endswith(".bin") else f"{name}.bin" for name in names]
+    if len(set(named)) != len(named):
+        raise UsageError(f"--binary_file and --backend_binary are both '{named[0]}'", do="rename one of them")
+    return [Path(output.output_dir, name) for name in named]
+
+
+def _target_notes(options: GeneratorOptions, provider: str, target: Soc | None) -> list[str]:
+    if provider == "cpu":
+        return ["--target has no effect: the backend is cpu"] if options.target.target else []
+    return [] if target is not None else [f"no target was named: made for {find_soc(DEFAULT_TARGET)}"]
+
+
+def _unknown_graphs(config: BackendConfig, names: Sequence[str]) -> list[str]:
+    wanted = {name for settings in config.graphs for name in settings.names}
+    return [
+        f"settings for graph '{shown(name)}' have no effect: the model has {', '.join(map(shown, names))}"
+        for name in sorted(wanted - set(names))
+    ]

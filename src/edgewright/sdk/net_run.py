@@ -1,0 +1,245 @@
+"""Runs a converted model on files, as qnn-net-run does."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from edgewright.artifacts.profile_log.writer import ProfileLog, to_chunks
+from edgewright.backends.base import RunOptions, Session
+from edgewright.config.net_run import Execution, InputFiles, OutputFiles, Profiling, threads_of
+from edgewright.config.net_run import Model as ModelOptions
+from edgewright.config.run_settings import GraphProfiling, QueueLimits
+from edgewright.core.errors import UnsupportedFeature, UsageError, shown
+from edgewright.core.files import write_whole
+from edgewright.core.numbers import Array
+from edgewright.data.input_list import read_input_list
+from edgewright.data.input_sets import InputSets
+from edgewright.ir.graph import Graph
+from edgewright.model.profile.events import INNER_LEVELS, check_run_level
+from edgewright.run.execution.batches import BatchSession, multiplied
+from edgewright.run.execution.clock import EVENTS_KEPT, Measuring, RunClock
+from edgewright.run.execution.deadline import Deadline
+from edgewright.run.execution.feeds import Feeds, cache_limits
+from edgewright.run.execution.loop import Done, numbers, one_by_one, queued
+from edgewright.run.execution.tensors import (
+    check_graph_names,
+    check_native_names,
+    expected_inputs,
+    input_records,
+    spellings_of,
+    wanted_tensors,
+)
+from edgewright.run.run_results import ResultFolder, RunRecord, graph_folder
+from edgewright.run.runnable import RunSource, run_source
+
+__all__ = ["NetRun", "NetRunOptions", "net_run"]
+
+PROFILE_FILE = "qnn-profiling-data_0.log"
+
+
+@dataclass(frozen=True)
+class NetRunOptions:
+    """The options of qnn-net-run that change what is done."""
+
+    model: ModelOptions
+    inputs: InputFiles
+    outputs: OutputFiles
+    execution: Execution
+    profiling: Profiling
+
+
+@dataclass(frozen=True)
+class NetRun:
+    """What was run, and how long it took, in microseconds; ``wall`` is all runs with their files."""
+
+    record: RunRecord
+    init: int
+    # The executions that were measured: all, or those that profiling options chose.
+    measured: int
+    execute_total: int
+    execute_least: int
+    execute_most: int
+    wall: int
+    profile: str = ""
+    notes: tuple[str, ...] = ()
+    # The runs of further graphs, where there are several.
+    others: tuple["NetRun", ...] = ()
+
+
+def net_run(options: NetRunOptions) -> NetRun:
+    """Runs every graph on every set of its input list; each result folder is written whole."""
+    level = options.profiling.profiling_level
+    source = run_source(options.model, level, is_shared=options.execution.shared_buffer)
+    check_run_level(level, source.backend)
+    _check_names(options, source)
+    limits, notes = _queue(options, source)
+    folder = Path(options.outputs.output_dir)
+    runs = []
+    for graph, listed in _lists(options.inputs, source.graphs):
+        inner = graph_folder(folder, graph, source.graphs)
+        outputs = replace(options.outputs, output_dir=str(inner))
+        runs.append(_graph_run(_Task(replace(options, outputs=outputs), source, graph, listed, limits)))
+    told = (*source.notes, *notes, *_profile_note(options.execution, source), *runs[0].notes)
+    return replace(runs[0], notes=told, others=tuple(runs[1:]))
+
+
+@dataclass(frozen=True)
+class _Task:
+    """A graph that is to run, with everything that is said about it."""
+
+    options: NetRunOptions
+    source: RunSource
+    graph: Graph
+    list_file: Path
+    limits: QueueLimits | None
+
+    @property
+    def factor(self) -> int:
+        return self.options.inputs.batch_multiplier or 1
+
+    def measuring(self) -> Measuring:
+        profiling, running = self.options.profiling, self.source.running
+        window = dict(running.profiling).get(self.graph.name, GraphProfiling())
+        if profiling.graph_profiling_start_delay is not None:
+            window = GraphProfiling(
+                profiling.graph_profiling_start_delay, profiling.graph_profiling_num_executions
+            )
+        level, most = profiling.profiling_level, running.most_events or EVENTS_KEPT
+        return Measuring(level is not None, most, window, has_traces=level == "backend")
+
+    def prepared(self, tensors: Sequence[str]) -> Session:
+        threads = self.source.threads or threads_of(self.options.execution.perf_profile, os.cpu_count() or 1)
+        is_inner = self.options.profiling.profiling_level in INNER_LEVELS
+        session = self.source.prepare(self.graph, RunOptions(threads, tuple(tensors), is_inner))
+        return session if self.factor == 1 else BatchSession(session, self.factor)
+
+
+def _graph_run(task: _Task) -> NetRun:
+    options, graph = task.options, task.graph
+    clock = RunClock(graph.name, task.measuring())
+    listed = read_input_list(task.list_file, graph.inputs, spellings_of(graph.inputs))
+    tensors = wanted_tensors(graph, options.outputs, listed)
+    outside = graph if task.factor == 1 else multiplied(graph, task.factor, tensors)
+    expected = expected_inputs(outside, options.inputs)
+    sets = InputSets(listed, expected)
+    folder = Path(options.outputs.output_dir)
+    results = ResultFolder(folder, outside, tensors, options.outputs.forms)
+    with clock.setting_up():
+        session = task.prepared(tensors)
+    record = RunRecord(
+        task.source.path, task.source.backend, str(folder), input_records(expected), results.outputs
+    )
+    clock.ready(session)
+    try:
+        for done in _executions(task, session, sets):
+            clock.note(done, session)
+            if _is_kept(done.number, options.outputs):
+                record.results[results.write(done.number, done.values)] = sets.files(done.number % len(sets))
+            record.inferences += 1
+        record.is_complete = True
+    finally:
+        results.describe(record)
+    wall = clock.since_ready()
+    clock.finish(session, graph)
+    return _finished(options, record, clock, wall, _notes(graph, record.backend))
+
+
+def _executions(task: _Task, session: Session, sets: InputSets) -> Iterator[Done]:
+    """The runs; every set once where neither a number nor a time is said."""
+    execution = task.options.execution
+    limit = execution.num_inferences
+    if limit is None and execution.duration is None:
+        limit = len(sets)
+    feeds = Feeds(sets.feed, len(sets), cache_limits(task.options.inputs))
+    limit_of_one = Deadline(
+        execution.timeout, "--timeout", f"an execution of graph '{shown(task.graph.name)}'"
+    )
+
+    def run(feed: Mapping[str, Array]) -> dict[str, Array]:
+        return limit_of_one.run(lambda: session.run(feed))
+
+    # The way through the deadline costs a little, even where there is none.
+    executed = run if execution.timeout else session.run
+    wanted = numbers(limit, execution.duration)
+    if task.limits is None:
+        return one_by_one(wanted, feeds, executed)
+    return queued(wanted, feeds, executed, task.limits)
+
+
+def _queue(options: NetRunOptions, source: RunSource) -> tuple[QueueLimits | None, list[str]]:
+    """The limits of the queue, where the configuration asks for one and nothing speaks against it."""
+    limits = source.running.limits
+    if limits is None or options.execution.synchronous:
+        return None, []
+    if not source.is_queueing:
+        raise UnsupportedFeature(
+            f"the configuration asks for a queue of {limits.depth}, backend {source.backend} takes one "
+            "execution at a time",
+            do="add --synchronous",
+        )
+    if options.profiling.profiling_level in INNER_LEVELS:
+        return None, [f"executions are not queued: --profiling_level {options.profiling.profiling_level}"]
+    return limits, [f"executions are queued: up to {limits.depth} at a time, each waits for its turn"]
+
+
+def _profile_note(execution: Execution, source: RunSource) -> list[str]:
+    if execution.perf_profile == "default" or not source.is_native:
+        return []
+    return ["--perf_profile has no effect: the emulator has no clocks to set"]
+
+
+def _check_names(options: NetRunOptions, source: RunSource) -> None:
+    check_graph_names(
+        "--set_output_tensors", [name for name, _ in options.outputs.set_output_tensors], source.graphs
+    )
+    check_graph_names("'graph_configs'", [name for name, _ in source.running.profiling], source.graphs)
+    check_native_names(options.inputs, source.graphs)
+
+
+def _finished(
+    options: NetRunOptions, record: RunRecord, clock: RunClock, wall: int, notes: tuple[str, ...]
+) -> NetRun:
+    profile = ""
+    level = options.profiling.profiling_level
+    if level is not None:
+        file = Path(options.outputs.output_dir, PROFILE_FILE)
+        measured = ProfileLog(
+            level, record.backend, clock.graph, clock.events, record.inferences, wall, clock.dropped
+        )
+        write_whole(file, to_chunks(measured))
+        profile = str(file)
+    return NetRun(
+        record, clock.init, clock.measured, clock.executed, clock.least, clock.most, wall, profile, notes
+    )
+
+
+def _notes(graph: Graph, backend: str) -> tuple[str, ...]:
+    is_fixed = any(tensor_type.dtype.is_fixed_point for tensor_type in graph.types.values())
+    if backend != "cpu" or not is_fixed:
+        return ()
+    # Guide 11836: quantized models are incompatible with the CPU backend.
+    return ("the SDK's CPU backend takes no quantized models, this one computes what they mean",)
+
+
+def _lists(inputs: InputFiles, graphs: Sequence[Graph]) -> list[tuple[Graph, Path]]:
+    """The list of each graph that is to run; __ stands for a graph that is not."""
+    given = inputs.input_list
+    pairs = [(g, Path(name)) for g, name in zip(graphs, given, strict=False) if name != "__"]
+    if given and len(given) == len(graphs) and not pairs:
+        raise UsageError(
+            "--input_list skips all graphs, expected a list for one of them",
+            do="name an input list in place of __",
+        )
+    if len(given) != len(graphs):
+        counted = f"{len(graphs)} graph{'s' if len(graphs) > 1 else ''}"
+        names = ", ".join(shown(graph.name) for graph in graphs[:10])
+        raise UsageError(
+            f"{len(given)} input lists were given for a model of {counted}",
+            do="give one list" if len(graphs) == 1 else f"give one for each of {names}; __ skips a graph",
+        )
+    return pairs
+
+
+def _is_kept(number: int, outputs: OutputFiles) -> bool:
+    return outputs.keep_num_outputs is None or number < outputs.keep_num_outputs

@@ -1,0 +1,156 @@
+"""Quantizes a model file and measures what that cost, as `edgewright quantize` does."""
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from edgewright.analyse.compare_models import OutputDifference, compare
+from edgewright.backends.executor import CpuExecutor
+from edgewright.config.preprocessing import Preprocessing
+from edgewright.config.quantize import PRECISIONS, QuantizeTo, Quantizing
+from edgewright.config.umbrella import ModelFile, Shapes
+from edgewright.core.files import file_size, keep_sources
+from edgewright.ir.contract import IoTensor, contract
+from edgewright.ir.graph import Graph
+from edgewright.model.model import Model
+from edgewright.model.model_files import model_parts
+from edgewright.model.narrow import is_narrow
+from edgewright.model.open_shapes import shapes_from_samples
+from edgewright.model.quantize import quantized_model
+from edgewright.model.quantizing import AppliedRule, Wishes, applied_rules
+from edgewright.model.saving import SavedFiles, SaveOptions
+from edgewright.run.run_files import open_model
+
+__all__ = ["QuantizedFiles", "quantize_files", "quantized_path", "weight_bytes"]
+
+KINDS = frozenset({".dlc", ".onnx", ".cpp", ".json", ".bin"})
+
+
+@dataclass(frozen=True)
+class QuantizedFiles:
+    """What was written, how large it is, and how far it is from the float model on the given data."""
+
+    model: str
+    precision: str
+    files: SavedFiles
+    contract: tuple[IoTensor, ...]
+    coverage: str
+    rules: tuple[AppliedRule, ...]
+    notes: tuple[str, ...]
+    weights_before: int
+    weights_after: int
+    bytes_written: int
+    seconds: float
+    backend: str
+    differences: tuple[OutputDifference, ...] = ()
+
+
+def quantize_files(
+    file: ModelFile,
+    shapes: Shapes,
+    wanted: Quantizing,
+    output: QuantizeTo,
+    images: Preprocessing | None = None,
+    command: str = "edgewright",
+) -> QuantizedFiles:
+    """Opens, calibrates, writes and compares; where anything fails, nothing is written."""
+    began = time.monotonic()
+    path = quantized_path(file.model, wanted.precision, output)
+    keep_sources(model_parts(Path(file.model)), model_parts(path))
+    model, opening = _opened(file, shapes, wanted, path, images)
+    wishes = _wishes(wanted)
+    data = None if PRECISIONS[wanted.precision] is None else wanted.data
+    result = quantized_model(model, data, wishes, CpuExecutor(), preprocessing=images)
+    # The HTP has no 32-bit floats: where nothing could be quantized there is nothing to simulate.
+    backend = "htp-sim" if is_narrow(result.fixed_graph()) else "cpu"
+    differences: tuple[OutputDifference, ...] = ()
+    if wanted.data is not None:
+        differences = tuple(compare(model, result, wanted.data, backend=backend, preprocessing=images))
+    about = SaveOptions(command=command, quantizer_command=command)
+    files = result.save(path, about)
+    before, after = model.fixed_graph(), result.fixed_graph()
+    return QuantizedFiles(
+        file.model,
+        wanted.precision,
+        files,
+        contract(after, {name: before.types[name] for name in (*before.inputs, *before.outputs)}),
+        result.report.coverage(),
+        applied_rules(result.report),
+        (*opening, *_idle(wanted), *result.report.notes, *_notes(wishes, files, backend)),
+        weight_bytes(before),
+        weight_bytes(after, is_packed=_is_packed(files)),
+        sum(file_size(path) for path in files.paths),
+        time.monotonic() - began,
+        backend,
+        differences,
+    )
+
+
+def _opened(
+    file: ModelFile, shapes: Shapes, wanted: Quantizing, path: Path, images: Preprocessing | None
+) -> tuple[Model, list[str]]:
+    """The model, with the sizes of its samples where the file to be written needs numbers, and a note."""
+    model = open_model(file, shapes)
+    if wanted.data is None or path.suffix == ".onnx":
+        return model, []
+    fixed, note = shapes_from_samples(model, shapes, wanted.data, images)
+    return (open_model(file, fixed), [note]) if note else (model, [])
+
+
+def quantized_path(model: str, precision: str, output: QuantizeTo) -> Path:
+    """The file to write: MODEL_PRECISION.dlc where nothing, or only a folder, is said."""
+    source = Path(model)
+    name = f"{source.stem.removesuffix('_net')}_{precision}.dlc"
+    if output.output_path is None:
+        return source.with_name(name)
+    wanted = Path(output.output_path)
+    if wanted.is_dir():
+        return wanted / name
+    return wanted if wanted.suffix in KINDS else wanted.with_name(f"{wanted.name}.dlc")
+
+
+def weight_bytes(graph: Graph, *, is_packed: bool = False) -> int:
+    """The size of all constants; those of four bits take a byte each unless they are packed."""
+    total = 0
+    for name, array in graph.constants.items():
+        encoding = graph.types[name].encoding
+        is_half = is_packed and encoding is not None and encoding.bitwidth == 4
+        total += -(-array.size // 2) if is_half else array.nbytes
+    return total
+
+
+def _is_packed(files: SavedFiles) -> bool:
+    return any(path.suffix == ".onnx" for path in files.paths)
+
+
+def _notes(wishes: Wishes, files: SavedFiles, backend: str) -> list[str]:
+    if backend == "cpu":
+        return ["nothing could be quantized: the model is the float one; --precision fp16 suits every op"]
+    if wishes.weight_bw != 4 or _is_packed(files):
+        return []
+    return ["4-bit weights take a byte each in this kind of file; a QDQ model (.onnx) packs two into one"]
+
+
+def _idle(wanted: Quantizing) -> list[str]:
+    """What was asked for and means nothing in half precision, which has no ranges to choose."""
+    if PRECISIONS[wanted.precision] is not None:
+        return []
+    plain = Quantizing(precision=wanted.precision)
+    named = ("act_quantizer", "param_quantizer", "algorithms")
+    idle = [f"--{name}" for name in named if getattr(wanted, name) != getattr(plain, name)]
+    verb = "has" if len(idle) == 1 else "have"
+    return [f"{' and '.join(idle)} {verb} no effect: half precision has no ranges to choose"] if idle else []
+
+
+def _wishes(wanted: Quantizing) -> Wishes:
+    bits = PRECISIONS[wanted.precision]
+    if bits is None:
+        return Wishes(float_bw=16, overrides=wanted.quantization_overrides)
+    return Wishes(
+        weight_bw=bits[0],
+        act_bw=bits[1],
+        act_quantizer=wanted.act_quantizer,
+        param_quantizer=wanted.param_quantizer,
+        algorithms=wanted.algorithms,
+        overrides=wanted.quantization_overrides,
+    )

@@ -1,0 +1,88 @@
+"""Runs a throughput test: all threads at once, iteration after iteration, until the end or a signal."""
+
+import os
+import threading
+import time
+from collections.abc import Sequence
+from itertools import count
+from pathlib import Path
+
+from edgewright.config.throughput_case import ThroughputCase, case_of
+from edgewright.core.events import progress
+from edgewright.core.machine_use import memory_in_use, processor_time
+from edgewright.core.signals import noted
+from edgewright.run.context.config import json_document
+from edgewright.sdk.throughput.prepared import notes_of, prepare_all
+from edgewright.sdk.throughput.records import Memory, ThroughputResult
+from edgewright.sdk.throughput.thread_run import ThreadRun
+
+__all__ = ["read_case", "throughput"]
+
+MEGABYTE = 1 << 20
+
+
+def read_case(file: str | Path) -> ThroughputCase:
+    """The test that a JSON file describes; everything wrong with its keys comes at once.
+
+    Files that it names count from the current folder, else from the file's own.
+    """
+    path = Path(file)
+    return case_of(json_document(path), str(path), lambda name: _located(name, path))
+
+
+def throughput(case: ThroughputCase) -> ThroughputResult:
+    """Runs a test. ^C ends it after the executions that are under way; what was measured is returned."""
+    prepared = prepare_all(case.threads)
+    stop = threading.Event()
+    runs = [ThreadRun(thread, prepared[thread.name], stop) for thread in case.threads]
+    ready, processor = memory_in_use(), processor_time()
+    with noted(stop) as signals:
+        began = time.perf_counter()
+        done = _iterations(case, runs, stop)
+        seconds = time.perf_counter() - began
+        results = tuple(run.result() for run in runs)
+    executions = sum(result.executions for result in results)
+    return ThroughputResult(
+        case.file,
+        done,
+        case.is_endless or not signals,
+        signals[0] if signals else 0,
+        seconds,
+        executions,
+        executions / seconds if seconds else 0.0,
+        processor_time() - processor,
+        Memory(ready / MEGABYTE, memory_in_use() / MEGABYTE),
+        results,
+        tuple(dict.fromkeys(notes_of(case.threads, prepared))),
+    )
+
+
+def _iterations(case: ThroughputCase, runs: Sequence[ThreadRun], stop: threading.Event) -> int:
+    """How many iterations were finished before the end or the event."""
+    done = 0
+    total = None if case.is_endless else case.iterations
+    with progress("iterations", total=total) as step:
+        for _ in count() if total is None else range(total):
+            _iterate(runs)
+            if stop.is_set():
+                break
+            done += 1
+            step()
+    return done
+
+
+def _iterate(runs: Sequence[ThreadRun]) -> None:
+    threads = [threading.Thread(target=run.iterate, name=run.thread.name) for run in runs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for run in runs:
+        if run.problem is not None:
+            raise run.problem
+
+
+def _located(name: str, case_file: Path) -> str:
+    beside = case_file.parent / name
+    is_beside = not os.path.exists(name) and beside.exists()  # noqa: PTH110 - a name may be no path at all
+    return str(beside) if is_beside else name

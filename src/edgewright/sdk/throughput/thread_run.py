@@ -1,0 +1,82 @@
+"""One thread of a throughput test: what it does in each iteration, and what it found in all of them."""
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from itertools import count
+
+from edgewright.config.throughput_case import CaseThread
+from edgewright.core.errors import EdgewrightError, Where, located
+from edgewright.sdk.throughput.graph_run import GraphRun
+from edgewright.sdk.throughput.prepared import Prepared
+from edgewright.sdk.throughput.records import ThreadResult
+
+__all__ = ["ThreadRun"]
+
+
+class ThreadRun:
+    """Executes the graphs of a model in turn until the thread's count or time is reached."""
+
+    def __init__(self, thread: CaseThread, prepared: Prepared, stop: threading.Event) -> None:
+        self.thread = thread
+        self.problem: BaseException | None = None
+        self._prepared, self._stop = prepared, stop
+        self._sessions = prepared.sessions
+        self._graphs = [GraphRun(thread, prepared, index) for index in range(len(prepared.graphs))]
+        self._seconds = 0.0
+        self._done = 0
+
+    def iterate(self) -> None:
+        """One iteration; what goes wrong is kept for whoever started the thread, and stops the others."""
+        began = time.perf_counter()
+        try:
+            self._iterate()
+        except BaseException as problem:
+            where = Where(detail=f"thread '{self.thread.name}'")
+            self.problem = located(problem, where) if isinstance(problem, EdgewrightError) else problem
+            self._stop.set()
+        self._seconds += time.perf_counter() - began
+
+    def result(self) -> ThreadResult:
+        """What was found so far."""
+        pairs = zip(self._graphs, self._sessions, strict=True)
+        graphs = tuple(run.result(session) for run, session in pairs)
+        executions = sum(graph.executions for graph in graphs)
+        return ThreadResult(
+            self.thread.name,
+            self._prepared.source.backend,
+            self.thread.context.name,
+            self.thread.model.name,
+            executions,
+            self._seconds,
+            executions / self._seconds if self._seconds else 0.0,
+            self._prepared.init,
+            graphs,
+        )
+
+    def _iterate(self) -> None:
+        if self.thread.is_initialized_each_time:
+            self._sessions = self._prepared.make()
+        end = None if self.thread.seconds is None else time.monotonic() + self.thread.seconds
+        runs = list(zip(self._graphs, self._sessions, strict=True))
+        with ExitStack() as open_runs:
+            executions = [
+                open_runs.enter_context(closing(run.executions(session, self._wanted(end))))
+                for run, session in runs
+            ]
+            # One execution of each graph, then the next round.
+            for results in zip(*executions, strict=False):
+                for (run, session), done in zip(runs, results, strict=True):
+                    run.keep(done, session)
+                self._done += 1
+
+    def _wanted(self, end: float | None) -> Iterator[int]:
+        """Numbers of executions until the count, the time or the whole test is over."""
+        first = self._done
+        for number in count() if self.thread.count is None else range(self.thread.count):
+            if number and self.thread.interval:
+                self._stop.wait(self.thread.interval / 1e6)
+            if self._stop.is_set() or (end is not None and time.monotonic() >= end):
+                return
+            yield first + number

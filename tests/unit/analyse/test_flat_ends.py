@@ -1,0 +1,54 @@
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+import edgewright as ew
+from edgewright.analyse.advice import findings_of
+from edgewright.analyse.layers import layers_of
+from edgewright.analyse.tensors import tensor_views
+
+RANDOM = np.random.default_rng(0)
+
+
+def model(tmp_path, *tail):
+    """x -> a product that reaches far -> what follows -> y."""
+    weights = helper.make_tensor(
+        "w", TensorProto.FLOAT, [16, 16], RANDOM.normal(0, 4, 256).astype(np.float32)
+    )
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["far"], name="far"), *tail]
+    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [4, 16]) for name in ("x", "y")]
+    graph = helper.make_graph(nodes, "g", ends[:1], ends[1:], [weights])
+    path = tmp_path / "m.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    return ew.convert(path)
+
+
+def analysed(source):
+    samples = [{"x": RANDOM.normal(0, 2, (4, 16)).astype(np.float32)} for _ in range(12)]
+    quantized = ew.quantize(source, samples, act_quantizer="tf")
+    before, after = source.fixed_graph(), quantized.fixed_graph()
+    layers = layers_of(before, after, samples)
+    views = tensor_views(before, after, samples, layers)
+    found = {layer.source: layer for layer in layers}, {view.source: view for view in views}
+    return (*found, findings_of(before, after, layers, views, quantized.report))
+
+
+@pytest.mark.parametrize("op", ["Sigmoid", "Tanh"])
+def test_what_a_flat_function_cannot_tell_apart_is_no_loss(tmp_path, op):
+    layers, views, findings = analysed(model(tmp_path, helper.make_node(op, ["far"], ["y"], name="flat")))
+    # The range ends where the function is flat, far before the values do.
+    assert views["far"].high < 0.5 * views["far"].edges[-1]
+    assert views["far"].clipped == 0
+    assert layers["far"].own_db > 30
+    assert not [finding for finding in findings if finding.where == "far"]
+
+
+def test_a_swish_sees_all_above_zero_and_little_below(tmp_path):
+    gate = helper.make_node("Sigmoid", ["far"], ["gate"], name="gate")
+    layers, views, _ = analysed(
+        model(tmp_path, gate, helper.make_node("Mul", ["far", "gate"], ["y"], name="m"))
+    )
+    assert views["far"].low > 0.5 * views["far"].edges[0]
+    assert views["far"].high == pytest.approx(views["far"].edges[-1], rel=0.02)
+    assert layers["far"].own_db > 30

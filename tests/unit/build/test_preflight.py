@@ -1,0 +1,90 @@
+"""The pre-flight: everything that stands in the way, in seconds, whatever the size of the model."""
+
+import time
+
+import numpy as np
+import pytest
+from onnx import TensorProto, helper
+
+from edgewright.build.order import BuildOrder
+from edgewright.build.preflight import preflight
+from edgewright.core.errors import Problems
+from edgewright.data.samples import DataWishes
+from tests.cli.models import DIGITS_MODEL, FLOAT, save
+from tests.unit.build.large_models import large_model
+
+SECONDS = 10
+
+
+def _order(model, out, **more):
+    wishes = {"target": "SM8650", "data": DataWishes()} | more
+    return BuildOrder(model=model, output=out, **wishes)
+
+
+def _kinds(ready):
+    return {finding.kind for finding in ready.record().findings}
+
+
+@pytest.mark.parametrize("is_inline", [True, False], ids=["inline", "external"])
+def test_a_graph_of_gigabytes_is_answered_in_seconds_with_all_reasons(tmp_path, is_inline):
+    model = large_model(tmp_path, 2.5, is_inline=is_inline)
+    began = time.monotonic()
+    ready = preflight(_order(model, tmp_path / "out", target="SM8450", precision="fp16"))
+    assert time.monotonic() - began < SECONDS
+    texts = [finding.what for finding in ready.record().findings]
+    assert any("only known at run time" in text for text in texts)
+    assert any("half precision needs v73" in text for text in texts)
+    assert any("beyond the 2 GiB that a graph of the HTP holds" in text for text in texts)
+    assert any("RANDOM DATA" in text for text in texts)
+    with pytest.raises(Problems) as problem:
+        ready.check()
+    assert problem.value.exit_code == 4
+
+
+def test_weights_that_are_beyond_the_limit_in_every_precision_are_an_error(tmp_path):
+    model = large_model(tmp_path, 2.5, is_inline=False, dtype=TensorProto.INT8)
+    began = time.monotonic()
+    ready = preflight(_order(model, tmp_path / "out"))
+    assert time.monotonic() - began < SECONDS
+    found = [finding for finding in ready.record().findings if finding.kind == "limit-exceeded"]
+    assert len(found) == 1
+    assert "a graph of the HTP holds 2 GiB" in found[0].what
+
+
+def test_a_good_model_has_estimates_and_nothing_in_the_way(tmp_path):
+    ready = preflight(_order(DIGITS_MODEL, tmp_path / "out"))
+    record = ready.record()
+    assert record.is_ok
+    assert 1 < record.expected_seconds < 600
+    assert record.expected_memory_mb > 100
+    ready.check()
+
+
+def test_an_op_that_the_htp_lacks_is_named_as_in_the_source(tmp_path):
+    nodes = [
+        helper.make_node("Relu", ["x"], ["r"], name="body/Relu"),
+        helper.make_node("ReduceProd", ["r"], ["y"], name="head/Prod", axes=[2]),
+    ]
+    model = save(tmp_path / "p.onnx", nodes, [("x", FLOAT, [1, 3, 3])], [("y", FLOAT, [1, 3, 1])])
+    ready = preflight(_order(model, tmp_path / "out"))
+    (error,) = [finding for finding in ready.record().findings if finding.grade == "error"]
+    assert error.what == "HTP has no ReduceProd"
+    assert "node 'head/Prod'" in error.where
+    assert any("1 of 2 ops" in finding.what for finding in ready.record().findings)
+
+
+def test_double_precision_is_refused_before_any_work(tmp_path):
+    double = TensorProto.DOUBLE
+    weights = {"w": np.ones((4, 4))}
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["y"], name="product")]
+    model = save(tmp_path / "d.onnx", nodes, [("x", double, [1, 4])], [("y", double, [1, 4])], weights)
+    ready = preflight(_order(model, tmp_path / "out"))
+    errors = [finding for finding in ready.record().findings if finding.grade == "error"]
+    assert any("float_64" in finding.what or "float64" in finding.what for finding in errors)
+
+
+def test_a_file_that_is_no_model_and_an_output_that_is_a_file_are_both_said(tmp_path):
+    (tmp_path / "broken.onnx").write_bytes(b"nonsense")
+    (tmp_path / "out").write_text("taken")
+    ready = preflight(_order(tmp_path / "broken.onnx", tmp_path / "out"))
+    assert _kinds(ready) >= {"bad-input", "usage"}

@@ -1,0 +1,44 @@
+"""A model that remembers gets, for each sample, what the samples before it have left."""
+
+import numpy as np
+
+from edgewright.build.states import Carried, Memory, without_memories
+from edgewright.data.samples import DataWishes, build_samples
+from edgewright.ir.text import parse
+
+# Adds its input to what it remembers.
+GRAPH = parse(
+    """
+graph sum {
+  input x: float_32[1,2]
+  input memory: float_32[1,2]
+  y = ElementWiseAdd(x, memory)
+  output y
+}
+"""
+)
+MEMORIES = (Memory("memory", "y", (10.0, 20.0)),)
+
+
+def _samples(count):
+    ends = without_memories(GRAPH, MEMORIES)
+    data = np.ones((count, 2), np.float32)
+    return build_samples(ends, DataWishes(data), lambda found: Carried(found, GRAPH, MEMORIES))
+
+
+def test_samples_give_only_the_inputs_that_nobody_remembers():
+    assert without_memories(GRAPH, MEMORIES).inputs == ["x"]
+
+
+def test_what_is_remembered_grows_from_sample_to_sample_in_their_order():
+    found = _samples(6)
+    for part in (found.calibration, found.evaluation):
+        remembered = [sample["memory"][0].tolist() for sample in part]
+        assert remembered == [[10.0 + number, 20.0 + number] for number in part.numbers]
+
+
+def test_samples_may_be_taken_in_any_order():
+    found = _samples(5)
+    last = [sample["memory"][0, 0] for sample in found.evaluation]
+    first = [sample["memory"][0, 0] for sample in found.calibration]
+    assert (first, last) == ([10, 12, 14], [11, 13])
