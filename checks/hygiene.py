@@ -17,9 +17,7 @@ FORBIDDEN: dict[str, str] = {
     r"\bshare[d]/(?:facts|design|spec|models|checks|hooks)\b": "a folder beside the clone",
     r"\bpypi\.or[g]\b|\bfiles\.pythonhoste[d]\b|\btest\.pypi\b": "a package registry host",
 }
-SKIPPED_FOLDERS = frozenset(
-    {".git", ".venv", "__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache", "build"}
-)
+SKIPPED_FOLDERS = frozenset({".git", ".venv", "__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache"})
 
 
 def find_words(path: Path) -> list[str]:

@@ -7,18 +7,17 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
-from edgewright.build.deploy import CONTEXTS, compile_binary, drop_stale, listed, publish, write_models
 from edgewright.analyse.evaluate import Evaluator
+from edgewright.analyse.records import Finding
+from edgewright.build.deploy import CONTEXTS, compile_binary, drop_stale, listed, publish, write_models
 from edgewright.build.ladder import climb
 from edgewright.build.ledger import Ledger, fingerprint, has_state, versions
 from edgewright.build.opening import Opened, opened_model
 from edgewright.build.order import BuildOrder
 from edgewright.build.plain import to_json
 from edgewright.build.preflight import Ready, finding_of, preflight
-from edgewright.analyse.records import Finding
 from edgewright.build.records import BuildRecord, Preflight
 from edgewright.build.rungs import AS_GIVEN, Tried, Workbench, as_given
-from edgewright.data.samples import BuildSamples
 from edgewright.build.stages import (
     SIMULATION,
     Analysed,
@@ -32,9 +31,10 @@ from edgewright.build.stages import (
 )
 from edgewright.build.states import without_memories
 from edgewright.build.stored_graphs import load_stored, store
-from edgewright.ir.contract import contract
 from edgewright.core.errors import BackendCrash, EdgewrightError, Problems, UnsupportedOp
 from edgewright.core.files import write_whole
+from edgewright.data.samples import BuildSamples
+from edgewright.ir.contract import contract
 from edgewright.ir.graph import Graph
 from edgewright.targets.soc import htp_soc
 

@@ -3,21 +3,21 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from edgewright.model.saving import SaveOptions
+from edgewright.artifacts.encodings import encodings_document
 from edgewright.build.order import BuildOrder
 from edgewright.build.plain import to_json, to_plain
 from edgewright.build.records import Artifact
-from edgewright.run.context.compile import CompileOrder, compile_graphs, provider_of
-from edgewright.ir.contract import IoTensor, contract
-from edgewright.run.context.ep_context import export_ep_context
-from edgewright.model.model import Model
-from edgewright.artifacts.encodings import encodings_document
 from edgewright.config.backend_config import BackendConfig
 from edgewright.config.context import EpContext
 from edgewright.core.files import write_all, write_whole
+from edgewright.ir.contract import IoTensor, contract
 from edgewright.ir.graph import Graph
 from edgewright.lower.names import sanitized
+from edgewright.model.model import Model
+from edgewright.model.saving import SaveOptions
 from edgewright.quantize.tensor_encodings import EncodingSet
+from edgewright.run.context.compile import CompileOrder, compile_graphs, provider_of
+from edgewright.run.context.ep_context import export_ep_context
 from edgewright.targets.soc import Soc
 
 __all__ = ["CONTEXTS", "HTP_BINARY", "compile_binary", "drop_stale", "listed", "publish", "write_models"]

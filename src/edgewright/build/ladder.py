@@ -4,13 +4,13 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from edgewright.build.rungs import Tried, Workbench, rung_of, tried_of
 from edgewright.backends.executor import CpuExecutor
-from edgewright.model.narrow import is_narrow
-from edgewright.model.quantizing import Wishes, quantized
+from edgewright.build.rungs import Tried, Workbench, rung_of, tried_of
 from edgewright.config.build import AUTO
 from edgewright.config.quantize import PRECISIONS
 from edgewright.ir.graph import Graph
+from edgewright.model.narrow import is_narrow
+from edgewright.model.quantizing import Wishes, quantized
 from edgewright.quantize.mixed.calibrated import Calibrated
 from edgewright.quantize.mixed.cheapest import Goal, Mixed, effects_of, mixed
 from edgewright.quantize.mixed.moves import May

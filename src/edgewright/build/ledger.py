@@ -16,10 +16,10 @@ from edgewright.build.opening import model_files
 from edgewright.build.order import BuildOrder
 from edgewright.build.plain import from_plain, to_json, to_plain
 from edgewright.build.records import Stage
-from edgewright.data.calibration_data import Data
 from edgewright.core.errors import UsageError
 from edgewright.core.events import progress
 from edgewright.core.files import write_whole
+from edgewright.data.calibration_data import Data
 
 __all__ = ["Ledger", "fingerprint", "has_state", "sha256_of", "versions"]
 

@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from edgewright.model.saving import SaveOptions, records_of
+from edgewright.analyse.records import Finding
 from edgewright.build.estimates import GRAPH_LIMIT, sizes_by_precision
 from edgewright.build.order import BuildOrder
-from edgewright.analyse.records import Finding
 from edgewright.config.build import AUTO
 from edgewright.core.errors import EdgewrightError, LimitExceeded, UnsupportedOp, Where
 from edgewright.ir.graph import Graph
+from edgewright.model.saving import SaveOptions, records_of
 from edgewright.ops.recurrent import Recurrent
 from edgewright.passes.htp.unroll_recurrent import MOST_STEPS
 from edgewright.passes.partition.htp_gaps import Gap, htp_gaps

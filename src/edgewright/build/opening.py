@@ -6,23 +6,23 @@ from pathlib import Path
 
 import numpy as np
 
-from edgewright.model.saving import is_stored, load_graph
 from edgewright.build.order import BuildOrder
-from edgewright.data.samples import BuildSamples, build_samples
 from edgewright.build.states import Carried, Memory, memories_of
-from edgewright.model.convert import Rewrites
-from edgewright.model.model import Model
-from edgewright.model.open_shapes import shapes_from_samples
-from edgewright.frontends.open_source import FixedSource, fixed_source, open_source
 from edgewright.config.umbrella import Shapes
 from edgewright.core.errors import EdgewrightError, UsageError, shown
 from edgewright.core.files import file_size
+from edgewright.data.samples import BuildSamples, build_samples
 from edgewright.frontends._common.overrides import Overrides
 from edgewright.frontends._common.report import ImportReport, report_on
 from edgewright.frontends._common.source_model import SourceModel
+from edgewright.frontends.open_source import FixedSource, fixed_source, open_source
 from edgewright.ir.graph import Graph
 from edgewright.ir.symbols import batch_symbols
 from edgewright.ir.types import TensorType
+from edgewright.model.convert import Rewrites
+from edgewright.model.model import Model
+from edgewright.model.open_shapes import shapes_from_samples
+from edgewright.model.saving import is_stored, load_graph
 from edgewright.passes.pipeline import FOR_HTP, run_passes
 from edgewright.quantize.portable import portable_encodings
 from edgewright.quantize.tensor_encodings import EncodingSet, encodings_of

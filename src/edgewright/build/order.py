@@ -5,14 +5,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from edgewright.data.samples import DataWishes
-from edgewright.model.quantizing import OverridesSource
 from edgewright.config.build import AUTO, BuildData, BuildTo, BuildWishes, Sound
 from edgewright.config.group import OptionGroup
 from edgewright.config.preprocessing import Preprocessing
 from edgewright.config.quantize import PRECISIONS
 from edgewright.config.umbrella import ModelFile, Shapes
 from edgewright.core.errors import UsageError
+from edgewright.data.samples import DataWishes
+from edgewright.model.quantizing import OverridesSource
 
 __all__ = ["BuildOrder", "ordered"]
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from edgewright.abi.libraries import find_libraries
+from edgewright.analyse.metric import RIGHT, choose_metric
+from edgewright.analyse.records import Finding
 from edgewright.build.estimates import (
     Estimate,
     available_memory,
@@ -15,14 +17,10 @@ from edgewright.build.estimates import (
     free_disk,
     nearest_folder,
 )
-from edgewright.analyse.metric import RIGHT, choose_metric
 from edgewright.build.model_checks import checked_model
 from edgewright.build.opening import Opened, opened_model
 from edgewright.build.order import BuildOrder
-from edgewright.analyse.records import Finding
 from edgewright.build.records import Preflight
-from edgewright.data.samples import BuildSamples
-from edgewright.model.quantizing import Wishes
 from edgewright.core.errors import (
     EdgewrightError,
     EnvironmentProblem,
@@ -33,6 +31,8 @@ from edgewright.core.errors import (
 )
 from edgewright.core.files import file_size
 from edgewright.core.numbers import Array
+from edgewright.data.samples import BuildSamples
+from edgewright.model.quantizing import Wishes
 from edgewright.targets.soc import FIRST_WITH_HALF, Soc, htp_soc
 
 __all__ = ["Ready", "finding_of", "preflight"]

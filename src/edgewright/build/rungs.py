@@ -4,13 +4,13 @@ import time
 from dataclasses import dataclass, replace
 
 from edgewright.analyse.evaluate import Evaluator
+from edgewright.backends.executor import CpuExecutor
 from edgewright.build.records import Rung
 from edgewright.data.samples import BuildSamples
-from edgewright.backends.executor import CpuExecutor
+from edgewright.ir.graph import Graph
 from edgewright.model.model import Model
 from edgewright.model.quantize import ENCODERS, quantized_model
 from edgewright.model.quantizing import OverridesSource, Wishes
-from edgewright.ir.graph import Graph
 from edgewright.ops.quant import Dequantize
 from edgewright.quantize.cost import relative_cost, stored_bytes
 from edgewright.quantize.report import QuantizationReport

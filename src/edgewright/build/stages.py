@@ -5,29 +5,29 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from edgewright.analyse.advice import findings_of
-from edgewright.build.deploy import CONTEXTS, HTP_BINARY
-from edgewright.build.estimates import EMULATOR_SECONDS, sizes_by_precision
 from edgewright.analyse.evaluate import Evaluator, Measured
 from edgewright.analyse.layers import layers_of
-from edgewright.build.ledger import sha256_of
 from edgewright.analyse.metric import choose_metric
-from edgewright.build.opening import Opened, model_files
-from edgewright.build.order import BuildOrder
 from edgewright.analyse.records import Accuracy, Finding, Layer, Metric, TensorView
-from edgewright.build.records import Artifact, Source
-from edgewright.build.rungs import Tried, is_fixed, is_paired
-from edgewright.data.samples import BuildSamples
-from edgewright.build.states import Memory
 from edgewright.analyse.tensors import tensor_views
-from edgewright.run.compiled_model import load_context
-from edgewright.model.model import Model
-from edgewright.model.quantize import without_pairs
 from edgewright.backends.qnn.backend import HtpNativeBackend
 from edgewright.backends.qnn.options import HtpOptions
+from edgewright.build.deploy import CONTEXTS, HTP_BINARY
+from edgewright.build.estimates import EMULATOR_SECONDS, sizes_by_precision
+from edgewright.build.ledger import sha256_of
+from edgewright.build.opening import Opened, model_files
+from edgewright.build.order import BuildOrder
+from edgewright.build.records import Artifact, Source
+from edgewright.build.rungs import Tried, is_fixed, is_paired
+from edgewright.build.states import Memory
 from edgewright.core.errors import EdgewrightError
 from edgewright.core.numbers import Array
+from edgewright.data.samples import BuildSamples
 from edgewright.ir.graph import Graph
 from edgewright.lower.names import sanitized
+from edgewright.model.model import Model
+from edgewright.model.quantize import without_pairs
+from edgewright.run.compiled_model import load_context
 from edgewright.targets.soc import Soc
 
 __all__ = [

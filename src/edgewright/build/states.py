@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from edgewright.model.model import Model
 from edgewright.core.numbers import Array
 from edgewright.frontends._common.imported import State
 from edgewright.ir.graph import Graph
+from edgewright.model.model import Model
 from edgewright.quantize.executor import Samples
 
 __all__ = ["Carried", "Memory", "memories_of", "without_memories"]
