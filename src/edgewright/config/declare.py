@@ -33,6 +33,7 @@ class Terms(TypedDict, total=False):
     instead: str
     without_effect: str
     example: str
+    fills: str
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from edgewright.config.values import dims, number_from, numbers
 __all__ = ["BATCH_SIZE", "INPUT_SHAPES", "INPUT_VALUES", "SYMBOL_SIZES"]
 
 INPUT_SHAPES = opt(
+    fills="input_shapes",
     keyed=True,
     type=(str, dims),
     metavar=("NAME", "DIMS"),
@@ -19,6 +20,7 @@ BATCH_SIZE = opt(
     help="replace the first dimension of every input; where an input has no batch use -d instead",
 )
 SYMBOL_SIZES = opt(
+    fills="symbols",
     keyed=True,
     type=(str, number_from(1)),
     metavar=("NAME", "SIZE"),
