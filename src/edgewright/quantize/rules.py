@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from edgewright.core.numbers import DType
 from edgewright.ir.encodings import Encoding
-from edgewright.ir.op import EncodingRule, Op
+from edgewright.ir.op import Op
+from edgewright.ir.traits import EncodingRule
 from edgewright.ops.activation import HardSigmoid, Relu, Relu1, Relu6, ReluMinMax, Sigmoid, Tanh
 from edgewright.ops.cast import Cast
 from edgewright.ops.elementwise_generic import Generic

@@ -10,7 +10,8 @@ from edgewright.backends.cpu.sums import PLAIN, Rounding, SumForm, halved, round
 from edgewright.backends.cpu.writer import ENGINE_CODES, ENGINE_OPSET, Writer
 from edgewright.core.numbers import DType
 from edgewright.ir.graph import Graph, Node
-from edgewright.ir.op import EncodingRule, Op
+from edgewright.ir.op import Op
+from edgewright.ir.traits import EncodingRule
 from edgewright.ops.reference import means_real_numbers
 
 __all__ = ["NodeWriter"]

@@ -1,7 +1,8 @@
 """Puts a Convert behind ops that only move elements, where their output has another encoding."""
 
 from edgewright.ir.graph import Graph, Node
-from edgewright.ir.op import EncodingRule, Op
+from edgewright.ir.op import Op
+from edgewright.ir.traits import EncodingRule
 from edgewright.ops.gather_scatter import Reduction, ScatterElements, ScatterNd
 from edgewright.ops.quant import Convert
 from edgewright.ops.resize import Resize, ResizeNearestNeighbor
