@@ -71,6 +71,7 @@ class QairtSource(OptionGroup):
     )
     colour_encodings: tuple[tuple[str, ...], ...] = opt(
         *("--desired_input_color_encoding", "--input_color_encoding"),
+        fills="input_encodings",
         nargs=(2, 3),
         repeated=True,
         keyed=True,
