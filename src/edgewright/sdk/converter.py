@@ -38,7 +38,7 @@ from edgewright.passes.target.colour_io import Colours, recolour_input
 from edgewright.passes.target.narrow_float import narrow_float
 from edgewright.passes.target.retype_io import retype_input, retype_output
 from edgewright.quantize.tensor_encodings import TensorEncoding
-from edgewright.run.op_packages import converter_packages, load_op_packages, package_overrides
+from edgewright.run.op_packages import load_op_packages, map_ops_to_packages, use_converter_packages
 from edgewright.sdk.converter_quantizer import Known, Quantization, own_encodings, quantize_converted
 from edgewright.sdk.custom_io import custom_io_of, pinned_ends, retype_quantized
 from edgewright.sdk.encoding_listing import with_listing
@@ -106,7 +106,7 @@ class Conversion:
 def convert_files(options: ConverterOptions, command: str = "edgewright") -> Conversion:
     """Imports, rewrites and writes a model; on any problem nothing is written."""
     load_op_packages(options.package.op_package_lib or ())
-    with converter_packages(
+    with use_converter_packages(
         options.package.op_package_config, options.package.converter_op_package_lib or ()
     ):
         return _converted(options, command)
@@ -391,7 +391,7 @@ def _save_options(options: ConverterOptions, command: str) -> SaveOptions:
         prefix=sanitized(stem) if options.output.overwrite_model_prefix else "QnnModel",
         lowering=LowerOptions(
             package=options.package.package_name or QNN_PACKAGE,
-            packages=package_overrides(options.package.op_package_config),
+            packages=map_ops_to_packages(options.package.op_package_config),
             is_counted=options.output.exclude_named_tensors,
         ),
     )

@@ -34,7 +34,7 @@ from edgewright.passes.pipeline import LEGACY, QUANTIZED, TARGET, run_passes
 from edgewright.passes.target.narrow_float import narrow_float
 from edgewright.quantize.source_encodings import take_source_encodings
 from edgewright.quantize.tensor_encodings import TensorEncoding
-from edgewright.run.op_packages import converter_packages, package_overrides
+from edgewright.run.op_packages import map_ops_to_packages, use_converter_packages
 from edgewright.sdk.converter import MOVES_AS_VIEWS, TIDY, Conversion
 from edgewright.sdk.converter_quantizer import Quantization
 from edgewright.sdk.encoding_listing import with_listing
@@ -84,7 +84,7 @@ class QairtConverterOptions:
 
 def convert_to_dlc(options: QairtConverterOptions, command: str = "edgewright") -> Conversion:
     """Imports, rewrites and writes a model; on any problem nothing is written."""
-    with converter_packages(
+    with use_converter_packages(
         options.package.op_package_config, options.package.converter_op_package_lib or ()
     ):
         return _as_asked(options, command)
@@ -261,7 +261,7 @@ def _save_options(options: QairtConverterOptions, command: str) -> SaveOptions:
         model_version=_version(options.output.model_version or ""),
         lowering=LowerOptions(
             package=options.package.package_name or QNN_PACKAGE,
-            packages=package_overrides(options.package.op_package_config),
+            packages=map_ops_to_packages(options.package.op_package_config),
         ),
     )
 
