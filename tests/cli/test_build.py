@@ -122,7 +122,7 @@ def test_what_the_report_advises_is_taken_back(call, data, tmp_path, simulated):
     words = ("--data", data, *TO, "--quantization_overrides", tmp_path / "wide.json", "--json")
     answer = call(main, DIGITS_MODEL, *words, "-o", tmp_path / "out")
     assert answer.code == 0, answer.err
-    assert "mixed" in [rung["name"] for rung in json.loads(answer.out)["ladder"]]
+    assert "mixed" in [candidate["name"] for candidate in json.loads(answer.out)["candidates"]]
     assert ew.load(tmp_path / "out" / "mnist_cntk.dlc").graph.types[OUTPUT].encoding.bitwidth == 16
 
 
@@ -134,20 +134,20 @@ def test_the_specification_of_inputs_is_that_of_the_model(built):
     assert found["scale"] == pytest.approx(graph.types[INPUT].encoding.scales[0])
 
 
-def test_auto_tries_a_ladder_and_says_which_rung_was_chosen(call, data, tmp_path, simulated):
+def test_auto_tries_precisions_and_says_which_one_was_chosen(call, data, tmp_path, simulated):
     answer = call(
         main, DIGITS_MODEL, "--data", data, *TO, "--max-drop", "10", "-o", tmp_path / "out", "--json"
     )
     assert answer.code == 0, answer.err
     record = json.loads(answer.out)
-    assert [rung["name"] for rung in record["ladder"]] == [
+    assert [candidate["name"] for candidate in record["candidates"]] == [
         "w8a8",
         "w8a8+algorithms",
         "mixed",
         "w8a16",
         "fp16",
     ]
-    (chosen,) = [rung for rung in record["ladder"] if rung["is_chosen"]]
+    (chosen,) = [candidate for candidate in record["candidates"] if candidate["is_chosen"]]
     assert chosen["name"] == record["chosen"]
     assert chosen["cost"] <= 1.0
     assert "report: " in answer.err
@@ -313,7 +313,7 @@ def test_a_model_that_came_quantized_is_built_as_it_is(call, data, tmp_path, sim
     answer = call(main, qdq, *words)
     assert answer.code == 0, answer.err
     record = json.loads(answer.out)
-    assert [rung["name"] for rung in record["ladder"]] == ["as given"]
+    assert [candidate["name"] for candidate in record["candidates"]] == ["as given"]
     given, made = ew.convert(qdq).graph, ew.load(tmp_path / "out" / "qdq.dlc").graph
     assert made.types[OUTPUT].encoding is not None
     assert len(given.nodes) > len(made.nodes)
