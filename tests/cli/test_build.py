@@ -202,6 +202,29 @@ def test_everything_that_stands_in_the_way_comes_at_once(call, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.fixture
+def product(tmp_path):
+    """A model that converts and that the HTP refuses."""
+    nodes = [helper.make_node("ReduceProd", ["x"], ["y"], name="head/Prod", axes=[2])]
+    return save(tmp_path / "product.onnx", nodes, [("x", FLOAT, [1, 3, 3])], [("y", FLOAT, [1, 3, 1])])
+
+
+def test_an_op_that_the_htp_lacks_ends_the_build_and_leaves_nothing_behind(call, tmp_path, product):
+    words = ("--random-data", *TO, "-o", tmp_path / "out")
+    answer = call(main, product, *words)
+    assert answer.code == call(main, product, *words, "--dry-run").code == 4
+    assert "HTP has no ReduceProd" in answer.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_the_compiler_would_refuse_comes_together_with_wrong_data(call, tmp_path, product):
+    np.save(tmp_path / "wrong.npy", np.zeros((8, 5), np.float32))
+    answer = call(main, product, "--data", tmp_path / "wrong.npy", *TO, "-o", tmp_path / "out")
+    assert answer.code == 4
+    assert "HTP has no ReduceProd" in answer.err
+    assert "the array has the shape [8, 5]" in answer.err
+
+
 def test_a_missing_model_missing_data_and_an_unknown_chip_are_all_said(call, tmp_path):
     words = ("--data", tmp_path / "none.npz", "--target", "SM9999", "-o", tmp_path / "out")
     answer = call(main, tmp_path / "none.onnx", *words)

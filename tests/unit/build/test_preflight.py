@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper
 
+from edgewright.build.convert import convert_model
 from edgewright.build.dry_run import dry_run
+from edgewright.build.preflight import run_preflight
 from edgewright.build.request import BuildRequest
 from edgewright.core.errors import Problems
 from edgewright.data.samples import DataRequest
+from edgewright.ir.text import to_text
 from tests.cli.models import DIGITS_MODEL, FLOAT, save
 from tests.unit.build.large_models import large_model
 
@@ -58,6 +61,19 @@ def test_a_good_model_has_estimates_and_nothing_in_the_way(tmp_path):
     assert 1 < record.expected_seconds < 600
     assert record.expected_memory_mb > 100
     result.check()
+
+
+def test_the_pre_flight_looks_and_leaves_the_model_as_it_was_imported(tmp_path):
+    nodes = [
+        helper.make_node("Identity", ["x"], ["same"], name="body/Identity"),
+        helper.make_node("Relu", ["same"], ["y"], name="body/Relu"),
+    ]
+    model = save(tmp_path / "p.onnx", nodes, [("x", FLOAT, [1, 3])], [("y", FLOAT, [1, 3])])
+    request = _request(model, tmp_path / "out")
+    opened = run_preflight(request).opened
+    before = to_text(opened.graph)
+    convert_model(request, opened)
+    assert to_text(opened.graph) == before
 
 
 def test_an_op_that_the_htp_lacks_is_named_as_in_the_source(tmp_path):
