@@ -73,6 +73,7 @@ class QairtSource(OptionGroup):
     colour_encodings: tuple[tuple[str, ...], ...] = opt(
         "--desired_input_color_encoding",
         "--input_color_encoding",
+        fills="input_encodings",
         nargs=(2, 3),
         keyed=True,
         type=(str, OneOf(COLOUR_ENCODINGS)),

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from edgewright.config.spelling import advise_cut
 from edgewright.core.errors import BadInput, EdgewrightError, UnsupportedOp, Where, located
 from edgewright.frontends._common.faults import guarded
 from edgewright.frontends._common.imported import Imported, InputSpec, NodeNames
@@ -113,11 +114,11 @@ class Importer(GraphImporter):
         self._take_step(
             names_of(self._main, operator),
             lambda: self._translate(self._main, operator),
-            lambda where: None if registry.find(operator.op) else _unknown(operator, where),
+            lambda where: None if registry.find_translation(operator.op) else _unknown(operator, where),
         )
 
     def _translate(self, graph: Subgraph, operator: Operator) -> list[str]:
-        found = registry.find(operator.op)
+        found = registry.find_translation(operator.op)
         label = label_of(graph, operator)
         if found is None:
             raise _unknown(operator, Where(op=operator.op, node=label))
@@ -238,5 +239,5 @@ def _unknown(operator: Operator, where: Where) -> UnsupportedOp:
     return UnsupportedOp(
         f"TFLite {kind} '{operator.op}' has no QNN equivalent",
         where,
-        do="cut the graph before it with --out_node, or replace the op in the source model",
+        do=advise_cut(),
     )
