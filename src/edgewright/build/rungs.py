@@ -9,7 +9,7 @@ from edgewright.build.records import Rung
 from edgewright.data.samples import BuildSamples
 from edgewright.ir.graph import Graph
 from edgewright.model.model import Model
-from edgewright.model.quantize import ENCODERS, quantized_model
+from edgewright.model.quantize import quantized_model
 from edgewright.model.quantizing import OverridesSource, Wishes
 from edgewright.ops.quant import Dequantize
 from edgewright.quantize.cost import relative_cost, stored_bytes
@@ -69,7 +69,7 @@ def as_given(bench: Workbench) -> tuple[Graph, Tried]:
 
 def is_fixed(graph: Graph) -> bool:
     """Whether the graph is in fixed point already."""
-    made = [value for node in graph.nodes if not isinstance(node.op, ENCODERS) for value in node.outputs]
+    made = [value for node in graph.nodes if not node.op.is_encoder for value in node.outputs]
     return any(graph.types[name].encoding is not None for name in (*graph.inputs, *filter(None, made)))
 
 
