@@ -12,7 +12,7 @@ import onnx
 from onnx import defs, helper, numpy_helper
 
 from edgewright.core.numbers import Array
-from edgewright.frontends.onnx.registry import translated_ops
+from edgewright.frontends.onnx.registry import TRANSLATIONS
 from tests.backend.onnx_suite import cases
 
 CASES_PER_VERSION = 2
@@ -36,7 +36,7 @@ def schemas_of(op: str) -> dict[int, Any]:
 
 def older_cases() -> Iterator[OlderCase]:
     """For every version of every op that is translated, a few cases that it can say."""
-    translated = {name for domain, name in translated_ops() if not domain}
+    translated = {name for domain, name in TRANSLATIONS if not domain}
     counts: Counter[tuple[str, int]] = Counter()
     for case in cases():
         node = case.model.graph.node[0] if len(case.model.graph.node) == 1 else None
