@@ -36,7 +36,7 @@ from edgewright.core.files import write_whole
 from edgewright.data.samples import BuildSamples
 from edgewright.ir.contract import contract
 from edgewright.ir.graph import Graph
-from edgewright.targets.soc import htp_soc
+from edgewright.targets.soc import find_htp_soc
 
 __all__ = ["REPORT", "Render", "build_model"]
 
@@ -67,7 +67,7 @@ class _Build:
             self._preflight()
         self._ledger, self._notes = Ledger.opened(order, fingerprint(order))
         self._staged = self._ledger.folder / "out"
-        self._chip = htp_soc(order.target)
+        self._chip = find_htp_soc(order.target)
 
     def run(self) -> BuildRecord:
         """All stages, in order."""

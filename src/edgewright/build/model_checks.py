@@ -9,7 +9,7 @@ from edgewright.build.order import BuildOrder
 from edgewright.config.build import AUTO
 from edgewright.core.errors import EdgewrightError, LimitExceeded, UnsupportedOp, Where
 from edgewright.ir.graph import Graph
-from edgewright.model.saving import SaveOptions, records_of
+from edgewright.model.saving import SaveOptions, make_records
 from edgewright.ops.recurrent import Recurrent
 from edgewright.passes.htp.unroll_recurrent import MOST_STEPS
 from edgewright.passes.partition.htp_gaps import Gap, htp_gaps
@@ -33,7 +33,7 @@ def checked_model(order: BuildOrder, graph: Graph) -> ModelChecks:
     found = ModelChecks()
     gaps = htp_gaps(graph)
     try:
-        records_of(graph, order.name, SaveOptions())
+        make_records(graph, order.name, SaveOptions())
     except EdgewrightError as problem:
         found.problems.append(problem)
         # The graph could not be prepared: 64-bit integers, which a pass makes narrower, say nothing.

@@ -33,7 +33,7 @@ from edgewright.core.files import file_size
 from edgewright.core.numbers import Array
 from edgewright.data.samples import BuildSamples
 from edgewright.model.quantizing import Wishes
-from edgewright.targets.soc import FIRST_WITH_HALF, Soc, htp_soc
+from edgewright.targets.soc import FIRST_WITH_HALF, Soc, find_htp_soc
 
 __all__ = ["Ready", "finding_of", "preflight"]
 
@@ -81,7 +81,7 @@ def preflight(order: BuildOrder) -> Ready:
     began = time.monotonic()
     ready = Ready()
     with _collected(ready):
-        ready.chip = htp_soc(order.target)
+        ready.chip = find_htp_soc(order.target)
     with _collected(ready):
         _check_output(order)
     with _collected(ready):

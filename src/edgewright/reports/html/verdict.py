@@ -7,7 +7,7 @@ from edgewright.analyse.records import Accuracy, Finding, Layer
 from edgewright.build.records import BuildRecord, Rung
 from edgewright.build.rungs import AS_GIVEN
 from edgewright.reports.html.words import db, duration, limit, name, percent, points
-from edgewright.reports.numbers import byte_size
+from edgewright.reports.numbers import format_bytes
 
 __all__ = ["BACKENDS", "Tile", "Verdict", "chip_name", "chosen_rung", "headline", "verdict", "worst_layer"]
 
@@ -224,7 +224,7 @@ def _tiles(record: BuildRecord) -> tuple[Tile, ...]:
         tiles.append(Tile(SCORES.get(record.metric.name, "accuracy"), percent(best.score), where, tone))
     if rung is not None:
         size = f"{record.source.weight_bytes / max(rung.weight_bytes, 1):.1f} times smaller than float"
-        tiles.append(Tile("weights", byte_size(rung.weight_bytes), size))
+        tiles.append(Tile("weights", format_bytes(rung.weight_bytes), size))
         tiles.append(Tile("cost", f"{rung.cost:.2f}", "plain w8a8 is 1"))
     if layer is not None:
         found = layer.sim_db if layer.own_db is None else layer.own_db
