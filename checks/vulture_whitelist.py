@@ -22,4 +22,5 @@ run_shared  # a request that the worker's caller sends by its name
 open_converter  # the same, of the op packages' worker
 qconfig  # torch.ao.quantization reads it
 macs_per_microsecond  # a template reads it
+__init_subclass__  # Python calls it
 htp_backend  # backends/registry.py finds it by its name

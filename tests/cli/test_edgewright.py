@@ -116,7 +116,7 @@ def test_an_input_that_shapes_the_graph_is_made_a_constant(call, here):
     models.shaped_by_value(here / "m.onnx")
     answer = call(main, "convert", "m.onnx", "-d", "x", "1,6")
     assert answer.code == 4
-    assert "edgewright convert --input_value NAME VALUE" in answer.err
+    assert "--input_value 'size' VALUE" in answer.err
     words = ("m.onnx", "-d", "x", "1,6", "--input_value", "size", "2,3")
     assert call(main, "convert", *words).code == 0
     assert ew.load(here / "m_net.json").outputs[0].shape == (2, 3)
@@ -286,7 +286,7 @@ def test_the_demo_builds_a_model_and_reads_digits_with_it_in_three_minutes(tmp_p
     assert done.returncode == 0, done.stderr
     assert time.monotonic() - began < 180
     assert all(f"[{number}] " in done.stdout for number in range(1, 5))
-    assert re.search(r"->  (mixed|w8a8)", done.stdout), "the ladder shows its choice"
+    assert re.search(r"->  (mixed|w8a8)", done.stdout), "the table of precisions shows the choice"
     assert "limit met: mnist_cntk for SM8650" in done.stdout
     assert f"report: {tmp_path / 'mnist' / 'report.html'}" in done.stdout
     read = re.findall(r"digit (\d) is read as (\d)", done.stdout)

@@ -16,8 +16,7 @@ from edgewright.model.convert import Rewrites, convert
 from edgewright.model.model import Model, load
 from edgewright.model.quantizing import OverridesSource, Wishes, quantized
 from edgewright.model.saving import is_stored
-from edgewright.ops.cast import Cast
-from edgewright.ops.quant import Convert, Dequantize, Quantize
+from edgewright.ops.quant import Dequantize
 from edgewright.quantize.executor import Executor
 from edgewright.quantize.report import QuantizationReport
 from edgewright.quantize.source_encodings import take_source_encodings
@@ -26,7 +25,6 @@ from edgewright.quantize.tensor_encodings import TensorEncoding
 __all__ = ["QuantizedModel", "quantize", "quantized_model", "without_pairs"]
 
 # They have fixed-point results in models that were trained with quantization too.
-ENCODERS = (Cast, Convert, Quantize)
 
 
 @dataclass
@@ -151,7 +149,7 @@ def _check_call(steps: object, numbers: Mapping[str, object]) -> None:
 
 
 def _check_float(graph: Graph) -> None:
-    made = [value for node in graph.nodes if not isinstance(node.op, ENCODERS) for value in node.outputs]
+    made = [value for node in graph.nodes if not node.op.is_encoder for value in node.outputs]
     for name in (*graph.inputs, *filter(None, made)):
         if graph.types[name].encoding is not None:
             raise UsageError(

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from edgewright.config.spelling import spell_option
 from edgewright.core.errors import BadInput, UsageError, Where, shown
 from edgewright.core.numbers import Array
 from edgewright.ir.contract import dtype_of_word
@@ -73,7 +74,7 @@ def _infer_by_running(function: Callable[..., Any], name: str) -> ShapeRule:
                 raise BadInput(
                     f"the shape of an output follows from {given}, which has open dimensions",
                     Where(op=name),
-                    do="fix them with --input_dim (input_shapes in Python), or give shapes= to op_package",
+                    do=f"fix them with {spell_option('input_shapes')}, or give shapes= to op_package",
                 )
         zeros = [None if t is None else np.zeros(t.static_shape(), t.dtype.numpy) for t in inputs]
         try:

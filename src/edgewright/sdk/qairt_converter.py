@@ -52,7 +52,6 @@ from edgewright.sdk.io_config import (
 from edgewright.sdk.io_config_template import template_text
 from edgewright.sdk.qairt_encodings import Kept, kept_encodings
 from edgewright.sdk.qairt_quantizer import QairtQuantizerOptions, quantize_dlc
-from edgewright.sdk.qairt_spelling import qairt_spelling, respelled
 from edgewright.sdk.source_io import copyright_text, state_notes
 from edgewright.sdk.tensorflow_notes import unconsumed_notes, validate_rewrites, validation_notes
 
@@ -104,7 +103,7 @@ def _as_asked(options: QairtConverterOptions, command: str) -> Conversion:
 def _converted(options: QairtConverterOptions, command: str) -> tuple[Conversion, Kept]:
     path, target = _source_path(options), dlc_path(options)
     about = _save_options(options, command)
-    with qairt_spelling(), progress(f"converting {path.name}", total=3) as step:
+    with progress(f"converting {path.name}", total=3) as step:
         config = _config(options)
         source = fixed_source(path, _wishes(options, config))
         graph = source.graph()
@@ -116,7 +115,7 @@ def _converted(options: QairtConverterOptions, command: str) -> tuple[Conversion
         step()
         files = save_dlc(graph, target, kept.added_to(about))
         step()
-    notes = (*map(respelled, source.notes), *source.opened.notes, *state_notes(source.opened))
+    notes = (*source.notes, *source.opened.notes, *state_notes(source.opened))
     return _conversion(graph, before, files, (*notes, *_tensorflow_notes(options, config, source))), kept
 
 
@@ -152,18 +151,15 @@ def write_io_config_template(options: QairtConverterOptions) -> Path:
     assert options.io.dump_io_config_template is not None
     target = Path(options.io.dump_io_config_template)
     keep_sources([Path(options.source.input_network)], [target])
-    with qairt_spelling():
-        graph = source_graph(_source_path(options), _wishes(options, _config(options)))
-        Rewrites(left_out=MOVES_AS_VIEWS).apply(graph)
+    graph = source_graph(_source_path(options), _wishes(options, _config(options)))
+    Rewrites(left_out=MOVES_AS_VIEWS).apply(graph)
     write_whole(target, [template_text(graph).encode()])
     return target
 
 
 def dry_run_source(options: QairtConverterOptions) -> DryRunReport:
     """What a conversion would meet."""
-    with qairt_spelling():
-        found = dry_run(_source_path(options), _wishes(options, _config(options)))
-    return replace(found, notes=tuple(map(respelled, found.notes)))
+    return dry_run(_source_path(options), _wishes(options, _config(options)))
 
 
 def dlc_path(options: QairtConverterOptions) -> Path:

@@ -91,7 +91,7 @@ def test_counted_names_keep_inputs_and_outputs() -> None:
 
 
 def test_symbolic_inputs_are_listed_with_the_options_that_fix_them() -> None:
-    with pytest.raises(Problems, match=r"-d 'x' N,N") as caught:
+    with pytest.raises(Problems, match=r"input_shapes=\{'x': \[N, N, ...\]\}") as caught:
         lower(relu(shape=(symbol("h"), 3)))
     assert isinstance(caught.value.errors[0], UsageError)
 

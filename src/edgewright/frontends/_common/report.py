@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from edgewright.config.spelling import advise_cut
 from edgewright.core.errors import EdgewrightError
 from edgewright.frontends._common.imported import Imported, Step
 from edgewright.frontends._common.source_model import SourceModel
@@ -136,7 +137,7 @@ def _foreign(source: SourceModel, step: Step) -> Problem:
         step.node.full_op,
         step.node.label,
         f"{source.framework} op '{step.node.op}' has no QNN equivalent; only the CPU backend runs it",
-        "cut the graph before it with --out_node, or replace the op in the source model",
+        advise_cut(),
     )
 
 
