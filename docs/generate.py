@@ -20,12 +20,12 @@ REFERENCE = ROOT / "docs" / "reference"
 sys.path.insert(0, str(ROOT))
 
 import edgewright  # noqa: E402 - after the path of the tests
-from edgewright.backends.op_card import op_card, op_names  # noqa: E402
+from edgewright.backends.op_card import list_op_names, make_op_card  # noqa: E402
 from edgewright.core import errors  # noqa: E402
 from edgewright.frontends.onnx import registry as onnx_registry  # noqa: E402
 from edgewright.frontends.pytorch import registry  # noqa: E402
 from edgewright.targets.error_codes import CODES  # noqa: E402
-from edgewright.targets.soc import socs  # noqa: E402
+from edgewright.targets.soc import list_socs  # noqa: E402
 from edgewright.tools.umbrella import COMMANDS  # noqa: E402
 from tests.backend import onnx_suite, tensorflow_suite, tflite_suite  # noqa: E402
 

@@ -95,7 +95,7 @@ def _make_random_array(item: TensorInfo, generator: np.random.Generator) -> Arra
     input_type = _make_tensor_type(item)
     if not input_type.is_static:
         raise UsageError(
-            f"input '{shown(item.name)}' has the symbolic shape {wanted}, random values need numbers",
+            f"input '{shown(item.name)}' has the symbolic shape {input_type}, random values need numbers",
             do=f"add {_spell_shape(item.name)} or {spell_option('batch')} and {spell_option('symbols')} for "
             "its dimensions",
         )
