@@ -12,6 +12,7 @@ from edgewright.config.spelling import spell_option
 from edgewright.core.errors import BadInput, ShapeMismatch, UsageError, Where, shown
 from edgewright.core.files import file_size
 from edgewright.core.numbers import Array
+from edgewright.data.indexed_samples import IndexedSamples
 from edgewright.data.sample_fit import SampleFit
 
 __all__ = ["AudioSamples", "holds_audio"]
@@ -38,7 +39,7 @@ def holds_audio(path: Path) -> bool:
     return _is_wav(path)
 
 
-class AudioSamples:
+class AudioSamples(IndexedSamples):
     """Pieces of sound for the one input of a model, as real numbers from -1 to 1."""
 
     def __init__(self, fit: SampleFit, path: Path, rate: int | None = None) -> None:
@@ -56,10 +57,7 @@ class AudioSamples:
     def __len__(self) -> int:
         return len(self._pieces)
 
-    def __iter__(self) -> Iterator[Mapping[str, Array]]:
-        yield from (self.at(number) for number in range(len(self)))
-
-    def at(self, number: int) -> Mapping[str, Array]:
+    def __getitem__(self, number: int) -> Mapping[str, Array]:
         """One piece; what is missing at its end is silence."""
         sound, start = self._pieces[number]
         piece = self._values(sound)[start : start + self._length]

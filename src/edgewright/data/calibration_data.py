@@ -14,6 +14,7 @@ from edgewright.core.files import file_size
 from edgewright.core.numbers import Array
 from edgewright.data.audio import AudioSamples, holds_audio
 from edgewright.data.calibration_files import folder_samples, list_samples
+from edgewright.data.indexed_samples import IndexedSamples
 from edgewright.data.sample_fit import SampleFit, does_fit, misfit
 from edgewright.data.tensor_files import array_header
 from edgewright.ir.graph import Graph
@@ -126,7 +127,7 @@ class _Spooled:
             yield {name: np.lib.format.read_array(file, allow_pickle=False) for name in self._fit.types}
 
 
-class _Stacked:
+class _Stacked(IndexedSamples):
     """Samples along the first axis of one array for each input."""
 
     def __init__(self, fit: SampleFit, arrays: Mapping[str, Array], notes: Sequence[str] = ()) -> None:
@@ -142,10 +143,7 @@ class _Stacked:
     def __len__(self) -> int:
         return self._length
 
-    def __iter__(self) -> Iterator[Mapping[str, Array]]:
-        yield from (self.at(number) for number in range(self._length))
-
-    def at(self, number: int) -> Mapping[str, Array]:
+    def __getitem__(self, number: int) -> Mapping[str, Array]:
         """One sample."""
         arrays = {name: column.part(number) for name, column in self._columns.items()}
         return self._fit.sample(arrays, number)

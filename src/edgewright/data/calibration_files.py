@@ -1,6 +1,6 @@
 """Samples in files: input lists, and folders with a file for each sample."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,6 +8,7 @@ from edgewright.config.preprocessing import Preprocessing
 from edgewright.core.errors import BadInput, UsageError, Where, shown
 from edgewright.core.numbers import Array
 from edgewright.data.images import IMAGES, ImageReader, is_image
+from edgewright.data.indexed_samples import IndexedSamples
 from edgewright.data.input_list import InputLine, InputList, read_input_list
 from edgewright.data.input_sets import InputSets
 from edgewright.data.sample_fit import SampleFit
@@ -55,7 +56,7 @@ def folder_samples(
     return FileSamples(fit, listed, is_native=is_native, preprocessing=preprocessing or Preprocessing())
 
 
-class FileSamples:
+class FileSamples(IndexedSamples):
     """Samples whose files are read when they are used; sizes are checked before the first one."""
 
     def __init__(
@@ -82,10 +83,7 @@ class FileSamples:
     def __len__(self) -> int:
         return len(self._listed.lines) if self._sets is None else len(self._sets)
 
-    def __iter__(self) -> Iterator[Mapping[str, Array]]:
-        yield from (self.at(number) for number in range(len(self)))
-
-    def at(self, number: int) -> Mapping[str, Array]:
+    def __getitem__(self, number: int) -> Mapping[str, Array]:
         """One sample."""
         if self._sets is not None:
             return self._sets.feed(number)

@@ -10,6 +10,7 @@ from edgewright.config.preprocessing import Preprocessing
 from edgewright.core.errors import BadInput, Where
 from edgewright.core.numbers import Array
 from edgewright.data.calibration_data import Data, notes_of, samples_of
+from edgewright.data.indexed_samples import IndexedSamples
 from edgewright.data.labels import NAMES, labels_for, unused_labels
 from edgewright.data.sample_fit import SampleFit
 from edgewright.ir.graph import Graph
@@ -50,9 +51,8 @@ class SampleSelection:
         return len(self.numbers)
 
     def __iter__(self) -> Iterator[Mapping[str, Array]]:
-        at = getattr(self.samples, "at", None)
-        if at is not None:
-            yield from (at(number) for number in self.numbers)
+        if isinstance(self.samples, IndexedSamples):
+            yield from (self.samples[number] for number in self.numbers)
             return
         selected = set(self.numbers)
         yield from (sample for number, sample in enumerate(self.samples) if number in selected)
@@ -143,7 +143,7 @@ def _describe_split(
     return [f"{len(calibration)} of {count} samples calibrate ({which}); {others}"]
 
 
-class _RandomSamples:
+class _RandomSamples(IndexedSamples):
     """Random numbers in the types and shapes of the inputs, the same in every run."""
 
     def __init__(self, graph: Graph) -> None:
@@ -152,10 +152,7 @@ class _RandomSamples:
     def __len__(self) -> int:
         return RANDOM_SAMPLES
 
-    def __iter__(self) -> Iterator[Mapping[str, Array]]:
-        yield from map(self.at, range(RANDOM_SAMPLES))
-
-    def at(self, number: int) -> Mapping[str, Array]:
+    def __getitem__(self, number: int) -> Mapping[str, Array]:
         """One sample, a batch of 1 where the batch is open."""
         generator = np.random.default_rng(number)
         made = {name: _random_values(expected, generator) for name, expected in self._fit.types.items()}
