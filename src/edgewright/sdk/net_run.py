@@ -135,7 +135,9 @@ def _graph_run(task: _Task) -> NetRun:
         for done in _executions(task, session, sets):
             clock.note(done, session)
             if _is_kept(done.number, options.outputs):
-                record.results[results.write(done.number, done.values)] = sets.files(done.number % len(sets))
+                record.results[results.write(done.number, done.values)] = sets.list_files(
+                    done.number % len(sets)
+                )
             record.inferences += 1
         record.is_complete = True
     finally:
@@ -151,7 +153,7 @@ def _executions(task: _Task, session: Session, sets: InputSets) -> Iterator[Fini
     limit = execution.num_inferences
     if limit is None and execution.duration is None:
         limit = len(sets)
-    feeds = Feeds(sets.feed, len(sets), cache_limits(task.options.inputs))
+    feeds = Feeds(sets.read_set, len(sets), cache_limits(task.options.inputs))
     limit_of_one = Deadline(
         execution.timeout, "--timeout", f"an execution of graph '{shown(task.graph.name)}'"
     )
