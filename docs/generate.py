@@ -274,7 +274,7 @@ def _frontend_counts() -> list[str]:
 
 
 def _onnx_counts() -> tuple[int, int]:
-    names = {name for domain, name in onnx_registry.translated_ops() if not domain}
+    names = {name for domain, name in onnx_registry.TRANSLATIONS if not domain}
     passed = {found.onnx_ops[0] for found in outcomes() if found.kind in {"qnn", "source"}}
     return len(names), len(names & passed)
 
