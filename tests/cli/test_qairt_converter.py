@@ -47,7 +47,7 @@ def test_layouts_and_types_stay_the_source_s(call, image, tmp_path):
     np.testing.assert_allclose(got, reference(image, {"image": x})["features"], rtol=1e-4, atol=1e-4)
 
 
-def test_int64_ends_stay_int64_around_32_bit_integers(call, tokens, tmp_path):
+def test_int64_inputs_and_outputs_stay_around_32_bit_integers(call, tokens, tmp_path):
     assert call(main, "-i", tokens).code == 0
     model = ew.load(tmp_path / "tokens.dlc")
     ids = np.array([[3, 1, 4, 1, 9]], np.int64)

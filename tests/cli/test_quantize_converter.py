@@ -124,7 +124,7 @@ def test_restricted_steps_narrow_the_range(call, listed, tmp_path):
     assert after == pytest.approx(before * 255 / 127, rel=1e-4)
 
 
-def test_preserved_ends_stay_float(call, digits, listed, tmp_path):
+def test_preserved_inputs_and_outputs_stay_float(call, digits, listed, tmp_path):
     answer = convert(call, tmp_path, "--input_list", listed, "--preserve_io")
     found = tensors(tmp_path / "m_net.json")
     assert {found["Input3"]["data_type"], found[OUTPUT]["data_type"]} == {0x0232}
