@@ -12,7 +12,7 @@ from edgewright.ir.graph import Graph
 from edgewright.model.saving import SaveOptions, records_of
 from edgewright.ops.recurrent import Recurrent
 from edgewright.passes.htp.unroll_recurrent import MOST_STEPS
-from edgewright.passes.partition.htp_gaps import Gap, htp_gaps
+from edgewright.passes.partition.htp_gaps import Gap, find_htp_gaps
 
 __all__ = ["ModelChecks", "checked_model"]
 
@@ -31,7 +31,7 @@ class ModelChecks:
 def checked_model(order: BuildOrder, graph: Graph) -> ModelChecks:
     """Everything that would stop the build later, found without touching the weights."""
     found = ModelChecks()
-    gaps = htp_gaps(graph)
+    gaps = find_htp_gaps(graph)
     try:
         records_of(graph, order.name, SaveOptions())
     except EdgewrightError as problem:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from edgewright.ir.graph import Graph, Node
 
-__all__ = ["PASSES", "GraphPass", "Refused", "graph_pass", "rewrite_each"]
+__all__ = ["PASSES", "GraphPass", "Refused", "register_pass", "rewrite_each"]
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +48,7 @@ class GraphPass:
 PASSES: dict[str, GraphPass] = {}
 
 
-def graph_pass(
+def register_pass(
     after: tuple[str, ...] = (), rtol: float = 0.0
 ) -> Callable[[Callable[[Graph], int]], Callable[[Graph], int]]:
     """Registers a pass under its function's name; ``after`` names passes that must have run before it."""
