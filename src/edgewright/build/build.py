@@ -52,6 +52,7 @@ from edgewright.core.files import write_whole
 from edgewright.data.samples import BuildSamples, read_samples
 from edgewright.ir.contract import contract
 from edgewright.ir.graph import Graph
+from edgewright.targets.soc import find_htp_soc
 
 __all__ = ["REPORT", "Render", "build_model"]
 

@@ -33,7 +33,7 @@ from edgewright.core.files import file_size
 from edgewright.core.numbers import Array
 from edgewright.data.samples import BuildSamples, read_samples
 from edgewright.model.quantizing import Wishes
-from edgewright.targets.soc import FIRST_WITH_HALF, Soc
+from edgewright.targets.soc import FIRST_WITH_HALF, Soc, find_htp_soc
 
 __all__ = ["PreflightResult", "as_finding", "run_preflight", "sort_problems"]
 

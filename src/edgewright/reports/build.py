@@ -5,6 +5,7 @@ from edgewright.build.records import BuildRecord, Candidate, Preflight
 from edgewright.reports.conversion import make_io_table
 from edgewright.reports.html.verdict import verdict
 from edgewright.reports.html.words import db, duration
+from edgewright.reports.numbers import format_bytes
 from edgewright.reports.page import Block, Table
 
 __all__ = ["page", "preflight_page"]

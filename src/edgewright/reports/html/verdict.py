@@ -7,6 +7,7 @@ from edgewright.analyse.records import Accuracy, Finding, Layer
 from edgewright.build.candidates import AS_GIVEN
 from edgewright.build.records import BuildRecord, Candidate
 from edgewright.reports.html.words import db, duration, limit, name, percent, points
+from edgewright.reports.numbers import format_bytes
 
 __all__ = [
     "BACKENDS",
