@@ -319,7 +319,7 @@ def test_sound_is_cut_into_pieces_and_brought_to_the_rate_of_the_model(call, tmp
     assert answer.code == 0, answer.err
     said = json.loads(answer.out)["data"]
     assert "2 files in 10 pieces of 64 values" in said[0]
-    assert "1 files were brought from 8000 Hz to 16000 Hz" in said
+    assert "1 files were resampled from 8000 Hz to 16000 Hz" in said
 
 
 def test_labels_from_a_table_are_checked_against_the_samples(call, data, tmp_path):
