@@ -2,6 +2,7 @@ import json
 import re
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +11,7 @@ from edgewright.reports.html import report_page
 from edgewright.reports.html.plotly_bundle import plotly_bundle
 from tests.browser.sample_build import HOSTILE, hostile, record
 
+ROOT = Path(__file__).parents[3]
 SCRIPT = re.compile(r"<script[^>]*>")
 
 
@@ -41,6 +43,15 @@ def test_the_page_asks_nothing_of_the_network():
     assert not re.findall(r"""(?:src|href)=["'](?!#|data:,)""", text)
     assert "fetch(" not in text
     assert "@import" not in text
+
+
+def test_every_section_has_its_link_and_its_row_in_the_guide():
+    text, guide = text_of(record()), (ROOT / "docs/guide/report.md").read_text("utf-8")
+    sections = re.findall(r'<section id="([^"]+)"', text)
+    assert re.findall(r'<li><a href="#([^"]+)">', text) == sections
+    shown = ", ".join(re.findall(r"^\| ([A-Z][^|]*) \|", guide, re.MULTILINE))
+    titles = ["Summary", *re.findall(r"<h2>([^<]+)</h2>", text)]
+    assert [title for title in titles if title not in shown] == []
 
 
 def test_names_cannot_leave_their_places():
