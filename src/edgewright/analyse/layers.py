@@ -28,7 +28,7 @@ __all__ = ["ValueRunner", "measure_layers"]
 
 log = logging.getLogger(__name__)
 
-# The emulator takes its time.
+# Samples for the simulation, for the emulator, which is slow, and for what ops add by themselves.
 LAYER_SAMPLES, EMULATED_SAMPLES, OWN_SAMPLES = 8, 3, 2
 # Elements of all values that are held at a time; some copies of them are made.
 MOST_ELEMENTS = 1 << 24
@@ -87,10 +87,10 @@ class ValueRunner:
     """Chosen values of a graph on a backend, as real numbers."""
 
     def __init__(self, graph: Graph, backend: Backend, values: Sequence[str]) -> None:
-        asked = graph.copy()
-        asked.outputs = list(values)
-        self._surface = Surface(asked)
-        self._session = backend.prepare(asked, RunOptions())
+        part = graph.copy()
+        part.outputs = list(values)
+        self._surface = Surface(part)
+        self._session = backend.prepare(part, RunOptions())
 
     def __call__(self, feed: Mapping[str, Array]) -> dict[str, Array]:
         """The values for one sample."""
@@ -120,7 +120,7 @@ class _NoiseMeter:
 
         Nothing where it refuses the graph.
         """
-        sums = {spot.value: Noise() for spot in points}
+        sums = {point.value: Noise() for point in points}
         count_run = 0
         try:
             if time.monotonic() < deadline:
@@ -143,9 +143,9 @@ class _NoiseMeter:
             gain = self.gains.broadcast_gain(self.quantized, value)
             result = results[value] if gain is None else results[value] * gain
             expected = align_layout(references[value], result.shape)
-            noise.add(
-                SaturationLimits(self.quantized, value).clip(expected) if gain is None else expected, result
-            )
+            if gain is None:
+                expected = SaturationLimits(self.quantized, value).clip(expected)
+            noise.add(expected, result)
 
     def measure_own(self, points: Sequence[ComparisonPoint]) -> dict[str, OwnNoise]:
         """What ops add by themselves."""
@@ -153,7 +153,7 @@ class _NoiseMeter:
 
 
 def _split_into_batches(graph: Graph, points: Sequence[ComparisonPoint]) -> Iterator[list[ComparisonPoint]]:
-    """Spots whose values are held together."""
+    """Points whose values are held together."""
     batch: list[ComparisonPoint] = []
     size = 0
     for point in points:

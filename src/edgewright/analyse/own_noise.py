@@ -26,12 +26,12 @@ Feeds = Sequence[Mapping[str, Array]]
 def measure_own_noise(
     source: Graph, quantized: Graph, points: Sequence[ComparisonPoint], feeds: Feeds, gains: ChannelGains
 ) -> dict[str, OwnNoise]:
-    """The noise of spots by value; those that cannot be computed alone are left out.
+    """The noise of each point by value; those that cannot be computed alone are left out.
 
     ``gains`` undo the scales that channels of a value were given before rounding.
     """
     isolated = _IsolatedOps(source, quantized, gains)
-    known_points = [spot for spot in points if isolated.add(spot)]
+    known_points = [point for point in points if isolated.add(point)]
     try:
         return isolated.measure(known_points, feeds) if known_points else {}
     except EdgewrightError:
@@ -44,13 +44,13 @@ class _IsolatedOps:
 
     def __init__(self, source: Graph, quantized: Graph, gains: ChannelGains) -> None:
         self._source, self._quantized, self._gains = source, quantized, gains
-        self._graph = Graph("apart")
+        self._graph = Graph("isolated")
         # Results get the names that they have there: nothing else may be called so.
         self._graph.reserve((*quantized.types, *source.types))
         self._inputs: dict[str, str] = {}
 
     def add(self, point: ComparisonPoint) -> bool:
-        """Takes the ops of a spot in; False where one of its inputs is not in the float model."""
+        """Adds the ops of a point; False where one of its inputs is not in the float model."""
         inside: dict[str, str] = {}
         if self._is_passed_on(point.node):
             return False
@@ -67,12 +67,12 @@ class _IsolatedOps:
         return True
 
     def measure(self, points: Sequence[ComparisonPoint], feeds: Feeds) -> dict[str, OwnNoise]:
-        values = list(dict.fromkeys([*self._inputs, *(spot.value for spot in points)]))
+        values = list(dict.fromkeys([*self._inputs, *(point.value for point in points)]))
         given = [value for value in values if value in self._source.inputs]
         before = self._source.copy()
         before.outputs = [value for value in values if value not in given]
         exact, alone = (CpuBackend().prepare(graph, RunOptions()) for graph in (before, self._graph))
-        sums = {s.value: (Noise(), Noise()) for s in points}
+        sums = {point.value: (Noise(), Noise()) for point in points}
         for feed in feeds:
             truth = {**exact.run(feed), **{value: np.asarray(feed[value]) for value in given}}
             results = alone.run(
@@ -81,13 +81,10 @@ class _IsolatedOps:
             for value, (whole, weights) in sums.items():
                 expected = align_layout(truth[value], self._quantized.types[value].static_shape())
                 gain = self._find_gain(value)
-                cut = (
-                    SaturationLimits(self._quantized, value).clip
-                    if self._gains.is_plain(value)
-                    else np.asarray
-                )
-                weights.add(cut(expected), cut(results[value]) * gain)
-                whole.add(cut(expected), self._round_value(value, results[value]) * gain)
+                limits = SaturationLimits(self._quantized, value)
+                clip = limits.clip if self._gains.is_plain(value) else np.asarray
+                weights.add(clip(expected), clip(results[value]) * gain)
+                whole.add(clip(expected), self._round_value(value, results[value]) * gain)
         return {value: (whole.sqnr_db(), weights.sqnr_db()) for value, (whole, weights) in sums.items()}
 
     def _is_passed_on(self, node: Node) -> bool:

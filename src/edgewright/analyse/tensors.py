@@ -21,7 +21,7 @@ __all__ = ["view_worst_tensors"]
 
 VIEW_SAMPLES, MOST_SHOWN, MOST_EXAMINED = 16, 12, 24
 BINS = 65
-# Halves of a step beyond the ends are rounded, not cut.
+# Half a step beyond the range is rounded, not clipped.
 HALF_STEP = 0.5
 
 
@@ -62,20 +62,15 @@ class _ValueCollector:
         self._made = [value for value in self._values if value not in source.inputs]
 
     def collect_views(self, sim_db: Mapping[str, float | None]) -> list[TensorView]:
-        """The values of each, counted: one pass for the ends, one for what is between."""
+        """The statistics of each value: one pass for its extremes, one for its histogram."""
         if not self._values or not self._feeds:
             return []
         run = ValueRunner(self._source, CpuBackend(), self._made)
         extremes: dict[str, Extremes] = {}
         for value, array in self._iterate_values(run):
-            extremes_of_value = Extremes.of(array)
-            extremes[value] = (
-                extremes_of_value.merged(extremes[value]) if value in extremes else extremes_of_value
-            )
-        counts = {
-            value: _TensorStatistics(self._quantized, value, extremes_of_value)
-            for value, extremes_of_value in extremes.items()
-        }
+            reach = Extremes.of(array)
+            extremes[value] = reach.merged(extremes[value]) if value in extremes else reach
+        counts = {value: _TensorStatistics(self._quantized, value, extremes[value]) for value in extremes}
         for value, array in self._iterate_values(run):
             counts[value].add(array)
         names = self._quantized.source_names
@@ -109,7 +104,7 @@ class _TensorStatistics:
         """Another sample."""
         self._observer.add(array)
         self._size += array.size
-        # What nobody who reads it can tell is no loss.
+        # What no reader can see is no loss.
         array = self._limits.clip(array)
         rounded = self._encoding.decode(self._encoding.encode(array, self._dtype))
         self._noise.add(array, rounded)

@@ -80,7 +80,7 @@ class CandidateBuilder:
 
     def _build_uniform(self, name: str) -> tuple[Graph, CandidateResult]:
         start = time.monotonic()
-        recipe = self._recipe(name)
+        recipe = self._choose_recipe(name)
         return self._finish(name, recipe.text, self._quantize(name), start, recipe.reasons)
 
     def _build_mixed(self) -> tuple[Graph, CandidateResult]:
@@ -89,17 +89,17 @@ class CandidateBuilder:
         base, samples, executor = self._quantize(MIXED_BASE), self.samples.calibration, CpuExecutor()
         if not any(kind.dtype.is_fixed_point for kind in base.graph.types.values()):
             return self._finish(MIXED, "everything in half precision", base, start)
-        wishes = replace(self._recipe(MIXED_BASE).wishes, overrides=self.overrides)
+        wishes = replace(self._choose_recipe(MIXED_BASE).wishes, overrides=self.overrides)
         file = wishes.encodings()
         pins = resolve(self.source, file.tensors, self.tensors).pins
         calibrated = Calibrated(base, wishes.settings(file), pins, samples, executor)
         effects, cost = effects_of(calibrated, samples, executor)
         goal = Goal(self.limit, MIXED_SHARE_OF_LIMIT * self.limit)
-        best = mixed(calibrated, effects, self._measure_drop, goal, self._allowed_widths())
+        best = mixed(calibrated, effects, self._measure_drop, goal, self._list_allowed_widths())
         notes = (f"mixed: begins with {MIXED_BASE}", *_describe_search(calibrated, best, cost))
         return self._finish(MIXED, _describe_widths(calibrated, best), best.quantized, start, notes)
 
-    def _allowed_widths(self) -> May:
+    def _list_allowed_widths(self) -> May:
         version = self.architecture
         return May(
             have_fine=version is None or version >= FIRST_WITH_WIDE_WEIGHTS,
@@ -112,7 +112,7 @@ class CandidateBuilder:
     def _quantize(self, name: str) -> Quantized:
         """A uniform precision; kept, since mixed precision may begin with it."""
         if name not in self._uniform:
-            wishes, samples = self._recipe(name).wishes, None
+            wishes, samples = self._choose_recipe(name).wishes, None
             if name != HALF:
                 wishes, samples = replace(wishes, overrides=self.overrides), self.samples.calibration
             made = quantized(self.source, wishes, samples, CpuExecutor(), known=self.tensors)
@@ -122,7 +122,7 @@ class CandidateBuilder:
             self._uniform[name] = made
         return self._uniform[name]
 
-    def _recipe(self, name: str) -> _Recipe:
+    def _choose_recipe(self, name: str) -> _Recipe:
         precision = name.removesuffix(ALGORITHMS)
         bits = PRECISIONS[precision]
         if bits is None:

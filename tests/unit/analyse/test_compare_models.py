@@ -92,8 +92,8 @@ def test_a_quantized_model_is_compared_on_the_backend_that_is_asked_for(tmp_path
     assert 30 < found.sqnr_db < 60
 
 
-def test_models_with_other_ends_are_refused(tmp_path, data):
-    with pytest.raises(UsageError, match="different ends"):
+def test_models_with_other_inputs_or_outputs_are_refused(tmp_path, data):
+    with pytest.raises(UsageError, match="different inputs or outputs"):
         ew.compare(scaled(tmp_path / "a.onnx", [1.0] * 4), models.two_inputs(tmp_path / "b.onnx"), data)
 
 

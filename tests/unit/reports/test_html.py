@@ -6,15 +6,15 @@ from dataclasses import replace
 import pytest
 
 from edgewright.analyse.records import Finding
-from edgewright.reports.html import report_page
-from edgewright.reports.html.plotly_bundle import plotly_bundle
+from edgewright.reports.html import render_report
+from edgewright.reports.html.plotly_bundle import load_plotly_bundle
 from tests.browser.sample_build import HOSTILE, hostile, record
 
 SCRIPT = re.compile(r"<script[^>]*>")
 
 
 def text_of(build):
-    return b"".join(report_page(build)).decode()
+    return b"".join(render_report(build)).decode()
 
 
 def test_the_first_lines_say_what_was_built_how_accurate_it_is_and_which_layer_is_worst():
@@ -69,9 +69,9 @@ def test_a_record_with_little_in_it_makes_a_page_too():
 def no_plotly(monkeypatch):
     # Python's own way to say that a package is not there.
     monkeypatch.setitem(sys.modules, "plotly", None)
-    plotly_bundle.cache_clear()
+    load_plotly_bundle.cache_clear()
     yield
-    plotly_bundle.cache_clear()
+    load_plotly_bundle.cache_clear()
 
 
 @pytest.mark.usefixtures("no_plotly")
