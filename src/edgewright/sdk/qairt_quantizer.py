@@ -25,7 +25,7 @@ from edgewright.lower.lift import lift
 from edgewright.model.quantizing import AppliedRule, applied_rules
 from edgewright.model.saving import SavedFiles, SaveOptions, save_dlc
 from edgewright.ops.quant import Dequantize
-from edgewright.passes.target.float_io import float_input, float_output
+from edgewright.passes.target.float_io import make_input_float, make_output_float
 from edgewright.quantize.executor import Samples
 from edgewright.quantize.overrides import Resolved
 from edgewright.quantize.pins import Origin
@@ -275,10 +275,10 @@ def _keep_floats(graph: Graph, dlc: QairtDlc) -> None:
     is_all = any(not usage for usage in usages)
     for name in list(graph.inputs):
         if is_all or name in kept:
-            float_input(graph, name)
+            make_input_float(graph, name)
     for name in list(dict.fromkeys(graph.outputs)):
         if is_all or name in kept:
-            float_output(graph, name)
+            make_output_float(graph, name)
 
 
 def _notes(result: Quantized, dlc: QairtDlc, samples: Samples | None) -> Iterator[str]:
