@@ -93,7 +93,7 @@ def test_a_backend_that_refuses_the_graph_leaves_its_figures_out():
 
 def test_values_held_in_small_batches_give_the_same_figures(monkeypatch):
     whole = measured()
-    monkeypatch.setattr(measuring, "LARGEST_BATCH", 1)
+    monkeypatch.setattr(measuring, "MOST_ELEMENTS", 1)
     assert measured() == whole
 
 
