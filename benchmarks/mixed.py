@@ -28,7 +28,7 @@ from edgewright.quantize.mixed.calibrated import Calibrated
 from edgewright.quantize.mixed.cheapest import effects_of, probes_of, watched_values
 from edgewright.quantize.quantizer import quantize_graph
 from edgewright.quantize.sensitivity import Effort, sensitivity
-from edgewright.quantize.settings import Settings
+from edgewright.quantize.request import QuantizationRequest
 
 __all__ = ["workbench"]
 
@@ -98,9 +98,9 @@ def _row(name: str, rungs: Sequence[Rung]) -> str:
 
 def _ranks(bench: Workbench) -> float:
     """Rank correlation between the quick sensitivity and the one of each part on many samples."""
-    executor, samples, settings = CpuExecutor(1), bench.samples.calibration, Settings(is_per_row=True)
-    base = quantize_graph(bench.source, settings, samples, executor)
-    calibrated = Calibrated(base, settings, {}, samples, executor)
+    executor, samples, request = CpuExecutor(1), bench.samples.calibration, QuantizationRequest(is_per_row=True)
+    base = quantize_graph(bench.source, request, samples, executor)
+    calibrated = Calibrated(base, request, {}, samples, executor)
     _, quick = effects_of(calibrated, samples, executor)
     print(f"  sensitivity of {len(quick.effects)} parts: {quick.runs} runs, {quick.passes:.1f} passes")
     graph, few = calibrated.graph, samples.first(TRUE_SAMPLES)

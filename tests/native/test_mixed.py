@@ -13,10 +13,10 @@ from edgewright.quantize.mixed.calibrated import Calibrated
 from edgewright.quantize.mixed.cheapest import effects_of
 from edgewright.quantize.mixed.moves import May, moves, widths_after
 from edgewright.quantize.quantizer import quantize_graph
-from edgewright.quantize.settings import Settings
+from edgewright.quantize.request import QuantizationRequest
 from tests.unit.quantize.nets import Engine, Net, samples
 
-SETTINGS = Settings(is_per_row=True, float_bits=16)
+SETTINGS = QuantizationRequest(is_per_row=True, float_bits=16)
 
 
 def network():

@@ -14,11 +14,11 @@ from edgewright.ops.rearrange_slice import Split
 from edgewright.ops.reduce_softmax import Softmax
 from edgewright.quantize.judge import Judge
 from edgewright.quantize.quantizer import quantize_graph
-from edgewright.quantize.settings import Settings
+from edgewright.quantize.request import QuantizationRequest
 from edgewright.quantize.weights.balance import balanced
 from tests.unit.quantize.nets import Engine, Net, samples
 
-SETTINGS = Settings(is_per_row=True, algorithms=("smooth",))
+SETTINGS = QuantizationRequest(is_per_row=True, algorithms=("smooth",))
 TOKENS, CHANNELS, HEADS = 6, 16, 4
 
 

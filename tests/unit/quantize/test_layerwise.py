@@ -12,7 +12,7 @@ from edgewright.ops.conv import Conv1d, Conv2d, Conv3d, DepthWiseConv1d, DepthWi
 from edgewright.ops.conv_transpose import TransposeConv1d, TransposeConv2d, TransposeConv3d
 from edgewright.ops.matmul import FullyConnected, MatMul
 from edgewright.quantize.quantizer import quantize_graph
-from edgewright.quantize.settings import Settings
+from edgewright.quantize.request import QuantizationRequest
 from edgewright.quantize.weights.adaround import Feedback, Steps, descended, error_of
 from edgewright.quantize.weights.products import products_of
 from edgewright.quantize.weights.sequential_mse import chosen_factors
@@ -23,7 +23,7 @@ KINDS = (
     *(TransposeConv1d, TransposeConv2d, TransposeConv3d, FullyConnected, MatMul),
 )
 CASES = [sample for kind in KINDS for sample in kind.samples() if sample.inputs[0].dtype.is_float]
-SETTINGS = Settings(weight_bits=4, is_per_row=True)
+SETTINGS = QuantizationRequest(weight_bits=4, is_per_row=True)
 
 
 def _graph_of(sample: Sample) -> tuple[Graph, dict[str, np.ndarray]]:
@@ -150,10 +150,10 @@ def test_other_data_gains_in_4_bits(algorithms, least):
 )
 def test_any_grid_of_weights_is_kept(changes):
     graph = _net()
-    settings = replace(SETTINGS, algorithms=("seq_mse", "adaround"), **changes)
-    found = quantize_graph(graph, settings, _samples(24, 3), Engine())
+    request = replace(SETTINGS, algorithms=("seq_mse", "adaround"), **changes)
+    found = quantize_graph(graph, request, _samples(24, 3), Engine())
     assert found.report.notes[0].startswith("seq_mse+adaround: fitted the weights of 4 layers")
-    plain = quantize_graph(graph, replace(settings, algorithms=()), _samples(24, 3), Engine())
+    plain = quantize_graph(graph, replace(request, algorithms=()), _samples(24, 3), Engine())
     for name, kind in plain.graph.types.items():
         if name in plain.graph.constants and kind.encoding is not None:
             fitted = found.graph.types[name]
@@ -164,26 +164,26 @@ def test_any_grid_of_weights_is_kept(changes):
 
 
 def test_learned_rounding_is_the_same_every_time():
-    settings = replace(SETTINGS, algorithms=("seq_mse", "adaround"))
-    first, second = (quantize_graph(_net(), settings, _samples(30, 3), Engine()).graph for _ in range(2))
+    request = replace(SETTINGS, algorithms=("seq_mse", "adaround"))
+    first, second = (quantize_graph(_net(), request, _samples(30, 3), Engine()).graph for _ in range(2))
     for name, array in first.constants.items():
         np.testing.assert_array_equal(array, second.constants[name])
         assert first.types[name].encoding == second.types[name].encoding
 
 
 def test_what_gains_nothing_on_samples_held_back_is_left_out_and_said():
-    settings = replace(SETTINGS, weight_bits=16, algorithms=("adaround",))
-    found = quantize_graph(_net(), settings, _samples(30, 3), Engine())
+    request = replace(SETTINGS, weight_bits=16, algorithms=("adaround",))
+    found = quantize_graph(_net(), request, _samples(30, 3), Engine())
     assert found.report.notes[0].startswith("adaround: left out, it gains ")
-    plain = quantize_graph(_net(), replace(settings, algorithms=()), _samples(30, 3), Engine())
+    plain = quantize_graph(_net(), replace(request, algorithms=()), _samples(30, 3), Engine())
     for name, array in plain.graph.constants.items():
         np.testing.assert_array_equal(array, found.graph.constants[name])
 
 
 def test_ranges_alone_leave_the_weights_to_the_bias_correction():
-    settings = replace(SETTINGS, algorithms=("seq_mse", "bc"))
+    request = replace(SETTINGS, algorithms=("seq_mse", "bc"))
     graph = _net()
-    found = quantize_graph(graph, settings, _samples(30, 3), Engine())
+    found = quantize_graph(graph, request, _samples(30, 3), Engine())
     for name, array in found.source.constants.items():
         np.testing.assert_array_equal(array, graph.constants[name])
     assert found.report.notes[1] == "bc: corrected 4 biases"

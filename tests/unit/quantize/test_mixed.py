@@ -17,10 +17,10 @@ from edgewright.quantize.mixed.calibrated import Calibrated, Widths
 from edgewright.quantize.mixed.cheapest import Goal, effects_of, mixed
 from edgewright.quantize.mixed.moves import Effects, May, moves, widths_after
 from edgewright.quantize.quantizer import quantize_graph
-from edgewright.quantize.settings import Settings
+from edgewright.quantize.request import QuantizationRequest
 from tests.unit.quantize.nets import Engine, Net, samples
 
-SETTINGS = Settings(is_per_row=True)
+SETTINGS = QuantizationRequest(is_per_row=True)
 
 
 def uneven():
@@ -36,10 +36,10 @@ def uneven():
     return net.done(net.conv(z, 4)), y
 
 
-def calibrated(graph, settings=SETTINGS, count: int = 6):
+def calibrated(graph, request=SETTINGS, count: int = 6):
     feeds = samples(graph, count)
-    base = quantize_graph(graph, settings, feeds, Engine())
-    return base, Calibrated(base, settings, {}, feeds, Engine()), feeds
+    base = quantize_graph(graph, request, feeds, Engine())
+    return base, Calibrated(base, request, {}, feeds, Engine()), feeds
 
 
 def bits(graph, value: str) -> int:

@@ -20,7 +20,7 @@ from edgewright.passes.pipeline import FINISH, LAYOUT, SIMPLIFY, run_passes
 from edgewright.quantize.overrides import Resolved, resolve
 from edgewright.quantize.pins import Origin
 from edgewright.quantize.quantizer import quantize_graph
-from edgewright.quantize.settings import Settings
+from edgewright.quantize.request import QuantizationRequest
 from edgewright.quantize.source_encodings import take_source_encodings
 from edgewright.quantize.tensor_encodings import TensorEncoding, encodings_of
 from tests.unit.quantize.nets import Engine, Net, samples
@@ -48,9 +48,9 @@ def value(graph: Graph, source: str) -> str:
     return next(v for v, name in graph.source_names.items() if name == source)
 
 
-def quantized(graph: Graph, tensors, settings=None, known=()):
+def quantized(graph: Graph, tensors, request=None, known=()):
     found = resolve(graph, tensors, known)
-    return quantize_graph(graph, settings or Settings(), samples(graph), Engine(), found)
+    return quantize_graph(graph, request or QuantizationRequest(), samples(graph), Engine(), found)
 
 
 def eight(name: str, *scales: float, offset: int = -128, **more) -> TensorEncoding:
@@ -159,7 +159,7 @@ def test_an_entry_that_does_not_fit_its_tensor_is_refused(name):
 
 def test_blocks_of_a_file_are_applied():
     graph = network()
-    found = quantized(graph, [lpbq("conv2.weight")], Settings(act_bits=16))
+    found = quantized(graph, [lpbq("conv2.weight")], QuantizationRequest(act_bits=16))
     kind = found.graph.types[value(graph, "conv2.weight")]
     assert (kind.encoding.axis, kind.encoding.block_axis, kind.encoding.bitwidth) == (3, 2, 4)
     verify(found.graph)
@@ -169,10 +169,10 @@ def test_blocks_of_a_file_are_applied():
 @pytest.mark.parametrize("bits", [8, 16])
 def test_encodings_that_were_dumped_give_the_same_graph_without_data(version, bits):
     graph = network()
-    first = quantize_graph(graph, Settings(act_bits=bits, is_per_row=True), samples(graph), Engine())
+    first = quantize_graph(graph, QuantizationRequest(act_bits=bits, is_per_row=True), samples(graph), Engine())
     text = encodings_text(encodings_of(first.graph), version)
     again = resolve(graph, parse_encodings(text.encode()).tensors)
-    second = quantize_graph(graph, Settings(act_bits=bits, is_per_row=True), overrides=again)
+    second = quantize_graph(graph, QuantizationRequest(act_bits=bits, is_per_row=True), overrides=again)
     assert second.graph.types == first.graph.types
     for name, array in first.graph.constants.items():
         np.testing.assert_array_equal(second.graph.constants[name], array)
@@ -248,7 +248,7 @@ def test_a_model_trained_with_quantization_keeps_its_encodings_and_its_results(h
     graph, found = taken(model)
     assert not [node for node in graph.nodes if isinstance(node.op, (Quantize, Dequantize))]
     assert graph.outputs == ["y"]
-    result = quantize_graph(graph, Settings(), overrides=found)
+    result = quantize_graph(graph, QuantizationRequest(), overrides=found)
     verify(result.graph)
     assert result.report.counts() == {Origin.SOURCE: len(result.report.tensors)}
     x = np.random.default_rng(3).normal(size=(1, 3, 6, 6)).astype(np.float32)
@@ -264,7 +264,7 @@ def test_a_file_wins_over_the_encodings_of_the_model():
     graph, found = taken(qdq_model())
     name = next(v for v in found.pins if graph.source_names.get(v, v) == "relu" or v == "y")
     given = resolve(graph, [eight(graph.source_names.get(name, name), 0.7, offset=0)])
-    result = quantize_graph(graph, Settings(), overrides=Resolved(found.pins | given.pins))
+    result = quantize_graph(graph, QuantizationRequest(), overrides=Resolved(found.pins | given.pins))
     assert result.graph.types[name].encoding.scales == (0.7,)
 
 
@@ -272,8 +272,8 @@ def test_encodings_a_channel_replace_one_for_the_whole_weight_of_the_model():
     graph = network()
     entries = [eight("conv1.weight", 0.01)]
     pins = resolve(graph, entries, origin=Origin.SOURCE)
-    replaced = quantize_graph(graph, Settings(is_per_channel=True), samples(graph), Engine(), pins)
-    kept = quantize_graph(graph, Settings(is_per_channel=False), samples(graph), Engine(), pins)
+    replaced = quantize_graph(graph, QuantizationRequest(is_per_channel=True), samples(graph), Engine(), pins)
+    kept = quantize_graph(graph, QuantizationRequest(is_per_channel=False), samples(graph), Engine(), pins)
     weights = value(graph, "conv1.weight")
     assert len(replaced.graph.types[weights].encoding.scales) == 6
     assert kept.graph.types[weights].encoding.scales == (0.01,)

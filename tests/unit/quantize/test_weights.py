@@ -16,7 +16,7 @@ from edgewright.ops.elementwise import ElementWiseAdd
 from edgewright.ops.matmul import MatMul
 from edgewright.quantize.assign import Plan
 from edgewright.quantize.quantizer import quantize_graph
-from edgewright.quantize.settings import Settings
+from edgewright.quantize.request import QuantizationRequest
 from edgewright.quantize.weights.bias_correction import corrected, input_means, with_biases
 from edgewright.quantize.weights.cle import equalize
 from edgewright.quantize.weights.even_channels import channel_reach
@@ -57,7 +57,7 @@ def _rescale(graph, first, second, scale) -> None:
     graph.constants[second.inputs[1]] = graph.constants[second.inputs[1]] / across
 
 
-ONE_ENCODING = Settings(is_per_channel=False)
+ONE_ENCODING = QuantizationRequest(is_per_channel=False)
 
 
 def test_equalization_keeps_the_meaning_of_the_float_graph():
@@ -82,7 +82,7 @@ def test_a_network_whose_channels_were_rescaled_collapses_without_and_recovers_w
     even, uneven = mobile(), mobile(scale=100)
     reference_db = decibels(even, quantize_graph(even, ONE_ENCODING, samples(even), Engine()).graph)
     collapsed = quantize_graph(uneven, ONE_ENCODING, samples(uneven), Engine())
-    with_cle = Settings(is_per_channel=False, algorithms=("cle",))
+    with_cle = QuantizationRequest(is_per_channel=False, algorithms=("cle",))
     recovered = quantize_graph(uneven, with_cle, samples(uneven), Engine())
     verify(recovered.graph)
     assert decibels(uneven, collapsed.graph) < reference_db - 10
@@ -244,8 +244,8 @@ def test_a_corrected_bias_brings_the_mean_of_the_output_back(kind):
     data = positive(graph)
     means = []
     for algorithms in ((), ("bc",)):
-        settings = Settings(act_bits=16, weight_bits=4, is_per_channel=False, algorithms=algorithms)
-        found = quantize_graph(graph, settings, data, Engine())
+        request = QuantizationRequest(act_bits=16, weight_bits=4, is_per_channel=False, algorithms=algorithms)
+        found = quantize_graph(graph, request, data, Engine())
         verify(found.graph)
         errors = [
             a - b for a, b in zip(outputs(graph, data), outputs(simulated(found.graph), data), strict=True)
@@ -289,5 +289,5 @@ def test_nothing_is_corrected_where_weights_stay_float():
 
 def test_an_algorithm_nobody_knows_is_refused():
     with pytest.raises(UsageError, match="there is no algorithm 'clee'") as caught:
-        Settings(algorithms=("clee",))
+        QuantizationRequest(algorithms=("clee",))
     assert caught.value.do == "did you mean 'cle'?"

@@ -17,9 +17,8 @@ from edgewright.quantize.pins import Origin, Pin, Placed
 from edgewright.quantize.quantizer import Quantized
 from edgewright.quantize.report import TensorRecord
 from edgewright.quantize.roles import roles_of
-from edgewright.quantize.schemes import MinMax, Mse
 from edgewright.quantize.search import HEADROOM
-from edgewright.quantize.settings import Settings
+from edgewright.quantize.request import QuantizationRequest
 from edgewright.quantize.weights.bias_correction import corrected, input_means
 from edgewright.quantize.weights.encode import weight_placed
 
@@ -43,7 +42,7 @@ class Calibrated:
 
     Args:
         base: the graph in w8a8.
-        settings: what it was quantized with.
+        request: what it was quantized with.
         pins: what the user or the source model has settled.
         samples: calibration data, for one pass: ranges of 16 bits leave nothing out; and for another
             one where biases are corrected.
@@ -53,27 +52,26 @@ class Calibrated:
     def __init__(
         self,
         base: Quantized,
-        settings: Settings,
+        request: QuantizationRequest,
         pins: Mapping[str, Pin],
         samples: Samples,
         executor: Executor,
     ) -> None:
         self.graph, self._pins = base.source, dict(pins)
-        self._settings = replace(
-            settings,
-            act_scheme=MinMax(),
-            weight_scheme=Mse(),
+        self._request = replace(
+            request,
+            act_quantizer="tf",
+            weight_quantizer="mse",
             is_per_row=True,
             algorithms=(),
-            is_searched=False,
         )
         records = {record.name: record for record in base.report.tensors}
         self.placed = {name: record.placed for name, record in records.items()}
         fixed = [name for name, placed in self.placed.items() if placed.encoding is not None]
-        self.parts = Parts(self.graph, self._settings, pins, fixed)
+        self.parts = Parts(self.graph, self._request, pins, fixed)
         self._weights = _weight_pins(base.report.tensors)
         self._stored: dict[tuple[str, int], Placed] = {}
-        values = Groups(self.graph, self._settings, pins).observed()
+        values = Groups(self.graph, self._request, pins).observed()
         self._wide = observe_extremes(self.graph, values, samples, executor)
         self._means = input_means(self.graph, samples, executor) if base.has_corrected_biases else None
         self._fits = fits_of(self.graph, base.graph)
@@ -110,20 +108,20 @@ class Calibrated:
         if (value, bits) not in self._stored:
             roles = roles_of(self.graph, self.parts.weights[value])
             pin = Pin(bits, None, Origin.WEIGHTS)
-            found = weight_placed(self.graph.constants[value], roles, self._settings, pin)
+            found = weight_placed(self.graph.constants[value], roles, self._request, pin)
             self._stored[value, bits] = found
         return self._stored[value, bits]
 
     def _plan(self, widths: Widths, graph: Graph) -> Plan:
         pins = {**self._weights, **self._pins, **self._wishes(widths)}
-        groups = Groups(self.graph, self._settings, pins)
+        groups = Groups(self.graph, self._request, pins)
         roomy = self._read_wide(widths)
         seen = {
             value: _roomy(self._wide[value]) if value in roomy else self._narrow[value]
             for value in groups.observed()
             if value in self._wide
         }
-        return assign(graph, groups, self._settings, pins, seen)
+        return assign(graph, groups, self._request, pins, seen)
 
     def _read_wide(self, widths: Widths) -> set[str]:
         """Values of 16 bits that nobody reads in 8: those would have to divide all of the room among them."""

@@ -11,7 +11,7 @@ from edgewright.quantize.groups import Groups, is_real
 from edgewright.quantize.pins import Pin
 from edgewright.quantize.roles import roles_of
 from edgewright.quantize.rules import is_invariant
-from edgewright.quantize.settings import Settings
+from edgewright.quantize.request import QuantizationRequest
 
 __all__ = ["Part", "Parts"]
 
@@ -36,15 +36,15 @@ class Parts:
 
     Args:
         graph: the float graph.
-        settings: how it is quantized.
+        request: how it is quantized.
         pins: what the user or the source model has settled.
         fixed: the values that are in fixed point when all widths are the same.
     """
 
     def __init__(
-        self, graph: Graph, settings: Settings, pins: Mapping[str, Pin], fixed: Iterable[str]
+        self, graph: Graph, request: QuantizationRequest, pins: Mapping[str, Pin], fixed: Iterable[str]
     ) -> None:
-        self._graph, self._groups = graph, Groups(graph, settings, pins)
+        self._graph, self._groups = graph, Groups(graph, request, pins)
         self._fixed = {value for value in fixed if value not in pins}
         self.groups: dict[str, Part] = {}
         self.weights: dict[str, Node] = {}

@@ -45,7 +45,7 @@ class Equalization:
     skipped: dict[str, str] = field(default_factory=dict)
     unabsorbed: dict[str, str] = field(default_factory=dict)
 
-    def lines(self) -> list[str]:
+    def list_notes(self) -> list[str]:
         """What to tell a user."""
         said = [f"equalized {len(self.chains)} chains of convolutions"]
         if self.relus:
