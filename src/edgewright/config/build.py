@@ -129,6 +129,7 @@ class BuildWishes(OptionGroup):
     )
     out_node: tuple[str, ...] = opt(
         *("--out_node", "--out-node"),
+        fills="outputs",
         repeated=True,
         metavar="NAME",
         help="a tensor of the source model that becomes an output in place of its own; the rest is cut off",

@@ -47,6 +47,7 @@ class Source(OptionGroup):
     )
     out_names: tuple[str, ...] = opt(
         *("--out_node", "--out_name"),
+        fills="outputs",
         repeated=True,
         metavar="NAME",
         help="a tensor that becomes an output of the converted model, in place of the outputs of the source; "

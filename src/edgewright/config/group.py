@@ -30,6 +30,11 @@ class OptionGroup:
         """The options of the group by field name."""
         return {field.name: field.metadata["option"] for field in fields(cls)}
 
+    @classmethod
+    def spellings(cls) -> dict[str, str]:
+        """The flags of the group by the fields of a request that they fill."""
+        return {option.fills or name: option.name for name, option in cls.options().items()}
+
     def given(self) -> Given:
         """The options that have another value than their default, by flag."""
         return _given(type(self), {name: getattr(self, name) for name in self.options()})

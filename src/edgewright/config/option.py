@@ -32,6 +32,8 @@ class Option:
     instead: str = ""
     without_effect: str = ""
     example: str = ""
+    # The field of a request that it fills, by Python's keyword; that of the option group where empty.
+    fills: str = ""
 
     @property
     def name(self) -> str:

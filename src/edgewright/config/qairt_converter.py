@@ -42,6 +42,7 @@ class QairtSource(OptionGroup):
     )
     out_names: tuple[str, ...] = opt(
         *("--out_tensor_node", "--out_tensor_name"),
+        fills="outputs",
         repeated=True,
         metavar="NAME",
         help="a tensor that becomes an output of the converted model, in place of the outputs of the source; "

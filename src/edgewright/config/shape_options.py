@@ -12,6 +12,7 @@ def input_shapes(*flags: str, of: str = "") -> Any:
     """Shapes by input; ``of`` says more about them."""
     return opt(
         *flags,
+        fills="input_shapes",
         nargs=2,
         repeated=True,
         keyed=True,
@@ -37,6 +38,7 @@ def symbol_sizes(*flags: str) -> Any:
     """Numbers by name of a dimension."""
     return opt(
         *flags,
+        fills="symbols",
         nargs=2,
         repeated=True,
         keyed=True,

@@ -11,6 +11,7 @@ from types import FrameType
 
 from edgewright.config.group import OptionGroup
 from edgewright.config.rules import Rule
+from edgewright.config.spelling import spell_options
 from edgewright.config.umbrella import Report
 from edgewright.core.errors import AccuracyGate, EdgewrightError, EnvironmentProblem
 from edgewright.core.log import is_debugging, log_to_stderr, set_level
@@ -48,6 +49,10 @@ class Tool:
         """The answer to --help."""
         return help_text(self.name, self.summary, self.groups, self.examples)
 
+    def spellings(self) -> dict[str, str]:
+        """Its flags by the fields of requests that they fill."""
+        return {field: flag for group in self.groups for field, flag in group.spellings().items()}
+
     def _answer(self, words: list[str]) -> int:
         if "-h" in words or "--help" in words:
             print(self.help())
@@ -55,7 +60,8 @@ class Tool:
         if "--version" in words:
             print(f"{self.name} (edgewright) {version()}")
             return 0
-        return self._work(read_words(words, self.groups, self.rules))
+        with spell_options(self.spellings()):
+            return self._work(read_words(words, self.groups, self.rules))
 
     def _work(self, groups: tuple[OptionGroup, ...]) -> int:
         from logging import getLogger
