@@ -29,8 +29,8 @@ from benchmarks.models import inputs_for, model_files
 from edgewright.backends.executor import CpuExecutor
 from edgewright.quantize.groups import Groups
 from edgewright.quantize.quantizer import observe
-from edgewright.quantize.schemes import Scheme, scheme_named
 from edgewright.quantize.request import QuantizationRequest
+from edgewright.quantize.schemes import Scheme
 
 __all__ = ["measure_all"]
 
@@ -127,7 +127,7 @@ def _floor(path: Path, feeds: list[Feed]) -> None:
 def _ours(path: Path, feeds: list[Feed], scheme: str = "min-max") -> None:
     """What the quantizer does with samples, up to the ranges; the conversion of the model is not counted."""
     graph = _converted(path)
-    request = QuantizationRequest(act_scheme=scheme_named(scheme))
+    request = QuantizationRequest(act_quantizer=scheme)
     groups = Groups(graph, request, {})
     seen = observe(graph, groups, request, feeds, CpuExecutor(threads=1))
     _ranges(seen, request.act_scheme, request)

@@ -27,8 +27,8 @@ from edgewright.ir.graph import Graph
 from edgewright.quantize.mixed.calibrated import Calibrated
 from edgewright.quantize.mixed.cheapest import effects_of, probes_of, watched_values
 from edgewright.quantize.quantizer import quantize_graph
-from edgewright.quantize.sensitivity import Effort, sensitivity
 from edgewright.quantize.request import QuantizationRequest
+from edgewright.quantize.sensitivity import Effort, sensitivity
 
 __all__ = ["workbench"]
 
@@ -98,9 +98,9 @@ def _row(name: str, rungs: Sequence[Rung]) -> str:
 
 def _ranks(bench: Workbench) -> float:
     """Rank correlation between the quick sensitivity and the one of each part on many samples."""
-    executor, samples, request = CpuExecutor(1), bench.samples.calibration, QuantizationRequest(is_per_row=True)
+    executor, samples, request = CpuExecutor(1), bench.samples.calibration, QuantizationRequest(per_row=True)
     base = quantize_graph(bench.source, request, samples, executor)
-    calibrated = Calibrated(base, request, {}, samples, executor)
+    calibrated = Calibrated(base, samples, executor)
     _, quick = effects_of(calibrated, samples, executor)
     print(f"  sensitivity of {len(quick.effects)} parts: {quick.runs} runs, {quick.passes:.1f} passes")
     graph, few = calibrated.graph, samples.first(TRUE_SAMPLES)

@@ -4,19 +4,20 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from edgewright.artifacts.encodings import load_encodings
 from edgewright.backends.executor import CpuExecutor
 from edgewright.build.rungs import Tried, Workbench, rung_of, tried_of
 from edgewright.config.build import AUTO
 from edgewright.config.quantize import PRECISIONS
 from edgewright.ir.graph import Graph
 from edgewright.model.narrow import is_narrow
-from edgewright.model.quantizing import Wishes, quantized
 from edgewright.quantize.mixed.calibrated import Calibrated
 from edgewright.quantize.mixed.cheapest import Goal, Mixed, effects_of, mixed
 from edgewright.quantize.mixed.moves import May
-from edgewright.quantize.overrides import resolve
-from edgewright.quantize.quantizer import Quantized
+from edgewright.quantize.overrides import KnownEncodings
+from edgewright.quantize.quantizer import QuantizedGraph, quantize_graph
 from edgewright.quantize.recommended import recommended
+from edgewright.quantize.request import QuantizationRequest
 from edgewright.quantize.rules import FIRST_WITH_WIDE_WEIGHTS
 from edgewright.quantize.sensitivity import Sensitivity
 from edgewright.targets.soc import FIRST_WITH_HALF
@@ -71,7 +72,7 @@ def with_choice(ladder: Sequence[Tried], limit: float) -> tuple[Tried, ...]:
 
 @dataclass(frozen=True)
 class _Recipe:
-    wishes: Wishes
+    request: QuantizationRequest
     text: str
     reasons: tuple[str, ...] = ()
 
@@ -81,7 +82,7 @@ class _Climbing:
         self._bench, self._limit, self._architecture = bench, limit, architecture
         self._executor = CpuExecutor()
         # What mixed precision begins with.
-        self._made: dict[str, Quantized] = {}
+        self._made: dict[str, QuantizedGraph] = {}
 
     def work(self, name: str, before: tuple[Tried, ...]) -> Callable[[], tuple[Graph, Tried]]:
         """What makes a rung."""
@@ -101,10 +102,7 @@ class _Climbing:
         base, samples = self._quantized(best), self._bench.samples.calibration
         if not any(kind.dtype.is_fixed_point for kind in base.graph.types.values()):
             return self._tried(MIXED, "everything in half precision", base, began, ())
-        wishes = replace(self._recipe(best).wishes, overrides=self._bench.overrides)
-        file = wishes.encodings()
-        pins = resolve(self._bench.source, file.tensors, self._bench.tensors).pins
-        calibrated = Calibrated(base, wishes.settings(file), pins, samples, self._executor)
+        calibrated = Calibrated(base, samples, self._executor)
         effects, cost = effects_of(calibrated, samples, self._executor)
         goal = Goal(self._limit, PART * self._limit)
         found = mixed(calibrated, effects, self._drop, goal, self._may())
@@ -118,19 +116,20 @@ class _Climbing:
             have_half=version is None or version >= FIRST_WITH_HALF,
         )
 
-    def _drop(self, made: Quantized, is_quick: bool) -> float:
+    def _drop(self, made: QuantizedGraph, is_quick: bool) -> float:
         return self._bench.evaluator.evaluate(made.graph, count=QUICK if is_quick else None).drop
 
-    def _quantized(self, name: str) -> Quantized:
+    def _quantized(self, name: str) -> QuantizedGraph:
         """A uniform rung's graph; kept, since mixed precision may begin with it."""
         if name not in self._made:
-            bench, wishes = self._bench, self._recipe(name).wishes
+            bench, request = self._bench, self._recipe(name).request
             samples = None if name == HALF else bench.samples.calibration
             if name != HALF:
-                wishes = replace(wishes, overrides=bench.overrides)
-            made = quantized(bench.source, wishes, samples, self._executor, known=bench.tensors)
+                request = replace(request, overrides=load_encodings(bench.overrides))
+            known = KnownEncodings(tensors=bench.tensors)
+            made = quantize_graph(bench.source, request, samples, self._executor, known)
             if not is_narrow(made.graph):
-                made = quantized(bench.source, Wishes(float_bw=16), None, self._executor)
+                made = quantize_graph(bench.source, QuantizationRequest(float_bw=16))
                 made.report.notes.append("nothing of it can be in fixed point: it is in half precision")
             self._made[name] = made
         return self._made[name]
@@ -139,23 +138,23 @@ class _Climbing:
         precision = name.removesuffix(WITH)
         bits = PRECISIONS[precision]
         if bits is None:
-            return _Recipe(Wishes(float_bw=16), "half precision")
+            return _Recipe(QuantizationRequest(float_bw=16), "half precision")
         plain = f"weights {bits[0]} bits, activations {bits[1]} bits"
-        wishes = Wishes(weight_bw=bits[0], act_bw=bits[1])
+        request = QuantizationRequest(weight_bw=bits[0], act_bw=bits[1])
         if name == precision and precision != "w8a16":
-            return _Recipe(wishes, f"{plain}, ranges as seen")
-        wishes = replace(wishes, act_quantizer=AUTO)
+            return _Recipe(request, f"{plain}, ranges as seen")
+        request = replace(request, act_quantizer=AUTO)
         if name == precision:
-            return _Recipe(wishes, f"{plain}, ranges searched")
-        found = recommended(self._bench.source, wishes.settings(wishes.encodings()))
+            return _Recipe(request, f"{plain}, ranges searched")
+        found = recommended(self._bench.source, request)
         return _Recipe(
-            replace(wishes, algorithms=found.algorithms),
+            replace(request, algorithms=found.algorithms),
             ", ".join([plain, "ranges searched", *found.algorithms]),
             found.reasons,
         )
 
     def _tried(
-        self, name: str, text: str, made: Quantized, began: float, notes: tuple[str, ...]
+        self, name: str, text: str, made: QuantizedGraph, began: float, notes: tuple[str, ...]
     ) -> tuple[Graph, Tried]:
         rung = rung_of(self._bench, name, text, made.graph, began)
         return made.graph, tried_of(rung, made.report, notes)

@@ -10,6 +10,7 @@ from pathlib import Path
 from edgewright.abi.libraries import find_libraries
 from edgewright.analyse.metric import RIGHT, choose_metric
 from edgewright.analyse.records import Finding
+from edgewright.artifacts.encodings import load_encodings
 from edgewright.build.estimates import (
     Estimate,
     available_memory,
@@ -32,7 +33,6 @@ from edgewright.core.errors import (
 from edgewright.core.files import file_size
 from edgewright.core.numbers import Array
 from edgewright.data.samples import BuildSamples
-from edgewright.model.quantizing import Wishes
 from edgewright.targets.soc import FIRST_WITH_HALF, Soc, htp_soc
 
 __all__ = ["Ready", "finding_of", "preflight"]
@@ -85,7 +85,7 @@ def preflight(order: BuildOrder) -> Ready:
     with _collected(ready):
         _check_output(order)
     with _collected(ready):
-        Wishes(overrides=order.overrides).encodings()
+        load_encodings(order.overrides)
     ready.opened = opened_model(order)
     ready.problems += ready.opened.problems
     ready.hints += [Finding("note", "model", note) for note in ready.opened.notes]

@@ -4,16 +4,17 @@ import time
 from dataclasses import dataclass, replace
 
 from edgewright.analyse.evaluate import Evaluator
+from edgewright.artifacts.encodings import EncodingsSource
 from edgewright.backends.executor import CpuExecutor
 from edgewright.build.records import Rung
 from edgewright.data.samples import BuildSamples
 from edgewright.ir.graph import Graph
 from edgewright.model.model import Model
-from edgewright.model.quantize import ENCODERS, quantized_model
-from edgewright.model.quantizing import OverridesSource, Wishes
+from edgewright.model.quantize import find_fixed_point, quantize_model
 from edgewright.ops.quant import Dequantize
 from edgewright.quantize.cost import relative_cost, stored_bytes
 from edgewright.quantize.report import QuantizationReport
+from edgewright.quantize.request import QuantizationRequest
 
 __all__ = [
     "AS_GIVEN",
@@ -54,7 +55,7 @@ class Workbench:
     evaluator: Evaluator
     limit: float | None
     # Encodings that come before those computed.
-    overrides: OverridesSource | None = None
+    overrides: EncodingsSource | None = None
 
 
 def as_given(bench: Workbench) -> tuple[Graph, Tried]:
@@ -64,13 +65,12 @@ def as_given(bench: Workbench) -> tuple[Graph, Tried]:
     if is_fixed(bench.source):
         rung = rung_of(bench, AS_GIVEN, text, bench.source, began)
         return bench.source, Tried(rung)
-    return _tried(bench, AS_GIVEN, text, Wishes(), began)
+    return _tried(bench, AS_GIVEN, text, QuantizationRequest(), began)
 
 
 def is_fixed(graph: Graph) -> bool:
     """Whether the graph is in fixed point already."""
-    made = [value for node in graph.nodes if not isinstance(node.op, ENCODERS) for value in node.outputs]
-    return any(graph.types[name].encoding is not None for name in (*graph.inputs, *filter(None, made)))
+    return find_fixed_point(graph) is not None
 
 
 def is_paired(graph: Graph) -> bool:
@@ -78,10 +78,12 @@ def is_paired(graph: Graph) -> bool:
     return any(isinstance(node.op, Dequantize) for node in graph.nodes)
 
 
-def _tried(bench: Workbench, name: str, text: str, wishes: Wishes, began: float) -> tuple[Graph, Tried]:
+def _tried(
+    bench: Workbench, name: str, text: str, request: QuantizationRequest, began: float
+) -> tuple[Graph, Tried]:
     model = Model.of(bench.source, bench.tensors)
-    data = None if wishes.float_bw == 16 else bench.samples.calibration
-    made = quantized_model(model, data, wishes, CpuExecutor())
+    data = None if request.float_bw == 16 else bench.samples.calibration
+    made = quantize_model(model, request, data, CpuExecutor())
     rung = rung_of(bench, name, text, made.fixed_graph(), began)
     return made.fixed_graph(), tried_of(rung, made.report)
 

@@ -26,7 +26,7 @@ from edgewright.data.samples import BuildSamples
 from edgewright.ir.graph import Graph
 from edgewright.lower.names import sanitized
 from edgewright.model.model import Model
-from edgewright.model.quantize import without_pairs
+from edgewright.model.quantize import take_pairs
 from edgewright.run.compiled_model import load_context
 from edgewright.targets.soc import Soc
 
@@ -155,7 +155,7 @@ def analysed(
     source: Graph, graph: Graph, samples: BuildSamples, chosen: Tried, emulator: HtpNativeBackend | None
 ) -> Analysed:
     """Where accuracy is lost, and what mends it."""
-    plain, _ = without_pairs(source)
+    plain, _ = take_pairs(source)
     few: Sequence[Mapping[str, Array]] = list(samples.evaluation.first(8))
     try:
         layers = layers_of(plain, graph, few, emulator=emulator, seconds=EMULATOR_SECONDS)

@@ -22,13 +22,16 @@ def per_channel() -> Any:
     return _switch(
         "--use_per_channel_quantization",
         "one encoding for each output channel of convolution weights; replaces those of the model",
+        fills="per_channel",
     )
 
 
 def per_row() -> Any:
     """One scale for each row of matrices."""
     return _switch(
-        "--use_per_row_quantization", "one encoding for each row of MatMul and FullyConnected weights"
+        "--use_per_row_quantization",
+        "one encoding for each row of MatMul and FullyConnected weights",
+        fills="per_row",
     )
 
 
@@ -36,6 +39,7 @@ def restricted_steps() -> Any:
     """A part of the integers."""
     return opt(
         "--restrict_quantization_steps",
+        fills="steps",
         type=hex_range,
         metavar='"MIN MAX"',
         example='--restrict_quantization_steps "-0x80 0x7F"',
@@ -78,5 +82,6 @@ def dump_encodings(beside: str) -> Any:
     )
 
 
-def _switch(flag: str, text: str) -> Any:
-    return opt(flag, nargs="?", const=True, default=False, type=on_off, metavar="[{true,false}]", help=text)
+def _switch(flag: str, text: str, fills: str) -> Any:
+    values: dict[str, Any] = {"nargs": "?", "const": True, "default": False, "type": on_off}
+    return opt(flag, **values, fills=fills, metavar="[{true,false}]", help=text)

@@ -109,16 +109,32 @@ class QairtPrecision(OptionGroup):
     title = "Precision"
 
     act_bitwidth: int = opt(
-        "--act_bitwidth", type=int, choices=(8, 16), default=8, help="bits of quantized activations"
+        "--act_bitwidth",
+        fills="act_bw",
+        type=int,
+        choices=(8, 16),
+        default=8,
+        help="bits of quantized activations",
     )
     weights_bitwidth: int = opt(
-        "--weights_bitwidth", type=int, choices=(8, 4, 16), default=8, help="bits of quantized weights"
+        "--weights_bitwidth",
+        fills="weight_bw",
+        type=int,
+        choices=(8, 4, 16),
+        default=8,
+        help="bits of quantized weights",
     )
     bias_bitwidth: int = opt(
-        "--bias_bitwidth", type=int, choices=(8, 32), default=8, help="bits of quantized biases"
+        "--bias_bitwidth",
+        fills="bias_bw",
+        type=int,
+        choices=(8, 32),
+        default=8,
+        help="bits of quantized biases",
     )
     float_bitwidth: int = opt(
         *("--float_bitwidth", "--float_bw"),
+        fills="float_bw",
         type=int,
         choices=(32, 16),
         default=32,
@@ -126,6 +142,7 @@ class QairtPrecision(OptionGroup):
     )
     float_bias_bitwidth: int | None = opt(
         "--float_bias_bitwidth",
+        fills="float_bias_bw",
         type=int,
         choices=(32, 16),
         help="bits of biases that stay float, those of --float_bitwidth by default",
@@ -154,12 +171,14 @@ class QairtCalibration(OptionGroup):
 
     act_calibration: str = opt(
         "--act_quantizer_calibration",
+        fills="act_quantizer",
         choices=(*CALIBRATIONS, "auto"),
         default="min-max",
         help="how the range of activations is chosen; auto keeps what comes closest to the float model",
     )
     param_calibration: str = opt(
         "--param_quantizer_calibration",
+        fills="param_quantizer",
         choices=CALIBRATIONS,
         default="min-max",
         help="how the range of weights is chosen",

@@ -8,7 +8,7 @@ from edgewright.config.option import opt
 from edgewright.config.rules import Check, Given
 from edgewright.core.errors import UsageError
 
-__all__ = ["PRECISIONS", "QuantizeTo", "Quantizing"]
+__all__ = ["PRECISIONS", "QuantizeOptions", "QuantizeOutput"]
 
 # Bits of weights and of activations; none where all stays in floating point.
 PRECISIONS: dict[str, tuple[int, int] | None] = {
@@ -32,7 +32,7 @@ def _data_problem(given: Given) -> UsageError | None:
 
 
 @dataclass(frozen=True)
-class Quantizing(OptionGroup):
+class QuantizeOptions(OptionGroup):
     """How the model is quantized."""
 
     title = "Quantization"
@@ -63,13 +63,14 @@ class Quantizing(OptionGroup):
     algorithms: tuple[str, ...] = corrections()
     quantization_overrides: str | None = opt(
         "--quantization_overrides",
+        fills="overrides",
         metavar="FILE",
         help="a JSON file with encodings that come before those computed",
     )
 
 
 @dataclass(frozen=True)
-class QuantizeTo(OptionGroup):
+class QuantizeOutput(OptionGroup):
     """Where the quantized model goes."""
 
     title = "Output"

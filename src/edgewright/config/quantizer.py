@@ -51,6 +51,7 @@ class Quantizer(OptionGroup):
 
     quantization_overrides: str | None = opt(
         "--quantization_overrides",
+        fills="overrides",
         metavar="FILE",
         help="a JSON file with encodings that replace those of the model and those computed",
     )

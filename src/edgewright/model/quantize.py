@@ -22,9 +22,9 @@ from edgewright.quantize.quantizer import quantize_graph
 from edgewright.quantize.report import QuantizationReport
 from edgewright.quantize.request import QuantizationRequest
 from edgewright.quantize.source_encodings import take_source_encodings
-from edgewright.quantize.tensor_encodings import EncodingSet, TensorEncoding
+from edgewright.quantize.tensor_encodings import TensorEncoding
 
-__all__ = ["QuantizedModel", "quantize", "quantize_model", "take_pairs"]
+__all__ = ["QuantizedModel", "find_fixed_point", "quantize", "quantize_model", "take_pairs"]
 
 # They have fixed-point results in models that were trained with quantization too.
 ENCODERS = (Cast, Convert, Quantize)
@@ -87,15 +87,15 @@ def quantize(  # noqa: PLR0913 - every one is a choice of its own, and all are g
         threads: threads for calibration; 0 leaves it to the engine.
     """
     request = QuantizationRequest(
-        act_bits=act_bw,
-        weight_bits=weight_bw,
-        bias_bits=bias_bw,
-        float_bits=float_bw,
-        is_per_channel=per_channel,
-        is_per_row=per_row,
+        act_bw=act_bw,
+        weight_bw=weight_bw,
+        bias_bw=bias_bw,
+        float_bw=float_bw,
+        per_channel=per_channel,
+        per_row=per_row,
         block_size=block_size,
         act_quantizer=act_quantizer,
-        weight_quantizer=param_quantizer,
+        param_quantizer=param_quantizer,
         percentile=percentile,
         algorithms=(algorithms,) if isinstance(algorithms, str) else tuple(algorithms or ()),
         overrides=load_encodings(overrides),
@@ -121,7 +121,7 @@ def quantize_model(
     """Quantizes a converted model, which is left as it is."""
     _check_float(model.fixed_graph())
     graph, source = take_pairs(model.fixed_graph())
-    if data is None and request.overrides == EncodingSet() and request.float_bits == 32 and not source:
+    if data is None and request.overrides is None and request.float_bw == 32 and not source:
         raise UsageError(
             "there is neither data nor an encoding to quantize with",
             do="give calibration samples, overrides, or float_bw=16 for half precision",
@@ -137,15 +137,21 @@ def quantize_model(
     return QuantizedModel(result.graph, plain.inputs, plain.outputs, report=result.report)
 
 
-def _check_float(graph: Graph) -> None:
+def find_fixed_point(graph: Graph) -> str | None:
+    """The first value that is computed in fixed point; None in a float graph."""
     results = [value for node in graph.nodes if not isinstance(node.op, ENCODERS) for value in node.outputs]
-    for name in (*graph.inputs, *filter(None, results)):
-        if graph.types[name].encoding is not None:
-            raise UsageError(
-                f"the model is in fixed point already ({graph.types[name]}), expected a float model",
-                Where(tensor=name),
-                do="save it as it is, or quantize the float model that it was made from",
-            )
+    values = (*graph.inputs, *filter(None, results))
+    return next((name for name in values if graph.types[name].encoding is not None), None)
+
+
+def _check_float(graph: Graph) -> None:
+    name = find_fixed_point(graph)
+    if name is not None:
+        raise UsageError(
+            f"the model is in fixed point already ({graph.types[name]}), expected a float model",
+            Where(tensor=name),
+            do="save it as it is, or quantize the float model that it was made from",
+        )
 
 
 def take_pairs(graph: Graph) -> tuple[Graph, list[TensorEncoding]]:

@@ -11,10 +11,10 @@ from edgewright.quantize.masks import leave_out_masks
 from edgewright.quantize.pins import Origin, Pin, Placed
 from edgewright.quantize.precision import Deciding, Precision
 from edgewright.quantize.report import QuantizationReport, TensorRecord
+from edgewright.quantize.request import QuantizationRequest
 from edgewright.quantize.roles import Roles, roles_of
 from edgewright.quantize.rules import is_invariant
 from edgewright.quantize.saturation import leave_out_flat_ends
-from edgewright.quantize.request import QuantizationRequest
 from edgewright.quantize.spans import Seen, Spans, wanted_grid
 from edgewright.quantize.weights.encode import (
     bias_placed,
@@ -47,7 +47,12 @@ def assign(
 
 class _Assignment:
     def __init__(
-        self, graph: Graph, groups: Groups, request: QuantizationRequest, pins: Mapping[str, Pin], seen: Seen | None
+        self,
+        graph: Graph,
+        groups: Groups,
+        request: QuantizationRequest,
+        pins: Mapping[str, Pin],
+        seen: Seen | None,
     ) -> None:
         self._graph, self._groups, self._request, self._pins = graph, groups, request, pins
         self._plan = Plan()
@@ -101,7 +106,7 @@ class _Assignment:
         if precision.is_rigid:
             return Placed(self._graph.types[value].dtype)
         if not precision.is_fixed:
-            bits = self._request.float_bias_bits if place in self._roles[node.name].biases else None
+            bits = self._request.float_bias_bw if place in self._roles[node.name].biases else None
             return Placed(DType[f"FLOAT_{bits}"] if bits else _float(precision))
         output = next((v for v in node.outputs if is_real(self._graph, v)), None)
         if output is not None and is_invariant(node.op) and value in data_inputs(self._graph, node):
@@ -121,7 +126,7 @@ class _Assignment:
             placed = weight_placed(self._graph.constants[value], roles, self._request, pin)
             self._plan.reads[node.name, place] = self._fitted(node, roles, placed)
             self._record(value, "weight", self._plan.reads[node.name, place], pin, Origin.WEIGHTS)
-            if pin is None and weight_bits(self._request) != self._request.weight_bits:
+            if pin is None and weight_bits(self._request) != self._request.weight_bw:
                 self._plan.report.applied("wide-weights", node.name)
         for place in sorted(roles.biases):
             value = node.inputs[place]
@@ -133,7 +138,7 @@ class _Assignment:
     def _fitted(self, node: Node, roles: Roles, weights: Placed) -> Placed:
         """Weights whose scales leave room for the bias."""
         biases = [self._graph.constants[node.inputs[place]] for place in sorted(roles.biases)]
-        if not roles.is_linear or not biases or self._request.bias_bits != 32:
+        if not roles.is_linear or not biases or self._request.bias_bw != 32:
             return weights
         scales = product_scales(self._plan.reads[node.name, 0], weights, biases[0].size)
         fitted, is_raised = fitted_to_bias(weights, scales, biases[0])

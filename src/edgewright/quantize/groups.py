@@ -6,8 +6,8 @@ from edgewright.ir.graph import Graph, Node
 from edgewright.ops.rearrange import Concat, Pack
 from edgewright.ops.rearrange_fill import Pad
 from edgewright.quantize.pins import Origin, Pin, Placed
-from edgewright.quantize.rules import fixed_encoding, is_clamp, is_invariant, is_rigid
 from edgewright.quantize.request import QuantizationRequest
+from edgewright.quantize.rules import fixed_encoding, is_clamp, is_invariant, is_rigid
 
 __all__ = ["Groups", "data_inputs", "is_real"]
 
@@ -39,7 +39,7 @@ class Groups:
         for node in graph.nodes:
             if is_invariant(node.op):
                 self._join_moved(node)
-            elif is_clamp(node.op) and not request.is_relu_squashing_disabled:
+            elif is_clamp(node.op) and not request.disable_relu_squashing:
                 self._join_clamped(node)
 
     def find(self, value: str) -> str:
@@ -58,7 +58,7 @@ class Groups:
     def bits(self, value: str) -> int:
         """The width of a value's group."""
         pin = self.pin(value)
-        return self._request.act_bits if pin is None or pin.is_float else pin.bits
+        return self._request.act_bw if pin is None or pin.is_float else pin.bits
 
     def members(self, values: Iterable[str]) -> dict[str, list[str]]:
         """Values by group."""
@@ -86,7 +86,7 @@ class Groups:
         pin = self._pins.get(value)
         if not is_real(self._graph, value) or (pin is not None and pin.placed is not None):
             return
-        bits = self._request.act_bits if pin is None else pin.bits
+        bits = self._request.act_bw if pin is None else pin.bits
         found = fixed_encoding(node.op, bits, is_symmetric=self._request.is_act_symmetric)
         if found is not None:
             rule, encoding, dtype = found

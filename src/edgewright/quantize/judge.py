@@ -13,8 +13,8 @@ from edgewright.quantize.calibrate import observe_extremes
 from edgewright.quantize.executor import Executor, Samples
 from edgewright.quantize.groups import Groups, is_real
 from edgewright.quantize.pins import Pin
-from edgewright.quantize.rules import UNIT, is_invariant
 from edgewright.quantize.request import QuantizationRequest
+from edgewright.quantize.rules import UNIT, is_invariant
 
 __all__ = ["WORTH_DB", "Judge", "Part", "judged_values"]
 

@@ -39,10 +39,10 @@ class KnownEncodings:
     # What was found in the graph already; it comes before all else.
     resolved: ResolvedEncodings = field(default_factory=ResolvedEncodings)
 
-    def resolve(self, graph: Graph, overrides: EncodingSet) -> ResolvedEncodings:
+    def resolve(self, graph: Graph, overrides: EncodingSet | None) -> ResolvedEncodings:
         """Pins for a graph: overrides come before what the source model had."""
         own = resolve_encodings(graph, self.source, origin=Origin.SOURCE)
-        given = resolve_encodings(graph, overrides.tensors, self.tensors)
+        given = resolve_encodings(graph, overrides.tensors if overrides else (), self.tensors)
         return ResolvedEncodings(
             {**own.pins, **given.pins, **self.resolved.pins}, [*given.ignored, *self.resolved.ignored]
         )

@@ -9,9 +9,9 @@ from edgewright.quantize.fragile import fragile_nodes
 from edgewright.quantize.groups import Groups, data_inputs, is_real
 from edgewright.quantize.pins import Pin
 from edgewright.quantize.report import QuantizationReport
+from edgewright.quantize.request import QuantizationRequest
 from edgewright.quantize.roles import Roles
 from edgewright.quantize.rules import FLOAT_OPS, float_rule, is_invariant, is_rigid
-from edgewright.quantize.request import QuantizationRequest
 from edgewright.quantize.spans import Spans
 
 __all__ = ["FIXED", "Deciding", "Precision"]
@@ -38,7 +38,12 @@ class Deciding:
     """Decides node by node, forward; then lets moves follow what reads them, backward."""
 
     def __init__(
-        self, graph: Graph, groups: Groups, spans: Spans, request: QuantizationRequest, roles: Mapping[str, Roles]
+        self,
+        graph: Graph,
+        groups: Groups,
+        spans: Spans,
+        request: QuantizationRequest,
+        roles: Mapping[str, Roles],
     ) -> None:
         self._graph, self._groups, self._spans, self._request = graph, groups, spans, request
         self._roles = roles

@@ -20,7 +20,7 @@ from edgewright.quantize.search import Found, searched
 from edgewright.quantize.spans import Seen
 from edgewright.quantize.weights.balance import balanced
 from edgewright.quantize.weights.bias_correction import corrected, input_means, with_biases
-from edgewright.quantize.weights.cle import Equalization, equalize
+from edgewright.quantize.weights.cle import equalize
 from edgewright.quantize.weights.even_channels import channel_reach
 from edgewright.quantize.weights.layerwise import LAYERWISE, fitted_weights
 from edgewright.quantize.wide_products import widen_products
@@ -61,7 +61,7 @@ def quantize_graph(
     """
     resolved = (known or KnownEncodings()).resolve(graph, request.overrides)
     pins = resolved.pins
-    if request.has_wide_products:
+    if request.use_dynamic_16_bit_weights:
         pins |= widen_products(graph, pins)
     _check_graph(graph)
     settled, advice = _name_algorithms(graph, request.settle())

@@ -69,9 +69,7 @@ class QuantizationReport:
 
     def summarize(self, *notes: str) -> QuantizationSummary:
         """The report in a few lines; the given notes come before its own."""
-        return QuantizationSummary(
-            self.coverage(), self.list_rules(), self.converts, (*notes, *self.notes)
-        )
+        return QuantizationSummary(self.coverage(), self.list_rules(), self.converts, (*notes, *self.notes))
 
     def counts(self) -> dict[str, int]:
         """Number of tensors by origin of their encoding."""

@@ -17,9 +17,9 @@ from edgewright.quantize.groups import Groups
 from edgewright.quantize.judge import Judge, Part
 from edgewright.quantize.observers import Extremes, Histogram
 from edgewright.quantize.pins import Origin, Pin
+from edgewright.quantize.request import QuantizationRequest
 from edgewright.quantize.roles import roles_of
 from edgewright.quantize.schemes import Mse, Percentile, Scheme
-from edgewright.quantize.request import QuantizationRequest
 from edgewright.quantize.spans import Seen
 from edgewright.quantize.tails import Tails
 from edgewright.quantize.weights.bias_correction import corrected, input_means, with_biases
@@ -71,7 +71,7 @@ def searched(
     work = with_biases(graph)
     notes: list[str] = []
     judge = Judge(work, samples, executor)
-    if request.act_bits == 8 and request.is_per_channel:
+    if request.act_bw == 8 and request.per_channel:
         work, notes = _with_even_channels(work, request, pins, samples, judge)
     rounded, fitted, done = fitted_weights(work, request, pins, samples, judge)
     notes += done
@@ -104,7 +104,12 @@ def _with_even_channels(
 
 class _Search:
     def __init__(
-        self, graph: Graph, request: QuantizationRequest, pins: Mapping[str, Pin], samples: Samples, judge: Judge
+        self,
+        graph: Graph,
+        request: QuantizationRequest,
+        pins: Mapping[str, Pin],
+        samples: Samples,
+        judge: Judge,
     ) -> None:
         self._graph, self._pins, self._judge = graph, pins, judge
         # Ranges are chosen here: what the plan gets covers just what it shall.
@@ -152,7 +157,7 @@ class _Search:
         others = observe_extremes(graph, values, judges, executor, tails.add)
         every = {value: extremes.merged(others[value]) for value, extremes in few.items()}
         reached = [self._beyond(seen, tails) for seen in (few, every)]
-        if self._request.act_bits > 8 or not every:
+        if self._request.act_bw > 8 or not every:
             pairs = zip(reached, (few, every), strict=True)
             wide, plain = ({"roomy": beyond, "min-max": seen} for beyond, seen in pairs)
             return wide, plain
@@ -181,14 +186,14 @@ class _Search:
         return {"min-max": reached, **chosen}
 
     def _by_scheme(self, seen: Mapping[str, Histogram], scheme: Scheme) -> dict[str, Extremes]:
-        grid = self._request.act_grid(self._request.act_bits)
+        grid = self._request.act_grid(self._request.act_bw)
         kept = scheme.ranges(Histogram.stacked(list(seen.values())), grid)
         pairs = zip(kept.low.tolist(), kept.high.tolist(), strict=True)
         return {value: Extremes.between(*pair) for value, pair in zip(seen, pairs, strict=True)}
 
     def _searched_weights(self) -> dict[str, Pin]:
         """Weights whose ranges have the smallest error, searched once."""
-        request = replace(self._request, weight_quantizer="mse")
+        request = replace(self._request, param_quantizer="mse")
         plan = assign(self._graph, self._groups, request, self._pins, self._seen_first())
         found: dict[str, Pin] = {}
         for node in self._graph.nodes:

@@ -10,8 +10,8 @@ from edgewright.quantize.encodings import Grid, regridded
 from edgewright.quantize.groups import Groups, data_inputs, is_real
 from edgewright.quantize.observers import Extremes, Histogram
 from edgewright.quantize.pins import Placed
-from edgewright.quantize.rules import is_invariant, second_operand_grid
 from edgewright.quantize.request import QuantizationRequest
+from edgewright.quantize.rules import is_invariant, second_operand_grid
 
 __all__ = ["MASKED", "Range", "Seen", "Spans", "range_of_array"]
 

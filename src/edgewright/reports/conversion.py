@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 
 from edgewright.ir.contract import IoTensor
-from edgewright.model.quantizing import AppliedRule
+from edgewright.quantize.report import AppliedRule, QuantizationSummary
 from edgewright.reports.numbers import amount, dims
 from edgewright.reports.page import Block, Table
 from edgewright.sdk.converter import Conversion
-from edgewright.sdk.converter_quantizer import Quantization
 
 __all__ = ["contract_table", "page", "rules_table"]
 
@@ -18,7 +17,7 @@ def page(conversion: Conversion) -> list[Block]:
     return [
         contract_table(conversion.contract),
         f"{conversion.ops} ops, {amount(conversion.parameters)} parameters, {amount(conversion.macs)} MACs",
-        *([] if conversion.quantization is None else _quantization(conversion.quantization)),
+        *([] if conversion.quantization is None else _show_quantization(conversion.quantization)),
         *(f"note: {note}" for note in conversion.notes),
         *(f"wrote {path}" for path in files.paths),
     ]
@@ -30,7 +29,7 @@ def rules_table(rules: Sequence[AppliedRule]) -> Table:
     return Table("Rules applied", ("rule", "times", "what it asks for"), rows, frozenset({1}))
 
 
-def _quantization(done: Quantization) -> list[Block]:
+def _show_quantization(done: QuantizationSummary) -> list[Block]:
     return [
         done.coverage,
         *([rules_table(done.rules)] if done.rules else []),

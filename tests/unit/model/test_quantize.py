@@ -214,11 +214,11 @@ def test_a_saved_model_computes_the_same_once_it_is_loaded(model, digits, tmp_pa
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"act_bw": 0}, "act_bits is 0"),
-        ({"act_bw": 3}, "act_bits is 3"),
-        ({"weight_bw": 64}, "weight_bits is 64"),
-        ({"bias_bw": 16}, "bias_bits is 16"),
-        ({"float_bw": 8}, "float_bits is 8"),
+        ({"act_bw": 0}, "act_bw=0 is not possible"),
+        ({"act_bw": 3}, "act_bw=3 is not possible"),
+        ({"weight_bw": 64}, "weight_bw=64 is not possible"),
+        ({"bias_bw": 16}, "bias_bw=16 is not possible"),
+        ({"float_bw": 8}, "float_bw=8 is not possible"),
         ({"act_quantizer": "best"}, "no scheme 'best'"),
         ({"algorithms": ["magic"]}, "no algorithm 'magic'"),
         ({"block_size": 16}, "blocks of 16 are asked for weights of 8 bits"),
@@ -231,7 +231,7 @@ def test_a_saved_model_computes_the_same_once_it_is_loaded(model, digits, tmp_pa
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
-def test_wishes_that_nobody_can_grant_are_refused(model, digits, options, words):
+def test_requests_that_cannot_be_met_are_refused(model, digits, options, words):
     with pytest.raises(ew.EdgewrightError, match=words):
         ew.quantize(model, digits[0][:2], **options)
 

@@ -14,10 +14,10 @@ __all__ = ["EncodingsSource", "load_encodings"]
 EncodingsSource = str | Path | Mapping[str, Any]
 
 
-def load_encodings(source: EncodingsSource | None) -> EncodingSet:
+def load_encodings(source: EncodingsSource | None) -> EncodingSet | None:
     """What a file or its content says; nothing where there is none."""
     if source is None:
-        return EncodingSet()
+        return None
     if not isinstance(source, Mapping):
         return read_encodings(source)
     try:

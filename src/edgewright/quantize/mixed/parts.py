@@ -9,9 +9,9 @@ from edgewright.ops.conv_transpose import TransposeConv2d
 from edgewright.ops.matmul import FullyConnected, MatMul
 from edgewright.quantize.groups import Groups, is_real
 from edgewright.quantize.pins import Pin
+from edgewright.quantize.request import QuantizationRequest
 from edgewright.quantize.roles import roles_of
 from edgewright.quantize.rules import is_invariant
-from edgewright.quantize.request import QuantizationRequest
 
 __all__ = ["Part", "Parts"]
 

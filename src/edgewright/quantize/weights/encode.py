@@ -9,10 +9,10 @@ from edgewright.ir.encodings import Encoding
 from edgewright.quantize.encodings import Grid, blockwise
 from edgewright.quantize.observers import Extremes, Histogram
 from edgewright.quantize.pins import Origin, Pin, Placed
+from edgewright.quantize.request import QuantizationRequest
 from edgewright.quantize.roles import Roles
 from edgewright.quantize.rules import FIRST_WITH_WIDE_WEIGHTS
 from edgewright.quantize.schemes import Adjusted, MinMax
-from edgewright.quantize.request import QuantizationRequest
 
 __all__ = ["bias_placed", "fitted_to_bias", "product_scales", "weight_bits", "weight_placed"]
 
@@ -22,12 +22,12 @@ LARGEST_BIAS = (1 << 31) - 1
 def weight_bits(request: QuantizationRequest) -> int:
     """The width of weights that nothing else is said of: old processors have no 16-bit ones."""
     is_old = request.architecture is not None and request.architecture < FIRST_WITH_WIDE_WEIGHTS
-    return 8 if is_old and request.weight_bits == 16 else request.weight_bits
+    return 8 if is_old and request.weight_bw == 16 else request.weight_bw
 
 
 def weight_placed(array: Array, roles: Roles, request: QuantizationRequest, pin: Pin | None) -> Placed:
     """How weights are stored: as they are pinned, in blocks, by channels, or with one encoding."""
-    is_sliced = request.is_per_channel if roles.is_convolution else request.is_per_row and roles.is_linear
+    is_sliced = request.per_channel if roles.is_convolution else request.per_row and roles.is_linear
     axis = roles.axis if is_sliced else None
     if pin is not None and pin.placed is not None and not _is_replaced(pin, axis):
         return pin.placed
@@ -73,7 +73,7 @@ def bias_placed(array: Array, scales: Array | None, request: QuantizationRequest
     """How a bias is stored: with the scale of the products it is added to, or with its own in 8 bits."""
     if pin is not None and pin.placed is not None:
         return pin.placed
-    bits = request.bias_bits if pin is None else pin.bits
+    bits = request.bias_bw if pin is None else pin.bits
     if bits == 32 and scales is not None:
         axis = None if scales.size == 1 else 0
         encoding = Encoding(tuple(scales.tolist()), (0,) * scales.size, axis, 32)

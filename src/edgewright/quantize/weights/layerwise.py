@@ -68,7 +68,9 @@ def fitted_weights(
 
 
 class _Fitting:
-    def __init__(self, graph: Graph, request: QuantizationRequest, pins: Mapping[str, Pin], plan: Plan) -> None:
+    def __init__(
+        self, graph: Graph, request: QuantizationRequest, pins: Mapping[str, Pin], plan: Plan
+    ) -> None:
         self.graph, self.pins, self.too_large = graph.copy(), dict[str, Pin](), 0
         self._float, self._request, self._known, self._plan = graph, request, pins, plan
         self._is_rounding = "adaround" in request.algorithms
