@@ -33,7 +33,7 @@ def encoding_of(model, name):
 
 
 def test_the_function_is_there_whether_its_package_was_imported_or_not():
-    import edgewright.quantize.settings  # noqa: F401 - Python would put the package in the function's place
+    import edgewright.quantize.request  # noqa: F401 - Python would put the package in the function's place
 
     assert callable(ew.quantize)
 

@@ -17,7 +17,7 @@ from edgewright.ops.activation import Relu
 from edgewright.ops.quant import Dequantize, Quantize
 from edgewright.ops.rearrange import Reshape
 from edgewright.passes.pipeline import FINISH, LAYOUT, SIMPLIFY, run_passes
-from edgewright.quantize.overrides import resolve_encodings
+from edgewright.quantize.overrides import KnownEncodings, resolve_encodings
 from edgewright.quantize.pins import Origin
 from edgewright.quantize.quantizer import quantize_graph
 from edgewright.quantize.request import QuantizationRequest

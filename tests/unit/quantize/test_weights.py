@@ -57,7 +57,7 @@ def _rescale(graph, first, second, scale) -> None:
     graph.constants[second.inputs[1]] = graph.constants[second.inputs[1]] / across
 
 
-ONE_ENCODING = QuantizationRequest(per_channel=False)
+ONE_ENCODING = QuantizationRequest(per_channel=False, param_schema="symmetric")
 
 
 def test_equalization_keeps_the_meaning_of_the_float_graph():
