@@ -7,10 +7,13 @@ JOBS ?= 2
 # A wheel of 100 MB for x86_64 Linux with glibc; everything but the genuine HTP works without it.
 NATIVE = test "$$(uname -sm)" = "Linux x86_64" && getconf GNU_LIBC_VERSION >/dev/null 2>&1 \
 	&& $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[native]'
-TORCH = $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[pytorch]'
-BROWSER = $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[browser]'
+# torch is 200 MB and a minute; Playwright drives the Chromium that the system has (Debian: chromium).
+EXTRAS = $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[pytorch,browser]'
+PYTEST = $(PY) -m pytest -n $(JOBS)
+# What 'make test' leaves to 'make test-rest', so that no test is run by both.
+REST = slow or torch or browser
 
-.PHONY: demo test test-full test-compat bench bench-accuracy lint api docs format clean
+.PHONY: demo demo-full test test-rest test-full test-compat bench bench-accuracy lint api docs format clean
 .DEFAULT_GOAL := test
 
 $(READY): pyproject.toml constraints.txt
@@ -23,18 +26,23 @@ $(READY): pyproject.toml constraints.txt
 demo: $(READY)
 	$(PY) examples/demo.py
 
-test: lint
-	$(PY) -m pytest -n $(JOBS) -m "not slow"
+# The demo, then every tutorial of the guide as it is printed.
+demo-full: demo
+	$(EXTRAS)
+	$(PYTEST) tests/test_tutorials.py
 
-# torch is 200 MB and a minute: without it the tests of PyTorch models are skipped, and counted.
-test-full: lint
-	@$(TORCH) || echo "torch (pip install '.[pytorch]') is left out: tests of PyTorch models are skipped"
-	@$(BROWSER) || echo "playwright (pip install '.[browser]') is left out: reports are not looked at in a browser"
-	$(PY) -m pytest -n $(JOBS)
+test: lint
+	$(PYTEST) -m "not ($(REST))" --junitxml=.cache/tests/1-test.xml
+
+test-rest: $(READY)
+	$(EXTRAS)
+	$(PYTEST) -m "$(REST)" --junitxml=.cache/tests/2-rest.xml
+
+test-full: test test-rest
 
 # Every op sample in every datatype that HTP takes, simulation against the genuine emulator.
 test-compat: $(READY)
-	$(PY) -m pytest -n $(JOBS) tests/native
+	$(PYTEST) tests/native
 
 bench: $(READY)
 	$(PY) -m benchmarks.run

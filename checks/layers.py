@@ -14,9 +14,8 @@ PACKAGE = "edgewright"
 
 # A row may import any row below it; names on one row do not know each other.
 ROWS: tuple[tuple[str, ...], ...] = (
-    ("__main__",),
-    ("tools", "onnx_backend", "testing"),
-    ("",),  # edgewright/__init__.py: the door that users come through
+    ("tools", "onnx_backend"),
+    ("",),  # edgewright/__init__.pyi: the door that users come through
     ("api", "compat"),
     ("reports",),
     ("build", "sdk"),
@@ -37,7 +36,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
 DEPTH = {name: depth for depth, row in enumerate(ROWS) for name in row}
 
 # Beside the rows: not layers, so nothing to order.
-NOT_LAYERS = frozenset({"_data", "__pycache__", "__init__.py", "py.typed"})
+NOT_LAYERS = frozenset({"_data", "__pycache__", "__init__.py", "__init__.pyi", "py.typed"})
 
 # Folders whose members are strangers to each other; what they share is in _common.
 STRANGERS = frozenset({"frontends"})
@@ -69,7 +68,7 @@ def check(source: Path) -> list[str]:
         for entry in sorted(root.iterdir() if root.is_dir() else [])
         if entry.name not in NOT_LAYERS and entry.name.removesuffix(".py") not in DEPTH
     ]
-    for path in sorted(root.rglob("*.py")):
+    for path in sorted([*root.rglob("*.py"), *root.rglob("*.pyi")]):
         home = _home(path, root)
         if home.split(".")[0] not in DEPTH:
             continue

@@ -1,10 +1,11 @@
 # Names that something outside the source uses, one a line, each with the reason.
 # Dataclass fields, enum members and console scripts need no line: checks/dead_code.py adds them.
 pytest_configure  # pytest calls it
-# Attributes that ONNX Runtime reads, a hook of the module system, a marker of pytest.
+# Attributes that ONNX Runtime reads, hooks of the module system, a marker of pytest.
 intra_op_num_threads
 log_severity_level
 __getattr__
+__dir__
 pytestmark
 __class__  # Python looks at it: the package's own kind of module
 graph_optimization_level
@@ -21,3 +22,5 @@ run_shared  # a request that the worker's caller sends by its name
 open_converter  # the same, of the op packages' worker
 qconfig  # torch.ao.quantization reads it
 macs_per_microsecond  # a template reads it
+__init_subclass__  # Python calls it
+htp_backend  # backends/registry.py finds it by its name

@@ -1,73 +1,47 @@
-"""Writes docs/reference from the code: python docs/generate.py [--check]."""
+"""Writes docs/reference from the code: python docs/generate.py [--check] [PAGE ...]."""
 
 import argparse
+import ast
 import importlib
 import inspect
 import json
+import re
 import sys
+import textwrap
+import tomllib
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 REFERENCE = ROOT / "docs" / "reference"
 sys.path.insert(0, str(ROOT))
 
-from edgewright.backends.op_card import op_card, op_names  # noqa: E402 - after the path of the tests
+import edgewright  # noqa: E402 - after the path of the tests
+from edgewright.backends.op_card import op_card, op_names  # noqa: E402
 from edgewright.core import errors  # noqa: E402
 from edgewright.frontends.onnx import registry as onnx_registry  # noqa: E402
 from edgewright.frontends.pytorch import registry  # noqa: E402
 from edgewright.targets.error_codes import CODES  # noqa: E402
 from edgewright.targets.soc import socs  # noqa: E402
+from edgewright.tools.umbrella import COMMANDS  # noqa: E402
 from tests.backend import onnx_suite, tensorflow_suite, tflite_suite  # noqa: E402
 
-TOOLS = {
-    "qnn-onnx-converter": "edgewright.tools.qnn_onnx_converter",
-    "qnn-pytorch-converter": "edgewright.tools.qnn_pytorch_converter",
-    "qnn-tensorflow-converter": "edgewright.tools.qnn_tensorflow_converter",
-    "qnn-tflite-converter": "edgewright.tools.qnn_tflite_converter",
-    "qnn-net-run": "edgewright.tools.qnn_net_run",
-    "qnn-throughput-net-run": "edgewright.tools.qnn_throughput_net_run",
-    "qairt-converter": "edgewright.tools.qairt_converter",
-    "qairt-quantizer": "edgewright.tools.qairt_quantizer",
-    "qnn-context-binary-generator": "edgewright.tools.qnn_context_binary_generator",
-    "qnn-context-binary-utility": "edgewright.tools.qnn_context_binary_utility",
-    "qnn-model-lib-generator": "edgewright.tools.qnn_model_lib_generator",
-    "qnn-op-package-generator": "edgewright.tools.qnn_op_package_generator",
-    "qnn-profile-viewer": "edgewright.tools.qnn_profile_viewer",
-    "qnn-platform-validator": "edgewright.tools.qnn_platform_validator",
-    "envcheck": "edgewright.tools.envcheck",
-    "check-python-dependency": "edgewright.tools.check_python_dependency",
-    "edgewright inspect": "edgewright.tools.inspect_command",
-    "edgewright convert": "edgewright.tools.convert_command",
-    "edgewright quantize": "edgewright.tools.quantize_command",
-    "edgewright run": "edgewright.tools.run_command",
-    "edgewright profile": "edgewright.tools.profile_command",
-    "edgewright sdk-root": "edgewright.tools.sdk_root_command",
-    "edgewright check": "edgewright.tools.check_command",
-    "edgewright export-ep-context": "edgewright.tools.export_ep_context_command",
-    "edgewright targets": "edgewright.tools.targets_command",
-    "edgewright explain": "edgewright.tools.explain_command",
-    "edgewright op": "edgewright.tools.op_command",
-    "edgewright doctor": "edgewright.tools.doctor_command",
-}
-PUBLIC = (
-    *("convert", "quantize", "compare", "load", "compile", "load_context", "op_package"),
-    *("select_backend", "profile", "check_backend_support", "validate_quantization_range"),
-    *("QNNInference", "QNNProfiler", "QNNDebugger", "BackendSelector", "DynamicQuantization"),
-    *("Model", "CompiledModel", "EdgewrightError"),
-)
 GENERATED = "<!-- Made by docs/generate.py; change the code, not this page. -->\n\n"
 
 
 def main() -> int:
     """Writes the pages, or with --check says which are stale."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true")
-    is_check = parser.parse_args().check
-    stale = [name for name, page in PAGES.items() if _differs(name, page())]
-    if is_check:
+    parser.add_argument("--check", action="store_true", help="write nothing, fail where a page is stale")
+    parser.add_argument(
+        "pages", nargs="*", metavar="PAGE", help="such as options.md; all where none is named"
+    )
+    options = parser.parse_args()
+    stale = [name for name in options.pages or PAGES if _differs(name, PAGES[name]())]
+    if options.check:
         for name in stale:
             print(f"docs/reference/{name} is stale: run 'make docs'")
         return 1 if stale else 0
@@ -135,35 +109,72 @@ def targets_page() -> str:
     return "\n".join(lines) + "\n"
 
 
+def tools() -> dict[str, str]:
+    """Every command that an installation has, with the module whose TOOL it is."""
+    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["scripts"]
+    sdk_tools = {name: entry.partition(":")[0] for name, entry in scripts.items() if name != "edgewright"}
+    return {f"edgewright {name}": command.module for name, command in COMMANDS.items()} | sdk_tools
+
+
 @cache
 def options_page() -> str:
     """The help of every tool."""
     parts = ["# Tools and options\n"]
-    for name, module in TOOLS.items():
+    for name, module in tools().items():
         parts.append(f"## {name}\n\n```text\n{importlib.import_module(module).TOOL.help().rstrip()}\n```\n")
     return "\n".join(parts)
 
 
 @cache
 def api_page() -> str:
-    """The public names of the package."""
-    package = importlib.import_module("edgewright")
-    parts = ["# Python API\n"]
-    for name in PUBLIC:
-        item = getattr(package, name)
-        parts.append(f"## `edgewright.{name}`\n\n{_described(name, item)}\n")
-    return "\n".join(parts)
+    """The public names of the package: functions, then classes."""
+    items = {name: getattr(edgewright, name) for name in sorted(edgewright.__all__)}
+    names = sorted(items, key=lambda name: inspect.isclass(items[name]))
+    sections = [f"## `edgewright.{name}`\n\n{_describe(items[name])}\n" for name in names]
+    return "\n".join(["# Python API\n", *sections])
 
 
-def _described(name: str, item: object) -> str:
-    if not inspect.isclass(item):
-        return f"```python\n{name}{inspect.signature(item)}\n```\n\n{inspect.getdoc(item)}"
-    public = {k: v for k, v in vars(item).items() if not k.startswith("_") and inspect.isfunction(v)}
-    methods = [
-        f"- `{k}{inspect.signature(v)}`: {(inspect.getdoc(v) or ' ').splitlines()[0]}"
-        for k, v in public.items()
-    ]
-    return "\n".join([inspect.getdoc(item) or "", "", *methods])
+def _describe(item: Any) -> str:
+    definition = _definition(item)
+    if isinstance(definition, ast.FunctionDef):
+        return f"```python\n{_signature(definition)}\n```\n\n{inspect.getdoc(item)}"
+    return "\n".join([inspect.getdoc(item) or "", "", *_members(definition)])
+
+
+def _definition(item: Any) -> Any:
+    return ast.parse(textwrap.dedent(inspect.getsource(item))).body[0]
+
+
+def _members(definition: ast.ClassDef) -> Iterator[str]:
+    """The public fields and methods of a class, in the words of its source."""
+    for child in definition.body:
+        match child:
+            case ast.AnnAssign(target=ast.Name(id=name)) if not name.startswith("_"):
+                yield f"- `{name}: {ast.unparse(child.annotation)}`"
+            case ast.FunctionDef(name=name) if not name.startswith("_"):
+                is_property = "property" in map(ast.unparse, child.decorator_list)
+                line = (ast.get_docstring(child) or "").partition("\n")[0]
+                yield f"- `{name if is_property else _signature(child, width=1000)}`: {line}"
+
+
+def _signature(definition: ast.FunctionDef, width: int = 100) -> str:
+    """The signature in one line, or an argument a line where that is wider."""
+    arguments = re.sub(r"^(self|cls)(, |$)", "", ast.unparse(definition.args))
+    arrow = f" -> {ast.unparse(definition.returns)}" if definition.returns else ""
+    line = f"{definition.name}({arguments}){arrow}"
+    if len(line) <= width:
+        return line
+    return "\n".join([f"{definition.name}(", *_wrap(arguments), f"){arrow}"])
+
+
+def _wrap(arguments: str) -> Iterator[str]:
+    """The arguments a line each: split at the commas that are in no brackets."""
+    start = depth = 0
+    for place, letter in enumerate(f"{arguments},"):
+        depth += (letter in "([{") - (letter in ")]}")
+        if letter == "," and not depth:
+            yield f"    {arguments[start:place].strip()},"
+            start = place + 1
 
 
 @cache

@@ -6,9 +6,12 @@ import difflib
 import os
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from hypothesis import settings
+
+from tests.optional import NO_TORCH
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -18,6 +21,20 @@ def pytest_configure() -> None:
     # example on a busy machine says nothing, so there is no deadline.
     settings.register_profile("seeded", derandomize=True, deadline=None, max_examples=50)
     settings.load_profile("seeded")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    # Before -m chooses: what asks for torch needs no second word for it.
+    for item in items:
+        if "torch" in getattr(item, "fixturenames", ()):
+            item.add_marker("torch")
+
+
+@pytest.fixture
+def torch() -> ModuleType:
+    """The package torch; a test that asks for it is marked ``torch``."""
+    return pytest.importorskip("torch", reason=NO_TORCH)
 
 
 @pytest.fixture

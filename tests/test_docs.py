@@ -6,18 +6,18 @@ from pathlib import Path
 
 import pytest
 
+from tests.optional import page_params
+
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "guide").glob("*.md"))]
 BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", page_params(PAGES))
 def test_the_examples_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
-    if "import torch" in page.read_text():
-        pytest.importorskip("torch", reason="torch is not installed: pip install 'edgewright[pytorch]'")
     for code in BLOCK.findall(page.read_text()):
         exec(compile(code, page.name, "exec"), names)
 

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.optional import page_params
+
 ROOT = Path(__file__).parents[1]
 PAGES = sorted((ROOT / "docs" / "guide" / "tutorials").glob("*.md"))
 BLOCK = re.compile(r"```(bash|python)\n(.*?)```", re.DOTALL)
@@ -29,13 +31,11 @@ def script_of(page):
     return "\n".join(parts)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", page_params(PAGES))
 def test_a_tutorial_runs_as_printed(page, tmp_path):
     script = script_of(page)
     if "qnn-model-lib-generator" in script and not (shutil.which("g++") or shutil.which("clang++")):
         pytest.skip("no C++ compiler: install g++ or clang++")
-    if "import torch" in script:
-        pytest.importorskip("torch", reason="torch is not installed: pip install 'edgewright[pytorch]'")
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     done = subprocess.run(

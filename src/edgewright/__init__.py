@@ -1,84 +1,29 @@
-"""Edgewright: from a trained network to an edge NPU, and proof that it arrived intact."""
+"""Edgewright: from a trained network to an edge NPU, and proof that it arrived intact.
 
+The public names and their homes are the lines of ``__init__.pyi``, which editors and type checkers read too.
+"""
+
+import importlib
+import pkgutil
+import re
 import sys
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from edgewright.analyse.compare_models import compare
-    from edgewright.api.build import build
-    from edgewright.compat.debugger import QNNDebugger
-    from edgewright.compat.dynamic_quantization import DynamicQuantization
-    from edgewright.compat.inference import QNNInference
-    from edgewright.compat.profiler import QNNProfiler
-    from edgewright.compat.selector import BackendSelector, check_backend_support
-    from edgewright.config.preprocessing import Preprocessing
-    from edgewright.core.errors import EdgewrightError
-    from edgewright.model.convert import convert
-    from edgewright.model.model import Model, load
-    from edgewright.model.profile.measure import profile
-    from edgewright.model.quantize import quantize
-    from edgewright.model.select_backend import select_backend
-    from edgewright.quantize.encodings import validate_quantization_range
-    from edgewright.run.compiled_model import CompiledModel, compile, load_context  # noqa: A004 - as in torch.compile
-    from edgewright.run.python_ops import op_package
-
-__all__ = [
-    "BackendSelector",
-    "CompiledModel",
-    "DynamicQuantization",
-    "EdgewrightError",
-    "Model",
-    "Preprocessing",
-    "QNNDebugger",
-    "QNNInference",
-    "QNNProfiler",
-    "build",
-    "check_backend_support",
-    "compare",
-    "compile",
-    "convert",
-    "load",
-    "load_context",
-    "op_package",
-    "profile",
-    "quantize",
-    "select_backend",
-    "validate_quantization_range",
-]
-
-_HOMES = {
-    "BackendSelector": "edgewright.compat.selector",
-    "CompiledModel": "edgewright.run.compiled_model",
-    "DynamicQuantization": "edgewright.compat.dynamic_quantization",
-    "EdgewrightError": "edgewright.core.errors",
-    "Model": "edgewright.model.model",
-    "Preprocessing": "edgewright.config.preprocessing",
-    "QNNDebugger": "edgewright.compat.debugger",
-    "QNNInference": "edgewright.compat.inference",
-    "QNNProfiler": "edgewright.compat.profiler",
-    "build": "edgewright.api.build",
-    "check_backend_support": "edgewright.compat.selector",
-    "compare": "edgewright.analyse.compare_models",
-    "compile": "edgewright.run.compiled_model",
-    "convert": "edgewright.model.convert",
-    "load": "edgewright.model.model",
-    "load_context": "edgewright.run.compiled_model",
-    "op_package": "edgewright.run.python_ops",
-    "profile": "edgewright.model.profile.measure",
-    "quantize": "edgewright.model.quantize",
-    "select_backend": "edgewright.model.select_backend",
-    "validate_quantization_range": "edgewright.quantize.encodings",
-}
+_STUB = (pkgutil.get_data(__name__, "__init__.pyi") or b"").decode()
+_HOMES = {name: home for home, name in re.findall(r"^from (\S+) import (\w+) as", _STUB, re.MULTILINE)}
+__all__ = list(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
     """Loads a public name when it is first used: importing the package must stay cheap."""
     if name not in _HOMES:
         raise AttributeError(f"module 'edgewright' has no attribute '{name}'")
-    from importlib import import_module
+    return getattr(importlib.import_module(_HOMES[name]), name)
 
-    return getattr(import_module(_HOMES[name]), name)
+
+def __dir__() -> list[str]:
+    return sorted(_HOMES)
 
 
 class _Package(ModuleType):

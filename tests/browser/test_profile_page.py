@@ -6,8 +6,9 @@ from edgewright.model.profile.measure import profile_log
 from edgewright.reports.profile_files import log_bytes
 from tests.browser import test_report
 from tests.browser.sample_build import EXAMPLES
+from tests.optional import NEEDS_BROWSER
 
-pytestmark = test_report.pytestmark
+pytestmark = list(NEEDS_BROWSER)
 browser = test_report.browser
 
 

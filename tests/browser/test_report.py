@@ -1,16 +1,14 @@
 """The report in a real browser: Chromium, driven by Playwright; skipped where either is missing."""
 
-import importlib.util
 import os
-import shutil
 
 import pytest
 
 import edgewright as ew
 from edgewright.reports.html import report_page
 from tests.browser.sample_build import EXAMPLES, hostile, record
+from tests.optional import CHROMIUM, NEEDS_BROWSER
 
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 FLAGS = (
     "--no-sandbox",
     "--disable-gpu",
@@ -22,11 +20,7 @@ FLAGS = (
 )
 # An empty page of one colour is smaller than that.
 SOMETHING = 20_000
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(importlib.util.find_spec("playwright") is None, reason="playwright is not installed"),
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium was found (CHROMIUM names one)"),
-]
+pytestmark = list(NEEDS_BROWSER)
 
 
 @pytest.fixture(scope="module")

@@ -116,7 +116,7 @@ def test_an_input_that_shapes_the_graph_is_made_a_constant(call, here):
     models.shaped_by_value(here / "m.onnx")
     answer = call(main, "convert", "m.onnx", "-d", "x", "1,6")
     assert answer.code == 4
-    assert "edgewright convert --input_value NAME VALUE" in answer.err
+    assert "--input_value 'size' VALUE" in answer.err
     words = ("m.onnx", "-d", "x", "1,6", "--input_value", "size", "2,3")
     assert call(main, "convert", *words).code == 0
     assert ew.load(here / "m_net.json").outputs[0].shape == (2, 3)

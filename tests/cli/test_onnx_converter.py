@@ -76,7 +76,7 @@ def test_weights_of_the_source_are_not_written_over(call, image, tmp_path):
 
 def test_images_become_nhwc_and_that_is_said(call, image, tmp_path):
     answer = call(main, "-i", image, "-o", tmp_path / "m")
-    assert "note: batch 'batch' of 'image' was set to 1; -b sets another one" in answer.out
+    assert "note: batch 'batch' of 'image' was set to 1; --batch sets another one" in answer.out
     assert "the layout became NHWC for 'image', 'features'; --preserve_io layout keeps" in answer.out
     found = inputs_of(tmp_path / "m_net.json")["image"]
     assert (found["dims"], found["axis_format"], found["src_axis_format"]) == ([1, 6, 6, 3], "NHWC", "NCHW")
@@ -200,7 +200,8 @@ def test_symbolic_dimensions_that_stay_open_are_one_error(call, tmp_path):
     assert answer.err == (
         "error[usage]: 2 symbolic dimensions must be numbers, found x [batch,height,width]\n"
         f"  where: {path}\n"
-        "  do:    fix them with -s 'height' N -s 'width' N, or by input: -d 'x' N,N,N\n"
+        "  do:    fix them with --define_symbol 'height' N --define_symbol 'width' N, or by input: "
+        "--input_dim 'x' N,N,N\n"
     )
     assert sorted(p.name for p in tmp_path.iterdir()) == ["m.onnx"]
 

@@ -13,13 +13,6 @@ from edgewright.tools.qairt_converter import main as qairt
 from edgewright.tools.qnn_pytorch_converter import main
 from edgewright.tools.umbrella import main as umbrella
 
-NO_TORCH = "torch is not installed: pip install 'edgewright[pytorch]'"
-
-
-@pytest.fixture
-def torch():
-    return pytest.importorskip("torch", reason=NO_TORCH)
-
 
 @pytest.fixture
 def image(torch, tmp_path):

@@ -130,7 +130,7 @@ def test_errors_spell_the_options_of_this_tool(call, tmp_path):
     assert answer.code == 2
     assert answer.err.endswith(
         "do:    fix them with --onnx_define_symbol 'height' N --onnx_define_symbol 'width' N, "
-        "or by input: -d 'x' N,N,N\n"
+        "or by input: --desired_input_shape 'x' N,N,N\n"
     )
     answer = call(main, "-i", path, "--out_tensor_node", "z")
     assert "--out_tensor_node names the value 'z'" in answer.err
@@ -145,7 +145,7 @@ def test_a_name_that_looks_like_an_option_is_left_alone(call, tmp_path):
         tmp_path / "m.onnx", nodes, [("-s", models.FLOAT, shape)], [("--out_node", models.FLOAT, shape)]
     )
     answer = call(main, "-i", path)
-    assert "-d '-s' N,N" in answer.err
+    assert "--desired_input_shape '-s' N,N" in answer.err
 
 
 @pytest.mark.parametrize("flag", ["--out_tensor_node", "--out_tensor_name"])

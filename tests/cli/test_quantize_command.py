@@ -141,7 +141,10 @@ def test_open_dimensions_have_the_sizes_of_the_samples_and_that_is_said(call, tm
     np.save(tmp_path / "x.npy", np.random.default_rng(0).random((5, 4, 7), np.float32))
     answer = call(main, open_net(tmp_path / "m.onnx"), "--data", tmp_path / "x.npy")
     assert answer.code == 0, answer.err
-    assert "note: open dimensions have the sizes of the samples: length = 7; -s SYMBOL SIZE" in answer.out
+    assert (
+        "note: open dimensions have the sizes of the samples: length = 7; --define_symbol chooses"
+        in answer.out
+    )
     assert ew.load(tmp_path / "m_w8a8.dlc").inputs[0].shape == (1, 4, 7)
 
 

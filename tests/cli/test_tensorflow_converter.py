@@ -127,7 +127,7 @@ def test_a_signature_that_is_missing_is_the_user_s_mistake(call, saved, tmp_path
 
 def test_open_batches_become_one_and_the_option_that_exists_is_named(call, saved, tmp_path):
     answer = call(main, "-i", saved / "saved", "-o", tmp_path / "m.cpp")
-    assert "batch 'batch' of 'x' was set to 1; -d sets another one" in answer.out
+    assert "batch 'batch' of 'x' was set to 1; --input_dim sets another one" in answer.out
 
 
 def test_all_that_is_unsupported_comes_at_once(call, tmp_path):

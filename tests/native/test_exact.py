@@ -1,6 +1,7 @@
 """Networks of 8 bits give the same integers in the simulation and in the genuine emulator."""
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -31,12 +32,12 @@ def both(graph: Graph, feed: dict[str, Array]) -> tuple[Array, Array]:
     return runs[0][name], runs[1][name]
 
 
-@pytest.mark.parametrize("is_per_channel", [True, False], ids=["channels", "tensor"])
-@pytest.mark.parametrize("bits", [8, 4])
-@pytest.mark.parametrize("kind", KINDS)
+# One scale for all rows of 4 bits is refused by the library.
+@pytest.mark.parametrize(
+    ("kind", "bits", "is_per_channel"),
+    sorted({*product(KINDS, (4, 8), (False, True))} - {("product", 4, False)}),
+)
 def test_sums_of_products_are_the_same_to_the_last_bit(kind: str, bits: int, *, is_per_channel: bool) -> None:
-    if kind == "product" and not is_per_channel and bits == 4:
-        pytest.skip("one scale for all rows of 4 bits is refused by the library")
     for seed in range(3):
         simulated, found = both(*weighted(kind, bits, seed, is_per_channel=is_per_channel))
         assert np.mean((found > 0) & (found < 255)) > 0.2

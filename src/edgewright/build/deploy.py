@@ -16,7 +16,7 @@ from edgewright.lower.names import sanitized
 from edgewright.model.model import Model
 from edgewright.model.saving import SaveOptions
 from edgewright.quantize.tensor_encodings import EncodingSet
-from edgewright.run.context.compile import CompileOrder, compile_graphs, provider_of
+from edgewright.run.context.compile import CompileOrder, compile_graphs, find_provider
 from edgewright.run.context.ep_context import export_ep_context
 from edgewright.targets.soc import Soc
 
@@ -50,7 +50,7 @@ def write_models(
 
 def compile_binary(order: BuildOrder, graph: Graph, chip: Soc, folder: Path) -> str:
     """context_binaries/htp_context.bin, and an ONNX file around it where a device can load it."""
-    provider = provider_of("htp")
+    provider = find_provider("htp")
     named = graph.copy()
     named.name = sanitized(order.name)
     path = folder / CONTEXTS / HTP_BINARY

@@ -54,7 +54,7 @@ class QNNDebugger:
         log = profile_log(self._model, self.backend, feed, runs=num_runs)
         ops = summarise(log).ops
         total = sum(item.average for item in ops) or 1.0
-        self._layers = [_layer(item, total) for item in ops]
+        self._layers = [_make_layer_time(item, total) for item in ops]
         return tuple(self._layers)
 
     def analyze_bottlenecks(self, top: int = 5) -> tuple[LayerTime, ...]:
@@ -69,21 +69,21 @@ class QNNDebugger:
         gaps = [f"HTP cannot run {gap.node} ({gap.op}): {gap.reason}" for gap in htp_gaps(graph)[:5]]
         is_float = not any(kind.dtype.is_fixed_point for kind in graph.types.values())
         slow = [layer for layer in self._layers if layer.share >= WORTH_SAYING]
-        found = [text for layer in slow for text in _suggestions(layer, is_float=is_float)]
-        return tuple(dict.fromkeys([*found, *gaps]))
+        suggestions = [text for layer in slow for text in _suggest_for_layer(layer, is_float=is_float)]
+        return tuple(dict.fromkeys([*suggestions, *gaps]))
 
     def _check(self) -> None:
         if not self._layers:
             raise UsageError("no layer was timed yet", do="call profile_layers(input_data) first")
 
 
-def _layer(item: Measure, total: float) -> LayerTime:
+def _make_layer_time(item: Measure, total: float) -> LayerTime:
     name = item.name.partition(":OpId_")[0]
     time = item.average / 1000 if item.unit == "US" else item.average
     return LayerTime(name, item.op, time, item.average / total, item.macs, item.kernels)
 
 
-def _suggestions(layer: LayerTime, *, is_float: bool) -> Iterator[str]:
+def _suggest_for_layer(layer: LayerTime, *, is_float: bool) -> Iterator[str]:
     part = f"{layer.layer} ({layer.op or 'added by the backend'}, {layer.share:.0%} of the time)"
     if layer.op == "Conv2d":
         yield f"consider a depthwise separable convolution for {part}"

@@ -46,7 +46,7 @@ class DynamicQuantization:
 
     def inference(self, inputs: Inputs) -> dict[str, Array]:
         """Runs the model, keeps the ranges of what it saw, and gives its outputs."""
-        feed = self._feed(inputs)
+        feed = self._check_inputs(inputs)
         values = {**feed, **self._session.run(feed)}
         for name in self._watched:
             self._watch(self._graph.source_names.get(name, name), values[name])
@@ -64,13 +64,13 @@ class DynamicQuantization:
             raise UsageError(
                 "no statistics were collected", do="call inference or collect_statistics with data first"
             )
-        return {name: self._params(seen) for name, seen in self._seen.items()}
+        return {name: self._choose_params(extremes) for name, extremes in self._seen.items()}
 
     def apply_quantization(self, quantization_params: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
         """The parameters as a document for ``--quantization_overrides`` and ``ew.quantize(overrides=)``."""
         bits = self._grid.bits
         listed = {name: {"bitwidth": bits, **params} for name, params in quantization_params.items()}
-        return {"activation_encodings": listed, "param_encodings": self._weights()}
+        return {"activation_encodings": listed, "param_encodings": self._encode_weights()}
 
     def quantize(self, **choices: Any) -> QuantizedModel:
         """The model in fixed point, on what was seen so far; choices as of ``ew.quantize``."""
@@ -78,21 +78,21 @@ class DynamicQuantization:
         choices.setdefault("act_bw", self._grid.bits)
         return quantize(self._model, overrides=config, **choices)
 
-    def _weights(self) -> dict[str, dict[str, Any]]:
+    def _encode_weights(self) -> dict[str, dict[str, Any]]:
         """Weights are known without a run: 8 bits around zero."""
         grid = Grid(8, is_symmetric=True)
-        found = {}
+        encodings = {}
         for node in self._graph.nodes:
             for value in node.inputs[1:2] if node_macs(self._graph, node) else ():
                 if value in self._graph.constants:
                     limit = float(np.abs(self._graph.constants[value]).max())
                     scale = grid.encoding(-limit, limit).scales[0]
                     name = self._graph.source_names.get(value, value)
-                    found[name] = {"bitwidth": 8, "is_symmetric": "True", "scale": scale, "offset": -128}
-                    found[name] |= {"min": -128 * scale, "max": 127 * scale}
-        return found
+                    encodings[name] = {"bitwidth": 8, "is_symmetric": "True", "scale": scale, "offset": -128}
+                    encodings[name] |= {"min": -128 * scale, "max": 127 * scale}
+        return encodings
 
-    def _feed(self, inputs: Inputs) -> dict[str, Array]:
+    def _check_inputs(self, inputs: Inputs) -> dict[str, Array]:
         names = self._graph.inputs
         if isinstance(inputs, Mapping):
             return {name: np.asarray(array) for name, array in inputs.items()}
@@ -103,17 +103,17 @@ class DynamicQuantization:
     def _watch(self, name: str, array: Array) -> None:
         if not array.size:
             return
-        seen = self._seen.setdefault(name, _Seen())
+        extremes = self._seen.setdefault(name, _Seen())
         least, most = float(array.min()), float(array.max())
         if not np.isfinite((least, most)).all():
             raise UsageError(
                 f"tensor '{name}' holds {least} to {most} in sample {self.samples}, expected finite values",
                 do="leave such samples out",
             )
-        seen.least, seen.most = min(seen.least, least), max(seen.most, most)
+        extremes.least, extremes.most = min(extremes.least, least), max(extremes.most, most)
 
-    def _params(self, seen: _Seen) -> dict[str, float]:
-        encoding = self._grid.encoding(seen.least, seen.most)
+    def _choose_params(self, extremes: _Seen) -> dict[str, float]:
+        encoding = self._grid.encoding(extremes.least, extremes.most)
         low, high = covered_range(encoding, self._grid.dtype)
         return {
             "scale": encoding.scales[0],

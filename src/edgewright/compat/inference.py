@@ -16,7 +16,7 @@ from edgewright.ir.types import TensorType
 from edgewright.model.model import Model
 from edgewright.model.open_model import any_model
 from edgewright.model.select_backend import select_backend
-from edgewright.run.runnable import context_source
+from edgewright.run.runnable import open_context_source
 
 __all__ = ["QNNInference"]
 
@@ -35,7 +35,7 @@ class QNNInference:
         self, model_path: Model | Path | str, backend: str = "htp", *, reuse_buffers: bool = False
     ) -> None:
         self.model_path = model_path
-        self.backend, self._graph, self._session = _ready(model_path, backend)
+        self.backend, self._graph, self._session = _prepare_model(model_path, backend)
         self._reuse = reuse_buffers
         self._types = self._graph.types
         # One set for each thread: they would write into each other's numbers.
@@ -44,8 +44,8 @@ class QNNInference:
     @property
     def is_quantized(self) -> bool:
         """Whether an input or an output is stored as integers that stand for real numbers."""
-        ends = (*self._graph.inputs, *self._graph.outputs)
-        return any(self._types[name].encoding is not None for name in ends)
+        names = (*self._graph.inputs, *self._graph.outputs)
+        return any(self._types[name].encoding is not None for name in names)
 
     @property
     def input_scale(self) -> float:
@@ -69,25 +69,25 @@ class QNNInference:
 
     def inference(self, input_data: Arrays) -> Arrays:
         """Real numbers in, real numbers out."""
-        return self.postprocess_output(self._session.run(self._stored(input_data)))
+        return self.postprocess_output(self._session.run(self._encode_inputs(input_data)))
 
     def preprocess_input(self, data: Arrays) -> Arrays:
         """Inputs as the model stores them: quantized where it is, float32 elsewhere."""
-        stored = self._stored(data)
+        stored = self._encode_inputs(data)
         kept = stored if self._reuse else {name: array.copy() for name, array in stored.items()}
-        return self._given_back(kept, isinstance(data, Mapping))
+        return self._return_outputs(kept, isinstance(data, Mapping))
 
     def postprocess_output(self, output: Arrays) -> Arrays:
         """Outputs as real numbers."""
-        named = self._named(output, self._graph.outputs)
-        real = {name: self._decoded(name, array) for name, array in named.items()}
-        return self._given_back(real, len(real) > 1)
+        named = self._name_arrays(output, self._graph.outputs)
+        real = {name: self._decode_output(name, array) for name, array in named.items()}
+        return self._return_outputs(real, len(real) > 1)
 
-    def _stored(self, data: Arrays) -> dict[str, Array]:
-        named = self._named(data, self._graph.inputs)
-        return {name: self._encoded(name, np.asarray(array)) for name, array in named.items()}
+    def _encode_inputs(self, data: Arrays) -> dict[str, Array]:
+        named = self._name_arrays(data, self._graph.inputs)
+        return {name: self._encode_input(name, np.asarray(array)) for name, array in named.items()}
 
-    def _encoded(self, name: str, array: Array) -> Array:
+    def _encode_input(self, name: str, array: Array) -> Array:
         kind = self._types[name]
         if kind.is_static and array.shape != kind.static_shape():
             raise ShapeMismatch(
@@ -97,12 +97,12 @@ class QNNInference:
             )
         if array.dtype == kind.dtype.numpy or kind.encoding is None:
             return array.astype(kind.dtype.numpy, copy=False)
-        return self._quantized(name, array, kind, kind.encoding)
+        return self._quantize_into_buffer(name, array, kind, kind.encoding)
 
-    def _quantized(self, name: str, array: Array, kind: TensorType, encoding: Encoding) -> Array:
+    def _quantize_into_buffer(self, name: str, array: Array, kind: TensorType, encoding: Encoding) -> Array:
         """The same integers as `Encoding.encode` gives, without new memory."""
-        real = self._buffer(f"{name} real", array.shape, np.float32)
-        stored = self._buffer(f"{name} stored", array.shape, kind.dtype.numpy)
+        real = self._take_buffer(f"{name} real", array.shape, np.float32)
+        stored = self._take_buffer(f"{name} stored", array.shape, kind.dtype.numpy)
         low, high = encoding.limits(kind.dtype)
         np.divide(array, np.float32(encoding.scales[0]), out=real, casting="same_kind")
         np.rint(real, out=real)
@@ -111,23 +111,23 @@ class QNNInference:
         np.copyto(stored, real, casting="unsafe")
         return stored
 
-    def _decoded(self, name: str, array: Array) -> Array:
+    def _decode_output(self, name: str, array: Array) -> Array:
         encoding = self._types[name].encoding
         if encoding is None or array.dtype != self._types[name].dtype.numpy:
             return array
-        real = self._buffer(f"{name} out", array.shape, np.float32)
+        real = self._take_buffer(f"{name} out", array.shape, np.float32)
         np.add(array, encoding.offsets[0], out=real, casting="unsafe", dtype=np.float32)
         np.multiply(real, np.float32(encoding.scales[0]), out=real)
         return real if self._reuse else real.copy()
 
-    def _buffer(self, name: str, shape: tuple[int, ...], dtype: np.dtype[np.generic] | type) -> Array:
+    def _take_buffer(self, name: str, shape: tuple[int, ...], dtype: np.dtype[np.generic] | type) -> Array:
         buffers: dict[str, Array] = self._local.__dict__
-        found = buffers.get(name)
-        if found is None or found.shape != shape:
-            found = buffers[name] = np.empty(shape, dtype)
-        return found
+        buffer = buffers.get(name)
+        if buffer is None or buffer.shape != shape:
+            buffer = buffers[name] = np.empty(shape, dtype)
+        return buffer
 
-    def _named(self, data: Arrays, names: list[str]) -> Mapping[str, Array]:
+    def _name_arrays(self, data: Arrays, names: list[str]) -> Mapping[str, Array]:
         if not isinstance(data, Mapping):
             if len(names) != 1:
                 listed = ", ".join(map(shown, names))
@@ -141,7 +141,7 @@ class QNNInference:
         return {name: data[name] for name in names}
 
     @staticmethod
-    def _given_back(named: Mapping[str, Array], is_named: bool) -> Arrays:
+    def _return_outputs(named: Mapping[str, Array], is_named: bool) -> Arrays:
         return dict(named) if is_named or len(named) != 1 else next(iter(named.values()))
 
     def _pair(self, names: list[str], word: str) -> tuple[float, int]:
@@ -153,9 +153,9 @@ class QNNInference:
         return (1.0, 0) if encoding is None else (encoding.scales[0], -encoding.offsets[0])
 
 
-def _ready(model: Model | Path | str, backend: str) -> tuple[str, Graph, Session]:
+def _prepare_model(model: Model | Path | str, backend: str) -> tuple[str, Graph, Session]:
     if not isinstance(model, Model) and Path(model).suffix == ".bin":
-        source = context_source(Path(model))
+        source = open_context_source(Path(model))
         if len(source.graphs) != 1:
             raise UsageError(
                 f"'{shown(model)}' has {len(source.graphs)} graphs, expected one",

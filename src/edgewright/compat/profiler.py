@@ -39,12 +39,12 @@ class QNNProfiler:
             seconds.append(time.perf_counter() - start)
             computed.append(processor_time() - used)
             added.append(memory_in_use() - memory)
-        found = _metrics(seconds, computed, added)
-        self.metrics[name or getattr(inference_func, "__qualname__", "inference")] = found
-        return found
+        metrics = _compute_metrics(seconds, computed, added)
+        self.metrics[name or getattr(inference_func, "__qualname__", "inference")] = metrics
+        return metrics
 
 
-def _metrics(seconds: list[float], computed: list[float], added: list[int]) -> dict[str, float]:
+def _compute_metrics(seconds: list[float], computed: list[float], added: list[int]) -> dict[str, float]:
     numbers = latency_numbers(seconds)
     return {
         "avg_latency_ms": numbers["average_ms"],

@@ -37,27 +37,27 @@ class BackendSelector:
         self, model_info: ModelInfo, constraints: Mapping[str, bool] | None = None
     ) -> str:
         """The backend with most points: ``operations`` and ``max_tensor_size`` (bytes) of the model."""
-        points = self.scores(model_info, constraints or {})
+        points = self.score_backends(model_info, constraints or {})
         return max(points, key=lambda name: points[name])
 
-    def scores(self, model_info: ModelInfo, constraints: Mapping[str, bool]) -> dict[str, float]:
+    def score_backends(self, model_info: ModelInfo, constraints: Mapping[str, bool]) -> dict[str, float]:
         """Points of each backend."""
-        operations, largest = _operations(model_info), _largest(model_info)
+        operations, largest = _read_operations(model_info), _read_largest_tensor(model_info)
         unknown = [name for name in constraints if name not in _CONSTRAINTS]
         if unknown:
             raise UsageError(
                 f"constraint '{shown(unknown[0])}' is unknown, expected {' or '.join(_CONSTRAINTS)}",
                 do=did_you_mean(unknown[0], _CONSTRAINTS),
             )
-        found = {}
+        points_by_backend = {}
         for name, can in CAPABILITIES.items():
             points = OPS * float(_has_all(name, operations)) + SIZES * float(largest <= can.largest_tensor)
             if constraints.get("power_critical"):
                 points += POWER * can.power_efficiency
             if constraints.get("performance_critical") and name == "htp":
                 points += SPEED
-            found[name] = points
-        return found
+            points_by_backend[name] = points
+        return points_by_backend
 
 
 _CONSTRAINTS = ("power_critical", "performance_critical")
@@ -70,18 +70,18 @@ def _support(name: str) -> BackendSupport:
         return BackendSupport(name.lower(), False, problem.what)
 
 
-def _operations(info: ModelInfo) -> Sequence[str]:
-    found = info.get("operations", ())
-    if isinstance(found, str) or not isinstance(found, Sequence):
-        raise UsageError(f"'operations' is '{shown(found)}', expected a list of ops such as ['Conv2d']")
-    return [str(name) for name in found]
+def _read_operations(info: ModelInfo) -> Sequence[str]:
+    operations = info.get("operations", ())
+    if isinstance(operations, str) or not isinstance(operations, Sequence):
+        raise UsageError(f"'operations' is '{shown(operations)}', expected a list of ops such as ['Conv2d']")
+    return [str(name) for name in operations]
 
 
-def _largest(info: ModelInfo) -> float:
-    found = info.get("max_tensor_size", 0)
-    if isinstance(found, bool) or not isinstance(found, int | float) or found < 0:
-        raise UsageError(f"'max_tensor_size' is '{shown(found)}', expected a number of bytes")
-    return float(found)
+def _read_largest_tensor(info: ModelInfo) -> float:
+    size = info.get("max_tensor_size", 0)
+    if isinstance(size, bool) or not isinstance(size, int | float) or size < 0:
+        raise UsageError(f"'max_tensor_size' is '{shown(size)}', expected a number of bytes")
+    return float(size)
 
 
 def _has_all(backend: str, operations: Sequence[str]) -> bool:

@@ -1,13 +1,12 @@
 """The options of `edgewright build`."""
 
-import math
 from dataclasses import dataclass
 
+from edgewright.config.declare import opt
 from edgewright.config.group import OptionGroup
-from edgewright.config.option import opt
 from edgewright.config.quantize import PRECISIONS
 from edgewright.config.rules import Check, Excludes, Given
-from edgewright.config.values import number_from
+from edgewright.config.values import number_from, number_within
 from edgewright.core.errors import UsageError
 
 __all__ = ["AUTO", "METRICS", "BuildData", "BuildTo", "BuildWishes", "Sound"]
@@ -16,14 +15,12 @@ AUTO = "auto"
 METRICS = ("right-answers", "same-answers", "closeness")
 
 
+_percentage = number_within("points of a percentage from 0 to 100, as in 1%", 0, 100)
+
+
 def points(text: str) -> float:
     """Points of a percentage: 1, 1% or 0.5 %."""
-    try:
-        value = float(text.strip().removesuffix("%"))
-    except ValueError:
-        value = math.nan
-    if not (math.isfinite(value) and 0 <= value <= 100):
-        raise ValueError("points of a percentage from 0 to 100, as in 1%")
+    value: float = _percentage(text.strip().removesuffix("%"))
     return value
 
 
@@ -49,37 +46,38 @@ class BuildData(OptionGroup):
     )
 
     data: str | None = opt(
-        "--data",
         metavar="PATH",
         help="samples: a folder of .npy, .npz or .raw files, of images or of .wav audio, an .npz or .npy "
         "file of stacked arrays, or an input list; some calibrate, the others evaluate",
     )
     eval_data: str | None = opt(
-        *("--eval-data", "--eval_data"),
+        "--eval-data",
+        "--eval_data",
         metavar="PATH",
         help="samples to evaluate on; then all of --data may calibrate",
     )
     labels: str | None = opt(
-        "--labels",
         metavar="FILE",
         help="the right class of each sample that evaluates: .npy, .npz, .txt with a number a line, or .csv "
         "with FILE,NUMBER; also found as an array 'labels' or 'y' beside the samples, and in the names of "
         "subfolders that are numbers",
     )
     random_data: bool = opt(
-        *("--random-data", "--random_data"),
-        nargs=0,
+        "--random-data",
+        "--random_data",
         help="random numbers in place of samples: the files are complete, their accuracy means nothing",
     )
     calibration_samples: int = opt(
-        *("--calibration-samples", "--calibration_samples"),
+        "--calibration-samples",
+        "--calibration_samples",
         type=number_from(1),
         default=100,
         metavar="N",
         help="how many samples calibrate at most; never more than half, unless --eval-data is given",
     )
     evaluation_samples: int = opt(
-        *("--evaluation-samples", "--evaluation_samples"),
+        "--evaluation-samples",
+        "--evaluation_samples",
         type=number_from(1),
         default=1000,
         metavar="N",
@@ -94,20 +92,18 @@ class BuildWishes(OptionGroup):
     title = "Target and precision"
 
     target: str = opt(
-        "--target",
-        required=True,
         metavar="CHIP",
         help="the chip: SM8650, 'Snapdragon 8 Gen 3', v75 or a SoC number; edgewright targets lists them",
     )
     precision: str = opt(
-        "--precision",
         choices=(AUTO, *PRECISIONS),
         default=AUTO,
         help="bits of weights and activations, or half precision; auto tries them and takes the cheapest "
         "that meets --max-drop",
     )
     max_drop: float | None = opt(
-        *("--max-drop", "--max_drop"),
+        "--max-drop",
+        "--max_drop",
         type=points,
         metavar="POINTS",
         example="--max-drop 1%",
@@ -115,7 +111,6 @@ class BuildWishes(OptionGroup):
         "code is 5, and all files are written all the same; auto aims at 1 where nothing is said",
     )
     metric: str = opt(
-        "--metric",
         choices=(AUTO, *METRICS),
         default=AUTO,
         help="how accuracy is told: share of right answers (needs labels), share of answers that are those "
@@ -123,12 +118,11 @@ class BuildWishes(OptionGroup):
     )
 
     quantization_overrides: str | None = opt(
-        "--quantization_overrides",
         metavar="FILE",
         help="a JSON file with encodings that come before those computed, such as the report advises",
     )
     out_node: tuple[str, ...] = opt(
-        *("--out_node", "--out-node"),
+        also="--out-node",
         fills="outputs",
         repeated=True,
         metavar="NAME",
@@ -144,20 +138,14 @@ class BuildTo(OptionGroup):
     rules = (Excludes("--dry-run", "--resume"),)
 
     output: str | None = opt(
-        *("--output", "-o", "--output_path"),
+        also=("-o", "--output_path"),
         metavar="FOLDER",
         help="the folder to write; MODEL_CHIP in the current folder otherwise",
     )
     dry_run: bool = opt(
-        *("--dry-run", "--dry_run"),
-        nargs=0,
-        help="stop after the pre-flight: say what stands in the way, write nothing",
+        "--dry-run", "--dry_run", help="stop after the pre-flight: say what stands in the way, write nothing"
     )
-    resume: bool = opt(
-        "--resume",
-        nargs=0,
-        help="continue where an interrupted build of the same model, data and options stopped",
-    )
+    resume: bool = opt(help="continue where an interrupted build of the same model, data and options stopped")
 
 
 @dataclass(frozen=True)
@@ -167,7 +155,8 @@ class Sound(OptionGroup):
     title = "Sound"
 
     sample_rate: int | None = opt(
-        *("--sample-rate", "--sample_rate"),
+        "--sample-rate",
+        "--sample_rate",
         type=number_from(1),
         metavar="HZ",
         help="values a second that the model was trained on: files with another rate are brought to it; as "

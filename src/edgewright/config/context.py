@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from edgewright.config.declare import opt
 from edgewright.config.group import OptionGroup
-from edgewright.config.option import opt
 from edgewright.config.rules import Excludes
 
 __all__ = ["CheckedContext", "CodeName", "ContextFile", "EpContext", "Target", "TargetName"]
@@ -46,7 +46,6 @@ class Target(OptionGroup):
     title = "Target"
 
     target: str | None = opt(
-        "--target",
         metavar="CHIP",
         example="--target SM8650",
         help="the chip to compile for: SM8650, 'Snapdragon 8 Gen 3', v75 or a SoC number; edgewright targets "
@@ -60,16 +59,13 @@ class CheckedContext(OptionGroup):
 
     title = "Context binary"
 
-    context_binary: str = opt("BINARY", required=True, help="a context binary")
+    context_binary: str = opt("BINARY", help="a context binary")
     target: str = opt(
-        "--target",
-        required=True,
         metavar="CHIP",
         example="--target SM8650",
         help="the chip that it should run on: SM8650, 'Snapdragon 8 Gen 3', v75 or a SoC number",
     )
     device_version: tuple[int, ...] | None = opt(
-        "--device_version",
         type=_version,
         metavar="X.Y",
         example="--device_version 2.40",
@@ -84,19 +80,17 @@ class EpContext(OptionGroup):
     title = "ONNX wrapper"
     rules = (Excludes("--embed", "--copy"),)
 
-    context_binary: str = opt("BINARY", required=True, help="a context binary of the genuine HTP library")
+    context_binary: str = opt("BINARY", help="a context binary of the genuine HTP library")
     output_path: str | None = opt(
-        *("--output_path", "-o"),
+        also="-o",
         metavar="FILE",
         help="the ONNX file to write, in the folder of the binary; named after it otherwise",
     )
-    graph: str | None = opt("--graph", metavar="NAME", help="the graph to run, where the binary has several")
-    embed: bool = opt("--embed", nargs=0, help="put the binary into the ONNX file")
-    copy: bool = opt("--copy", nargs=0, help="copy the binary beside the ONNX file in another folder")
+    graph: str | None = opt(metavar="NAME", help="the graph to run, where the binary has several")
+    embed: bool = opt(help="put the binary into the ONNX file")
+    copy: bool = opt(help="copy the binary beside the ONNX file in another folder")
     float_io: bool = opt(
-        "--float_io",
-        nargs=0,
-        help="inputs and outputs of fixed point are float32, quantized around the node on the CPU",
+        help="inputs and outputs of fixed point are float32, quantized around the node on the CPU"
     )
 
 
@@ -106,9 +100,7 @@ class ContextFile(OptionGroup):
 
     title = "Context binary"
 
-    context_binary: str = opt(
-        "--context_binary", required=True, metavar="FILE", help="the context binary to read and validate"
-    )
+    context_binary: str = opt(metavar="FILE", help="the context binary to read and validate")
     json_file: str | None = opt(
-        "--json_file", metavar="FILE", help="write the description there as JSON; its folder must exist"
+        metavar="FILE", help="write the description there as JSON; its folder must exist"
     )

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
+from edgewright.config.declare import opt
 from edgewright.config.group import OptionGroup
-from edgewright.config.model_options import dlc_files, dlc_problem, library_prefix, output_tensors, packages
-from edgewright.config.option import opt
+from edgewright.config.model_options import DLC_FILES, MODEL_PREFIX, OP_PACKAGES, OUTPUT_TENSORS, dlc_problem
 from edgewright.config.rules import Check, Excludes
 from edgewright.config.values import key_values, names
 
@@ -35,18 +35,15 @@ class ContextModel(OptionGroup):
         "into one context",
     )
     backend: str = opt(
-        "--backend",
-        required=True,
         metavar="LIB",
         example="--backend libQnnHtp.so",
         help="the backend that the context is for: a QNN library such as libQnnHtp.so, its path, htp-native, "
         "htp-sim or cpu",
     )
-    dlc_path: tuple[str, ...] | None = dlc_files()
-    model_prefix: str = library_prefix()
-    op_packages: tuple[str, ...] | None = packages()
+    dlc_path: tuple[str, ...] | None = DLC_FILES
+    model_prefix: str = MODEL_PREFIX
+    op_packages: tuple[str, ...] | None = OP_PACKAGES
     input_list: str | None = opt(
-        "--input_list",
         metavar="FILE",
         without_effect="a converted model is quantized already",
         help="input files, which other tools calibrate with",
@@ -61,22 +58,19 @@ class ContextOutput(OptionGroup):
     rules = (Excludes("--enable_intermediate_outputs", "--set_output_tensors"),)
 
     binary_file: str | None = opt(
-        "--binary_file", metavar="NAME", help="the name of the context binary; the model's name otherwise"
+        metavar="NAME", help="the name of the context binary; the model's name otherwise"
     )
     backend_binary: str | None = opt(
-        "--backend_binary",
         metavar="NAME",
         help="the name of a file for the backend's own form of the context, which is the same here",
     )
-    output_dir: str = opt(
-        "--output_dir", default="./output", metavar="FOLDER", help="where files are written"
+    output_dir: str = opt(default="./output", metavar="FOLDER", help="where files are written")
+    enable_intermediate_outputs: bool = opt(help="give out what every op makes, not only the outputs")
+    set_output_tensors: tuple[tuple[str, tuple[str, ...]], ...] = opt(
+        like=OUTPUT_TENSORS,
+        help="tensors to give out beside the outputs of the graph; the graph name may be left out",
     )
-    enable_intermediate_outputs: bool = opt(
-        "--enable_intermediate_outputs", nargs=0, help="give out what every op makes, not only the outputs"
-    )
-    set_output_tensors: tuple[tuple[str, tuple[str, ...]], ...] = output_tensors("give out")
     input_output_tensor_mem_type: str = opt(
-        "--input_output_tensor_mem_type",
         choices=("raw", "memhandle"),
         default="raw",
         not_built=("memhandle",),
@@ -91,31 +85,25 @@ class ContextSettings(OptionGroup):
     title = "Settings"
 
     config_file: str | None = opt(
-        "--config_file",
-        metavar="FILE",
-        help="a JSON file with backend extensions, context priority and settings of graphs",
+        metavar="FILE", help="a JSON file with backend extensions, context priority and settings of graphs"
     )
     optimization_level: int | None = opt(
-        "--optimization_level",
         type=_level,
         metavar="LEVEL",
         example="--optimization_level high",
         help="how long the compiler tries: low, medium or high, or 1 to 3",
     )
     profiling_level: str | None = opt(
-        "--profiling_level",
         choices=("basic", "detailed", "backend"),
         help="measure the compilation, in total (basic) or each of its steps (detailed)",
     )
     profiling_option: str | None = opt(
-        "--profiling_option",
         choices=("optrace",),
         not_built=("optrace",),
         instead="leave it out: the x86 libraries make no optrace",
         help="what else to measure",
     )
     platform_options: tuple[tuple[str, str], ...] | None = opt(
-        "--platform_options",
         type=key_values,
         metavar="KEY:VALUE[;...]",
         without_effect="no backend on this machine has platform options",
@@ -130,11 +118,10 @@ class GeneratorLog(OptionGroup):
     title = "Messages"
 
     log_level: str | None = opt(
-        "--log_level",
         choices=("error", "warn", "warning", "info", "debug", "verbose"),
         help="the least grave messages to show",
     )
-    verbose: bool = opt("--verbose", nargs=0, help="show all messages")
+    verbose: bool = opt(help="show all messages")
 
     @property
     def loudness(self) -> str | None:

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from edgewright.config.converter_parts import DebugLog, OpPackages
+from edgewright.config.converter_parts import CPP_FILE, DebugLog, OpPackages
+from edgewright.config.declare import opt
 from edgewright.config.group import OptionGroup
-from edgewright.config.model_options import package_libraries
-from edgewright.config.option import opt
+from edgewright.config.model_options import PACKAGE_LIBRARIES
 from edgewright.config.quantizer import Quantizer
-from edgewright.config.shape_options import input_shapes
+from edgewright.config.shape_options import INPUT_SHAPES
 from edgewright.config.values import OneOf
 
 __all__ = [
@@ -42,22 +42,20 @@ class Source(OptionGroup):
 
     title = "Source model"
 
-    input_network: str = opt(
-        *("--input_network", "-i"), required=True, metavar="FILE", help="the model to convert"
-    )
+    input_network: str = opt(also="-i", metavar="FILE", help="the model to convert")
     out_names: tuple[str, ...] = opt(
-        *("--out_node", "--out_name"),
+        "--out_node",
+        "--out_name",
         fills="outputs",
         repeated=True,
         metavar="NAME",
         help="a tensor that becomes an output of the converted model, in place of the outputs of the source; "
         "give it once for each output",
     )
-    input_dims: tuple[tuple[str, tuple[int, ...]], ...] = input_shapes("--input_dim", "-d")
+    input_dims: tuple[tuple[str, tuple[int, ...]], ...] = opt("--input_dim", "-d", like=INPUT_SHAPES)
     input_types: tuple[tuple[str, str], ...] = opt(
-        *("--input_type", "-t"),
-        nargs=2,
-        repeated=True,
+        "--input_type",
+        "-t",
         keyed=True,
         type=(str, OneOf(("image", "default", "opaque"))),
         metavar=("NAME", "{image,default,opaque}"),
@@ -67,8 +65,6 @@ class Source(OptionGroup):
     )
     input_dtypes: tuple[tuple[str, str], ...] = opt(
         "--input_dtype",
-        nargs=2,
-        repeated=True,
         keyed=True,
         type=(str, OneOf(DTYPES)),
         metavar=("NAME", "DTYPE"),
@@ -76,9 +72,9 @@ class Source(OptionGroup):
         help="the data type of an input, float32 where nothing is said; once for each input",
     )
     input_encodings: tuple[tuple[str, ...], ...] = opt(
-        *("--input_encoding", "-e"),
+        "--input_encoding",
+        "-e",
         nargs=(2, 3),
-        repeated=True,
         keyed=True,
         type=(str, OneOf(COLOUR_ENCODINGS)),
         metavar=("NAME", "IN", "[OUT]"),
@@ -87,9 +83,8 @@ class Source(OptionGroup):
         "both are bgr where nothing is said",
     )
     input_layouts: tuple[tuple[str, str], ...] = opt(
-        *("--input_layout", "-l"),
-        nargs=2,
-        repeated=True,
+        "--input_layout",
+        "-l",
         keyed=True,
         type=(str, OneOf(LAYOUTS)),
         metavar=("NAME", "LAYOUT"),
@@ -105,14 +100,8 @@ class GraphChanges(OptionGroup):
 
     title = "Graph"
 
-    disable_batchnorm_folding: bool = opt(
-        "--disable_batchnorm_folding",
-        nargs=0,
-        help="keep batch norms apart from the convolutions before them",
-    )
-    keep_disconnected_nodes: bool = opt(
-        "--keep_disconnected_nodes", nargs=0, help="keep ops that lead to no output of the model"
-    )
+    disable_batchnorm_folding: bool = opt(help="keep batch norms apart from the convolutions before them")
+    keep_disconnected_nodes: bool = opt(help="keep ops that lead to no output of the model")
 
 
 @dataclass(frozen=True)
@@ -121,33 +110,20 @@ class Output(OptionGroup):
 
     title = "Output"
 
-    output_path: str | None = opt(
-        *("--output_path", "-o"),
-        metavar="FILE",
-        help="the C++ file to write, its .bin and _net.json beside it; named after the source otherwise",
-    )
+    output_path: str | None = CPP_FILE
     copyright_file: str | None = opt(
-        "--copyright_file", metavar="FILE", help="a text that is put at the head of the written model"
+        metavar="FILE", help="a text that is put at the head of the written model"
     )
-    float_bw: int = opt(
-        "--float_bw", type=int, choices=(32, 16), default=32, help="bits of float weights and activations"
-    )
+    float_bw: int = opt(choices=(32, 16), default=32, help="bits of float weights and activations")
     float_bias_bw: int | None = opt(
-        "--float_bias_bw",
-        type=int,
-        choices=(32, 16),
-        help="bits of float biases, those of --float_bw by default",
+        choices=(32, 16), help="bits of float biases, those of --float_bw by default"
     )
     overwrite_model_prefix: bool = opt(
-        "--overwrite_model_prefix",
-        nargs=0,
         help="name the functions in the model after the output file, so that several models can be linked "
-        "together; QnnModel_ otherwise",
+        "together; QnnModel_ otherwise"
     )
     exclude_named_tensors: bool = opt(
-        "--exclude_named_tensors",
-        nargs=0,
-        help="number the tensors in place of keeping their source names, for a smaller model library",
+        help="number the tensors in place of keeping their source names, for a smaller model library"
     )
 
 
@@ -158,7 +134,6 @@ class DryRun(OptionGroup):
     title = "Dry run"
 
     dry_run: str | None = opt(
-        "--dry_run",
         nargs="?",
         const="info",
         choices=("info", "debug"),
@@ -175,9 +150,7 @@ class CustomIo(OptionGroup):
     title = "Custom inputs and outputs"
 
     custom_io: str | None = opt(
-        "--custom_io",
-        metavar="FILE",
-        help="a YAML file with layouts, data types and encodings of inputs and outputs",
+        metavar="FILE", help="a YAML file with layouts, data types and encodings of inputs and outputs"
     )
 
 
@@ -185,7 +158,7 @@ class CustomIo(OptionGroup):
 class OpPackage(OpPackages):
     """Ops that are not QNN's own."""
 
-    op_package_lib: tuple[str, ...] | None = package_libraries()
+    op_package_lib: tuple[str, ...] | None = PACKAGE_LIBRARIES
 
 
 @dataclass(frozen=True)
@@ -195,9 +168,7 @@ class ArchChecker(OptionGroup):
     title = "Architecture check"
 
     arch_checker: bool = opt(
-        "--arch_checker",
-        nargs=0,
-        help="point to qnn-architecture-checker, which reads the written _net.json in place of this option",
+        help="point to qnn-architecture-checker, which reads the written _net.json in place of this option"
     )
 
 
@@ -208,13 +179,11 @@ class Target(OptionGroup):
     title = "Target"
 
     target_device: str | None = opt(
-        "--target_device",
         choices=("cpu", "gpu", "htp", "hexagon", "dsp"),
         not_built=("gpu", "htp", "hexagon", "dsp"),
         help="the device to convert for; without it the model fits every backend",
     )
     optimization_level: str = opt(
-        "--optimization_level",
         choices=("low", "medium", "high"),
         default="high",
         not_built=("low", "medium"),
@@ -227,7 +196,7 @@ class Target(OptionGroup):
 class ConverterLog(DebugLog):
     """How much the converter says."""
 
-    log_level: str | None = opt("--log_level", choices=_LEVELS, help="the least grave messages to show")
+    log_level: str | None = opt(choices=_LEVELS, help="the least grave messages to show")
 
     @property
     def loudness(self) -> str | None:

@@ -2,12 +2,18 @@
 
 from dataclasses import dataclass
 
+from edgewright.config.declare import opt
 from edgewright.config.group import OptionGroup
-from edgewright.config.option import opt
 from edgewright.config.rules import Excludes
 from edgewright.config.values import names
 
-__all__ = ["DebugLog", "OpPackages"]
+__all__ = ["CPP_FILE", "DebugLog", "OpPackages"]
+
+CPP_FILE = opt(
+    also="-o",
+    metavar="FILE",
+    help="the C++ file to write, its .bin and _net.json beside it; named after the source otherwise",
+)
 
 
 @dataclass(frozen=True)
@@ -18,22 +24,17 @@ class OpPackages(OptionGroup):
     rules = (Excludes("--package_name", "--op_package_config"),)
 
     converter_op_package_lib: tuple[str, ...] | None = opt(
-        *("--converter_op_package_lib", "-cpl"),
+        also="-cpl",
         type=names,
         metavar="LIB",
         help="libraries that give output shapes and data types of custom ops, in the order of the XML files; "
         "a .py file registers functions",
     )
     package_name: str | None = opt(
-        *("--package_name", "-p"),
-        metavar="NAME",
-        help="the package of every op in the model, QNN's own by default",
+        also="-p", metavar="NAME", help="the package of every op in the model, QNN's own by default"
     )
     op_package_config: tuple[str, ...] = opt(
-        *("--op_package_config", "-opc"),
-        nargs="+",
-        metavar="FILE",
-        help="XML files that describe custom ops",
+        also="-opc", metavar="FILE", help="XML files that describe custom ops"
     )
 
 
@@ -44,11 +45,7 @@ class DebugLog(OptionGroup):
     title = "Messages"
 
     debug: str | None = opt(
-        "--debug",
-        nargs="?",
-        const="debug",
-        metavar="[LEVEL]",
-        help="say what happens to each op; show tracebacks",
+        nargs="?", const="debug", metavar="[LEVEL]", help="say what happens to each op; show tracebacks"
     )
 
     @property

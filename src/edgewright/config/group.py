@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
+from edgewright.config.declare import Declaration
 from edgewright.config.option import Option
 from edgewright.config.rules import Given, Rule
 from edgewright.core.errors import EdgewrightError, NotBuiltYet, Problems, UsageError
@@ -19,6 +20,13 @@ class OptionGroup:
 
     title: ClassVar[str] = ""
     rules: ClassVar[tuple[Rule, ...]] = ()
+
+    def __init_subclass__(cls) -> None:
+        """Tell each declared option the name and the type of its attribute, before `dataclass` reads them."""
+        for name, annotation in cls.__annotations__.items():
+            declared = cls.__dict__.get(name)
+            if isinstance(declared, Declaration):
+                setattr(cls, name, declared.to_field(name, annotation))
 
     def __post_init__(self) -> None:
         """Refuse values that break a rule or are not built, all of them in one error."""

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from edgewright.config.declare import opt
 from edgewright.config.group import OptionGroup
-from edgewright.config.option import opt
 
 __all__ = ["MODEL_LIBRARY", "LibraryOutput", "LibrarySource"]
 
@@ -22,7 +22,7 @@ class LibrarySource(OptionGroup):
 
     title = "Model"
 
-    cpp: str = opt("-c", required=True, metavar="FILE", help="the model's .cpp, as a converter wrote it")
+    cpp: str = opt("-c", metavar="FILE", help="the model's .cpp, as a converter wrote it")
     bin: str | None = opt("-b", metavar="FILE", help="the model's .bin with its weights")
 
 
@@ -48,7 +48,6 @@ class LibraryOutput(OptionGroup):
         help="where libraries go, as FOLDER/TARGET/libNAME.so; FILE.so is the one file of one target",
     )
     target_backends: str | None = opt(
-        "--target_backends",
         metavar="NAMES",
         without_effect="a model library is the same for every backend",
         help="backends that the library is for",

@@ -1,24 +1,38 @@
 """Options about models, and the rule between them, that the tools which load models share."""
 
 from pathlib import PureWindowsPath
-from typing import Any
 
-from edgewright.config.option import opt
+from edgewright.config.declare import opt
 from edgewright.config.rules import Given
 from edgewright.config.values import names, tensors_by_graph
 from edgewright.core.errors import UsageError, shown
 
-__all__ = ["dlc_files", "dlc_problem", "library_prefix", "output_tensors", "package_libraries", "packages"]
+__all__ = ["DLC_FILES", "MODEL_PREFIX", "OP_PACKAGES", "OUTPUT_TENSORS", "PACKAGE_LIBRARIES", "dlc_problem"]
 
-
-def dlc_files() -> Any:
-    """DLCs in the SDK's own spelling."""
-    return opt(
-        "--dlc_path",
-        type=names,
-        metavar="FILE",
-        help="DLC files, several separated by commas; goes with --model libQnnModelDlc.so",
-    )
+DLC_FILES = opt(
+    type=names,
+    metavar="FILE",
+    help="DLC files, several separated by commas; goes with --model libQnnModelDlc.so",
+)
+MODEL_PREFIX = opt(default="QnnModel", metavar="NAME", help="the prefix of the functions in a model library")
+OP_PACKAGES = opt(
+    type=names,
+    metavar="LIB:PROVIDER[:TARGET]",
+    help="op packages to register, several separated by commas; TARGET is CPU or HTP; a .py file "
+    "registers functions",
+)
+PACKAGE_LIBRARIES = opt(
+    also="-opl",
+    type=names,
+    metavar="LIB:PROVIDER",
+    help="op package libraries for quantization, several separated by commas; a .py file registers functions",
+)
+OUTPUT_TENSORS = opt(
+    type=tensors_by_graph,
+    metavar="GRAPH:NAME[,...][;...]",
+    example="--set_output_tensors graph0:tensor0,tensor1",
+    help="tensors to write beside the outputs of the graph; the graph name may be left out",
+)
 
 
 def dlc_problem(given: Given) -> UsageError | None:
@@ -33,48 +47,4 @@ def dlc_problem(given: Given) -> UsageError | None:
     return UsageError(
         f"--dlc_path goes with --model libQnnModelDlc.so, found '{shown(found)}'",
         do="add --model libQnnModelDlc.so",
-    )
-
-
-def library_prefix() -> Any:
-    """How the functions of a model library are called."""
-    return opt(
-        "--model_prefix",
-        default="QnnModel",
-        metavar="NAME",
-        help="the prefix of the functions in a model library",
-    )
-
-
-def packages() -> Any:
-    """Op packages to load."""
-    return opt(
-        "--op_packages",
-        type=names,
-        metavar="LIB:PROVIDER[:TARGET]",
-        help="op packages to register, several separated by commas; TARGET is CPU or HTP; a .py file "
-        "registers functions",
-    )
-
-
-def package_libraries() -> Any:
-    """Op packages that a quantizer runs."""
-    return opt(
-        *("--op_package_lib", "-opl"),
-        type=names,
-        metavar="LIB:PROVIDER",
-        help="op package libraries for quantization, several separated by commas; a .py file registers "
-        "functions",
-    )
-
-
-def output_tensors(verb: str) -> Any:
-    """Tensors beside the outputs of a graph, and what is done with them."""
-    return opt(
-        "--set_output_tensors",
-        type=tensors_by_graph,
-        default=(),
-        metavar="GRAPH:NAME[,...][;...]",
-        example="--set_output_tensors graph0:tensor0,tensor1",
-        help=f"tensors to {verb} beside the outputs of the graph; the graph name may be left out",
     )

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
+from edgewright.config.declare import opt
 from edgewright.config.group import OptionGroup
-from edgewright.config.model_options import dlc_files, dlc_problem, library_prefix, output_tensors, packages
-from edgewright.config.option import opt
+from edgewright.config.model_options import DLC_FILES, MODEL_PREFIX, OP_PACKAGES, OUTPUT_TENSORS, dlc_problem
 from edgewright.config.rules import Check, Excludes, Needs, OneRequired, Rule, WithoutEffect
 from edgewright.config.values import key_values, names, number_from, seconds
 
@@ -50,45 +50,29 @@ class Model(OptionGroup):
     )
 
     backend: str = opt(
-        "--backend",
-        required=True,
         metavar="LIB",
         example="--backend libQnnCpu.so",
         help="the backend to run on: a QNN library such as libQnnCpu.so or QnnCpu.dll, its path, or cpu",
     )
-    allow_cpu_ops: bool = opt(
-        "--allow_cpu_ops", nargs=0, help="run on the CPU what the backend lacks, and say what ran where"
-    )
+    allow_cpu_ops: bool = opt(help="run on the CPU what the backend lacks, and say what ran where")
     models: tuple[str, ...] | None = opt(
         "--model", type=names, metavar="FILE", help="the model to run, several separated by commas"
     )
-    retrieve_context: str | None = opt(
-        "--retrieve_context", metavar="FILE", help="a context binary to run in place of a model"
-    )
-    dlc_path: tuple[str, ...] | None = dlc_files()
-    model_prefix: str = library_prefix()
-    op_packages: tuple[str, ...] | None = packages()
-    config_file: str | None = opt(
-        "--config_file",
-        metavar="FILE",
-        help="a JSON file with backend, context and graph settings",
-    )
+    retrieve_context: str | None = opt(metavar="FILE", help="a context binary to run in place of a model")
+    dlc_path: tuple[str, ...] | None = DLC_FILES
+    model_prefix: str = MODEL_PREFIX
+    op_packages: tuple[str, ...] | None = OP_PACKAGES
+    config_file: str | None = opt(metavar="FILE", help="a JSON file with backend, context and graph settings")
     platform_options: tuple[tuple[str, str], ...] | None = opt(
-        "--platform_options",
         type=key_values,
         metavar="KEY:VALUE[;...]",
         example="--platform_options key0:value0;key1:value1",
         help="options passed to the genuine library as they are",
     )
-    use_mmap: bool = opt("--use_mmap", nargs=0, help="map the context binary into memory")
-    validate_binary: bool = opt(
-        "--validate_binary", nargs=0, help="check the context binary first, as is always done here"
-    )
+    use_mmap: bool = opt(help="map the context binary into memory")
+    validate_binary: bool = opt(help="check the context binary first, as is always done here")
     retrieve_context_timeout: int | None = opt(
-        "--retrieve_context_timeout",
-        type=number_from(0),
-        metavar="MICROSECONDS",
-        help="give up loading the context after this time; 0 waits for ever",
+        metavar="MICROSECONDS", help="give up loading the context after this time; 0 waits for ever"
     )
 
 
@@ -103,7 +87,6 @@ class InputFiles(OptionGroup):
     )
 
     input_list: tuple[str, ...] = opt(
-        "--input_list",
         required=True,
         type=names,
         metavar="FILE",
@@ -111,39 +94,30 @@ class InputFiles(OptionGroup):
         "__ (two underscores) for a graph to skip",
     )
     use_native_input_files: bool = opt(
-        "--use_native_input_files",
-        nargs=0,
-        help="input files hold the data types of the graph; all float32 otherwise",
+        help="input files hold the data types of the graph; all float32 otherwise"
     )
     native_input_tensor_names: tuple[str, ...] | None = opt(
-        "--native_input_tensor_names",
         type=names,
         metavar="NAME[,...]",
         help="the inputs whose files hold the data type of the graph; the others float32",
     )
     input_data_type: str = opt(
-        "--input_data_type",
         choices=("float", "native"),
         default="float",
         help="another spelling: native is --use_native_input_files",
     )
     batch_multiplier: int | None = opt(
-        "--batch_multiplier",
         type=number_from(1),
         metavar="N",
         help="multiply the batch of inputs and outputs at execution; the graph keeps its own",
     )
     max_input_cache_tensor_sets: int | None = opt(
-        "--max_input_cache_tensor_sets",
         type=number_from(-1),
         metavar="N",
         help="keep at most so many input sets in memory, -1 for all; otherwise files are read each time",
     )
     max_input_cache_size_mb: int | None = opt(
-        "--max_input_cache_size_mb",
-        type=number_from(0),
-        metavar="MB",
-        help="keep at most so much of the inputs in memory",
+        metavar="MB", help="keep at most so much of the inputs in memory"
     )
 
     def is_native(self, name: str) -> bool:
@@ -160,28 +134,18 @@ class OutputFiles(OptionGroup):
     title = "Outputs"
     rules = (Excludes("--debug", "--set_output_tensors"),)
 
-    output_dir: str = opt(
-        "--output_dir", default="./output", metavar="FOLDER", help="where the outputs are written"
-    )
+    output_dir: str = opt(default="./output", metavar="FOLDER", help="where the outputs are written")
     use_native_output_files: bool = opt(
-        "--use_native_output_files",
-        nargs=0,
-        help="output files hold the data types of the graph; all float32 otherwise",
+        help="output files hold the data types of the graph; all float32 otherwise"
     )
     output_data_type: str = opt(
-        "--output_data_type",
         choices=("float_only", "native_only", "float_and_native"),
         default="float_only",
         help="another spelling: native_only is --use_native_output_files; float_and_native writes both",
     )
-    debug: bool = opt("--debug", nargs=0, help="write the outputs of every op, not only those of the graph")
-    set_output_tensors: tuple[tuple[str, tuple[str, ...]], ...] = output_tensors("write")
-    keep_num_outputs: int | None = opt(
-        "--keep_num_outputs",
-        type=number_from(0),
-        metavar="N",
-        help="write the outputs of the first N runs only",
-    )
+    debug: bool = opt(help="write the outputs of every op, not only those of the graph")
+    set_output_tensors: tuple[tuple[str, tuple[str, ...]], ...] = OUTPUT_TENSORS
+    keep_num_outputs: int | None = opt(metavar="N", help="write the outputs of the first N runs only")
 
     @property
     def forms(self) -> tuple[bool, ...]:
@@ -198,24 +162,13 @@ class Execution(OptionGroup):
     title = "Execution"
 
     num_inferences: int | None = opt(
-        "--num_inferences",
-        type=number_from(1),
-        metavar="N",
-        help="run N times, over the inputs again if need be",
+        type=number_from(1), metavar="N", help="run N times, over the inputs again if need be"
     )
     duration: float | None = opt(
-        "--duration",
-        type=seconds,
-        metavar="SECONDS",
-        help="run for this time, over the inputs again if need be",
+        type=seconds, metavar="SECONDS", help="run for this time, over the inputs again if need be"
     )
-    synchronous: bool = opt(
-        "--synchronous",
-        nargs=0,
-        help="execute one after the other, even where --config_file asks for a queue",
-    )
+    synchronous: bool = opt(help="execute one after the other, even where --config_file asks for a queue")
     perf_profile: str = opt(
-        "--perf_profile",
         choices=PERF_PROFILES,
         default="default",
         metavar="PROFILE",
@@ -223,15 +176,10 @@ class Execution(OptionGroup):
         f"by low_balanced, all by the others; one of {', '.join(PERF_PROFILES)}",
     )
     shared_buffer: bool = opt(
-        "--shared_buffer",
-        nargs=0,
-        help="keep inputs and outputs in memory that is shared with the process of the backend",
+        help="keep inputs and outputs in memory that is shared with the process of the backend"
     )
     timeout: int | None = opt(
-        "--timeout",
-        type=number_from(0),
-        metavar="MICROSECONDS",
-        help="give up an execution after this time; 0 waits for ever",
+        metavar="MICROSECONDS", help="give up an execution after this time; 0 waits for ever"
     )
 
 
@@ -246,22 +194,15 @@ class Profiling(OptionGroup):
     )
 
     profiling_level: str | None = opt(
-        "--profiling_level",
         choices=("basic", "detailed", "client", "backend"),
         help="measure set-up and execution (basic), each op (detailed), what the backend has besides "
         "(backend), or only what the tool sees (client)",
     )
     graph_profiling_start_delay: float | None = opt(
-        "--graph_profiling_start_delay",
-        type=seconds,
-        metavar="SECONDS",
-        help="begin to measure so long after the first execution",
+        type=seconds, metavar="SECONDS", help="begin to measure so long after the first execution"
     )
     graph_profiling_num_executions: int | None = opt(
-        "--graph_profiling_num_executions",
-        type=number_from(1),
-        metavar="N",
-        help="measure at most so many executions",
+        type=number_from(1), metavar="N", help="measure at most so many executions"
     )
 
 
@@ -272,7 +213,6 @@ class NetRunLog(OptionGroup):
     title = "Messages"
 
     log_level: str | None = opt(
-        "--log_level",
         choices=("error", "warn", "warning", "info", "debug", "verbose"),
         help="the least grave messages to show; debug and verbose show tracebacks too",
     )

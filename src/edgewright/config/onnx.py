@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 from edgewright.config.converter import CONVERTER, DryRun
+from edgewright.config.declare import opt
 from edgewright.config.group import OptionGroup
-from edgewright.config.option import opt
 from edgewright.config.preserve_io import PreserveIo
 from edgewright.config.rules import Beats, Rule
-from edgewright.config.shape_options import batch_size, symbol_sizes
+from edgewright.config.shape_options import BATCH_SIZE, SYMBOL_SIZES
 
 __all__ = ["ONNX_CONVERTER", "ONNX_CONVERTER_RULES", "OnnxOnly"]
 
@@ -19,19 +19,13 @@ class OnnxOnly(OptionGroup):
     title = "ONNX"
 
     no_simplification: bool = opt(
-        *("--no_simplification", "-n"),
-        nargs=0,
-        help="leave out the optional rewrites; some models convert only with them",
+        also="-n", help="leave out the optional rewrites; some models convert only with them"
     )
-    batch: int | None = batch_size("--batch", "-b", more="; where an input has no batch use -d instead")
-    define_symbols: tuple[tuple[str, int], ...] = symbol_sizes("--define_symbol", "-s")
-    keep_int64_inputs: bool = opt(
-        "--keep_int64_inputs", nargs=0, help="int64 inputs stay int64; they become int32 otherwise"
-    )
+    batch: int | None = opt(also="-b", like=BATCH_SIZE)
+    define_symbols: tuple[tuple[str, int], ...] = opt("--define_symbol", "-s", like=SYMBOL_SIZES)
+    keep_int64_inputs: bool = opt(help="int64 inputs stay int64; they become int32 otherwise")
     dump_custom_io_config_template: str | None = opt(
-        "--dump_custom_io_config_template",
-        metavar="FILE",
-        help="write a YAML file to start from for --custom_io, and stop",
+        metavar="FILE", help="write a YAML file to start from for --custom_io, and stop"
     )
 
 

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from edgewright.config.declare import opt
 from edgewright.config.group import OptionGroup
-from edgewright.config.option import opt
 
 __all__ = ["OP_PACKAGE", "PackageLog", "PackageOutput"]
 
@@ -15,22 +15,18 @@ class PackageOutput(OptionGroup):
     title = "Op package"
 
     config_path: tuple[str, ...] = opt(
-        *("--config_path", "-p"),
+        also="-p",
         required=True,
         repeated=True,
         metavar="FILE",
         help="the XML file that describes an op package; may be given several times",
     )
-    output_path: str = opt(
-        *("--output_path", "-o"), default=".", metavar="FOLDER", help="where the package's folder goes"
-    )
+    output_path: str = opt(also="-o", default=".", metavar="FOLDER", help="where the package's folder goes")
     force_generation: bool = opt(
-        *("--force-generation", "-f"), nargs=0, help="replace the package that is there, all of it"
+        "--force-generation", "-f", help="replace the package that is there, all of it"
     )
     converter_op_package: bool = opt(
-        *("--converter_op_package", "-cop"),
-        nargs=0,
-        help="also generate the library that tells converters the shapes of outputs",
+        also="-cop", help="also generate the library that tells converters the shapes of outputs"
     )
 
 
@@ -40,7 +36,7 @@ class PackageLog(OptionGroup):
 
     title = "Messages"
 
-    debug: bool = opt("--debug", nargs=0, help="say more; show tracebacks")
+    debug: bool = opt(help="say more; show tracebacks")
 
     @property
     def loudness(self) -> str | None:

@@ -1,13 +1,13 @@
 """One option of a tool as data: its flags, how many values it takes, what they may be."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import MISSING, dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from edgewright.config.values import OneOf, Parse
 from edgewright.core.errors import NotBuiltYet, UsageError, shown
 
-__all__ = ["Nargs", "Option", "opt"]
+__all__ = ["Nargs", "Option"]
 
 # How many values: a number, "?" (none or one), "*" (any), "+" (some), or (smallest, largest).
 Nargs = int | str | tuple[int, int]
@@ -143,48 +143,3 @@ class Option:
 
     def _count(self) -> str:
         return f"{self.nargs[0]} to {self.nargs[1]}" if isinstance(self.nargs, tuple) else str(self.nargs)
-
-
-def opt(
-    *flags: str,
-    help: str,  # noqa: A002 - the word that every command line library uses
-    type: Parse | tuple[Parse, ...] = str,  # noqa: A002 - as above
-    choices: tuple[Any, ...] = (),
-    metavar: str | tuple[str, ...] = "",
-    default: Any = MISSING,
-    **more: Any,
-) -> Any:
-    """A field of an option group that is also an option of the tools that have the group.
-
-    Args:
-        flags: its spellings; a name without dashes is an argument without a flag.
-        help: what it does, one short sentence in lower case.
-        type: makes the value of the text, or a tuple of such, one for each value.
-        choices: the values it may have.
-        metavar: the name of the value in the help, or of each value.
-        default: the value where it is not given; () where it is a tuple, None otherwise.
-        more: other fields of `Option`, such as nargs, repeated, required, built, example.
-    """
-    parsers = type if isinstance(type, tuple) else (type,)
-    if choices:
-        parsers = (OneOf(choices, parsers[0]),)
-    shape = Option(flags, help, nargs=more.get("nargs", 1), repeated=more.get("repeated", False))
-    if default is MISSING:
-        default = _empty(shape)
-    option = Option(flags, help, default, parse=parsers, metavar=_metavars(metavar, choices, shape), **more)
-    metadata = {"option": option}
-    return field(metadata=metadata) if option.required else field(default=default, metadata=metadata)
-
-
-def _empty(option: Option) -> Any:
-    if option.nargs == 0:
-        return False
-    return None if option.is_single and not option.repeated else ()
-
-
-def _metavars(metavar: str | tuple[str, ...], choices: tuple[Any, ...], option: Option) -> tuple[str, ...]:
-    if option.nargs == 0 or option.is_positional:
-        return ()
-    if isinstance(metavar, tuple):
-        return metavar
-    return (metavar or ("{" + ",".join(str(choice) for choice in choices) + "}" if choices else "VALUE"),)

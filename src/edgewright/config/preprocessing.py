@@ -3,22 +3,12 @@
 import math
 from dataclasses import dataclass
 
+from edgewright.config.declare import opt
 from edgewright.config.group import OptionGroup
-from edgewright.config.option import opt
 from edgewright.config.rules import Check, Given
 from edgewright.core.errors import UsageError, shown
 
 __all__ = ["Preprocessing"]
-
-
-def _number(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise ValueError("a number")
-    return value
 
 
 def _numbers_problem(given: Given) -> UsageError | None:
@@ -45,29 +35,21 @@ class Preprocessing(OptionGroup):
     rules = (Check(_numbers_problem),)
 
     mean: tuple[float, ...] = opt(
-        "--mean",
         nargs=(1, 3),
-        type=_number,
         metavar=("VALUE", "[VALUE VALUE]"),
         example="--mean 123.7 116.3 103.5",
         help="what is subtracted from pixels of 0 to 255, one number or one for each channel; 0 otherwise",
     )
     std: tuple[float, ...] = opt(
-        "--std",
         nargs=(1, 3),
-        type=_number,
         metavar=("VALUE", "[VALUE VALUE]"),
         example="--std 58.4 57.1 57.4",
         help="what pixels are divided by after that, one number or one for each channel; 1 otherwise",
     )
     layout: str | None = opt(
-        "--layout",
         choices=("NCHW", "NHWC"),
         help="where the model's input has its channels; seen from its shape otherwise",
     )
     color: str = opt(
-        "--color",
-        choices=("rgb", "bgr"),
-        default="rgb",
-        help="the order of the channels that the model wants",
+        choices=("rgb", "bgr"), default="rgb", help="the order of the channels that the model wants"
     )

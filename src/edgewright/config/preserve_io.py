@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from edgewright.config.declare import opt
 from edgewright.config.group import OptionGroup
-from edgewright.config.option import opt
 from edgewright.config.rules import Check, Given
 from edgewright.core.errors import UsageError, shown
 
@@ -35,7 +35,6 @@ class PreserveIo(OptionGroup):
     rules = (Check(_preserve_io_problem),)
 
     preserve_io: tuple[tuple[str, ...], ...] = opt(
-        "--preserve_io",
         nargs="*",
         repeated=True,
         metavar=("[{layout,datatype} [NAME ...]]",),

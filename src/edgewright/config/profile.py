@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from edgewright.config.declare import opt
 from edgewright.config.group import OptionGroup
-from edgewright.config.option import opt
 from edgewright.config.values import number_from, seconds
 
 __all__ = ["ProfileFile", "ProfileRuns"]
@@ -22,18 +22,12 @@ class ProfileRuns(OptionGroup):
         example="--backend cpu --backend htp-sim",
         help="a backend to measure, once for each; cpu, htp-sim and htp-native otherwise",
     )
-    runs: int = opt(
-        "--runs", type=number_from(1), default=100, metavar="N", help="measure at most so many runs"
-    )
+    runs: int = opt(type=number_from(1), default=100, metavar="N", help="measure at most so many runs")
     seconds: float = opt(
-        "--seconds", type=seconds, default=10.0, metavar="S", help="measure a backend no longer than this"
+        type=seconds, default=10.0, metavar="S", help="measure a backend no longer than this"
     )
-    warmup: int = opt(
-        "--warmup", type=number_from(0), default=3, metavar="N", help="runs before that are not measured"
-    )
-    threads: int = opt(
-        "--threads", type=number_from(0), default=0, metavar="N", help="threads to run on; 0 leaves it open"
-    )
+    warmup: int = opt(default=3, metavar="N", help="runs before that are not measured")
+    threads: int = opt(default=0, metavar="N", help="threads to run on; 0 leaves it open")
 
 
 @dataclass(frozen=True)
@@ -43,7 +37,7 @@ class ProfileFile(OptionGroup):
     title = "Output"
 
     output: str | None = opt(
-        *("--output", "-o"),
+        also="-o",
         metavar="FILE",
         help="write the times of all ops on the first backend: .html (a page with a timeline), .json (a "
         "trace for Perfetto), .csv or .log (for qnn-profile-viewer)",

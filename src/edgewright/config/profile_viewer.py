@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from edgewright.config.declare import opt
 from edgewright.config.group import OptionGroup
-from edgewright.config.option import opt
 
 __all__ = ["ProfileInput", "ProfileOutput"]
 
@@ -15,13 +15,9 @@ class ProfileInput(OptionGroup):
     title = "Log"
 
     input_log: str = opt(
-        "--input_log",
-        required=True,
-        metavar="FILE",
-        help="the log that qnn-net-run or ONNX Runtime's QNN provider wrote, or a CSV of one",
+        metavar="FILE", help="the log that qnn-net-run or ONNX Runtime's QNN provider wrote, or a CSV of one"
     )
     schematic: str | None = opt(
-        "--schematic",
         metavar="FILE",
         help="the model that was run (_net.json or DLC): it adds op types and MACs to a log without them",
     )
@@ -34,16 +30,12 @@ class ProfileOutput(OptionGroup):
     title = "Output"
 
     output: str | None = opt(
-        "--output",
         metavar="FILE",
         help="a file to write: .csv, .json (a trace for Perfetto and chrome://tracing) or .html",
     )
     reader: str | None = opt(
-        "--reader",
         metavar="READER",
         help="csv, trace or html for another form than the name of --output says; or a Python file whose "
         "function read(log) returns the bytes to write, which is code and is run",
     )
-    extract_opaque_objects: bool = opt(
-        "--extract_opaque_objects", nargs=0, help="write the opaque objects of the log to files"
-    )
+    extract_opaque_objects: bool = opt(help="write the opaque objects of the log to files")

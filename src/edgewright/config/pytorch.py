@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from edgewright.config.converter import CONVERTER, DryRun
+from edgewright.config.declare import opt
 from edgewright.config.group import OptionGroup
-from edgewright.config.option import opt
 from edgewright.config.preserve_io import PreserveIo
 from edgewright.config.rules import Beats, Rule
 
@@ -18,15 +18,13 @@ class PytorchOnly(OptionGroup):
     title = "PyTorch"
 
     dump_relay: str | None = opt(
-        "--dump_relay", metavar="FILE", help="write the graph as text, as it stands after the import"
+        metavar="FILE", help="write the graph as text, as it stands after the import"
     )
     dump_out_names: bool = opt(
-        "--dump_out_names",
-        nargs=0,
-        help="write model_output_names.json beside the model: each output's name in it and in the program",
+        help="write model_output_names.json beside the model: each output's name in it and in the program"
     )
     pytorch_custom_op_lib: str | None = opt(
-        *("--pytorch_custom_op_lib", "-pcl"),
+        also="-pcl",
         metavar="LIB[,LIB]",
         example="--pytorch_custom_op_lib libops.so",
         help="libraries that define custom ops, separated by commas; a library is code that runs as it is "

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 from edgewright.config.converter import COLOUR_ENCODINGS, DTYPES, LAYOUTS, DryRun
 from edgewright.config.converter_parts import DebugLog, OpPackages
-from edgewright.config.encoding_options import dump_encodings
+from edgewright.config.declare import opt
+from edgewright.config.encoding_options import DUMPED_ENCODINGS
 from edgewright.config.group import OptionGroup
-from edgewright.config.option import opt
 from edgewright.config.rules import Excludes
-from edgewright.config.shape_options import batch_size, input_shapes, symbol_sizes
+from edgewright.config.shape_options import BATCH_SIZE, INPUT_SHAPES, SYMBOL_SIZES
 from edgewright.config.values import OneOf
 
 __all__ = [
@@ -32,16 +32,20 @@ class QairtSource(OptionGroup):
     title = "Source model"
 
     input_network: str = opt(
-        *("--input_network", "-i"),
-        required=True,
+        also="-i",
         metavar="FILE",
         help="the model to convert: .onnx, .tflite, .pb, .meta, .pt, .pt2, or the folder of a SavedModel",
     )
-    input_dims: tuple[tuple[str, tuple[int, ...]], ...] = input_shapes(
-        "--desired_input_shape", "-d", of=" in the source's layout"
+    input_dims: tuple[tuple[str, tuple[int, ...]], ...] = opt(
+        "--desired_input_shape",
+        "-d",
+        like=INPUT_SHAPES,
+        help="the shape of an input in the source's layout, dimensions separated by commas; once for each "
+        "input",
     )
     out_names: tuple[str, ...] = opt(
-        *("--out_tensor_node", "--out_tensor_name"),
+        "--out_tensor_node",
+        "--out_tensor_name",
         fills="outputs",
         repeated=True,
         metavar="NAME",
@@ -50,8 +54,6 @@ class QairtSource(OptionGroup):
     )
     input_dtypes: tuple[tuple[str, str], ...] = opt(
         "--source_model_input_datatype",
-        nargs=2,
-        repeated=True,
         keyed=True,
         type=(str, OneOf(DTYPES)),
         metavar=("NAME", "DTYPE"),
@@ -59,9 +61,8 @@ class QairtSource(OptionGroup):
         help="the data type that an input has in the source; an ONNX model must agree",
     )
     input_layouts: tuple[tuple[str, str], ...] = opt(
-        *("--source_model_input_layout", "-l"),
-        nargs=2,
-        repeated=True,
+        "--source_model_input_layout",
+        "-l",
         keyed=True,
         type=(str, OneOf(LAYOUTS)),
         metavar=("NAME", "LAYOUT"),
@@ -70,9 +71,10 @@ class QairtSource(OptionGroup):
         "it unless --io_config asks for another",
     )
     colour_encodings: tuple[tuple[str, ...], ...] = opt(
-        *("--desired_input_color_encoding", "--input_color_encoding"),
+        "--desired_input_color_encoding",
+        "--input_color_encoding",
+        fills="input_encodings",
         nargs=(2, 3),
-        repeated=True,
         keyed=True,
         type=(str, OneOf(COLOUR_ENCODINGS)),
         metavar=("NAME", "IN", "[OUT]"),
@@ -89,15 +91,12 @@ class QairtIo(OptionGroup):
     title = "Inputs and outputs"
 
     io_config: str | None = opt(
-        "--io_config",
         metavar="FILE",
         help="a YAML file with layouts, data types, shapes and encodings of inputs and outputs; options on "
         "the command line come before it",
     )
     dump_io_config_template: str | None = opt(
-        "--dump_io_config_template",
-        metavar="FILE",
-        help="write a YAML file to start from for --io_config, and stop",
+        metavar="FILE", help="write a YAML file to start from for --io_config, and stop"
     )
 
 
@@ -108,30 +107,15 @@ class QairtOutput(OptionGroup):
     title = "Output"
 
     output_path: str | None = opt(
-        *("--output_path", "-o"),
-        metavar="FILE",
-        help="the DLC to write; named after the source, and beside it, otherwise",
+        also="-o", metavar="FILE", help="the DLC to write; named after the source, and beside it, otherwise"
     )
-    copyright_file: str | None = opt(
-        "--copyright_file", metavar="FILE", help="a text that is put into the written model"
-    )
-    float_bitwidth: int = opt(
-        "--float_bitwidth",
-        type=int,
-        choices=(32, 16),
-        default=32,
-        help="bits of float weights and activations",
-    )
+    copyright_file: str | None = opt(metavar="FILE", help="a text that is put into the written model")
+    float_bitwidth: int = opt(choices=(32, 16), default=32, help="bits of float weights and activations")
     float_bias_bitwidth: int | None = opt(
-        "--float_bias_bitwidth",
-        type=int,
-        choices=(32, 16),
-        help="bits of float biases, those of --float_bitwidth by default",
+        choices=(32, 16), help="bits of float biases, those of --float_bitwidth by default"
     )
     model_version: str | None = opt(
-        "--model_version",
-        metavar="TEXT",
-        help="an ASCII text that identifies the model; its first 64 bytes are stored",
+        metavar="TEXT", help="an ASCII text that identifies the model; its first 64 bytes are stored"
     )
 
 
@@ -146,24 +130,17 @@ class QairtOverrides(OptionGroup):
     )
 
     quantization_overrides: str | None = opt(
-        "--quantization_overrides",
         metavar="FILE",
         help="a JSON file with encodings, kept in the DLC, that qairt-quantizer uses in place of those of "
         "the model and of those it would compute",
     )
-    ignore_encodings: bool = opt(
-        "--ignore_encodings", nargs=0, help="leave out the encodings of a model trained with quantization"
-    )
-    keep_quant_nodes: bool = opt(
-        "--keep_quant_nodes", nargs=0, help="keep the quantization nodes of activations in the graph"
-    )
+    ignore_encodings: bool = opt(help="leave out the encodings of a model trained with quantization")
+    keep_quant_nodes: bool = opt(help="keep the quantization nodes of activations in the graph")
     float_fallback: bool = opt(
-        "--float_fallback",
-        nargs=0,
         help="quantize at once, from the encodings of the model and the overrides alone, as qairt-quantizer "
-        "--float_fallback does; the rest stays float",
+        "--float_fallback does; the rest stays float"
     )
-    dump_encoding_json: bool = dump_encodings("the DLC")
+    dump_encoding_json: bool = DUMPED_ENCODINGS
 
 
 @dataclass(frozen=True)
@@ -178,12 +155,12 @@ class QairtOnnx(OptionGroup):
     title = "ONNX"
 
     no_simplification: bool = opt(
-        "--onnx_no_simplification",
-        nargs=0,
-        help="leave out the optional rewrites; some models convert only with them",
+        "--onnx_no_simplification", help="leave out the optional rewrites; some models convert only with them"
     )
-    batch: int | None = batch_size("--onnx_batch", more="; where an input has no batch use -d instead")
-    define_symbols: tuple[tuple[str, int], ...] = symbol_sizes("--onnx_define_symbol")
+    batch: int | None = opt("--onnx_batch", like=BATCH_SIZE, example="--onnx_batch 6")
+    define_symbols: tuple[tuple[str, int], ...] = opt(
+        "--onnx_define_symbol", like=SYMBOL_SIZES, example="--onnx_define_symbol height 224"
+    )
 
 
 @dataclass(frozen=True)
@@ -192,31 +169,16 @@ class QairtTensorflow(OptionGroup):
 
     title = "TensorFlow"
 
-    tf_no_optimization: bool = opt(
-        "--tf_no_optimization",
-        nargs=0,
-        help="leave out the optional rewrites",
-    )
-    tf_show_unconsumed_nodes: bool = opt(
-        "--tf_show_unconsumed_nodes",
-        nargs=0,
-        help="list the nodes that the outputs do not depend on",
-    )
+    tf_no_optimization: bool = opt(help="leave out the optional rewrites")
+    tf_show_unconsumed_nodes: bool = opt(help="list the nodes that the outputs do not depend on")
     tf_saved_model_tag: str | None = opt(
-        "--tf_saved_model_tag",
-        metavar="TAG",
-        help="the tag of a graph in a SavedModel, 'serve' where nothing is said",
+        metavar="TAG", help="the tag of a graph in a SavedModel, 'serve' where nothing is said"
     )
     tf_saved_model_signature_key: str | None = opt(
-        "--tf_saved_model_signature_key",
         metavar="KEY",
         help="the signature that names inputs and outputs, 'serving_default' where nothing is said",
     )
-    tf_validate_models: bool = opt(
-        "--tf_validate_models",
-        nargs=0,
-        help="compare the original with the optimized model on inputs of ones",
-    )
+    tf_validate_models: bool = opt(help="compare the original with the optimized model on inputs of ones")
 
 
 @dataclass(frozen=True)
@@ -226,9 +188,7 @@ class QairtTflite(OptionGroup):
     title = "TFLite"
 
     tflite_signature_name: str | None = opt(
-        "--tflite_signature_name",
-        metavar="NAME",
-        help="the signature whose subgraph is converted, the first where nothing is said",
+        metavar="NAME", help="the signature whose subgraph is converted, the first where nothing is said"
     )
 
 

@@ -2,20 +2,21 @@
 
 from dataclasses import dataclass
 
+from edgewright.config.declare import opt
 from edgewright.config.encoding_options import (
-    corrections,
-    dump_encodings,
-    native_inputs,
-    native_outputs,
-    per_channel,
-    per_row,
-    restricted_steps,
+    ALGORITHM_NAMES,
+    DUMPED_ENCODINGS,
+    NATIVE_INPUTS,
+    NATIVE_OUTPUTS,
+    PER_CHANNEL,
+    PER_ROW,
+    RESTRICTED_STEPS,
 )
 from edgewright.config.group import OptionGroup
-from edgewright.config.model_options import package_libraries
-from edgewright.config.option import opt
+from edgewright.config.model_options import PACKAGE_LIBRARIES
 from edgewright.config.qairt_converter import QairtLog
 from edgewright.config.rules import Excludes, Given, OneRequired, Rule, WithoutEffect
+from edgewright.config.values import number_within
 
 __all__ = [
     "QAIRT_QUANTIZER",
@@ -34,17 +35,6 @@ _NOT_WITH_AIMET = (
     *("--restrict_quantization_steps", "--float_fallback", "--use_dynamic_16_bit_weights"),
     *("--pack_4_bit_weights", "--op_package_lib"),
 )
-
-
-def percentile(text: str) -> float:
-    """A percentage from 90 to 100."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 90 <= value <= 100:
-        raise ValueError("a number from 90 to 100")
-    return value
 
 
 class _IdlePercentile(Rule):
@@ -69,37 +59,32 @@ class QairtDlc(OptionGroup):
         OneRequired(("--input_list", "--float_fallback")),
     )
 
-    input_dlc: str = opt("--input_dlc", required=True, metavar="FILE", help="the float DLC to quantize")
+    input_dlc: str = opt(metavar="FILE", help="the float DLC to quantize")
     output_dlc: str | None = opt(
-        "--output_dlc",
-        metavar="FILE",
-        help="the DLC to write; NAME.quantized.dlc beside NAME.dlc otherwise",
+        metavar="FILE", help="the DLC to write; NAME.quantized.dlc beside NAME.dlc otherwise"
     )
     input_list: str | None = opt(
-        "--input_list",
         metavar="FILE",
         help="calibration inputs, one set a line, files of a set separated by spaces; this or "
         "--float_fallback is needed",
     )
     float_fallback: bool = opt(
-        *("--float_fallback", "--floatFallback"),
-        nargs=0,
+        also="--floatFallback",
         help="quantize from the encodings in the DLC alone; what they do not tell stays float",
     )
-    ignore_encodings: bool = opt(
-        "--ignore_encodings", nargs=0, help="compute all encodings, leaving out those that the DLC keeps"
+    ignore_encodings: bool = opt(help="compute all encodings, leaving out those that the DLC keeps")
+    use_native_input_files: bool = NATIVE_INPUTS
+    use_native_output_files: bool = opt(
+        like=NATIVE_OUTPUTS, without_effect="the quantizer writes no output files"
     )
-    use_native_input_files: bool = native_inputs("--use_native_input_files")
-    use_native_output_files: bool = native_outputs("the quantizer writes no output files")
     preserve_io_datatype: tuple[tuple[str, ...], ...] = opt(
-        "--preserve_io_datatype",
         nargs="*",
         repeated=True,
         metavar=("[NAME ...]",),
         example="--preserve_io_datatype image scores",
         help="keep the float types of the inputs and outputs that are named, of all where nothing follows",
     )
-    dump_encoding_json: bool = dump_encodings("the DLC")
+    dump_encoding_json: bool = DUMPED_ENCODINGS
 
 
 @dataclass(frozen=True)
@@ -108,58 +93,30 @@ class QairtPrecision(OptionGroup):
 
     title = "Precision"
 
-    act_bitwidth: int = opt(
-        "--act_bitwidth",
-        fills="act_bw",
-        type=int,
-        choices=(8, 16),
-        default=8,
-        help="bits of quantized activations",
-    )
+    act_bitwidth: int = opt(fills="act_bw", choices=(8, 16), default=8, help="bits of quantized activations")
     weights_bitwidth: int = opt(
-        "--weights_bitwidth",
-        fills="weight_bw",
-        type=int,
-        choices=(8, 4, 16),
-        default=8,
-        help="bits of quantized weights",
+        fills="weight_bw", choices=(8, 4, 16), default=8, help="bits of quantized weights"
     )
-    bias_bitwidth: int = opt(
-        "--bias_bitwidth",
-        fills="bias_bw",
-        type=int,
-        choices=(8, 32),
-        default=8,
-        help="bits of quantized biases",
-    )
+    bias_bitwidth: int = opt(fills="bias_bw", choices=(8, 32), default=8, help="bits of quantized biases")
     float_bitwidth: int = opt(
-        *("--float_bitwidth", "--float_bw"),
         fills="float_bw",
-        type=int,
+        also="--float_bw",
         choices=(32, 16),
         default=32,
         help="bits of tensors that stay float",
     )
     float_bias_bitwidth: int | None = opt(
-        "--float_bias_bitwidth",
         fills="float_bias_bw",
-        type=int,
         choices=(32, 16),
         help="bits of biases that stay float, those of --float_bitwidth by default",
     )
-    use_per_channel_quantization: bool = per_channel()
-    use_per_row_quantization: bool = per_row()
-    disable_relu_squashing: bool = opt(
-        "--disable_relu_squashing",
-        nargs=0,
-        help="an op before a Relu keeps an encoding of its own",
-    )
+    use_per_channel_quantization: bool = PER_CHANNEL
+    use_per_row_quantization: bool = PER_ROW
+    disable_relu_squashing: bool = opt(help="an op before a Relu keeps an encoding of its own")
     use_dynamic_16_bit_weights: bool = opt(
-        "--use_dynamic_16_bit_weights",
-        nargs=0,
-        help="16 bits for the second operand of a MatMul of two activations, and for what it gives",
+        help="16 bits for the second operand of a MatMul of two activations, and for what it gives"
     )
-    pack_4_bit_weights: bool = opt("--pack_4_bit_weights", nargs=0, help="store two 4-bit weights in a byte")
+    pack_4_bit_weights: bool = opt(help="store two 4-bit weights in a byte")
 
 
 @dataclass(frozen=True)
@@ -197,13 +154,13 @@ class QairtCalibration(OptionGroup):
     )
     percentile: float = opt(
         "--percentile_calibration_value",
-        type=percentile,
+        type=number_within("a number from 90 to 100", 90, 100),
         default=99.99,
         metavar="PERCENT",
         help="how much of the values the method percentile keeps, 90 to 100",
     )
-    algorithms: tuple[str, ...] = corrections("--apply_algorithms")
-    restrict_quantization_steps: tuple[int, int] | None = restricted_steps()
+    algorithms: tuple[str, ...] = opt(also="--apply_algorithms", like=ALGORITHM_NAMES)
+    restrict_quantization_steps: tuple[int, int] | None = RESTRICTED_STEPS
 
 
 @dataclass(frozen=True)
@@ -212,12 +169,8 @@ class QairtAimet(OptionGroup):
 
     title = "Extensions"
 
-    use_aimet_quantizer: bool = opt(
-        "--use_aimet_quantizer",
-        nargs=0,
-        help="let AIMET choose the encodings, from an environment of its own",
-    )
-    op_package_lib: tuple[str, ...] | None = package_libraries()
+    use_aimet_quantizer: bool = opt(help="let AIMET choose the encodings, from an environment of its own")
+    op_package_lib: tuple[str, ...] | None = PACKAGE_LIBRARIES
 
 
 QAIRT_QUANTIZER: tuple[type[OptionGroup], ...] = (

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from edgewright.config.encoding_options import corrections
+from edgewright.config.declare import opt
+from edgewright.config.encoding_options import ALGORITHM_NAMES
 from edgewright.config.group import OptionGroup
-from edgewright.config.option import opt
 from edgewright.config.rules import Check, Given
 from edgewright.core.errors import UsageError
 
@@ -39,33 +39,23 @@ class QuantizeOptions(OptionGroup):
     rules = (Check(_data_problem),)
 
     data: str | None = opt(
-        "--data",
         metavar="PATH",
         help="samples: a folder of .npy, .npz or .raw files or of images, an .npz or .npy file of stacked "
         "arrays, or an input list; they calibrate, and the quantized model is compared with the float one on "
         "them",
     )
     precision: str = opt(
-        "--precision",
-        choices=tuple(PRECISIONS),
-        default="w8a8",
-        help="bits of weights and activations, or half precision",
+        choices=tuple(PRECISIONS), default="w8a8", help="bits of weights and activations, or half precision"
     )
     act_quantizer: str = opt(
-        "--act_quantizer",
         choices=("auto", *SCHEMES),
         default="auto",
         help="how the range of activations is chosen; auto keeps what comes closest to the float model",
     )
-    param_quantizer: str = opt(
-        "--param_quantizer", choices=SCHEMES, default="tf", help="how the range of weights is chosen"
-    )
-    algorithms: tuple[str, ...] = corrections()
+    param_quantizer: str = opt(choices=SCHEMES, default="tf", help="how the range of weights is chosen")
+    algorithms: tuple[str, ...] = ALGORITHM_NAMES
     quantization_overrides: str | None = opt(
-        "--quantization_overrides",
-        fills="overrides",
-        metavar="FILE",
-        help="a JSON file with encodings that come before those computed",
+        fills="overrides", metavar="FILE", help="a JSON file with encodings that come before those computed"
     )
 
 
@@ -76,7 +66,7 @@ class QuantizeOutput(OptionGroup):
     title = "Output"
 
     output_path: str | None = opt(
-        *("--output_path", "-o"),
+        also="-o",
         metavar="FILE",
         help="the file to write: .dlc, .cpp (with .bin and _net.json) or .onnx (QDQ); MODEL_PRECISION.dlc "
         "otherwise",

@@ -2,17 +2,16 @@
 
 from dataclasses import dataclass
 
+from edgewright.config.declare import opt
 from edgewright.config.encoding_options import (
-    corrections,
-    dump_encodings,
-    native_inputs,
-    native_outputs,
-    per_channel,
-    per_row,
-    restricted_steps,
+    ALGORITHM_NAMES,
+    NATIVE_INPUTS,
+    NATIVE_OUTPUTS,
+    PER_CHANNEL,
+    PER_ROW,
+    RESTRICTED_STEPS,
 )
 from edgewright.config.group import OptionGroup
-from edgewright.config.option import opt
 from edgewright.config.rules import Excludes, WithoutEffect
 
 __all__ = ["Quantizer"]
@@ -50,68 +49,39 @@ class Quantizer(OptionGroup):
     )
 
     quantization_overrides: str | None = opt(
-        "--quantization_overrides",
         fills="overrides",
         metavar="FILE",
         help="a JSON file with encodings that replace those of the model and those computed",
     )
-    keep_quant_nodes: bool = opt(
-        "--keep_quant_nodes",
-        nargs=0,
-        help="keep the quantization nodes of activations in the graph",
-    )
+    keep_quant_nodes: bool = opt(help="keep the quantization nodes of activations in the graph")
     input_list: str | None = opt(
-        "--input_list",
         metavar="FILE",
         help="calibration inputs, one set a line, files of a set separated by spaces; needed to quantize",
     )
     float_fallback: bool = opt(
-        "--float_fallback",
-        nargs=0,
-        help="quantize from the encodings of the model and the overrides alone; the rest stays float",
+        help="quantize from the encodings of the model and the overrides alone; the rest stays float"
     )
-    param_quantizer: str = opt(
-        "--param_quantizer", choices=_QUANTIZERS, default="tf", help="how the range of weights is chosen"
-    )
+    param_quantizer: str = opt(choices=_QUANTIZERS, default="tf", help="how the range of weights is chosen")
     act_quantizer: str = opt(
-        "--act_quantizer",
         choices=(*_QUANTIZERS, "auto"),
         default="tf",
         help="how the range of activations is chosen; auto keeps what comes closest to the float model",
     )
-    algorithms: tuple[str, ...] = corrections()
-    bias_bw: int = opt(
-        "--bias_bw",
-        type=int,
-        choices=(8, 32),
-        default=8,
-        help="bits of quantized biases",
+    algorithms: tuple[str, ...] = ALGORITHM_NAMES
+    bias_bw: int = opt(choices=(8, 32), default=8, help="bits of quantized biases")
+    act_bw: int = opt(choices=(8, 16), default=8, help="bits of quantized activations")
+    weight_bw: int = opt(choices=(4, 8, 16), default=8, help="bits of quantized weights")
+    ignore_encodings: bool = opt(help="compute all encodings, leaving out those of the model")
+    use_per_row_quantization: bool = PER_ROW
+    use_per_channel_quantization: bool = PER_CHANNEL
+    use_native_input_files: bool = opt(also="--use_native_dtype", like=NATIVE_INPUTS)
+    use_native_output_files: bool = opt(
+        like=NATIVE_OUTPUTS, without_effect="a converter writes no outputs; qnn-net-run has the same option"
     )
-    act_bw: int = opt(
-        "--act_bw",
-        type=int,
-        choices=(8, 16),
-        default=8,
-        help="bits of quantized activations",
+    restrict_quantization_steps: tuple[int, int] | None = RESTRICTED_STEPS
+    dump_encoding_json: bool = opt(
+        help="write the encodings of all tensors to NAME_encoding.json beside the C++ file"
     )
-    weight_bw: int = opt(
-        "--weight_bw",
-        type=int,
-        choices=(4, 8, 16),
-        default=8,
-        help="bits of quantized weights",
-    )
-    ignore_encodings: bool = opt(
-        "--ignore_encodings", nargs=0, help="compute all encodings, leaving out those of the model"
-    )
-    use_per_row_quantization: bool = per_row()
-    use_per_channel_quantization: bool = per_channel()
-    use_native_input_files: bool = native_inputs("--use_native_input_files", "--use_native_dtype")
-    use_native_output_files: bool = native_outputs(
-        "a converter writes no outputs; qnn-net-run has the same option"
-    )
-    restrict_quantization_steps: tuple[int, int] | None = restricted_steps()
-    dump_encoding_json: bool = dump_encodings("the C++ file")
 
     @property
     def is_asked_for(self) -> bool:

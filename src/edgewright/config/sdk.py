@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from edgewright.config.declare import opt
 from edgewright.config.group import OptionGroup
-from edgewright.config.option import opt
 
 __all__ = ["EnvironmentParts", "PlatformDevice", "PlatformQuestion", "SdkFolder"]
 
@@ -16,7 +16,7 @@ class SdkFolder(OptionGroup):
 
     title = "Folder"
 
-    folder: str = opt("FOLDER", required=True, help="the folder to make, which becomes QNN_SDK_ROOT")
+    folder: str = opt("FOLDER", help="the folder to make, which becomes QNN_SDK_ROOT")
 
 
 @dataclass(frozen=True)
@@ -25,9 +25,9 @@ class EnvironmentParts(OptionGroup):
 
     title = "What to check"
 
-    ndk: bool = opt("-n", nargs=0, help="the Android NDK")
-    clang: bool = opt("-c", nargs=0, help="the C++ compiler of this machine")
-    msvc: bool = opt("-m", nargs=0, help="the compiler of Visual Studio, on Windows")
+    ndk: bool = opt("-n", help="the Android NDK")
+    clang: bool = opt("-c", help="the C++ compiler of this machine")
+    msvc: bool = opt("-m", help="the compiler of Visual Studio, on Windows")
 
 
 @dataclass(frozen=True)
@@ -37,20 +37,18 @@ class PlatformQuestion(OptionGroup):
     title = "Backend"
 
     backend: str = opt(
-        "--backend",
-        required=True,
         choices=("cpu", "gpu", "dsp", "htp", "all"),
         help="the backend to validate; dsp is the HTP of newer chips",
     )
     directory: str | None = opt(
-        "--directory", metavar="FOLDER", help="the root of an SDK; the libraries that are installed otherwise"
+        metavar="FOLDER", help="the root of an SDK; the libraries that are installed otherwise"
     )
     dsp_type: str | None = opt(
-        "--dsp_type", metavar="VERSION", help="the Hexagon architecture that is meant, such as v68 or v75"
+        metavar="VERSION", help="the Hexagon architecture that is meant, such as v68 or v75"
     )
-    test_backend: bool = opt("--testBackend", nargs=0, help="run a small program on the backend")
-    core_version: bool = opt("--coreVersion", nargs=0, help="tell the version of QNN's interface")
-    lib_version: bool = opt("--libVersion", nargs=0, help="tell the version of the library")
+    test_backend: bool = opt("--testBackend", help="run a small program on the backend")
+    core_version: bool = opt("--coreVersion", help="tell the version of QNN's interface")
+    lib_version: bool = opt("--libVersion", help="tell the version of the library")
 
 
 @dataclass(frozen=True)
@@ -65,21 +63,10 @@ class PlatformDevice(OptionGroup):
         without_effect=_HOST,
         help="the target of the libraries",
     )
-    device_id: str | None = opt(
-        "--deviceId",
-        metavar="ID",
-        without_effect=_HOST,
-        help="the device of adb",
-    )
+    device_id: str | None = opt("--deviceId", metavar="ID", without_effect=_HOST, help="the device of adb")
     target_path: str | None = opt(
-        "--targetPath",
-        metavar="FOLDER",
-        without_effect=_HOST,
-        help="the folder on the device",
+        "--targetPath", metavar="FOLDER", without_effect=_HOST, help="the folder on the device"
     )
     remote_host: str | None = opt(
-        "--remoteHost",
-        metavar="HOST",
-        without_effect=_HOST,
-        help="the machine that adb runs on",
+        "--remoteHost", metavar="HOST", without_effect=_HOST, help="the machine that adb runs on"
     )

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from edgewright.config.converter import CONVERTER
+from edgewright.config.declare import opt
 from edgewright.config.group import OptionGroup
-from edgewright.config.option import opt
 
 __all__ = ["TENSORFLOW_CONVERTER", "TensorflowOnly"]
 
@@ -15,21 +15,14 @@ class TensorflowOnly(OptionGroup):
 
     title = "TensorFlow"
 
-    show_unconsumed_nodes: bool = opt(
-        "--show_unconsumed_nodes", nargs=0, help="list the nodes that the outputs do not depend on"
-    )
+    show_unconsumed_nodes: bool = opt(help="list the nodes that the outputs do not depend on")
     allow_unconsumed_nodes: bool = opt(
-        "--allow_unconsumed_nodes",
-        nargs=0,
-        help="convert a graph with such nodes; it always is, so the option changes nothing",
+        help="convert a graph with such nodes; it always is, so the option changes nothing"
     )
     saved_model_tag: str | None = opt(
-        "--saved_model_tag",
-        metavar="TAG",
-        help="the tag of a graph in a SavedModel, 'serve' where nothing is said",
+        metavar="TAG", help="the tag of a graph in a SavedModel, 'serve' where nothing is said"
     )
     saved_model_signature_key: str | None = opt(
-        "--saved_model_signature_key",
         metavar="KEY",
         help="the signature that names inputs and outputs, 'serving_default' where nothing is said",
     )

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from edgewright.config.converter import CONVERTER
+from edgewright.config.declare import opt
 from edgewright.config.group import OptionGroup
-from edgewright.config.option import opt
 
 __all__ = ["TFLITE_CONVERTER", "TfliteOnly"]
 
@@ -16,15 +16,11 @@ class TfliteOnly(OptionGroup):
     title = "TFLite"
 
     signature_name: str | None = opt(
-        "--signature_name",
-        metavar="NAME",
-        help="the signature whose subgraph is converted, the first where nothing is said",
+        metavar="NAME", help="the signature whose subgraph is converted, the first where nothing is said"
     )
-    show_unconsumed_nodes: bool = opt(
-        "--show_unconsumed_nodes", nargs=0, help="list the tensors that nothing reads"
-    )
+    show_unconsumed_nodes: bool = opt(help="list the tensors that nothing reads")
     dump_relay: str | None = opt(
-        "--dump_relay", metavar="FILE", help="write the graph as text, as it stands after the import"
+        metavar="FILE", help="write the graph as text, as it stands after the import"
     )
 
 

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from edgewright.config.declare import opt
 from edgewright.config.group import OptionGroup
-from edgewright.config.option import opt
 
 __all__ = ["THROUGHPUT", "ThroughputFiles"]
 
@@ -15,13 +15,11 @@ class ThroughputFiles(OptionGroup):
     title = "Files"
 
     config: str = opt(
-        "--config",
-        required=True,
         metavar="FILE",
         example="--config case.json",
         help="a JSON file with backends, models, contexts and a testCase of threads",
     )
-    output: str | None = opt("--output", metavar="FILE", help="a JSON file for the results")
+    output: str | None = opt(metavar="FILE", help="a JSON file for the results")
 
 
 THROUGHPUT: tuple[type[OptionGroup], ...] = (ThroughputFiles,)

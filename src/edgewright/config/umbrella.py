@@ -1,13 +1,13 @@
 """The options that the subcommands of `edgewright` share."""
 
-import math
 from dataclasses import dataclass
 
+from edgewright.config.converter_parts import CPP_FILE
+from edgewright.config.declare import opt
 from edgewright.config.group import OptionGroup
-from edgewright.config.option import opt
 from edgewright.config.rules import Excludes, Needs
-from edgewright.config.shape_options import batch_size, input_numbers, input_shapes, symbol_sizes
-from edgewright.config.values import number_from
+from edgewright.config.shape_options import BATCH_SIZE, INPUT_SHAPES, INPUT_VALUES, SYMBOL_SIZES
+from edgewright.config.values import number_within
 
 __all__ = [
     "Comparison",
@@ -39,9 +39,7 @@ class ModelFile(OptionGroup):
     title = "Model"
 
     model: str = opt(
-        "MODEL",
-        required=True,
-        help="a source model (ONNX, TFLite ...), or the _net.json or DLC of a converted one",
+        "MODEL", help="a source model (ONNX, TFLite ...), or the _net.json or DLC of a converted one"
     )
 
 
@@ -51,10 +49,10 @@ class Shapes(OptionGroup):
 
     title = "Shapes and values of a source model"
 
-    input_dims: tuple[tuple[str, tuple[int, ...]], ...] = input_shapes("--input_dim", "-d")
-    batch: int | None = batch_size("--batch", "-b")
-    define_symbols: tuple[tuple[str, int], ...] = symbol_sizes("--define_symbol", "-s")
-    input_values: tuple[tuple[str, tuple[float, ...]], ...] = input_numbers("--input_value")
+    input_dims: tuple[tuple[str, tuple[int, ...]], ...] = opt("--input_dim", "-d", like=INPUT_SHAPES)
+    batch: int | None = opt(also="-b", like=BATCH_SIZE, help="replace the first dimension of every input")
+    define_symbols: tuple[tuple[str, int], ...] = opt("--define_symbol", "-s", like=SYMBOL_SIZES)
+    input_values: tuple[tuple[str, tuple[float, ...]], ...] = opt("--input_value", like=INPUT_VALUES)
 
 
 @dataclass(frozen=True)
@@ -63,11 +61,7 @@ class ConvertTo(OptionGroup):
 
     title = "Output"
 
-    output_path: str | None = opt(
-        *("--output_path", "-o"),
-        metavar="FILE",
-        help="the C++ file to write, its .bin and _net.json beside it; named after the source otherwise",
-    )
+    output_path: str | None = CPP_FILE
 
 
 def _name_and_file(text: str) -> tuple[str, str]:
@@ -75,16 +69,6 @@ def _name_and_file(text: str) -> tuple[str, str]:
     if not (name and equals and file):
         raise ValueError("NAME=FILE")
     return name, file
-
-
-def _share(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not (math.isfinite(value) and value >= 0):
-        raise ValueError("a number, 0 or more")
-    return value
 
 
 @dataclass(frozen=True)
@@ -101,7 +85,6 @@ class RunInputs(OptionGroup):
     inputs: tuple[tuple[str, str], ...] = opt(
         "--input",
         type=_name_and_file,
-        repeated=True,
         keyed=True,
         metavar="NAME=FILE",
         example="--input data=image.npy",
@@ -109,17 +92,10 @@ class RunInputs(OptionGroup):
         "input",
     )
     input_list: str | None = opt(
-        "--input_list",
-        metavar="FILE",
-        help="a text file with one set of input files a line, as in qnn-net-run",
+        metavar="FILE", help="a text file with one set of input files a line, as in qnn-net-run"
     )
     random: int | None = opt(
-        "--random",
-        nargs="?",
-        const=0,
-        type=number_from(0),
-        metavar="[SEED]",
-        help="random inputs: 0 to 1 for floats, 0 or 1 for integers",
+        nargs="?", const=0, metavar="[SEED]", help="random inputs: 0 to 1 for floats, 0 or 1 for integers"
     )
 
 
@@ -130,20 +106,17 @@ class RunOutputs(OptionGroup):
     title = "Run"
 
     backend: str = opt(
-        "--backend",
         default="cpu",
         metavar="NAME",
         help="cpu, htp, htp-sim, htp+cpu (the CPU does what HTP lacks) or auto, which says why",
     )
 
     output_dir: str | None = opt(
-        *("--output_dir", "-o"),
+        also="-o",
         metavar="FOLDER",
         help="write the outputs there as Result_N/NAME.npy; they are only summarised otherwise",
     )
-    threads: int = opt(
-        "--threads", type=number_from(0), default=0, metavar="N", help="threads to run on; 0 leaves it open"
-    )
+    threads: int = opt(default=0, metavar="N", help="threads to run on; 0 leaves it open")
 
 
 @dataclass(frozen=True)
@@ -154,7 +127,6 @@ class Comparison(OptionGroup):
     rules = (Needs("--tolerance", "--compare"),)
 
     compare: str | None = opt(
-        "--compare",
         nargs="?",
         const="",
         metavar="[FILE]",
@@ -162,8 +134,7 @@ class Comparison(OptionGroup):
         "TensorFlow or torch) on the same inputs and compare",
     )
     tolerance: float = opt(
-        "--tolerance",
-        type=_share,
+        type=number_within("a number, 0 or more", 0),
         default=1e-4,
         metavar="SHARE",
         help="the largest difference allowed, as a share of the output's range",
@@ -177,9 +148,7 @@ class Names(OptionGroup):
     title = "Names"
 
     names: bool = opt(
-        "--names",
-        nargs=0,
-        help="list every tensor of the source: its name in a converted model, or why it is gone",
+        help="list every tensor of the source: its name in a converted model, or why it is gone"
     )
 
 
@@ -189,7 +158,7 @@ class Report(OptionGroup):
 
     title = "Report"
 
-    json: bool = opt("--json", nargs=0, help="print JSON in place of a table")
+    json: bool = opt(help="print JSON in place of a table")
 
 
 @dataclass(frozen=True)
@@ -198,9 +167,8 @@ class Messages(OptionGroup):
 
     title = "Messages"
 
-    debug: bool = opt("--debug", nargs=0, help="say what happens in detail; show tracebacks")
+    debug: bool = opt(help="say what happens in detail; show tracebacks")
     log_level: str | None = opt(
-        "--log_level",
         choices=("error", "warn", "warning", "info", "debug", "verbose"),
         help="the least grave messages to show",
     )

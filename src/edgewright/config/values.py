@@ -13,7 +13,9 @@ __all__ = [
     "hex_range",
     "key_values",
     "names",
+    "number",
     "number_from",
+    "number_within",
     "numbers",
     "on_off",
     "seconds",
@@ -60,15 +62,23 @@ def number_from(smallest: int) -> Parse:
     return parse
 
 
-def seconds(text: str) -> float:
-    """A time in seconds, fractions allowed."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not (math.isfinite(value) and value >= 0):
-        raise ValueError("a number of seconds, 0 or more")
-    return value
+def number_within(expected: str, low: float = -math.inf, high: float = math.inf) -> Parse:
+    """A finite number from `low` to `high`; `expected` is what an error asks for."""
+
+    def parse(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not (math.isfinite(value) and low <= value <= high):
+            raise ValueError(expected)
+        return value
+
+    return parse
+
+
+number = number_within("a number")
+seconds = number_within("a number of seconds, 0 or more", 0)
 
 
 def dims(text: str) -> tuple[int, ...]:

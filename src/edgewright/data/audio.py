@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from edgewright.config.spelling import spell_option
 from edgewright.core.errors import BadInput, ShapeMismatch, UsageError, Where, shown
 from edgewright.core.files import file_size
 from edgewright.core.numbers import Array
@@ -122,7 +123,8 @@ def _input_of(fit: SampleFit) -> tuple[str, tuple[int, ...]]:
         raise UsageError(
             f"the input has the shape {wanted}, expected a number for the length of a piece of sound",
             Where(tensor=name),
-            do=f"give it with -d '{shown(name, 60)}' DIMS, or -s SYMBOL SIZE",
+            do=f"give it with {spell_option('input_shapes', {shown(name, 60): 'DIMS'})}, or "
+            f"{spell_option('symbols')}",
         )
     shape = wanted.static_shape()
     if sum(size > 1 for size in shape) != 1:

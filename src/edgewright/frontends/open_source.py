@@ -9,6 +9,7 @@ from typing import Any
 import edgewright.frontends.onnx
 import edgewright.frontends.tensorflow
 import edgewright.frontends.tflite  # noqa: F401 - they register their translations
+from edgewright.config.spelling import has_option, spell_option
 from edgewright.core.errors import (
     EdgewrightError,
     Problems,
@@ -79,7 +80,7 @@ class FixedSource:
             UnsupportedFeature(
                 f"the value of input '{shown(name)}' shapes the graph, expected a constant",
                 Where(file=self.opened.name, node=node),
-                do=self.opened.how_to_fix,
+                do=self.opened.advise_value(name),
             )
             for name, node in imported.bound.items()
         ]
@@ -105,12 +106,11 @@ def fixed_source(path: Path | str, wishes: Overrides) -> FixedSource:
     batches = batch_symbols(opened.inputs)
     left = sorted(frozenset().union(*(t.symbols for t in loose.values())) - batches)
     if left:
-        is_onnx = opened.framework == OnnxSource.framework
-        return FixedSource(opened, problem=_symbols_left(loose, left, str(path), has_symbols=is_onnx))
+        return FixedSource(opened, problem=_symbols_left(opened, loose, left))
     ones = dict.fromkeys(batches, 1)
     shapes = {name: tuple(int(evaluate(dim, ones)) for dim in t.shape) for name, t in loose.items()}
     named = ", ".join(f"'{shown(name)}'" for name in sorted(batches))
-    option = "-b" if opened.framework == OnnxSource.framework else "-d"
+    option = spell_option("batch" if opened.has_named_dims and has_option("batch") else "input_shapes")
     note = f"batch {named} of {_listed(loose)} was set to 1; {option} sets another one"
     settled = replace(wishes, input_shapes={**wishes.input_shapes, **shapes}, batch=None, symbols={})
     return FixedSource(open_source(path, settled), (note,))
@@ -122,22 +122,19 @@ def source_graph(path: Path | str, wishes: Overrides) -> Graph:
     return imported.graph if imported.is_complete else fixed_source(path, wishes).graph()
 
 
-def _symbols_left(
-    loose: Mapping[str, TensorType], left: Sequence[str], file: str, *, has_symbols: bool
-) -> UsageError:
+def _symbols_left(source: SourceModel, loose: Mapping[str, TensorType], left: Sequence[str]) -> UsageError:
     touched = {name: t for name, t in loose.items() if t.symbols & set(left)}
     shapes = "; ".join(f"{shown(name)} {_dims(t)}" for name, t in touched.items())
-    by_symbol = " ".join(f"-s '{shown(name)}' N" for name in left)
     name, tensor_type = next(iter(touched.items()))
-    by_shape = (
-        f"-d '{shown(name)}' {','.join('N' if isinstance(d, Expr) else str(d) for d in tensor_type.shape)}"
-    )
+    dims = ["N" if isinstance(dim, Expr) else str(dim) for dim in tensor_type.shape]
+    advice = f"fix them with {spell_option('input_shapes', {shown(name): dims})}"
+    if source.has_named_dims and has_option("symbols"):
+        sizes = spell_option("symbols", {shown(name): "N" for name in left})
+        advice = f"fix them with {sizes}, or by input: {spell_option('input_shapes', {shown(name): dims})}"
     return UsageError(
         f"{len(left)} symbolic dimension{'s' * (len(left) > 1)} must be numbers, found {shapes}",
-        Where(file=file),
-        do=f"fix them with {by_symbol}, or by input: {by_shape}"
-        if has_symbols
-        else f"fix them with {by_shape}",
+        Where(file=source.name),
+        do=advice,
     )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 import edgewright.frontends.pytorch  # noqa: F401 - registers the translations
 from edgewright.config.pytorch import PytorchOnly
+from edgewright.config.spelling import has_option, spell_option
 from edgewright.core.errors import BadInput, EdgewrightError, TypeMismatch, UsageError, Where, shown
 from edgewright.core.numbers import Array, DType
 from edgewright.frontends._common.faults import guarded
@@ -38,7 +39,6 @@ class TorchSource(SourceModel):
     """
 
     framework = "PyTorch"
-    how_to_fix = "give its value with -d NAME VALUE, or input_values={NAME: VALUE} in Python"
 
     def __init__(self, program: Program, overrides: Overrides | None = None) -> None:
         self._program = program
@@ -92,7 +92,7 @@ class TorchSource(SourceModel):
                 self._known[name] = np.array(fitting[0])
                 self._decided.append(
                     f"input '{shown(name)}' is set to {fitting[0]}, the only value that fits among those "
-                    f"that the program knows; -d {shown(name)} VALUE sets another"
+                    f"that the program knows; {_spell_value(name)} sets another"
                 )
 
     def _fits(self, name: str, value: float) -> bool:
@@ -254,13 +254,19 @@ def _given_numbers(inputs: Mapping[str, ProgramInput], wishes: Overrides) -> dic
     return values
 
 
+def _spell_value(name: str) -> str:
+    # Tools without an option for values take a number's value as its shape.
+    field = "input_values" if has_option("input_values") else "input_shapes"
+    return spell_option(field, {shown(name): "VALUE"})
+
+
 def _no_shape(program: Program, names: Sequence[str]) -> UsageError:
     listed = ", ".join(f"'{shown(name)}'" for name in names)
-    options = " ".join(f"-d {shown(name)} N,N,..." for name in names)
+    shapes = spell_option("input_shapes", {shown(name): ("N", "N", "...") for name in names})
     return UsageError(
         f"{program.format} does not store the shapes of its inputs, and none is given for {listed}",
         Where(file=program.file),
-        do=f"give them: {options}; in Python input_shapes={{'{shown(names[0])}': (...)}}",
+        do=f"give them: {shapes}",
     )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from edgewright.config.spelling import advise_cut, spell_option
 from edgewright.core.errors import (
     EdgewrightError,
     Problems,
@@ -169,10 +170,11 @@ def _symbolic(graph: Graph) -> list[EdgewrightError]:
     open_inputs = [name for name in graph.inputs if not graph.types[name].is_static]
     if open_inputs:
         text = "; ".join(f"{name} {graph.types[name]}" for name in open_inputs)
-        options = " ".join(f"-d '{name}' N,N,..." for name in open_inputs)
+        shapes = spell_option("input_shapes", dict.fromkeys(open_inputs, ("N", "N", "...")))
         return [
             UsageError(
-                f"inputs have symbolic dimensions: {text}", do=f"fix them with {options} or -s SYMBOL VALUE"
+                f"inputs have symbolic dimensions: {text}",
+                do=f"fix them with {shapes} or {spell_option('symbols')}",
             )
         ]
     loose = [(node, v) for node in graph.nodes for v in node.outputs if v and not graph.types[v].is_static]
@@ -180,7 +182,7 @@ def _symbolic(graph: Graph) -> list[EdgewrightError]:
         UnsupportedOp(
             f"the shape {graph.types[value]} is only known at run time",
             Where(op=node.op.qnn_name(), node=node.name, tensor=value),
-            do="cut the graph before it with --out_node",
+            do=f"cut the graph before it with {spell_option('outputs')}",
         )
         for node, value in loose[:1]
     ]
@@ -191,7 +193,7 @@ def _foreign(graph: Graph) -> list[EdgewrightError]:
         UnsupportedOp(
             f"op '{_source_type(node.op)}' has no QNN equivalent",
             Where(op=_source_type(node.op), node=node.source or node.name),
-            do="cut the graph before it with --out_node, or replace the op in the source model",
+            do=advise_cut(),
         )
         for node in graph.nodes
         if isinstance(node.op, SourceOp)
@@ -207,7 +209,8 @@ def _unmade(graph: Graph) -> list[EdgewrightError]:
         UnsupportedFeature(
             f"output '{shown(name)}' is not made by an op, expected one: a QNN graph writes its outputs",
             Where(tensor=name),
-            do="leave it out with --out_node, or give out an Identity of it in the source model",
+            do=f"leave it out with {spell_option('outputs')}, or give out an Identity of it in the source "
+            "model",
         )
         for name in graph.outputs
         if graph.producer(name) is None

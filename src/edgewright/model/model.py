@@ -11,6 +11,7 @@ import numpy as np
 from edgewright.artifacts.encodings import encodings_document
 from edgewright.backends.base import RealEnds, RunOptions, Session
 from edgewright.backends.registry import find_backend
+from edgewright.config.spelling import spell_option
 from edgewright.core.errors import UnsupportedFeature, UsageError, shown
 from edgewright.core.numbers import Array
 from edgewright.frontends._common.imported import State
@@ -107,12 +108,11 @@ class Model:
             if not bound:
                 raise UnsupportedFeature(
                     "the graph depends on the numbers of its symbolic dimensions",
-                    do="fix them with input_shapes or symbols (-d or -s on the command line)",
+                    do=f"fix them with {spell_option('input_shapes')} or {spell_option('symbols')}",
                 )
             raise UnsupportedFeature(
                 f"inputs {bound} shape the graph: their values must be known to write it",
-                do="convert with input_values={name: value} (--input_value on the command line), or make "
-                "them constants in the source model",
+                do=f"convert with {spell_option('input_values')}, or make them constants in the source model",
             )
         if Path(path).suffix == ".dlc":
             return save_dlc(self.graph, path, options)
@@ -140,8 +140,8 @@ class Model:
         if self.graph is None:
             raise UnsupportedFeature(
                 "the graph depends on values that only a run gives, this needs it before",
-                do="fix symbolic dimensions with input_shapes or symbols (-d, -s), and make such inputs "
-                "constants with input_values (--input_value)",
+                do=f"fix open dimensions with {spell_option('input_shapes')} or {spell_option('symbols')}, "
+                f"and make such inputs constants with {spell_option('input_values')}",
             )
         return self.graph
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from edgewright.config.preprocessing import Preprocessing
+from edgewright.config.spelling import spell_option
 from edgewright.config.umbrella import Shapes
 from edgewright.core.errors import ShapeMismatch, Where, shown
 from edgewright.core.numbers import Array
@@ -32,7 +33,7 @@ def shapes_from_samples(
     if not sizes:
         return shapes, ""
     said = ", ".join(f"{name} = {size}" for name, size in sizes.items())
-    note = f"open dimensions have the sizes of the samples: {said}; -s SYMBOL SIZE chooses others"
+    note = f"open dimensions have the sizes of the samples: {said}; {spell_option('symbols')} chooses others"
     return replace(shapes, define_symbols=(*shapes.define_symbols, *sizes.items())), note
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from edgewright.config.spelling import spell_option
 from edgewright.config.umbrella import RunInputs
 from edgewright.core.errors import EdgewrightError, Problems, ShapeMismatch, UsageError, Where, shown
 from edgewright.core.numbers import Array, DType
@@ -95,7 +96,8 @@ def _random(item: TensorInfo, generator: np.random.Generator) -> Array:
     if not wanted.is_static:
         raise UsageError(
             f"input '{shown(item.name)}' has the symbolic shape {wanted}, random values need numbers",
-            do=f"add -d '{shown(item.name, 60)}' N,N,... or -b and -s for its dimensions",
+            do=f"add {_spell_shape(item.name)} or {spell_option('batch')} and {spell_option('symbols')} for "
+            "its dimensions",
         )
     if wanted.dtype == DType.STRING:
         raise UsageError(f"input '{shown(item.name)}' is text", do="give it with --input")
@@ -118,7 +120,7 @@ def _read(item: TensorInfo, file: Path) -> Array:
         raise ShapeMismatch(
             f"a raw file does not tell the symbolic dimensions of {wanted}",
             Where(file=str(file), tensor=item.name),
-            do=f"give a .npy file, or the shape with -d '{shown(item.name, 60)}' N,N,...",
+            do=f"give a .npy file, or the shape with {_spell_shape(item.name)}",
         )
     return _raw(item, wanted, file)
 
@@ -141,3 +143,7 @@ def _raw(item: TensorInfo, wanted: TensorType, file: Path) -> Array:
 def _type(item: TensorInfo) -> TensorType:
     shape = tuple(dim if isinstance(dim, int) else symbol(dim) for dim in item.shape)
     return TensorType(shape, _DTYPES[item.dtype])
+
+
+def _spell_shape(name: str) -> str:
+    return spell_option("input_shapes", {shown(name, 60): ("N", "N", "...")})

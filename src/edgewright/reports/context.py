@@ -5,7 +5,7 @@ from edgewright.lower.qnn_graph import QnnTensor
 from edgewright.reports.numbers import byte_size, dims
 from edgewright.reports.page import Block, Table
 from edgewright.run.context.check import ContextVerdict
-from edgewright.run.context.document import chip_of
+from edgewright.run.context.document import find_chip
 from edgewright.run.context.ep_context import EpContextFile
 from edgewright.run.context.info import ContextInfo
 from edgewright.sdk.context_generate import GeneratedContext
@@ -25,7 +25,7 @@ def generated_page(made: GeneratedContext) -> list[Block]:
 def info_page(info: ContextInfo) -> list[Block]:
     """The report of qnn-context-binary-utility."""
     binary = info.binary
-    chip = chip_of(binary.soc_model)
+    chip = find_chip(binary.soc_model)
     blocks: list[Block] = [
         f"{info.file}: a valid context binary, {byte_size(info.bytes)}",
         f"backend {info.backend}, made by {binary.build_id or 'an unnamed version'}",

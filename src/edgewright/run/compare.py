@@ -8,7 +8,7 @@ import numpy as np
 from edgewright.core.errors import ShapeMismatch, Where
 from edgewright.core.numbers import Array
 
-__all__ = ["TensorError", "compared", "worst"]
+__all__ = ["TensorError", "compare_tensors", "keep_worst_errors"]
 
 
 @dataclass(frozen=True)
@@ -22,31 +22,33 @@ class TensorError:
     is_close: bool
 
 
-def compared(found: Mapping[str, Array], wanted: Mapping[str, Array], tolerance: float) -> list[TensorError]:
+def compare_tensors(
+    outputs: Mapping[str, Array], references: Mapping[str, Array], tolerance: float
+) -> list[TensorError]:
     """The differences of all tensors of the reference."""
-    return [_error(name, found[name], array, tolerance) for name, array in wanted.items()]
+    return [_measure_error(name, outputs[name], array, tolerance) for name, array in references.items()]
 
 
-def worst(errors: Iterable[TensorError]) -> list[TensorError]:
+def keep_worst_errors(errors: Iterable[TensorError]) -> list[TensorError]:
     """For each tensor the largest of its differences."""
-    found: dict[str, TensorError] = {}
+    worst_by_tensor: dict[str, TensorError] = {}
     for error in errors:
-        if error.tensor not in found or error.share > found[error.tensor].share:
-            found[error.tensor] = error
-    return list(found.values())
+        if error.tensor not in worst_by_tensor or error.share > worst_by_tensor[error.tensor].share:
+            worst_by_tensor[error.tensor] = error
+    return list(worst_by_tensor.values())
 
 
-def _error(name: str, found: Array, wanted: Array, tolerance: float) -> TensorError:
-    if found.shape != wanted.shape:
+def _measure_error(name: str, output: Array, reference: Array, tolerance: float) -> TensorError:
+    if output.shape != reference.shape:
         raise ShapeMismatch(
-            f"the result has the shape {list(found.shape)}, the reference {list(wanted.shape)}",
+            f"the result has the shape {list(output.shape)}, the reference {list(reference.shape)}",
             Where(tensor=name),
         )
-    if wanted.dtype == object or wanted.dtype.kind in "US":
-        is_same = bool(np.array_equal(found, wanted))
+    if reference.dtype == object or reference.dtype.kind in "US":
+        is_same = bool(np.array_equal(output, reference))
         return TensorError(name, 0.0 if is_same else np.inf, 0.0 if is_same else np.inf, np.inf, is_same)
     with np.errstate(all="ignore"):
-        a, b = found.astype(np.float64), wanted.astype(np.float64)
+        a, b = output.astype(np.float64), reference.astype(np.float64)
         # Equal infinities and equal not-a-numbers are equal.
         gap = np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0.0, np.abs(a - b))
         # A number against none is as far away as can be.

@@ -17,11 +17,11 @@ from edgewright.lower.names import sanitized
 from edgewright.model.model import Model
 from edgewright.model.saving import load_graph
 from edgewright.model.surface import Surface
-from edgewright.run.context.check import ContextVerdict, verdict
-from edgewright.run.context.compile import CompileOrder, compile_graphs, provider_of
-from edgewright.run.context.config import DEFAULT_TARGET, backend_config, target_of
-from edgewright.run.context.info import ContextInfo, context_info
-from edgewright.run.runnable import RunSource, context_source
+from edgewright.run.context.check import ContextVerdict, judge_context
+from edgewright.run.context.compile import CompileOrder, compile_graphs, find_provider
+from edgewright.run.context.config import DEFAULT_TARGET, find_target, read_backend_config
+from edgewright.run.context.info import ContextInfo, read_context_info
+from edgewright.run.runnable import RunSource, open_context_source
 from edgewright.targets.soc import find_soc, htp_soc
 
 __all__ = ["CompiledModel", "compile", "load_context"]
@@ -50,21 +50,21 @@ def compile(  # noqa: A001, PLR0913 - the word for it, as in torch.compile; all 
         vtcm_mb: megabytes of the chip's fast memory that each graph may use; 0 for all.
         config_file: a file of backend settings, as qnn-context-binary-generator takes it.
     """
-    provider = provider_of(backend)
-    config = backend_config(config_file, provider.partition("-")[0])
+    provider = find_provider(backend)
+    config = read_backend_config(config_file, provider.partition("-")[0])
     if vtcm_mb is not None:
         config = replace(config, graphs=(*config.graphs, GraphSettings(vtcm_mb=vtcm_mb)))
-    chip = None if provider == "cpu" else target_of(target, config)
+    chip = None if provider == "cpu" else find_target(target, config)
     order = CompileOrder(provider, chip or find_soc(DEFAULT_TARGET), config, optimization_level)
     named = model if isinstance(model, Mapping) else {Path(path).stem: model}
-    graphs = [_named(_graph(each), name) for name, each in named.items()]
+    graphs = [_rename_graph(_require_graph(each), name) for name, each in named.items()]
     write_whole(path, compile_graphs(graphs, order).chunks())
     return load_context(path)
 
 
 def load_context(path: Path | str) -> "CompiledModel":
     """A context binary of any backend, checked and ready to run."""
-    return CompiledModel(Path(path), context_info(path))
+    return CompiledModel(Path(path), read_context_info(path))
 
 
 @dataclass
@@ -87,22 +87,22 @@ class CompiledModel:
         Inputs and outputs of fixed point are real numbers here; stored integers are taken as they are. The
         source's names of inputs are taken too: a binary has them as C can spell them.
         """
-        chosen = self._graph(graph)
+        chosen = self._find_graph(graph)
         surface = Surface(chosen)
         named = {
-            known: _narrowed(known, _with_axis(known, np.asarray(array), chosen), chosen)
+            known: _narrow_integers(known, _with_axis(known, np.asarray(array), chosen), chosen)
             for name, array in inputs.items()
             for known in [name if name in chosen.inputs else sanitized(name)]
         }
-        return surface.decoded(self._session(chosen).run(surface.encoded(named)))
+        return surface.decoded(self._open_session(chosen).run(surface.encoded(named)))
 
     def fits(self, target: str) -> ContextVerdict:
         """Whether it is a binary for a chip, and why."""
-        return verdict(self.info, htp_soc(target))
+        return judge_context(self.info, htp_soc(target))
 
-    def _graph(self, name: str | None) -> Graph:
+    def _find_graph(self, name: str | None) -> Graph:
         if self._source is None:
-            self._source = context_source(self.path)
+            self._source = open_context_source(self.path)
         graphs = {graph.name: graph for graph in self._source.graphs}
         if name is None and len(graphs) == 1:
             return next(iter(graphs.values()))
@@ -114,7 +114,7 @@ class CompiledModel:
             )
         return graphs[name]
 
-    def _session(self, graph: Graph) -> Session:
+    def _open_session(self, graph: Graph) -> Session:
         assert self._source is not None
         if graph.name not in self._sessions:
             self._sessions[graph.name] = self._source.prepare(graph, RunOptions())
@@ -123,32 +123,34 @@ class CompiledModel:
 
 def _with_axis(name: str, array: Array, graph: Graph) -> Array:
     """A single number of the source, which has an axis in a binary: QNN knows no rank 0."""
-    wanted = graph.types.get(name)
-    return array.reshape(1) if array.ndim == 0 and wanted is not None and wanted.shape == (1,) else array
+    input_type = graph.types.get(name)
+    return (
+        array.reshape(1) if array.ndim == 0 and input_type is not None and input_type.shape == (1,) else array
+    )
 
 
-def _narrowed(name: str, array: Array, graph: Graph) -> Array:
+def _narrow_integers(name: str, array: Array, graph: Graph) -> Array:
     """Integers of 64 bits as the binary has them, in 32."""
     if name not in graph.types or array.dtype.kind not in "iu":
         return array
-    wanted = graph.types[name]
-    if wanted.encoding is not None or wanted.dtype.numpy.kind not in "iu":
+    input_type = graph.types[name]
+    if input_type.encoding is not None or input_type.dtype.numpy.kind not in "iu":
         return array
-    narrow = array.astype(wanted.dtype.numpy, copy=False)
+    narrow = array.astype(input_type.dtype.numpy, copy=False)
     if not np.array_equal(narrow, array):
         raise BadInput(
-            f"input holds {array.min()}..{array.max()}, expected values of {wanted.dtype.numpy}",
+            f"input holds {array.min()}..{array.max()}, expected values of {input_type.dtype.numpy}",
             Where(tensor=name),
             do="clamp it",
         )
     return narrow
 
 
-def _graph(model: Compilable) -> Graph:
+def _require_graph(model: Compilable) -> Graph:
     return model.fixed_graph() if isinstance(model, Model) else load_graph(model)
 
 
-def _named(graph: Graph, name: str) -> Graph:
+def _rename_graph(graph: Graph, name: str) -> Graph:
     copy = graph.copy()
     copy.name = sanitized(name)
     return copy

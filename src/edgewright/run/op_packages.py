@@ -17,7 +17,7 @@ from edgewright.core.words import did_you_mean
 from edgewright.ir.op import REGISTRY
 from edgewright.ops.package import PackageOpDefinition, using_definitions
 
-__all__ = ["converter_packages", "load_op_packages", "package_overrides"]
+__all__ = ["load_op_packages", "map_ops_to_packages", "use_converter_packages"]
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ def load_op_packages(named: Sequence[str]) -> list[str]:
 
 
 @contextmanager
-def converter_packages(configs: Sequence[str], libraries: Sequence[str]) -> Iterator[None]:
+def use_converter_packages(configs: Sequence[str], libraries: Sequence[str]) -> Iterator[None]:
     """Lets a source use the ops that XML files describe, with shapes from libraries in the same order.
 
     Python files among the libraries register functions, whose shapes are found by trying them.
@@ -54,8 +54,8 @@ def converter_packages(configs: Sequence[str], libraries: Sequence[str]) -> Iter
         )
     definitions: list[PackageOpDefinition] = []
     for index, config in enumerate(configs):
-        found = read(config).definitions()
-        definitions += [_with_shapes(item, compiled[index]) for item in found] if compiled else found
+        ops = read(config).definitions()
+        definitions += [_with_shapes(item, compiled[index]) for item in ops] if compiled else ops
     with using_definitions(definitions) as asked:
         yield
     for item in definitions:
@@ -63,9 +63,9 @@ def converter_packages(configs: Sequence[str], libraries: Sequence[str]) -> Iter
             log.warning("op '%s' of package '%s' was not found in the model", item.type, item.package)
 
 
-def package_overrides(configs: Sequence[str]) -> dict[str, str]:
+def map_ops_to_packages(configs: Sequence[str]) -> dict[str, str]:
     """QNN's own ops that packages make: an op's name, its package (UseDefaultTranslation in the XML)."""
-    found: dict[str, str] = {}
+    packages: dict[str, str] = {}
     for config in configs:
         package = read(config)
         for op in package.ops:
@@ -77,8 +77,8 @@ def package_overrides(configs: Sequence[str]) -> dict[str, str]:
                     Where(file=str(config), op=op.name),
                     do=did_you_mean(op.name, sorted(REGISTRY), "leave UseDefaultTranslation out"),
                 )
-            found[op.name] = package.name
-    return found
+            packages[op.name] = package.name
+    return packages
 
 
 def _with_shapes(definition: PackageOpDefinition, library: Path) -> PackageOpDefinition:
@@ -86,13 +86,13 @@ def _with_shapes(definition: PackageOpDefinition, library: Path) -> PackageOpDef
 
 
 def _load(text: str) -> list[str]:
-    found = _PACKAGE.fullmatch(text)
-    if found is None:
+    match = _PACKAGE.fullmatch(text)
+    if match is None:
         raise UsageError(
             f"op package '{shown(text)}' is not spelled as expected",
             do="write path.so:PROVIDER or path.so:PROVIDER:CPU, such as libMyOps.so:MyOpsInterfaceProvider",
         )
-    path, provider, target = Path(found["path"]), found["provider"], found["target"] or "CPU"
+    path, provider, target = Path(match["path"]), match["provider"], match["target"] or "CPU"
     if path.suffix == ".py":
         _run_python(path)
         return []

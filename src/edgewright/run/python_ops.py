@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from edgewright.config.spelling import spell_option
 from edgewright.core.errors import BadInput, UsageError, Where, shown
 from edgewright.core.numbers import Array
 from edgewright.ir.contract import dtype_of_word
@@ -35,7 +36,7 @@ def op_package(
             zeros.
     """
 
-    def decorated(function: Function) -> Function:
+    def register_function(function: Function) -> Function:
         name = op or function.__name__
         for kind, text in (("package", package), ("op", name)):
             if not _NAME.fullmatch(text):
@@ -43,74 +44,74 @@ def op_package(
                     f"{kind} '{shown(text)}' is no name",
                     do="use letters, digits, '_' and '.'",
                 )
-        meaning = _meaning(function)
-        rule = _tried(function, name) if shapes is None else _told(shapes, name)
+        meaning = _make_meaning(function)
+        rule = _infer_by_running(function, name) if shapes is None else _infer_by_shapes(shapes, name)
         definition = PackageOpDefinition(package, name, is_open=True, shapes=rule)
         register_meaning(package, name, meaning, definition)
         return function
 
-    return decorated
+    return register_function
 
 
-def _meaning(function: Callable[..., Any]) -> Meaning:
+def _make_meaning(function: Callable[..., Any]) -> Meaning:
     def run(
         inputs: Sequence[Array | None], params: Mapping[str, Param], results: Sequence[TensorType]
     ) -> Sequence[Array]:
         del results
-        return _outputs(function(*inputs, **{name: param.value for name, param in params.items()}))
+        return _list_outputs(function(*inputs, **{name: param.value for name, param in params.items()}))
 
     return run
 
 
-def _outputs(found: Any) -> list[Array]:
-    return list(found) if isinstance(found, tuple | list) else [np.asarray(found)]
+def _list_outputs(result: Any) -> list[Array]:
+    return list(result) if isinstance(result, tuple | list) else [np.asarray(result)]
 
 
-def _tried(function: Callable[..., Any], name: str) -> ShapeRule:
-    def rule(inputs: Sequence[TensorType | None], params: Mapping[str, Any]) -> Sequence[TensorType]:
+def _infer_by_running(function: Callable[..., Any], name: str) -> ShapeRule:
+    def infer_types(inputs: Sequence[TensorType | None], params: Mapping[str, Any]) -> Sequence[TensorType]:
         for given in inputs:
             if given is not None and not given.is_static:
                 raise BadInput(
                     f"the shape of an output follows from {given}, which has open dimensions",
                     Where(op=name),
-                    do="fix them with --input_dim (input_shapes in Python), or give shapes= to op_package",
+                    do=f"fix them with {spell_option('input_shapes')}, or give shapes= to op_package",
                 )
         zeros = [None if t is None else np.zeros(t.static_shape(), t.dtype.numpy) for t in inputs]
         try:
-            found = _outputs(function(*zeros, **params))
+            outputs = _list_outputs(function(*zeros, **params))
         except Exception as problem:
             raise BadInput(
                 f"the function was tried on zeros and failed: {type(problem).__name__}: {shown(problem)}",
                 Where(op=name),
                 do="give shapes= to op_package",
             ) from problem
-        return [type_of(_plain(np.asarray(array))) for array in found]
+        return [type_of(_narrow_array(np.asarray(array))) for array in outputs]
 
-    return rule
+    return infer_types
 
 
-def _plain(array: Array) -> Array:
+def _narrow_array(array: Array) -> Array:
     # numpy makes float64 of a lone Python number: no network means that.
     return array.astype(np.float32) if array.dtype == np.float64 else array
 
 
-def _told(shapes: Callable[..., Any], name: str) -> ShapeRule:
-    def rule(inputs: Sequence[TensorType | None], params: Mapping[str, Any]) -> Sequence[TensorType]:
-        told = shapes(*(None if given is None else given.shape for given in inputs), **params)
-        if isinstance(told, tuple) and all(isinstance(dim, int) for dim in told):
-            told = [told]
+def _infer_by_shapes(shapes: Callable[..., Any], name: str) -> ShapeRule:
+    def infer_types(inputs: Sequence[TensorType | None], params: Mapping[str, Any]) -> Sequence[TensorType]:
+        answer = shapes(*(None if given is None else given.shape for given in inputs), **params)
+        if isinstance(answer, tuple) and all(isinstance(dim, int) for dim in answer):
+            answer = [answer]
         first = next((given.dtype for given in inputs if given is not None), dtype_of_word("float32"))
         try:
-            pairs = [item if _is_pair(item) else (item, None) for item in told]
+            pairs = [item if _is_pair(item) else (item, None) for item in answer]
             return [TensorType(tuple(shape), dtype_of_word(word) if word else first) for shape, word in pairs]
         except (TypeError, ValueError, KeyError):
             raise BadInput(
-                f"shapes= of op_package told {shown(told)}, expected a list of shapes",
+                f"shapes= of op_package told {shown(answer)}, expected a list of shapes",
                 Where(op=name),
                 do="return a list such as [(1, 10)] or [((1, 10), 'int32')]",
             ) from None
 
-    return rule
+    return infer_types
 
 
 def _is_pair(item: Any) -> bool:

@@ -20,7 +20,7 @@ from edgewright.model.model import Model, load
 from edgewright.model.run_inputs import InputSet, input_sets
 from edgewright.model.saving import is_stored
 from edgewright.model.select_backend import select_backend
-from edgewright.run.compare import TensorError, worst
+from edgewright.run.compare import TensorError, keep_worst_errors
 from edgewright.run.engines.litert_engine import LitertRun
 from edgewright.run.engines.onnx_engine import OnnxRun
 from edgewright.run.engines.source_engine import SourceRun
@@ -89,24 +89,27 @@ def run_files(
     model = open_model(file, shapes)
     known = {name: np.asarray(values) for name, values in shapes.input_values}
     source = None if comparison.compare is None else comparison.compare or file.model
-    reference = None if source is None else _reference(source, model, known)
+    reference = None if source is None else _open_reference(source, model, known)
     sets = input_sets(model, inputs)
     summaries: dict[str, OutputSummary] = {}
     errors: list[TensorError] = []
     seconds = 0.0
-    backend, notes = _chosen(model, sets[0], outputs.backend)
+    backend, notes = _choose_backend(model, sets[0], outputs.backend)
     with progress("running", total=len(sets)) as step:
         for number, chosen in enumerate(sets):
             feed = chosen.feed()
             began = time.perf_counter()
-            found = model.run(feed, backend=backend, threads=outputs.threads)
+            results = model.run(feed, backend=backend, threads=outputs.threads)
             seconds += time.perf_counter() - began
-            _summarise(summaries, found, number)
+            _summarise(summaries, results, number)
             if outputs.output_dir is not None:
-                _write(Path(outputs.output_dir, f"Result_{number}"), found)
+                _write(Path(outputs.output_dir, f"Result_{number}"), results)
             if reference is not None:
-                errors = worst(
-                    [*errors, *reference.differences({**known, **feed}, found, comparison.tolerance)]
+                errors = keep_worst_errors(
+                    [
+                        *errors,
+                        *reference.measure_errors({**known, **feed}, results, comparison.tolerance),
+                    ]
                 )
             step()
     report = RunReport(
@@ -119,14 +122,14 @@ def run_files(
     return replace(report, reference=reference.name, tolerance=comparison.tolerance, errors=tuple(errors))
 
 
-def _chosen(model: Model, first: InputSet, asked: str) -> tuple[str, tuple[str, ...]]:
+def _choose_backend(model: Model, first: InputSet, asked: str) -> tuple[str, tuple[str, ...]]:
     if asked != "auto":
         return asked, ()
     choice = select_backend(model, inputs=first.feed())
     return choice.backend, tuple(f"backend {choice.backend}: {reason}" for reason in choice.reasons)
 
 
-def _reference(file: str, model: Model, known: Mapping[str, Array]) -> SourceRun:
+def _open_reference(file: str, model: Model, known: Mapping[str, Array]) -> SourceRun:
     """The source in its own engine, which its content tells."""
     if is_stored(file):
         raise UsageError(
@@ -140,9 +143,9 @@ def _reference(file: str, model: Model, known: Mapping[str, Array]) -> SourceRun
     return LitertRun(file, model) if framework is Framework.TFLITE else OnnxRun(file, model)
 
 
-def _summarise(summaries: dict[str, OutputSummary], found: Mapping[str, Array], number: int) -> None:
-    for name, array in found.items():
-        now = _summary(name, array)
+def _summarise(summaries: dict[str, OutputSummary], results: Mapping[str, Array], number: int) -> None:
+    for name, array in results.items():
+        now = _make_summary(name, array)
         before = summaries.get(name)
         if before is not None:
             now = replace(
@@ -154,7 +157,7 @@ def _summarise(summaries: dict[str, OutputSummary], found: Mapping[str, Array], 
         summaries[name] = now
 
 
-def _summary(name: str, array: Array) -> OutputSummary:
+def _make_summary(name: str, array: Array) -> OutputSummary:
     is_number = array.size > 0 and array.dtype.kind not in "OUSc"
     values = array.astype(np.float64) if is_number else np.zeros(1)
     return OutputSummary(
@@ -162,10 +165,10 @@ def _summary(name: str, array: Array) -> OutputSummary:
     )
 
 
-def _write(folder: Path, found: Mapping[str, Array]) -> None:
-    table = NameTable(found)
+def _write(folder: Path, results: Mapping[str, Array]) -> None:
+    table = NameTable(results)
     files = {}
-    for name, array in found.items():
+    for name, array in results.items():
         buffer = BytesIO()
         np.save(buffer, array, allow_pickle=False)
         files[f"{table(name)}.npy"] = [buffer.getvalue()]

@@ -16,7 +16,7 @@ from edgewright.ir.contract import dtype_word, shape_of
 from edgewright.ir.graph import Graph
 from edgewright.lower.names import NameTable
 
-__all__ = ["InputRecord", "OutputRecord", "ResultFolder", "RunRecord", "graph_folder"]
+__all__ = ["InputRecord", "OutputRecord", "ResultFolder", "RunRecord", "choose_graph_folder"]
 
 RUN_FILE = "run.json"
 METADATA_FILE = "execution_metadata.yaml"
@@ -60,7 +60,7 @@ class RunRecord:
     results: dict[str, dict[str, list[str]]] = field(default_factory=dict)
 
 
-def graph_folder(folder: Path, graph: Graph, graphs: Sequence[Graph]) -> Path:
+def choose_graph_folder(folder: Path, graph: Graph, graphs: Sequence[Graph]) -> Path:
     """Where a graph's results go: as with the SDK's tools, several graphs have a folder each.
 
     The name comes from the model's file, of a stranger perhaps, and must not lead elsewhere.
@@ -88,7 +88,9 @@ class ResultFolder:
         self._folder = folder
         self._graph = graph
         self._forms = tuple(forms)
-        self.outputs = tuple(_output(graph, n, file, form) for n, file in _names(tensors) for form in forms)
+        self.outputs = tuple(
+            _make_output_record(graph, n, file, form) for n, file in _list_names(tensors) for form in forms
+        )
         # The description of an earlier run would speak of results that are about to be replaced.
         for name in (RUN_FILE, METADATA_FILE):
             with suppress(OSError):
@@ -109,15 +111,15 @@ class ResultFolder:
         """Writes run.json and execution_metadata.yaml for what is there."""
         text = json.dumps(asdict(record), indent=1)
         write_whole(self._folder / RUN_FILE, [f"{text}\n".encode()])
-        write_whole(self._folder / METADATA_FILE, [_metadata(self._graph, record).encode()])
+        write_whole(self._folder / METADATA_FILE, [_write_metadata(self._graph, record).encode()])
 
 
-def _names(tensors: Sequence[str]) -> list[tuple[str, str]]:
+def _list_names(tensors: Sequence[str]) -> list[tuple[str, str]]:
     table = NameTable(tensors)
     return [(name, table(name)) for name in tensors]
 
 
-def _output(graph: Graph, name: str, file: str, is_native: bool) -> OutputRecord:
+def _make_output_record(graph: Graph, name: str, file: str, is_native: bool) -> OutputRecord:
     tensor_type = graph.types[name]
     word = dtype_word(tensor_type.dtype)
     return OutputRecord(
@@ -130,14 +132,16 @@ def _output(graph: Graph, name: str, file: str, is_native: bool) -> OutputRecord
     )
 
 
-def _metadata(graph: Graph, record: RunRecord) -> str:
+def _write_metadata(graph: Graph, record: RunRecord) -> str:
     content = {
         "inferences_completed": record.inferences,
         "graphs": [
             {
                 "graph_name": graph.name,
-                "input_tensors": [_tensor(graph, item.name) for item in record.inputs],
-                "output_tensors": [_tensor(graph, n) for n in dict.fromkeys(o.name for o in record.outputs)],
+                "input_tensors": [_describe_tensor(graph, item.name) for item in record.inputs],
+                "output_tensors": [
+                    _describe_tensor(graph, n) for n in dict.fromkeys(o.name for o in record.outputs)
+                ],
             }
         ],
     }
@@ -145,14 +149,14 @@ def _metadata(graph: Graph, record: RunRecord) -> str:
     return text
 
 
-def _tensor(graph: Graph, name: str) -> dict[str, object]:
+def _describe_tensor(graph: Graph, name: str) -> dict[str, object]:
     tensor_type = graph.types[name]
-    found: dict[str, object] = {
+    description: dict[str, object] = {
         "name": name,
         "data_type": f"QNN_DATATYPE_{tensor_type.dtype.name}",
         "dimensions": list(tensor_type.static_shape()),
     }
     encoding = tensor_type.encoding
     if encoding is not None and encoding.axis is None:
-        found |= {"scale": encoding.scales[0], "offset": encoding.offsets[0]}
-    return found
+        description |= {"scale": encoding.scales[0], "offset": encoding.offsets[0]}
+    return description

@@ -21,15 +21,15 @@ from edgewright.ir.types import TensorType
 from edgewright.lower.lift import lift
 from edgewright.lower.qnn_graph import QnnTensor
 from edgewright.model.model_files import model_file, model_graphs
-from edgewright.run.context.check import verdict
-from edgewright.run.context.compile import provider_of
-from edgewright.run.context.config import DEFAULT_TARGET, backend_config, htp_options, target_of
-from edgewright.run.context.info import ContextInfo, binary_bytes, context_info, own_context
+from edgewright.run.context.check import judge_context
+from edgewright.run.context.compile import find_provider
+from edgewright.run.context.config import DEFAULT_TARGET, find_target, make_htp_options, read_backend_config
+from edgewright.run.context.info import ContextInfo, own_context, read_binary, read_context_info
 from edgewright.run.execution.deadline import Deadline
 from edgewright.run.op_packages import load_op_packages
 from edgewright.targets.soc import Soc, find_soc
 
-__all__ = ["Loading", "RunSource", "context_source", "opened_source", "run_source"]
+__all__ = ["Loading", "RunSource", "open_context_source", "open_runnable_with", "run_source"]
 
 Prepare = Callable[[Graph, RunOptions], Session]
 
@@ -69,9 +69,9 @@ class Loading:
     priority: str | None = None
     is_strict: bool = False
 
-    def configured(self, file: str | None, backend: str, *, is_context: bool) -> BackendConfig:
+    def read_config(self, file: str | None, backend: str, *, is_context: bool) -> BackendConfig:
         """The configuration in a file with what is said besides, and what of it has no effect."""
-        config = backend_config(file, backend.partition("-")[0].partition(" ")[0])
+        config = read_backend_config(file, backend.partition("-")[0].partition(" ")[0])
         config = replace(
             config,
             priority=self.priority or config.priority,
@@ -84,7 +84,7 @@ class Loading:
             notes.append("'enable_graphs' has no effect: it chooses graphs of a context binary")
         return replace(config, notes=tuple(notes))
 
-    def adapted(self, options: HtpOptions) -> HtpOptions:
+    def adapt_options(self, options: HtpOptions) -> HtpOptions:
         """What the genuine library is asked for besides."""
         return replace(options, platform=self.platform, is_shared=self.is_shared)
 
@@ -93,31 +93,31 @@ def run_source(options: ModelOptions, profiling: str | None = None, *, is_shared
     """The models or the context binary that the options name, with what their configuration asks for."""
     platform = ";".join(f"{key}:{value}" for key, value in options.platform_options or ())
     loading = Loading(options.use_mmap, profiling, is_shared, platform)
-    return opened_source(options, loading)
+    return open_runnable_with(options, loading)
 
 
-def opened_source(options: ModelOptions, loading: Loading) -> RunSource:
+def open_runnable_with(options: ModelOptions, loading: Loading) -> RunSource:
     """The same, loaded in a way that is given."""
     packages = load_op_packages(options.op_packages or ())
-    source = _source(options, loading)
-    idle = (*_idle_prefix(options), *_idle(source, loading))
+    source = _open_any(options, loading)
+    idle = (*_note_idle_prefix(options), *_note_idle_options(source, loading))
     return replace(source, notes=(*source.notes, *packages, *idle))
 
 
-def _source(options: ModelOptions, loading: Loading) -> RunSource:
+def _open_any(options: ModelOptions, loading: Loading) -> RunSource:
     if options.retrieve_context is not None:
-        provider = provider_of(options.backend)
-        config = loading.configured(options.config_file, provider, is_context=True)
+        provider = find_provider(options.backend)
+        config = loading.read_config(options.config_file, provider, is_context=True)
         limit = Deadline(
             options.retrieve_context_timeout, "--retrieve_context_timeout", "loading the context"
         )
-        return limit.run(lambda: _retrieved(options, provider, config, loading))
+        return limit.run(lambda: _open_retrieved_context(options, provider, config, loading))
     backend = find_backend(options.backend)
-    config = loading.configured(options.config_file, backend.name, is_context=False)
+    config = loading.read_config(options.config_file, backend.name, is_context=False)
     files = [model_file(Path(name)) for name in options.dlc_path or options.models or ()]
     graphs = model_graphs(files, options.model_prefix)
     if isinstance(backend, HtpNativeBackend):
-        backend = _configured(config, graphs, loading)
+        backend = _configure_native_backend(config, graphs, loading)
         if all(file.suffix == ".so" for file in files):
             backend = LibraryBackend(backend.options, files, options.model_prefix)
     if options.allow_cpu_ops:
@@ -128,13 +128,13 @@ def _source(options: ModelOptions, loading: Loading) -> RunSource:
     )
 
 
-def _idle_prefix(options: ModelOptions) -> Iterator[str]:
+def _note_idle_prefix(options: ModelOptions) -> Iterator[str]:
     models = [Path(name) for name in options.models or ()]
     if "--model_prefix" in options.given() and not any(model.suffix == ".so" for model in models):
         yield "--model_prefix has no effect: no model library is loaded"
 
 
-def _idle(source: RunSource, loading: Loading) -> Iterator[str]:
+def _note_idle_options(source: RunSource, loading: Loading) -> Iterator[str]:
     if source.is_native:
         return
     if loading.platform:
@@ -143,7 +143,7 @@ def _idle(source: RunSource, loading: Loading) -> Iterator[str]:
         yield f"--shared_buffer changes nothing: backend {source.backend} runs in this process, on its memory"
 
 
-def context_source(
+def open_context_source(
     path: Path,
     config: BackendConfig | None = None,
     *,
@@ -159,16 +159,16 @@ def context_source(
         provider: the backend that is expected: cpu, htp-sim or htp-native.
     """
     config = config or BackendConfig()
-    info = context_info(path)
+    info = read_context_info(path)
     if provider not in {None, info.backend}:
         raise UsageError(
             f"'{shown(path)}' is a context of {info.backend}, the backend is {provider}",
             do=f"use --backend {info.backend}",
         )
     _check_strict(info, config)
-    chosen = _enabled([graph.name for graph in info.binary.graphs], config)
+    chosen = _list_enabled_graphs([graph.name for graph in info.binary.graphs], config)
     if info.is_genuine:
-        return _genuine(info, chosen, config, loading or Loading())
+        return _open_genuine_context(info, chosen, config, loading or Loading())
     graphs = tuple(lift(graph) for graph in own_context(path).graphs if graph.name in chosen)
     backend = find_backend(info.backend)
     return RunSource(
@@ -176,26 +176,30 @@ def context_source(
     )
 
 
-def _retrieved(options: ModelOptions, provider: str, config: BackendConfig, loading: Loading) -> RunSource:
+def _open_retrieved_context(
+    options: ModelOptions, provider: str, config: BackendConfig, loading: Loading
+) -> RunSource:
     path = Path(str(options.retrieve_context))
-    source = context_source(path, config, loading=loading, provider=provider)
+    source = open_context_source(path, config, loading=loading, provider=provider)
     if not options.validate_binary or provider != "htp-native":
         return source
     note = "validated by the System library; the HTP library has no validator on x86"
     return replace(source, notes=(*source.notes, note))
 
 
-def _configured(config: BackendConfig, graphs: Sequence[Graph], loading: Loading) -> HtpNativeBackend:
+def _configure_native_backend(
+    config: BackendConfig, graphs: Sequence[Graph], loading: Loading
+) -> HtpNativeBackend:
     settings = {graph.name: config.settings_for(graph.name) for graph in graphs}
-    options = htp_options(_target(config), config, settings, loading.profiling)
-    return HtpNativeBackend(loading.adapted(options))
+    options = make_htp_options(_require_target(config), config, settings, loading.profiling)
+    return HtpNativeBackend(loading.adapt_options(options))
 
 
-def _target(config: BackendConfig) -> Soc:
-    return target_of(None, config) or find_soc(DEFAULT_TARGET)
+def _require_target(config: BackendConfig) -> Soc:
+    return find_target(None, config) or find_soc(DEFAULT_TARGET)
 
 
-def _enabled(names: Sequence[str], config: BackendConfig) -> list[str]:
+def _list_enabled_graphs(names: Sequence[str], config: BackendConfig) -> list[str]:
     """Guide 4466: a name that is not there is an error, and an empty list means all."""
     unknown = [name for name in config.enable_graphs if name not in names]
     if unknown:
@@ -210,28 +214,30 @@ def _check_strict(info: ContextInfo, config: BackendConfig) -> None:
     """The strict mode asks whether the binary uses a chip fully: then the chip must be known."""
     if not config.is_strict or not info.is_genuine:
         return
-    chip = target_of(None, config)
+    chip = find_target(None, config)
     if chip is None:
         raise UsageError(
             "'cache_compatibility_mode' is 'strict', but no device is named",
             do="name its 'soc_model' under 'devices' in the file of backend extensions",
         )
-    found = verdict(info, chip)
-    if not found.is_fit:
+    verdict = judge_context(info, chip)
+    if not verdict.is_fit:
         raise UnsupportedFeature(
-            f"the context binary does not fit {chip}: {'; '.join(found.reasons)}",
+            f"the context binary does not fit {chip}: {'; '.join(verdict.reasons)}",
             Where(file=info.file),
-            do=found.do,
+            do=verdict.do,
         )
 
 
-def _genuine(info: ContextInfo, chosen: Sequence[str], config: BackendConfig, loading: Loading) -> RunSource:
+def _open_genuine_context(
+    info: ContextInfo, chosen: Sequence[str], config: BackendConfig, loading: Loading
+) -> RunSource:
     # The emulator loads binaries of every chip; the binary's own keeps its meaning.
-    chip = find_soc(str(info.binary.soc_model)) if info.binary.soc_model else _target(config)
-    options = loading.adapted(htp_options(chip, config, {}, loading.profiling))
-    content = binary_bytes(Path(info.file), is_mapped=loading.is_mapped)
+    chip = find_soc(str(info.binary.soc_model)) if info.binary.soc_model else _require_target(config)
+    options = loading.adapt_options(make_htp_options(chip, config, {}, loading.profiling))
+    content = read_binary(Path(info.file), is_mapped=loading.is_mapped)
     context = shared_runtime(options).load(content, options)
-    graphs = {graph.name: _contract(graph) for graph in context.graphs if graph.name in chosen}
+    graphs = {graph.name: _make_io_graph(graph) for graph in context.graphs if graph.name in chosen}
 
     def prepare(graph: Graph, _: RunOptions) -> Session:
         return ContextSession(context, graph.name)
@@ -240,7 +246,7 @@ def _genuine(info: ContextInfo, chosen: Sequence[str], config: BackendConfig, lo
     return RunSource(info.file, name, tuple(graphs.values()), prepare, 0, config.notes, config.running)
 
 
-def _contract(info: GraphInfo) -> Graph:
+def _make_io_graph(info: GraphInfo) -> Graph:
     """A graph of inputs and outputs alone: what the outside of a compiled graph looks like."""
     graph = Graph(info.name)
     for tensor in info.inputs:

@@ -17,9 +17,9 @@ from edgewright.run.context.compile import (
     CompileOrder,
     MadeContext,
     compile_graphs,
-    provider_of,
+    find_provider,
 )
-from edgewright.run.context.config import DEFAULT_TARGET, backend_config, target_of
+from edgewright.run.context.config import DEFAULT_TARGET, find_target, read_backend_config
 from edgewright.run.op_packages import load_op_packages
 from edgewright.sdk.context_outputs import with_outputs
 from edgewright.targets.soc import Soc, find_soc
@@ -80,9 +80,9 @@ def generate_context(options: GeneratorOptions) -> GeneratedContext:
 
 
 def _order(options: GeneratorOptions) -> tuple[CompileOrder, list[str]]:
-    provider = provider_of(options.model.backend)
-    config = backend_config(options.settings.config_file, provider.partition("-")[0])
-    target = None if provider == "cpu" else target_of(options.target.target, config)
+    provider = find_provider(options.model.backend)
+    config = read_backend_config(options.settings.config_file, provider.partition("-")[0])
+    target = None if provider == "cpu" else find_target(options.target.target, config)
     notes = [*config.notes, *config.running.idle_notes(), *_target_notes(options, provider, target)]
     if provider == "htp-sim" and "sim" not in options.model.backend.lower():
         notes.append(

@@ -12,6 +12,7 @@ from edgewright.config.onnx import OnnxOnly
 from edgewright.config.preserve_io import PreserveIo
 from edgewright.config.pytorch import PytorchOnly
 from edgewright.config.quantizer import Quantizer
+from edgewright.config.spelling import spell_option
 from edgewright.config.tensorflow import TensorflowOnly
 from edgewright.config.tflite import TfliteOnly
 from edgewright.core.errors import EdgewrightError, Problems, UsageError, shown
@@ -40,7 +41,7 @@ from edgewright.quantize.overrides import KnownEncodings
 from edgewright.quantize.report import QuantizationSummary
 from edgewright.quantize.source_encodings import take_source_encodings
 from edgewright.quantize.tensor_encodings import TensorEncoding
-from edgewright.run.op_packages import converter_packages, load_op_packages, package_overrides
+from edgewright.run.op_packages import load_op_packages, map_ops_to_packages, use_converter_packages
 from edgewright.sdk.converter_quantizer import quantize_converted
 from edgewright.sdk.custom_io import custom_io_of, pinned_ends, retype_quantized
 from edgewright.sdk.encoding_listing import add_listing
@@ -108,7 +109,7 @@ class Conversion:
 def convert_files(options: ConverterOptions, command: str = "edgewright") -> Conversion:
     """Imports, rewrites and writes a model; on any problem nothing is written."""
     load_op_packages(options.package.op_package_lib or ())
-    with converter_packages(
+    with use_converter_packages(
         options.package.op_package_config, options.package.converter_op_package_lib or ()
     ):
         return _converted(options, command)
@@ -345,12 +346,12 @@ def _named_fully(options: ConverterOptions, graph: Graph) -> ConverterOptions:
 def _check_named(options: ConverterOptions, graph: Graph) -> None:
     """Every name that an option gives must be in the model, with a rank and a type that fit."""
     ends = (*graph.inputs, *graph.outputs)
-    problems = [*unknown_names("--preserve_io", options.preserve.named(), ends, "input or output")]
+    problems = [*unknown_names("preserve_io", options.preserve.named(), ends, "input or output")]
     pairs: dict[str, Sequence[tuple[str, ...]]] = {
-        "--input_type": options.source.input_types,
-        "--input_dtype": options.source.input_dtypes,
-        "--input_layout": options.source.input_layouts,
-        "--input_encoding": options.source.input_encodings,
+        "input_types": options.source.input_types,
+        "input_dtypes": options.source.input_dtypes,
+        "input_layouts": options.source.input_layouts,
+        "input_encodings": options.source.input_encodings,
     }
     for option, given in pairs.items():
         problems += unknown_names(option, [name for name, *_ in given], graph.inputs, "input")
@@ -378,7 +379,7 @@ def _layout_problem(name: str, layout: str, tensor_type: TensorType) -> UsageErr
     if layout == "NONTRIVIAL" or len(layout) == tensor_type.rank:
         return None
     return UsageError(
-        f"--input_layout gives '{shown(name)}' the layout {layout} of {len(layout)} axes, "
+        f"{spell_option('input_layouts')} gives '{shown(name)}' the layout {layout} of {len(layout)} axes, "
         f"the input has {tensor_type.rank}",
         do="use a layout with as many letters as the input has axes, or NONTRIVIAL",
     )
@@ -388,8 +389,8 @@ def _dtype_problem(name: str, word: str, tensor_type: TensorType) -> UsageError 
     if dtype_of_word(word) == tensor_type.dtype:
         return None
     return UsageError(
-        f"--input_dtype gives '{shown(name)}' the type {word}, --preserve_io keeps the source's "
-        f"{dtype_word(tensor_type.dtype)}",
+        f"{spell_option('input_dtypes')} gives '{shown(name)}' the type {word}, "
+        f"{spell_option('preserve_io')} keeps the source's {dtype_word(tensor_type.dtype)}",
         do="leave one of the two options out for this input",
     )
 
@@ -402,7 +403,7 @@ def _save_options(options: ConverterOptions, command: str) -> SaveOptions:
         prefix=sanitized(stem) if options.output.overwrite_model_prefix else "QnnModel",
         lowering=LowerOptions(
             package=options.package.package_name or QNN_PACKAGE,
-            packages=package_overrides(options.package.op_package_config),
+            packages=map_ops_to_packages(options.package.op_package_config),
             is_counted=options.output.exclude_named_tensors,
         ),
     )
@@ -410,16 +411,17 @@ def _save_options(options: ConverterOptions, command: str) -> SaveOptions:
 
 def _changes(tensors: Sequence[IoTensor]) -> tuple[str, ...]:
     """What differs from the source, one line for each kind of change."""
-    retyped = [t for t in tensors if t.dtype != t.source_dtype]
-    moved = [t for t in tensors if t.layout in SPATIAL]
-    found = [(f"{t.source_dtype} became {t.dtype}", t.name) for t in retyped]
-    turned = [(f"the layout became {t.layout}", t.name) for t in moved]
-    grouped: dict[str, list[str]] = {}
-    for change, name in (*found, *turned):
-        grouped.setdefault(change, []).append(f"'{shown(name, 60)}'")
-    advice = {"the": "--preserve_io layout keeps the source's"}
-    return tuple(
-        f"{change} for {', '.join(names)}; "
-        f"{advice.get(change.split()[0], '--preserve_io datatype keeps the type of the source')}"
-        for change, names in grouped.items()
+    retyped: dict[str, list[str]] = {}
+    turned: dict[str, list[str]] = {}
+    for tensor in tensors:
+        if tensor.dtype != tensor.source_dtype:
+            change = f"{tensor.source_dtype} became {tensor.dtype}"
+            retyped.setdefault(change, []).append(f"'{shown(tensor.name, 60)}'")
+        if tensor.layout in SPATIAL:
+            turned.setdefault(f"the layout became {tensor.layout}", []).append(f"'{shown(tensor.name, 60)}'")
+    types = f"{spell_option('preserve_io', 'datatype')} keeps the type of the source"
+    layouts = f"{spell_option('preserve_io', 'layout')} keeps the source's"
+    return (
+        *(f"{change} for {', '.join(names)}; {types}" for change, names in retyped.items()),
+        *(f"{change} for {', '.join(names)}; {layouts}" for change, names in turned.items()),
     )

@@ -6,6 +6,7 @@ from dataclasses import replace
 from edgewright.config.converter import Source
 from edgewright.config.custom_io import read_custom_io
 from edgewright.config.io_config import IoConfig, TensorConfig
+from edgewright.config.spelling import spell_option
 from edgewright.core.errors import EdgewrightError, Problems, UsageError, Where
 from edgewright.core.numbers import DType
 from edgewright.ir.contract import dtype_word
@@ -36,7 +37,7 @@ def custom_io_of(file: str | None, source: Source, graph: Graph, *, is_quantized
     full = full_names(ends)
     named = ((full.get(name, name), tensor) for name, tensor in read_custom_io(file).items())
     found = {name: replace(tensor, name=name) for name, tensor in named}
-    problems = unknown_names("--custom_io", found, ends, "input or output")
+    problems = unknown_names("custom_io", found, ends, "input or output")
     known = {name: tensor for name, tensor in found.items() if name in ends}
     for name, tensor in known.items():
         problems += _clashes(tensor, source, Where(file=file, tensor=name))
@@ -105,8 +106,8 @@ def _clashes(tensor: TensorConfig, source: Source, where: Where) -> Iterator[Edg
     layouts, dtypes = dict(source.input_layouts), dict(source.input_dtypes)
     if tensor.source_layout is not None and tensor.name in layouts:
         yield UsageError(
-            f"--input_layout gives the layout {layouts[tensor.name]}, and 'Model' the layout "
-            f"{tensor.source_layout}, expected one of them",
+            f"{spell_option('input_layouts')} gives the layout {layouts[tensor.name]}, and 'Model' the "
+            f"layout {tensor.source_layout}, expected one of them",
             where,
             do="leave one of the two out for this input",
         )
@@ -118,8 +119,8 @@ def _clashes(tensor: TensorConfig, source: Source, where: Where) -> Iterator[Edg
         )
     if tensor.dtype is not None and dtypes.get(tensor.name, tensor.dtype) != tensor.dtype:
         yield UsageError(
-            f"--input_dtype gives the type {dtypes[tensor.name]}, and 'Datatype' {tensor.dtype}, expected "
-            "one of them",
+            f"{spell_option('input_dtypes')} gives the type {dtypes[tensor.name]}, and 'Datatype' "
+            f"{tensor.dtype}, expected one of them",
             where,
             do="leave one of the two out for this input",
         )

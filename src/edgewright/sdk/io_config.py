@@ -72,15 +72,22 @@ def source_shapes(config: IoConfig) -> dict[str, tuple[int, ...]]:
 
 def check_names(config: IoConfig, inputs: Sequence[str], outputs: Sequence[str]) -> None:
     """Every name of the file must be in the model."""
-    problems = unknown_names("--io_config", config.inputs or {}, inputs, "input")
-    problems += unknown_names("--io_config", config.outputs or {}, outputs, "output")
+    problems = unknown_names("io_config", config.inputs or {}, inputs, "input")
+    problems += unknown_names("io_config", config.outputs or {}, outputs, "output")
     _raise(problems)
 
 
 def check_options(source: QairtSource, graph: Graph) -> None:
     """Every name that an option gives must be in the model."""
-    given = (*source.input_layouts, *source.input_dtypes, *source.colour_encodings)
-    _raise(unknown_names("an option", dict.fromkeys(name for name, *_ in given), graph.inputs, "input"))
+    given: dict[str, Sequence[tuple[str, ...]]] = {
+        "input_layouts": source.input_layouts,
+        "input_dtypes": source.input_dtypes,
+        "input_encodings": source.colour_encodings,
+    }
+    problems: list[EdgewrightError] = []
+    for field, entries in given.items():
+        problems += unknown_names(field, [name for name, *_ in entries], graph.inputs, "input")
+    _raise(problems)
 
 
 def check_ends(config: IoConfig, graph: Graph) -> None:

@@ -17,20 +17,20 @@ from edgewright.data.input_list import read_input_list
 from edgewright.data.input_sets import InputSets
 from edgewright.ir.graph import Graph
 from edgewright.model.profile.events import INNER_LEVELS, check_run_level
-from edgewright.run.execution.batches import BatchSession, multiplied
+from edgewright.run.execution.batches import BatchSession, multiply_batch
 from edgewright.run.execution.clock import EVENTS_KEPT, Measuring, RunClock
 from edgewright.run.execution.deadline import Deadline
 from edgewright.run.execution.feeds import Feeds, cache_limits
-from edgewright.run.execution.loop import Done, numbers, one_by_one, queued
+from edgewright.run.execution.loop import FinishedRun, count_runs, run_one_by_one, run_queued
 from edgewright.run.execution.tensors import (
     check_graph_names,
     check_native_names,
-    expected_inputs,
-    input_records,
-    spellings_of,
-    wanted_tensors,
+    list_expected_inputs,
+    list_result_tensors,
+    make_input_records,
+    map_spellings,
 )
-from edgewright.run.run_results import ResultFolder, RunRecord, graph_folder
+from edgewright.run.run_results import ResultFolder, RunRecord, choose_graph_folder
 from edgewright.run.runnable import RunSource, run_source
 
 __all__ = ["NetRun", "NetRunOptions", "net_run"]
@@ -77,7 +77,7 @@ def net_run(options: NetRunOptions) -> NetRun:
     folder = Path(options.outputs.output_dir)
     runs = []
     for graph, listed in _lists(options.inputs, source.graphs):
-        inner = graph_folder(folder, graph, source.graphs)
+        inner = choose_graph_folder(folder, graph, source.graphs)
         outputs = replace(options.outputs, output_dir=str(inner))
         runs.append(_graph_run(_Task(replace(options, outputs=outputs), source, graph, listed, limits)))
     told = (*source.notes, *notes, *_profile_note(options.execution, source), *runs[0].notes)
@@ -118,19 +118,19 @@ class _Task:
 def _graph_run(task: _Task) -> NetRun:
     options, graph = task.options, task.graph
     clock = RunClock(graph.name, task.measuring())
-    listed = read_input_list(task.list_file, graph.inputs, spellings_of(graph.inputs))
-    tensors = wanted_tensors(graph, options.outputs, listed)
-    outside = graph if task.factor == 1 else multiplied(graph, task.factor, tensors)
-    expected = expected_inputs(outside, options.inputs)
+    listed = read_input_list(task.list_file, graph.inputs, map_spellings(graph.inputs))
+    tensors = list_result_tensors(graph, options.outputs, listed)
+    outside = graph if task.factor == 1 else multiply_batch(graph, task.factor, tensors)
+    expected = list_expected_inputs(outside, options.inputs)
     sets = InputSets(listed, expected)
     folder = Path(options.outputs.output_dir)
     results = ResultFolder(folder, outside, tensors, options.outputs.forms)
     with clock.setting_up():
         session = task.prepared(tensors)
     record = RunRecord(
-        task.source.path, task.source.backend, str(folder), input_records(expected), results.outputs
+        task.source.path, task.source.backend, str(folder), make_input_records(expected), results.outputs
     )
-    clock.ready(session)
+    clock.start_executions(session)
     try:
         for done in _executions(task, session, sets):
             clock.note(done, session)
@@ -145,7 +145,7 @@ def _graph_run(task: _Task) -> NetRun:
     return _finished(options, record, clock, wall, _notes(graph, record.backend))
 
 
-def _executions(task: _Task, session: Session, sets: InputSets) -> Iterator[Done]:
+def _executions(task: _Task, session: Session, sets: InputSets) -> Iterator[FinishedRun]:
     """The runs; every set once where neither a number nor a time is said."""
     execution = task.options.execution
     limit = execution.num_inferences
@@ -161,10 +161,10 @@ def _executions(task: _Task, session: Session, sets: InputSets) -> Iterator[Done
 
     # The way through the deadline costs a little, even where there is none.
     executed = run if execution.timeout else session.run
-    wanted = numbers(limit, execution.duration)
+    wanted = count_runs(limit, execution.duration)
     if task.limits is None:
-        return one_by_one(wanted, feeds, executed)
-    return queued(wanted, feeds, executed, task.limits)
+        return run_one_by_one(wanted, feeds, executed)
+    return run_queued(wanted, feeds, executed, task.limits)
 
 
 def _queue(options: NetRunOptions, source: RunSource) -> tuple[QueueLimits | None, list[str]]:

@@ -34,7 +34,7 @@ from edgewright.passes.pipeline import LEGACY, QUANTIZED, TARGET, run_passes
 from edgewright.passes.target.narrow_float import narrow_float
 from edgewright.quantize.report import QuantizationSummary
 from edgewright.quantize.source_encodings import take_source_encodings
-from edgewright.run.op_packages import converter_packages, package_overrides
+from edgewright.run.op_packages import map_ops_to_packages, use_converter_packages
 from edgewright.sdk.converter import MOVES_AS_VIEWS, TIDY, Conversion
 from edgewright.sdk.encoding_listing import add_listing
 from edgewright.sdk.io_config import (
@@ -51,7 +51,6 @@ from edgewright.sdk.io_config import (
 from edgewright.sdk.io_config_template import template_text
 from edgewright.sdk.qairt_encodings import KeptEncodings, keep_encodings
 from edgewright.sdk.qairt_quantizer import QairtQuantizerOptions, quantize_dlc
-from edgewright.sdk.qairt_spelling import qairt_spelling, respelled
 from edgewright.sdk.source_io import copyright_text, state_notes
 from edgewright.sdk.tensorflow_notes import unconsumed_notes, validate_rewrites, validation_notes
 
@@ -84,7 +83,7 @@ class QairtConverterOptions:
 
 def convert_to_dlc(options: QairtConverterOptions, command: str = "edgewright") -> Conversion:
     """Imports, rewrites and writes a model; on any problem nothing is written."""
-    with converter_packages(
+    with use_converter_packages(
         options.package.op_package_config, options.package.converter_op_package_lib or ()
     ):
         return _as_asked(options, command)
@@ -103,7 +102,7 @@ def _as_asked(options: QairtConverterOptions, command: str) -> Conversion:
 def _converted(options: QairtConverterOptions, command: str) -> tuple[Conversion, KeptEncodings]:
     path, target = _source_path(options), dlc_path(options)
     about = _save_options(options, command)
-    with qairt_spelling(), progress(f"converting {path.name}", total=3) as step:
+    with progress(f"converting {path.name}", total=3) as step:
         config = _config(options)
         source = fixed_source(path, _wishes(options, config))
         graph = source.graph()
@@ -115,7 +114,7 @@ def _converted(options: QairtConverterOptions, command: str) -> tuple[Conversion
         step()
         files = save_dlc(graph, target, kept.add_to(about))
         step()
-    notes = (*map(respelled, source.notes), *source.opened.notes, *state_notes(source.opened))
+    notes = (*source.notes, *source.opened.notes, *state_notes(source.opened))
     return _conversion(graph, before, files, (*notes, *_tensorflow_notes(options, config, source))), kept
 
 
@@ -151,18 +150,15 @@ def write_io_config_template(options: QairtConverterOptions) -> Path:
     assert options.io.dump_io_config_template is not None
     target = Path(options.io.dump_io_config_template)
     keep_sources([Path(options.source.input_network)], [target])
-    with qairt_spelling():
-        graph = source_graph(_source_path(options), _wishes(options, _config(options)))
-        Rewrites(left_out=MOVES_AS_VIEWS).apply(graph)
+    graph = source_graph(_source_path(options), _wishes(options, _config(options)))
+    Rewrites(left_out=MOVES_AS_VIEWS).apply(graph)
     write_whole(target, [template_text(graph).encode()])
     return target
 
 
 def dry_run_source(options: QairtConverterOptions) -> DryRunReport:
     """What a conversion would meet."""
-    with qairt_spelling():
-        found = dry_run(_source_path(options), _wishes(options, _config(options)))
-    return replace(found, notes=tuple(map(respelled, found.notes)))
+    return dry_run(_source_path(options), _wishes(options, _config(options)))
 
 
 def dlc_path(options: QairtConverterOptions) -> Path:
@@ -266,7 +262,7 @@ def _save_options(options: QairtConverterOptions, command: str) -> SaveOptions:
         model_version=_version(options.output.model_version or ""),
         lowering=LowerOptions(
             package=options.package.package_name or QNN_PACKAGE,
-            packages=package_overrides(options.package.op_package_config),
+            packages=map_ops_to_packages(options.package.op_package_config),
         ),
     )
 

@@ -197,7 +197,7 @@ def _check_float(graph: Graph, file: str, quantizer_command: str) -> None:
 def _check_preserved(graph: Graph, dlc: QairtDlc) -> None:
     names = [name for usage in dlc.preserve_io_datatype for name in usage]
     io = (*graph.inputs, *graph.outputs)
-    problems = unknown_names("--preserve_io_datatype", names, io, "input or output")
+    problems = unknown_names("preserve_io_datatype", names, io, "input or output")
     if problems:
         raise problems[0] if len(problems) == 1 else Problems(problems)
 

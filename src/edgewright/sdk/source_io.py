@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from edgewright.config.spelling import spell_option
 from edgewright.core.errors import BadInput, EdgewrightError, UsageError, Where, shown
 from edgewright.core.files import read_limited
 from edgewright.core.words import did_you_mean
@@ -43,13 +44,11 @@ def full_names(ends: Iterable[str]) -> dict[str, str]:
     return {**{name.removesuffix(":0"): name for name in names}, **{name: name for name in names}}
 
 
-def unknown_names(
-    option: str, names: Iterable[str], known: Sequence[str], kind: str
-) -> list[EdgewrightError]:
-    """A problem for each name that an option gives and the model does not have."""
+def unknown_names(field: str, names: Iterable[str], known: Sequence[str], kind: str) -> list[EdgewrightError]:
+    """A problem for each name that the option for a field gives and the model does not have."""
     return [
         UsageError(
-            f"{option} names the {kind} '{shown(name)}', which the model does not have",
+            f"{spell_option(field)} names the {kind} '{shown(name)}', which the model does not have",
             do=did_you_mean(name, known, f"use one of: {', '.join(shown(k, 60) for k in known[:10])}"),
         )
         for name in names

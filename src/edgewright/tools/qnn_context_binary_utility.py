@@ -18,11 +18,11 @@ def run(file: ContextFile, report: Report, _messages: Messages) -> None:
     from edgewright.core.files import write_whole
     from edgewright.reports.context import info_page
     from edgewright.reports.page import show
-    from edgewright.run.context.document import context_document
-    from edgewright.run.context.info import context_info
+    from edgewright.run.context.document import describe_context
+    from edgewright.run.context.info import read_context_info
 
-    info = context_info(file.context_binary)
-    text = json.dumps(context_document(info), indent=2)
+    info = read_context_info(file.context_binary)
+    text = json.dumps(describe_context(info), indent=2)
     if file.json_file is not None:
         # Guide 8874: the folder must exist.
         if not Path(file.json_file).parent.is_dir():

@@ -8,49 +8,48 @@ import pytest
 from checks import dead_code, hygiene, lazy_start, public_api
 
 MODULE = """
-__all__ = ["Model", "convert", "LIMIT"]
-LIMIT: int = 3
+__all__ = ["Model", "convert", "exported_for_nobody"]
 class Model(Base):
     name: str = "m"
     _hidden: int = 0
     def run(self, x: int) -> int: ...
     def _inner(self) -> None: ...
 def convert(path: str, *, shapes: dict[str, int] | None = None) -> Model: ...
-def not_exported() -> None: ...
+def exported_for_nobody() -> None: ...
 """
 
 
-def test_the_surface_holds_what_is_exported_with_its_signature(tmp_path: Path):
-    write(tmp_path / "edgewright/api/convert.py", MODULE)
-    assert public_api.surface(tmp_path) == [
-        "edgewright.api.convert.LIMIT: int",
-        "edgewright.api.convert.Model(Base)",
-        "edgewright.api.convert.Model.name: str = ...",
-        "edgewright.api.convert.Model.run(self, x: int) -> int",
-        "edgewright.api.convert.convert(path: str, *, shapes: dict[str, int] | None=None) -> Model",
+STUB = """
+from edgewright.model.convert import Model as Model
+from edgewright.model.convert import convert as convert
+"""
+
+
+def test_the_promise_is_what_the_stub_names_with_signatures_and_members(tmp_path: Path):
+    write_package(tmp_path)
+    assert public_api.list_promise(tmp_path) == [
+        "edgewright.Model(Base)",
+        "edgewright.Model.name: str = ...",
+        "edgewright.Model.run(self, x: int) -> int",
+        "edgewright.convert(path: str, *, shapes: dict[str, int] | None=None) -> Model",
     ]
 
 
-def test_a_name_of_the_root_is_public_even_when_it_is_loaded_lazily(tmp_path: Path):
-    write(tmp_path / "edgewright/__init__.py", '__all__ = ["convert"]\ndef __getattr__(name): ...')
-    assert public_api.surface(tmp_path) == ["edgewright.convert"]
-
-
-@pytest.mark.parametrize("path", ["passes/fold.py", "api/_private.py", "_data/api.py"])
-def test_other_modules_are_not_in_the_surface(tmp_path: Path, path: str):
-    write(tmp_path / "edgewright" / path, MODULE)
-    assert public_api.surface(tmp_path) == []
+def test_a_public_name_that_its_home_does_not_define_is_an_error(tmp_path: Path):
+    write_package(tmp_path, MODULE.replace("class Model", "class Network"))
+    with pytest.raises(SystemExit, match=r"edgewright.Model is not defined in .*convert\.py"):
+        public_api.list_promise(tmp_path)
 
 
 def test_a_changed_signature_fails_until_it_is_recorded(tmp_path: Path, capsys):
     source, recorded = tmp_path / "src", tmp_path / "tests/api/public_api.txt"
     arguments = [str(source), "--check", str(recorded)]
-    write(source / "edgewright/api/convert.py", MODULE)
+    write_package(source)
     assert public_api.main([str(source), "--write", str(recorded)]) == 0
     assert public_api.main(arguments) == 0
-    write(source / "edgewright/api/convert.py", MODULE.replace("path: str", "path: Path"))
+    write_package(source, MODULE.replace("path: str", "path: Path"))
     assert public_api.main(arguments) == 1
-    assert "+edgewright.api.convert.convert(path: Path" in capsys.readouterr().out
+    assert "+edgewright.convert(path: Path" in capsys.readouterr().out
 
 
 def test_a_tool_that_loads_a_heavy_package_is_named(tmp_path: Path):
@@ -117,11 +116,11 @@ def test_an_unused_function_is_found_but_a_field_a_script_and_a_public_name_are_
         tmp_path / "src/edgewright/tools/x.py",
         "start = 1\ndef forgotten(): ...\nclass A:\n    field: int\nA()",
     )
-    write(tmp_path / "src/edgewright/api/convert.py", MODULE)
+    write_package(tmp_path / "src")
     problems = "\n".join(dead_code.find_dead_code(tmp_path))
     assert re.findall(r"(?:function|method|class) '(\w+)'", problems) == [
         "_inner",
-        "not_exported",
+        "exported_for_nobody",
         "forgotten",
     ]
     assert not re.search(r"'(start|field|run|convert|Model)'", problems)
@@ -129,9 +128,15 @@ def test_an_unused_function_is_found_but_a_field_a_script_and_a_public_name_are_
 
 def test_a_vulture_that_cannot_read_a_file_is_a_problem(tmp_path: Path):
     write(tmp_path / "pyproject.toml", "")
+    write_package(tmp_path / "src")
     write(tmp_path / "tests/a.py", "def broken(:")
     (problem,) = dead_code.find_dead_code(tmp_path)
-    assert problem.startswith("vulture stopped with")
+    assert problem.startswith("vulture could not read every file")
+
+
+def write_package(source: Path, module: str = MODULE) -> None:
+    write(source / "edgewright/__init__.pyi", STUB)
+    write(source / "edgewright/model/convert.py", module)
 
 
 def write(path: Path, text: str) -> None:

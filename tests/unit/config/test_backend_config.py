@@ -6,7 +6,7 @@ from edgewright.backends.qnn.options import Priority, ProfilingLevel
 from edgewright.config.backend_config import BackendConfig, settings_of
 from edgewright.config.run_settings import GraphProfiling, QueueLimits
 from edgewright.core.errors import BadInput, EdgewrightError, LimitExceeded, UsageError
-from edgewright.run.context.config import backend_config, htp_options, target_of
+from edgewright.run.context.config import find_target, make_htp_options, read_backend_config
 from edgewright.targets.soc import find_soc
 
 COURSE = """// backend_config.json
@@ -42,9 +42,9 @@ def written(folder, document, name="config.json"):
 
 def test_the_course_file_is_read_with_its_comments_and_counts_for_the_chosen_backend(tmp_path):
     path = written(tmp_path, COURSE)
-    htp = backend_config(path, "htp")
+    htp = read_backend_config(path, "htp")
     assert htp.settings_for("any").vtcm_mb == 8
-    assert backend_config(path, "cpu").threads == 4
+    assert read_backend_config(path, "cpu").threads == 4
     assert "section 'gpu_config' has no effect: the backend is htp" in htp.notes
     assert "key 'htp_config.enable_dma' has no effect: it is for a device" in htp.notes
     assert not any("gpu_config." in note for note in htp.notes)
@@ -59,7 +59,7 @@ def test_the_extensions_file_is_found_beside_the_file_that_names_it(tmp_path):
         },
         "context_configs": {"context_priority": "high", "enable_graphs": ["a"]},
     }
-    found = backend_config(written(tmp_path, outer), "htp")
+    found = read_backend_config(written(tmp_path, outer), "htp")
     assert (found.soc_model, found.dsp_arch, found.is_weight_sharing) == (57, "v75", True)
     assert (found.priority, found.enable_graphs) == ("high", ("a",))
     assert found.settings_for("a").optimization_level == 3
@@ -85,8 +85,8 @@ def test_settings_that_name_no_graph_are_ignored_and_that_is_said():
 
 def test_everything_becomes_options_of_the_library():
     config = settings_of(EXTENSIONS | {"context_configs": {"context_priority": "low"}}, "f", "htp")
-    chip = target_of(None, config)
-    options = htp_options(chip, config, {"a": config.settings_for("a")}, "detailed")
+    chip = find_target(None, config)
+    options = make_htp_options(chip, config, {"a": config.settings_for("a")}, "detailed")
     assert (options.soc_model, options.is_weight_sharing, options.priority) == (57, True, Priority.LOW)
     assert options.profiling == ProfilingLevel.DETAILED
     chosen = options.options_of("a")
@@ -128,30 +128,30 @@ def test_all_unknown_keys_are_reported_together():
 )
 def test_a_damaged_file_is_one_error(text, kind, tmp_path):
     with pytest.raises(kind):
-        backend_config(written(tmp_path, text), "htp")
+        read_backend_config(written(tmp_path, text), "htp")
 
 
 def test_a_missing_extensions_file_is_named(tmp_path):
     outer = written(tmp_path, {"backend_extensions": {"config_file_path": "nowhere.json"}})
     with pytest.raises(BadInput, match=r"nowhere\.json"):
-        backend_config(outer, "htp")
+        read_backend_config(outer, "htp")
 
 
 def test_files_that_name_each_other_in_a_ring_are_refused(tmp_path):
     outer = written(tmp_path, {"backend_extensions": {"config_file_path": "config.json"}})
     with pytest.raises(BadInput, match="names another one"):
-        backend_config(outer, "htp")
+        read_backend_config(outer, "htp")
 
 
 def test_a_target_is_taken_from_the_option_or_the_file_but_not_from_both():
     config = BackendConfig(soc_model=57)
-    assert target_of("SM8650", config) == target_of(None, config) == find_soc("SM8650")
-    assert target_of(None, BackendConfig(dsp_arch="v73")).name == "SM8550"
-    assert target_of(None, BackendConfig()) is None
+    assert find_target("SM8650", config) == find_target(None, config) == find_soc("SM8650")
+    assert find_target(None, BackendConfig(dsp_arch="v73")).name == "SM8550"
+    assert find_target(None, BackendConfig()) is None
     with pytest.raises(UsageError, match="SM8550"):
-        target_of("SM8550", config)
+        find_target("SM8550", config)
     with pytest.raises(UsageError, match="expected v75"):
-        target_of(None, BackendConfig(soc_model=57, dsp_arch="v73"))
+        find_target(None, BackendConfig(soc_model=57, dsp_arch="v73"))
 
 
 RUNNING = {
@@ -169,30 +169,30 @@ RUNNING = {
 
 
 def test_what_a_file_says_about_executions(tmp_path):
-    running = backend_config(written(tmp_path, RUNNING), "cpu").running
+    running = read_backend_config(written(tmp_path, RUNNING), "cpu").running
     assert running.limits == QueueLimits(depth=3, creation_tasks=2, enqueue_tasks=4)
     assert (running.most_events, running.profiling) == (50, (("a", GraphProfiling(0.5, 7)),))
 
 
 def test_limits_that_are_not_given_are_the_depth_of_the_queue(tmp_path):
     only = {"async_graph_execution_config": {"execute_enqueue_tasks_limit": 4}}
-    assert backend_config(written(tmp_path, only), "cpu").running.limits == QueueLimits(10, 10, 4)
+    assert read_backend_config(written(tmp_path, only), "cpu").running.limits == QueueLimits(10, 10, 4)
     deep = {"context_configs": {"async_execute_queue_depth": 5}}
-    assert backend_config(written(tmp_path, deep), "cpu").running.limits == QueueLimits(5, 5, 5)
+    assert read_backend_config(written(tmp_path, deep), "cpu").running.limits == QueueLimits(5, 5, 5)
 
 
 def test_without_a_word_about_queues_there_is_none(tmp_path):
-    assert backend_config(written(tmp_path, EXTENSIONS), "htp").running.limits is None
+    assert read_backend_config(written(tmp_path, EXTENSIONS), "htp").running.limits is None
 
 
 def test_settings_of_executions_are_kept_beside_a_file_of_extensions(tmp_path):
     written(tmp_path, EXTENSIONS, "htp.json")
     outer = RUNNING | {"backend_extensions": {"config_file_path": "htp.json"}}
-    assert backend_config(written(tmp_path, outer), "htp").running.queue_depth == 3
+    assert read_backend_config(written(tmp_path, outer), "htp").running.queue_depth == 3
 
 
 def test_where_nothing_is_executed_its_settings_are_said_to_be_idle(tmp_path):
-    notes = backend_config(written(tmp_path, RUNNING), "htp").running.idle_notes()
+    notes = read_backend_config(written(tmp_path, RUNNING), "htp").running.idle_notes()
     assert "key 'context_configs.async_execute_queue_depth' has no effect: nothing is executed" in notes
     assert len(notes) == 6
 

@@ -90,9 +90,3 @@ def test_every_rule_speaks_of_options_that_exist(tool):
             for value in vars(rule).values():
                 for name in value if isinstance(value, tuple) else (value,):
                     assert not isinstance(name, str) or name in names
-
-
-@pytest.mark.parametrize("tool", TOOLS)
-def test_no_two_options_of_a_tool_fill_one_field(tool):
-    fields = [option.fills or name for kind in TOOLS[tool] for name, option in kind.options().items()]
-    assert sorted(fields) == sorted(set(fields))

@@ -2,10 +2,10 @@ from dataclasses import FrozenInstanceError, dataclass
 
 import pytest
 
+from edgewright.config.declare import opt
 from edgewright.config.group import OptionGroup, build
-from edgewright.config.option import opt
 from edgewright.config.rules import Excludes
-from edgewright.config.values import OneOf, dims, number_from, on_off
+from edgewright.config.values import OneOf, dims, number_from
 from edgewright.core.errors import NotBuiltYet, Problems, UsageError
 
 
@@ -14,20 +14,20 @@ class Sample(OptionGroup):
     title = "Sample"
     rules = (Excludes("--quiet", "--shape"),)
 
-    needed: str = opt("--needed", "-n", required=True, metavar="FILE", help="a file")
-    quiet: bool = opt("--quiet", nargs=0, help="a flag")
-    bits: int = opt("--bits", "--bw", type=int, choices=(8, 16), default=8, help="a choice")
+    needed: str = opt(also="-n", metavar="FILE", help="a file")
+    quiet: bool = opt(help="a flag")
+    bits: int = opt(also="--bw", choices=(8, 16), default=8, help="a choice")
     shapes: tuple[tuple[str, tuple[int, ...]], ...] = opt(
-        "--shape", nargs=2, repeated=True, keyed=True, type=(str, dims), help="pairs", example="--shape x 1,2"
+        "--shape", keyed=True, type=(str, dims), help="pairs", example="--shape x 1,2"
     )
     colours: tuple[tuple[str, ...], ...] = opt(
         "--colour", nargs=(2, 3), repeated=True, type=(str, OneOf(("rgb", "bgr"))), help="two or three"
     )
-    per_row: bool = opt("--per_row", nargs="?", const=True, default=False, type=on_off, help="optional value")
-    files: tuple[str, ...] = opt("--files", nargs="+", help="many")
-    later: str | None = opt("--later", built=False, help="not yet")
-    level: str = opt("--level", choices=("low", "high"), default="high", not_built=("low",), help="partly")
-    count: int | None = opt("--count", type=number_from(1), help="number")
+    per_row: bool = opt(nargs="?", const=True, help="optional value")
+    files: tuple[str, ...] = opt(help="many")
+    later: str | None = opt(built=False, help="not yet")
+    level: str = opt(choices=("low", "high"), default="high", not_built=("low",), help="partly")
+    count: int | None = opt(type=number_from(1), help="number")
 
 
 OPTIONS = Sample.options()
@@ -81,6 +81,36 @@ def test_defaults_fit_the_shape_of_the_option():
     assert (sample.later, sample.count) == (None, None)
     assert (sample.shapes, sample.colours, sample.files) == ((), (), ())
     assert sample.bits == 8
+
+
+def test_the_name_and_the_type_of_an_attribute_say_the_rest():
+    assert OPTIONS["needed"].flags == ("--needed", "-n")
+    assert OPTIONS["shapes"].flags == ("--shape",)
+    assert [name for name, option in OPTIONS.items() if option.required] == ["needed"]
+    counts = {"quiet": 0, "bits": 1, "shapes": 2, "files": "+", "later": 1}
+    assert {name: OPTIONS[name].nargs for name in counts} == counts
+    assert OPTIONS["shapes"].repeated
+
+
+def test_an_option_of_several_groups_says_only_what_differs():
+    shared = opt(choices=(1, 2), default=1, help="a number")
+
+    @dataclass(frozen=True)
+    class First(OptionGroup):
+        width: int = shared
+
+    @dataclass(frozen=True)
+    class Second(OptionGroup):
+        height: int = opt(also="-y", like=shared, default=2)
+
+    assert First().width == First.options()["width"].read([["1"]]) == 1
+    assert (Second().height, Second.options()["height"].flags) == (2, ("--height", "-y"))
+    assert Second.options()["height"].help == "a number"
+
+
+def test_a_type_that_no_word_can_have_is_refused():
+    with pytest.raises(TypeError, match=r"an option cannot be int \| str, expected one type"):
+        opt(help="one or the other").to_option("which", int | str)
 
 
 def test_python_values_are_checked_like_words():

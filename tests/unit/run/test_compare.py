@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 
 from edgewright.core.errors import ShapeMismatch
-from edgewright.run.compare import compared, worst
+from edgewright.run.compare import compare_tensors, keep_worst_errors
 
 
 def error(found, wanted, tolerance=1e-4):
-    return compared({"t": np.asarray(found)}, {"t": np.asarray(wanted)}, tolerance)[0]
+    return compare_tensors({"t": np.asarray(found)}, {"t": np.asarray(wanted)}, tolerance)[0]
 
 
 def test_the_difference_is_a_share_of_the_range_of_the_reference():
@@ -44,9 +44,9 @@ def test_other_shapes_are_an_error():
 
 def test_the_worst_of_each_tensor_is_kept():
     errors = [error([a], [1.0]) for a in (1.0, 1.5, 1.2)]
-    assert [item.max_abs for item in worst(errors)] == [0.5]
+    assert [item.max_abs for item in keep_worst_errors(errors)] == [0.5]
 
 
 def test_not_a_number_is_the_worst():
     errors = [error([a], [1.0]) for a in (1.5, np.nan, 1.2)]
-    assert worst(errors)[0].max_abs == np.inf
+    assert keep_worst_errors(errors)[0].max_abs == np.inf

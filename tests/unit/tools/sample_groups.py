@@ -2,14 +2,13 @@
 
 from dataclasses import dataclass
 
+from edgewright.config.declare import opt
 from edgewright.config.group import OptionGroup
-from edgewright.config.option import opt
-from edgewright.config.values import number_from
 
 
 @dataclass(frozen=True)
 class Positional(OptionGroup):
     title = "Positional"
 
-    model: str = opt("MODEL", required=True, help="a model without a flag")
-    level: int = opt("--level", type=number_from(0), default=0, help="a number")
+    model: str = opt("MODEL", help="a model without a flag")
+    level: int = opt(default=0, help="a number")

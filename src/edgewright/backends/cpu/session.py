@@ -22,6 +22,7 @@ from edgewright.backends.cpu.plan import Part, Refusals, outputs_of, plan
 from edgewright.backends.cpu.profile import EngineProfile
 from edgewright.backends.cpu.sums import PLAIN, Rounding
 from edgewright.backends.cpu.weights import with_decoded_weights
+from edgewright.config.spelling import spell_option
 from edgewright.core.errors import (
     BackendCrash,
     BadInput,
@@ -159,7 +160,8 @@ def _check_meanings(nodes: Iterable[Node]) -> None:
         raise UnsupportedOp(
             f"{len(lost)} ops cannot be computed on this machine: {names}",
             Where(node=lost[0].source or lost[0].name),
-            do="cut the graph before them with --out_node, or run the compiled model on a device",
+            do=f"cut the graph before them with {spell_option('outputs')}, or run the compiled model on a "
+            "device",
         )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from edgewright.config.spelling import spell_option
 from edgewright.core.errors import ShapeMismatch, TypeMismatch, UsageError, Where, shown
 from edgewright.core.numbers import Array, DType
 from edgewright.core.words import did_you_mean
@@ -42,7 +43,7 @@ class Overrides:
 def settled_types(types: Mapping[str, TensorType], file: str, wishes: Overrides) -> dict[str, TensorType]:
     """Input types with the wished numbers for symbols and the wished datatypes."""
     known = sorted({symbol for tensor_type in types.values() for symbol in tensor_type.symbols})
-    check_names(file, "--define_symbol", wishes.symbols, known, "symbolic dimension")
+    check_names(file, "symbols", wishes.symbols, known, "symbolic dimension")
     _check_positive(wishes.symbols)
     return {
         name: replace(
@@ -87,13 +88,13 @@ def input_values(
 
 
 def check_names(
-    file: str, option: str, found: Mapping[str, object] | Sequence[str], known: Sequence[str], kind: str
+    file: str, field: str, given: Mapping[str, object] | Sequence[str], known: Sequence[str], kind: str
 ) -> None:
-    for name in found:
+    for name in given:
         if name not in known:
             listed = ", ".join(f"'{shown(k, 60)}'" for k in known[:NAMES_LISTED])
             raise UsageError(
-                f"{option} names the {kind} '{shown(name)}', which the model does not have",
+                f"{spell_option(field)} names the {kind} '{shown(name)}', which the model does not have",
                 Where(file=file),
                 do=did_you_mean(name, known, f"use one of {listed}" if known else f"the model has no {kind}"),
             )
@@ -140,7 +141,9 @@ def _in_type(name: str, given: object, dtype: DType) -> Array:
 def _check_positive(symbols: Mapping[str, int]) -> None:
     for name, size in symbols.items():
         if size < 1:
-            raise UsageError(f"--define_symbol gives '{shown(name)}' the size {size}, expected 1 or more")
+            raise UsageError(
+                f"{spell_option('symbols')} gives '{shown(name)}' the size {size}, expected 1 or more"
+            )
 
 
 def _text(shape: Sequence[Dim]) -> str:

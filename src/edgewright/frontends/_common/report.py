@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from edgewright.config.spelling import advise_cut
 from edgewright.core.errors import EdgewrightError
 from edgewright.frontends._common.imported import Imported, Step
 from edgewright.frontends._common.source_model import SourceModel
@@ -13,12 +14,11 @@ from edgewright.ops.cost import known_macs
 from edgewright.ops.rearrange import Reshape, Transpose
 from edgewright.ops.source import SourceOp
 
-__all__ = ["FOLDED", "HOWS", "ImportReport", "OpCount", "Problem", "report_on"]
+__all__ = ["FOLDED", "ImportReport", "OpCount", "Problem", "report_on"]
 
 # How a source op comes across: as one QNN op, as several, as a constant, only as itself, or not at all.
 QNN, DECOMPOSED, FOLDED, SOURCE_OP, UNSUPPORTED = "qnn", "decomposed", "folded", "source op", "unsupported"
 NOT_CHECKED, WAITING = "behind an unsupported op", "needs known values"
-HOWS = (QNN, DECOMPOSED, FOLDED, SOURCE_OP, UNSUPPORTED, NOT_CHECKED, WAITING)
 CONVERTED = frozenset({QNN, DECOMPOSED, FOLDED})
 
 
@@ -137,7 +137,7 @@ def _foreign(source: SourceModel, step: Step) -> Problem:
         step.node.full_op,
         step.node.label,
         f"{source.framework} op '{step.node.op}' has no QNN equivalent; only the CPU backend runs it",
-        "cut the graph before it with --out_node, or replace the op in the source model",
+        advise_cut(),
     )
 
 

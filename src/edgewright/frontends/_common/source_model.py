@@ -3,7 +3,8 @@
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 
-from edgewright.core.errors import Problems, UnsupportedOp, Where
+from edgewright.config.spelling import spell_option
+from edgewright.core.errors import Problems, UnsupportedOp, Where, shown
 from edgewright.core.numbers import Array
 from edgewright.frontends._common.imported import Imported, InputSpec, NodeNames, State
 from edgewright.frontends._common.overrides import check_given
@@ -23,11 +24,9 @@ class SourceModel(ABC):
     is_channel_last: bool = False
     # Whether a quantized model of the format becomes a quantized graph, not one with encodings to come.
     keeps_integers: bool = False
-    # What to do about an input whose value shapes the graph.
-    how_to_fix: str = (
-        "give its value with edgewright convert --input_value NAME VALUE (input_values={NAME: VALUE} in "
-        "Python), or make it a constant in the source model, or cut the graph with --out_node"
-    )
+
+    # Whether the format names open dimensions; the names are made up otherwise.
+    has_named_dims: bool = False
 
     def __init__(self, name: str, inputs: dict[str, TensorType], outputs: Sequence[str]) -> None:
         # The file, or "model" where it came as an object.
@@ -68,6 +67,14 @@ class SourceModel(ABC):
     @abstractmethod
     def _import(self, specs: Mapping[str, InputSpec]) -> Imported:
         """Imports the graph with the given inputs."""
+
+    def advise_value(self, name: str) -> str:
+        """What to do about an input whose value shapes the graph."""
+        value, outputs = spell_option("input_values", {shown(name): "VALUE"}), spell_option("outputs")
+        return (
+            f"give its value with {value}, or make it a constant in the source model, or cut the graph with "
+            f"{outputs}"
+        )
 
     def decide(self) -> None:  # noqa: B027 - most formats have nothing to decide
         """Settles what only one value fits: artifacts cannot wait for a run to tell it."""

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import onnx
 
+from edgewright.config.spelling import advise_cut
 from edgewright.core.errors import UnsupportedOp
 from edgewright.core.numbers import Array, DType
 from edgewright.frontends._common.builder import Builder
@@ -100,5 +101,5 @@ class Context(Builder):
         return UnsupportedOp(
             f"ONNX op '{node.op_type}' is not supported here: {reason}",
             node.where,
-            do=do or "cut the graph before it with --out_node, or replace the op in the source model",
+            do=do or advise_cut(),
         )

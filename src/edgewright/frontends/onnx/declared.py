@@ -2,6 +2,7 @@
 
 import onnx
 
+from edgewright.config.spelling import spell_option
 from edgewright.core.errors import BadInput, UnsupportedOp, Where, shown
 from edgewright.frontends._common.stored import LARGEST_DIM, LARGEST_RANK
 from edgewright.frontends.onnx.order import check_name
@@ -28,7 +29,7 @@ def input_type(item: onnx.ValueInfoProto, file: str) -> TensorType:
         raise BadInput(
             f"input '{shown(item.name)}' has no shape, not even a rank",
             where,
-            do="give its shape with --input_dim (input_shapes in Python)",
+            do=f"give its shape with {spell_option('input_shapes')}",
         )
     return TensorType(_dims(declared.shape, item.name, where), dtype_of(declared.elem_type, where))
 
@@ -52,7 +53,7 @@ def _dims(shape: onnx.TensorShapeProto, name: str, where: Where) -> tuple[Dim, .
             raise BadInput(
                 f"dimension {axis} is {dim.dim_value}, expected 0 to {LARGEST_DIM}",
                 where,
-                do="give the shape with --input_dim (input_shapes in Python)",
+                do=f"give the shape with {spell_option('input_shapes')}",
             )
         check_name(dim.dim_param)
         # "?" is no name either: two of them need not be equal.

@@ -5,6 +5,7 @@ from typing import Any
 
 import onnx
 
+from edgewright.config.spelling import advise_cut
 from edgewright.core.errors import LimitExceeded, UnsupportedOp, Where
 from edgewright.core.numbers import Array, DType
 from edgewright.frontends.onnx.context import Context
@@ -64,7 +65,7 @@ def unknown_op(op_type: str, domain: str, version: int, where: Where) -> Unsuppo
     return UnsupportedOp(
         f"ONNX op '{op_type}' is not known in domain '{domain or 'ai.onnx'}', opset {version}",
         where,
-        do="cut the graph before it with --out_node, or replace the op in the source model",
+        do=advise_cut(),
     )
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import onnx
 
+from edgewright.config.spelling import spell_option
 from edgewright.core.errors import BadInput, Where
 from edgewright.frontends._common.faults import guarded
 from edgewright.frontends._common.imported import Imported, InputSpec, NodeNames
@@ -28,6 +29,7 @@ class OnnxSource(SourceModel):
     """An opened model with the types of its inputs decided."""
 
     framework = "ONNX"
+    has_named_dims = True
 
     def __init__(self, file: OnnxFile, overrides: Overrides | None = None) -> None:
         wishes = overrides or Overrides()
@@ -90,8 +92,8 @@ def _input_types(file: OnnxFile, wishes: Overrides) -> dict[str, TensorType]:
     stored = {tensor.name for tensor in file.graph.initializer}
     stored |= {sparse.values.name for sparse in file.graph.sparse_initializer}
     declared = {item.name: item for item in file.graph.input if item.name not in stored}
-    for option, names in (("--input_dim", wishes.input_shapes), ("--input_dtype", wishes.input_dtypes)):
-        check_names(file.name, option, names, list(declared), "input")
+    for field, names in (("input_shapes", wishes.input_shapes), ("input_dtypes", wishes.input_dtypes)):
+        check_names(file.name, field, names, list(declared), "input")
     types = {
         name: shaped(name, input_type(_with_shape(item, wishes), file.name), file.name, wishes)
         for name, item in declared.items()
@@ -117,10 +119,10 @@ def _outputs(file: OnnxFile, wishes: Overrides) -> list[str]:
             raise BadInput(
                 "the model has no outputs" if file.graph.node else "not an ONNX model: it holds no graph",
                 Where(file=file.name),
-                do="check the file, or name outputs with --out_node",
+                do=f"check the file, or name outputs with {spell_option('outputs')}",
             )
         return [item.name for item in file.graph.output]
     made = {name for node in file.graph.node for name in node.output if name}
     made |= {item.name for item in file.graph.input} | {item.name for item in file.graph.initializer}
-    check_names(file.name, "--out_node", wishes.outputs, sorted(made), "value")
+    check_names(file.name, "outputs", wishes.outputs, sorted(made), "value")
     return list(dict.fromkeys(wishes.outputs))

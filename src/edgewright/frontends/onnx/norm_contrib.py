@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from edgewright.config.spelling import spell_option
 from edgewright.core.errors import BadInput
 from edgewright.core.numbers import DType
 from edgewright.frontends._common.terms import cast_to
@@ -103,7 +104,9 @@ def _places(ctx: Context, node: SourceNode, ids: str) -> str:
     """Positions counted from zero, for sequences of a known length."""
     length = ctx.shape(ids)[-1] if ctx.rank(ids) else None
     if not isinstance(length, int):
-        raise ctx.refuse(node, "the length of the sequence is not known", do="give it with --input_dim")
+        raise ctx.refuse(
+            node, "the length of the sequence is not known", do=f"give it with {spell_option('input_shapes')}"
+        )
     return ctx.constant(np.arange(length, dtype=np.int64)[None])
 
 
@@ -116,5 +119,7 @@ def _mask_index(ctx: Context, node: SourceNode) -> str:
         return cast_to(ctx, ctx.emit(ReduceSum(axes=(1,), keep_dims=False), mask), DType.INT_32)
     batch = ctx.shape(node.inputs[0])[0]
     if not isinstance(batch, int):
-        raise ctx.refuse(node, "the number of sequences is not known", do="give it with --input_dim")
+        raise ctx.refuse(
+            node, "the number of sequences is not known", do=f"give it with {spell_option('input_shapes')}"
+        )
     return ctx.constant(np.zeros(batch, np.int32))

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from edgewright.config.spelling import advise_cut
 from edgewright.core.errors import UnsupportedOp
 from edgewright.core.numbers import Array
 from edgewright.frontends.pytorch.values import TORCH_DTYPES, Tensor, as_array, dtype_named
@@ -21,7 +22,7 @@ def onnx_code(dtype: Any) -> int:
     if named not in TORCH_DTYPES:
         raise UnsupportedOp(
             f"a tensor has the type {named}, expected one of {', '.join(TORCH_DTYPES)}",
-            do="cut the graph before it with --out_node, or change the type in the source model",
+            do=advise_cut("change the type in the source model"),
         )
     return int(helper.np_dtype_to_tensor_dtype(TORCH_DTYPES[named].numpy))
 
@@ -123,7 +124,7 @@ class Context:
         """The error for an op that cannot be translated as it is called."""
         return UnsupportedOp(
             f"PyTorch op '{self.op}' is not supported here: {reason}",
-            do=do or "cut the graph before it with --out_node, or replace the op in the source model",
+            do=do or advise_cut(),
         )
 
     def _tensor(self, item: Tensor, dtype: Any) -> str:

@@ -4,6 +4,7 @@ import importlib
 from contextlib import suppress
 from typing import Any
 
+from edgewright.config.spelling import spell_option
 from edgewright.frontends.pytorch.context import Context
 from edgewright.frontends.pytorch.registry import torch_op, whole_op
 from edgewright.frontends.pytorch.values import Tensor
@@ -50,8 +51,8 @@ def _shape_of_regions(x: Any, rois: Any, _scale: float, height: int, width: int,
 def _nms(tracer: Any, *_: Any) -> Tensor:
     raise tracer.ctx.refused(
         "how many boxes it keeps depends on the input's data",
-        do="cut the graph before it with --out_node NAME for the boxes and for the scores, and suppress "
-        "boxes after the run",
+        do=f"cut the graph before it with {spell_option('outputs')} for the boxes and for the scores, and "
+        "suppress boxes after the run",
     )
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
+from edgewright.config.spelling import advise_cut
 from edgewright.core.errors import BadInput, EdgewrightError, UnsupportedFeature, UnsupportedOp, Where, shown
 from edgewright.core.numbers import DType
 from edgewright.core.optional import require
@@ -266,7 +267,7 @@ class ExportedProgram(Program):
             raise UnsupportedOp(
                 f"PyTorch op '{shown(target)}' has no translation",
                 Where(self.file, shown(target), label),
-                do="cut the graph before it with --out_node, or replace the op in the source model",
+                do=advise_cut(),
             )
         _, _, space, name, overload = parts
         if space in _DEFINED_BY:

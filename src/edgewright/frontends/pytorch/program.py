@@ -7,6 +7,7 @@ from typing import Any
 
 import onnx
 
+from edgewright.config.spelling import spell_option
 from edgewright.core.errors import EdgewrightError, UnsupportedFeature, UsageError, Where, shown
 from edgewright.core.numbers import Array, DType
 from edgewright.core.words import did_you_mean
@@ -156,7 +157,9 @@ class Program(ABC):
             names.append(_end(tracer, box, hint, {*inputs, *names}))
         if not names:
             raise UnsupportedFeature(
-                "the model returns no tensor", Where(file=self.file), do="name outputs with --out_node"
+                "the model returns no tensor",
+                Where(file=self.file),
+                do=f"name outputs with {spell_option('outputs')}",
             )
         return names
 
@@ -181,7 +184,7 @@ def _end(tracer: Tracer, box: Tensor, hint: str, taken: set[str]) -> str:
 def _no_such(name: str, known: Sequence[str], file: str) -> UsageError:
     listed = ", ".join(f"'{shown(item, 60)}'" for item in known[-10:])
     return UsageError(
-        f"--out_node names the value '{shown(name)}', which the model does not have",
+        f"{spell_option('outputs')} names the value '{shown(name)}', which the model does not have",
         Where(file=file),
         do=did_you_mean(name, known, f"use one of its values, such as {listed}"),
     )

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from edgewright.config.spelling import spell_option
 from edgewright.core.errors import BadInput, UnsupportedOp, Where, located, shown
 from edgewright.core.numbers import Array
 from edgewright.frontends.pytorch.program import NUMBERS, REQUIRED, Program, ProgramInput
@@ -83,7 +84,7 @@ class ScriptProgram(Program):
             raise BadInput(
                 f"the model refuses these inputs: {shown(problem, 300)}",
                 Where(file=self.file),
-                do="give the shapes that the model expects with -d NAME DIMS",
+                do=f"give the shapes that the model expects with {spell_option('input_shapes')}",
             ) from None
         self._states = walk.changed
         return [named for result in results for named in _named(result)]

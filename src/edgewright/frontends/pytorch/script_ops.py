@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from edgewright.config.spelling import advise_cut
 from edgewright.core.errors import LimitExceeded, UnsupportedOp, Where
 from edgewright.frontends.pytorch.tracer import Tracer
 from edgewright.frontends.pytorch.values import Tensor, dtype_named
@@ -45,7 +46,7 @@ def _picked(tracer: Tracer, condition: Tensor, a: Any, b: Any, label: str) -> An
         raise UnsupportedOp(
             "a branch that depends on the input's data has results of different shapes or kinds",
             Where(file=tracer.file, op="prim::If", node=label),
-            do="script the model with a fixed choice, or cut the graph before it with --out_node",
+            do=advise_cut("script the model with a fixed choice"),
         )
     where = tracer.torch.ops.aten.where.self
     return tracer.call(where, [condition, *boxes], {}, label)

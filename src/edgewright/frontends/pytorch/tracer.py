@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
+from edgewright.config.spelling import advise_cut, spell_option
 from edgewright.core.errors import (
     BadInput,
     EdgewrightError,
@@ -391,7 +392,7 @@ class Tracer:
     def _unknown(self, op: Any, reason: str) -> UnsupportedOp:
         return UnsupportedOp(
             f"PyTorch op '{_op_name(op)}' {reason}",
-            do="cut the graph before it with --out_node, or replace the op in the source model",
+            do=advise_cut(),
         )
 
 
@@ -403,17 +404,18 @@ def _told(op: Any) -> Iterator[None]:
     except NotImplementedError as problem:
         raise UnsupportedOp(
             f"PyTorch op '{_op_name(op)}' has a result whose size depends on the input's data",
-            do="cut the graph before it with --out_node, or replace the op in the source model",
+            do=advise_cut(),
         ) from problem
     except REFUSALS as problem:
         if "data-dependent" in str(problem) or "meta" in str(problem):
             raise UnsupportedOp(
                 f"PyTorch op '{_op_name(op)}' depends on the input's data: {_first_line(problem)}",
-                do="cut the graph before it with --out_node, or replace the op in the source model",
+                do=advise_cut(),
             ) from problem
         raise BadInput(
             f"torch refuses '{_op_name(op)}' for these inputs: {_first_line(problem)}",
-            do="check the shapes and types of the inputs (-d NAME DIMS, --input_dtype NAME TYPE)",
+            do=f"check the shapes and types of the inputs ({spell_option('input_shapes')}, "
+            f"{spell_option('input_dtypes')})",
         ) from problem
 
 

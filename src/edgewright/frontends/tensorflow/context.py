@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from edgewright.config.spelling import advise_cut
 from edgewright.core.errors import UnsupportedOp
 from edgewright.core.numbers import DType
 from edgewright.frontends._common.builder import Builder
@@ -77,7 +78,7 @@ class Context(Builder):
         return UnsupportedOp(
             f"TensorFlow op '{node.op}' is not supported here: {reason}",
             node.where,
-            do=do or "cut the graph before it with --out_node, or replace the op in the source model",
+            do=do or advise_cut(),
         )
 
     def _name(self, kind: str) -> str:

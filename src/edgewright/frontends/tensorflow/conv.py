@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from edgewright.config.spelling import spell_option
 from edgewright.core.errors import ShapeMismatch
 from edgewright.core.numbers import Array
 from edgewright.frontends._common.builder import NeedsValue
@@ -116,7 +117,7 @@ class _Output:
         if not isinstance(amount, int):
             raise ShapeMismatch(
                 f"padding of axis {axis} is {amount}, expected a number",
-                do="fix the input's shape with --input_dim",
+                do=f"fix the input's shape with {spell_option('input_shapes')}",
             )
         return amount
 
@@ -127,7 +128,7 @@ class _Output:
         if not isinstance(left, int):
             raise ShapeMismatch(
                 f"axis {axis} of size {self.sizes[axis]} is to become {self.wanted[axis]}, expected numbers",
-                do="fix the input's shape with --input_dim",
+                do=f"fix the input's shape with {spell_option('input_shapes')}",
             )
         return left
 

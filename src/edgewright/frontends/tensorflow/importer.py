@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from edgewright.config.spelling import advise_cut, spell_option
 from edgewright.core.errors import BadInput, EdgewrightError, UnsupportedOp, Where, located, shown
 from edgewright.frontends._common.faults import guarded
 from edgewright.frontends._common.imported import Imported, InputSpec, NodeNames
@@ -120,7 +121,7 @@ class Importer(GraphImporter):
             raise UnsupportedOp(
                 f"output {outputs - 1} of TensorFlow op '{node.op}' is read, {len(values)} are made",
                 node.where,
-                do="cut the graph before it with --out_node",
+                do=f"cut the graph before it with {spell_option('outputs')}",
             )
         return values
 
@@ -153,5 +154,5 @@ def _unknown(node: Node, where: Where) -> UnsupportedOp:
     return UnsupportedOp(
         f"TensorFlow op '{shown(node.op)}' has no QNN equivalent",
         where,
-        do="cut the graph before it with --out_node, or replace the op in the source model",
+        do=advise_cut(),
     )

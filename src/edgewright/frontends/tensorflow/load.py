@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from edgewright.config.spelling import spell_option
 from edgewright.core.errors import BadInput, ShapeMismatch, UsageError, Where, shown
 from edgewright.frontends._common.faults import guarded
 from edgewright.frontends._common.imported import Imported, InputSpec, NodeNames
@@ -108,19 +109,21 @@ class TensorflowSource(SourceModel):
 
     def _chosen_outputs(self, wishes: Overrides) -> list[str]:
         if wishes.outputs:
-            check_names(self.file.name, "--out_node", wishes.outputs, sorted(self._ends.tensors), "tensor")
+            check_names(self.file.name, "outputs", wishes.outputs, sorted(self._ends.tensors), "tensor")
             return list(dict.fromkeys(wishes.outputs))
         if not self._ends.outputs:
             raise BadInput(
-                "the model has no outputs", Where(file=self.file.name), do="name outputs with --out_node"
+                "the model has no outputs",
+                Where(file=self.file.name),
+                do=f"name outputs with {spell_option('outputs')}",
             )
         return list(self._ends.outputs)
 
     def _input_types(self, wishes: Overrides, outputs: Sequence[str]) -> dict[str, TensorType]:
         """The model's inputs, and any tensor that is given a shape: the graph begins there then."""
         known = sorted(self._ends.tensors)
-        for option, found in (("--input_dim", wishes.input_shapes), ("--input_dtype", wishes.input_dtypes)):
-            check_names(self.file.name, option, found, known, "tensor")
+        for field, given in (("input_shapes", wishes.input_shapes), ("input_dtypes", wishes.input_dtypes)):
+            check_names(self.file.name, field, given, known, "tensor")
         own = self._ends.inputs
         added = [name for name in wishes.input_shapes if name not in own]
         reached = {node.name for node in needed(self._nodes, outputs, {*self._ends.keys, *added})}
@@ -135,7 +138,7 @@ class TensorflowSource(SourceModel):
             raise UsageError(
                 f"the shape of input '{shown(name)}' is not known, expected one",
                 Where(file=self.file.name, tensor=name),
-                do=f"give it with --input_dim '{shown(name)}' and numbers such as 1,224,224,3",
+                do=f"give it, as in {spell_option('input_shapes', {shown(name): ('1', '224', '224', '3')})}",
             )
         if shape.dims is None:
             assert wanted is not None

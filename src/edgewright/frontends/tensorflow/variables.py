@@ -7,10 +7,9 @@ from edgewright.core.numbers import Array
 from edgewright.frontends.tensorflow.checkpoint import Checkpoint
 from edgewright.frontends.tensorflow.graphdef import Node, split_name
 
-__all__ = ["ASSIGNMENTS", "HANDLES", "Variables"]
+__all__ = ["ASSIGNMENTS", "Variables"]
 
-# Ops that are a variable, and those that give one its value.
-HANDLES = frozenset({"VarHandleOp", "VariableV2", "Variable"})
+# Ops that give a variable its value.
 ASSIGNMENTS = frozenset({"AssignVariableOp", "Assign"})
 PASSED_ON = frozenset({"Identity", "IdentityN", "ReadVariableOp"})
 RESTORES = frozenset({"RestoreV2", "Restore"})

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from edgewright.config.spelling import advise_cut
 from edgewright.core.errors import BadInput, UnsupportedOp, Where
 from edgewright.core.numbers import DType
 from edgewright.frontends._common.builder import Builder, NeedsValue
@@ -146,7 +147,7 @@ class Context(Builder):
         return UnsupportedOp(
             f"TFLite op '{node.op}' is not supported here: {reason}",
             node.where,
-            do=do or "cut the graph before it with --out_node, or replace the op in the source model",
+            do=do or advise_cut(),
         )
 
 

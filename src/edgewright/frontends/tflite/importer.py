@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from edgewright.config.spelling import advise_cut
 from edgewright.core.errors import BadInput, EdgewrightError, UnsupportedOp, Where, located
 from edgewright.frontends._common.faults import guarded
 from edgewright.frontends._common.imported import Imported, InputSpec, NodeNames
@@ -238,5 +239,5 @@ def _unknown(operator: Operator, where: Where) -> UnsupportedOp:
     return UnsupportedOp(
         f"TFLite {kind} '{operator.op}' has no QNN equivalent",
         where,
-        do="cut the graph before it with --out_node, or replace the op in the source model",
+        do=advise_cut(),
     )

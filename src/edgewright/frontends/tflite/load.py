@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from edgewright.config.spelling import spell_option
 from edgewright.core.errors import BadInput, UsageError, Where, shown
 from edgewright.core.words import did_you_mean
 from edgewright.frontends._common.faults import guarded
@@ -92,8 +93,8 @@ class TfliteSource(SourceModel):
 
     def _input_types(self, wishes: Overrides) -> dict[str, TensorType]:
         names = [self._graph.tensors[index].name for index in dict.fromkeys(self._graph.inputs)]
-        for option, found in (("--input_dim", wishes.input_shapes), ("--input_dtype", wishes.input_dtypes)):
-            check_names(self.file.name, option, found, names, "input")
+        for field, given in (("input_shapes", wishes.input_shapes), ("input_dtypes", wishes.input_dtypes)):
+            check_names(self.file.name, field, given, names, "input")
         types = {
             name: shaped(name, _open_type(self._by_name[name]), self.file.name, wishes) for name in names
         }
@@ -101,11 +102,13 @@ class TfliteSource(SourceModel):
 
     def _chosen_outputs(self, wishes: Overrides) -> list[str]:
         if wishes.outputs:
-            check_names(self.file.name, "--out_node", wishes.outputs, sorted(self._by_name), "tensor")
+            check_names(self.file.name, "outputs", wishes.outputs, sorted(self._by_name), "tensor")
             return list(dict.fromkeys(wishes.outputs))
         if not self._graph.outputs:
             raise BadInput(
-                "the model has no outputs", Where(file=self.file.name), do="name outputs with --out_node"
+                "the model has no outputs",
+                Where(file=self.file.name),
+                do=f"name outputs with {spell_option('outputs')}",
             )
         return list(self.own_outputs)
 

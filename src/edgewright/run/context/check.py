@@ -4,11 +4,11 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from edgewright.run.context.document import chip_of
-from edgewright.run.context.info import ContextInfo, context_info
+from edgewright.run.context.document import find_chip
+from edgewright.run.context.info import ContextInfo, read_context_info
 from edgewright.targets.soc import Soc, htp_soc
 
-__all__ = ["ContextVerdict", "check_context", "verdict"]
+__all__ = ["ContextVerdict", "check_context", "judge_context"]
 
 _HTP = 6
 _SDK = re.compile(r"v?(\d+)\.(\d+)")
@@ -33,17 +33,19 @@ def check_context(
 ) -> ContextVerdict:
     """Reads the binary's own description and holds it to the chip, and to the QNN version of the device."""
     chip = htp_soc(target)
-    return verdict(context_info(path), chip, device_version)
+    return judge_context(read_context_info(path), chip, device_version)
 
 
-def verdict(info: ContextInfo, chip: Soc, device_version: tuple[int, ...] | None = None) -> ContextVerdict:
+def judge_context(
+    info: ContextInfo, chip: Soc, device_version: tuple[int, ...] | None = None
+) -> ContextVerdict:
     """The answer for what is known of a binary."""
-    made_for = _made_for(info)
-    reasons = _backend_reasons(info)
+    made_for = _describe_target(info)
+    reasons = _list_backend_reasons(info)
     notes: list[str] = []
     if not reasons:
-        reasons = [*_chip_reasons(info, chip), *_version_reasons(info, device_version)]
-        notes = _notes(info, chip, device_version)
+        reasons = [*_list_chip_reasons(info, chip), *_list_version_reasons(info, device_version)]
+        notes = _list_notes(info, chip, device_version)
     return ContextVerdict(
         info.file,
         str(chip),
@@ -52,19 +54,19 @@ def verdict(info: ContextInfo, chip: Soc, device_version: tuple[int, ...] | None
         info.binary.build_id or "an unnamed version",
         tuple(reasons),
         tuple(notes),
-        _advice(info, chip) if reasons else "",
+        _choose_advice(info, chip) if reasons else "",
     )
 
 
-def _made_for(info: ContextInfo) -> str:
-    chip = chip_of(info.binary.soc_model)
+def _describe_target(info: ContextInfo) -> str:
+    chip = find_chip(info.binary.soc_model)
     if chip is not None:
         return str(chip)
     arch = f"v{info.binary.dsp_arch}" if info.binary.dsp_arch else "an unnamed architecture"
     return f"SoC {info.binary.soc_model} ({arch})" if info.binary.soc_model else arch
 
 
-def _backend_reasons(info: ContextInfo) -> list[str]:
+def _list_backend_reasons(info: ContextInfo) -> list[str]:
     if not info.is_genuine:
         return [f"it is a context of Edgewright's own backend {info.backend}, which no device loads"]
     if info.binary.backend_id != _HTP:
@@ -72,8 +74,8 @@ def _backend_reasons(info: ContextInfo) -> list[str]:
     return []
 
 
-def _chip_reasons(info: ContextInfo, chip: Soc) -> list[str]:
-    arch = _arch(info)
+def _list_chip_reasons(info: ContextInfo, chip: Soc) -> list[str]:
+    arch = _find_architecture(info)
     reasons = []
     if arch is None:
         reasons.append(f"it does not say its architecture, {chip.name} is v{chip.arch}")
@@ -93,36 +95,36 @@ def _chip_reasons(info: ContextInfo, chip: Soc) -> list[str]:
     return reasons
 
 
-def _arch(info: ContextInfo) -> int | None:
-    chip = chip_of(info.binary.soc_model)
+def _find_architecture(info: ContextInfo) -> int | None:
+    chip = find_chip(info.binary.soc_model)
     return info.binary.dsp_arch or (chip.arch if chip is not None and chip.arch else None)
 
 
-def _version_reasons(info: ContextInfo, device: tuple[int, ...] | None) -> list[str]:
-    made = _sdk(info)
+def _list_version_reasons(info: ContextInfo, device: tuple[int, ...] | None) -> list[str]:
+    made = _parse_sdk_version(info)
     if device is None or made is None or device[:2] >= made:
         return []
-    found, expected = ".".join(map(str, device)), ".".join(map(str, made))
-    return [f"the device has QNN {found}, older than {expected} that made it"]
+    device_version, expected = ".".join(map(str, device)), ".".join(map(str, made))
+    return [f"the device has QNN {device_version}, older than {expected} that made it"]
 
 
-def _notes(info: ContextInfo, chip: Soc, device: tuple[int, ...] | None) -> list[str]:
+def _list_notes(info: ContextInfo, chip: Soc, device: tuple[int, ...] | None) -> list[str]:
     notes = []
-    if info.binary.soc_model not in chip.soc_models and _arch(info) == chip.arch:
+    if info.binary.soc_model not in chip.soc_models and _find_architecture(info) == chip.arch:
         notes.append(f"it was compiled for SoC {info.binary.soc_model} of the same architecture")
     if not chip.vtcm_mb:
         notes.append(f"how much VTCM {chip.name} has is not public")
-    made = _sdk(info)
+    made = _parse_sdk_version(info)
     if device is None and made is not None:
         notes.append(f"the device needs QNN {made[0]}.{made[1]} or newer; --device_version checks that")
     return notes
 
 
-def _sdk(info: ContextInfo) -> tuple[int, int] | None:
-    found = _SDK.match(info.binary.build_id)
-    return (int(found.group(1)), int(found.group(2))) if found else None
+def _parse_sdk_version(info: ContextInfo) -> tuple[int, int] | None:
+    match = _SDK.match(info.binary.build_id)
+    return (int(match.group(1)), int(match.group(2))) if match else None
 
 
-def _advice(info: ContextInfo, chip: Soc) -> str:
+def _choose_advice(info: ContextInfo, chip: Soc) -> str:
     backend = "htp-native" if not info.is_genuine else "libQnnHtp.so"
     return f"compile it again: qnn-context-binary-generator --backend {backend} --target {chip.name} ..."

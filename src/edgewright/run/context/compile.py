@@ -19,10 +19,10 @@ from edgewright.core.files import Chunks
 from edgewright.ir.graph import Graph
 from edgewright.model.profile.events import log_events
 from edgewright.model.saving import SaveOptions, records_of
-from edgewright.run.context.config import htp_options
+from edgewright.run.context.config import make_htp_options
 from edgewright.targets.soc import Soc
 
-__all__ = ["CompileOrder", "MadeContext", "compile_graphs", "provider_of"]
+__all__ = ["CompileOrder", "MadeContext", "compile_graphs", "find_provider"]
 
 
 @dataclass(frozen=True)
@@ -36,15 +36,15 @@ class CompileOrder:
     optimization_level: int | None = None
     profiling: str | None = None
 
-    def settings(self, graph: str) -> GraphSettings:
+    def choose_settings(self, graph: str) -> GraphSettings:
         """How one graph is compiled."""
-        wanted = GraphSettings(optimization_level=self.optimization_level)
-        return replace(wanted.over(self.config.settings_for(graph)), names=(graph,))
+        settings = GraphSettings(optimization_level=self.optimization_level)
+        return replace(settings.over(self.config.settings_for(graph)), names=(graph,))
 
-    def htp_options(self, graphs: Sequence[str]) -> HtpOptions:
+    def choose_htp_options(self, graphs: Sequence[str]) -> HtpOptions:
         """What the HTP library is asked for."""
-        settings = {name: self.settings(name) for name in graphs}
-        return htp_options(self.target, self.config, settings, self.profiling)
+        settings = {name: self.choose_settings(name) for name in graphs}
+        return make_htp_options(self.target, self.config, settings, self.profiling)
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class MadeContext:
     chunks: Callable[[], Chunks]
 
 
-def provider_of(backend: str) -> str:
+def find_provider(backend: str) -> str:
     """cpu, htp-sim or htp-native: whose contexts a backend's name stands for."""
     name = find_backend(backend).name
     if name.startswith("cpu"):
@@ -69,14 +69,14 @@ def provider_of(backend: str) -> str:
 
 def compile_graphs(graphs: Sequence[Graph], order: CompileOrder) -> MadeContext:
     """A context of the graphs; equal graphs and orders give equal bytes."""
-    return _native(graphs, order) if order.provider == "htp-native" else _own(graphs, order)
+    return _compile_natively(graphs, order) if order.provider == "htp-native" else _own(graphs, order)
 
 
-def _native(graphs: Sequence[Graph], order: CompileOrder) -> MadeContext:
+def _compile_natively(graphs: Sequence[Graph], order: CompileOrder) -> MadeContext:
     records = [live_records(graph, graph.outputs) for graph in graphs]
     # A worker of its own: the library counts tensors through a process, and the count is in the bytes.
-    with QnnRuntime(order.htp_options([record.name for record in records])) as runtime:
-        return _finished(runtime.compile(records))
+    with QnnRuntime(order.choose_htp_options([record.name for record in records])) as runtime:
+        return _finish_context(runtime.compile(records))
 
 
 def _own(graphs: Sequence[Graph], order: CompileOrder) -> MadeContext:
@@ -91,12 +91,12 @@ def _own(graphs: Sequence[Graph], order: CompileOrder) -> MadeContext:
         events.append(ProfileEvent("FINALIZE", (start - began) // 1000, span // 1000, graph.name))
     records = tuple(records_of(graph, graph.name, SaveOptions()) for graph in graphs)
     names = tuple(record.name for record in records)
-    context = Context(_head(order, names), records)
+    context = Context(_make_head(order, names), records)
     return MadeContext(names, events, lambda: to_chunks(context))
 
 
-def _head(order: CompileOrder, names: Sequence[str]) -> ContextHead:
-    settings = {name: order.settings(name).as_numbers() for name in names}
+def _make_head(order: CompileOrder, names: Sequence[str]) -> ContextHead:
+    settings = {name: order.choose_settings(name).as_numbers() for name in names}
     head = ContextHead(
         backend=order.provider,
         producer=f"edgewright {metadata.version('edgewright')}",
@@ -110,7 +110,7 @@ def _head(order: CompileOrder, names: Sequence[str]) -> ContextHead:
     return replace(head, soc=chip.name, soc_model=chip.soc_model, dsp_arch=chip.arch, vtcm_mb=chip.vtcm_mb)
 
 
-def _finished(context: QnnContext) -> MadeContext:
+def _finish_context(context: QnnContext) -> MadeContext:
     content = context.binary()
     names = tuple(graph.name for graph in context.graphs)
     return MadeContext(names, log_events(context.profile(), "FINALIZE"), lambda: [content])

@@ -13,7 +13,7 @@ from edgewright.core.errors import BadInput, LimitExceeded, UsageError, Where, s
 from edgewright.core.files import read_limited
 from edgewright.targets.soc import Soc, find_soc, htp_soc, soc_by_number
 
-__all__ = ["DEFAULT_TARGET", "backend_config", "htp_options", "json_document", "target_of"]
+__all__ = ["DEFAULT_TARGET", "find_target", "make_htp_options", "read_backend_config", "read_json"]
 
 DEFAULT_TARGET = "SM8650"
 _LARGEST_FILE = 1 << 20
@@ -25,17 +25,17 @@ _LEVELS = {
 }
 
 
-def backend_config(file: str | None, backend: str) -> BackendConfig:
+def read_backend_config(file: str | None, backend: str) -> BackendConfig:
     """What a file of ``--config_file`` asks for, and the file of backend extensions that it names."""
     if file is None:
         return BackendConfig()
-    outer = settings_of(json_document(Path(file)), file, backend)
+    outer = settings_of(read_json(Path(file)), file, backend)
     if outer.extensions_file is None:
         return outer
     # Beside the outer file first: that is where people keep it, wherever they start the tool.
     beside = Path(file).parent / outer.extensions_file
     path = beside if beside.is_file() else Path(outer.extensions_file)
-    inner = settings_of(json_document(path), str(path), backend)
+    inner = settings_of(read_json(path), str(path), backend)
     if inner.extensions_file is not None:
         raise BadInput(
             "a file of backend extensions names another one", Where(file=str(path)), do="leave that out"
@@ -43,9 +43,9 @@ def backend_config(file: str | None, backend: str) -> BackendConfig:
     return outer.with_extensions(inner)
 
 
-def target_of(named: str | None, config: BackendConfig) -> Soc | None:
+def find_target(named: str | None, config: BackendConfig) -> Soc | None:
     """The chip that an option or the configuration names; None where neither does."""
-    configured = _configured(config)
+    configured = _find_configured_chip(config)
     if named is None:
         return configured
     chosen = htp_soc(named)
@@ -56,21 +56,21 @@ def target_of(named: str | None, config: BackendConfig) -> Soc | None:
     return chosen
 
 
-def htp_options(
+def make_htp_options(
     target: Soc, config: BackendConfig, graphs: dict[str, GraphSettings], profiling: str | None = None
 ) -> HtpOptions:
     """What the HTP library is asked for."""
     level = _LEVELS[profiling or "client"]
     return HtpOptions(
         soc_model=target.soc_model,
-        graphs={name: _graph_options(settings) for name, settings in graphs.items()},
+        graphs={name: _make_graph_options(settings) for name, settings in graphs.items()},
         is_weight_sharing=config.is_weight_sharing,
         priority=Priority[(config.priority or "normal").upper()],
         profiling=ProfilingLevel.LINTING if config.is_linting and level else level,
     )
 
 
-def _graph_options(settings: GraphSettings) -> GraphOptions:
+def _make_graph_options(settings: GraphSettings) -> GraphOptions:
     return GraphOptions(
         optimization_level=settings.optimization_level,
         vtcm_mb=settings.vtcm_mb,
@@ -80,7 +80,7 @@ def _graph_options(settings: GraphSettings) -> GraphOptions:
     )
 
 
-def _configured(config: BackendConfig) -> Soc | None:
+def _find_configured_chip(config: BackendConfig) -> Soc | None:
     chip = None if not config.soc_model else soc_by_number(config.soc_model)
     arch = None if config.dsp_arch is None else find_soc(config.dsp_arch)
     if chip is None or arch is None:
@@ -95,7 +95,7 @@ def _configured(config: BackendConfig) -> Soc | None:
     return chip
 
 
-def json_document(path: Path) -> Any:
+def read_json(path: Path) -> Any:
     """What a JSON file holds, which may have // comments."""
     where = Where(file=str(path))
     try:

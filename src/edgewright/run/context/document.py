@@ -10,30 +10,32 @@ from edgewright.lower.qnn_graph import QnnTensor
 from edgewright.run.context.info import ContextInfo
 from edgewright.targets.soc import Soc, soc_by_number
 
-__all__ = ["chip_of", "context_document"]
+__all__ = ["describe_context", "find_chip"]
 
 Json = dict[str, Any]
 
 
-def context_document(info: ContextInfo) -> Json:
+def describe_context(info: ContextInfo) -> Json:
     """The whole document; what is ours stands under 'edgewright', which other readers skip."""
     binary = info.binary
-    chip = chip_of(binary.soc_model)
+    chip = find_chip(binary.soc_model)
     return {
         "info": {
             "backendId": binary.backend_id,
             "buildId": binary.build_id,
-            "coreApiVersion": _version(binary.core_version),
-            "backendApiVersion": _version(binary.backend_version),
+            "coreApiVersion": _describe_version(binary.core_version),
+            "backendApiVersion": _describe_version(binary.backend_version),
             "socVersion": binary.soc_version,
             "socModel": binary.soc_model,
             "dspArch": binary.dsp_arch,
-            "contextBlobVersion": _version(binary.blob_version),
+            "contextBlobVersion": _describe_version(binary.blob_version),
             "contextBlobSize": binary.blob_bytes,
             "numContextTensors": len(binary.context_tensors),
-            "contextTensors": [_tensor(tensor, index) for index, tensor in enumerate(binary.context_tensors)],
+            "contextTensors": [
+                _describe_tensor(tensor, index) for index, tensor in enumerate(binary.context_tensors)
+            ],
             "numGraphs": len(binary.graphs),
-            "graphs": [_graph(graph) for graph in binary.graphs],
+            "graphs": [_describe_graph(graph) for graph in binary.graphs],
         },
         "edgewright": {
             "backend": info.backend,
@@ -46,7 +48,7 @@ def context_document(info: ContextInfo) -> Json:
     }
 
 
-def chip_of(soc_model: int) -> Soc | None:
+def find_chip(soc_model: int) -> Soc | None:
     """The chip with this number; None where it is unknown or none was named."""
     try:
         return soc_by_number(soc_model) if soc_model else None
@@ -54,14 +56,14 @@ def chip_of(soc_model: int) -> Soc | None:
         return None
 
 
-def _graph(graph: GraphInfo) -> Json:
+def _describe_graph(graph: GraphInfo) -> Json:
     entry: Json = {
         "graphName": graph.name,
         "numGraphInputs": len(graph.inputs),
-        "graphInputs": [_tensor(tensor, index) for index, tensor in enumerate(graph.inputs)],
+        "graphInputs": [_describe_tensor(tensor, index) for index, tensor in enumerate(graph.inputs)],
         "numGraphOutputs": len(graph.outputs),
         "graphOutputs": [
-            _tensor(tensor, index) for index, tensor in enumerate(graph.outputs, len(graph.inputs))
+            _describe_tensor(tensor, index) for index, tensor in enumerate(graph.outputs, len(graph.inputs))
         ],
     }
     blob = {
@@ -76,7 +78,7 @@ def _graph(graph: GraphInfo) -> Json:
     return {"version": 3, "info": entry}
 
 
-def _tensor(tensor: QnnTensor, index: int) -> Json:
+def _describe_tensor(tensor: QnnTensor, index: int) -> Json:
     return {
         "version": 1,
         "info": {
@@ -87,12 +89,12 @@ def _tensor(tensor: QnnTensor, index: int) -> Json:
             "dataType": f"QNN_DATATYPE_{tensor.dtype.name}",
             "rank": len(tensor.dims),
             "dimensions": list(tensor.dims),
-            "quantizeParams": _quantize_params(tensor.encoding, tensor.dtype),
+            "quantizeParams": _describe_encoding(tensor.encoding, tensor.dtype),
         },
     }
 
 
-def _quantize_params(encoding: Encoding | None, dtype: DType) -> Json:
+def _describe_encoding(encoding: Encoding | None, dtype: DType) -> Json:
     if encoding is None:
         return {
             "definition": "QNN_DEFINITION_UNDEFINED",
@@ -102,19 +104,19 @@ def _quantize_params(encoding: Encoding | None, dtype: DType) -> Json:
     is_narrow = encoding.bitwidth != dtype.bits
     narrow: Json = {"bitwidth": encoding.bitwidth} if is_narrow else {}
     prefix = "BW_" if is_narrow else ""
-    found: Json = {"definition": "QNN_DEFINITION_DEFINED"}
+    defined: Json = {"definition": "QNN_DEFINITION_DEFINED"}
     if encoding.axis is None:
         key = "bwScaleOffset" if is_narrow else "scaleOffset"
-        return found | {
+        return defined | {
             "quantizationEncoding": f"QNN_QUANTIZATION_ENCODING_{prefix}SCALE_OFFSET",
             key: narrow | pairs[0],
         }
     key = "bwAxisScaleOffset" if is_narrow else "axisScaleOffset"
-    return found | {
+    return defined | {
         "quantizationEncoding": f"QNN_QUANTIZATION_ENCODING_{prefix}AXIS_SCALE_OFFSET",
         key: narrow | {"axis": encoding.axis, "numScaleOffsets": len(pairs), "scaleOffsets": pairs},
     }
 
 
-def _version(version: Version) -> Json:
+def _describe_version(version: Version) -> Json:
     return dict(zip(("major", "minor", "patch"), version, strict=True))

@@ -15,7 +15,7 @@ from edgewright.core.errors import LimitExceeded, UnsupportedFeature, UsageError
 from edgewright.core.files import Chunks, keep_sources, mapped, write_all
 from edgewright.core.words import did_you_mean
 from edgewright.lower.qnn_graph import QnnTensor
-from edgewright.run.context.info import ContextInfo, binary_bytes, context_info
+from edgewright.run.context.info import ContextInfo, read_binary, read_context_info
 
 __all__ = ["EpContextFile", "export_ep_context"]
 
@@ -44,12 +44,12 @@ class EpContextFile:
 def export_ep_context(options: EpContext) -> EpContextFile:
     """Writes the ONNX file; its inputs and outputs are those of the binary's graph."""
     source = Path(options.context_binary)
-    info = context_info(source)
-    graph = _graph(info, options.graph)
+    info = read_context_info(source)
+    graph = _find_graph(info, options.graph)
     target = Path(options.output_path) if options.output_path else _free_name(source)
     keep_sources([source], [target])
-    beside, files = _binary_files(source, target, options)
-    model = _model(info, graph, options, beside)
+    beside, files = _plan_binary_files(source, target, options)
+    model = _make_model(info, graph, options, beside)
     files[target] = [model.SerializeToString()]
     write_all(files)
     names = (tuple(t.name for t in graph.inputs), tuple(t.name for t in graph.outputs))
@@ -67,7 +67,7 @@ def _free_name(source: Path) -> Path:
     return target
 
 
-def _graph(info: ContextInfo, name: str | None) -> GraphInfo:
+def _find_graph(info: ContextInfo, name: str | None) -> GraphInfo:
     if info.backend != _HTP:
         raise UnsupportedFeature(
             f"it is a context of backend {info.backend}, ONNX Runtime loads those of the genuine HTP library",
@@ -84,7 +84,7 @@ def _graph(info: ContextInfo, name: str | None) -> GraphInfo:
     return graphs[name]
 
 
-def _binary_files(source: Path, target: Path, options: EpContext) -> tuple[str, dict[Path, Chunks]]:
+def _plan_binary_files(source: Path, target: Path, options: EpContext) -> tuple[str, dict[Path, Chunks]]:
     """The binary's path as the ONNX file spells it, and the copy to write beside it."""
     if options.embed:
         return "", {}
@@ -96,17 +96,17 @@ def _binary_files(source: Path, target: Path, options: EpContext) -> tuple[str, 
         )
     if is_beside:
         return source.name, {}
-    return source.name, {target.parent / source.name: _content(source)}
+    return source.name, {target.parent / source.name: _read_content(source)}
 
 
-def _content(source: Path) -> Iterator[memoryview]:
-    yield binary_bytes(source).data
+def _read_content(source: Path) -> Iterator[memoryview]:
+    yield read_binary(source).data
 
 
-def _model(info: ContextInfo, graph: GraphInfo, options: EpContext, beside: str) -> onnx.ModelProto:
+def _make_model(info: ContextInfo, graph: GraphInfo, options: EpContext, beside: str) -> onnx.ModelProto:
     around = _Around(is_float=options.float_io)
-    inputs = [around.given(tensor) for tensor in graph.inputs]
-    outputs = [around.taken(tensor) for tensor in graph.outputs]
+    inputs = [around.add_input(tensor) for tensor in graph.inputs]
+    outputs = [around.add_output(tensor) for tensor in graph.outputs]
     node = helper.make_node(
         "EPContext",
         inputs,
@@ -114,7 +114,7 @@ def _model(info: ContextInfo, graph: GraphInfo, options: EpContext, beside: str)
         name=f"{graph.name}_context",
         domain=_DOMAIN,
         embed_mode=int(options.embed),
-        ep_cache_context=_embedded(info) if options.embed else beside,
+        ep_cache_context=_read_embedded(info) if options.embed else beside,
         main_context=1,
         source="QNN",
         partition_name=graph.name,
@@ -132,14 +132,14 @@ def _model(info: ContextInfo, graph: GraphInfo, options: EpContext, beside: str)
     return helper.make_model(body, opset_imports=opsets, ir_version=_IR_VERSION, producer_name="edgewright")
 
 
-def _embedded(info: ContextInfo) -> bytes:
+def _read_embedded(info: ContextInfo) -> bytes:
     if info.bytes > _LARGEST_EMBEDDED:
         raise LimitExceeded(
             f"the binary has {info.bytes} bytes, an ONNX file holds at most {_LARGEST_EMBEDDED}",
             Where(file=info.file),
             do="leave --embed out: then the binary stays beside the ONNX file",
         )
-    return binary_bytes(Path(info.file)).tobytes()
+    return read_binary(Path(info.file)).tobytes()
 
 
 class _Around:
@@ -154,29 +154,29 @@ class _Around:
         self.between: list[onnx.ValueInfoProto] = []
         self.constants: list[onnx.TensorProto] = []
 
-    def given(self, tensor: QnnTensor) -> str:
+    def add_input(self, tensor: QnnTensor) -> str:
         """The name that the node reads for an input of the graph."""
-        return self._converted(tensor, "QuantizeLinear", self.inputs, self.before)
+        return self._convert_value(tensor, "QuantizeLinear", self.inputs, self.before)
 
-    def taken(self, tensor: QnnTensor) -> str:
+    def add_output(self, tensor: QnnTensor) -> str:
         """The name that the node writes for an output of the graph."""
-        return self._converted(tensor, "DequantizeLinear", self.outputs, self.after)
+        return self._convert_value(tensor, "DequantizeLinear", self.outputs, self.after)
 
-    def _converted(
+    def _convert_value(
         self,
         tensor: QnnTensor,
         op: str,
-        ends: list[onnx.ValueInfoProto],
+        graph_values: list[onnx.ValueInfoProto],
         nodes: list[onnx.NodeProto],
     ) -> str:
         encoding = tensor.encoding
         if not self._is_float or encoding is None or encoding.axis is not None:
-            ends.append(_value(tensor, tensor.dtype.numpy))
+            graph_values.append(_make_value_info(tensor, tensor.dtype.numpy))
             return tensor.name
-        ends.append(_value(tensor, np.dtype(np.float32)))
+        graph_values.append(_make_value_info(tensor, np.dtype(np.float32)))
         stored = f"{tensor.name}_stored"
         # The node's own outputs have no type but what is declared.
-        self.between.append(_value(replace(tensor, name=stored), tensor.dtype.numpy))
+        self.between.append(_make_value_info(replace(tensor, name=stored), tensor.dtype.numpy))
         pair = self._scale(tensor, encoding.scales[0], encoding.offsets[0])
         is_input = op == "QuantizeLinear"
         read, written = (tensor.name, stored) if is_input else (stored, tensor.name)
@@ -194,6 +194,6 @@ class _Around:
         return names
 
 
-def _value(tensor: QnnTensor, dtype: "np.dtype[np.generic]") -> onnx.ValueInfoProto:
+def _make_value_info(tensor: QnnTensor, dtype: "np.dtype[np.generic]") -> onnx.ValueInfoProto:
     kind = helper.np_dtype_to_tensor_dtype(dtype)
     return helper.make_tensor_value_info(tensor.name, kind, list(tensor.dims))

@@ -17,7 +17,7 @@ from edgewright.core.numbers import Array
 from edgewright.core.optional import install_command
 from edgewright.lower.qnn_graph import QnnGraph, QnnTensor, TensorKind
 
-__all__ = ["ContextInfo", "binary_bytes", "context_info", "genuine_info", "own_context"]
+__all__ = ["ContextInfo", "own_context", "read_binary", "read_context_info", "read_genuine_info"]
 
 # Qnn backend ids of the libraries that ours stand for.
 _IDS = {"cpu": 3, "htp-sim": 6}
@@ -40,12 +40,12 @@ class ContextInfo:
     settings: dict[str, object] = field(default_factory=dict)
 
 
-def context_info(path: Path | str) -> ContextInfo:
+def read_context_info(path: Path | str) -> ContextInfo:
     """Reads and validates a context binary of either kind."""
     path = Path(path)
     if is_framed(path):
         return _own_info(path, own_context(path))
-    binary = genuine_info(path)
+    binary = read_genuine_info(path)
     backend = _NAMES.get(binary.backend_id, f"backend {binary.backend_id}")
     return ContextInfo(str(path), backend, True, binary, file_size(path))
 
@@ -55,7 +55,7 @@ def own_context(path: Path) -> Context:
     return reader.read(path)
 
 
-def genuine_info(path: Path) -> BinaryInfo:
+def read_genuine_info(path: Path) -> BinaryInfo:
     """What the System library says of a context binary; it is asked in a process of its own."""
     _refuse_others(path)
     if find_libraries() is None:
@@ -65,7 +65,7 @@ def genuine_info(path: Path) -> BinaryInfo:
         )
     with QnnRuntime() as runtime:
         try:
-            return runtime.info(binary_bytes(path))
+            return runtime.info(read_binary(path))
         except EdgewrightError as problem:
             raise located(problem, Where(file=str(path))) from problem
 
@@ -84,7 +84,7 @@ def _refuse_others(path: Path) -> None:
             )
 
 
-def binary_bytes(path: Path, *, is_mapped: bool = True) -> Array:
+def read_binary(path: Path, *, is_mapped: bool = True) -> Array:
     """The bytes of a file, read or mapped."""
     if not file_size(path):
         raise BadInput("the file is empty, expected a context binary", Where(file=str(path)))
@@ -104,18 +104,18 @@ def _own_info(path: Path, context: Context) -> ContextInfo:
         soc_version=head.soc,
         dsp_arch=head.dsp_arch or None,
         blob_bytes=size,
-        graphs=tuple(_graph_info(graph, head.settings.get(graph.name, {})) for graph in context.graphs),
+        graphs=tuple(_make_graph_info(graph, head.settings.get(graph.name, {})) for graph in context.graphs),
     )
     settings = {"priority": head.priority, "weight_sharing": head.is_weight_sharing}
     return ContextInfo(str(path), head.backend, False, binary, size, settings)
 
 
-def _graph_info(graph: QnnGraph, settings: dict[str, int]) -> GraphInfo:
+def _make_graph_info(graph: QnnGraph, settings: dict[str, int]) -> GraphInfo:
     megabytes = settings.get("vtcm_mb")
     return GraphInfo(
         graph.name,
-        tuple(map(_bare, graph.of_kind(TensorKind.APP_WRITE))),
-        tuple(map(_bare, graph.of_kind(TensorKind.APP_READ))),
+        tuple(map(_strip_tensor, graph.of_kind(TensorKind.APP_WRITE))),
+        tuple(map(_strip_tensor, graph.of_kind(TensorKind.APP_READ))),
         vtcm_bytes=None if megabytes is None else megabytes << 20,
         optimization_level=settings.get("optimization_level"),
         hvx_threads=settings.get("hvx_threads"),
@@ -123,5 +123,5 @@ def _graph_info(graph: QnnGraph, settings: dict[str, int]) -> GraphInfo:
     )
 
 
-def _bare(tensor: QnnTensor) -> QnnTensor:
+def _strip_tensor(tensor: QnnTensor) -> QnnTensor:
     return QnnTensor(tensor.name, tensor.kind, tensor.dtype, tensor.dims, tensor.encoding)

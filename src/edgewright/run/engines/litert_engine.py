@@ -10,7 +10,7 @@ from edgewright.core.numbers import Array, DType
 from edgewright.core.optional import require
 from edgewright.ir.encodings import Encoding
 from edgewright.model.model import Model
-from edgewright.run.engines.source_engine import SourceRun, input_of
+from edgewright.run.engines.source_engine import SourceRun, find_input
 
 __all__ = ["LitertRun"]
 
@@ -35,37 +35,37 @@ class LitertRun(SourceRun):
     def run(self, feed: Mapping[str, Array]) -> dict[str, Array]:
         """The outputs of the source as real numbers."""
         runner = self._interpreter
-        given = {item["index"]: input_of(feed, [item["name"]]) for item in runner.get_input_details()}
+        given = {item["index"]: find_input(feed, [item["name"]]) for item in runner.get_input_details()}
         try:
             for index, array in given.items():
                 runner.resize_tensor_input(index, array.shape)
             runner.allocate_tensors()
             for item in runner.get_input_details():
-                runner.set_tensor(item["index"], _stored(given[item["index"]], item))
+                runner.set_tensor(item["index"], _encode_input(given[item["index"]], item))
             runner.invoke()
         except (RuntimeError, ValueError) as problem:
             raise BackendCrash(f"LiteRT cannot run the model: {shown(problem)}", self._where) from None
         return {
-            item["name"]: _real(runner.get_tensor(item["index"]), item)
+            item["name"]: _decode_output(runner.get_tensor(item["index"]), item)
             for item in runner.get_output_details()
         }
 
 
-def _encoding(item: Mapping[str, Any]) -> Encoding | None:
-    found = item["quantization_parameters"]
-    if len(found["scales"]) != 1:
+def _read_encoding(item: Mapping[str, Any]) -> Encoding | None:
+    parameters = item["quantization_parameters"]
+    if len(parameters["scales"]) != 1:
         return None
     bits = np.dtype(item["dtype"]).itemsize * 8
-    return Encoding((float(found["scales"][0]),), (-int(found["zero_points"][0]),), bitwidth=bits)
+    return Encoding((float(parameters["scales"][0]),), (-int(parameters["zero_points"][0]),), bitwidth=bits)
 
 
-def _stored(array: Array, item: Mapping[str, Any]) -> Array:
-    encoding = _encoding(item)
+def _encode_input(array: Array, item: Mapping[str, Any]) -> Array:
+    encoding = _read_encoding(item)
     if encoding is None or array.dtype.kind != "f":
         return array.astype(item["dtype"], copy=False)
     return encoding.encode(array, DType.of(item["dtype"]))
 
 
-def _real(array: Array, item: Mapping[str, Any]) -> Array:
-    encoding = _encoding(item)
+def _decode_output(array: Array, item: Mapping[str, Any]) -> Array:
+    encoding = _read_encoding(item)
     return array if encoding is None or array.dtype.kind == "f" else encoding.decode(array)

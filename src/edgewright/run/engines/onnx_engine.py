@@ -11,7 +11,7 @@ from edgewright.core.errors import BackendCrash, Where, shown
 from edgewright.core.numbers import Array, DType
 from edgewright.frontends.onnx.tensors import dtype_of
 from edgewright.model.model import Model
-from edgewright.run.engines.source_engine import SourceRun, input_of
+from edgewright.run.engines.source_engine import SourceRun, find_input
 
 __all__ = ["OnnxRun"]
 
@@ -34,8 +34,8 @@ class OnnxRun(SourceRun):
     def run(self, feed: Mapping[str, Array]) -> dict[str, Array]:
         """The outputs of the source for inputs of the other model."""
         arrays = {
-            item.name: self._turned(item.name, input_of(feed, [item.name]), len(item.shape)).astype(
-                _dtype(item).numpy
+            item.name: self._turn_to_source(item.name, find_input(feed, [item.name]), len(item.shape)).astype(
+                _read_dtype(item).numpy
             )
             for item in self._session.get_inputs()
         }
@@ -47,6 +47,6 @@ class OnnxRun(SourceRun):
         return dict(zip(names, (np.asarray(value) for value in values), strict=True))
 
 
-def _dtype(item: Any) -> DType:
+def _read_dtype(item: Any) -> DType:
     word = item.type.removeprefix("tensor(").removesuffix(")").upper()
     return dtype_of(onnx.TensorProto.DataType.Value(word), Where(tensor=item.name))

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from edgewright.core.errors import UsageError, shown
 from edgewright.core.numbers import Array
 from edgewright.model.model import Model
-from edgewright.run.compare import TensorError, compared
+from edgewright.run.compare import TensorError, compare_tensors
 
-__all__ = ["SourceRun", "as_in_source", "input_of"]
+__all__ = ["SourceRun", "as_in_source", "find_input"]
 
 SPATIAL = frozenset({"NFC", "NHWC", "NDHWC"})
 
@@ -25,18 +25,20 @@ class SourceRun(ABC):
     def run(self, feed: Mapping[str, Array]) -> dict[str, Array]:
         """The outputs of the source for inputs of the other model; real numbers where it stores integers."""
 
-    def differences(
-        self, feed: Mapping[str, Array], found: Mapping[str, Array], tolerance: float
+    def measure_errors(
+        self, feed: Mapping[str, Array], outputs: Mapping[str, Array], tolerance: float
     ) -> list[TensorError]:
         """How far the outputs of the other model are from those of the source on the same inputs."""
-        wanted = self.run(feed)
-        missing = [name for name in wanted if name not in found]
+        references = self.run(feed)
+        missing = [name for name in references if name not in outputs]
         if missing:
-            raise not_the_source(f"output '{shown(missing[0])}'")
-        turned = {name: self._turned(name, found[name], array.ndim) for name, array in wanted.items()}
-        return compared(turned, wanted, tolerance)
+            raise refuse_other_source(f"output '{shown(missing[0])}'")
+        turned = {
+            name: self._turn_to_source(name, outputs[name], array.ndim) for name, array in references.items()
+        }
+        return compare_tensors(turned, references, tolerance)
 
-    def _turned(self, name: str, array: Array, rank: int) -> Array:
+    def _turn_to_source(self, name: str, array: Array, rank: int) -> Array:
         return as_in_source(array, self._layouts.get(name), rank)
 
 
@@ -48,15 +50,15 @@ def as_in_source(array: Array, layout: str | None, rank: int) -> Array:
     return array.reshape(()) if rank == 0 and array.size == 1 else array
 
 
-def input_of(feed: Mapping[str, Array], names: Sequence[str]) -> Array:
+def find_input(feed: Mapping[str, Array], names: Sequence[str]) -> Array:
     """The input that is known by one of these names."""
-    found = [feed[name] for name in names if name in feed]
-    if not found:
-        raise not_the_source(f"input '{shown(names[0])}'")
-    return found[0]
+    arrays = [feed[name] for name in names if name in feed]
+    if not arrays:
+        raise refuse_other_source(f"input '{shown(names[0])}'")
+    return arrays[0]
 
 
-def not_the_source(what: str) -> UsageError:
+def refuse_other_source(what: str) -> UsageError:
     """The error for a file that the model was not made from."""
     return UsageError(
         f"the model has no {what}, which the file it is compared with has",

@@ -13,7 +13,7 @@ from edgewright.core.optional import require
 from edgewright.frontends.tensorflow.load import TensorflowSource
 from edgewright.frontends.tensorflow.saved_model import DEFAULT_TAG
 from edgewright.model.model import Model
-from edgewright.run.engines.source_engine import SourceRun, input_of
+from edgewright.run.engines.source_engine import SourceRun, find_input
 
 __all__ = ["TensorflowRun"]
 
@@ -29,7 +29,7 @@ class TensorflowRun(SourceRun):
         log.warning("'%s' is executed by TensorFlow: run only models that you trust", shown(file))
         self._where = Where(file=file)
         self._source = TensorflowSource.open(file)
-        self._tensors = _tensors(self._source)
+        self._tensors = _map_signature(self._source)
         self._graph = tensorflow.Graph()
         with self._graph.as_default():
             self._session: Any = tensorflow.compat.v1.Session(graph=self._graph)
@@ -44,7 +44,7 @@ class TensorflowRun(SourceRun):
         names = self._source.own_outputs
         try:
             given = {
-                self._tensors.get(name, name): self._typed(name, input_of(feed, [name]))
+                self._tensors.get(name, name): self._cast_input(name, find_input(feed, [name]))
                 for name in self._source.inputs
             }
             values = self._session.run([self._tensors.get(name, name) for name in names], given)
@@ -52,20 +52,22 @@ class TensorflowRun(SourceRun):
             raise self._crash("run", problem) from None
         return dict(zip(names, (np.asarray(value) for value in values), strict=True))
 
-    def _typed(self, name: str, array: Array) -> Array:
-        turned = self._turned(name, array, self._source.inputs[name].rank)
+    def _cast_input(self, name: str, array: Array) -> Array:
+        turned = self._turn_to_source(name, array, self._source.inputs[name].rank)
         return turned.astype(self._source.inputs[name].dtype.numpy)
 
     def _crash(self, did: str, problem: Exception) -> BackendCrash:
         return BackendCrash(f"TensorFlow cannot {did} the model: {shown(problem, 300)}", self._where)
 
 
-def _tensors(source: TensorflowSource) -> dict[str, str]:
+def _map_signature(source: TensorflowSource) -> dict[str, str]:
     """The tensors behind a signature's keys."""
     signature = source.file.signature
     if signature is None:
         return {}
-    return {key: end.tensor for ends in (signature.inputs, signature.outputs) for key, end in ends.items()}
+    return {
+        key: end.tensor for tensors in (signature.inputs, signature.outputs) for key, end in tensors.items()
+    }
 
 
 def _load(v1: Any, session: Any, path: Path, where: Where) -> None:

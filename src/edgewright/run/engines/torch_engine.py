@@ -11,7 +11,7 @@ from edgewright.frontends._common.overrides import Overrides
 from edgewright.frontends.pytorch.archive import Kind, kind_of
 from edgewright.frontends.torch_source import TorchSource
 from edgewright.model.model import Model
-from edgewright.run.engines.source_engine import SourceRun, input_of
+from edgewright.run.engines.source_engine import SourceRun, find_input
 
 __all__ = ["TorchRun"]
 
@@ -31,12 +31,16 @@ class TorchRun(SourceRun):
 
     def run(self, feed: Mapping[str, Array]) -> dict[str, Array]:
         """The outputs of the source; what it keeps between calls starts anew in each."""
-        turned = {name: self._turned(name, a, a.ndim) for name, a in feed.items() if name not in self._values}
-        source = TorchSource.open(self._file, self._wishes(turned))
+        turned = {
+            name: self._turn_to_source(name, a, a.ndim)
+            for name, a in feed.items()
+            if name not in self._values
+        }
+        source = TorchSource.open(self._file, self._make_input_spec(turned))
         source.decide()
         source.build({})
         given = {
-            name: input_of(turned, [name]).astype(tensor_type.dtype.numpy)
+            name: find_input(turned, [name]).astype(tensor_type.dtype.numpy)
             for name, tensor_type in source.inputs.items()
         }
         try:
@@ -47,7 +51,7 @@ class TorchRun(SourceRun):
             ) from None
         return dict(zip(source.outputs, arrays, strict=True))
 
-    def _wishes(self, feed: Mapping[str, Array]) -> Overrides:
+    def _make_input_spec(self, feed: Mapping[str, Array]) -> Overrides:
         """Shapes and, for TorchScript, which stores none, types: converters narrow 64-bit integers."""
         is_script = kind_of(self._file) is Kind.SCRIPT
         whole = [name for name, array in feed.items() if array.dtype.kind == "i"] if is_script else []

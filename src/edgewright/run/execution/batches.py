@@ -11,10 +11,10 @@ from edgewright.core.errors import UsageError, Where
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph
 
-__all__ = ["BatchSession", "multiplied"]
+__all__ = ["BatchSession", "multiply_batch"]
 
 
-def multiplied(graph: Graph, factor: int, tensors: Sequence[str]) -> Graph:
+def multiply_batch(graph: Graph, factor: int, tensors: Sequence[str]) -> Graph:
     """The graph as it looks from outside with a batch that is ``factor`` times as large."""
     scalars = [name for name in graph.inputs if not graph.types[name].static_shape()]
     if scalars:
@@ -52,9 +52,9 @@ class BatchSession:
         """Times of the nodes; all parts of a batch are one run."""
         if not isinstance(self.session, TimesNodes):
             return []
-        return [replace(found, run=found.run // self.factor) for found in self.session.node_times()]
+        return [replace(time, run=time.run // self.factor) for time in self.session.node_times()]
 
     def profile(self) -> list[Any]:
         """What the backend measured since the last call."""
-        told: list[Any] = getattr(self.session, "profile", list)()
-        return told
+        events: list[Any] = getattr(self.session, "profile", list)()
+        return events

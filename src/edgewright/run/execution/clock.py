@@ -10,7 +10,7 @@ from edgewright.backends.base import Session
 from edgewright.config.run_settings import GraphProfiling
 from edgewright.ir.graph import Graph
 from edgewright.model.profile.events import backend_events, node_events, trace_events
-from edgewright.run.execution.loop import Done
+from edgewright.run.execution.loop import FinishedRun
 
 __all__ = ["EVENTS_KEPT", "Measuring", "RunClock"]
 
@@ -45,36 +45,36 @@ class RunClock:
         self.init = 0
         self.measured, self.executed, self.least, self.most = 0, 0, 0, 0
 
-    def microseconds(self, moment: int | None = None) -> int:
+    def count_microseconds(self, moment: int | None = None) -> int:
         """A moment of ``perf_counter_ns``, or now."""
         return ((time.perf_counter_ns() if moment is None else moment) - self._began) // 1000
 
     @contextmanager
     def setting_up(self) -> Iterator[None]:
         """Measures the set-up."""
-        start = self.microseconds()
+        start = self.count_microseconds()
         yield
-        self.set_up(start, self.microseconds() - start)
+        self.record_set_up(start, self.count_microseconds() - start)
 
-    def set_up(self, start: int, span: int) -> None:
+    def record_set_up(self, start: int, span: int) -> None:
         """Notes a set-up that was measured elsewhere."""
         self.init = span
         self._keep([ProfileEvent("INIT", start, span, self.graph)])
 
-    def ready(self, session: Session) -> None:
+    def start_executions(self, session: Session) -> None:
         """The executions begin now."""
         if self._measuring.is_logged:
-            self._keep(backend_events(session, "FINALIZE", self.microseconds()))
-        self._ready = self.microseconds()
+            self._keep(backend_events(session, "FINALIZE", self.count_microseconds()))
+        self._ready = self.count_microseconds()
 
     def since_ready(self) -> int:
         """The time of all executions with their files."""
-        return self.microseconds() - self._ready
+        return self.count_microseconds() - self._ready
 
-    def note(self, done: Done, session: Session) -> None:
+    def note(self, execution: FinishedRun, session: Session) -> None:
         """Keeps one execution, where it is among those that are measured."""
-        span = (done.ended - done.began) // 1000
-        start = self.microseconds(done.began)
+        span = (execution.ended - execution.began) // 1000
+        start = self.count_microseconds(execution.began)
         is_measured = self._is_measured(start)
         if self._measuring.is_logged:
             self._log(session, start, span, is_measured=is_measured)
@@ -88,19 +88,19 @@ class RunClock:
     def finish(self, session: Session, graph: Graph) -> None:
         """Keeps the times of single nodes, which some backends know when all is over."""
         if self._measuring.is_logged:
-            found = node_events(session, graph, self._starts)
-            self._keep([event for event in found if event.run in self._in_window])
+            events = node_events(session, graph, self._starts)
+            self._keep([event for event in events if event.run in self._in_window])
             if self._measuring.has_traces:
                 self._keep(trace_events(session))
 
     def _log(self, session: Session, start: int, span: int, *, is_measured: bool) -> None:
-        told = backend_events(session, "EXECUTE", self.microseconds())
+        events = backend_events(session, "EXECUTE", self.count_microseconds())
         if len(self._starts) < self._measuring.most_events:
             if is_measured:
                 self._in_window.add(len(self._starts))
             self._starts.append(start)
         if is_measured:
-            self._keep([ProfileEvent("EXECUTE", start, span, self.graph), *told])
+            self._keep([ProfileEvent("EXECUTE", start, span, self.graph), *events])
 
     def _is_measured(self, start: int) -> bool:
         window = self._measuring.window

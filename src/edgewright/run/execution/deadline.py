@@ -47,15 +47,15 @@ class Deadline:
             # Native code that comes back while Python is ending aborts the process.
             atexit.register(thread.join, GRACE_SECONDS)
             if isinstance(stopped, Empty):
-                raise self._missed() from None
+                raise self._make_error() from None
             raise
         if problem is not None:
             raise problem
         if time.monotonic() > end:  # done, but nobody could look at the clock meanwhile
-            raise self._missed()
+            raise self._make_error()
         return results[0]
 
-    def _missed(self) -> BackendCrash:
+    def _make_error(self) -> BackendCrash:
         return BackendCrash(
             f"{self.what} took more than {self.microseconds} microseconds and was given up",
             Where(detail=self.option),

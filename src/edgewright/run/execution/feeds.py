@@ -39,10 +39,10 @@ class Feeds:
     def __call__(self, number: int) -> Feed:
         """The inputs of a run; runs go over the sets again and again."""
         index = number % self._count
-        found = self._kept.get(index)
-        return self._remembered(index) if found is None else found
+        kept = self._kept.get(index)
+        return self._read_and_keep(index) if kept is None else kept
 
-    def _remembered(self, index: int) -> Feed:
+    def _read_and_keep(self, index: int) -> Feed:
         feed = self._read(index)
         size = sum(array.nbytes for array in feed.values())
         with self._lock:

@@ -12,7 +12,7 @@ from edgewright.config.run_settings import QueueLimits
 from edgewright.core.events import progress
 from edgewright.core.numbers import Array
 
-__all__ = ["Done", "numbers", "one_by_one", "queued"]
+__all__ = ["FinishedRun", "count_runs", "run_one_by_one", "run_queued"]
 
 Feed = Mapping[str, Array]
 Values = dict[str, Array]
@@ -20,7 +20,7 @@ Values = dict[str, Array]
 MOST_WORKERS = 64
 
 
-class Done(NamedTuple):
+class FinishedRun(NamedTuple):
     """One execution: its number, its outputs, and when it began and ended (``perf_counter_ns``)."""
 
     number: int
@@ -29,7 +29,7 @@ class Done(NamedTuple):
     ended: int
 
 
-def numbers(limit: int | None, seconds: float | None) -> Iterator[int]:
+def count_runs(limit: int | None, seconds: float | None) -> Iterator[int]:
     """0, 1, 2 and so on until their number or the time is reached."""
     end = None if seconds is None else time.monotonic() + seconds
     with progress("running", total=limit) as step:
@@ -40,25 +40,28 @@ def numbers(limit: int | None, seconds: float | None) -> Iterator[int]:
             step()
 
 
-def one_by_one(
-    wanted: Iterable[int], feed: Callable[[int], Feed], run: Callable[[Feed], Values]
-) -> Generator[Done, None, None]:
+def run_one_by_one(
+    numbers: Iterable[int], feed: Callable[[int], Feed], run: Callable[[Feed], Values]
+) -> Generator[FinishedRun, None, None]:
     """Reads, runs and hands out before the next."""
     clock = time.perf_counter_ns
-    for number in wanted:
+    for number in numbers:
         values = feed(number)
         began = clock()
-        found = run(values)
-        yield Done(number, found, began, clock())
+        outputs = run(values)
+        yield FinishedRun(number, outputs, began, clock())
 
 
-def queued(
-    wanted: Iterable[int], feed: Callable[[int], Feed], run: Callable[[Feed], Values], limits: QueueLimits
-) -> Generator[Done, None, None]:
+def run_queued(
+    numbers: Iterable[int], feed: Callable[[int], Feed], run: Callable[[Feed], Values], limits: QueueLimits
+) -> Generator[FinishedRun, None, None]:
     """Reads ahead and runs several at a time, at most as many as the limits allow."""
-    waiting: deque[Future[Done]] = deque()
-    with _pool(limits.creation_tasks, "inputs") as readers, _pool(limits.enqueue_tasks, "execute") as runners:
-        for number in wanted:
+    waiting: deque[Future[FinishedRun]] = deque()
+    with (
+        _open_pool(limits.creation_tasks, "inputs") as readers,
+        _open_pool(limits.enqueue_tasks, "execute") as runners,
+    ):
+        for number in numbers:
             waiting.append(runners.submit(_run, number, readers.submit(feed, number), run))
             if len(waiting) >= limits.depth:
                 yield waiting.popleft().result()
@@ -66,15 +69,15 @@ def queued(
             yield waiting.popleft().result()
 
 
-def _run(number: int, inputs: "Future[Feed]", run: Callable[[Feed], Values]) -> Done:
+def _run(number: int, inputs: "Future[Feed]", run: Callable[[Feed], Values]) -> FinishedRun:
     values = inputs.result()
     began = time.perf_counter_ns()
-    found = run(values)
-    return Done(number, found, began, time.perf_counter_ns())
+    outputs = run(values)
+    return FinishedRun(number, outputs, began, time.perf_counter_ns())
 
 
 @contextmanager
-def _pool(workers: int, name: str) -> Iterator[ThreadPoolExecutor]:
+def _open_pool(workers: int, name: str) -> Iterator[ThreadPoolExecutor]:
     pool = ThreadPoolExecutor(min(workers, MOST_WORKERS), thread_name_prefix=name)
     try:
         yield pool

@@ -16,16 +16,16 @@ from edgewright.run.run_results import InputRecord
 __all__ = [
     "check_graph_names",
     "check_native_names",
-    "expected_inputs",
-    "input_records",
-    "spellings_of",
-    "wanted_tensors",
+    "list_expected_inputs",
+    "list_result_tensors",
+    "make_input_records",
+    "map_spellings",
 ]
 
 log = logging.getLogger(__name__)
 
 
-def spellings_of(names: Sequence[str]) -> dict[str, str]:
+def map_spellings(names: Sequence[str]) -> dict[str, str]:
     """Names as artifacts spell them -> the names themselves."""
     table = NameTable(names)
     return {table(name): name for name in names}
@@ -43,16 +43,16 @@ def check_graph_names(option: str, named: Sequence[str], graphs: Sequence[Graph]
         )
 
 
-def expected_inputs(graph: Graph, inputs: InputFiles) -> list[Expected]:
+def list_expected_inputs(graph: Graph, inputs: InputFiles) -> list[Expected]:
     """What the file of each input must hold."""
-    sanitized = {name: form for form, name in spellings_of(graph.inputs).items()}
+    sanitized = {name: form for form, name in map_spellings(graph.inputs).items()}
     return [
         Expected(name, graph.types[name], inputs.is_native(name) or inputs.is_native(sanitized[name]))
         for name in graph.inputs
     ]
 
 
-def input_records(expected: Sequence[Expected]) -> tuple[InputRecord, ...]:
+def make_input_records(expected: Sequence[Expected]) -> tuple[InputRecord, ...]:
     """The inputs as a run's description tells them."""
     return tuple(
         InputRecord(
@@ -66,12 +66,12 @@ def input_records(expected: Sequence[Expected]) -> tuple[InputRecord, ...]:
     )
 
 
-def wanted_tensors(graph: Graph, outputs: OutputFiles, listed: InputList) -> list[str]:
+def list_result_tensors(graph: Graph, outputs: OutputFiles, listed: InputList) -> list[str]:
     """The graph's outputs, and what else was asked for."""
     made = [value for node in graph.nodes for value in node.outputs if value]
     if outputs.debug:
         return list(dict.fromkeys((*graph.outputs, *made)))
-    spellings = {**spellings_of(made), **{name: name for name in made}}
+    spellings = {**map_spellings(made), **{name: name for name in made}}
     asked = [
         name
         for graph_name, names in outputs.set_output_tensors
@@ -84,14 +84,14 @@ def wanted_tensors(graph: Graph, outputs: OutputFiles, listed: InputList) -> lis
             f"--set_output_tensors names the tensor '{shown(unknown[0])}', which no op of the model makes",
             do=did_you_mean(unknown[0], spellings, "--debug writes all tensors"),
         )
-    asked += _asked_in_list(graph, spellings, listed)
+    asked += _list_asked_tensors(graph, spellings, listed)
     return list(dict.fromkeys((*graph.outputs, *(spellings[name] for name in asked))))
 
 
 def check_native_names(inputs: InputFiles, graphs: Sequence[Graph]) -> None:
     """Refuses the name of an input that no graph has."""
     known = [name for graph in graphs for name in graph.inputs]
-    spelled = {*known, *(form for graph in graphs for form in spellings_of(graph.inputs))}
+    spelled = {*known, *(form for graph in graphs for form in map_spellings(graph.inputs))}
     unknown = [name for name in inputs.native_input_tensor_names or () if name not in spelled]
     if unknown:
         raise UsageError(
@@ -100,7 +100,7 @@ def check_native_names(inputs: InputFiles, graphs: Sequence[Graph]) -> None:
         )
 
 
-def _asked_in_list(graph: Graph, spellings: dict[str, str], listed: InputList) -> list[str]:
+def _list_asked_tensors(graph: Graph, spellings: dict[str, str], listed: InputList) -> list[str]:
     """Tensors and layers that the list's first lines name; other words there are taken for a comment."""
     layers = {node.name: [v for v in node.outputs if v] for node in graph.nodes}
     asked = [name for name in listed.tensors if name in spellings]

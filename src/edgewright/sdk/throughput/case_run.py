@@ -11,7 +11,7 @@ from edgewright.config.throughput_case import ThroughputCase, case_of
 from edgewright.core.events import progress
 from edgewright.core.machine_use import memory_in_use, processor_time
 from edgewright.core.signals import noted
-from edgewright.run.context.config import json_document
+from edgewright.run.context.config import read_json
 from edgewright.sdk.throughput.prepared import notes_of, prepare_all
 from edgewright.sdk.throughput.records import Memory, ThroughputResult
 from edgewright.sdk.throughput.thread_run import ThreadRun
@@ -27,7 +27,7 @@ def read_case(file: str | Path) -> ThroughputCase:
     Files that it names count from the current folder, else from the file's own.
     """
     path = Path(file)
-    return case_of(json_document(path), str(path), lambda name: _located(name, path))
+    return case_of(read_json(path), str(path), lambda name: _located(name, path))
 
 
 def throughput(case: ThroughputCase) -> ThroughputResult:

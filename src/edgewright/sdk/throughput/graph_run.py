@@ -11,8 +11,8 @@ from edgewright.core.files import write_whole
 from edgewright.ir.graph import Graph
 from edgewright.model.profile.events import INNER_LEVELS
 from edgewright.run.execution.clock import Measuring, RunClock
-from edgewright.run.execution.loop import Done, one_by_one, queued
-from edgewright.run.run_results import graph_folder
+from edgewright.run.execution.loop import FinishedRun, run_one_by_one, run_queued
+from edgewright.run.run_results import choose_graph_folder
 from edgewright.sdk.throughput.inputs import inputs_of
 from edgewright.sdk.throughput.latencies import Latencies
 from edgewright.sdk.throughput.outputs import Comparison, Saving
@@ -36,24 +36,24 @@ class GraphRun:
             truth = _of(thread.model.ground_truth, index)
             self._comparison = Comparison(self._graph, thread.model.post_processor, truth)
         folder = Path(thread.model.output_path or "output", thread.name)
-        folder = graph_folder(folder, self._graph, prepared.graphs)
+        folder = choose_graph_folder(folder, self._graph, prepared.graphs)
         self._saving = Saving(thread, self._graph, folder) if thread.model.save != "NONE" else None
         self._profile = folder / PROFILE_FILE
         self._latencies = Latencies()
         self._clock: RunClock | None = None
 
-    def executions(self, session: Session, wanted: Iterator[int]) -> Generator[Done, None, None]:
+    def executions(self, session: Session, wanted: Iterator[int]) -> Generator[FinishedRun, None, None]:
         """Runs the graph for each number."""
         if self._thread.backend.profiling is not None and self._clock is None:
             self._clock = RunClock(self._graph.name, Measuring(is_logged=True))
-            self._clock.set_up(0, self._prepared.init)
-            self._clock.ready(session)
+            self._clock.record_set_up(0, self._prepared.init)
+            self._clock.start_executions(session)
         if not self._thread.is_asynchronous or self._thread.backend.profiling in INNER_LEVELS:
-            return one_by_one(wanted, self._feed, session.run)
+            return run_one_by_one(wanted, self._feed, session.run)
         depth = self._thread.context.queue_depth or QUEUE_DEPTH
-        return queued(wanted, self._feed, session.run, QueueLimits(depth, depth, depth))
+        return run_queued(wanted, self._feed, session.run, QueueLimits(depth, depth, depth))
 
-    def keep(self, done: Done, session: Session) -> None:
+    def keep(self, done: FinishedRun, session: Session) -> None:
         """Notes one execution."""
         self._latencies.add(done.ended - done.began)
         if self._clock is not None:

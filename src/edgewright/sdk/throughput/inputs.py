@@ -15,7 +15,7 @@ from edgewright.data.tensor_files import Expected
 from edgewright.ir.graph import Graph
 from edgewright.ir.types import TensorType
 from edgewright.run.execution.feeds import CacheLimits, Feeds
-from edgewright.run.execution.tensors import spellings_of
+from edgewright.run.execution.tensors import map_spellings
 
 __all__ = ["inputs_of", "truth_of"]
 
@@ -40,7 +40,7 @@ def truth_of(graph: Graph, list_file: str, *, is_native: bool) -> Feed:
 
 
 def _sets(path: Path, graph: Graph, tensors: list[str], *, is_native: bool) -> InputSets:
-    listed = read_input_list(path, tensors, spellings_of(tensors))
+    listed = read_input_list(path, tensors, map_spellings(tensors))
     return InputSets(listed, [Expected(name, graph.types[name], is_native) for name in tensors])
 
 

@@ -14,7 +14,7 @@ from edgewright.config.values import key_values, names
 from edgewright.core.errors import BadInput, UnsupportedFeature, UsageError, Where, shown
 from edgewright.ir.graph import Graph
 from edgewright.model.profile.events import INNER_LEVELS, check_run_level
-from edgewright.run.runnable import Loading, RunSource, opened_source
+from edgewright.run.runnable import Loading, RunSource, open_runnable_with
 
 __all__ = ["Prepared", "notes_of", "prepare_all"]
 
@@ -73,7 +73,7 @@ def notes_of(threads: Sequence[CaseThread], prepared: dict[str, Prepared]) -> It
 
 
 def _prepared(thread: CaseThread, count: int) -> Prepared:
-    source = opened_source(_options(thread), _loading(thread))
+    source = open_runnable_with(_options(thread), _loading(thread))
     check_run_level(thread.backend.profiling, source.backend)
     lists = thread.model.inputs or ("",) * len(source.graphs)
     for key, found in (("inputPath", lists), ("groundTruthPath", thread.model.ground_truth or lists)):

@@ -131,16 +131,15 @@ def test_a_cut_archive_is_a_clean_error(tmp_path):
             open_program(tmp_path / "cut.pt")
 
 
+@pytest.mark.usefixtures("torch")
 def test_a_program_that_opens_files_is_refused_before_it_is_loaded(tmp_path):
     code = {"m/code/__torch__/a.py": "def forward(self, x):\n  torch.save(x, '/tmp/x')\n"}
-    pytest.importorskip("torch", reason="torch is not installed: pip install 'edgewright[pytorch]'")
     with pytest.raises(BadInput, match="calls 'save', which reads or writes files"):
         open_program(script(tmp_path / "m.pt", **code))
 
 
-def exported(path, **changes):
+def exported(torch, path, **changes):
     """The members of a small exported program, some of them changed."""
-    torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'edgewright[pytorch]'")
     buffer = io.BytesIO()
     torch.export.save(torch.export.export(torch.nn.Linear(2, 3).eval(), (torch.ones(1, 2),)), buffer)
     with zipfile.ZipFile(buffer) as file:
@@ -229,16 +228,16 @@ DAMAGE = {
 
 
 @pytest.mark.parametrize("name", DAMAGE)
-def test_a_damaged_export_is_a_clean_error(name, tmp_path):
+def test_a_damaged_export_is_a_clean_error(torch, name, tmp_path):
     from edgewright.model.convert import convert
 
-    path = exported(tmp_path / "m.pt2", **DAMAGE[name])
+    path = exported(torch, tmp_path / "m.pt2", **DAMAGE[name])
     with pytest.raises(EdgewrightError) as found:
         convert(path)
     assert found.value.exit_code in {3, 4}
 
 
-def test_texts_of_symbolic_sizes_are_not_computed(tmp_path):
+def test_texts_of_symbolic_sizes_are_not_computed(torch, tmp_path):
     mark = tmp_path / "mark"
     text = f"open('{mark}', 'w')"
 
@@ -248,12 +247,11 @@ def test_texts_of_symbolic_sizes_are_not_computed(tmp_path):
 
     from edgewright.model.convert import convert
 
-    convert(exported(tmp_path / "m.pt2", graph=edited(change)))
+    convert(exported(torch, tmp_path / "m.pt2", graph=edited(change)))
     assert not mark.exists()
 
 
-def test_edited_code_of_a_script_ends_in_a_result_or_a_message(tmp_path):
-    torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'edgewright[pytorch]'")
+def test_edited_code_of_a_script_ends_in_a_result_or_a_message(torch, tmp_path):
     from edgewright.model.convert import convert
 
     torch.jit.script(torch.nn.Sequential(torch.nn.Conv1d(2, 3, 3), torch.nn.LSTM(6, 4)).eval()).save(

@@ -8,7 +8,9 @@ import warnings
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'edgewright[pytorch]'")
+from tests.optional import NO_TORCH
+
+torch = pytest.importorskip("torch", reason=NO_TORCH)
 
 import edgewright as ew
 from edgewright.core.errors import BadInput, EdgewrightError, LimitExceeded, UnsupportedOp
@@ -20,6 +22,7 @@ from tests.unit.frontends.pytorch.nets import NETS
 from tests.unit.frontends.pytorch.programs import assert_same, converted, exported, scripted, traced
 
 nn = torch.nn
+pytestmark = pytest.mark.torch
 # What TorchScript's compiler does not take as it is written.
 NOT_SCRIPTED = {"decoder", "rotary", "detector", "conv_mixer", "window_attention"}
 

@@ -4,11 +4,15 @@ import warnings
 
 import pytest
 
-pytest.importorskip("torch", reason="torch is not installed: pip install 'edgewright[pytorch]'")
+from tests.optional import NO_TORCH
+
+pytest.importorskip("torch", reason=NO_TORCH)
 
 from tests.unit.frontends.pytorch.direct_cases import DIRECT
 from tests.unit.frontends.pytorch.op_cases import CASES, CORE
 from tests.unit.frontends.pytorch.programs import assert_same, decomposed, exported, traced, wrapped
+
+pytestmark = pytest.mark.torch
 
 # torch.export cannot store the named tuples that these return.
 NOT_EXPORTED = {"max_dim", "min_dim_keep", "topk", "topk_smallest", "sort", "median_dim", "kthvalue"}

@@ -3,12 +3,16 @@
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'edgewright[pytorch]'")
+from tests.optional import NO_TORCH
+
+torch = pytest.importorskip("torch", reason=NO_TORCH)
 
 import edgewright as ew
 from edgewright.core.errors import EdgewrightError
 from edgewright.core.numbers import DType
 from edgewright.ops.package import PackageOpDefinition, PackageParam, using_definitions
+
+pytestmark = pytest.mark.torch
 
 X = np.linspace(0, 1, 8, dtype=np.float32).reshape(2, 4)
 

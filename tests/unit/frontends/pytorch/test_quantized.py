@@ -5,12 +5,16 @@ import warnings
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'edgewright[pytorch]'")
+from tests.optional import NO_TORCH
+
+torch = pytest.importorskip("torch", reason=NO_TORCH)
 
 import edgewright as ew
 from edgewright.core.errors import EdgewrightError
 from edgewright.ops.quant import Dequantize, Quantize
 from tests.unit.frontends.pytorch.programs import traced
+
+pytestmark = pytest.mark.torch
 
 nn, ops = torch.nn, torch.ops.quantized
 IMAGE, ROWS = (1, 4, 8, 8), (2, 6)

@@ -64,7 +64,7 @@ def test_an_input_of_unknown_shape_asks_for_one(written):
     file = written(graph(node("x", "Placeholder", dtype=dtype(FLOAT)), node("y", "Neg", "x")))
     with pytest.raises(UsageError, match="the shape of input 'x:0' is not known") as found:
         converted(file)
-    assert "--input_dim 'x:0'" in found.value.do
+    assert "input_shapes={'x:0': [1, 224, 224, 3]}" in found.value.do
     np.testing.assert_array_equal(converted(file, input_shapes={"x": (2, 3)}).run({"x:0": X})["y:0"], -X)
 
 

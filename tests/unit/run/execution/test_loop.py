@@ -6,7 +6,7 @@ import pytest
 
 from edgewright.config.run_settings import QueueLimits
 from edgewright.core.errors import BadInput
-from edgewright.run.execution.loop import MOST_WORKERS, one_by_one, queued
+from edgewright.run.execution.loop import MOST_WORKERS, run_one_by_one, run_queued
 
 
 class Crowd:
@@ -31,7 +31,7 @@ def doubled(feed):
 
 
 def test_runs_come_one_by_one():
-    done = list(one_by_one(range(3), lambda number: {"x": number}, doubled))
+    done = list(run_one_by_one(range(3), lambda number: {"x": number}, doubled))
     assert [(item.number, item.values) for item in done] == [(0, {"y": 0}), (1, {"y": 2}), (2, {"y": 4})]
     assert all(item.began <= item.ended for item in done)
 
@@ -51,7 +51,7 @@ def test_no_more_goes_on_at_a_time_than_the_limits_allow(limits, readers, runner
         running.visit()
         return doubled(inputs)
 
-    done = list(queued(range(30), feed, run, limits))
+    done = list(run_queued(range(30), feed, run, limits))
     assert [item.values["y"] for item in done] == [number * 2 for number in range(30)]
     assert reading.most <= readers
     # Several at a time where that is allowed; how many exactly is up to the machine.
@@ -67,7 +67,7 @@ def test_a_queue_is_no_deeper_than_it_may_be():
             taken.append(number)
             yield number
 
-    runs = queued(wanted(), lambda number: {"x": number}, doubled, QueueLimits(4, 4, 4))
+    runs = run_queued(wanted(), lambda number: {"x": number}, doubled, QueueLimits(4, 4, 4))
     next(runs)
     assert taken == [0, 1, 2, 3]
     next(runs)
@@ -80,7 +80,7 @@ def test_slow_runs_do_not_change_the_order():
         time.sleep(0.05 if inputs["x"] % 2 == 0 else 0)
         return doubled(inputs)
 
-    done = queued(range(8), lambda number: {"x": number}, run, QueueLimits(8, 8, 8))
+    done = run_queued(range(8), lambda number: {"x": number}, run, QueueLimits(8, 8, 8))
     assert [item.number for item in done] == list(range(8))
 
 
@@ -102,13 +102,13 @@ def test_what_fails_ends_the_queue_and_nothing_new_begins(place):
         return doubled(inputs)
 
     with pytest.raises(BadInput, match="the sixth is bad"):
-        list(queued(count(), feed, run, QueueLimits(3, 1, 1)))
+        list(run_queued(count(), feed, run, QueueLimits(3, 1, 1)))
     assert running.entered < 12
 
 
 def test_a_queue_that_is_left_leaves_no_threads():
     before = threading.active_count()
-    runs = queued(count(), lambda number: {"x": number}, doubled, QueueLimits(4096, 4096, 4096))
+    runs = run_queued(count(), lambda number: {"x": number}, doubled, QueueLimits(4096, 4096, 4096))
     next(runs)
     assert threading.active_count() <= before + 2 * MOST_WORKERS
     runs.close()
