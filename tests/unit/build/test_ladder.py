@@ -16,7 +16,7 @@ from edgewright.build.rungs import Tried, Workbench
 from edgewright.data.samples import DataWishes, build_samples
 from edgewright.quantize.tensor_encodings import encodings_of
 
-EXAMPLES = Path(__file__).parents[4] / "examples"
+EXAMPLES = Path(__file__).parents[3] / "examples"
 MODEL = EXAMPLES / "models" / "mnist_cntk.onnx"
 
 
