@@ -11,7 +11,7 @@ from edgewright.analyse.metric import CLOSENESS, SAME, Judged, Scored, judged, s
 from edgewright.analyse.records import Accuracy, Metric
 from edgewright.core.events import progress
 from edgewright.core.numbers import Array
-from edgewright.data.samples import BuildSamples, Chosen
+from edgewright.data.samples import BuildSamples, SampleSelection
 from edgewright.ir.graph import Graph
 from edgewright.model.model import Model
 from edgewright.ops.cost import node_macs
@@ -155,7 +155,9 @@ class Evaluator:
         spans = {name: max(0.0, high - low) for name, (low, high) in ends.items()}
         return Measured("float", found, self._samples.evaluation.numbers), spans
 
-    def _walk(self, chosen: Chosen) -> Iterator[tuple[Mapping[str, Array], Mapping[str, Array], int | None]]:
+    def _walk(
+        self, chosen: SampleSelection
+    ) -> Iterator[tuple[Mapping[str, Array], Mapping[str, Array], int | None]]:
         """Samples, the float model's outputs, and the labels where they are known and asked for."""
         places = {number: place for place, number in enumerate(self._samples.evaluation.numbers)}
         labels = self._samples.labels if self.metric.name != CLOSENESS else None

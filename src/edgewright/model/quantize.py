@@ -14,8 +14,7 @@ from edgewright.model.changed_weights import rebuilding_note
 from edgewright.model.convert import Rewrites, convert
 from edgewright.model.model import Model, load
 from edgewright.model.saving import is_stored
-from edgewright.ops.cast import Cast
-from edgewright.ops.quant import Convert, Dequantize, Quantize
+from edgewright.ops.quant import Dequantize
 from edgewright.quantize.executor import Executor
 from edgewright.quantize.overrides import KnownEncodings
 from edgewright.quantize.quantizer import quantize_graph
@@ -25,9 +24,6 @@ from edgewright.quantize.source_encodings import take_source_encodings
 from edgewright.quantize.tensor_encodings import TensorEncoding
 
 __all__ = ["QuantizedModel", "find_fixed_point", "quantize", "quantize_model", "take_pairs"]
-
-# They have fixed-point results in models that were trained with quantization too.
-ENCODERS = (Cast, Convert, Quantize)
 
 
 @dataclass
@@ -139,7 +135,7 @@ def quantize_model(
 
 def find_fixed_point(graph: Graph) -> str | None:
     """The first value that is computed in fixed point; None in a float graph."""
-    results = [value for node in graph.nodes if not isinstance(node.op, ENCODERS) for value in node.outputs]
+    results = [value for node in graph.nodes if not node.op.is_encoder for value in node.outputs]
     values = (*graph.inputs, *filter(None, results))
     return next((name for name in values if graph.types[name].encoding is not None), None)
 

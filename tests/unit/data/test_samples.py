@@ -9,7 +9,7 @@ import edgewright.ops  # noqa: F401 - fills the registry
 from edgewright.core.errors import BadInput, ShapeMismatch
 from edgewright.data.audio import AudioSamples
 from edgewright.data.sample_fit import SampleFit
-from edgewright.data.samples import DataWishes, build_samples
+from edgewright.data.samples import DataRequest, read_samples
 from edgewright.ir.text import parse
 
 GRAPH = parse("graph g {\n  input x: float_32[1,3]\n  y = Relu(x)\n  output y\n}\n")
@@ -17,7 +17,7 @@ GRAPH = parse("graph g {\n  input x: float_32[1,3]\n  y = Relu(x)\n  output y\n}
 
 def _parts(count, **more):
     data = np.arange(3 * count, dtype=np.float32).reshape(count, 3)
-    return build_samples(GRAPH, DataWishes(data, **more))
+    return read_samples(GRAPH, DataRequest(data, **more))
 
 
 @pytest.mark.parametrize(("count", "most", "calibrating"), [(10, 100, 5), (10, 3, 3), (7, 2, 2), (2, 100, 1)])
@@ -55,12 +55,12 @@ def test_a_table_gives_labels_to_files_and_to_folders(tmp_path):
         for place in (1, 2):
             np.save(tmp_path / "data" / name / f"{place}.npy", np.zeros((1, 3), np.float32))
     (tmp_path / "t.csv").write_text("name,class\ncat,5\ndog/1.npy,6\ndog/2.npy,7\n")
-    found = build_samples(GRAPH, DataWishes(tmp_path / "data", labels=tmp_path / "t.csv"))
+    found = read_samples(GRAPH, DataRequest(tmp_path / "data", labels=tmp_path / "t.csv"))
     by_number = dict(zip(found.evaluation.numbers, found.labels.tolist(), strict=True))
     assert by_number == {1: 5, 3: 7}
     (tmp_path / "t.csv").write_text("cat,5\n")
     with pytest.raises(BadInput, match="2 of 4 files have no label, the first is"):
-        build_samples(GRAPH, DataWishes(tmp_path / "data", labels=tmp_path / "t.csv"))
+        read_samples(GRAPH, DataRequest(tmp_path / "data", labels=tmp_path / "t.csv"))
 
 
 def _write(path, values, rate, channels=1, width=2):
@@ -117,10 +117,10 @@ def test_folders_named_by_words_and_labels_of_another_count_are_said_not_to_be_u
         (tmp_path / name).mkdir()
         for place in (1, 2):
             np.save(tmp_path / name / f"{place}.npy", np.zeros((1, 3), np.float32))
-    found = build_samples(GRAPH, DataWishes(tmp_path))
+    found = read_samples(GRAPH, DataRequest(tmp_path))
     assert found.labels is None
     assert "2 folders, which are not named by numbers, are no labels" in found.notes[-1]
     assert "'cat,0'" in found.notes[-1]
-    few = build_samples(GRAPH, DataWishes({"x": np.zeros((6, 3), np.float32), "labels": np.arange(4)}))
+    few = read_samples(GRAPH, DataRequest({"x": np.zeros((6, 3), np.float32), "labels": np.arange(4)}))
     assert few.labels is None
     assert few.notes[-1] == "4 labels are beside 6 samples: not used, expected one for each"

@@ -60,7 +60,7 @@ def _reason(graph: Graph, node: Node) -> str:
 
 
 def _kind(node: Node) -> str:
-    return node.op.type if isinstance(node.op, SourceOp) else node.op.qnn_name()
+    return node.op.display_name()
 
 
 def _owner(graph: Graph, name: str) -> Node | None:

@@ -6,11 +6,11 @@ import numpy as np
 
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
+from edgewright.ir.traits import Roles
 from edgewright.quantize.encodings import Grid, blockwise
 from edgewright.quantize.observers import Extremes, Histogram
 from edgewright.quantize.pins import Origin, Pin, Placed
 from edgewright.quantize.request import QuantizationRequest
-from edgewright.quantize.roles import Roles
 from edgewright.quantize.rules import FIRST_WITH_WIDE_WEIGHTS
 from edgewright.quantize.schemes import Adjusted, MinMax
 
@@ -27,7 +27,7 @@ def weight_bits(request: QuantizationRequest) -> int:
 
 def weight_placed(array: Array, roles: Roles, request: QuantizationRequest, pin: Pin | None) -> Placed:
     """How weights are stored: as they are pinned, in blocks, by channels, or with one encoding."""
-    is_sliced = request.per_channel if roles.is_convolution else request.per_row and roles.is_linear
+    is_sliced = request.per_channel if roles.is_convolution else request.per_row
     axis = roles.axis if is_sliced else None
     if pin is not None and pin.placed is not None and not _is_replaced(pin, axis):
         return pin.placed
