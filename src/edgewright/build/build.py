@@ -52,7 +52,7 @@ from edgewright.core.files import write_whole
 from edgewright.data.samples import BuildSamples, read_samples
 from edgewright.ir.contract import contract
 from edgewright.ir.graph import Graph
-from edgewright.targets.soc import htp_soc
+from edgewright.targets.soc import find_htp_soc
 
 __all__ = ["REPORT", "Render", "build_model"]
 
@@ -81,7 +81,7 @@ class _Build:
             self._preflight()
         self._ledger, self._notes = Ledger.open(request, take_fingerprint(request))
         self._staged = self._ledger.folder / "out"
-        self._chip = htp_soc(request.target)
+        self._chip = find_htp_soc(request.target)
 
     def run(self) -> BuildRecord:
         """All stages, in order."""

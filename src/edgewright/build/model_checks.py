@@ -9,7 +9,7 @@ from edgewright.build.request import BuildRequest
 from edgewright.config.build import AUTO
 from edgewright.core.errors import EdgewrightError, LimitExceeded, UnsupportedOp, Where
 from edgewright.ir.graph import Graph
-from edgewright.model.saving import SaveOptions, records_of
+from edgewright.model.saving import SaveOptions, make_records
 from edgewright.ops.cost import node_macs
 from edgewright.ops.recurrent import Recurrent
 from edgewright.passes.htp.unroll_recurrent import MOST_STEPS
@@ -34,7 +34,7 @@ def check_htp_support(request: BuildRequest, graph: Graph) -> ModelChecks:
     checks = ModelChecks()
     gaps = htp_gaps(graph)
     try:
-        records_of(graph, request.name, SaveOptions())
+        make_records(graph, request.name, SaveOptions())
     except EdgewrightError as problem:
         checks.problems.append(problem)
         # The graph could not be prepared: 64-bit integers, which a pass makes narrower, say nothing.

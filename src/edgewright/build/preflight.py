@@ -33,7 +33,7 @@ from edgewright.core.errors import (
 from edgewright.core.files import file_size
 from edgewright.core.numbers import Array
 from edgewright.data.samples import BuildSamples, read_samples
-from edgewright.targets.soc import FIRST_WITH_HALF, Soc, htp_soc
+from edgewright.targets.soc import FIRST_WITH_HALF, Soc, find_htp_soc
 
 __all__ = ["PreflightResult", "as_finding", "run_preflight", "sort_problems"]
 
@@ -74,7 +74,7 @@ def run_preflight(request: BuildRequest) -> PreflightResult:
     start = time.monotonic()
     result = PreflightResult()
     with _CollectProblems(result):
-        result.chip = htp_soc(request.target)
+        result.chip = find_htp_soc(request.target)
     with _CollectProblems(result):
         _check_output(request)
     with _CollectProblems(result):

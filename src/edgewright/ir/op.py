@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self, TypeVar
 
 from edgewright.core.errors import BadInput, LimitExceeded, Where, shown
 from edgewright.core.numbers import Array, DType
+from edgewright.core.registry import Registry
 from edgewright.ir.traits import EVERYTHING, EncodingRule, HtpPrecision, Range, Roles
 from edgewright.ir.types import TensorType
 
@@ -250,7 +251,7 @@ class Sample:
 
 T = TypeVar("T", bound=Op)
 X = TypeVar("X")
-REGISTRY: dict[str, type[Op]] = {}
+REGISTRY: Registry[str, type[Op]] = Registry("op")
 # Ops that QNN has only as an operation of another one: no artifact names them, the text form does.
 PARTS: dict[str, type[Op]] = {}
 
@@ -262,10 +263,7 @@ def given(inputs: Sequence[X], index: int) -> X | None:
 
 def register(cls: type[T]) -> type[T]:
     """Puts an op into the catalogue under its QNN name."""
-    name = cls.qnn_name()
-    if name in REGISTRY:
-        raise BadInput(f"op '{name}' is registered twice", Where(op=name), do="give one of them another name")
-    REGISTRY[name] = cls
+    REGISTRY.add(cls.qnn_name(), cls)
     return cls
 
 

@@ -10,7 +10,7 @@ from edgewright.core.numbers import Array
 from edgewright.frontends._common.overrides import Overrides
 from edgewright.frontends.open_source import open_source
 from edgewright.ir.graph import Graph
-from edgewright.model.model import Model, TensorInfo, info
+from edgewright.model.model import Model, TensorInfo, describe_tensor
 from edgewright.passes.pipeline import ALWAYS, FINISH, FOLD, LAYOUT, QUANTIZED, SIMPLIFY, run_passes
 
 __all__ = ["Rewrites", "convert"]
@@ -82,5 +82,8 @@ def convert(  # noqa: PLR0913 - one keyword for each thing of a model that may b
     def specialise(values: Mapping[str, Array]) -> Graph:
         return chosen.apply(opened.specialise(values, bound))
 
-    inputs = [info(name, tensor_type, is_bound=name in bound) for name, tensor_type in opened.inputs.items()]
+    inputs = [
+        describe_tensor(name, tensor_type, is_bound=name in bound)
+        for name, tensor_type in opened.inputs.items()
+    ]
     return Model(None, inputs, [TensorInfo(name, "unknown", ()) for name in opened.outputs], specialise)

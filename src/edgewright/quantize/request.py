@@ -103,8 +103,7 @@ class QuantizationRequest:
 
     def _check_blocks(self) -> None:
         if not isinstance(self.block_size, int | np.integer):
-            option = spell_option("block_size", repr(self.block_size))
-            raise UsageError(f"{option} is not possible, expected a whole number")
+            raise UsageError(f"block_size is {self.block_size!r}, expected a whole number")
         if self.block_size < 0:
             raise UsageError(
                 f"blocks of {self.block_size} are asked for, expected 1 or more", do="0 is for no blocks"

@@ -6,7 +6,7 @@ from edgewright.ir.types import TensorType
 from edgewright.ops.activation import Relu
 from edgewright.ops.quant import Dequantize, Quantize
 from edgewright.ops.rearrange import Reshape, Transpose
-from edgewright.passes.target.float_io import make_io_float
+from edgewright.passes.target.float_io import make_all_io_float
 from edgewright.quantize.lift_moves import lift_moves
 from edgewright.quantize.tensor_encodings import TensorEncoding, entry_of
 
@@ -25,7 +25,7 @@ def take_source_encodings(
     activations with ``keep_pairs``.
     """
     entries: dict[str, TensorEncoding] = {}
-    make_io_float(graph)
+    make_all_io_float(graph)
     if not keep_pairs:
         lift_moves(graph)
     for node in graph.nodes:

@@ -2,10 +2,10 @@
 
 from edgewright.analyse.records import Accuracy, Finding
 from edgewright.build.records import BuildRecord, Candidate, Preflight
-from edgewright.reports.conversion import contract_table
+from edgewright.reports.conversion import make_io_table
 from edgewright.reports.html.verdict import verdict
 from edgewright.reports.html.words import db, duration
-from edgewright.reports.numbers import byte_size
+from edgewright.reports.numbers import format_bytes
 from edgewright.reports.page import Block, Table
 
 __all__ = ["page", "preflight_page"]
@@ -16,7 +16,7 @@ def page(record: BuildRecord) -> list[Block]:
     found = verdict(record)
     warnings = [finding.what for finding in record.preflight.findings if finding.grade == "warning"]
     return [
-        contract_table(record.contract),
+        make_io_table(record.contract),
         *(f"warning: {text}" for text in warnings),
         *(f"data: {line}" for line in record.data),
         *(f"note: {note}" for note in record.notes),
@@ -56,7 +56,7 @@ def _candidate_row(candidate: Candidate) -> tuple[str, ...]:
         f"{candidate.score:.2f} %",
         f"{candidate.drop:.2f}{met}",
         db(candidate.sqnr_db),
-        byte_size(candidate.weight_bytes),
+        format_bytes(candidate.weight_bytes),
         f"{candidate.cost:.2f}",
         duration(candidate.seconds),
     )

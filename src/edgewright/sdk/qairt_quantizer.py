@@ -120,11 +120,13 @@ def _fill_request(
     request = QuantizationRequest.from_options(*groups, overrides=overrides)
     # Guide 3888: encodings of channels replace those that the source model had for a weight.
     replaced = _list_convolution_weights(opened.graph) if request.per_channel else ()
+    names = {opened.graph.source_names.get(value, value) for value in opened.graph.types}
+    folded = [tensor.name for tensor in source.tensors if tensor.name not in names]
     return request, KnownEncodings(
         [tensor for tensor in source.tensors if tensor.name not in replaced],
         # They were checked when they were put in; what is not there any more was folded away.
         {tensor.name for tensor in overrides.tensors},
-        ResolvedEncodings(opened.pins),
+        ResolvedEncodings(opened.pins, folded),
     )
 
 

@@ -12,7 +12,7 @@ def run(model: ModelFile, shapes: Shapes, output: ConvertTo, report: Report, _me
     from edgewright.config.converter import Output, Source
     from edgewright.config.onnx import OnnxOnly
     from edgewright.config.preserve_io import PreserveIo
-    from edgewright.reports.conversion import page
+    from edgewright.reports.conversion import make_page
     from edgewright.sdk.converter import ConverterOptions, command_text, convert_files
 
     options = ConverterOptions(
@@ -24,7 +24,7 @@ def run(model: ModelFile, shapes: Shapes, output: ConvertTo, report: Report, _me
         is_narrowed=False,
     )
     conversion = convert_files(options, command_text("edgewright convert", (model, shapes, output)))
-    tell(report, conversion, page)
+    tell(report, conversion, make_page)
     return 0
 
 

@@ -11,7 +11,7 @@ def run(model: ModelFile, shapes: Shapes, names: Names, report: Report, _message
     """Look and report; a model that does not convert is no failure of looking at it."""
     from edgewright.frontends._common.overrides import Overrides
     from edgewright.model.inspect import inspect
-    from edgewright.reports.inspection import page
+    from edgewright.reports.inspection import make_page
 
     wishes = Overrides(
         dict(shapes.input_dims),
@@ -20,7 +20,7 @@ def run(model: ModelFile, shapes: Shapes, names: Names, report: Report, _message
         input_values=dict(shapes.input_values),
     )
     found = inspect(model.model, wishes)
-    tell(report, found, lambda seen: page(seen, has_names=names.names))
+    tell(report, found, lambda seen: make_page(seen, has_names=names.names))
 
 
 TOOL = Tool(

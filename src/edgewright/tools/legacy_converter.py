@@ -51,7 +51,7 @@ def run_converter(name: str, groups: tuple[OptionGroup, ...]) -> int:
     assert isinstance(look, DryRun)
     assert isinstance(report, Report)
     from edgewright.frontends.torch_source import load_op_libraries
-    from edgewright.reports.conversion import page
+    from edgewright.reports.conversion import make_page
     from edgewright.sdk.converter import ConverterOptions, command_text, convert_files
     from edgewright.sdk.custom_io_template import write_custom_io_template
 
@@ -64,15 +64,15 @@ def run_converter(name: str, groups: tuple[OptionGroup, ...]) -> int:
         print(f"wrote {write_custom_io_template(options)}; nothing was converted")
         return 0
     conversion = convert_files(options, command_text(name, chosen.values()))
-    tell(report, conversion, page)
+    tell(report, conversion, make_page)
     return 0
 
 
 def _look(options: "ConverterOptions", detail: str, report: Report) -> int:
     from edgewright.model.inspect import dry_run
-    from edgewright.reports.inspection import dry_run_page
+    from edgewright.reports.inspection import make_dry_run_page
     from edgewright.sdk.converter import overrides_of
 
     found = dry_run(options.source.input_network, overrides_of(options))
-    tell(report, found, lambda seen: dry_run_page(seen, detail))
+    tell(report, found, lambda seen: make_dry_run_page(seen, detail))
     return 0 if found.is_convertible else UnsupportedOp.exit_code

@@ -34,7 +34,7 @@ def run(*groups: OptionGroup) -> int:
     dry_run, report = chosen.pop(DryRun), chosen.pop(Report)
     assert isinstance(dry_run, DryRun)
     assert isinstance(report, Report)
-    from edgewright.reports.conversion import page
+    from edgewright.reports.conversion import make_page
     from edgewright.sdk.converter import command_text
     from edgewright.sdk.qairt_converter import (
         QairtConverterOptions,
@@ -53,16 +53,16 @@ def run(*groups: OptionGroup) -> int:
         print(f"wrote {write_io_config_template(options)}; nothing was converted")
         return 0
     conversion = convert_to_dlc(options, command_text(NAME, chosen.values()))
-    tell(report, conversion, page)
+    tell(report, conversion, make_page)
     return 0
 
 
 def _look(options: "QairtConverterOptions", detail: str, report: Report) -> int:
-    from edgewright.reports.inspection import dry_run_page
+    from edgewright.reports.inspection import make_dry_run_page
     from edgewright.sdk.qairt_converter import dry_run_source
 
     found = dry_run_source(options)
-    tell(report, found, lambda seen: dry_run_page(seen, detail))
+    tell(report, found, lambda seen: make_dry_run_page(seen, detail))
     return 0 if found.is_convertible else UnsupportedOp.exit_code
 
 

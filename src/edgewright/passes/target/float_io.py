@@ -7,24 +7,32 @@ from edgewright.core.numbers import DType
 from edgewright.ir.graph import Graph, Node
 from edgewright.ops.quant import Dequantize, Quantize
 
-__all__ = ["between_real_numbers", "float_input", "float_output", "make_io_float"]
+__all__ = ["between_real_numbers", "float_input", "float_output", "make_all_io_float", "make_io_float"]
 
 
 def between_real_numbers(graph: Graph) -> Graph:
     """A copy whose fixed-point inputs and outputs are real numbers."""
     changed = graph.copy()
-    make_io_float(changed)
+    make_all_io_float(changed)
     return changed
 
 
-def make_io_float(graph: Graph, names: Collection[str] | None = None) -> None:
-    """Fixed-point inputs and outputs become real numbers, in place: those that are named, or all."""
-    for name in list(dict.fromkeys(graph.outputs)):
-        if names is None or name in names:
-            float_output(graph, name)
+def make_all_io_float(graph: Graph) -> None:
+    """All fixed-point inputs and outputs become real numbers, in place."""
+    for name in list(graph.outputs):
+        float_output(graph, name)
     for name in list(graph.inputs):
-        if names is None or name in names:
+        float_input(graph, name)
+
+
+def make_io_float(graph: Graph, names: Collection[str]) -> None:
+    """The named inputs and outputs become real numbers, in place."""
+    for name in list(graph.inputs):
+        if name in names:
             float_input(graph, name)
+    for name in list(dict.fromkeys(graph.outputs)):
+        if name in names:
+            float_output(graph, name)
 
 
 def float_input(graph: Graph, name: str, dtype: DType = DType.FLOAT_32) -> bool:

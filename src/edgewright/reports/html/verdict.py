@@ -7,7 +7,7 @@ from edgewright.analyse.records import Accuracy, Finding, Layer
 from edgewright.build.candidates import AS_GIVEN
 from edgewright.build.records import BuildRecord, Candidate
 from edgewright.reports.html.words import db, duration, limit, name, percent, points
-from edgewright.reports.numbers import byte_size
+from edgewright.reports.numbers import format_bytes
 
 __all__ = [
     "BACKENDS",
@@ -233,7 +233,7 @@ def _tiles(record: BuildRecord) -> tuple[Tile, ...]:
         tiles.append(Tile(SCORES.get(record.metric.name, "accuracy"), percent(best.score), where, tone))
     if candidate is not None:
         size = f"{record.source.weight_bytes / max(candidate.weight_bytes, 1):.1f} times smaller than float"
-        tiles.append(Tile("weights", byte_size(candidate.weight_bytes), size))
+        tiles.append(Tile("weights", format_bytes(candidate.weight_bytes), size))
         tiles.append(Tile("cost", f"{candidate.cost:.2f}", "plain w8a8 is 1"))
     if layer is not None:
         found = layer.sim_db if layer.own_db is None else layer.own_db
