@@ -138,7 +138,7 @@ def test_widths_that_lose_exactly_the_limit_keep_it(count: int) -> None:
     may = May(have_fine=False, have_half=False)
     steps = moves(found.graph, found.parts, effects, may)
     costs = [
-        relative_cost(found.quantized(widths_after(steps[:n], [*effects.small])).graph, graph)
+        relative_cost(found.quantize(widths_after(steps[:n], [*effects.small])).graph, graph)
         for n in range(len(steps) + 1)
     ]
     # What is lost falls by one with each step.
