@@ -8,7 +8,7 @@ from edgewright.artifacts.encodings import EncodingsSource, load_encodings
 from edgewright.backends.executor import CpuExecutor
 from edgewright.config.preprocessing import Preprocessing
 from edgewright.core.errors import UsageError, Where
-from edgewright.data.calibration_data import Data, notes_of, samples_of
+from edgewright.data.open_samples import Data, list_data_notes, open_samples
 from edgewright.ir.graph import Graph
 from edgewright.model.changed_weights import rebuilding_note
 from edgewright.model.convert import Rewrites, convert
@@ -124,10 +124,10 @@ def quantize_model(
         )
     samples = None
     if data is not None:
-        samples = samples_of(graph, data, passes=request.passes, preprocessing=preprocessing)
+        samples = open_samples(graph, data, passes=request.passes, preprocessing=preprocessing)
     known = KnownEncodings(() if ignore_encodings else source, model.source_tensors)
     result = quantize_graph(graph, request, samples, executor, known)
-    result.report.notes[:0] = notes_of(samples, preprocessing)
+    result.report.notes[:0] = list_data_notes(samples, preprocessing)
     result.report.notes += rebuilding_note(graph, result.graph)
     plain = Model.of(result.graph)
     return QuantizedModel(result.graph, plain.inputs, plain.outputs, report=result.report)

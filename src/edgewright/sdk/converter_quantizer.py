@@ -6,7 +6,7 @@ from edgewright.artifacts.encodings import load_encodings
 from edgewright.backends.executor import CpuExecutor
 from edgewright.config.converter import Output
 from edgewright.config.quantizer import Quantizer
-from edgewright.data.calibration_data import samples_of
+from edgewright.data.open_samples import open_samples
 from edgewright.ir.graph import Graph
 from edgewright.passes.target.float_io import make_io_float
 from edgewright.quantize.overrides import KnownEncodings
@@ -39,7 +39,7 @@ def quantize_converted(
     overrides = load_encodings(quantizer.quantization_overrides)
     request = QuantizationRequest.from_options(quantizer, output, overrides=overrides)
     data = quantizer.input_list
-    samples = None if data is None else samples_of(graph, data, is_native=is_native)
+    samples = None if data is None else open_samples(graph, data, is_native=is_native)
     result = quantize_graph(graph, request, samples, CpuExecutor(), known)
     make_io_float(result.graph, float_io)
     report = result.report

@@ -10,8 +10,8 @@ from edgewright.backends.executor import CpuExecutor
 from edgewright.config.qairt_quantizer import QairtAimet, QairtCalibration, QairtDlc, QairtPrecision
 from edgewright.core.errors import BadInput, Problems, UnsupportedFeature, UsageError, Where, shown
 from edgewright.core.files import file_size, keep_sources
-from edgewright.data.calibration_data import samples_of
 from edgewright.data.input_list import check_head
+from edgewright.data.open_samples import open_samples
 from edgewright.ir.contract import IoTensor, contract
 from edgewright.ir.graph import Graph
 from edgewright.lower.lift import lift
@@ -74,7 +74,7 @@ def quantize_dlc(options: QairtQuantizerOptions, command: str = "edgewright") ->
     samples = None
     if dlc.input_list is not None:
         check_head(dlc.input_list)
-        stored = samples_of(opened.stored, dlc.input_list, is_native=dlc.use_native_input_files)
+        stored = open_samples(opened.stored, dlc.input_list, is_native=dlc.use_native_input_files)
         samples = opened.decode_samples(stored)
     if python is not None and samples is not None:
         result = _quantize_with_aimet(graph, request, samples, known, python)

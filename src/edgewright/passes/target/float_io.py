@@ -7,10 +7,10 @@ from edgewright.core.numbers import DType
 from edgewright.ir.graph import Graph, Node
 from edgewright.ops.quant import Dequantize, Quantize
 
-__all__ = ["between_real_numbers", "float_input", "float_output", "make_all_io_float", "make_io_float"]
+__all__ = ["make_all_io_float", "make_input_float", "make_io_float", "make_output_float", "with_float_io"]
 
 
-def between_real_numbers(graph: Graph) -> Graph:
+def with_float_io(graph: Graph) -> Graph:
     """A copy whose fixed-point inputs and outputs are real numbers."""
     changed = graph.copy()
     make_all_io_float(changed)
@@ -20,22 +20,22 @@ def between_real_numbers(graph: Graph) -> Graph:
 def make_all_io_float(graph: Graph) -> None:
     """All fixed-point inputs and outputs become real numbers, in place."""
     for name in list(graph.outputs):
-        float_output(graph, name)
+        make_output_float(graph, name)
     for name in list(graph.inputs):
-        float_input(graph, name)
+        make_input_float(graph, name)
 
 
 def make_io_float(graph: Graph, names: Collection[str]) -> None:
     """The named inputs and outputs become real numbers, in place."""
     for name in list(graph.inputs):
         if name in names:
-            float_input(graph, name)
+            make_input_float(graph, name)
     for name in list(dict.fromkeys(graph.outputs)):
         if name in names:
-            float_output(graph, name)
+            make_output_float(graph, name)
 
 
-def float_input(graph: Graph, name: str, dtype: DType = DType.FLOAT_32) -> bool:
+def make_input_float(graph: Graph, name: str, dtype: DType = DType.FLOAT_32) -> bool:
     """A fixed-point input becomes a float one that is quantized; False where it has no encoding."""
     inner = graph.types[name]
     if inner.encoding is None:
@@ -55,7 +55,7 @@ def float_input(graph: Graph, name: str, dtype: DType = DType.FLOAT_32) -> bool:
     return True
 
 
-def float_output(graph: Graph, name: str, dtype: DType = DType.FLOAT_32) -> bool:
+def make_output_float(graph: Graph, name: str, dtype: DType = DType.FLOAT_32) -> bool:
     """A fixed-point output is dequantized and keeps its name; False where it has no encoding."""
     inner = graph.types[name]
     if inner.encoding is None or graph.producer(name) is None:

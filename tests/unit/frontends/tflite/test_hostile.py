@@ -42,7 +42,7 @@ def test_a_file_without_a_model_is_no_model(tmp_path: Path, data: bytes) -> None
         convert(tmp_path, data)
 
 
-def test_a_model_is_told_by_its_content(tmp_path: Path) -> None:
+def test_a_model_is_recognised_by_its_content(tmp_path: Path) -> None:
     path = tmp_path / "m.bin"
     path.write_bytes(RELU_MODEL)
     assert ew.convert(path).inputs[0].shape == (2, 3)
