@@ -17,8 +17,8 @@ FLOAT = TensorProto.FLOAT
 
 def scaled(path, factor, shift=0.0, shape=(1, 4)):
     nodes = [helper.make_node("Mul", ["x", "factor"], ["m"]), helper.make_node("Add", ["m", "shift"], ["y"])]
-    ends = [("x", FLOAT, shape)], [("y", FLOAT, shape)]
-    return ew.convert(save(path, nodes, *ends, {"factor": np.float32(factor), "shift": np.float32(shift)}))
+    io = [("x", FLOAT, shape)], [("y", FLOAT, shape)]
+    return ew.convert(save(path, nodes, *io, {"factor": np.float32(factor), "shift": np.float32(shift)}))
 
 
 @pytest.fixture
