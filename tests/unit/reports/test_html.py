@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from edgewright.analyse.records import Finding
-from edgewright.reports.html import report_page
-from edgewright.reports.html.plotly_bundle import plotly_bundle
+from edgewright.reports.html import render_report
+from edgewright.reports.html.plotly_bundle import load_plotly_bundle
 from tests.browser.sample_build import HOSTILE, hostile, record
 
 ROOT = Path(__file__).parents[3]
@@ -16,7 +16,7 @@ SCRIPT = re.compile(r"<script[^>]*>")
 
 
 def text_of(build):
-    return b"".join(report_page(build)).decode()
+    return b"".join(render_report(build)).decode()
 
 
 def test_the_first_lines_say_what_was_built_how_accurate_it_is_and_which_layer_is_worst():
@@ -80,9 +80,9 @@ def test_a_record_with_little_in_it_makes_a_page_too():
 def no_plotly(monkeypatch):
     # Python's own way to say that a package is not there.
     monkeypatch.setitem(sys.modules, "plotly", None)
-    plotly_bundle.cache_clear()
+    load_plotly_bundle.cache_clear()
     yield
-    plotly_bundle.cache_clear()
+    load_plotly_bundle.cache_clear()
 
 
 @pytest.mark.usefixtures("no_plotly")
