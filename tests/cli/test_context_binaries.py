@@ -55,7 +55,7 @@ def test_the_weights_of_a_model_are_not_written_over(call, here, tmp_path):
     words = ("--model", tmp_path / "net_net.json", "--backend", "htp-sim", "--output_dir", tmp_path)
     answer = call(generate, *words)
     assert answer.code == 2
-    assert "net.bin' would be written over, it is a file of the model that is read" in answer.err
+    assert "net.bin' would be overwritten, it is a file of the model that is read" in answer.err
     assert (tmp_path / "net.bin").read_bytes() == weights
 
 

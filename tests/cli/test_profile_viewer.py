@@ -205,7 +205,7 @@ def test_a_reader_of_ones_own_is_said_to_be_code_and_run(call, log, tmp_path):
     [
         ("libMyReader.so", 4, "is a compiled library, whose interface is not public"),
         ("nonsense", 2, "expected csv, trace, html or a Python file"),
-        ("broken.py", 3, "the reader stopped: ZeroDivisionError"),
+        ("broken.py", 3, "the reader failed: ZeroDivisionError"),
         ("odd.py", 3, "returned int, expected bytes or text"),
         ("libQnnChrometraceProfilingReader.so", 0, ""),
     ],

@@ -70,7 +70,7 @@ def keep_sources(sources: Iterable[Path], written: Iterable[Path]) -> None:
     for path in written:
         if path.exists() and any(path.samefile(source) for source in kept):
             raise UsageError(
-                f"'{shown(path)}' would be written over, it is a file of the model that is read",
+                f"'{shown(path)}' would be overwritten, it is a file of the model that is read",
                 do="name another file or folder for what is written",
             )
 
