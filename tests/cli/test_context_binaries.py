@@ -170,7 +170,7 @@ def test_named_tensors_are_given_out_beside_the_outputs(call, here):
 @pytest.mark.parametrize(
     ("words", "code", "why"),
     [
-        (("--set_output_tensors", "net:nothing"), 2, "which no op of graph 'net' makes"),
+        (("--set_output_tensors", "net:nothing"), 2, "which no op of graph 'net' computes"),
         (("--set_output_tensors", "ne:features"), 2, "did you mean 'net'?"),
         (("--enable_intermediate_outputs", "--set_output_tensors", "a:b"), 2, "were given together"),
         (("--dlc_path", "net.dlc"), 2, "--dlc_path goes with --model libQnnModelDlc.so"),

@@ -171,7 +171,7 @@ def test_a_folder_that_is_no_package_is_never_removed(call, built, tmp_path):
     (tmp_path / "Strange").mkdir()
     (tmp_path / "Strange/thesis.txt").write_text("years of work")
     answer = call(generate, "-p", built / "Strange.xml", "-o", tmp_path, "-f")
-    assert (answer.code, "is no generated op package" in answer.err) == (2, True)
+    assert (answer.code, "is not a generated op package" in answer.err) == (2, True)
     assert (tmp_path / "Strange/thesis.txt").exists()
 
 

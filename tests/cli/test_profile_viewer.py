@@ -189,7 +189,7 @@ def test_options_that_find_nothing_to_do_say_so(call, log):
 def test_a_log_of_ours_that_is_cut_is_called_so(call, log, tmp_path):
     (tmp_path / "cut.log").write_bytes(Path(log).read_bytes()[:200])
     answer = view(call, tmp_path / "cut.log")
-    assert (answer.code, "the log is cut or damaged" in answer.err) == (3, True)
+    assert (answer.code, "the log is truncated or damaged" in answer.err) == (3, True)
 
 
 def test_a_reader_of_ones_own_is_said_to_be_code_and_run(call, log, tmp_path):

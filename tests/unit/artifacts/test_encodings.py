@@ -330,7 +330,7 @@ BAD = {
     ),
     "typed kind": (typed(output_dtype="bfloat16"), "'output_dtype' is 'bfloat16', expected int4 to uint32"),
     "typed shapes": (typed(y_zero_point=[1, 2]), "expected whole numbers of one shape"),
-    "ragged": (typed(y_scale=[[1], [1, 2]]), "no even list of numbers"),
+    "ragged": (typed(y_scale=[[1], [1, 2]]), "nor a regular list of numbers"),
 }
 
 
