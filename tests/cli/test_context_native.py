@@ -190,7 +190,7 @@ def test_settings_of_a_graph_reach_the_compiler(call, here):
     [
         (("--target", "SM8550"), 0, "yes: net.bin on SM8550"),
         (("--target", "v73", "--device_version", "2.99"), 0, "yes: "),
-        (("--target", "SM8550", "--device_version", "2.31"), 4, "the device has QNN 2.31, older than 2."),
+        (("--target", "SM8550", "--device_version", "2.31"), 4, "the device has QNN 2.31, older than the 2."),
         (("--target", "SM8450"), 4, "compiled for v73, SM8450 is the older v69"),
         (("--target", "SM8650"), 4, "compiled for v73, SM8650 is the newer v75"),
         (("--target", "SSG2115P"), 4, "MB of VTCM, SSG2115P has 2"),
