@@ -105,7 +105,7 @@ def _ranks(builder: CandidateBuilder) -> float:
     calibrated = Calibrated(base, settings, {}, samples, executor)
     _, quick = effects_of(calibrated, samples, executor)
     print(f"  sensitivity of {len(quick.effects)} parts: {quick.runs} runs, {quick.passes:.1f} passes")
-    graph, few = calibrated.graph, samples.first(TRUE_SAMPLES)
+    graph, few = calibrated.graph, samples.select(TRUE_SAMPLES)
     values = watched_values(graph)
     slow = sensitivity(graph, probes_of(calibrated), values, few, executor, THOROUGH)
     pairs = np.array([(quick.effects[name], effect) for name, effect in slow.effects.items()])

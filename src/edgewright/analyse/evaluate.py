@@ -81,7 +81,7 @@ class Evaluator:
         self, run: Run, backend: str, count: int | None = None, seconds: float | None = None
     ) -> Measured:
         """What a runner gives on the samples; ends early once the time is up, after one at least."""
-        chosen = self._samples.evaluation.first(count or len(self._samples.evaluation))
+        chosen = self._samples.evaluation.select(count or len(self._samples.evaluation))
         found: dict[str, list[Judged]] = {name: [] for name in self._graph.outputs}
         began = time.monotonic()
         with progress(f"evaluating on {backend}", total=len(chosen)) as step:

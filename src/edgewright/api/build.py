@@ -8,7 +8,7 @@ from edgewright.build.records import BuildRecord
 from edgewright.build.request import BuildRequest
 from edgewright.config.preprocessing import Preprocessing
 from edgewright.config.umbrella import Shapes
-from edgewright.data.calibration_data import Data
+from edgewright.data.open_samples import Data
 from edgewright.data.samples import DataRequest
 from edgewright.model.quantizing import OverridesSource
 from edgewright.reports.html import report_page

@@ -112,5 +112,5 @@ def export_encodings(opened: OpenedModel, source: Graph, quantized: Graph) -> En
 
 def _run_first_sample(graph: Graph, samples: BuildSamples) -> Mapping[str, Array]:
     """What the float model gives for one sample."""
-    (sample,) = samples.evaluation.first(1)
+    (sample,) = samples.evaluation.select(1)
     return Model.of(graph).run(sample)

@@ -20,7 +20,7 @@ from edgewright.build.request import BuildRequest
 from edgewright.core.errors import UsageError
 from edgewright.core.events import progress
 from edgewright.core.files import write_whole
-from edgewright.data.calibration_data import Data
+from edgewright.data.open_samples import Data
 
 __all__ = ["Ledger", "has_state", "list_versions", "sha256_of", "take_fingerprint"]
 

@@ -151,7 +151,7 @@ def _check_data(request: BuildRequest, result: PreflightResult) -> None:
         _check_paths(request)
         return
     samples = read_samples(inputs, request.data)
-    firsts = [next(iter(part.first(1))) for part in (samples.calibration, samples.evaluation)]
+    firsts = [next(iter(part.select(1))) for part in (samples.calibration, samples.evaluation)]
     result.samples = samples
     result.hints += [Finding("note", "data", note) for note in samples.notes if not samples.is_random]
     result.hints += _describe_pixels(firsts[0])

@@ -112,7 +112,7 @@ def analyse_candidate(
 ) -> AnalysisResult:
     """Where accuracy is lost, and what fixes it."""
     plain, _ = without_pairs(source)
-    few: Sequence[Mapping[str, Array]] = list(samples.evaluation.first(LAYER_SAMPLES))
+    few: Sequence[Mapping[str, Array]] = list(samples.evaluation.select(LAYER_SAMPLES))
     try:
         layers = layers_of(plain, graph, few, emulator=emulator, seconds=EMULATOR_SECONDS)
         tensors = tensor_views(plain, graph, few, layers)

@@ -1,12 +1,13 @@
 """Samples of a model with recurrent state: the state that one run leaves is given to the next, in order."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from edgewright.core.numbers import Array
+from edgewright.data.indexed_samples import IndexedSamples
 from edgewright.data.samples import BuildSamples, SampleSelection
 from edgewright.frontends._common.imported import State
 from edgewright.ir.graph import Graph
@@ -59,7 +60,7 @@ def add_states(samples: BuildSamples, graph: Graph, states: Sequence[RecurrentSt
     )
 
 
-class StatefulSamples:
+class StatefulSamples(IndexedSamples):
     """Samples with the states that the float model has when it reaches them."""
 
     def __init__(self, samples: Samples, graph: Graph, states: Sequence[RecurrentState]) -> None:
@@ -72,10 +73,7 @@ class StatefulSamples:
         sized: Any = self._samples
         return len(sized)
 
-    def __iter__(self) -> Iterator[Mapping[str, Array]]:
-        yield from (self.at(number) for number in range(len(self)))
-
-    def at(self, number: int) -> Mapping[str, Array]:
+    def __getitem__(self, number: int) -> Mapping[str, Array]:
         """One sample; those before it are run once, for the states they leave."""
         while len(self._before) <= number:
             outputs = self._model.run(self._with_states(len(self._before) - 1))
@@ -84,7 +82,7 @@ class StatefulSamples:
 
     def _with_states(self, number: int) -> dict[str, Array]:
         source: Any = self._samples
-        return {**source.at(number), **self._before[number]}
+        return {**source[number], **self._before[number]}
 
 
 def _initial_value(graph: Graph, state: RecurrentState) -> Array:

@@ -159,6 +159,6 @@ class Sound(OptionGroup):
         "--sample_rate",
         type=number_from(1),
         metavar="HZ",
-        help="values a second that the model was trained on: files with another rate are brought to it; as "
-        "the files have it otherwise",
+        help="values a second that the model was trained on: files with another rate are resampled; by "
+        "default as the files have it",
     )

@@ -9,9 +9,10 @@ import numpy as np
 from edgewright.config.preprocessing import Preprocessing
 from edgewright.core.errors import BadInput, Where
 from edgewright.core.numbers import Array
-from edgewright.data.calibration_data import Data, notes_of, samples_of
-from edgewright.data.labels import NAMES, labels_for, unused_labels
-from edgewright.data.sample_fit import SampleFit
+from edgewright.data.indexed_samples import IndexedSamples
+from edgewright.data.labels import NAMES, describe_unused_labels, find_labels
+from edgewright.data.open_samples import Data, list_data_notes, open_samples
+from edgewright.data.sample_format import SampleFormat
 from edgewright.ir.graph import Graph
 from edgewright.ir.types import TensorType
 from edgewright.quantize.executor import Samples
@@ -27,7 +28,7 @@ RANDOM_WARNING = (
 
 @dataclass(frozen=True)
 class DataRequest:
-    """What holds the samples, how many of them are used, and what is done to them."""
+    """What holds the samples, how many of them are used, and how they are preprocessed."""
 
     # None: random numbers.
     data: Data | None = None
@@ -50,14 +51,13 @@ class SampleSelection:
         return len(self.numbers)
 
     def __iter__(self) -> Iterator[Mapping[str, Array]]:
-        at = getattr(self.samples, "at", None)
-        if at is not None:
-            yield from (at(number) for number in self.numbers)
+        if isinstance(self.samples, IndexedSamples):
+            yield from (self.samples[number] for number in self.numbers)
             return
         selected = set(self.numbers)
         yield from (sample for number, sample in enumerate(self.samples) if number in selected)
 
-    def first(self, count: int) -> "SampleSelection":
+    def select(self, count: int) -> "SampleSelection":
         """At most so many, spread evenly."""
         return SampleSelection(self.samples, spread_evenly(self.numbers, count))
 
@@ -86,15 +86,15 @@ def read_samples(graph: Graph, request: DataRequest) -> BuildSamples:
     else:
         others, source = samples, request.data
         calibrating, evaluating = _split_samples(count, request.calibration_samples)
-    known = labels_for(source, others, _count_samples(others), request.labels)
+    known = find_labels(source, others, _count_samples(others), request.labels)
     calibration = SampleSelection(samples, spread_evenly(calibrating, request.calibration_samples))
     evaluation = SampleSelection(others, spread_evenly(evaluating, request.evaluation_samples))
     labels = None if known is None else known.values[list(evaluation.numbers)]
     notes = [
-        *notes_of(samples, request.preprocessing),
+        *list_data_notes(samples, request.preprocessing),
         *_describe_split(calibration, evaluation, count, request),
     ]
-    notes += unused_labels(source, others, _count_samples(others)) if known is None else [known.note]
+    notes += describe_unused_labels(source, others, _count_samples(others)) if known is None else [known.note]
     return BuildSamples(calibration, evaluation, labels, tuple(notes))
 
 
@@ -108,7 +108,7 @@ def spread_evenly(numbers: Sequence[int], count: int) -> list[int]:
 def _open_samples(graph: Graph, data: Data, request: DataRequest) -> Samples:
     if isinstance(data, Mapping):
         data = {name: array for name, array in data.items() if name in graph.types or name not in NAMES}
-    return samples_of(
+    return open_samples(
         graph, data, passes=2, preprocessing=request.preprocessing, sample_rate=request.sample_rate
     )
 
@@ -143,26 +143,25 @@ def _describe_split(
     return [f"{len(calibration)} of {count} samples calibrate ({which}); {others}"]
 
 
-class _RandomSamples:
+class _RandomSamples(IndexedSamples):
     """Random numbers in the types and shapes of the inputs, the same in every run."""
 
     def __init__(self, graph: Graph) -> None:
-        self._fit = SampleFit(graph)
+        self._format = SampleFormat(graph)
 
     def __len__(self) -> int:
         return RANDOM_SAMPLES
 
-    def __iter__(self) -> Iterator[Mapping[str, Array]]:
-        yield from map(self.at, range(RANDOM_SAMPLES))
-
-    def at(self, number: int) -> Mapping[str, Array]:
+    def __getitem__(self, number: int) -> Mapping[str, Array]:
         """One sample, a batch of 1 where the batch is open."""
         generator = np.random.default_rng(number)
-        made = {name: _random_values(expected, generator) for name, expected in self._fit.types.items()}
-        return self._fit.sample(made, number)
+        made = {
+            name: _make_random_values(expected, generator) for name, expected in self._format.types.items()
+        }
+        return self._format.convert_sample(made, number)
 
 
-def _random_values(expected: TensorType, generator: np.random.Generator) -> Array:
+def _make_random_values(expected: TensorType, generator: np.random.Generator) -> Array:
     shape = tuple(dim if isinstance(dim, int) else 1 for dim in expected.shape)
     dtype = expected.dtype
     if dtype.is_fixed_point or dtype.numpy.kind == "f" or dtype.name == "BFLOAT_16":

@@ -9,7 +9,7 @@ import numpy as np
 from edgewright.backends.executor import CpuExecutor
 from edgewright.config.preprocessing import Preprocessing
 from edgewright.core.errors import UsageError, Where, shown
-from edgewright.data.calibration_data import Data, notes_of, samples_of
+from edgewright.data.open_samples import Data, list_data_notes, open_samples
 from edgewright.ir.graph import Graph
 from edgewright.model.changed_weights import rebuilding_note
 from edgewright.model.convert import Rewrites, convert
@@ -127,10 +127,10 @@ def quantized_model(
         )
     samples = None
     if data is not None:
-        samples = samples_of(graph, data, passes=wishes.passes, preprocessing=preprocessing)
+        samples = open_samples(graph, data, passes=wishes.passes, preprocessing=preprocessing)
     kept = () if ignore_encodings else brought
     result = quantized(graph, wishes, samples, executor, brought=kept, known=model.source_tensors)
-    result.report.notes[:0] = notes_of(samples, preprocessing)
+    result.report.notes[:0] = list_data_notes(samples, preprocessing)
     result.report.notes += rebuilding_note(graph, result.graph)
     plain = Model.of(result.graph)
     return QuantizedModel(result.graph, plain.inputs, plain.outputs, report=result.report)

@@ -12,7 +12,14 @@ from edgewright.core.errors import EdgewrightError, Problems, ShapeMismatch, Usa
 from edgewright.core.numbers import Array, DType
 from edgewright.core.words import did_you_mean
 from edgewright.data.input_list import read_input_list
-from edgewright.data.tensor_files import Expected, array_in, batch_of, is_raw, model_values, read_tensor
+from edgewright.data.tensor_files import (
+    ExpectedTensor,
+    convert_to_model_type,
+    count_batch_files,
+    is_raw,
+    read_array,
+    read_tensor,
+)
 from edgewright.ir.contract import dtype_word
 from edgewright.ir.dims import symbol
 from edgewright.ir.symbols import batch_symbols
@@ -111,9 +118,9 @@ def _make_random_array(item: TensorInfo, generator: np.random.Generator) -> Arra
 def _read(item: TensorInfo, file: Path) -> Array:
     input_type = _make_tensor_type(item)
     if not is_raw(file):
-        array = model_values(array_in(file, item.name), input_type)
+        array = convert_to_model_type(read_array(file, item.name), input_type)
         if input_type.is_static and array.shape != input_type.static_shape():
-            batch_of(file, Expected(item.name, input_type))
+            count_batch_files(file, ExpectedTensor(item.name, input_type))
             return array.reshape(input_type.static_shape())
         return array
     if not input_type.is_static:
@@ -129,9 +136,9 @@ def _read_raw(item: TensorInfo, input_type: TensorType, file: Path) -> Array:
     """Values in the model's own type, or float32 where only that fits the size."""
     problem: EdgewrightError | None = None
     for is_native in (True, False):
-        expected = Expected(item.name, input_type, is_native)
+        expected = ExpectedTensor(item.name, input_type, is_native)
         try:
-            if batch_of(file, expected) == 1:
+            if count_batch_files(file, expected) == 1:
                 return read_tensor(file, expected).reshape(input_type.static_shape())
         except ShapeMismatch as found:
             problem = problem or found

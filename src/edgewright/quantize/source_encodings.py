@@ -6,7 +6,7 @@ from edgewright.ir.types import TensorType
 from edgewright.ops.activation import Relu
 from edgewright.ops.quant import Dequantize, Quantize
 from edgewright.ops.rearrange import Reshape, Transpose
-from edgewright.passes.target.float_io import float_input, float_output
+from edgewright.passes.target.float_io import make_input_float, make_output_float
 from edgewright.quantize.lift_moves import lift_moves
 from edgewright.quantize.tensor_encodings import TensorEncoding, entry_of
 
@@ -22,9 +22,9 @@ def take_source_encodings(graph: Graph, *, keep_pairs: bool = False) -> list[Ten
     """
     entries: dict[str, TensorEncoding] = {}
     for name in list(graph.outputs):
-        float_output(graph, name)
+        make_output_float(graph, name)
     for name in list(graph.inputs):
-        float_input(graph, name)
+        make_input_float(graph, name)
     if not keep_pairs:
         lift_moves(graph)
     for node in graph.nodes:

@@ -32,7 +32,7 @@ from edgewright.lower.lower import QNN_PACKAGE, LowerOptions
 from edgewright.lower.names import sanitized
 from edgewright.model.convert import Rewrites
 from edgewright.model.saving import SavedFiles, SaveOptions, save_graph
-from edgewright.passes.layout.spatial_io import spatial_io
+from edgewright.passes.layout.spatial_io import drop_io_transposes
 from edgewright.passes.pipeline import LEGACY, QUANTIZED, TARGET, run_passes
 from edgewright.passes.target.colour_io import Colours, recolour_input
 from edgewright.passes.target.narrow_float import narrow_float
@@ -294,7 +294,7 @@ def _assign_layouts(
     kept = {n for n in (*graph.inputs, *graph.outputs) if options.preserve.layout_of(n) and n not in custom}
     turned = set(CHANNEL_FIRST.values())
     told = [name for name, layout in given.items() if layout not in turned]
-    spatial_io(graph, {*kept, *custom, *told})
+    drop_io_transposes(graph, {*kept, *custom, *told})
     for name in kept:
         found = graph.types[name]
         if found.rank in CHANNEL_FIRST and is_channel_first(graph, name):

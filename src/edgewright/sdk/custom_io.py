@@ -14,8 +14,8 @@ from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph
 from edgewright.ir.types import TensorType
 from edgewright.ops.quant import Convert
-from edgewright.passes.target.float_io import float_input, float_output
-from edgewright.passes.target.retype_io import lead_input, lead_output
+from edgewright.passes.target.float_io import make_input_float, make_output_float
+from edgewright.passes.target.retype_io import insert_after_input, insert_before_output
 from edgewright.quantize.tensor_encodings import TensorEncoding
 from edgewright.sdk.io_config import (
     PLAIN,
@@ -129,7 +129,7 @@ def _clashes(tensor: TensorConfig, source: Source, where: Where) -> Iterator[Edg
 def _retype(graph: Graph, found: TensorConfig, where: Where, *, is_input: bool) -> None:
     inner, wanted = graph.types[found.name], found.dtype or ""
     if wanted not in STORED:
-        (float_input if is_input else float_output)(graph, found.name, PLAIN[wanted])
+        (make_input_float if is_input else make_output_float)(graph, found.name, PLAIN[wanted])
         return
     dtype, encoding = _outer(found, inner, where)
     if (dtype, encoding) == (inner.dtype, inner.encoding):
@@ -137,9 +137,11 @@ def _retype(graph: Graph, found: TensorConfig, where: Where, *, is_input: bool) 
     if is_input:
         outer = replace(inner, dtype=dtype, encoding=encoding)
         op = Convert(dtype=inner.dtype, encoding=inner.encoding, source=encoding)
-        lead_input(graph, found.name, outer, op)
+        insert_after_input(graph, found.name, outer, op)
     else:
-        lead_output(graph, found.name, Convert(dtype=dtype, encoding=encoding, source=inner.encoding))
+        insert_before_output(
+            graph, found.name, Convert(dtype=dtype, encoding=encoding, source=inner.encoding)
+        )
 
 
 def _outer(found: TensorConfig, inner: TensorType, where: Where) -> tuple[DType, Encoding]:

@@ -15,7 +15,12 @@ from edgewright.lower.lower import SOURCE_ORDERS
 from edgewright.ops.quant import Dequantize, Quantize
 from edgewright.ops.rearrange import Transpose
 from edgewright.passes.target.colour_io import Colours, recolour_input
-from edgewright.passes.target.retype_io import lead_input, lead_output, retype_input, retype_output
+from edgewright.passes.target.retype_io import (
+    insert_after_input,
+    insert_before_output,
+    retype_input,
+    retype_output,
+)
 from edgewright.sdk.source_io import CHANNEL_FIRST, is_channel_first, unknown_names
 
 __all__ = [
@@ -107,11 +112,11 @@ def turn_ends(graph: Graph, config: IoConfig) -> None:
         if _is_turned(found):
             order = _order(found, _desired_first(found))
             outer = graph.types[name].permuted(tuple(order.index(axis) for axis in range(len(order))))
-            lead_input(graph, name, outer, Transpose(perm=order))
+            insert_after_input(graph, name, outer, Transpose(perm=order))
     for name in _made(graph):
         found = config.output(name)
         if _is_turned(found):
-            lead_output(graph, name, Transpose(perm=_order(found, _source_first(found))))
+            insert_before_output(graph, name, Transpose(perm=_order(found, _source_first(found))))
 
 
 def label_ends(graph: Graph, config: IoConfig, names: Iterable[str] | None = None) -> None:
@@ -143,14 +148,16 @@ def retype_ends(graph: Graph, config: IoConfig, before: Mapping[str, TensorType]
         if found.params is not None:
             dtype, encoding = stored_type(found)
             outer = replace(graph.types[name], dtype=dtype, encoding=encoding)
-            lead_input(graph, name, outer, Dequantize(encoding=encoding, dtype=graph.types[name].dtype))
+            insert_after_input(
+                graph, name, outer, Dequantize(encoding=encoding, dtype=graph.types[name].dtype)
+            )
         else:
             retype_input(graph, name, _wanted(found, graph.types[name], before[name]))
     for name in _made(graph):
         found = config.output(name)
         if found.params is not None:
             dtype, encoding = stored_type(found)
-            lead_output(graph, name, Quantize(encoding=encoding, dtype=dtype))
+            insert_before_output(graph, name, Quantize(encoding=encoding, dtype=dtype))
         else:
             retype_output(graph, name, _wanted(found, graph.types[name], before[name]))
 

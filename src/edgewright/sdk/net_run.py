@@ -135,7 +135,7 @@ def _run_graph(task: _Task) -> NetRun:
         for execution in _run_executions(task, session, sets):
             clock.note(execution, session)
             if _is_kept(execution.number, options.outputs):
-                record.results[results.write(execution.number, execution.values)] = sets.files(
+                record.results[results.write(execution.number, execution.values)] = sets.list_files(
                     execution.number % len(sets)
                 )
             record.inferences += 1
@@ -153,7 +153,7 @@ def _run_executions(task: _Task, session: Session, sets: InputSets) -> Iterator[
     limit = execution.num_inferences
     if limit is None and execution.duration is None:
         limit = len(sets)
-    feeds = Feeds(sets.feed, len(sets), cache_limits(task.options.inputs))
+    feeds = Feeds(sets.read_set, len(sets), cache_limits(task.options.inputs))
     limit_of_one = Deadline(
         execution.timeout, "--timeout", f"an execution of graph '{shown(task.graph.name)}'"
     )

@@ -17,15 +17,15 @@ from edgewright.core.errors import (
 )
 from edgewright.core.files import file_size, keep_sources
 from edgewright.core.numbers import Array
-from edgewright.data.calibration_data import samples_of
 from edgewright.data.input_list import check_head
+from edgewright.data.open_samples import open_samples
 from edgewright.ir.contract import IoTensor, contract
 from edgewright.ir.graph import Graph
 from edgewright.lower.lift import lift
 from edgewright.model.quantizing import AppliedRule, applied_rules
 from edgewright.model.saving import SavedFiles, SaveOptions, save_dlc
 from edgewright.ops.quant import Dequantize
-from edgewright.passes.target.float_io import float_input, float_output
+from edgewright.passes.target.float_io import make_input_float, make_output_float
 from edgewright.quantize.executor import Samples
 from edgewright.quantize.overrides import Resolved
 from edgewright.quantize.pins import Origin
@@ -195,7 +195,7 @@ def _samples(opened: Opened, dlc: QairtDlc) -> Samples | None:
     if dlc.input_list is None:
         return None
     check_head(dlc.input_list)
-    stored = samples_of(opened.stored, dlc.input_list, is_native=dlc.use_native_input_files)
+    stored = open_samples(opened.stored, dlc.input_list, is_native=dlc.use_native_input_files)
     return _Decoded(stored, opened) if opened.pins else stored
 
 
@@ -275,10 +275,10 @@ def _keep_floats(graph: Graph, dlc: QairtDlc) -> None:
     is_all = any(not usage for usage in usages)
     for name in list(graph.inputs):
         if is_all or name in kept:
-            float_input(graph, name)
+            make_input_float(graph, name)
     for name in list(dict.fromkeys(graph.outputs)):
         if is_all or name in kept:
-            float_output(graph, name)
+            make_output_float(graph, name)
 
 
 def _notes(result: Quantized, dlc: QairtDlc, samples: Samples | None) -> Iterator[str]:

@@ -12,7 +12,7 @@ from edgewright.frontends._common.imported import State
 from edgewright.frontends._common.source_model import SourceModel
 from edgewright.ir.graph import Graph
 from edgewright.ops.rearrange import Transpose
-from edgewright.passes.layout.orders import channel_first, channel_last
+from edgewright.passes.layout.orders import order_channel_first, order_channel_last
 
 __all__ = [
     "CHANNEL_FIRST",
@@ -32,9 +32,9 @@ def is_channel_first(graph: Graph, name: str) -> bool:
     rank = graph.types[name].rank
     maker = graph.producer(name)
     if maker is not None:
-        return isinstance(maker.op, Transpose) and maker.op.perm == channel_first(rank)
+        return isinstance(maker.op, Transpose) and maker.op.perm == order_channel_first(rank)
     readers = graph.consumers(name)
-    wanted = channel_last(rank)
+    wanted = order_channel_last(rank)
     return bool(readers) and all(isinstance(r.op, Transpose) and r.op.perm == wanted for r in readers)
 
 

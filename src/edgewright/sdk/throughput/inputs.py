@@ -11,7 +11,7 @@ from edgewright.core.errors import UnsupportedFeature, Where
 from edgewright.core.numbers import Array, DType
 from edgewright.data.input_list import read_input_list
 from edgewright.data.input_sets import InputSets
-from edgewright.data.tensor_files import Expected
+from edgewright.data.tensor_files import ExpectedTensor
 from edgewright.ir.graph import Graph
 from edgewright.ir.types import TensorType
 from edgewright.run.execution.feeds import CacheLimits, Feeds
@@ -30,18 +30,18 @@ def choose_inputs(thread: CaseThread, graph: Graph, list_file: str) -> Feed:
         return _make_random_feed(graph, zlib.crc32(thread.name.encode()))
     sets = _open_sets(Path(list_file), graph, graph.inputs, is_native=thread.model.is_native)
     limits = CacheLimits(0) if thread.is_loaded_each_time else CacheLimits(-1, LARGEST_CACHE)
-    return Feeds(sets.feed, len(sets), limits)
+    return Feeds(sets.read_set, len(sets), limits)
 
 
 def read_ground_truth(graph: Graph, list_file: str, *, is_native: bool) -> Feed:
     """The outputs that the n-th execution should have."""
     sets = _open_sets(Path(list_file), graph, graph.outputs, is_native=is_native)
-    return Feeds(sets.feed, len(sets), CacheLimits(-1, LARGEST_CACHE))
+    return Feeds(sets.read_set, len(sets), CacheLimits(-1, LARGEST_CACHE))
 
 
 def _open_sets(path: Path, graph: Graph, tensors: list[str], *, is_native: bool) -> InputSets:
     listed = read_input_list(path, tensors, map_spellings(tensors))
-    return InputSets(listed, [Expected(name, graph.types[name], is_native) for name in tensors])
+    return InputSets(listed, [ExpectedTensor(name, graph.types[name], is_native) for name in tensors])
 
 
 def _make_random_feed(graph: Graph, seed: int) -> Feed:

@@ -9,7 +9,7 @@ from edgewright.config.throughput_case import CaseThread
 from edgewright.core.errors import ShapeMismatch, TypeMismatch, Where
 from edgewright.core.files import check_target
 from edgewright.core.numbers import Array
-from edgewright.data.tensor_files import file_values
+from edgewright.data.tensor_files import convert_to_file_type
 from edgewright.ir.graph import Graph
 from edgewright.run.run_results import ResultFolder
 from edgewright.sdk.throughput.inputs import Feed, read_ground_truth
@@ -54,7 +54,10 @@ class Comparison:
             raise ShapeMismatch(
                 f"the ground truth has {truth.size} elements, the output {output.size}", Where(tensor=name)
             )
-        both = [file_values(a, self._graph.types[name], is_native=self._is_native) for a in (output, truth)]
+        both = [
+            convert_to_file_type(a, self._graph.types[name], is_native=self._is_native)
+            for a in (output, truth)
+        ]
         difference = both[0].astype(np.float64).reshape(-1) - both[1].astype(np.float64).reshape(-1)
         return float(np.mean(difference * difference)) if difference.size else 0.0
 
