@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from edgewright.artifacts import raw_data
-from edgewright.artifacts.dlc.flat import FlatBuffer, Table
 from edgewright.artifacts.dlc.tables import GraphDataSlot, ModelSlot, NodeDataSlot, PlaceSlot, TensorDataSlot
 from edgewright.core.errors import BadInput, LimitExceeded, Where, shown
+from edgewright.core.flatbuffer import FlatBuffer, Table
 from edgewright.core.numbers import Array, DType
 
 __all__ = ["GraphData", "TensorFile", "read_params"]
@@ -25,20 +25,20 @@ class TensorFile:
 
     @classmethod
     def empty(cls, where: Where) -> "TensorFile":
-        """For graphs and nodes that have no tensors of their own."""
+        """For graphs and nodes without tensors."""
         return cls({}, _Copies(0, where), where)
 
     def array(self, name: str, dtype: DType, dims: tuple[int, ...]) -> Array:
         """A tensor, its size checked against datatype and dims."""
         where = replace(self._where, tensor=name)
         if dtype == DType.STRING:
-            raise BadInput("the tensor holds texts, a static tensor of QNN holds numbers", where)
+            raise BadInput("the tensor holds strings, a static tensor of QNN holds numbers", where)
         content = self._spans.get(name)
         if content is None:
             raise BadInput(f"there is no data for it among {len(self._spans)} tensors", where)
         count, expected = math.prod(dims), raw_data.stored_size(dtype, dims)
         if dtype.bits == 4 and len(content) == count:
-            # Other writers give each value a byte.
+            # Other writers use a byte for each value.
             return np.frombuffer(content, dtype.numpy).reshape(dims)
         if len(content) != expected:
             raise BadInput(
@@ -50,7 +50,7 @@ class TensorFile:
 
 
 class _Copies:
-    """Bounds what is copied out of the file: many tensors may name the same bytes of it."""
+    """Limits what is copied out of the file: many tensors may name the same bytes."""
 
     def __init__(self, limit: int, where: Where) -> None:
         self._limit = limit
@@ -116,8 +116,7 @@ class _Reader:
     def _span(self, tensor: Table, where: Where) -> memoryview:
         place = tensor.child(TensorDataSlot.PLACE)
         if place is None:
-            span = tensor.blob(TensorDataSlot.BYTES)
-            return self._buffer.content[span.start : span.start + span.size]
+            return tensor.blob(TensorDataSlot.BYTES)
         offset, size = place.integer(PlaceSlot.OFFSET, "q"), place.integer(PlaceSlot.SIZE, "q")
         there = 0 if self._raw is None else len(self._raw)
         if offset < 0 or size < 0 or offset + size > there:

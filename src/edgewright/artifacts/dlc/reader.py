@@ -1,4 +1,4 @@
-"""A DLC back to records; every offset, length, name and number in it may be a stranger's."""
+"""A DLC back to records; no offset, length, name or number in it is trusted."""
 
 import struct
 from collections.abc import Iterator, Mapping
@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from edgewright.artifacts.description import Description, check_unique
-from edgewright.artifacts.dlc.flat import FlatBuffer, Table
 from edgewright.artifacts.dlc.metadata import GraphNotes, read_metadata
 from edgewright.artifacts.dlc.params_reader import GraphData, TensorFile, read_params
 from edgewright.artifacts.dlc.spelling import TYPE_WORDS, Spelling, in_qnn
@@ -28,6 +27,7 @@ from edgewright.artifacts.dlc.zip_reader import open_members
 from edgewright.artifacts.net_json.fields import as_name
 from edgewright.artifacts.wiring import check_order
 from edgewright.core.errors import BadInput, LimitExceeded, UnsupportedFeature, Where, shown
+from edgewright.core.flatbuffer import FlatBuffer, Table
 from edgewright.core.numbers import Array, DType
 from edgewright.lower.lower import QNN_PACKAGE
 from edgewright.lower.qnn_graph import QnnGraph, QnnNode, QnnScalar, QnnTensor, TensorKind
@@ -42,7 +42,7 @@ _HEADER_SIZE = struct.calcsize(BLOB_HEADER)
 
 @dataclass(frozen=True, eq=False)
 class Dlc:
-    """What a DLC holds."""
+    """The content of a DLC."""
 
     graphs: tuple[QnnGraph, ...]
     description: Description
@@ -176,7 +176,7 @@ class _Node:
             raise BadInput(f"attribute '{shown(name)}' has kind {kind}, expected 0 or 1", self._where)
 
     def _keep(self, name: str, attribute: Table) -> None:
-        """Notes of the converter: only the words that tell what the op is are of use."""
+        """Keeps the converter's notes that identify the op; others are not used."""
         if name != PACKAGE_NAME and name not in TYPE_WORDS:
             return
         word = self._child(attribute, AttributeSlot.SCALAR, name).text(ScalarSlot.TEXT)

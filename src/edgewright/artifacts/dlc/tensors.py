@@ -4,7 +4,6 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 
-from edgewright.artifacts.dlc.flat import Table
 from edgewright.artifacts.dlc.formats import Layout, layout_of
 from edgewright.artifacts.dlc.tables import (
     UNDEFINED,
@@ -17,6 +16,7 @@ from edgewright.artifacts.dlc.tables import (
 from edgewright.artifacts.net_json.fields import as_name
 from edgewright.artifacts.net_json.tensors import dtype_of, value_of
 from edgewright.core.errors import BadInput, LimitExceeded, UnsupportedFeature, Where, shown
+from edgewright.core.flatbuffer import Table
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
 from edgewright.lower.qnn_graph import QnnScalar, QnnTensor, TensorKind
@@ -31,7 +31,7 @@ _LARGEST_TENSOR = 2**62
 
 
 def tensor_of(table: Table, file: Where, lookup: Lookup, layouts: dict[str, Layout]) -> QnnTensor:
-    """The record of one tensor; `layouts` holds those that the table cannot tell."""
+    """The record of one tensor; `layouts` holds those that the table cannot express."""
     name = as_name(table.text(TensorSlot.NAME), "the name of a tensor", file)
     where = replace(file, tensor=name)
     kind = _kind(table, where)
@@ -67,7 +67,7 @@ def _kind(table: Table, where: Where) -> TensorKind:
 
 
 def _dims(table: Table, dtype: DType, where: Where) -> tuple[int, ...]:
-    dims = table.integers(TensorSlot.DIMS, _LARGEST_RANK)
+    dims = tuple(table.numbers(TensorSlot.DIMS, "u4", _LARGEST_RANK).tolist())
     size = math.prod(dims) * dtype.numpy.itemsize
     if size > _LARGEST_TENSOR:
         raise LimitExceeded(f"dims {list(dims)} need {size} bytes, at most {_LARGEST_TENSOR} fit", where)
@@ -98,7 +98,7 @@ def _encoding(tensor: Table, dtype: DType, dims: tuple[int, ...], where: Where) 
 def _axis_encoding(table: Table, dtype: DType, dims: tuple[int, ...], where: Where) -> Encoding:
     listed = table.child(EncodingSlot.AXIS)
     if listed is None:
-        raise BadInput("the encoding goes along an axis, and names none", where)
+        raise BadInput("the encoding is along an axis, but names none", where)
     axis = listed.integer(AxisSlot.AXIS, "i")
     if not 0 <= axis < len(dims):
         raise BadInput(f"the encoding's axis is {axis}, the tensor has {len(dims)} axes", where)
