@@ -240,7 +240,7 @@ def test_the_template_keeps_everything_as_the_source_has_it(call, converted, ima
 def test_a_template_does_not_take_the_place_of_the_model(call, image):
     before = image.read_bytes()
     answer = call(main, "-i", image, "--dump_custom_io_config_template", image)
-    assert (answer.code, "would be written over" in answer.err) == (2, True)
+    assert (answer.code, "would be overwritten" in answer.err) == (2, True)
     assert image.read_bytes() == before
 
 

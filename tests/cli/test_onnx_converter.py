@@ -51,7 +51,7 @@ def test_weights_of_the_source_are_not_written_over(call, image, tmp_path):
     before = (tmp_path / "image.bin").read_bytes()
     answer = call(main, "-i", image)
     assert answer.code == 2
-    assert "image.bin' would be written over, it is no weights file of a converted model" in answer.err
+    assert "image.bin' would be overwritten, it is not the weights file of a converted model" in answer.err
     assert (tmp_path / "image.bin").read_bytes() == before
     assert call(main, "-i", image, "-o", tmp_path / "m.cpp").code == 0
     assert call(main, "-i", image, "-o", tmp_path / "m.cpp").code == 0

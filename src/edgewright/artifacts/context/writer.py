@@ -41,7 +41,7 @@ class _Store:
         self._places: dict[bytes, int] = {}
 
     def place(self, tensor: QnnTensor) -> int:
-        """Where the tensor's bytes are going to stand."""
+        """The offset at which the tensor's bytes will be stored."""
         key = self._key(tensor)
         if key is not None and key in self._places:
             return self._places[key]
@@ -130,5 +130,5 @@ def _encoding(encoding: Encoding) -> Json:
 
 
 def _spelled(value: float | bool | str) -> float | bool | str:
-    """JSON has no word for infinities and not-a-number."""
+    """Infinities and not-a-number as strings, because JSON has none."""
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,4 +1,4 @@
-"""model.cpp: C++ that rebuilds the graph through the QNN interface, one function a tensor and a node."""
+"""model.cpp: C++ that rebuilds the graph through the QNN interface, a function for each tensor and node."""
 
 from collections.abc import Iterator
 
@@ -115,7 +115,7 @@ def _tensor_function(tensor: QnnTensor) -> str:
     buffer = "{.data = nullptr, .dataSize = 0}"
     if tensor.kind == TensorKind.STATIC:
         buffer = f"{{.data = BINVARSTART({tensor.name}), .dataSize = BINLEN({tensor.name})}}"
-    # Unused where no node reads the tensor, which is no reason for a warning.
+    # Unused if no node reads the tensor, which needs no warning.
     return (
         f"[[gnu::unused]] static ModelError_t addTensor_{tensor.name}(QnnModel& model) {{\n"
         "  ModelError_t err = MODEL_NO_ERROR;\n"
@@ -194,7 +194,7 @@ def _locals(tensor: QnnTensor) -> str:
 
 def _data(param: QnnTensor) -> str:
     data: Array = np.empty(0) if param.data is None else param.data
-    # Static: a long table must not lie on the stack. The lone zero stands where there is nothing.
+    # Static: a long table must not be on the stack. A single zero stands for an empty one.
     values = list(array_lines(data, param.dtype)) or ["0"]
     return _list(f"static {array_type(param.dtype)}", f"data_{param.name}", values)
 

@@ -49,7 +49,7 @@ class _Graph:
         self._writer = writer
         self._graph = graph
         self._description = description
-        # Ids run through parameter tensors too, as in a model library.
+        # Ids count parameter tensors too, as in a model library.
         self._ids = count(1)
 
     def table(self) -> int:
@@ -169,7 +169,7 @@ class _Graph:
     def _step(self, tensor: QnnTensor, encoding: Encoding, scale: float, offset: int) -> int:
         low, high = encoding.limits(tensor.dtype)
         middle = 0 if tensor.dtype.is_signed else -(1 << (encoding.bitwidth - 1))
-        # The ends follow from what is stored: so a file that was read is written in the same bytes.
+        # Limits are computed from what is stored, so that reading and writing keeps the bytes.
         stored = _as_float32(scale, tensor)
         return self._writer.table(
             {
@@ -184,14 +184,14 @@ class _Graph:
 
 
 def _as_int64(value: int, name: str, where: Where) -> int:
-    """The number that has the same 64 bits; a UINT_64 may be above what an int64 holds."""
+    """The int64 with the same 64 bits; a UINT_64 may be too large for an int64."""
     if not -(2**63) <= value < 2**64:
-        raise BadInput(f"parameter '{name}' is {value}, which has no 64 bits", where)
+        raise BadInput(f"parameter '{name}' is {value}, which does not fit 64 bits", where)
     return value - 2**64 if value >= 2**63 else value
 
 
 def _as_float32(scale: float, tensor: QnnTensor) -> float:
-    """The scale as QNN knows it; the nearest float32 must still be a scale."""
+    """The scale as QNN stores it; the nearest float32 must still be a valid scale."""
     try:
         rounded: float = struct.unpack("<f", struct.pack("<f", scale))[0]
     except OverflowError:

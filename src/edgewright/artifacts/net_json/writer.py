@@ -20,7 +20,7 @@ Json = dict[str, Any]
 
 
 def to_chunks(graph: QnnGraph, description: Description) -> Iterator[bytes]:
-    """The file, one chunk for each tensor and node, each on a line of its own."""
+    """The file, one chunk for each tensor and node, each on its own line."""
     check_names(graph)
     weights = _element_count(graph.of_kind(TensorKind.STATIC))
     yield b"{\n"
@@ -98,7 +98,7 @@ def _nodes(graph: QnnGraph, description: Description) -> Iterator[tuple[str, Jso
 
 
 def _first_ids(graph: QnnGraph) -> dict[str, int]:
-    """Ids run through parameter tensors too, in the order in which a model library creates them."""
+    """Ids count parameter tensors too, in the order in which a model library creates them."""
     names = list(graph.tensors)
     names += [param.name for node in graph.nodes for param in node.tensor_params.values()]
     return {name: number for number, name in enumerate(names, start=1)}
@@ -175,13 +175,13 @@ def _data(tensor: QnnTensor) -> Any:
         data = data.astype("float32")  # Python has no number for bfloat16; float32 holds it exactly
     elif data.dtype.kind == "b":
         data = data.astype("uint8")
-    # Netron flattens the value, so a scalar stands in a list too.
+    # Netron flattens the value, so a scalar is in a list too.
     listed = data.tolist() if data.ndim else [data.item()]
     return _finite(listed)
 
 
 def _finite(value: Any) -> Any:
-    """JSON has no word for infinities and not-a-number, so they become texts."""
+    """JSON has no infinities and not-a-number, so they become strings."""
     if isinstance(value, list):
         return [_finite(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
