@@ -20,7 +20,7 @@ __all__ = ["compile"]
 Compilable = Model | str | Path
 
 
-def compile(  # noqa: A001, PLR0913 - the word for it, as in torch.compile; all but two are given by name
+def compile(  # noqa: A001, PLR0913 - named after torch.compile; all but two are keyword-only
     model: Compilable | Mapping[str, Compilable],
     path: Path | str,
     *,
@@ -30,16 +30,16 @@ def compile(  # noqa: A001, PLR0913 - the word for it, as in torch.compile; all 
     vtcm_mb: int | None = None,
     config_file: str | None = None,
 ) -> CompiledModel:
-    """Writes a context binary, and gives it back ready to run.
+    """Writes a context binary and returns it, ready to run.
 
     Args:
-        model: a model, a converted file, or several by the names that their graphs get.
+        model: a model or a converted file, or several of them by graph name.
         path: the context binary to write.
         target: the chip: SM8650, 'Snapdragon 8 Gen 3', v75 or a SoC number.
         backend: htp (genuine where its wheel is installed, else simulated), htp-native, htp-sim or cpu.
-        optimization_level: 1 to 3: how long the compiler tries.
+        optimization_level: 1 to 3: how hard the compiler tries.
         vtcm_mb: megabytes of the chip's fast memory that each graph may use; 0 for all.
-        config_file: a file of backend settings, as qnn-context-binary-generator takes it.
+        config_file: a backend configuration file, as for qnn-context-binary-generator.
     """
     provider = find_provider(backend)
     config = read_backend_config(config_file, provider.partition("-")[0])

@@ -43,8 +43,8 @@ class CompiledModel:
     def run(self, inputs: Mapping[str, Array], *, graph: str | None = None) -> dict[str, Array]:
         """Runs a graph, by its name where there are several: numpy in, a dict of numpy out.
 
-        Inputs and outputs of fixed point are real numbers here; stored integers are taken as they are. The
-        source's names of inputs are taken too: a binary has them as C can spell them.
+        Fixed-point inputs and outputs are real numbers here; stored integers are accepted as they are. Inputs
+        may have their names from the source, too: a binary spells them as C identifiers.
         """
         chosen = self._find_graph(graph)
         surface = Surface(chosen)
@@ -56,7 +56,7 @@ class CompiledModel:
         return surface.decode_outputs(self._open_session(chosen).run(surface.encode_inputs(named)))
 
     def fits(self, target: str) -> ContextVerdict:
-        """Whether it is a binary for a chip, and why."""
+        """Whether the binary suits a chip, and why."""
         return judge_context(self.info, find_htp_soc(target))
 
     def _find_graph(self, name: str | None) -> Graph:
@@ -81,7 +81,7 @@ class CompiledModel:
 
 
 def _with_axis(name: str, array: Array, graph: Graph) -> Array:
-    """A single number of the source, which has an axis in a binary: QNN knows no rank 0."""
+    """A scalar of the source with the one axis that it has in a binary: QNN has no rank 0."""
     input_type = graph.types.get(name)
     return (
         array.reshape(1) if array.ndim == 0 and input_type is not None and input_type.shape == (1,) else array
@@ -89,7 +89,7 @@ def _with_axis(name: str, array: Array, graph: Graph) -> Array:
 
 
 def _narrow_integers(name: str, array: Array, graph: Graph) -> Array:
-    """Integers of 64 bits as the binary has them, in 32."""
+    """64-bit integers in 32 bits, as the binary stores them."""
     if name not in graph.types or array.dtype.kind not in "iu":
         return array
     input_type = graph.types[name]

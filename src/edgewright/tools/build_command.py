@@ -30,7 +30,7 @@ def run(  # noqa: PLR0913, PLR0917 - the groups of options, in their order
     report: Report,
     _messages: Messages,
 ) -> int:
-    """Build, and say how it went; a limit that is missed is exit code 5, with all files written."""
+    """Build and report the result; a missed limit is exit code 5, with all files written."""
     from edgewright.api.build import run_build
     from edgewright.build.request import parse_build_request
     from edgewright.reports.build import make_page
@@ -42,7 +42,7 @@ def run(  # noqa: PLR0913, PLR0917 - the groups of options, in their order
     try:
         record = run_build(request)
     except KeyboardInterrupt:
-        print(f"finished stages are kept in {request.output}; --resume goes on with them", file=sys.stderr)
+        print(f"finished stages are kept in {request.output}; --resume continues from them", file=sys.stderr)
         raise
     tell(report, record, make_page)
     where = (Path(request.output) / "report.html").absolute()
@@ -58,7 +58,7 @@ def run(  # noqa: PLR0913, PLR0917 - the groups of options, in their order
 
 
 def _show_dry_run(request: "BuildRequest", report: Report) -> int:
-    """What stands in the way is the exit code."""
+    """The exit code says whether something stands in the way."""
     from edgewright.build.dry_run import run_dry
     from edgewright.build.preflight import sort_problems
     from edgewright.reports.build import make_preflight_page
@@ -91,7 +91,7 @@ TOOL = Tool(
         (f"{NAME} model.onnx --random-data --target SM8650 --dry-run", "what stands in the way, in seconds"),
         (
             f"{NAME} model.onnx --data samples/ --target SM8650 -o out/ --resume",
-            "go on after an interruption",
+            "continue after an interruption",
         ),
     ),
 )
