@@ -75,7 +75,7 @@ def compare(
         b: what is compared with it; the same input and output names, in any layout and datatype.
         data: samples for ``a``, in any form that ``quantize`` takes.
         backend: what ``b`` runs on; ``a`` runs on the CPU.
-        preprocessing: what is done to images, as for ``quantize``.
+        preprocessing: how images are preprocessed, as for ``quantize``.
         threads: 0 leaves the number to the engine.
     """
     first, second = _open_model(a), _open_model(b)

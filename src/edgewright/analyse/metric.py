@@ -1,4 +1,4 @@
-"""How accuracy is told for a model and its data: right answers, same answers, or closeness of values."""
+"""How accuracy is measured for a model and its data: right answers, same answers, or closeness of values."""
 
 import math
 from collections.abc import Mapping
