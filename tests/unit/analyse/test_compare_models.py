@@ -7,7 +7,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import edgewright as ew
-from edgewright.analyse.compare_models import compute_wilson_interval
+from edgewright.analyse.statistics import compute_wilson_interval
 from edgewright.core.errors import UsageError
 from tests.cli import models
 from tests.cli.models import save
