@@ -25,11 +25,6 @@ KEPT = "Layout: {Model: NCHW, Custom: NCHW}"
 
 
 @pytest.fixture
-def image(tmp_path):
-    return models.image_net(tmp_path / "image.onnx")
-
-
-@pytest.fixture
 def converted(call, image, tmp_path):
     """Converts the image network with a file; returns the answer and the model, if there is one."""
 

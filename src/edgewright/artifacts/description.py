@@ -4,10 +4,10 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
-from edgewright.core.errors import BadInput, UsageError, Where, shown
-from edgewright.lower.qnn_graph import QnnGraph, QnnNode
+from edgewright.core.errors import BadInput, UnsupportedFeature, UsageError, Where, shown
+from edgewright.lower.qnn_graph import QnnGraph, QnnNode, QnnScalar, QnnTensor
 
-__all__ = ["Description", "check_names", "check_unique"]
+__all__ = ["Description", "check_names", "check_scalar_type", "check_tensor_type", "check_unique"]
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # With '.raw' appended, a name still fits the 100 bytes of a tar header.
@@ -57,6 +57,23 @@ def check_names(graph: QnnGraph) -> None:
             _check_name(kind, name, _LONGEST_NAME if kind != "parameter" else 2 * _LONGEST_NAME)
     for node in graph.nodes:
         _check_name("node", node.name, _LONGEST_NAME)
+
+
+def check_tensor_type(tensor: QnnTensor) -> None:
+    """Refuses a tensor of a data type that QNN has no number for."""
+    if not tensor.dtype.is_qnn:
+        raise UnsupportedFeature(
+            f"QNN has no data type for '{tensor.dtype.name}'",
+            Where(tensor=tensor.name),
+            do="convert the tensor to a type that QNN has, such as FLOAT_32 or INT_32",
+        )
+
+
+def check_scalar_type(name: str, scalar: QnnScalar, where: Where) -> None:
+    """Refuses a parameter of a data type that QNN has no number for."""
+    if not scalar.dtype.is_qnn:
+        what = f"QNN has no data type for '{scalar.dtype.name}' of parameter '{name}'"
+        raise UnsupportedFeature(what, where)
 
 
 def check_unique(kind: str, names: list[str]) -> None:

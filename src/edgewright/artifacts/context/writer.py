@@ -10,8 +10,7 @@ from typing import Any
 from edgewright.artifacts import raw_data
 from edgewright.artifacts.context.frame import ALIGNMENT, framed
 from edgewright.artifacts.context.records import Context
-from edgewright.artifacts.description import check_unique
-from edgewright.core.errors import UnsupportedFeature, Where
+from edgewright.artifacts.description import check_tensor_type, check_unique
 from edgewright.ir.encodings import Encoding
 from edgewright.lower.qnn_graph import QnnGraph, QnnNode, QnnTensor, TensorKind
 
@@ -98,8 +97,7 @@ def _node(node: QnnNode, store: _Store) -> Json:
 
 
 def _tensor(tensor: QnnTensor, store: _Store) -> Json:
-    if not tensor.dtype.is_qnn:
-        raise UnsupportedFeature(f"QNN has no data type for '{tensor.dtype.name}'", Where(tensor=tensor.name))
+    check_tensor_type(tensor)
     entry: Json = {
         "name": tensor.name,
         "kind": int(tensor.kind),

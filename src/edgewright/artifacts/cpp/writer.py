@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from edgewright.artifacts.cpp.literals import array_lines, array_type, comment, real, scalar, text
-from edgewright.artifacts.description import Description, check_names
-from edgewright.core.errors import UnsupportedFeature, Where
+from edgewright.artifacts.description import Description, check_names, check_tensor_type
+from edgewright.core.errors import Where
 from edgewright.core.numbers import Array
 from edgewright.ir.encodings import Encoding
 from edgewright.lower.qnn_graph import QnnGraph, QnnNode, QnnTensor, TensorKind
@@ -200,8 +200,7 @@ def _data(param: QnnTensor) -> str:
 
 
 def _tensor(tensor: QnnTensor, buffer: str) -> str:
-    if not tensor.dtype.is_qnn:
-        raise UnsupportedFeature(f"QNN has no data type for '{tensor.dtype.name}'", Where(tensor=tensor.name))
+    check_tensor_type(tensor)
     rank = len(tensor.dims)
     return (
         "{\n"

@@ -5,7 +5,7 @@ import struct
 from collections.abc import Iterable, Sequence
 from itertools import count
 
-from edgewright.artifacts.description import Description
+from edgewright.artifacts.description import Description, check_scalar_type, check_tensor_type
 from edgewright.artifacts.dlc.flat_writer import Field, FlatWriter
 from edgewright.artifacts.dlc.formats import codes_of
 from edgewright.artifacts.dlc.spelling import in_dlc
@@ -26,7 +26,7 @@ from edgewright.artifacts.dlc.tables import (
     StepSlot,
     TensorSlot,
 )
-from edgewright.core.errors import BadInput, UnsupportedFeature, Where
+from edgewright.core.errors import BadInput, Where
 from edgewright.core.numbers import DType
 from edgewright.ir.encodings import Encoding
 from edgewright.lower.qnn_graph import QnnGraph, QnnNode, QnnScalar, QnnTensor, TensorKind
@@ -111,9 +111,7 @@ class _Graph:
         )
 
     def _scalar(self, name: str, scalar: QnnScalar, where: Where) -> int:
-        if not scalar.dtype.is_qnn:
-            what = f"QNN has no data type for '{scalar.dtype.name}' of parameter '{name}'"
-            raise UnsupportedFeature(what, where)
+        check_scalar_type(name, scalar, where)
         value: dict[int, Field] = {}
         if isinstance(scalar.value, str):
             value[ScalarSlot.TEXT] = ("o", self._writer.text(scalar.value))
@@ -124,12 +122,7 @@ class _Graph:
         return self._writer.table({ScalarSlot.DTYPE: ("I", int(scalar.dtype))} | value)
 
     def _tensor(self, tensor: QnnTensor) -> int:
-        if not tensor.dtype.is_qnn:
-            raise UnsupportedFeature(
-                f"QNN has no data type for '{tensor.dtype.name}'",
-                Where(tensor=tensor.name),
-                do="convert the tensor to a type that QNN has, such as FLOAT_32 or INT_32",
-            )
+        check_tensor_type(tensor)
         writer = self._writer
         code, source_code = codes_of(tensor)
         plain = DType.FLOAT_32 if tensor.dtype.is_fixed_point else tensor.dtype

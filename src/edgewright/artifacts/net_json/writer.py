@@ -5,8 +5,8 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from edgewright.artifacts.description import Description, check_names
-from edgewright.core.errors import UnsupportedFeature, Where
+from edgewright.artifacts.description import Description, check_names, check_scalar_type, check_tensor_type
+from edgewright.core.errors import Where
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
 from edgewright.lower.qnn_graph import QnnGraph, QnnNode, QnnScalar, QnnTensor, TensorKind
@@ -105,12 +105,7 @@ def _first_ids(graph: QnnGraph) -> dict[str, int]:
 
 
 def _tensor(tensor: QnnTensor, number: int) -> Json:
-    if not tensor.dtype.is_qnn:
-        raise UnsupportedFeature(
-            f"QNN has no data type for '{tensor.dtype.name}'",
-            Where(tensor=tensor.name),
-            do="convert the tensor to a type that QNN has, such as FLOAT_32 or INT_32",
-        )
+    check_tensor_type(tensor)
     plain = DType.FLOAT_32 if tensor.dtype.is_fixed_point else tensor.dtype
     return {
         "id": number,
@@ -168,11 +163,7 @@ def _scale_offset(encoding: Encoding, dtype: DType, scale: float, offset: int) -
 
 
 def _scalar(node: QnnNode, name: str, scalar: QnnScalar) -> Json:
-    if not scalar.dtype.is_qnn:
-        raise UnsupportedFeature(
-            f"QNN has no data type for '{scalar.dtype.name}' of parameter '{name}'",
-            Where(op=node.type, node=node.name),
-        )
+    check_scalar_type(name, scalar, Where(op=node.type, node=node.name))
     value = int(scalar.value) if isinstance(scalar.value, bool) else scalar.value
     return {str(int(scalar.dtype)): _finite(value)}
 
