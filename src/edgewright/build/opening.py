@@ -12,7 +12,7 @@ from edgewright.config.umbrella import Shapes
 from edgewright.core.errors import EdgewrightError, UsageError, shown
 from edgewright.core.files import file_size
 from edgewright.data.samples import BuildSamples, build_samples
-from edgewright.frontends._common.overrides import Overrides
+from edgewright.frontends._common.input_spec import InputSpec
 from edgewright.frontends._common.report import ImportReport, report_on
 from edgewright.frontends._common.source_model import SourceModel
 from edgewright.frontends.open_source import FixedSource, fixed_source, open_source
@@ -156,8 +156,8 @@ def _ends(inputs: Mapping[str, TensorType]) -> Graph:
     return graph
 
 
-def _wishes(shapes: Shapes, outputs: Sequence[str]) -> Overrides:
-    return Overrides(
+def _wishes(shapes: Shapes, outputs: Sequence[str]) -> InputSpec:
+    return InputSpec(
         dict(shapes.input_dims),
         shapes.batch,
         dict(shapes.define_symbols),

@@ -21,7 +21,7 @@ from edgewright.core.errors import (
 )
 from edgewright.core.files import file_size
 from edgewright.frontends._common.imported import Imported
-from edgewright.frontends._common.overrides import Overrides
+from edgewright.frontends._common.input_spec import InputSpec
 from edgewright.frontends._common.report import report_on
 from edgewright.frontends._common.source_model import SourceModel
 from edgewright.frontends.framework import Framework, framework_of
@@ -38,7 +38,7 @@ from edgewright.ops.source import SourceOp
 __all__ = ["FixedSource", "fixed_source", "open_source", "source_graph"]
 
 log = logging.getLogger(__name__)
-OPENS: dict[Framework, Callable[[str | Path, Overrides | None], SourceModel]] = {
+OPENS: dict[Framework, Callable[[str | Path, InputSpec | None], SourceModel]] = {
     Framework.ONNX: OnnxSource.open,
     Framework.TFLITE: TfliteSource.open,
     Framework.TENSORFLOW: TensorflowSource.open,
@@ -86,19 +86,19 @@ class FixedSource:
         ]
 
 
-def open_source(source: Path | str | Any, wishes: Overrides | None = None) -> SourceModel:
+def open_source(source: Path | str | Any, spec: InputSpec | None = None) -> SourceModel:
     """The source as it is; a file that does not exist is answered with one that does."""
     if not isinstance(source, (str, Path)):
-        return OnnxSource.open(source, wishes)
+        return OnnxSource.open(source, spec)
     framework = framework_of(source)
     if framework not in {Framework.PYTORCH, Framework.TENSORFLOW}:
         file_size(source)
-    return OPENS[framework](source, wishes)
+    return OPENS[framework](source, spec)
 
 
-def fixed_source(path: Path | str, wishes: Overrides) -> FixedSource:
+def fixed_source(path: Path | str, spec: InputSpec) -> FixedSource:
     """The source with the batch set to 1 where nothing is said; other symbols are one problem for all."""
-    opened = open_source(path, wishes)
+    opened = open_source(path, spec)
     opened.decide()
     loose = {name: t for name, t in opened.inputs.items() if not t.is_static}
     if not loose:
@@ -112,14 +112,14 @@ def fixed_source(path: Path | str, wishes: Overrides) -> FixedSource:
     named = ", ".join(f"'{shown(name)}'" for name in sorted(batches))
     option = spell_option("batch" if opened.has_named_dims and has_option("batch") else "input_shapes")
     note = f"batch {named} of {_listed(loose)} was set to 1; {option} sets another one"
-    settled = replace(wishes, input_shapes={**wishes.input_shapes, **shapes}, batch=None, symbols={})
+    settled = replace(spec, input_shapes={**spec.input_shapes, **shapes}, batch=None, symbols={})
     return FixedSource(open_source(path, settled), (note,))
 
 
-def source_graph(path: Path | str, wishes: Overrides) -> Graph:
+def source_graph(path: Path | str, spec: InputSpec) -> Graph:
     """The graph with symbolic dimensions as they are; what stands in its way is said as in a conversion."""
-    imported = open_source(path, wishes).build({})
-    return imported.graph if imported.is_complete else fixed_source(path, wishes).graph()
+    imported = open_source(path, spec).build({})
+    return imported.graph if imported.is_complete else fixed_source(path, spec).graph()
 
 
 def _symbols_left(source: SourceModel, loose: Mapping[str, TensorType], left: Sequence[str]) -> UsageError:

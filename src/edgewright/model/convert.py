@@ -7,7 +7,7 @@ from typing import Any
 
 from edgewright.core.errors import Problems
 from edgewright.core.numbers import Array
-from edgewright.frontends._common.overrides import Overrides
+from edgewright.frontends._common.input_spec import InputSpec
 from edgewright.frontends.open_source import open_source
 from edgewright.ir.graph import Graph
 from edgewright.model.model import Model, TensorInfo, info
@@ -60,7 +60,7 @@ def convert(  # noqa: PLR0913 - one keyword for each thing of a model that may b
         tag: which graph of a SavedModel is converted; 'serve' where none is named.
         rewrites: which optional rewrites are made; all by default.
     """
-    wishes = Overrides(
+    wishes = InputSpec(
         input_shapes or {},
         batch,
         symbols or {},

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from edgewright.core.files import file_size
 from edgewright.frontends._common.imported import Imported
-from edgewright.frontends._common.overrides import Overrides
+from edgewright.frontends._common.input_spec import InputSpec
 from edgewright.frontends._common.report import ImportReport, OpCount, Problem, report_on
 from edgewright.frontends._common.source_model import SourceModel
 from edgewright.frontends.open_source import fixed_source, open_source
@@ -57,14 +57,14 @@ class DryRunReport:
     is_convertible: bool
 
 
-def inspect(path: Path | str, wishes: Overrides | None = None) -> Inspection:
+def inspect(path: Path | str, wishes: InputSpec | None = None) -> Inspection:
     """Looks at an ONNX file, or at the net.json or DLC of a converted model."""
     if is_stored(path):
         return _stored(Path(path), load_graph(path))
     return _source(Path(path), open_source(path, wishes))
 
 
-def dry_run(path: Path | str, wishes: Overrides) -> DryRunReport:
+def dry_run(path: Path | str, wishes: InputSpec) -> DryRunReport:
     """Imports a model as a conversion would, and says what would become of it."""
     source = fixed_source(path, wishes)
     report = report_on(source.opened)

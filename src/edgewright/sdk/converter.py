@@ -19,7 +19,7 @@ from edgewright.core.errors import EdgewrightError, Problems, UsageError, shown
 from edgewright.core.events import progress
 from edgewright.core.files import keep_sources, write_whole
 from edgewright.core.numbers import DType
-from edgewright.frontends._common.overrides import Overrides
+from edgewright.frontends._common.input_spec import InputSpec
 from edgewright.frontends._common.report import report_on
 from edgewright.frontends._common.source_model import SourceModel
 from edgewright.frontends.open_source import fixed_source
@@ -210,9 +210,9 @@ def _dump(options: ConverterOptions, graph: Graph) -> None:
         write_whole(Path(file), [to_text(graph).encode()])
 
 
-def overrides_of(options: ConverterOptions) -> Overrides:
+def overrides_of(options: ConverterOptions) -> InputSpec:
     """What the options say about the source's inputs and outputs."""
-    return Overrides(
+    return InputSpec(
         input_shapes=dict(options.source.input_dims),
         batch=options.onnx.batch,
         symbols=dict(options.onnx.define_symbols),

@@ -20,7 +20,7 @@ from edgewright.config.qairt_quantizer import QairtDlc, QairtPrecision
 from edgewright.core.errors import UsageError, shown
 from edgewright.core.events import progress
 from edgewright.core.files import keep_sources, write_whole
-from edgewright.frontends._common.overrides import Overrides
+from edgewright.frontends._common.input_spec import InputSpec
 from edgewright.frontends.open_source import FixedSource, fixed_source, open_source, source_graph
 from edgewright.frontends.tensorflow.load import TensorflowSource
 from edgewright.ir.contract import contract
@@ -195,8 +195,8 @@ def _config(options: QairtConverterOptions) -> IoConfig:
     return merged(config, options.source)
 
 
-def _wishes(options: QairtConverterOptions, config: IoConfig) -> Overrides:
-    return Overrides(
+def _wishes(options: QairtConverterOptions, config: IoConfig) -> InputSpec:
+    return InputSpec(
         input_shapes=source_shapes(config),
         batch=options.onnx.batch,
         symbols=dict(options.onnx.define_symbols),

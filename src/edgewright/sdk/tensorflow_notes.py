@@ -8,7 +8,7 @@ import numpy as np
 
 from edgewright.core.errors import shown
 from edgewright.core.numbers import Array, DType
-from edgewright.frontends._common.overrides import Overrides
+from edgewright.frontends._common.input_spec import InputSpec
 from edgewright.frontends.open_source import fixed_source
 from edgewright.frontends.tensorflow.load import TensorflowSource
 from edgewright.model.convert import Rewrites
@@ -37,7 +37,7 @@ def unconsumed_notes(source: TensorflowSource) -> list[str]:
     return [*listed, *more] or ["the outputs depend on every node"]
 
 
-def validate_rewrites(path: Path | str, wishes: Overrides) -> list[OutputError]:
+def validate_rewrites(path: Path | str, wishes: InputSpec) -> list[OutputError]:
     """Runs a model on inputs of ones, once as it is and once rewritten."""
     source = fixed_source(path, wishes)
     graph = source.graph()

@@ -9,11 +9,11 @@ __all__ = ["TOOL"]
 
 def run(model: ModelFile, shapes: Shapes, names: Names, report: Report, _messages: Messages) -> None:
     """Look and report; a model that does not convert is no failure of looking at it."""
-    from edgewright.frontends._common.overrides import Overrides
+    from edgewright.frontends._common.input_spec import InputSpec
     from edgewright.model.inspect import inspect
     from edgewright.reports.inspection import page
 
-    wishes = Overrides(
+    wishes = InputSpec(
         dict(shapes.input_dims),
         shapes.batch,
         dict(shapes.define_symbols),

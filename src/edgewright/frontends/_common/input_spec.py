@@ -14,13 +14,13 @@ from edgewright.ir.dims import Dim, Expr
 from edgewright.ir.symbols import resolve
 from edgewright.ir.types import TensorType
 
-__all__ = ["Overrides", "check_given", "check_names", "input_values", "settled_types", "shaped"]
+__all__ = ["InputSpec", "bind_values", "check_array", "check_names", "decide_types", "shape_input"]
 
 NAMES_LISTED = 10
 
 
 @dataclass(frozen=True)
-class Overrides:
+class InputSpec:
     """What the user says about a model's inputs and outputs in place of the model itself."""
 
     input_shapes: Mapping[str, Sequence[int]] = field(default_factory=dict)
@@ -40,24 +40,24 @@ class Overrides:
     tag: str | None = None
 
 
-def settled_types(types: Mapping[str, TensorType], file: str, wishes: Overrides) -> dict[str, TensorType]:
+def decide_types(types: Mapping[str, TensorType], file: str, spec: InputSpec) -> dict[str, TensorType]:
     """Input types with the wished numbers for symbols and the wished datatypes."""
     known = sorted({symbol for tensor_type in types.values() for symbol in tensor_type.symbols})
-    check_names(file, "symbols", wishes.symbols, known, "symbolic dimension")
-    _check_positive(wishes.symbols)
+    check_names(file, "symbols", spec.symbols, known, "symbolic dimension")
+    _check_positive(spec.symbols)
     return {
         name: replace(
             tensor_type,
-            shape=resolve(tensor_type.shape, wishes.symbols),
-            dtype=wishes.input_dtypes.get(name, tensor_type.dtype),
+            shape=resolve(tensor_type.shape, spec.symbols),
+            dtype=spec.input_dtypes.get(name, tensor_type.dtype),
         )
         for name, tensor_type in types.items()
     }
 
 
-def shaped(name: str, declared: TensorType, file: str, wishes: Overrides) -> TensorType:
+def shape_input(name: str, declared: TensorType, file: str, spec: InputSpec) -> TensorType:
     """The type of an input with the shape or the batch that is wished for."""
-    wanted, batch = wishes.input_shapes.get(name), wishes.batch
+    wanted, batch = spec.input_shapes.get(name), spec.batch
     where = Where(file=file, tensor=name)
     if wanted is not None:
         if len(wanted) != declared.rank or any(isinstance(d, bool) or d < 0 for d in wanted):
@@ -74,15 +74,15 @@ def shaped(name: str, declared: TensorType, file: str, wishes: Overrides) -> Ten
     return declared
 
 
-def input_values(
-    file: str, wishes: Overrides, declared: Mapping[str, TensorType]
+def bind_values(
+    file: str, spec: InputSpec, declared: Mapping[str, TensorType]
 ) -> dict[str, tuple[TensorType, Array]]:
     """The values that inputs are fixed to, in the declared types."""
-    check_names(file, "input_values", wishes.input_values, list(declared), "input")
+    check_names(file, "input_values", spec.input_values, list(declared), "input")
     values: dict[str, tuple[TensorType, Array]] = {}
-    for name, given in wishes.input_values.items():
+    for name, given in spec.input_values.items():
         value = _in_shape(_in_type(name, given, declared[name].dtype), declared[name])
-        check_given(name, declared[name], {name: value})
+        check_array(name, declared[name], {name: value})
         values[name] = (declared[name].with_shape(value.shape), value)
     return values
 
@@ -100,7 +100,7 @@ def check_names(
             )
 
 
-def check_given(name: str, declared: TensorType, values: Mapping[str, Array]) -> None:
+def check_array(name: str, declared: TensorType, values: Mapping[str, Array]) -> None:
     """The arrays of a run against the declared types, before a graph is built for them."""
     if name not in values:
         raise UsageError(f"input '{shown(name)}' is missing", do="give all inputs of the model")
