@@ -4,8 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import numpy as np
-
 from edgewright.build.order import BuildOrder
 from edgewright.build.states import Carried, Memory, memories_of
 from edgewright.config.umbrella import Shapes
@@ -13,13 +11,13 @@ from edgewright.core.errors import EdgewrightError, UsageError, shown
 from edgewright.core.files import file_size
 from edgewright.data.samples import BuildSamples, build_samples
 from edgewright.frontends._common.input_spec import InputSpec
-from edgewright.frontends._common.report import ImportReport, report_on
+from edgewright.frontends._common.report import ImportReport
 from edgewright.frontends._common.source_model import SourceModel
-from edgewright.frontends.open_source import FixedSource, fixed_source, open_source
+from edgewright.frontends.conversion import ConversionRequest, Rewrites, convert_source
+from edgewright.frontends.open_source import FixedSource, fix_shapes, open_source
 from edgewright.ir.graph import Graph
 from edgewright.ir.symbols import batch_symbols
 from edgewright.ir.types import TensorType
-from edgewright.model.convert import Rewrites
 from edgewright.model.model import Model
 from edgewright.model.open_shapes import shapes_from_samples
 from edgewright.model.saving import is_stored, load_graph
@@ -94,15 +92,17 @@ def _open_stored(order: BuildOrder, found: Opened) -> None:
 
 
 def _open_source(order: BuildOrder, found: Opened) -> None:
-    source = open_source(order.model, _wishes(order.shapes, order.outputs))
+    source = open_source(order.model, _make_input_spec(order.shapes, order.outputs))
     source.decide()
     found.format = source.format
     found.ends = _ends(source.inputs)
     shapes = _bound(order, source, found)
-    fixed = fixed_source(order.model, _wishes(shapes, order.outputs))
+    spec = _make_input_spec(shapes, order.outputs)
+    fixed = fix_shapes(order.model, spec)
     found.notes += fixed.notes
-    found.ends = _ends(fixed.opened.inputs)
-    _import(fixed, found)
+    found.ends = _ends(fixed.model.inputs)
+    found.report = fixed.report
+    _convert(ConversionRequest(order.model, spec), fixed, found)
 
 
 def _bound(order: BuildOrder, source: SourceModel, found: Opened) -> Shapes:
@@ -120,26 +120,20 @@ def _bound(order: BuildOrder, source: SourceModel, found: Opened) -> Shapes:
     return shapes
 
 
-def _import(fixed: FixedSource, found: Opened) -> None:
-    source = fixed.opened
-    imported = source.build({})
-    found.report = report_on(source, imported)
+def _convert(request: ConversionRequest, fixed: FixedSource, found: Opened) -> None:
+    report = fixed.report
     if fixed.problem is not None:
         found.problems.append(fixed.problem)
-    if imported.is_complete and not found.report.source_ops and fixed.problem is None:
-        rewrites = replace(Rewrites(), is_quantized=source.keeps_integers)
-        found.imported = imported.graph.copy()
-        found.graph, found.tensors = rewrites.apply(imported.graph), source.tensors
-        _unroll(found, found.graph)
-        found.memories = memories_of(imported.states)
+        if not (report.problems or report.source_ops or report.bound):
+            return  # only the numbers of its open dimensions are missing
+    fixed.check_ops()
+    if fixed.problem is not None:
         return
-    report = found.report
-    if not (report.problems or report.source_ops or report.bound):
-        return  # only the numbers of its open dimensions are missing, which is said above
-    try:
-        replace(fixed, problem=None).graph()
-    except EdgewrightError as problem:
-        found.problems.append(problem)
+    found.imported = fixed.graph().copy()
+    converted = convert_source(request, fixed)
+    found.graph, found.tensors = converted.graph, converted.model.tensors
+    _unroll(found, found.graph)
+    found.memories = memories_of(fixed.imported.states)
 
 
 def _unroll(found: Opened, graph: Graph) -> None:
@@ -156,14 +150,8 @@ def _ends(inputs: Mapping[str, TensorType]) -> Graph:
     return graph
 
 
-def _wishes(shapes: Shapes, outputs: Sequence[str]) -> InputSpec:
-    return InputSpec(
-        dict(shapes.input_dims),
-        shapes.batch,
-        dict(shapes.define_symbols),
-        input_values={name: np.asarray(values) for name, values in shapes.input_values},
-        outputs=outputs,
-    )
+def _make_input_spec(shapes: Shapes, outputs: Sequence[str]) -> InputSpec:
+    return replace(InputSpec.from_options(shapes), outputs=outputs)
 
 
 def model_files(path: Path) -> list[Path]:

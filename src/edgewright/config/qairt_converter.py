@@ -172,9 +172,10 @@ class QairtTensorflow(OptionGroup):
     tf_no_optimization: bool = opt(help="leave out the optional rewrites")
     tf_show_unconsumed_nodes: bool = opt(help="list the nodes that the outputs do not depend on")
     tf_saved_model_tag: str | None = opt(
-        metavar="TAG", help="the tag of a graph in a SavedModel, 'serve' where nothing is said"
+        fills="tag", metavar="TAG", help="the tag of a graph in a SavedModel, 'serve' where nothing is said"
     )
     tf_saved_model_signature_key: str | None = opt(
+        fills="signature",
         metavar="KEY",
         help="the signature that names inputs and outputs, 'serving_default' where nothing is said",
     )
@@ -188,7 +189,9 @@ class QairtTflite(OptionGroup):
     title = "TFLite"
 
     tflite_signature_name: str | None = opt(
-        metavar="NAME", help="the signature whose subgraph is converted, the first where nothing is said"
+        fills="signature",
+        metavar="NAME",
+        help="the signature whose subgraph is converted, the first where nothing is said",
     )
 
 

@@ -20,9 +20,10 @@ class TensorflowOnly(OptionGroup):
         help="convert a graph with such nodes; it always is, so the option changes nothing"
     )
     saved_model_tag: str | None = opt(
-        metavar="TAG", help="the tag of a graph in a SavedModel, 'serve' where nothing is said"
+        fills="tag", metavar="TAG", help="the tag of a graph in a SavedModel, 'serve' where nothing is said"
     )
     saved_model_signature_key: str | None = opt(
+        fills="signature",
         metavar="KEY",
         help="the signature that names inputs and outputs, 'serving_default' where nothing is said",
     )

@@ -16,7 +16,9 @@ class TfliteOnly(OptionGroup):
     title = "TFLite"
 
     signature_name: str | None = opt(
-        metavar="NAME", help="the signature whose subgraph is converted, the first where nothing is said"
+        fills="signature",
+        metavar="NAME",
+        help="the signature whose subgraph is converted, the first where nothing is said",
     )
     show_unconsumed_nodes: bool = opt(help="list the tensors that nothing reads")
     dump_relay: str | None = opt(

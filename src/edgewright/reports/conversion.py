@@ -6,7 +6,7 @@ from edgewright.ir.contract import IoTensor
 from edgewright.model.quantizing import AppliedRule
 from edgewright.reports.numbers import amount, dims
 from edgewright.reports.page import Block, Table
-from edgewright.sdk.converter import Conversion
+from edgewright.sdk.conversion import Conversion
 from edgewright.sdk.converter_quantizer import Quantization
 
 __all__ = ["contract_table", "page", "rules_table"]

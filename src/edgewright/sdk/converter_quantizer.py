@@ -10,10 +10,9 @@ from edgewright.data.calibration_data import samples_of
 from edgewright.ir.graph import Graph
 from edgewright.model.quantizing import AppliedRule, Wishes, applied_rules, quantized
 from edgewright.passes.target.float_io import float_input, float_output
-from edgewright.quantize.source_encodings import take_source_encodings
 from edgewright.quantize.tensor_encodings import TensorEncoding
 
-__all__ = ["Known", "Quantization", "own_encodings", "quantize_converted"]
+__all__ = ["Known", "Quantization", "quantize_converted"]
 
 
 @dataclass(frozen=True)
@@ -33,14 +32,6 @@ class Known:
     encodings: Sequence[TensorEncoding]
     tensors: Collection[str]
     float_ends: Collection[str]
-
-
-def own_encodings(graph: Graph, quantizer: Quantizer) -> list[TensorEncoding]:
-    """The encodings that an imported graph brings, taken out of its nodes; the graph is changed in place."""
-    if not quantizer.is_asked_for:
-        return []
-    entries = take_source_encodings(graph, keep_pairs=quantizer.keep_quant_nodes)
-    return [] if quantizer.ignore_encodings else entries
 
 
 def quantize_converted(

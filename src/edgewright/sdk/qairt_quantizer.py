@@ -19,6 +19,7 @@ from edgewright.core.files import file_size, keep_sources
 from edgewright.core.numbers import Array
 from edgewright.data.calibration_data import samples_of
 from edgewright.data.input_list import check_head
+from edgewright.frontends._common.input_spec import list_unknown_names
 from edgewright.ir.contract import IoTensor, contract
 from edgewright.ir.graph import Graph
 from edgewright.lower.lift import lift
@@ -41,7 +42,6 @@ from edgewright.sdk.dynamic_weights import wide_products
 from edgewright.sdk.encoding_listing import with_listing
 from edgewright.sdk.qairt_encodings import cached_encodings
 from edgewright.sdk.qairt_fixed_ends import Opened, opened_ends
-from edgewright.sdk.source_io import unknown_names
 
 __all__ = ["QairtQuantizerOptions", "QuantizedDlc", "quantize_dlc", "quantized_path"]
 
@@ -261,7 +261,7 @@ def _check_float(graph: Graph, file: str, quantizer_command: str) -> None:
 def _check_kept(graph: Graph, dlc: QairtDlc) -> None:
     names = [name for usage in dlc.preserve_io_datatype for name in usage]
     ends = (*graph.inputs, *graph.outputs)
-    problems = unknown_names("preserve_io_datatype", names, ends, "input or output")
+    problems = list_unknown_names("preserve_io_datatype", names, ends, "input or output")
     if problems:
         raise problems[0] if len(problems) == 1 else Problems(problems)
 

@@ -13,14 +13,8 @@ def run(model: ModelFile, shapes: Shapes, names: Names, report: Report, _message
     from edgewright.model.inspect import inspect
     from edgewright.reports.inspection import page
 
-    wishes = InputSpec(
-        dict(shapes.input_dims),
-        shapes.batch,
-        dict(shapes.define_symbols),
-        input_values=dict(shapes.input_values),
-    )
-    found = inspect(model.model, wishes)
-    tell(report, found, lambda seen: page(seen, has_names=names.names))
+    inspection = inspect(model.model, InputSpec.from_options(shapes))
+    tell(report, inspection, lambda record: page(record, has_names=names.names))
 
 
 TOOL = Tool(

@@ -1,20 +1,29 @@
 """What a user says about a model's inputs and outputs, held against what the model says."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
 
+from edgewright.config.group import OptionGroup
 from edgewright.config.spelling import spell_option
-from edgewright.core.errors import ShapeMismatch, TypeMismatch, UsageError, Where, shown
+from edgewright.core.errors import EdgewrightError, ShapeMismatch, TypeMismatch, UsageError, Where, shown
 from edgewright.core.numbers import Array, DType
 from edgewright.core.words import did_you_mean
 from edgewright.ir.dims import Dim, Expr
 from edgewright.ir.symbols import resolve
 from edgewright.ir.types import TensorType
 
-__all__ = ["InputSpec", "bind_values", "check_array", "check_names", "decide_types", "shape_input"]
+__all__ = [
+    "InputSpec",
+    "bind_values",
+    "check_array",
+    "check_names",
+    "decide_types",
+    "list_unknown_names",
+    "shape_input",
+]
 
 NAMES_LISTED = 10
 
@@ -38,6 +47,21 @@ class InputSpec:
     signature: str | None = None
     # Which of the graphs of a SavedModel is converted.
     tag: str | None = None
+
+    @classmethod
+    def from_options(cls, *groups: OptionGroup) -> "InputSpec":
+        """Filled from the options that are called like a field, or say that they fill it."""
+        values: dict[str, Any] = {}
+        for group in groups:
+            for attribute, option in group.options().items():
+                value, name = getattr(group, attribute), option.fills or attribute
+                if name in _FILLED and value != option.default:
+                    values[name] = dict(value) if option.keyed else value
+        return cls(**values)
+
+
+# Options give data types by words and mean different things by them: their tools read those.
+_FILLED = {item.name for item in fields(InputSpec)} - {"input_dtypes", "dtype_hints"}
 
 
 def decide_types(types: Mapping[str, TensorType], file: str, spec: InputSpec) -> dict[str, TensorType]:
@@ -90,14 +114,25 @@ def bind_values(
 def check_names(
     file: str, field: str, given: Mapping[str, object] | Sequence[str], known: Sequence[str], kind: str
 ) -> None:
-    for name in given:
-        if name not in known:
-            listed = ", ".join(f"'{shown(k, 60)}'" for k in known[:NAMES_LISTED])
-            raise UsageError(
-                f"{spell_option(field)} names the {kind} '{shown(name)}', which the model does not have",
-                Where(file=file),
-                do=did_you_mean(name, known, f"use one of {listed}" if known else f"the model has no {kind}"),
-            )
+    """Raises for the first name that the model does not have."""
+    for problem in list_unknown_names(field, given, known, kind, file):
+        raise problem
+
+
+def list_unknown_names(
+    field: str, names: Iterable[str], known: Sequence[str], kind: str, file: str | None = None
+) -> list[EdgewrightError]:
+    """A problem for each name that the option for a field gives and the model does not have."""
+    listed = ", ".join(f"'{shown(name, 60)}'" for name in known[:NAMES_LISTED])
+    return [
+        UsageError(
+            f"{spell_option(field)} names the {kind} '{shown(name)}', which the model does not have",
+            Where(file=file) if file else None,
+            do=did_you_mean(name, known, f"use one of {listed}" if known else f"the model has no {kind}"),
+        )
+        for name in names
+        if name not in known
+    ]
 
 
 def check_array(name: str, declared: TensorType, values: Mapping[str, Array]) -> None:

@@ -15,7 +15,7 @@ torch = pytest.importorskip("torch", reason=NO_TORCH)
 import edgewright as ew
 from edgewright.core.errors import BadInput, EdgewrightError, LimitExceeded, UnsupportedOp
 from edgewright.frontends._common.input_spec import InputSpec
-from edgewright.frontends.open_source import fixed_source
+from edgewright.frontends.open_source import fix_shapes
 from edgewright.frontends.torch_source import TorchSource
 from edgewright.model.inspect import dry_run
 from tests.unit.frontends.pytorch.nets import NETS
@@ -192,9 +192,9 @@ class Checked(nn.Module):
 
 def test_a_number_is_decided_for_artifacts_where_one_value_alone_fits(tmp_path):
     path = scripted(tmp_path, Checked())
-    source = fixed_source(path, InputSpec(input_shapes={"x": (1, 4)}))
+    source = fix_shapes(path, InputSpec(input_shapes={"x": (1, 4)}))
     assert source.graph().inputs == ["x"]
-    assert "input 'rate' is set to 8000, the only value that fits" in source.opened.notes[0]
+    assert "input 'rate' is set to 8000, the only value that fits" in source.model.notes[0]
 
 
 class Placed(nn.Module):
