@@ -29,7 +29,7 @@ demo: $(READY)
 # The demo, then every tutorial of the guide as it is printed.
 demo-full: demo
 	$(EXTRAS)
-	$(PYTEST) tests/test_tutorials.py
+	$(PYTEST) tests/test_docs.py -m slow
 
 test: lint
 	$(PYTEST) -m "not ($(REST))" --junitxml=.cache/tests/1-test.xml

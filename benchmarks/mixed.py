@@ -5,7 +5,7 @@
 
 import argparse
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,18 +19,17 @@ from benchmarks.models import EXAMPLES
 from edgewright.analyse.evaluate import Evaluator
 from edgewright.analyse.metric import choose_metric
 from edgewright.backends.executor import CpuExecutor
-from edgewright.build.ladder import climb
-from edgewright.build.records import Rung
-from edgewright.build.rungs import Tried, Workbench
-from edgewright.data.samples import DataWishes, build_samples
-from edgewright.ir.graph import Graph
+from edgewright.build.candidate_builder import CandidateBuilder
+from edgewright.build.candidates import CandidateResult, list_candidates, search_precisions
+from edgewright.build.records import Candidate
+from edgewright.data.samples import DataRequest, read_samples
 from edgewright.quantize.mixed.calibrated import Calibrated
 from edgewright.quantize.mixed.cheapest import effects_of, probes_of, watched_values
 from edgewright.quantize.quantizer import quantize_graph
 from edgewright.quantize.sensitivity import Effort, sensitivity
 from edgewright.quantize.settings import Settings
 
-__all__ = ["workbench"]
+__all__ = ["prepare_builder"]
 
 LIMIT = 1.0
 # The ranking that others are held against: every part on each of so many samples.
@@ -39,7 +38,7 @@ THOROUGH = Effort(passes=1 << 20, runs=TRUE_SAMPLES)
 
 
 def main() -> None:
-    """Prints the ladder of each model, then the table."""
+    """Prints the candidates of each model, then the table."""
     options = _options()
     rows = []
     for task in TASKS:
@@ -47,19 +46,21 @@ def main() -> None:
         if path is None or not any(word in task.name for word in options.filter.split(",")):
             continue
         try:
-            bench = workbench(task, path, tuple(options.data), options.calibrate, options.evaluate)
+            builder = prepare_builder(task, path, tuple(options.data), options.calibrate, options.evaluate)
         except FileNotFoundError as missing:
             print(f"{task.name}: left out, {missing}")
             continue
-        print(f"{task.name}: {bench.evaluator.metric.name}", flush=True)
+        print(f"{task.name}: {builder.evaluator.metric.name}", flush=True)
         if options.only != "ranks":
-            rows.append(_row(task.name, _climbed(bench)))
-        if options.only != "ladder":
-            print(f"  rank correlation {_ranks(bench):.3f}", flush=True)
+            rows.append(_row(task.name, _search(builder)))
+        if options.only != "candidates":
+            print(f"  rank correlation {_ranks(builder):.3f}", flush=True)
     print("\n".join(["| model | w8a8 | w8a8+algorithms | mixed | w8a16 | fp16 | chosen |", *rows]))
 
 
-def workbench(task: Task, path: Path, folders: tuple[Path, ...], calibrate: int, evaluate: int) -> Workbench:
+def prepare_builder(
+    task: Task, path: Path, folders: tuple[Path, ...], calibrate: int, evaluate: int
+) -> CandidateBuilder:
     """A model with samples that calibrate and others that judge, as a build has them."""
     known, others = Material(folders, is_calibrating=True), Material(folders)
     feeds = list(task.feeds(known, calibrate, task, path))
@@ -71,39 +72,40 @@ def workbench(task: Task, path: Path, folders: tuple[Path, ...], calibrate: int,
         graph = model.fixed_graph()
         graph.constants = {name: np.array(array) for name, array in graph.constants.items()}
     labels = others.labels(len(apart)) if "mnist" in task.name else None
-    samples = build_samples(graph, DataWishes(data=feeds, eval_data=apart, labels=labels))
+    samples = read_samples(graph, DataRequest(data=feeds, eval_data=apart, labels=labels))
     metric = choose_metric(graph, samples.labels)
-    judge = Evaluator(graph, samples, metric)
-    return Workbench(graph, frozenset(model.source_tensors), samples, judge, LIMIT)
+    evaluator = Evaluator(graph, samples, metric)
+    return CandidateBuilder(graph, frozenset(model.source_tensors), samples, evaluator, LIMIT)
 
 
-def _climbed(bench: Workbench) -> Sequence[Rung]:
-    def step(name: str, work: Callable[[], tuple[Graph, Tried]]) -> Tried:
-        _, tried = work()
-        rung = tried.rung
-        print(f"  {name:16s} {rung.drop:6.2f} points {rung.sqnr_db:5.1f} dB  cost {rung.cost:.2f}", end="")
-        print(f"  {rung.weight_bytes / 1e3:.0f} kB {rung.seconds:.0f} s  {rung.text}", flush=True)
-        for note in rung.notes[:2] if name == "mixed" else ():
+def _search(builder: CandidateBuilder) -> Sequence[Candidate]:
+    def build(name: str) -> CandidateResult:
+        _, result = builder.build(name)
+        candidate = result.candidate
+        figures = f"{candidate.drop:6.2f} points {candidate.sqnr_db:5.1f} dB  cost {candidate.cost:.2f}"
+        size = f"{candidate.weight_bytes / 1e3:.0f} kB {candidate.seconds:.0f} s"
+        print(f"  {name:16s} {figures}  {size}  {candidate.text}", flush=True)
+        for note in candidate.notes[:2] if name == "mixed" else ():
             print(f"    {note}")
-        return tried
+        return result
 
-    return [tried.rung for tried in climb(bench, "auto", LIMIT, step)]
+    return [result.candidate for result in search_precisions(list_candidates("auto"), LIMIT, build)]
 
 
-def _row(name: str, rungs: Sequence[Rung]) -> str:
-    cells = [f"{rung.drop:.2f} at {rung.cost:.2f}" for rung in rungs]
-    chosen = next(rung.name for rung in rungs if rung.is_chosen)
+def _row(name: str, candidates: Sequence[Candidate]) -> str:
+    cells = [f"{candidate.drop:.2f} at {candidate.cost:.2f}" for candidate in candidates]
+    chosen = next(candidate.name for candidate in candidates if candidate.is_chosen)
     return f"| {name} | {' | '.join(cells)} | {chosen} |"
 
 
-def _ranks(bench: Workbench) -> float:
+def _ranks(builder: CandidateBuilder) -> float:
     """Rank correlation between the quick sensitivity and the one of each part on many samples."""
-    executor, samples, settings = CpuExecutor(1), bench.samples.calibration, Settings(is_per_row=True)
-    base = quantize_graph(bench.source, settings, samples, executor)
+    executor, samples, settings = CpuExecutor(1), builder.samples.calibration, Settings(is_per_row=True)
+    base = quantize_graph(builder.source, settings, samples, executor)
     calibrated = Calibrated(base, settings, {}, samples, executor)
     _, quick = effects_of(calibrated, samples, executor)
     print(f"  sensitivity of {len(quick.effects)} parts: {quick.runs} runs, {quick.passes:.1f} passes")
-    graph, few = calibrated.graph, samples.first(TRUE_SAMPLES)
+    graph, few = calibrated.graph, samples.select(TRUE_SAMPLES)
     values = watched_values(graph)
     slow = sensitivity(graph, probes_of(calibrated), values, few, executor, THOROUGH)
     pairs = np.array([(quick.effects[name], effect) for name, effect in slow.effects.items()])
@@ -116,7 +118,7 @@ def _options() -> argparse.Namespace:
     folders_of(parser)
     parser.add_argument("--calibrate", type=int, default=48, help="samples that calibrate")
     parser.add_argument("--evaluate", type=int, default=200, help="samples that judge")
-    parser.add_argument("--only", choices=("ladder", "ranks"), help="one of the two measurements")
+    parser.add_argument("--only", choices=("candidates", "ranks"), help="one of the two measurements")
     return parser.parse_args()
 
 

@@ -17,8 +17,8 @@ from benchmarks.models import EXAMPLES, inputs_for
 from edgewright.config.net_run import Execution, InputFiles, Model, OutputFiles, Profiling
 from edgewright.config.throughput_case import CaseBackend, CaseContext, CaseModel, CaseThread, ThroughputCase
 from edgewright.core.machine_use import memory_in_use
-from edgewright.sdk.net_run import NetRunOptions, net_run
-from edgewright.sdk.throughput.case_run import throughput
+from edgewright.sdk.net_run import NetRunOptions, run_network
+from edgewright.sdk.throughput.case_run import run_throughput
 
 __all__ = ["Overhead", "endured", "overhead", "throughputs"]
 
@@ -41,7 +41,7 @@ def throughputs(path: Path, threads: int, seconds: int, rounds: int) -> dict[str
         }
         found: dict[str, list[float]] = {}
         for _ in range(rounds):
-            found.setdefault("ours", []).append(throughput(case).throughput)
+            found.setdefault("ours", []).append(run_throughput(case).throughput)
             for name, session in sessions.items():
                 found.setdefault(name, []).append(_driven(session, threads, seconds))
     return {name: median(values) for name, values in found.items()}
@@ -60,7 +60,7 @@ def endured(path: Path, threads: int, seconds: int) -> list[float]:
         case = _case(path, Path(folder), threads, seconds)
         watcher = threading.Thread(target=watch)
         watcher.start()
-        throughput(case)
+        run_throughput(case)
         is_over.set()
         watcher.join()
     return sizes
@@ -78,7 +78,7 @@ def overhead(path: Path, runs: int, rounds: int) -> Overhead:
             for _ in range(runs // rounds):
                 session.run(None, feed)
             engine.append((time.perf_counter() - began) / (runs // rounds))
-            ours.append(net_run(options).wall / 1e6 / (runs // rounds))
+            ours.append(run_network(options).wall / 1e6 / (runs // rounds))
     return Overhead(min(engine) * 1e6, min(ours) * 1e6)
 
 

@@ -20,12 +20,12 @@ REFERENCE = ROOT / "docs" / "reference"
 sys.path.insert(0, str(ROOT))
 
 import edgewright  # noqa: E402 - after the path of the tests
-from edgewright.backends.op_card import op_card, op_names  # noqa: E402
+from edgewright.backends.op_card import list_op_names, make_op_card  # noqa: E402
 from edgewright.core import errors  # noqa: E402
 from edgewright.frontends.onnx import registry as onnx_registry  # noqa: E402
 from edgewright.frontends.pytorch import registry  # noqa: E402
 from edgewright.targets.error_codes import CODES  # noqa: E402
-from edgewright.targets.soc import socs  # noqa: E402
+from edgewright.targets.soc import list_socs  # noqa: E402
 from edgewright.tools.umbrella import COMMANDS  # noqa: E402
 from tests.backend import onnx_suite, tensorflow_suite, tflite_suite  # noqa: E402
 
@@ -101,7 +101,7 @@ def targets_page() -> str:
         "| chip | market name | architecture | SoC numbers | VTCM (MB) |",
         "|---|---|---|---|---|",
     ]
-    for chip in socs().values():
+    for chip in list_socs().values():
         if chip.has_htp:
             names = ", ".join(f"Snapdragon {name}" for name in chip.names)
             numbers = ", ".join(map(str, chip.soc_models))
@@ -230,7 +230,7 @@ def ops_page() -> str:
     for found in outcomes():
         for name in found.qnn_ops:
             sources[name].update(found.onnx_ops[:1])
-    cards = [op_card(name) for name in op_names()]
+    cards = [make_op_card(name) for name in list_op_names()]
     how = Counter(card.cpu for card in cards)
     lines = [
         "# QNN ops: where they come from and how they run\n",
@@ -274,7 +274,7 @@ def _frontend_counts() -> list[str]:
 
 
 def _onnx_counts() -> tuple[int, int]:
-    names = {name for domain, name in onnx_registry.translated_ops() if not domain}
+    names = {name for domain, name in onnx_registry.TRANSLATIONS if not domain}
     passed = {found.onnx_ops[0] for found in outcomes() if found.kind in {"qnn", "source"}}
     return len(names), len(names & passed)
 

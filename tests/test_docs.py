@@ -1,29 +1,153 @@
-"""Every Python block in README and docs/guide runs, block after block, as a reader would."""
+"""Every shell and Python block of README, the guide and the tutorials runs, one after another, as printed."""
 
+import linecache
+import os
 import re
 import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import edgewright as ew
+from edgewright.abi.libraries import find_libraries
+from edgewright.tools.umbrella import COMMANDS
 from tests.optional import page_params
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "guide").glob("*.md"))]
-BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs" / "guide").glob("*.md"))]
+TUTORIALS = sorted((ROOT / "docs" / "guide" / "tutorials").glob("*.md"))
+BLOCK = re.compile(r"^(?:<!-- not run: (.+) -->\n)?```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+# Blocks that only show something.
+SHOWN = frozenset({"", "json", "yaml", "text"})
+COMMAND = re.compile(r"^(edgewright|qnn-\S+|qairt-\S+|envcheck|make|pip|git) ", re.MULTILINE)
+MOST_NOT_RUN = 6
 
 
+@dataclass(frozen=True)
+class Block:
+    """A block of code: its language, and why it cannot run in a test."""
+
+    language: str
+    code: str
+    not_run: str
+
+
+def read_blocks(page: Path) -> Iterator[Block]:
+    for reason, language, code in BLOCK.findall(page.read_text("utf-8")):
+        yield Block(language, code, reason)
+
+
+class Reader:
+    """Someone who types the blocks of a page into one Python session and one shell session."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder, self._names = folder, {"__name__": "page"}
+        path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+        self._environment = {**os.environ, "PATH": path, "HOME": str(folder)}
+
+    def run(self, block: Block, title: str) -> None:
+        if block.language == "python":
+            # The source of a class can be looked up then, as torch.jit.script does.
+            linecache.cache[title] = (len(block.code), None, block.code.splitlines(keepends=True), title)
+            exec(compile(block.code, title, "exec"), self._names)
+        elif block.language == "sh":
+            self._run_shell(block.code)
+
+    def _run_shell(self, code: str) -> None:
+        stored = self._folder / ".environment"
+        ended = subprocess.run(
+            ["bash", "-c", f"set -eo pipefail\n{code}\nenv -0 > '{stored}'"],
+            cwd=self._folder,
+            env=self._environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=300,
+        )
+        assert ended.returncode == 0, f"{code}\n{ended.stdout[-3000:]}\n{ended.stderr[-3000:]}"
+        pairs = (item.partition("=") for item in stored.read_text().split("\0") if item)
+        self._environment = {name: value for name, _, value in pairs}
+
+
+@pytest.fixture(scope="session")
+def readers_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the files that the pages take a reader to have: models, samples and lists of them."""
+    folder = tmp_path_factory.mktemp("reader")
+    shutil.copytree(ROOT / "examples", folder / "examples")
+    models = {
+        "model.onnx": "mnist_cntk.onnx",
+        "model.tflite": "mnist_dscnn_int8.tflite",
+        "model.pb": "mnist_cnn_fakequant_frozen.pb",
+    }
+    for name, example in models.items():
+        shutil.copy(ROOT / "examples" / "models" / example, folder / name)
+    with zipfile.ZipFile(ROOT / "tests/unit/frontends/tensorflow/models.zip") as stored:
+        members = [name for name in stored.namelist() if name.startswith("saved/")]
+        stored.extractall(folder, members)
+    (folder / "saved").rename(folder / "saved_model")
+    digits = np.load(ROOT / "examples/data/digits.npz")["images"][::10, None, None].astype(np.float32)
+    (folder / "samples").mkdir()
+    names = [f"samples/{number:02}.raw" for number in range(len(digits))]
+    for name, digit in zip(names, digits, strict=True):
+        digit.tofile(folder / name)
+    (folder / "inputs.txt").write_text("".join(f"{name}\n" for name in names[:5]))
+    ew.quantize(folder / "model.onnx", digits[:10], act_quantizer="tf").save(folder / "model.dlc")
+    return folder
+
+
+def run_page(page: Path, folder: Path) -> None:
+    blocks = [block for block in read_blocks(page) if not block.not_run]
+    commands = "".join(block.code for block in blocks if block.language == "sh")
+    if "qnn-model-lib-generator" in commands and not (shutil.which("g++") or shutil.which("clang++")):
+        pytest.skip("no C++ compiler: install g++ or clang++")
+    if "edgewright check" in commands and find_libraries() is None:
+        pytest.skip("the wheel onnxruntime-qnn is not installed")
+    reader = Reader(folder)
+    for number, block in enumerate(blocks, 1):
+        reader.run(block, f"{page.name}, block {number}")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the pages are for a POSIX shell")
 @pytest.mark.parametrize("page", page_params(PAGES))
-def test_the_examples_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_blocks_of_a_page_run(
+    page: Path, readers_files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(readers_files, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    run_page(page, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="the tutorials are for a POSIX shell")
+@pytest.mark.parametrize("page", page_params(TUTORIALS))
+def test_a_tutorial_runs_as_printed(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     monkeypatch.chdir(tmp_path)
-    names: dict[str, object] = {}
-    for code in BLOCK.findall(page.read_text()):
-        exec(compile(code, page.name, "exec"), names)
+    run_page(page, tmp_path)
+
+
+def test_every_block_runs_or_says_why_not() -> None:
+    blocks = [block for page in [*PAGES, *TUTORIALS] for block in read_blocks(page)]
+    for block in blocks:
+        assert block.language in {"python", "sh", *SHOWN}, (
+            f"{block.language} blocks do not run:\n{block.code}"
+        )
+        assert block.language == "sh" or not COMMAND.search(block.code), f"sh is missing:\n{block.code}"
+    assert len([block for block in blocks if block.not_run]) <= MOST_NOT_RUN
+
+
+def test_readme_lists_every_command() -> None:
+    (listed,) = re.findall(r"`edgewright ([^`]*\|[^`]*)`", (ROOT / "README.md").read_text("utf-8"))
+    assert set(listed.split(" | ")) == set(COMMANDS)
 
 
 def test_links_between_pages_lead_somewhere() -> None:
-    tutorials = (ROOT / "docs" / "guide" / "tutorials").glob("*.md")
-    for page in [*PAGES, *tutorials, ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md"]:
-        for target in re.findall(r"\]\((?!http|#)([^)#]+)", page.read_text()):
+    for page in [*PAGES, *TUTORIALS, ROOT / "ARCHITECTURE.md"]:
+        for target in re.findall(r"\]\((?!http|#)([^)#]+)", page.read_text("utf-8")):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"

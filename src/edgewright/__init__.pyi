@@ -15,10 +15,12 @@ from edgewright.core.errors import EdgewrightError as EdgewrightError
 from edgewright.model.convert import convert as convert
 from edgewright.model.model import Model as Model
 from edgewright.model.model import load as load
+from edgewright.model.profile.measure import Effort as Effort
 from edgewright.model.profile.measure import ModelProfile as ModelProfile
 from edgewright.model.profile.measure import profile as profile
 from edgewright.model.quantize import QuantizedModel as QuantizedModel
 from edgewright.model.quantize import quantize as quantize
+from edgewright.model.saving import SaveOptions as SaveOptions
 from edgewright.model.select_backend import BackendChoice as BackendChoice
 from edgewright.model.select_backend import select_backend as select_backend
 from edgewright.quantize.encodings import validate_quantization_range as validate_quantization_range

@@ -8,7 +8,7 @@ from zipfile import ZipFile
 from edgewright.frontends._common.input_spec import InputSpec
 from edgewright.frontends.tensorflow.graphdef import read_graph
 from edgewright.frontends.tensorflow.load import TensorflowSource
-from edgewright.frontends.tensorflow.registry import translated_ops
+from edgewright.frontends.tensorflow.registry import TRANSLATIONS
 from edgewright.frontends.tensorflow.saved_model import TensorflowFile
 from edgewright.frontends.tensorflow.wire import Message
 from tests.backend.tflite_suite import TranslatedOp
@@ -35,7 +35,7 @@ def translated() -> list[TranslatedOp]:
             made = done.emitted[step.first : step.last]
             becomes[step.node.op].update(type(node.op).qnn_name() for node in made)
     counts.update(_in_models())
-    names = [name for name in translated_ops() if name not in OWN]
+    names = [name for name in sorted(TRANSLATIONS) if name not in OWN]
     return [TranslatedOp(name, counts[name], tuple(sorted(becomes[name]))) for name in names]
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from edgewright.frontends.tflite.load import TfliteSource
 from edgewright.frontends.tflite.reader import TfliteFile
-from edgewright.frontends.tflite.registry import translated_ops
+from edgewright.frontends.tflite.registry import TRANSLATIONS
 from edgewright.ops.quant import Dequantize, Quantize
 from tests.unit.frontends.tflite.cases import float_cases
 from tests.unit.frontends.tflite.flow_cases import flow_cases
@@ -36,4 +36,4 @@ def translated() -> list[TranslatedOp]:
             becomes[step.node.op].update(
                 type(op).qnn_name() for op in made if not isinstance(op, (Quantize, Dequantize))
             )
-    return [TranslatedOp(name, counts[name], tuple(sorted(becomes[name]))) for name in translated_ops()]
+    return [TranslatedOp(name, counts[name], tuple(sorted(becomes[name]))) for name in sorted(TRANSLATIONS)]

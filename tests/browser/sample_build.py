@@ -1,4 +1,4 @@
-"""A record of a real, small build, with a ladder beside it; and one whose names are hostile."""
+"""A record of a real, small build, with a candidates beside it; and one whose names are hostile."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -12,7 +12,7 @@ from edgewright.analyse.advice import findings_of
 from edgewright.analyse.layers import layers_of
 from edgewright.analyse.records import Accuracy, Metric
 from edgewright.analyse.tensors import tensor_views
-from edgewright.build.records import Artifact, BuildRecord, Preflight, Rung, Source, Stage
+from edgewright.build.records import Artifact, BuildRecord, Candidate, Preflight, Source, Stage
 from edgewright.core.numbers import Array
 from edgewright.ir.contract import contract
 from edgewright.model.quantize import QuantizedModel
@@ -51,7 +51,7 @@ def record() -> BuildRecord:
     layers = layers_of(before, after, held)
     tensors = tensor_views(before, after, held, layers)
     types = {name: before.types[name] for name in (*before.inputs, *before.outputs)}
-    ladder = tuple(_rung(precision) for precision in COSTS)
+    candidates = tuple(_candidate(precision) for precision in COSTS)
     return BuildRecord(
         command="edgewright build examples/models/mnist_cntk.onnx --data examples/data/digits.npz "
         "--target SM8650 --max-drop 1% -o output/mnist",
@@ -66,10 +66,10 @@ def record() -> BuildRecord:
         is_met=True,
         metric=Metric("right-answers", "How often the largest score is that of the digit shown.", (OUTPUT,)),
         accuracy=(
-            _accuracy("float", ladder[1].score + ladder[1].drop, None),
-            _accuracy("htp-sim", ladder[1].score, ladder[1].sqnr_db),
+            _accuracy("float", candidates[1].score + candidates[1].drop, None),
+            _accuracy("htp-sim", candidates[1].score, candidates[1].sqnr_db),
         ),
-        ladder=ladder,
+        candidates=candidates,
         layers=layers,
         tensors=tensors,
         findings=findings_of(before, after, layers, tensors, quantized.report),
@@ -97,7 +97,7 @@ def hostile() -> BuildRecord:
         tensors=tuple(replace(view, source=HOSTILE) for view in plain.tensors),
         findings=tuple(replace(finding, what=HOSTILE, do=HOSTILE) for finding in plain.findings),
         accuracy=tuple(replace(item, output=HOSTILE) for item in plain.accuracy),
-        ladder=tuple(replace(rung, name=HOSTILE, text=HOSTILE) for rung in plain.ladder),
+        candidates=tuple(replace(candidate, name=HOSTILE, text=HOSTILE) for candidate in plain.candidates),
         artifacts=tuple(replace(artifact, path=f"{HOSTILE}.dlc") for artifact in plain.artifacts),
         data=(HOSTILE,),
         choices=(HOSTILE,),
@@ -105,7 +105,7 @@ def hostile() -> BuildRecord:
     )
 
 
-def _rung(precision: str) -> Rung:
+def _candidate(precision: str) -> Candidate:
     source, quantized = mnist(precision)
     samples, labels = digits()
     found = [quantized.run(sample, backend="htp-sim")[OUTPUT] for sample in samples[1::5]]
@@ -118,7 +118,7 @@ def _rung(precision: str) -> Rung:
     sqnr = float(10 * np.log10(np.square(np.stack(wanted)).sum() / noise))
     weights, acts = (4, 8) if precision == "w4a8" else (16, 16) if precision == "fp16" else (8, 8)
     text = f"weights of {weights} bits, activations of {acts if precision != 'w8a16' else 16}"
-    return Rung(
+    return Candidate(
         *(precision, text, "htp-sim", len(found), score, whole - score, sqnr, 5998 * weights // 8),
         cost=COSTS[precision],
         is_met=whole - score <= 1,

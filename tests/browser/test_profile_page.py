@@ -3,7 +3,7 @@
 import pytest
 
 from edgewright.model.profile.measure import profile_log
-from edgewright.reports.profile_files import log_bytes
+from edgewright.reports.profile_files import make_log_file
 from tests.browser import test_report
 from tests.browser.sample_build import EXAMPLES
 from tests.optional import NEEDS_BROWSER
@@ -16,7 +16,7 @@ browser = test_report.browser
 def page_file(tmp_path_factory):
     path = tmp_path_factory.mktemp("profile") / "profile.html"
     log = profile_log(EXAMPLES / "models" / "mnist_cntk.onnx", "cpu", runs=3)
-    path.write_bytes(b"".join(log_bytes(str(path), log)))
+    path.write_bytes(b"".join(make_log_file(str(path), log)))
     return path
 
 

@@ -122,7 +122,7 @@ def test_what_the_report_advises_is_taken_back(call, data, tmp_path, simulated):
     words = ("--data", data, *TO, "--quantization_overrides", tmp_path / "wide.json", "--json")
     answer = call(main, DIGITS_MODEL, *words, "-o", tmp_path / "out")
     assert answer.code == 0, answer.err
-    assert "mixed" in [rung["name"] for rung in json.loads(answer.out)["ladder"]]
+    assert "mixed" in [candidate["name"] for candidate in json.loads(answer.out)["candidates"]]
     assert ew.load(tmp_path / "out" / "mnist_cntk.dlc").graph.types[OUTPUT].encoding.bitwidth == 16
 
 
@@ -134,20 +134,20 @@ def test_the_specification_of_inputs_is_that_of_the_model(built):
     assert found["scale"] == pytest.approx(graph.types[INPUT].encoding.scales[0])
 
 
-def test_auto_tries_a_ladder_and_says_which_rung_was_chosen(call, data, tmp_path, simulated):
+def test_auto_tries_precisions_and_says_which_one_was_chosen(call, data, tmp_path, simulated):
     answer = call(
         main, DIGITS_MODEL, "--data", data, *TO, "--max-drop", "10", "-o", tmp_path / "out", "--json"
     )
     assert answer.code == 0, answer.err
     record = json.loads(answer.out)
-    assert [rung["name"] for rung in record["ladder"]] == [
+    assert [candidate["name"] for candidate in record["candidates"]] == [
         "w8a8",
         "w8a8+algorithms",
         "mixed",
         "w8a16",
         "fp16",
     ]
-    (chosen,) = [rung for rung in record["ladder"] if rung["is_chosen"]]
+    (chosen,) = [candidate for candidate in record["candidates"] if candidate["is_chosen"]]
     assert chosen["name"] == record["chosen"]
     assert chosen["cost"] <= 1.0
     assert "report: " in answer.err
@@ -200,6 +200,29 @@ def test_everything_that_stands_in_the_way_comes_at_once(call, tmp_path):
     assert "Hexagon v69, half precision needs v73" in answer.err
     assert "the array has the shape [8, 5], expected [1,4]" in answer.err
     assert not (tmp_path / "out").exists()
+
+
+@pytest.fixture
+def product(tmp_path):
+    """A model that converts and that the HTP refuses."""
+    nodes = [helper.make_node("ReduceProd", ["x"], ["y"], name="head/Prod", axes=[2])]
+    return save(tmp_path / "product.onnx", nodes, [("x", FLOAT, [1, 3, 3])], [("y", FLOAT, [1, 3, 1])])
+
+
+def test_an_op_that_the_htp_lacks_ends_the_build_and_leaves_nothing_behind(call, tmp_path, product):
+    words = ("--random-data", *TO, "-o", tmp_path / "out")
+    answer = call(main, product, *words)
+    assert answer.code == call(main, product, *words, "--dry-run").code == 4
+    assert "HTP has no ReduceProd" in answer.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_the_compiler_would_refuse_comes_together_with_wrong_data(call, tmp_path, product):
+    np.save(tmp_path / "wrong.npy", np.zeros((8, 5), np.float32))
+    answer = call(main, product, "--data", tmp_path / "wrong.npy", *TO, "-o", tmp_path / "out")
+    assert answer.code == 4
+    assert "HTP has no ReduceProd" in answer.err
+    assert "the array has the shape [8, 5]" in answer.err
 
 
 def test_a_missing_model_missing_data_and_an_unknown_chip_are_all_said(call, tmp_path):
@@ -296,7 +319,7 @@ def test_sound_is_cut_into_pieces_and_brought_to_the_rate_of_the_model(call, tmp
     assert answer.code == 0, answer.err
     said = json.loads(answer.out)["data"]
     assert "2 files in 10 pieces of 64 values" in said[0]
-    assert "1 files were brought from 8000 Hz to 16000 Hz" in said
+    assert "1 files were resampled from 8000 Hz to 16000 Hz" in said
 
 
 def test_labels_from_a_table_are_checked_against_the_samples(call, data, tmp_path):
@@ -313,7 +336,7 @@ def test_a_model_that_came_quantized_is_built_as_it_is(call, data, tmp_path, sim
     answer = call(main, qdq, *words)
     assert answer.code == 0, answer.err
     record = json.loads(answer.out)
-    assert [rung["name"] for rung in record["ladder"]] == ["as given"]
+    assert [candidate["name"] for candidate in record["candidates"]] == ["as given"]
     given, made = ew.convert(qdq).graph, ew.load(tmp_path / "out" / "qdq.dlc").graph
     assert made.types[OUTPUT].encoding is not None
     assert len(given.nodes) > len(made.nodes)

@@ -286,7 +286,7 @@ def test_the_demo_builds_a_model_and_reads_digits_with_it_in_three_minutes(tmp_p
     assert done.returncode == 0, done.stderr
     assert time.monotonic() - began < 180
     assert all(f"[{number}] " in done.stdout for number in range(1, 5))
-    assert re.search(r"->  (mixed|w8a8)", done.stdout), "the ladder shows its choice"
+    assert re.search(r"->  (mixed|w8a8)", done.stdout), "the table of precisions shows the choice"
     assert "limit met: mnist_cntk for SM8650" in done.stdout
     assert f"report: {tmp_path / 'mnist' / 'report.html'}" in done.stdout
     read = re.findall(r"digit (\d) is read as (\d)", done.stdout)

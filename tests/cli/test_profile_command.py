@@ -8,7 +8,7 @@ import pytest
 
 from edgewright.artifacts.profile_log.reader import read_log
 from edgewright.core.errors import EdgewrightError
-from edgewright.model.profile.measure import Effort, latency_numbers, profile
+from edgewright.model.profile.measure import Effort, profile, summarise_latencies
 from edgewright.tools.umbrella import main
 from tests.cli.models import DIGITS_MODEL
 
@@ -62,7 +62,7 @@ def test_given_inputs_are_used_and_checked(call, tmp_path):
 
 
 def test_percentiles_are_of_the_times():
-    found = latency_numbers([0.001] * 98 + [0.1, 0.2])
+    found = summarise_latencies([0.001] * 98 + [0.1, 0.2])
     assert found["p50_ms"] == pytest.approx(1)
     assert found["p99_ms"] > 50
     assert found["average_ms"] == pytest.approx(3.98)

@@ -1,13 +1,24 @@
-"""One product with weights of each kind, as the sums of the simulation are tested with."""
+"""Small networks of one kind of sum each, as the rounding of the simulation is tested with."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from itertools import product
 
 import numpy as np
 
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
+from edgewright.ir.op import Op
 from edgewright.ir.types import TensorType
+from edgewright.ops.activation import Relu
 from edgewright.ops.conv import Conv2d, DepthWiseConv2d
-from edgewright.ops.matmul import FullyConnected
+from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseSubtract
+from edgewright.ops.elementwise_unary import ElementWiseNeg
+from edgewright.ops.matmul import FullyConnected, MatMul
+from edgewright.ops.quant import Convert
+from edgewright.ops.reduce_softmax import Softmax
 
 KINDS = ("conv", "strided", "few", "pointwise", "sparse", "depthwise", "product")
 
@@ -30,6 +41,7 @@ def weighted(kind: str, bits: int, seed: int, *, is_per_channel: bool) -> tuple[
         "few": ((1, 12, 12, 3), (3, 3, 3, 40), 3, (1, 12, 12, 40)),
         "sparse": ((1, 15, 15, 33), (1, 1, 33, 70), 3, (1, 8, 8, 70)),
         "depthwise": ((1, 12, 12, 40), (3, 3, 1, 40), 3, (1, 12, 12, 40)),
+        "strided_depthwise": ((1, 12, 12, 40), (3, 3, 1, 40), 3, (1, 6, 6, 40)),
         "product": ((9, 200), (50, 200), 0, (9, 50)),
     }
     shape, filters, axis, result = shapes[kind]
@@ -45,9 +57,10 @@ def weighted(kind: str, bits: int, seed: int, *, is_per_channel: bool) -> tuple[
     stored = Encoding(sums, (0,) * len(sums), 0 if is_per_channel else None, 32)
     graph.add_constant("b", bias, TensorType((filters[axis],), DType.SFIXED_POINT_32, None, stored))
     pads = ((0, 0), (0, 0)) if kind in {"pointwise", "sparse"} else ((1, 1), (1, 1))
-    stride = (2, 2) if kind in {"strided", "sparse"} else (1, 1)
+    stride = (2, 2) if kind in {"strided", "sparse", "strided_depthwise"} else (1, 1)
     ops = {
         "depthwise": DepthWiseConv2d(stride=stride, pad_amount=pads),
+        "strided_depthwise": DepthWiseConv2d(stride=stride, pad_amount=pads),
         "product": FullyConnected(),
     }
     op = ops.get(kind) or Conv2d(stride=stride, pad_amount=pads)
@@ -58,3 +71,147 @@ def weighted(kind: str, bits: int, seed: int, *, is_per_channel: bool) -> tuple[
     graph.add(Node("n", op, ["x", "w", "b"], ["y"]), [TensorType(result, DType.UFIXED_POINT_8, None, out)])
     graph.outputs = ["y"]
     return graph, {"x": x}
+
+
+def with_activation(kind: str, op: Op, out: Encoding) -> tuple[Graph, dict[str, Array]]:
+    """A product and an activation of its sums, which reach from -3 to 3 or so."""
+    plain, feed = weighted(kind, 8, 1, is_per_channel=True)
+    stored, given = plain.types["y"].encoding, plain.types["x"].encoding
+    assert stored is not None
+    assert given is not None
+    factor = 8 / 255 / stored.scales[0]
+    graph = Graph("g")
+    x = Encoding((given.scales[0] * factor,), given.offsets)
+    graph.add_input("x", replace(plain.types["x"], encoding=x))
+    graph.add_constant("w", plain.constants["w"], plain.types["w"])
+    bias = plain.types["b"].encoding
+    assert bias is not None
+    scaled = replace(bias, scales=tuple(scale * factor for scale in bias.scales))
+    graph.add_constant("b", plain.constants["b"], replace(plain.types["b"], encoding=scaled))
+    middle = replace(plain.types["y"], encoding=Encoding((8 / 255,), (-120,)))
+    graph.add(Node("n", plain.nodes[0].op, ["x", "w", "b"], ["m"]), [middle])
+    graph.add(Node("a", op, ["m"], ["y"]), [replace(middle, encoding=out)])
+    graph.outputs = ["y"]
+    return graph, feed
+
+
+def pair(op: Op, seed: int) -> tuple[Graph, dict[str, Array]]:
+    """A sum or a difference of all pairs of integers."""
+    every = np.arange(256, dtype=np.uint8)
+    first, second = (a.reshape(1, 64, 64, 16) for a in np.meshgrid(every, every, indexing="ij"))
+    random = np.random.default_rng(seed)
+    graph = Graph("g")
+    for name in ("a", "b"):
+        activation(graph, name, first.shape, random)
+    scale = 0.03 * random.uniform(0.4, 3)
+    out = Encoding((scale,), (-int(random.integers(60, 190)),))
+    graph.add(Node("n", op, ["a", "b"], ["y"]), [TensorType(first.shape, DType.UFIXED_POINT_8, None, out)])
+    graph.outputs = ["y"]
+    return graph, {"a": first, "b": second}
+
+
+def shifted(op: Op, seed: int) -> tuple[Graph, dict[str, Array]]:
+    """All integers, and one number that is added to or taken from them."""
+    every = np.arange(256, dtype=np.uint8).reshape(1, 256, 1)
+    random = np.random.default_rng(seed)
+    graph = Graph("g")
+    activation(graph, "x", every.shape, random)
+    offset = -int(random.integers(0, 255))
+    graph.add_constant("c", np.full((1, 1, 1), 200, np.uint8), replace(graph.types["x"], shape=(1, 1, 1)))
+    out = Encoding((0.03,), (offset,))
+    graph.add(Node("n", op, ["x", "c"], ["y"]), [replace(graph.types["x"], encoding=out)])
+    graph.outputs = ["y"]
+    return graph, {"x": every}
+
+
+def multiplied() -> tuple[Graph, dict[str, Array]]:
+    """A product of two activations, the second one symmetric."""
+    random = np.random.default_rng(7)
+    graph, feed, scales = Graph("g"), {}, []
+    for name, offset in (("a", -60), ("b", -128)):
+        scales.append(random.uniform(0.01, 0.05))
+        kind = TensorType((4, 40, 40), DType.UFIXED_POINT_8, None, Encoding((scales[-1],), (offset,)))
+        feed[graph.add_input(name, kind)] = random.integers(0, 256, (4, 40, 40)).astype(np.uint8)
+    out = Encoding((scales[0] * scales[1] * 90 * 90 * 6 / 40,), (-128,))
+    graph.add(Node("n", MatMul(), ["a", "b"], ["y"]), [replace(graph.types["a"], encoding=out)])
+    graph.outputs = ["y"]
+    return graph, feed
+
+
+def negated(ratio: float, offset: int) -> tuple[Graph, dict[str, Array]]:
+    """All integers, negated into steps of another size."""
+    every = np.arange(256, dtype=np.uint8).reshape(1, 1, 16, 16)
+    graph = Graph("g")
+    x = TensorType(every.shape, DType.UFIXED_POINT_8, None, Encoding((0.01 * ratio,), (offset,)))
+    graph.add_input("x", x)
+    out = TensorType(every.shape, DType.UFIXED_POINT_8, None, Encoding((0.01,), (-110,)))
+    graph.add(Node("n", ElementWiseNeg(), ["x"], ["y"]), [out])
+    graph.outputs = ["y"]
+    return graph, {"x": every}
+
+
+def stored(scale: float) -> tuple[Graph, dict[str, Array]]:
+    """Floats of 16 bits that become integers."""
+    random = np.random.default_rng(3)
+    x = ((random.uniform(-9, 264, (1, 1, 64, 64)) - 100) * scale).astype(np.float16)
+    graph, encoding = Graph("g"), Encoding((float(np.float32(scale)),), (-100,))
+    graph.add_input("x", TensorType(x.shape, DType.FLOAT_16))
+    op = Convert(dtype=DType.UFIXED_POINT_8, encoding=encoding)
+    graph.add(Node("n", op, ["x"], ["y"]), [TensorType(x.shape, DType.UFIXED_POINT_8, None, encoding)])
+    graph.outputs = ["y"]
+    return graph, {"x": x}
+
+
+def shared_out(scale: float) -> tuple[Graph, dict[str, Array]]:
+    """The shares of two classes, for differences of all sizes."""
+    every = np.stack([np.arange(256), np.arange(256)[::-1]], -1).astype(np.uint8).reshape(1, 256, 2)
+    graph = Graph("g")
+    graph.add_input("x", TensorType(every.shape, DType.UFIXED_POINT_8, None, Encoding((scale,), (-128,))))
+    out = TensorType(every.shape, DType.UFIXED_POINT_8, None, Encoding((1 / 256,), (0,)))
+    graph.add(Node("n", Softmax(), ["x"], ["y"]), [out])
+    graph.outputs = ["y"]
+    return graph, {"x": every}
+
+
+def long_kernel(places: int, stride: int) -> tuple[Graph, dict[str, Array]]:
+    """A convolution along one axis."""
+    random = np.random.default_rng(stride)
+    graph, width = Graph("g"), places + 99 * stride
+    x = random.integers(0, 256, (1, 1, width, 1)).astype(np.uint8)
+    graph.add_input("x", TensorType(x.shape, DType.UFIXED_POINT_8, None, Encoding((0.01,), (-120,))))
+    weights = random.integers(-127, 128, (1, places, 1, 8)).astype(np.int8)
+    kind = TensorType(weights.shape, DType.SFIXED_POINT_8, None, Encoding((0.003,), (0,)))
+    graph.add_constant("w", weights, kind)
+    op = Conv2d(stride=(1, stride), pad_amount=((0, 0), (0, 0)))
+    out = TensorType((1, 1, 100, 8), DType.UFIXED_POINT_8, None, Encoding((0.08,), (-128,)))
+    graph.add(Node("n", op, ["x", "w"], ["y"]), [out])
+    graph.outputs = ["y"]
+    return graph, {"x": x}
+
+
+# What the simulation computes to the last bit. One scale for all rows of 4 bits is refused by the library.
+EXACT: dict[str, Callable[[], tuple[Graph, dict[str, Array]]]] = {
+    **{
+        f"{kind}-w{bits}-{'channels' if is_per_channel else 'tensor'}-{seed}": partial(
+            weighted, kind, bits, seed, is_per_channel=is_per_channel
+        )
+        for kind, bits, is_per_channel, seed in product(KINDS, (4, 8), (False, True), range(3))
+        if (kind, bits, is_per_channel) != ("product", 4, False)
+    },
+    **{f"add-{seed}": partial(pair, ElementWiseAdd(), seed) for seed in range(6)},
+    **{f"subtract-{seed}": partial(pair, ElementWiseSubtract(), seed) for seed in range(6)},
+    **{f"add-number-{seed}": partial(shifted, ElementWiseAdd(), seed) for seed in range(4)},
+    **{f"subtract-number-{seed}": partial(shifted, ElementWiseSubtract(), seed) for seed in range(4)},
+    **{
+        f"negate-{ratio}-{-offset}": partial(negated, ratio, offset)
+        for ratio in (0.052, 0.4165, 1.04, 2.5, 2.75)
+        for offset in (-229, -128, -63)
+    },
+    **{
+        f"relu-{kind}": partial(with_activation, kind, Relu(), Encoding((4 / 255,), (0,)))
+        for kind in ("conv", "depthwise", "product")
+    },
+    **{f"store-{scale}": partial(stored, scale) for scale in (0.0418, 0.3, 0.0021, 7.7)},
+    **{f"softmax-{scale}": partial(shared_out, scale) for scale in (0.005, 0.02, 0.1)},
+    "matmul": multiplied,
+}

@@ -1,4 +1,4 @@
-"""What the measurements of a build ask for: each finding with the exact override that mends it."""
+"""What the measurements of a build ask for: each finding with the exact override that fixes it."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -39,7 +39,7 @@ def findings_of(
     tensors: Sequence[TensorView],
     report: QuantizationReport | None = None,
 ) -> tuple[Finding, ...]:
-    """What costs accuracy and what mends it, the gravest first; then what is worth knowing.
+    """What costs accuracy and what fixes it, the gravest first; then what is worth knowing.
 
     Args:
         source: the float graph.

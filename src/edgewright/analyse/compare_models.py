@@ -12,7 +12,7 @@ from edgewright.core.errors import ShapeMismatch, UsageError, Where, shown
 from edgewright.core.events import progress
 from edgewright.core.numbers import Array
 from edgewright.core.words import did_you_mean
-from edgewright.data.calibration_data import Data, samples_of
+from edgewright.data.open_samples import Data, open_samples
 from edgewright.model.convert import convert
 from edgewright.model.model import Model, TensorInfo, load
 from edgewright.model.saving import is_stored
@@ -80,7 +80,7 @@ def compare(
     """
     first, second = _opened(a), _opened(b)
     sides = _Sides(first, second)
-    samples = samples_of(first.fixed_graph(), data, preprocessing=preprocessing)
+    samples = open_samples(first.fixed_graph(), data, preprocessing=preprocessing)
     sums = {name: _Sums(name, sides.class_axis(name)) for name in sides.outputs}
     with progress("comparing", total=len(samples) if isinstance(samples, Sized) else None) as step:
         for sample in samples:

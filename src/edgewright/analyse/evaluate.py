@@ -11,7 +11,7 @@ from edgewright.analyse.metric import CLOSENESS, SAME, Judged, Scored, judged, s
 from edgewright.analyse.records import Accuracy, Metric
 from edgewright.core.events import progress
 from edgewright.core.numbers import Array
-from edgewright.data.samples import BuildSamples, Chosen
+from edgewright.data.samples import BuildSamples, SampleSelection
 from edgewright.ir.graph import Graph
 from edgewright.model.model import Model
 from edgewright.ops.cost import node_macs
@@ -81,7 +81,7 @@ class Evaluator:
         self, run: Run, backend: str, count: int | None = None, seconds: float | None = None
     ) -> Measured:
         """What a runner gives on the samples; ends early once the time is up, after one at least."""
-        chosen = self._samples.evaluation.first(count or len(self._samples.evaluation))
+        chosen = self._samples.evaluation.select(count or len(self._samples.evaluation))
         found: dict[str, list[Judged]] = {name: [] for name in self._graph.outputs}
         began = time.monotonic()
         with progress(f"evaluating on {backend}", total=len(chosen)) as step:
@@ -155,7 +155,9 @@ class Evaluator:
         spans = {name: max(0.0, high - low) for name, (low, high) in ends.items()}
         return Measured("float", found, self._samples.evaluation.numbers), spans
 
-    def _walk(self, chosen: Chosen) -> Iterator[tuple[Mapping[str, Array], Mapping[str, Array], int | None]]:
+    def _walk(
+        self, chosen: SampleSelection
+    ) -> Iterator[tuple[Mapping[str, Array], Mapping[str, Array], int | None]]:
         """Samples, the float model's outputs, and the labels where they are known and asked for."""
         places = {number: place for place, number in enumerate(self._samples.evaluation.numbers)}
         labels = self._samples.labels if self.metric.name != CLOSENESS else None

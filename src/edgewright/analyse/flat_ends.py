@@ -6,18 +6,14 @@ import numpy as np
 
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph, Node
-from edgewright.ir.op import Op
-from edgewright.ops.activation import Elu, Gelu, HardSigmoid, HardSwish, Sigmoid, Tanh
-from edgewright.ops.elementwise import ElementWiseMultiply
-from edgewright.ops.elementwise_generic import Generic
-from edgewright.ops.reduce_softmax import MaskedSoftmax, Softmax
+from edgewright.ir.traits import EVERYTHING, Range
 from edgewright.quantize.encodings import covered_range
-from edgewright.quantize.rules import is_invariant
+from edgewright.quantize.saturation import needed_range
 
 __all__ = ["FlatEnds"]
 
-FLAT_BELOW: tuple[type[Op], ...] = (Elu, Gelu, HardSwish, MaskedSoftmax, Softmax)
-FLAT_AROUND: tuple[type[Op], ...] = (HardSigmoid, Sigmoid, Tanh)
+# Only whether there is an end counts, not where it is.
+BITS = 8
 
 
 class FlatEnds:
@@ -41,29 +37,21 @@ class FlatEnds:
 
 def _flat_sides(graph: Graph, value: str) -> tuple[bool, bool]:
     """Whether all readers of a value are flat far below zero, and far above."""
+    low, high = _needed(graph, value)
+    return not math.isinf(low), not math.isinf(high)
+
+
+def _needed(graph: Graph, value: str) -> Range:
     readers = graph.consumers(value)
     if value in graph.outputs or not readers:
-        return False, False
-    sides = [_of_reader(graph, node, value) for node in readers]
-    return all(below for below, _ in sides), all(above for _, above in sides)
+        return EVERYTHING
+    ranges = [_needed_by(graph, node, value) for node in readers]
+    return min(low for low, _ in ranges), max(high for _, high in ranges)
 
 
-def _of_reader(graph: Graph, node: Node, value: str) -> tuple[bool, bool]:
-    op = node.op.specific() if isinstance(node.op, Generic) else node.op
-    if isinstance(op, FLAT_AROUND):
-        # Of a swish, x * sigmoid(x), the product sees more than the gate.
-        return True, not any(_is_gated(graph, other, value) for other in graph.consumers(value))
-    if is_invariant(op) and node.inputs[0] == value and len(node.inputs) == 1:
-        return _flat_sides(graph, node.outputs[0])
-    return isinstance(op, FLAT_BELOW) or _is_gated(graph, node, value), False
-
-
-def _is_gated(graph: Graph, node: Node, value: str) -> bool:
-    """Whether a node multiplies a value with its own sigmoid."""
-    if not isinstance(node.op, ElementWiseMultiply | Generic) or value not in node.inputs:
-        return False
-    makers = [graph.producer(other) for other in node.inputs if other != value]
-    return any(
-        maker is not None and isinstance(maker.op, Sigmoid | HardSigmoid) and maker.inputs[0] == value
-        for maker in makers
-    )
+def _needed_by(graph: Graph, node: Node, value: str) -> Range:
+    if node.op.keeps_encoding and node.inputs == [value]:
+        return _needed(graph, node.outputs[0])
+    if node.op.ignores_masked:
+        return 0.0, math.inf
+    return needed_range(graph, node, value, BITS)

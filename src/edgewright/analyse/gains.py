@@ -8,13 +8,13 @@ import numpy as np
 from edgewright.analyse.spots import channel_axis
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph, Node
+from edgewright.ir.traits import Roles
 from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseSubtract
 from edgewright.ops.norm import Norm
 from edgewright.ops.pool import Pool
 from edgewright.ops.rearrange import Transpose
 from edgewright.quantize.observers.extremes import as_rows
-from edgewright.quantize.roles import Roles, roles_of
-from edgewright.quantize.rules import is_clamp, is_invariant, is_rigid
+from edgewright.quantize.roles import roles_of
 
 __all__ = ["Gains", "channel_gains"]
 
@@ -117,8 +117,8 @@ class _Walk:
 
 def _lets_through(node: Node) -> bool:
     """Whether a scale of a channel of its input is one of its output."""
-    is_same = isinstance(node.op, Pool) or is_invariant(node.op) or is_clamp(node.op)
-    return is_same or is_rigid(node.op)
+    is_same = isinstance(node.op, Pool) or node.op.keeps_encoding or node.op.specific().is_clamp
+    return is_same or node.op.has_fixed_types
 
 
 def _both(source: Graph, quantized: Graph, name: str) -> tuple[Array, Array] | None:

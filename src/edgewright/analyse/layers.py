@@ -90,7 +90,7 @@ class ValuesRun:
 
     def __call__(self, feed: Mapping[str, Array]) -> dict[str, Array]:
         """The values for one sample."""
-        return self._surface.decoded(self._session.run(self._surface.encoded(feed)))
+        return self._surface.decode_outputs(self._session.run(self._surface.encode_inputs(feed)))
 
 
 @dataclass

@@ -15,9 +15,7 @@ from edgewright.ir.graph import Graph, Node
 from edgewright.ops.conv import Conv2d
 from edgewright.ops.elementwise import ElementWiseAdd
 from edgewright.ops.matmul import FullyConnected, MatMul
-from edgewright.ops.quant import Convert, Dequantize, Quantize
-from edgewright.ops.reduce_softmax import LogSoftmax, Softmax
-from edgewright.quantize.rules import is_invariant
+from edgewright.ops.reduce_softmax import Softmax
 
 __all__ = ["CLOSENESS", "RIGHT", "SAME", "Judged", "Scored", "choose_metric", "judged", "scored"]
 
@@ -29,8 +27,6 @@ TEXTS = {
 }
 # Fewer values a place than this are coordinates rather than a vocabulary.
 LEAST_WORDS = 64
-ENCODERS = (Convert, Dequantize, Quantize)
-SOFTMAX = (LogSoftmax, Softmax)
 LINEAR = (Conv2d, FullyConnected, MatMul)
 DRAWS, SEED = 1000, 0
 
@@ -93,7 +89,7 @@ def class_axis(graph: Graph, name: str) -> int | None:
     maker = _maker(graph, name)
     if maker is None or found.rank < 2:
         return None
-    if isinstance(maker.op, SOFTMAX):
+    if isinstance(maker.op, Softmax):
         return (
             maker.op.axis_of(found.rank) if maker is graph.producer(name) else _widest(found.static_shape())
         )
@@ -106,7 +102,7 @@ def _is_sure(graph: Graph, name: str, values: Array | None) -> bool:
     """Whether an output holds answers beyond doubt: probabilities or whole numbers, not just a few values."""
     maker = _maker(graph, name)
     is_whole = graph.types[name].encoding is None and graph.types[name].dtype.numpy.kind in "iub"
-    return is_whole or is_distribution(values) or (maker is not None and isinstance(maker.op, SOFTMAX))
+    return is_whole or is_distribution(values) or (maker is not None and isinstance(maker.op, Softmax))
 
 
 def is_distribution(values: Array | None) -> bool:
@@ -185,7 +181,7 @@ def _holds(graph: Graph, name: str, labels: Array) -> bool:
 def _maker(graph: Graph, name: str) -> Node | None:
     """The node that computes an output, before what only moves or encodes elements."""
     maker = graph.producer(name)
-    while maker is not None and (is_invariant(maker.op) or isinstance(maker.op, ENCODERS)):
+    while maker is not None and (maker.op.keeps_encoding or maker.op.is_encoder):
         maker = graph.producer(maker.inputs[0])
     return maker
 

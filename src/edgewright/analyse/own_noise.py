@@ -15,7 +15,6 @@ from edgewright.core.numbers import Array, DType
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.types import TensorType
 from edgewright.ops.quant import Convert
-from edgewright.quantize.rules import is_invariant
 
 __all__ = ["OwnNoise", "own_noise"]
 
@@ -89,7 +88,9 @@ class _Apart:
         """Whether the op rounds nothing: what it reads has the encoding of its result."""
         types = self._quantized.types
         read = types.get(node.inputs[0]) if node.inputs else None
-        return is_invariant(node.op) and read is not None and read.encoding == types[node.outputs[0]].encoding
+        return (
+            node.op.keeps_encoding and read is not None and read.encoding == types[node.outputs[0]].encoding
+        )
 
     def _is_known(self, node: Node, spot: Spot) -> bool:
         made = {value for other in spot.nodes for value in other.outputs}

@@ -7,7 +7,7 @@ __all__ = ["Accuracy", "Finding", "Layer", "Metric", "TensorView"]
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that stands in the way, costs accuracy or is worth knowing, and what mends it."""
+    """Something that stands in the way, costs accuracy or is worth knowing, and what fixes it."""
 
     # error (the build cannot go on), warning (it can, at a price) or note.
     grade: str

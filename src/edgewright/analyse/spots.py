@@ -6,8 +6,6 @@ import numpy as np
 
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph, Node
-from edgewright.ops.activation import HardSwish, Prelu
-from edgewright.quantize.rules import is_clamp, is_invariant, is_rigid
 
 __all__ = ["Spot", "aligned", "channel_axis", "spots_of"]
 
@@ -41,7 +39,7 @@ def spots_of(source: Graph, quantized: Graph) -> list[Spot]:
     return [
         Spot(value, _way_to(quantized, node))
         for node in quantized.nodes
-        if not is_rigid(node.op) and not _only_moves(quantized, node)
+        if not node.op.has_fixed_types and not _only_moves(quantized, node)
         for value in node.outputs
         if value and _is_in_both(source, quantized, value) and not _is_fused(quantized, value)
     ]
@@ -76,12 +74,12 @@ def _is_in_both(source: Graph, quantized: Graph, value: str) -> bool:
 
 
 def _is_activation(node: Node) -> bool:
-    return is_clamp(node.op) or isinstance(node.op, HardSwish | Prelu)
+    return node.op.specific().is_clamp or node.op.is_fused_on_htp
 
 
 def _only_moves(graph: Graph, node: Node) -> bool:
     """Whether the node only gives its elements another order or shape."""
-    if not is_invariant(node.op) or not node.inputs or node.inputs[0] not in graph.types:
+    if not node.op.keeps_encoding or not node.inputs or node.inputs[0] not in graph.types:
         return False
     return graph.types[node.inputs[0]].count == graph.types[node.outputs[0]].count
 
@@ -103,7 +101,7 @@ def _way_to(graph: Graph, node: Node) -> tuple[Node, ...]:
     way = [node]
     while _is_activation(node) and graph.is_used_once(way[0].inputs[0]):
         maker = graph.producer(way[0].inputs[0])
-        if maker is None or is_rigid(maker.op):
+        if maker is None or maker.op.has_fixed_types:
             break
         way.insert(0, maker)
         if not _only_moves(graph, maker):

@@ -1,19 +1,19 @@
 """A build together with its page: what `ew.build` is."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from edgewright.build.build import build_model
-from edgewright.build.order import BuildOrder
 from edgewright.build.records import BuildRecord
+from edgewright.build.request import BuildRequest
 from edgewright.config.preprocessing import Preprocessing
 from edgewright.config.umbrella import Shapes
-from edgewright.data.calibration_data import Data
-from edgewright.data.samples import DataWishes
+from edgewright.data.open_samples import Data
+from edgewright.data.samples import DataRequest
 from edgewright.model.quantizing import OverridesSource
 from edgewright.reports.html import report_page
 
-__all__ = ["build", "run_order"]
+__all__ = ["build", "run_build"]
 
 
 def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two are given by name
@@ -64,13 +64,15 @@ def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two 
         input_dims=tuple((name, tuple(dims)) for name, dims in (input_shapes or {}).items()),
         define_symbols=tuple((symbols or {}).items()),
     )
-    images = preprocessing or Preprocessing()
-    wishes = DataWishes(data, eval_data, labels, calibration_samples, evaluation_samples, images, sample_rate)
-    order = BuildOrder(
+    request = BuildRequest(
         Path(model),
         str(target),
         Path(output),
-        wishes,
+        DataRequest(
+            *(data, eval_data, labels, calibration_samples, evaluation_samples),
+            preprocessing or Preprocessing(),
+            sample_rate,
+        ),
         precision=precision,
         max_drop=max_drop,
         metric=metric,
@@ -80,13 +82,9 @@ def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two 
         is_resumed=resume,
         command="edgewright.build",
     )
-    return run_order(order)
+    return run_build(request)
 
 
-def run_order(order: BuildOrder) -> BuildRecord:
-    """The build of an order, with the page as its last file."""
-    return build_model(order, _page)
-
-
-def _page(record: BuildRecord) -> Iterable[bytes]:
-    return report_page(record)
+def run_build(request: BuildRequest) -> BuildRecord:
+    """Builds what is requested and writes the report as the last file."""
+    return build_model(request, report_page)

@@ -14,7 +14,7 @@ from edgewright.core.numbers import DType
 from edgewright.core.words import did_you_mean
 from edgewright.ir.op import ANY, FLOATS, INTEGERS, NUMERIC, REGISTRY, Op, Port
 
-__all__ = ["OpCard", "ParamCard", "PortCard", "op_card", "op_names"]
+__all__ = ["OpCard", "ParamCard", "PortCard", "list_op_names", "make_op_card"]
 
 _SETS = ((ANY, "any"), (NUMERIC, "numeric"), (FLOATS, "float"), (INTEGERS, "integer"))
 
@@ -57,12 +57,12 @@ class OpCard:
     samples: tuple[str, ...]
 
 
-def op_names() -> list[str]:
+def list_op_names() -> list[str]:
     """The names of all ops, in alphabetical order."""
     return sorted(REGISTRY)
 
 
-def op_card(name: str) -> OpCard:
+def make_op_card(name: str) -> OpCard:
     """The card of the op with this QNN name."""
     kind = REGISTRY.get(name)
     if kind is None:
@@ -73,40 +73,42 @@ def op_card(name: str) -> OpCard:
     return OpCard(
         name=kind.qnn_name(),
         meaning=" ".join((kind.__doc__ or "").split()),
-        inputs=_ports(kind.inputs),
-        outputs=_ports(kind.outputs),
-        params=_params(kind),
+        inputs=_describe_ports(kind.inputs),
+        outputs=_describe_ports(kind.outputs),
+        params=_describe_params(kind),
         encoding_rule=kind.encoding_rule.value,
         has_reference=kind.has_reference(),
-        cpu=_cpu(kind),
+        cpu=_describe_cpu_support(kind),
         samples=tuple(sample.label for sample in kind.samples()),
     )
 
 
-def _ports(ports: Sequence[Port]) -> tuple[PortCard, ...]:
+def _describe_ports(ports: Sequence[Port]) -> tuple[PortCard, ...]:
     return tuple(
-        PortCard(port.name, _dtypes(port.dtypes), port.rank, port.is_required, port.is_repeated)
+        PortCard(port.name, _name_dtypes(port.dtypes), port.rank, port.is_required, port.is_repeated)
         for port in ports
     )
 
 
-def _dtypes(dtypes: frozenset[DType]) -> tuple[str, ...]:
+def _name_dtypes(dtypes: frozenset[DType]) -> tuple[str, ...]:
     for known, word in _SETS:
         if dtypes == known:
             return (word,)
     return tuple(dtype.name.lower() for dtype in sorted(dtypes))
 
 
-def _params(kind: type[Op]) -> tuple[ParamCard, ...]:
-    return tuple(_param(item) for item in dataclasses.fields(kind))
+def _describe_params(kind: type[Op]) -> tuple[ParamCard, ...]:
+    return tuple(_describe_param(item) for item in dataclasses.fields(kind))
 
 
-def _param(item: dataclasses.Field[Any]) -> ParamCard:
+def _describe_param(item: dataclasses.Field[Any]) -> ParamCard:
     dtype, is_tensor = item.metadata.get("param", (None, False))
     is_required = item.default is MISSING and item.default_factory is MISSING
     default = "" if is_required or item.default in (None, MISSING) else str(item.default)
     choices = (
-        tuple((member.name, int(member)) for enum in _enums(item.type) for member in enum) if dtype else ()
+        tuple((member.name, int(member)) for enum in _find_enums(item.type) for member in enum)
+        if dtype
+        else ()
     )
     return ParamCard(
         item.name,
@@ -118,13 +120,13 @@ def _param(item: dataclasses.Field[Any]) -> ParamCard:
     )
 
 
-def _enums(hint: Any) -> list[type[IntEnum]]:
+def _find_enums(hint: Any) -> list[type[IntEnum]]:
     """The enum that a hint names, also where it stands beside None."""
     parts = (hint, *typing.get_args(hint))
     return [part for part in parts if isinstance(part, type) and issubclass(part, IntEnum)]
 
 
-def _cpu(kind: type[Op]) -> str:
+def _describe_cpu_support(kind: type[Op]) -> str:
     if kind in LOWERINGS:
         return "engine"
     return "reference" if kind.has_reference() else "no"

@@ -13,7 +13,6 @@ from edgewright.core.errors import EdgewrightError, shown
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.graph import Graph, Node
 from edgewright.lower.names import NameTable
-from edgewright.ops.source import SourceOp
 from edgewright.passes.partition.htp_gaps import htp_gaps
 from edgewright.passes.partition.regions import Region, regions
 
@@ -135,7 +134,7 @@ class SplitSession:
 
 
 def _kind(node: Node) -> str:
-    return node.op.type if isinstance(node.op, SourceOp) else type(node.op).__name__
+    return node.op.display_name()
 
 
 def _is_wide(graph: Graph, node: Node) -> bool:

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from edgewright.artifacts.encodings import encodings_document
-from edgewright.build.order import BuildOrder
 from edgewright.build.plain import to_json, to_plain
 from edgewright.build.records import Artifact
+from edgewright.build.request import BuildRequest
 from edgewright.config.backend_config import BackendConfig
 from edgewright.config.context import EpContext
 from edgewright.core.files import write_all, write_whole
@@ -20,13 +20,21 @@ from edgewright.run.context.compile import CompileOrder, compile_graphs, find_pr
 from edgewright.run.context.ep_context import export_ep_context
 from edgewright.targets.soc import Soc
 
-__all__ = ["CONTEXTS", "HTP_BINARY", "compile_binary", "drop_stale", "listed", "publish", "write_models"]
+__all__ = [
+    "CONTEXTS",
+    "HTP_BINARY",
+    "compile_binary",
+    "list_artifacts",
+    "publish",
+    "remove_stale",
+    "write_models",
+]
 
 CONTEXTS, HTP_BINARY = "context_binaries", "htp_context.bin"
 
 
 def write_models(
-    order: BuildOrder,
+    request: BuildRequest,
     source: Graph,
     graph: Graph,
     overrides: EncodingSet,
@@ -35,11 +43,11 @@ def write_models(
 ) -> None:
     """NAME.dlc, NAME.cpp with .bin and _net.json, quantization_config.json and input_specs.json."""
     model = Model.of(graph)
-    about = SaveOptions(command=order.command, quantizer_command=order.command)
-    model.save(folder / f"{order.name}.dlc", about)
-    model.save(folder / f"{order.name}.cpp", about)
+    about = SaveOptions(command=request.command, quantizer_command=request.command)
+    model.save(folder / f"{request.name}.dlc", about)
+    model.save(folder / f"{request.name}.cpp", about)
     types = {name: source.types[name] for name in (*source.inputs, *source.outputs)}
-    specs = _specs(order, contract(graph, types), data)
+    specs = _input_specs(request, contract(graph, types), data)
     write_all(
         {
             folder / "quantization_config.json": [to_json(encodings_document(overrides, "0.6.1"))],
@@ -48,44 +56,44 @@ def write_models(
     )
 
 
-def compile_binary(order: BuildOrder, graph: Graph, chip: Soc, folder: Path) -> str:
+def compile_binary(request: BuildRequest, graph: Graph, chip: Soc, folder: Path) -> str:
     """context_binaries/htp_context.bin, and an ONNX file around it where a device can load it."""
     provider = find_provider("htp")
     named = graph.copy()
-    named.name = sanitized(order.name)
+    named.name = sanitized(request.name)
     path = folder / CONTEXTS / HTP_BINARY
     write_whole(path, compile_graphs([named], CompileOrder(provider, chip, BackendConfig())).chunks())
     if provider == "htp-native":
-        wrapper = path.with_name(f"{order.name}_ctx.onnx")
+        wrapper = path.with_name(f"{request.name}_ctx.onnx")
         export_ep_context(EpContext(context_binary=str(path), output_path=str(wrapper), float_io=True))
     return provider
 
 
-def listed(order: BuildOrder, folder: Path) -> tuple[Artifact, ...]:
-    """The files in a folder, each with a word on what it is for."""
-    texts = _texts(order)
+def list_artifacts(request: BuildRequest, folder: Path) -> tuple[Artifact, ...]:
+    """The files in a folder, each with what it is for."""
+    texts = _describe_files(request)
     files = sorted(path for path in folder.rglob("*") if path.is_file())
-    found = {path.relative_to(folder).as_posix(): path.stat().st_size for path in files}
-    order_of = {name: place for place, name in enumerate(texts)}
-    names = sorted(found, key=lambda name: order_of.get(name, len(order_of)))
-    return tuple(Artifact(name, found[name], texts.get(name, "")) for name in names)
+    sizes = {path.relative_to(folder).as_posix(): path.stat().st_size for path in files}
+    places = {name: place for place, name in enumerate(texts)}
+    names = sorted(sizes, key=lambda name: places.get(name, len(places)))
+    return tuple(Artifact(name, sizes[name], texts.get(name, "")) for name in names)
 
 
-def drop_stale(order: BuildOrder, artifacts: Sequence[Artifact]) -> None:
-    """Takes away what an earlier build left under names of ours and this one does not make."""
-    for name in _texts(order).keys() - {artifact.path for artifact in artifacts}:
-        (order.output / name).unlink(missing_ok=True)
+def remove_stale(request: BuildRequest, artifacts: Sequence[Artifact]) -> None:
+    """Removes files of an earlier build that this one does not write."""
+    for name in _describe_files(request).keys() - {artifact.path for artifact in artifacts}:
+        (request.output / name).unlink(missing_ok=True)
 
 
-def _texts(order: BuildOrder) -> dict[str, str]:
+def _describe_files(request: BuildRequest) -> dict[str, str]:
     """All files that a build may write, and what each is for."""
     return {
         f"{CONTEXTS}/{HTP_BINARY}": "the compiled model, for qnn-net-run --retrieve_context",
-        f"{CONTEXTS}/{order.name}_ctx.onnx": "the same for ONNX Runtime with the QNN provider (EPContext)",
-        f"{order.name}.dlc": "the quantized model, for qnn-net-run and qnn-context-binary-generator",
-        f"{order.name}.cpp": "the quantized model as C++ source",
-        f"{order.name}.bin": "the weights of the C++ source",
-        f"{order.name}_net.json": "the quantized model as JSON",
+        f"{CONTEXTS}/{request.name}_ctx.onnx": "the same for ONNX Runtime with the QNN provider (EPContext)",
+        f"{request.name}.dlc": "the quantized model, for qnn-net-run and qnn-context-binary-generator",
+        f"{request.name}.cpp": "the quantized model as C++ source",
+        f"{request.name}.bin": "the weights of the C++ source",
+        f"{request.name}_net.json": "the quantized model as JSON",
         "quantization_config.json": "all encodings, for --quantization_overrides of every converter",
         "input_specs.json": "names, types, shapes and encodings of inputs and outputs",
     }
@@ -100,19 +108,24 @@ def publish(staged: Path, output: Path, last: Sequence[str] = ()) -> None:
         path.replace(target)
 
 
-def _specs(order: BuildOrder, tensors: Sequence[IoTensor], data: Sequence[str]) -> Mapping[str, object]:
+def _input_specs(
+    request: BuildRequest, tensors: Sequence[IoTensor], data: Sequence[str]
+) -> Mapping[str, object]:
     """What a program must know to feed the model."""
-    plain = {role: [_spec(each) for each in tensors if each.role == role] for role in ("input", "output")}
+    plain = {
+        role: [_describe_tensor(each) for each in tensors if each.role == role]
+        for role in ("input", "output")
+    }
     return {
-        "model": order.name,
-        "target": order.target,
+        "model": request.name,
+        "target": request.target,
         "inputs": plain["input"],
         "outputs": plain["output"],
         "preprocessing": list(data),
     }
 
 
-def _spec(tensor: IoTensor) -> object:
+def _describe_tensor(tensor: IoTensor) -> object:
     # The role says nothing more under "inputs" and "outputs".
     plain: dict[str, object] = to_plain(tensor)
     return {key: value for key, value in plain.items() if key != "role"}

@@ -1,4 +1,4 @@
-"""What a build will need, guessed before any work: sizes by precision, memory, time and disk."""
+"""What a build will need, estimated before any work: sizes by precision, memory, time and disk."""
 
 import os
 import shutil
@@ -10,13 +10,14 @@ from edgewright.config.build import AUTO
 from edgewright.config.quantize import PRECISIONS
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph
+from edgewright.ops.cost import node_macs
 
 __all__ = [
     "EMULATOR_SECONDS",
     "GRAPH_LIMIT",
     "Estimate",
     "available_memory",
-    "estimated",
+    "estimate_build",
     "free_disk",
     "nearest_folder",
     "sizes_by_precision",
@@ -26,14 +27,14 @@ __all__ = [
 GRAPH_LIMIT = 2 << 30
 # Rough rates of one machine with few cores (measured on MobileNetV2 and larger models).
 MACS_PER_SECOND = 4e9
-# The genuine emulator, and what it may take: once to evaluate, once to compare layers.
+# The speed of the genuine emulator, and the time it may take: once to evaluate, once to compare layers.
 EMULATED_MACS, EMULATOR_SECONDS = 5e8, 45.0
 STARTING_SECONDS, STARTING_MB = 5.0, 350.0
 # The report with what draws its plots, and small files.
 REPORT_MB = 3.5
-# How often samples are walked for each precision: calibration with its search, and evaluation.
-CALIBRATING, EVALUATING = 10, 4
-RUNGS = 5
+# How often samples are run for each precision: calibration with its search, and evaluation.
+CALIBRATION_RUNS, EVALUATION_RUNS = 10, 4
+AUTO_CANDIDATES = 5
 
 
 @dataclass(frozen=True)
@@ -56,17 +57,18 @@ def sizes_by_precision(graph: Graph) -> dict[str, int]:
     return sizes
 
 
-def estimated(graph: Graph, macs: int, calibration: int, evaluation: int, precision: str) -> Estimate:
-    """A guess: right within a factor of three, mostly."""
-    rungs = RUNGS if precision == AUTO else 1
-    walked = rungs * (CALIBRATING * calibration + EVALUATING * evaluation)
+def estimate_build(graph: Graph, calibration: int, evaluation: int, precision: str) -> Estimate:
+    """Rough figures, mostly right within a factor of three."""
+    candidates = AUTO_CANDIDATES if precision == AUTO else 1
+    runs = candidates * (CALIBRATION_RUNS * calibration + EVALUATION_RUNS * evaluation)
+    macs = sum(node_macs(graph, node) for node in graph.nodes)
     sizes = sizes_by_precision(graph)
     weights = sizes["source"] / 1e6
     # The float model, a changed copy of it, the engine's copy, and the quantized one.
     memory = STARTING_MB + 3.5 * weights
     # While it works: the float graph and one graph for each precision; at the end the files in three forms.
-    disk = REPORT_MB + weights + (rungs + 4) * sizes["w8a8"] / 1e6
-    seconds = STARTING_SECONDS + macs * walked / MACS_PER_SECOND
+    disk = REPORT_MB + weights + (candidates + 4) * sizes["w8a8"] / 1e6
+    seconds = STARTING_SECONDS + macs * runs / MACS_PER_SECOND
     if find_libraries() is not None:
         seconds += 2 * min(EMULATOR_SECONDS, STARTING_SECONDS + macs * evaluation / EMULATED_MACS)
     return Estimate(seconds, memory, disk)
@@ -76,8 +78,8 @@ def available_memory() -> float | None:
     """Megabytes that can be had without swapping; None where the system does not say."""
     try:
         with Path("/proc/meminfo").open(encoding="ascii") as file:
-            found = [line.split()[1] for line in file if line.startswith("MemAvailable:")]
-        return int(found[0]) / 1000 if found else None
+            sizes = [line.split()[1] for line in file if line.startswith("MemAvailable:")]
+        return int(sizes[0]) / 1000 if sizes else None
     except (OSError, ValueError, IndexError):
         return None
 

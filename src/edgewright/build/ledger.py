@@ -6,120 +6,120 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
-from edgewright.build.opening import model_files
-from edgewright.build.order import BuildOrder
+from edgewright.build.open_model import list_model_files
 from edgewright.build.plain import from_plain, to_json, to_plain
 from edgewright.build.records import Stage
+from edgewright.build.request import BuildRequest
 from edgewright.core.errors import UsageError
 from edgewright.core.events import progress
 from edgewright.core.files import write_whole
-from edgewright.data.calibration_data import Data
+from edgewright.data.open_samples import Data
 
-__all__ = ["Ledger", "fingerprint", "has_state", "sha256_of", "versions"]
+__all__ = ["Ledger", "has_state", "list_versions", "sha256_of", "take_fingerprint"]
 
 FOLDER, STATE = ".build", "state.json"
 CHUNK = 1 << 20
 # The form of the state; another one is not read.
-FORM = 1
+FORM = 2
 T = TypeVar("T")
 
 
 class Ledger:
-    """Stages that are done, with their results; each is on disk before the next one begins."""
+    """Finished stages with their results; each is on disk before the next one starts."""
 
     def __init__(
-        self, output: Path, print_of: Mapping[str, str], done: Mapping[str, Any] | None = None
+        self, output: Path, fingerprint: Mapping[str, str], finished: Mapping[str, Any] | None = None
     ) -> None:
         self.folder = output / FOLDER
-        self._print = dict(print_of)
-        self._done: dict[str, Any] = dict(done or {})
-        self._resumed = frozenset(self._done)
+        self._fingerprint = dict(fingerprint)
+        self._finished: dict[str, Any] = dict(finished or {})
+        self._resumed = frozenset(self._finished)
         self.stages: list[Stage] = []
 
     @classmethod
-    def opened(cls, order: BuildOrder, print_of: Mapping[str, str]) -> "tuple[Ledger, list[str]]":
+    def open(cls, request: BuildRequest, fingerprint: Mapping[str, str]) -> "tuple[Ledger, list[str]]":
         """The ledger of an output folder, and what was found there."""
-        folder = order.output / FOLDER
-        state = _state(folder)
-        changed = [part for part in print_of if state.get("print", {}).get(part) != print_of[part]]
-        if order.is_resumed and state and not changed:
-            # Halves of files that nobody could clean up after.
+        folder = request.output / FOLDER
+        state = _read_state(folder)
+        changed = [part for part in fingerprint if state.get("print", {}).get(part) != fingerprint[part]]
+        if request.is_resumed and state and not changed:
+            # Partial files of a process that was killed.
             for part in folder.rglob(".*.part"):
                 part.unlink(missing_ok=True)
-            return cls(order.output, print_of, state["stages"]), []
+            return cls(request.output, fingerprint, state["stages"]), []
         notes = []
-        if order.is_resumed:
+        if request.is_resumed:
             why = f"{' and '.join(changed)} changed" if state else "there is no interrupted build"
             notes = [f"started from the beginning: {why}"]
         elif state:
             notes = ["an interrupted build was there and is started over; --resume would have continued it"]
         shutil.rmtree(folder, ignore_errors=True)
-        return cls(order.output, print_of), notes
+        return cls(request.output, fingerprint), notes
 
-    def is_done(self, name: str) -> bool:
-        """Whether a stage was finished, now or in an earlier run."""
-        return name in self._done
-
-    def stage(self, name: str, kind: type[T], work: Callable[[], T]) -> T:
-        """The result of a stage: taken over where it was finished before, else worked for and kept."""
-        if name in self._done:
-            entry = self._done[name]
+    def run_stage(self, name: str, kind: type[T], work: Callable[[], T]) -> T:
+        """The result of a stage; one that an earlier run finished is not computed again."""
+        if name in self._finished:
+            entry = self._finished[name]
             self.stages.append(Stage(name, entry["seconds"], entry["peak_mb"], name in self._resumed))
             return from_plain(kind, entry["result"])
-        began = time.monotonic()
+        start = time.monotonic()
         with progress(name):
             result = work()
-        seconds, peak = time.monotonic() - began, peak_mb()
-        self._done[name] = {"seconds": seconds, "peak_mb": peak, "result": to_plain(result)}
-        self._keep()
+        seconds, peak = time.monotonic() - start, peak_mb()
+        self._finished[name] = {"seconds": seconds, "peak_mb": peak, "result": to_plain(result)}
+        self._save()
         self.stages.append(Stage(name, seconds, peak))
         # As a resumed run would have it.
-        return from_plain(kind, self._done[name]["result"])
+        return from_plain(kind, self._finished[name]["result"])
 
     def close(self) -> None:
-        """The build is whole: nothing is left to resume."""
+        """Nothing is left to resume: the build is complete, or cannot be done at all."""
         shutil.rmtree(self.folder, ignore_errors=True)
+        with suppress(OSError):
+            # Where nothing else was written; a folder with files in it stays.
+            self.folder.parent.rmdir()
 
-    def _keep(self) -> None:
-        state = {"form": FORM, "print": self._print, "stages": self._done}
+    def _save(self) -> None:
+        state = {"form": FORM, "print": self._fingerprint, "stages": self._finished}
         write_whole(self.folder / STATE, [to_json(state)])
 
 
-def fingerprint(order: BuildOrder) -> dict[str, str]:
+def take_fingerprint(request: BuildRequest) -> dict[str, str]:
     """What the result depends on: the model's bytes, the data, the options, the versions."""
-    wishes = order.data
+    data = request.data
     options = {
-        name: getattr(order, name)
+        name: getattr(request, name)
         for name in ("target", "precision", "max_drop", "metric", "shapes", "outputs")
     } | {
-        name: getattr(wishes, name)
+        name: getattr(data, name)
         for name in ("calibration_samples", "evaluation_samples", "preprocessing", "sample_rate")
     }
-    labels = wishes.labels
-    held = [wishes.data, wishes.eval_data, labels if isinstance(labels, str | Path) else None]
-    listed = [] if labels is None or isinstance(labels, str | Path) else list(map(int, labels))
-    overrides = order.overrides
+    labels = data.labels
+    sources = [data.data, data.eval_data, labels if isinstance(labels, str | Path) else None]
+    numbers = [] if labels is None or isinstance(labels, str | Path) else list(map(int, labels))
+    overrides = request.overrides
     given = Path(overrides).read_text("utf-8") if isinstance(overrides, str | Path) else str(overrides)
     return {
-        "the model": _digest([*map(_content, model_files(order.model))]),
-        "the data": _digest([*map(_data_print, held), str(listed)]),
+        "the model": _digest([*map(_hash_file, list_model_files(request.model))]),
+        "the data": _digest([*map(_data_fingerprint, sources), str(numbers)]),
         "an option": _digest([json.dumps(to_plain(options), sort_keys=True), given]),
-        "a version": _digest([str(versions())]),
+        "a version": _digest([str(list_versions())]),
     }
 
 
 def has_state(output: Path) -> bool:
     """Whether an interrupted build is in a folder."""
-    return bool(_state(output / FOLDER))
+    return bool(_read_state(output / FOLDER))
 
 
-def versions() -> tuple[tuple[str, str], ...]:
+def list_versions() -> tuple[tuple[str, str], ...]:
     """Packages that have a say in the result, and their versions."""
     names = ("edgewright", "numpy", "onnx", "onnxruntime", "onnxruntime-qnn")
     python = ".".join(map(str, sys.version_info[:3]))
@@ -128,8 +128,8 @@ def versions() -> tuple[tuple[str, str], ...]:
 
 def sha256_of(path: Path) -> str:
     """Of a file's content, or of all files of a folder."""
-    files = model_files(path) if path.is_dir() else [path]
-    return _content(files[0]) if len(files) == 1 else _digest([_content(file) for file in files])
+    files = list_model_files(path) if path.is_dir() else [path]
+    return _hash_file(files[0]) if len(files) == 1 else _digest([_hash_file(file) for file in files])
 
 
 def peak_mb() -> float:
@@ -143,14 +143,14 @@ def peak_mb() -> float:
     return float(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit)
 
 
-def _state(folder: Path) -> dict[str, Any]:
-    """What an interrupted build left; nothing where it cannot be read."""
+def _read_state(folder: Path) -> dict[str, Any]:
+    """The state of an interrupted build; empty where it cannot be read."""
     try:
-        found = json.loads((folder / STATE).read_bytes())
+        state = json.loads((folder / STATE).read_bytes())
     except (OSError, ValueError):
         return {}
-    is_ours = isinstance(found, dict) and found.get("form") == FORM
-    return found if is_ours else {}
+    is_ours = isinstance(state, dict) and state.get("form") == FORM
+    return state if is_ours else {}
 
 
 def _version(name: str) -> str:
@@ -160,7 +160,7 @@ def _version(name: str) -> str:
         return "not installed"
 
 
-def _data_print(data: Data | None) -> str:
+def _data_fingerprint(data: Data | None) -> str:
     """Files by name, size and time: hashing gigabytes of images would cost more than it saves."""
     if data is None:
         return ""
@@ -170,28 +170,28 @@ def _data_print(data: Data | None) -> str:
         stats = [(str(file), file.stat()) for file in files if file.is_file()]
         return _digest([f"{name} {stat.st_size} {stat.st_mtime_ns}" for name, stat in stats])
     if isinstance(data, Mapping):
-        return _digest([f"{name} {_array_print(array)}" for name, array in data.items()])
+        return _digest([f"{name} {_array_fingerprint(array)}" for name, array in data.items()])
     if hasattr(data, "__array__"):
-        return _array_print(data)
+        return _array_fingerprint(data)
     if isinstance(data, Sequence):
-        return _digest([_data_print(item) for item in data])
+        return _digest([_data_fingerprint(item) for item in data])
     raise UsageError(
         f"the data is a {type(data).__name__}, which can be walked only once",
         do="give a list of samples, stacked arrays or a path",
     )
 
 
-def _array_print(array: Any) -> str:
+def _array_fingerprint(array: Any) -> str:
     plain = np.ascontiguousarray(array)
     return f"{plain.dtype} {plain.shape} {hashlib.sha256(plain.tobytes()).hexdigest()}"
 
 
-def _content(path: Path) -> str:
-    found = hashlib.sha256()
+def _hash_file(path: Path) -> str:
+    digest = hashlib.sha256()
     with path.open("rb") as file:
         while part := file.read(CHUNK):
-            found.update(part)
-    return found.hexdigest()
+            digest.update(part)
+    return digest.hexdigest()
 
 
 def _digest(parts: Sequence[str]) -> str:

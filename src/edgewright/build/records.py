@@ -8,8 +8,8 @@ from edgewright.ir.contract import IoTensor
 __all__ = [
     "Artifact",
     "BuildRecord",
+    "Candidate",
     "Preflight",
-    "Rung",
     "Source",
     "Stage",
 ]
@@ -17,7 +17,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Preflight:
-    """What was found in seconds, before any work; numbers are estimates where they say so."""
+    """What was found before any work, in seconds; the findings of the conversion stand behind its own."""
 
     findings: tuple[Finding, ...]
     seconds: float
@@ -47,14 +47,14 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Rung:
-    """One precision that was tried, with its price and what it keeps."""
+class Candidate:
+    """One precision that was tried: how accurate it is and what it costs."""
 
     # w8a8, w8a8+algorithms, mixed, w8a16, fp16 ...
     name: str
     # What was done, for readers: algorithms and ranges, or how many layers have which widths.
     text: str
-    # Where it was judged: htp-sim or htp-native.
+    # What it was evaluated on: htp-sim or htp-native.
     backend: str
     samples: int
     # The metric, and what is lost of the float model's in points.
@@ -102,7 +102,7 @@ class BuildRecord:
     architecture: str
     contract: tuple[IoTensor, ...]
     preflight: Preflight
-    # The precision asked for, and what came out of it (as the chosen rung is named).
+    # The precision asked for, and what came out of it (the name of the chosen candidate).
     precision: str
     chosen: str
     # Points that may be lost; None where no limit was given.
@@ -110,10 +110,10 @@ class BuildRecord:
     is_met: bool | None
     metric: Metric
     accuracy: tuple[Accuracy, ...]
-    ladder: tuple[Rung, ...]
+    candidates: tuple[Candidate, ...]
     layers: tuple[Layer, ...]
     tensors: tuple[TensorView, ...]
-    # Rules of the target that were applied or broken, clipped ranges, weak layers: each with what mends it.
+    # Rules of the target that were applied or broken, clipped ranges, weak layers: each with what fixes it.
     findings: tuple[Finding, ...]
     # What calibration and evaluation used, and what was done to it.
     data: tuple[str, ...]

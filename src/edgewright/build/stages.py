@@ -1,4 +1,4 @@
-"""The stages of a build that compute something: each takes graphs and samples and gives a plain record."""
+"""The stages of a build that measure: each takes graphs and samples and gives a plain record."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,66 +7,48 @@ from pathlib import Path
 from edgewright.analyse.advice import findings_of
 from edgewright.analyse.evaluate import Evaluator, Measured
 from edgewright.analyse.layers import layers_of
-from edgewright.analyse.metric import choose_metric
-from edgewright.analyse.records import Accuracy, Finding, Layer, Metric, TensorView
+from edgewright.analyse.records import Accuracy, Finding, Layer, TensorView
 from edgewright.analyse.tensors import tensor_views
 from edgewright.backends.qnn.backend import HtpNativeBackend
 from edgewright.backends.qnn.options import HtpOptions
+from edgewright.build.candidates import CandidateResult
 from edgewright.build.deploy import CONTEXTS, HTP_BINARY
-from edgewright.build.estimates import EMULATOR_SECONDS, sizes_by_precision
-from edgewright.build.ledger import sha256_of
-from edgewright.build.opening import Opened, model_files
-from edgewright.build.order import BuildOrder
-from edgewright.build.records import Artifact, Source
-from edgewright.build.rungs import Tried, is_fixed, is_paired
-from edgewright.build.states import Memory
+from edgewright.build.estimates import EMULATOR_SECONDS
+from edgewright.build.records import Artifact
 from edgewright.core.errors import EdgewrightError
 from edgewright.core.numbers import Array
 from edgewright.data.samples import BuildSamples
 from edgewright.ir.graph import Graph
 from edgewright.lower.names import sanitized
-from edgewright.model.model import Model
 from edgewright.model.quantize import without_pairs
 from edgewright.run.compiled_model import load_context
 from edgewright.targets.soc import Soc
 
 __all__ = [
     "SIMULATION",
-    "Analysed",
-    "Compiled",
-    "Converted",
-    "Evaluated",
-    "analysed",
-    "converted",
-    "evaluated",
+    "AnalysisResult",
+    "CompileResult",
+    "EvaluationResult",
+    "analyse_candidate",
+    "evaluate_candidate",
+    "open_emulator",
 ]
 
 NATIVE, SIMULATION = "htp-native", "htp-sim"
+# Samples that layers are compared on.
+LAYER_SAMPLES = 8
 
 
 @dataclass(frozen=True)
-class Converted:
-    """What is known once the model is converted."""
-
-    source: Source
-    metric: Metric
-    # It came quantized, and is built as it is.
-    is_quantized: bool
-    tensors: tuple[str, ...]
-    memories: tuple[Memory, ...]
-    notes: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Compiled:
-    """Who compiled, and what was written."""
+class CompileResult:
+    """The backend that compiled, and the files that were written."""
 
     backend: str
     artifacts: tuple[Artifact, ...]
 
 
 @dataclass(frozen=True)
-class Evaluated:
+class EvaluationResult:
     """Accuracy of every output on every backend, and the points that are lost in the end."""
 
     accuracy: tuple[Accuracy, ...]
@@ -77,7 +59,7 @@ class Evaluated:
 
 
 @dataclass(frozen=True)
-class Analysed:
+class AnalysisResult:
     """Layers and tensors, and what to do about them."""
 
     layers: tuple[Layer, ...]
@@ -85,87 +67,61 @@ class Analysed:
     findings: tuple[Finding, ...]
 
 
-def converted(order: BuildOrder, opened: Opened, graph: Graph, samples: BuildSamples) -> Converted:
-    """Facts about the source model, and how its accuracy will be told."""
-    macs = sum(node.op.macs(graph.input_types(node), graph.output_types(node)) for node in graph.nodes)
-    parts = model_files(order.model)
-    source = Source(
-        file=order.model.name,
-        format=opened.format,
-        sha256=sha256_of(order.model),
-        file_bytes=sum(path.stat().st_size for path in parts),
-        nodes=len(graph) if opened.report is None else opened.report.nodes,
-        parameters=sum(array.size for name, array in graph.constants.items() if graph.consumers(name)),
-        macs=macs,
-        weight_bytes=sizes_by_precision(graph)["source"],
-    )
-    return Converted(
-        source,
-        choose_metric(graph, samples.labels, order.metric, _outputs(graph, samples)),
-        is_fixed(graph) or is_paired(graph),
-        tuple(sorted(opened.tensors)),
-        opened.memories,
-        tuple(opened.notes),
-    )
-
-
-def _outputs(graph: Graph, samples: BuildSamples) -> Mapping[str, Array]:
-    """What the float model gives for one sample."""
-    (sample,) = samples.evaluation.first(1)
-    return Model.of(graph).run(sample)
-
-
-def evaluated(evaluator: Evaluator, graph: Graph, backend: str, folder: Path) -> Evaluated:
+def evaluate_candidate(evaluator: Evaluator, graph: Graph, backend: str, folder: Path) -> EvaluationResult:
     """Float, simulation, and the emulator on as many samples as it has time for."""
     simulated = evaluator.measured(graph, SIMULATION)
     figures = [*evaluator.accuracy(evaluator.reference), *evaluator.accuracy(simulated)]
     drop, answers = evaluator.summed(simulated).drop, evaluator.answers()
     if backend != NATIVE:
-        return Evaluated(
+        return EvaluationResult(
             tuple(figures), drop, answers, ("the genuine emulator did not run: figures are the simulation's",)
         )
     try:
-        emulated = _emulated(evaluator, graph, folder)
+        emulated = _run_emulator(evaluator, graph, folder)
     except EdgewrightError as problem:
-        # The files are complete: that they could not be tried is said, and no reason to lose them.
-        return Evaluated(tuple(figures), drop, answers, (f"the emulator did not run: {problem.what}",))
+        # The files are complete: an emulator that cannot run them is reported, and no reason to lose them.
+        return EvaluationResult(tuple(figures), drop, answers, (f"the emulator did not run: {problem.what}",))
     figures += evaluator.accuracy(emulated)
-    # The emulator's word counts where it had time, the simulation's for the other samples.
-    beside = evaluator.summed(simulated.first(emulated.samples))
-    more = evaluator.summed(emulated).drop - beside.drop
-    more *= emulated.samples / max(simulated.samples, 1)
+    # The emulator's figures count for the samples it had time for, the simulation's for the others.
+    same_samples = evaluator.summed(simulated.first(emulated.samples))
+    extra = evaluator.summed(emulated).drop - same_samples.drop
+    extra *= emulated.samples / max(simulated.samples, 1)
     notes = []
     if emulated.samples < simulated.samples:
         notes = [f"the emulator had time for {emulated.samples} of {simulated.samples} samples"]
-    return Evaluated(tuple(figures), drop + more, answers, tuple(notes))
+    return EvaluationResult(tuple(figures), drop + extra, answers, tuple(notes))
 
 
-def _emulated(evaluator: Evaluator, graph: Graph, folder: Path) -> Measured:
+def _run_emulator(evaluator: Evaluator, graph: Graph, folder: Path) -> Measured:
     """The very binary that is written, on the emulator."""
     compiled = load_context(folder / CONTEXTS / HTP_BINARY)
 
     def run(sample: Mapping[str, Array]) -> Mapping[str, Array]:
-        found = compiled.run(sample)
-        return {name: found[sanitized(name)] for name in graph.outputs}
+        outputs = compiled.run(sample)
+        return {name: outputs[sanitized(name)] for name in graph.outputs}
 
     return evaluator.measure(run, NATIVE, seconds=EMULATOR_SECONDS)
 
 
-def analysed(
-    source: Graph, graph: Graph, samples: BuildSamples, chosen: Tried, emulator: HtpNativeBackend | None
-) -> Analysed:
-    """Where accuracy is lost, and what mends it."""
+def analyse_candidate(
+    source: Graph,
+    graph: Graph,
+    samples: BuildSamples,
+    chosen: CandidateResult,
+    emulator: HtpNativeBackend | None,
+) -> AnalysisResult:
+    """Where accuracy is lost, and what fixes it."""
     plain, _ = without_pairs(source)
-    few: Sequence[Mapping[str, Array]] = list(samples.evaluation.first(8))
+    few: Sequence[Mapping[str, Array]] = list(samples.evaluation.select(LAYER_SAMPLES))
     try:
         layers = layers_of(plain, graph, few, emulator=emulator, seconds=EMULATOR_SECONDS)
         tensors = tensor_views(plain, graph, few, layers)
-        return Analysed(layers, tensors, findings_of(plain, graph, layers, tensors, chosen.report()))
+        return AnalysisResult(layers, tensors, findings_of(plain, graph, layers, tensors, chosen.report()))
     except EdgewrightError as problem:
         what = f"layers could not be compared with the float model: {problem.what}"
-        return Analysed((), (), (Finding("note", "analysis", what),))
+        return AnalysisResult((), (), (Finding("note", "analysis", what),))
 
 
-def emulator_of(chip: Soc, backend: str) -> HtpNativeBackend | None:
+def open_emulator(chip: Soc, backend: str) -> HtpNativeBackend | None:
     """The genuine emulator of a chip, where it is what compiled."""
     return HtpNativeBackend(HtpOptions(soc_model=chip.soc_model)) if backend == NATIVE else None

@@ -14,31 +14,31 @@ from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph
 from edgewright.ir.text import parse, to_text
 
-__all__ = ["load_stored", "store"]
+__all__ = ["load_stored_graph", "store_graph"]
 
 ALIGNMENT = 64
 # The node and the key of what it remembers, or a constant's name alone.
 _Key = tuple[str, ...]
 
 
-def store(graph: Graph, path: Path) -> None:
+def store_graph(graph: Graph, path: Path) -> None:
     """Writes PATH.graph, PATH.json and PATH.raw, all or none."""
-    arrays = dict(_arrays(graph))
+    arrays = dict(_list_arrays(graph))
     write_all(
         {
-            path.with_suffix(".raw"): _padded(arrays),
-            path.with_suffix(".json"): [json.dumps(_index(arrays)).encode()],
+            path.with_suffix(".raw"): _padded_bytes(arrays),
+            path.with_suffix(".json"): [json.dumps(_write_index(arrays)).encode()],
             path.with_suffix(".graph"): [to_text(graph).encode()],
         }
     )
 
 
-def load_stored(path: Path) -> Graph:
+def load_stored_graph(path: Path) -> Graph:
     """The graph; its constants stay in their file until they are needed."""
     index = json.loads(path.with_suffix(".json").read_bytes())
     raw = path.with_suffix(".raw")
     content = mapped(raw) if raw.stat().st_size else memoryview(b"")
-    arrays = {tuple(entry["key"]): _view(content, entry) for entry in index}
+    arrays = {tuple(entry["key"]): _view_array(content, entry) for entry in index}
     constants = {key[0]: array for key, array in arrays.items() if len(key) == 1}
     graph = parse(path.with_suffix(".graph").read_text("utf-8"), constants)
     for node, key in (key for key in arrays if len(key) == 2):
@@ -46,7 +46,7 @@ def load_stored(path: Path) -> Graph:
     return graph
 
 
-def _arrays(graph: Graph) -> Iterator[tuple[_Key, Array]]:
+def _list_arrays(graph: Graph) -> Iterator[tuple[_Key, Array]]:
     """Constants, and what nodes remember: a batch norm that was folded matters to equalization."""
     for name, array in graph.constants.items():
         if array.dtype == object:
@@ -57,22 +57,22 @@ def _arrays(graph: Graph) -> Iterator[tuple[_Key, Array]]:
             yield (node.name, key), np.asarray(array)
 
 
-def _index(arrays: Mapping[_Key, Array]) -> list[dict[str, Any]]:
-    found = []
+def _write_index(arrays: Mapping[_Key, Array]) -> list[dict[str, Any]]:
+    entries = []
     at = 0
     for key, array in arrays.items():
-        found.append({"key": key, "dtype": str(array.dtype), "shape": array.shape, "at": at})
+        entries.append({"key": key, "dtype": str(array.dtype), "shape": array.shape, "at": at})
         at += array.nbytes + -array.nbytes % ALIGNMENT
-    return found
+    return entries
 
 
-def _padded(arrays: Mapping[_Key, Array]) -> Iterator[bytes | memoryview]:
+def _padded_bytes(arrays: Mapping[_Key, Array]) -> Iterator[bytes | memoryview]:
     for array in arrays.values():
         yield np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
         yield bytes(-array.nbytes % ALIGNMENT)
 
 
-def _view(content: memoryview, entry: Mapping[str, Any]) -> Array:
+def _view_array(content: memoryview, entry: Mapping[str, Any]) -> Array:
     dtype = np.dtype(entry["dtype"])
     count = int(np.prod(entry["shape"], dtype=np.int64))
     part = np.frombuffer(content, np.uint8, count * dtype.itemsize, entry["at"])

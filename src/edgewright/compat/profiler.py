@@ -8,7 +8,7 @@ import numpy as np
 
 from edgewright.core.errors import UsageError
 from edgewright.core.machine_use import memory_in_use, processor_time
-from edgewright.model.profile.measure import latency_numbers
+from edgewright.model.profile.measure import summarise_latencies
 
 __all__ = ["QNNProfiler"]
 
@@ -45,7 +45,7 @@ class QNNProfiler:
 
 
 def _compute_metrics(seconds: list[float], computed: list[float], added: list[int]) -> dict[str, float]:
-    numbers = latency_numbers(seconds)
+    numbers = summarise_latencies(seconds)
     return {
         "avg_latency_ms": numbers["average_ms"],
         "p50_latency_ms": numbers["p50_ms"],

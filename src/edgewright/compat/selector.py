@@ -7,7 +7,7 @@ from edgewright.backends.registry import BACKENDS, find_backend
 from edgewright.core.errors import EdgewrightError, UsageError, shown
 from edgewright.core.words import did_you_mean
 from edgewright.model.select_backend import CAPABILITIES, OPS, POWER, SIZES, SPEED
-from edgewright.targets.htp_ops import htp_ops
+from edgewright.targets.htp_ops import read_htp_ops
 
 __all__ = ["BackendSelector", "BackendSupport", "ModelInfo", "check_backend_support"]
 
@@ -85,5 +85,5 @@ def _read_largest_tensor(info: ModelInfo) -> float:
 
 
 def _has_all(backend: str, operations: Sequence[str]) -> bool:
-    known = {name.lower() for name in htp_ops()}
+    known = {name.lower() for name in read_htp_ops()}
     return backend != "htp" or all(_SPELLINGS.get(op.lower(), op).lower() in known for op in operations)

@@ -9,7 +9,7 @@ from edgewright.config.rules import Check, Excludes, Given
 from edgewright.config.values import number_from, number_within
 from edgewright.core.errors import UsageError
 
-__all__ = ["AUTO", "METRICS", "BuildData", "BuildTo", "BuildWishes", "Sound"]
+__all__ = ["AUTO", "METRICS", "BuildData", "BuildOutput", "BuildTarget", "Sound"]
 
 AUTO = "auto"
 METRICS = ("right-answers", "same-answers", "closeness")
@@ -86,7 +86,7 @@ class BuildData(OptionGroup):
 
 
 @dataclass(frozen=True)
-class BuildWishes(OptionGroup):
+class BuildTarget(OptionGroup):
     """For which chip, how small and how accurate."""
 
     title = "Target and precision"
@@ -113,8 +113,8 @@ class BuildWishes(OptionGroup):
     metric: str = opt(
         choices=(AUTO, *METRICS),
         default=AUTO,
-        help="how accuracy is told: share of right answers (needs labels), share of answers that are those "
-        "of the float model, or closeness of the values; auto takes the first that the model and data allow",
+        help="how accuracy is measured: share of right answers (needs labels), share of answers that are "
+        "those of the float model, or closeness of the values; auto takes the first that fits",
     )
 
     quantization_overrides: str | None = opt(
@@ -131,7 +131,7 @@ class BuildWishes(OptionGroup):
 
 
 @dataclass(frozen=True)
-class BuildTo(OptionGroup):
+class BuildOutput(OptionGroup):
     """Where the build goes, and how far."""
 
     title = "Output"
@@ -159,6 +159,6 @@ class Sound(OptionGroup):
         "--sample_rate",
         type=number_from(1),
         metavar="HZ",
-        help="values a second that the model was trained on: files with another rate are brought to it; as "
-        "the files have it otherwise",
+        help="values a second that the model was trained on: files with another rate are resampled; by "
+        "default as the files have it",
     )

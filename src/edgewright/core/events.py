@@ -27,13 +27,13 @@ class Work:
 class Listener(Protocol):
     """Someone who wants to know; calls come from the thread that does the work."""
 
-    def started(self, work: Work) -> None:
+    def start_work(self, work: Work) -> None:
         """The work begins."""
 
-    def advanced(self, work: Work) -> None:
+    def advance_work(self, work: Work) -> None:
         """Another step of the work is done."""
 
-    def ended(self, work: Work) -> None:
+    def end_work(self, work: Work) -> None:
         """The work is over, finished or not: `done` tells."""
 
 
@@ -47,15 +47,15 @@ def progress(title: str, total: int | None = None) -> Iterator[Callable[..., Non
     def step(count: int = 1) -> None:
         work.done += count
         if listener is not None:
-            listener.advanced(work)
+            listener.advance_work(work)
 
     if listener is not None:
-        listener.started(work)
+        listener.start_work(work)
     try:
         yield step
     finally:
         if listener is not None:
-            listener.ended(work)
+            listener.end_work(work)
 
 
 @contextmanager

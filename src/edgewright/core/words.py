@@ -1,8 +1,10 @@
-"""Guesses at what a mistyped word was meant to be."""
+"""Names in messages: lists of them, and guesses at what a mistyped one was meant to be."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-__all__ = ["closest", "did_you_mean"]
+from edgewright.core.errors import shown
+
+__all__ = ["closest", "did_you_mean", "quote_names"]
 
 
 def closest(word: str, known: Iterable[str]) -> str | None:
@@ -18,3 +20,9 @@ def did_you_mean(word: str, known: Iterable[str], otherwise: str = "") -> str:
     """The advice for a mistyped word: the closest known one, or `otherwise` where nothing comes near."""
     guess = closest(word, known)
     return otherwise if guess is None else f"did you mean '{guess}'?"
+
+
+def quote_names(names: Sequence[str]) -> str:
+    """Names of a model in quotes, ten at most."""
+    text = ", ".join(f"'{shown(name, 60)}'" for name in names[:10])
+    return text if len(names) <= 10 else f"{text} and {len(names) - 10} more"

@@ -1,4 +1,4 @@
-"""Sound as samples: .wav files cut into pieces of an input's length."""
+"""Audio as samples: .wav files cut into pieces of an input's length."""
 
 import wave
 from collections.abc import Iterator, Mapping
@@ -12,9 +12,10 @@ from edgewright.config.spelling import spell_option
 from edgewright.core.errors import BadInput, ShapeMismatch, UsageError, Where, shown
 from edgewright.core.files import file_size
 from edgewright.core.numbers import Array
-from edgewright.data.sample_fit import SampleFit
+from edgewright.data.indexed_samples import IndexedSamples
+from edgewright.data.sample_format import SampleFormat
 
-__all__ = ["AudioSamples", "holds_audio"]
+__all__ = ["AudioSamples", "is_audio"]
 
 SUFFIX = ".wav"
 # A last piece that is shorter than this part of the input is left out.
@@ -22,7 +23,7 @@ SHORTEST = 0.5
 
 
 @dataclass(frozen=True)
-class _Sound:
+class _SoundFile:
     """What the header of a file says."""
 
     path: Path
@@ -31,73 +32,70 @@ class _Sound:
     frames: int
 
 
-def holds_audio(path: Path) -> bool:
+def is_audio(path: Path) -> bool:
     """Whether the path is a .wav file or a folder of such and nothing else that is a sample."""
     if path.is_dir():
-        return any(_is_wav(item) for item in path.rglob("*")) and not _others(path)
+        return any(_is_wav(item) for item in path.rglob("*")) and not _has_other_samples(path)
     return _is_wav(path)
 
 
-class AudioSamples:
+class AudioSamples(IndexedSamples):
     """Pieces of sound for the one input of a model, as real numbers from -1 to 1."""
 
-    def __init__(self, fit: SampleFit, path: Path, rate: int | None = None) -> None:
-        self._name, self._shape = _input_of(fit)
-        self._fit = fit
+    def __init__(self, sample_format: SampleFormat, path: Path, rate: int | None = None) -> None:
+        self._name, self._shape = _find_audio_input(sample_format)
+        self._format = sample_format
         self._length = int(np.prod(self._shape))
         files = sorted(item for item in path.rglob("*") if _is_wav(item)) if path.is_dir() else [path]
-        self._sounds = [_header(file) for file in files]
-        self._is_told = rate is not None
-        self._rate = rate or self._common_rate()
-        self._pieces = [(sound, start) for sound in self._sounds for start in self._starts(sound)]
+        self._sounds = [_read_header(file) for file in files]
+        self._has_rate = rate is not None
+        self._rate = rate or self._find_common_rate()
+        self._pieces = [(sound, start) for sound in self._sounds for start in self._split_sound(sound)]
         self._last: tuple[Path, Array] | None = None
-        self.notes = tuple(self._said())
+        self.notes = tuple(self._describe())
 
     def __len__(self) -> int:
         return len(self._pieces)
 
-    def __iter__(self) -> Iterator[Mapping[str, Array]]:
-        yield from (self.at(number) for number in range(len(self)))
-
-    def at(self, number: int) -> Mapping[str, Array]:
+    def __getitem__(self, number: int) -> Mapping[str, Array]:
         """One piece; what is missing at its end is silence."""
         sound, start = self._pieces[number]
-        piece = self._values(sound)[start : start + self._length]
+        piece = self._read_values(sound)[start : start + self._length]
         whole = np.zeros(self._length, np.float32)
         whole[: len(piece)] = piece
-        return self._fit.sample({self._name: whole.reshape(self._shape)}, number, str(sound.path))
+        return self._format.convert_sample({self._name: whole.reshape(self._shape)}, number, str(sound.path))
 
-    def _common_rate(self) -> int:
+    def _find_common_rate(self) -> int:
         rates = sorted({sound.rate for sound in self._sounds})
         if len(rates) == 1:
             return rates[0]
         raise BadInput(
             f"the files have {len(rates)} sample rates ({', '.join(map(str, rates))} Hz), expected one",
             Where(file=str(self._sounds[0].path.parent)),
-            do="say which one the model was trained on, as in --sample-rate 16000: others are brought to it",
+            do="say which one the model was trained on, as in --sample-rate 16000: others are resampled",
         )
 
-    def _starts(self, sound: _Sound) -> list[int]:
-        count = _count(sound, self._rate)
+    def _split_sound(self, sound: _SoundFile) -> list[int]:
+        count = _count_values(sound, self._rate)
         starts = list(range(0, count, self._length))
         return [at for at in starts if at == 0 or count - at >= SHORTEST * self._length]
 
-    def _values(self, sound: _Sound) -> Array:
+    def _read_values(self, sound: _SoundFile) -> Array:
         if self._last is None or self._last[0] != sound.path:
-            self._last = (sound.path, _resampled(_read(sound), _count(sound, self._rate)))
+            self._last = (sound.path, _change_rate(_read(sound), _count_values(sound, self._rate)))
         return self._last[1]
 
-    def _said(self) -> Iterator[str]:
+    def _describe(self) -> Iterator[str]:
         seconds = self._length / self._rate
         yield (
             f"sound for '{shown(self._name, 60)}': {len(self._sounds)} files in {len(self._pieces)} pieces "
             f"of {self._length} values ({seconds:.3g} s at {self._rate} Hz), -1 to 1"
         )
-        if not self._is_told:
-            yield f"sound is taken at its own {self._rate} Hz; --sample-rate HZ if the model wants another"
+        if not self._has_rate:
+            yield f"sound is read at its own {self._rate} Hz; --sample-rate HZ if the model needs another"
         other = [sound for sound in self._sounds if sound.rate != self._rate]
         if other:
-            yield f"{len(other)} files were brought from {other[0].rate} Hz to {self._rate} Hz"
+            yield f"{len(other)} files were resampled from {other[0].rate} Hz to {self._rate} Hz"
         wide = [sound for sound in self._sounds if sound.channels > 1]
         if wide:
             yield f"{len(wide)} files have several channels: their mean is used"
@@ -107,37 +105,37 @@ def _is_wav(path: Path) -> bool:
     return path.suffix.lower() == SUFFIX and not path.name.startswith(".") and path.is_file()
 
 
-def _others(folder: Path) -> bool:
+def _has_other_samples(folder: Path) -> bool:
     return any(item.suffix.lower() in {".npy", ".npz", ".raw"} for item in folder.rglob("*"))
 
 
-def _input_of(fit: SampleFit) -> tuple[str, tuple[int, ...]]:
+def _find_audio_input(sample_format: SampleFormat) -> tuple[str, tuple[int, ...]]:
     """The input that sound goes to; it must be the only one, with one axis that is longer than 1."""
-    (name, wanted), *more = fit.types.items()
+    (name, expected), *more = sample_format.types.items()
     if more:
         raise UsageError(
             f"the model has {len(more) + 1} inputs, sound in files gives one",
             do="save samples with numpy.savez, an array for each input",
         )
-    if not wanted.is_static:
+    if not expected.is_static:
         raise UsageError(
-            f"the input has the shape {wanted}, expected a number for the length of a piece of sound",
+            f"the input has the shape {expected}, expected a number for the length of a piece of sound",
             Where(tensor=name),
             do=f"give it with {spell_option('input_shapes', {shown(name, 60): 'DIMS'})}, or "
             f"{spell_option('symbols')}",
         )
-    shape = wanted.static_shape()
+    shape = expected.static_shape()
     if sum(size > 1 for size in shape) != 1:
         raise ShapeMismatch(
             f"the input has the shape {list(shape)}, expected one axis of time for sound",
             Where(tensor=name),
-            do="make what the model wants of it (a spectrogram ...), and save that with numpy.save",
+            do="compute what the model expects (a spectrogram ...), and save that with numpy.save",
         )
     return name, shape
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[wave.Wave_read]:
+def _open_wav(path: Path) -> Iterator[wave.Wave_read]:
     file_size(path)
     try:
         with wave.open(str(path), "rb") as sound:
@@ -150,26 +148,26 @@ def _opened(path: Path) -> Iterator[wave.Wave_read]:
         ) from None
 
 
-def _header(path: Path) -> _Sound:
-    with _opened(path) as sound:
-        return _Sound(path, sound.getframerate(), sound.getnchannels(), sound.getnframes())
+def _read_header(path: Path) -> _SoundFile:
+    with _open_wav(path) as sound:
+        return _SoundFile(path, sound.getframerate(), sound.getnchannels(), sound.getnframes())
 
 
-def _count(sound: _Sound, rate: int) -> int:
+def _count_values(sound: _SoundFile, rate: int) -> int:
     return sound.frames if sound.rate == rate else max(1, round(sound.frames * rate / sound.rate))
 
 
-def _read(sound: _Sound) -> Array:
+def _read(sound: _SoundFile) -> Array:
     """All values of a file, the mean of its channels."""
-    with _opened(sound.path) as opened:
+    with _open_wav(sound.path) as opened:
         width = opened.getsampwidth()
         raw = np.frombuffer(opened.readframes(opened.getnframes()), np.uint8)
     raw = raw[: len(raw) // (width * sound.channels) * width * sound.channels]
-    mean: Array = _numbers(raw, width).reshape(-1, sound.channels).mean(1, dtype=np.float32)
+    mean: Array = _to_real_numbers(raw, width).reshape(-1, sound.channels).mean(1, dtype=np.float32)
     return mean
 
 
-def _numbers(raw: Array, width: int) -> Array:
+def _to_real_numbers(raw: Array, width: int) -> Array:
     """Whole numbers of any width as real ones; those of one byte are unsigned in .wav files."""
     if width == 1:
         return (raw.astype(np.float32) - 128) / 128
@@ -179,7 +177,7 @@ def _numbers(raw: Array, width: int) -> Array:
     return numbers
 
 
-def _resampled(values: Array, count: int) -> Array:
+def _change_rate(values: Array, count: int) -> Array:
     """The same sound in another number of values: its spectrum is cut or filled up."""
     if len(values) == count or not len(values):
         return values

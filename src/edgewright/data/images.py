@@ -1,4 +1,4 @@
-"""Images as samples: read, turned upright, stretched to an input's size, brought into its numbers."""
+"""Images as samples: read, turned upright, stretched to an input's size and normalised."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -40,16 +40,16 @@ class ImageReader:
     preprocessing: Preprocessing
 
     @classmethod
-    def of(cls, name: str, wanted: TensorType, preprocessing: Preprocessing) -> "ImageReader":
+    def of(cls, name: str, expected: TensorType, preprocessing: Preprocessing) -> "ImageReader":
         """A reader for an input of a static shape; one that no image fits is an error."""
-        shape = wanted.static_shape()
-        layout = preprocessing.layout or wanted.layout or _layout(name, shape)
+        shape = expected.static_shape()
+        layout = preprocessing.layout or expected.layout or _guess_layout(name, shape)
         if len(shape) != 4 or layout not in {CHANNELS_FIRST, CHANNELS_LAST}:
-            raise _no_image(name, shape)
+            raise _make_shape_error(name, shape)
         _, *rest = shape
         channels = rest.pop(0 if layout == CHANNELS_FIRST else -1)
         if channels not in MODES:
-            raise _no_image(name, shape, f"; with the layout {layout} it has {channels} channels")
+            raise _make_shape_error(name, shape, f"; with the layout {layout} it has {channels} channels")
         for flag, values in (("mean", preprocessing.mean), ("std", preprocessing.std)):
             if len(values) > 1 and len(values) != channels:
                 raise UsageError(
@@ -62,42 +62,42 @@ class ImageReader:
     def check(self, path: Path) -> None:
         """Looks at the header: a file that is no image is an error."""
         file_size(path)
-        with self._opened(path):
+        with self._open_image(path):
             pass
 
     def read(self, path: Path) -> Array:
         """One element of a batch, of float32."""
-        with self._opened(path) as image:
-            pixels = self._pixels(image)
+        with self._open_image(path) as image:
+            pixels = self._read_pixels(image)
         if self.preprocessing.color == "bgr":
             pixels = pixels[..., ::-1]
-        mean, std = (np.array(values, np.float32) for values in self._scaling())
+        mean, std = (np.array(values, np.float32) for values in self._mean_and_std())
         scaled = (pixels.astype(np.float32) - mean) / std
         if self.layout == CHANNELS_FIRST:
             scaled = scaled.transpose(2, 0, 1)
         return np.ascontiguousarray(scaled[None])
 
-    def described(self) -> str:
+    def describe(self) -> str:
         """What is done to an image, for the user to check against how the model was trained."""
-        mean, std = (" ".join(f"{value:g}" for value in values) for values in self._scaling())
+        mean, std = (" ".join(f"{value:g}" for value in values) for values in self._mean_and_std())
         colour = "grey" if self.channels == 1 else self.preprocessing.color
         return (
             f"images for '{shown(self.name, 60)}': stretched to {self.height} high and {self.width} wide, "
             f"{colour}, {self.layout}, (pixel - mean) / std with pixels 0 to 255, mean {mean}, std {std}"
         )
 
-    def doubts(self) -> str:
+    def find_mistake(self) -> str:
         """What looks like a mistake; nothing where all is well."""
-        mean, std = self._scaling()
+        mean, std = self._mean_and_std()
         if max(std) < 1 and max(mean) <= 1:
-            found = " ".join(map(str, std))
-            return f"std {found} looks as if pixels were 0 to 1, not 0 to 255: multiply mean and std by 255"
+            values = " ".join(map(str, std))
+            return f"std {values} looks as if pixels were 0 to 1, not 0 to 255: multiply mean and std by 255"
         return ""
 
-    def _scaling(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    def _mean_and_std(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
         return tuple(self.preprocessing.mean) or (0.0,), tuple(self.preprocessing.std) or (1.0,)
 
-    def _pixels(self, image: Any) -> Array:
+    def _read_pixels(self, image: Any) -> Array:
         """Height, width, channels; 0 to 255."""
         ops = require("PIL.ImageOps", to="read images")
         upright = ops.exif_transpose(image)
@@ -110,7 +110,7 @@ class ImageReader:
         return pixels.reshape(self.height, self.width, self.channels)
 
     @contextmanager
-    def _opened(self, path: Path) -> Iterator[Any]:
+    def _open_image(self, path: Path) -> Iterator[Any]:
         pillow = require("PIL.Image", to="read images")
         # Pillow raises all of these for damaged files, the last one for sizes that would fill the memory.
         damage = (OSError, SyntaxError, ValueError, EOFError, IndexError, pillow.DecompressionBombError)
@@ -129,19 +129,19 @@ class ImageReader:
 BILINEAR = 2
 
 
-def _layout(name: str, shape: tuple[int, ...]) -> str:
+def _guess_layout(name: str, shape: tuple[int, ...]) -> str:
     first, last = (shape[1], shape[-1]) if len(shape) == 4 else (0, 0)
     if (first in MODES) == (last in MODES):
-        raise _no_image(name, shape)
+        raise _make_shape_error(name, shape)
     return CHANNELS_FIRST if first in MODES else CHANNELS_LAST
 
 
-def _no_image(name: str, shape: tuple[int, ...], more: str = "") -> ShapeMismatch:
+def _make_shape_error(name: str, shape: tuple[int, ...], more: str = "") -> ShapeMismatch:
     advice = "say where the channels are with layout (--layout NCHW or NHWC)"
     is_four = len(shape) == 4 and prod(shape) > 0
-    wanted = f"4 dimensions with 1 or 3 channels for an image{more}"
+    expected = f"4 dimensions with 1 or 3 channels for an image{more}"
     return ShapeMismatch(
-        f"the input has the shape {list(shape)}, expected {wanted}",
+        f"the input has the shape {list(shape)}, expected {expected}",
         Where(tensor=name),
         do=advice if is_four else "save samples for this model with numpy.save in place of images",
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from edgewright.core.errors import BadInput, EdgewrightError, Problems, UsageError, Where, shown
 from edgewright.core.files import read_limited
-from edgewright.core.words import did_you_mean
+from edgewright.core.words import did_you_mean, quote_names
 
 __all__ = ["InputLine", "InputList", "check_head", "read_input_list"]
 
@@ -47,8 +47,8 @@ def read_input_list(path: Path | str, inputs: Sequence[str], spellings: Mapping[
         spellings: other spellings of input names (as sanitized in artifacts) to the names themselves.
     """
     path = Path(path)
-    texts = _texts(path)
-    layers, tensors, start = _head(texts)
+    texts = _read_lines(path)
+    layers, tensors, start = _parse_head(texts)
     known = {**spellings, **{name: name for name in inputs}}
     lines: list[InputLine] = []
     problems: list[EdgewrightError] = []
@@ -56,7 +56,7 @@ def read_input_list(path: Path | str, inputs: Sequence[str], spellings: Mapping[
         if not text or text.startswith(("#", "%")):
             continue
         try:
-            lines.append(InputLine(number, _files(text, inputs, known, path)))
+            lines.append(InputLine(number, _parse_line(text, inputs, known, path)))
         except EdgewrightError as problem:
             where = Where(file=str(path), detail=f"line {number}")
             problems.append(type(problem)(problem.what, where, problem.do))
@@ -76,8 +76,8 @@ def read_input_list(path: Path | str, inputs: Sequence[str], spellings: Mapping[
 def check_head(path: Path | str) -> tuple[str, ...]:
     """The outputs that a list names; lines of layers (#) must stand before lines of tensors (%)."""
     path = Path(path)
-    texts = _texts(path)
-    layers, tensors, start = _head(texts)
+    texts = _read_lines(path)
+    layers, tensors, start = _parse_head(texts)
     kinds = [text[0] for text in texts[:start] if text]
     if kinds != sorted(kinds):
         late = 1 + max(number for number, text in enumerate(texts[:start]) if text.startswith("#"))
@@ -89,7 +89,7 @@ def check_head(path: Path | str) -> tuple[str, ...]:
     return (*layers, *tensors)
 
 
-def _texts(path: Path) -> list[str]:
+def _read_lines(path: Path) -> list[str]:
     try:
         whole = read_limited(path, LARGEST_LIST).decode("utf-8-sig")
     except UnicodeDecodeError as problem:
@@ -101,66 +101,66 @@ def _texts(path: Path) -> list[str]:
     return [line.strip() for line in whole.split("\n")]
 
 
-def _head(texts: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...], int]:
+def _parse_head(texts: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...], int]:
     """Layers and tensors named before the first set, and where the sets begin."""
-    found: dict[str, list[str]] = {"#": [], "%": []}
+    names: dict[str, list[str]] = {"#": [], "%": []}
     for index, text in enumerate(texts):
-        if text and text[0] not in found:
-            return tuple(found["#"]), tuple(found["%"]), index
+        if text and text[0] not in names:
+            return tuple(names["#"]), tuple(names["%"]), index
         if text:
-            found[text[0]] += text[1:].split()
-    return tuple(found["#"]), tuple(found["%"]), len(texts)
+            names[text[0]] += text[1:].split()
+    return tuple(names["#"]), tuple(names["%"]), len(texts)
 
 
-def _files(text: str, inputs: Sequence[str], known: Mapping[str, str], path: Path) -> dict[str, Path]:
+def _parse_line(text: str, inputs: Sequence[str], known: Mapping[str, str], path: Path) -> dict[str, Path]:
     named = list(_NAMED.finditer(text))
     if not named:
-        return _by_position(text, inputs, path)
+        return _parse_by_position(text, inputs, path)
     if text[: named[0].start()].strip():
         raise BadInput("the line mixes files with and without names", do="name all of them: NAME:=FILE")
     files: dict[str, Path] = {}
     for item, following in zip(named, [*named[1:], None], strict=True):
         end = len(text) if following is None else following.start()
-        name = _known(_unquoted(item.group(1)), known, inputs)
+        name = _find_input(_strip_quotes(item.group(1)), known, inputs)
         if name in files:
             raise BadInput(f"input '{shown(name)}' is named twice")
-        files[name] = _path(_unquoted(text[item.end() : end].strip()), path)
+        files[name] = _find_file(_strip_quotes(text[item.end() : end].strip()), path)
     missing = [name for name in inputs if name not in files]
     if missing:
         raise BadInput(
-            f"{len(files)} of {len(inputs)} inputs are named, missing: {_listed(missing)}",
+            f"{len(files)} of {len(inputs)} inputs are named, missing: {quote_names(missing)}",
             do="name a file for each input",
         )
     return files
 
 
-def _by_position(text: str, inputs: Sequence[str], path: Path) -> dict[str, Path]:
-    words = [_unquoted(word) for word in _WORD.findall(text)]
+def _parse_by_position(text: str, inputs: Sequence[str], path: Path) -> dict[str, Path]:
+    words = [_strip_quotes(word) for word in _WORD.findall(text)]
     # A path with spaces that nobody put in quotes.
-    if len(words) > 1 and len(inputs) == 1 and _path(_unquoted(text), path).exists():
-        words = [_unquoted(text)]
-    files = [_path(word, path) for word in words]
+    if len(words) > 1 and len(inputs) == 1 and _find_file(_strip_quotes(text), path).exists():
+        words = [_strip_quotes(text)]
+    files = [_find_file(word, path) for word in words]
     if len(files) == 1 and files[0].suffix == ".npz" and len(inputs) > 1:
         return {"": files[0]}
     if len(files) != len(inputs):
         raise BadInput(
-            f"{len(files)} files are given for {len(inputs)} inputs: {_listed(inputs)}",
+            f"{len(files)} files are given for {len(inputs)} inputs: {quote_names(inputs)}",
             do="give one file for each input, in this order, or with names: NAME:=FILE; put paths with "
             "spaces in quotes",
         )
     return dict(zip(inputs, files, strict=True))
 
 
-def _known(name: str, known: Mapping[str, str], inputs: Sequence[str]) -> str:
+def _find_input(name: str, known: Mapping[str, str], inputs: Sequence[str]) -> str:
     if name not in known:
         raise UsageError(
-            f"input '{shown(name)}' is not in the model, which has {_listed(inputs)}",
+            f"input '{shown(name)}' is not in the model, which has {quote_names(inputs)}",
             do=did_you_mean(name, inputs),
         )
     return known[name]
 
 
-def _path(text: str, path: Path) -> Path:
+def _find_file(text: str, path: Path) -> Path:
     if not text:
         raise BadInput("a name is given without a file", do="write NAME:=FILE without spaces around ':='")
     if os.path.exists(text):  # noqa: PTH110 - lists may have a million lines, and this is several times quicker
@@ -169,10 +169,5 @@ def _path(text: str, path: Path) -> Path:
     return beside if beside.exists() else Path(text)
 
 
-def _unquoted(text: str) -> str:
+def _strip_quotes(text: str) -> str:
     return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'" else text
-
-
-def _listed(names: Sequence[str]) -> str:
-    text = ", ".join(f"'{shown(name, 60)}'" for name in names[:10])
-    return text if len(names) <= 10 else f"{text} and {len(names) - 10} more"

@@ -9,7 +9,7 @@ from edgewright.core.errors import BadInput, EdgewrightError, Problems, Where
 from edgewright.core.events import progress
 from edgewright.core.numbers import Array
 from edgewright.data.input_list import PROBLEMS_KEPT, InputLine, InputList
-from edgewright.data.tensor_files import Expected, batch_of, read_tensor
+from edgewright.data.tensor_files import ExpectedTensor, count_batch_files, read_tensor
 
 __all__ = ["InputSets"]
 
@@ -17,12 +17,12 @@ __all__ = ["InputSets"]
 class InputSets:
     """One set for each run of the model; lines that hold single batch elements are put together."""
 
-    def __init__(self, listed: InputList, inputs: Sequence[Expected]) -> None:
+    def __init__(self, listed: InputList, inputs: Sequence[ExpectedTensor]) -> None:
         self._inputs = inputs
-        batches = self._checked(listed)
+        batches = self._check_files(listed)
         batch = max(batches, default=1)
-        if any(found != batch for found in batches):
-            odd = next(i for i, found in enumerate(batches) if found != batches[0])
+        if any(size != batch for size in batches):
+            odd = next(i for i, size in enumerate(batches) if size != batches[0])
             raise BadInput(
                 f"some lines hold whole batches of {batch}, others single elements",
                 Where(file=str(listed.path), detail=f"line {listed.lines[odd].number}"),
@@ -41,19 +41,19 @@ class InputSets:
     def __len__(self) -> int:
         return len(self._sets)
 
-    def feed(self, index: int) -> dict[str, Array]:
+    def read_set(self, index: int) -> dict[str, Array]:
         """The arrays of one run by input name."""
-        return {expected.name: self._array(expected, self._sets[index]) for expected in self._inputs}
+        return {expected.name: self._read_input(expected, self._sets[index]) for expected in self._inputs}
 
-    def files(self, index: int) -> dict[str, list[str]]:
+    def list_files(self, index: int) -> dict[str, list[str]]:
         """The files of one run by input name."""
         return {
-            expected.name: [str(_file(line, expected.name)) for line in self._sets[index]]
+            expected.name: [str(_find_file(line, expected.name)) for line in self._sets[index]]
             for expected in self._inputs
         }
 
-    def _array(self, expected: Expected, lines: Sequence[InputLine]) -> Array:
-        parts = [read_tensor(_file(line, expected.name), expected) for line in lines]
+    def _read_input(self, expected: ExpectedTensor, lines: Sequence[InputLine]) -> Array:
+        parts = [read_tensor(_find_file(line, expected.name), expected) for line in lines]
         # An input without a batch of its own has the same file in each line.
         if len(parts) > 1 and parts[0].size == np.prod(expected.shape):
             parts = parts[:1]
@@ -61,26 +61,26 @@ class InputSets:
         if joined.size != np.prod(expected.shape):
             raise BadInput(
                 f"the file has {joined.size} elements now, expected {np.prod(expected.shape)}",
-                Where(file=str(_file(lines[0], expected.name)), tensor=expected.name),
+                Where(file=str(_find_file(lines[0], expected.name)), tensor=expected.name),
                 do="do not change input files while they are read",
             )
         return joined.reshape(expected.shape)
 
-    def _checked(self, listed: InputList) -> list[int]:
+    def _check_files(self, listed: InputList) -> list[int]:
         """How many lines fill a batch, for each line; everything that does not fit comes at once."""
-        seen: dict[tuple[Path, str], int] = {}
+        batch_by_file: dict[tuple[Path, str], int] = {}
         problems: list[EdgewrightError] = []
         batches = []
-        for line in _watched(listed):
+        for line in _iterate_lines(listed):
             batches.append(1)
             for expected in self._inputs:
-                key = (_file(line, expected.name), expected.name)
+                key = (_find_file(line, expected.name), expected.name)
                 try:
-                    if key not in seen:
-                        seen[key] = batch_of(key[0], expected)
-                    batches[-1] = max(batches[-1], seen[key])
+                    if key not in batch_by_file:
+                        batch_by_file[key] = count_batch_files(key[0], expected)
+                    batches[-1] = max(batches[-1], batch_by_file[key])
                 except EdgewrightError as problem:
-                    seen[key] = 1
+                    batch_by_file[key] = 1
                     problems.append(problem)
             if len(problems) >= PROBLEMS_KEPT:
                 break
@@ -89,12 +89,12 @@ class InputSets:
         return batches
 
 
-def _watched(listed: InputList) -> Iterator[InputLine]:
+def _iterate_lines(listed: InputList) -> Iterator[InputLine]:
     with progress("checking inputs", total=len(listed.lines)) as step:
         for line in listed.lines:
             yield line
             step()
 
 
-def _file(line: InputLine, name: str) -> Path:
+def _find_file(line: InputLine, name: str) -> Path:
     return line.files[name] if name in line.files else line.files[""]

@@ -1,6 +1,6 @@
 """Samples of a build: which of them calibrate, which evaluate, and what their right answers are."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -9,14 +9,15 @@ import numpy as np
 from edgewright.config.preprocessing import Preprocessing
 from edgewright.core.errors import BadInput, Where
 from edgewright.core.numbers import Array
-from edgewright.data.calibration_data import Data, notes_of, samples_of
-from edgewright.data.labels import NAMES, labels_for, unused_labels
-from edgewright.data.sample_fit import SampleFit
+from edgewright.data.indexed_samples import IndexedSamples
+from edgewright.data.labels import NAMES, describe_unused_labels, find_labels
+from edgewright.data.open_samples import Data, list_data_notes, open_samples
+from edgewright.data.sample_format import SampleFormat
 from edgewright.ir.graph import Graph
 from edgewright.ir.types import TensorType
 from edgewright.quantize.executor import Samples
 
-__all__ = ["BuildSamples", "Chosen", "DataWishes", "build_samples"]
+__all__ = ["BuildSamples", "DataRequest", "SampleSelection", "read_samples"]
 
 RANDOM_SAMPLES = 32
 RANDOM_WARNING = (
@@ -26,8 +27,8 @@ RANDOM_WARNING = (
 
 
 @dataclass(frozen=True)
-class DataWishes:
-    """What holds the samples, how many of them are used, and what is done to them."""
+class DataRequest:
+    """What holds the samples, how many of them are used, and how they are preprocessed."""
 
     # None: random numbers.
     data: Data | None = None
@@ -39,105 +40,98 @@ class DataWishes:
     sample_rate: int | None = None
 
 
-class Chosen:
+class SampleSelection:
     """Some samples of many, by their numbers."""
 
     def __init__(self, samples: Samples, numbers: Sequence[int]) -> None:
-        self._samples = samples
+        self.samples = samples
         self.numbers = tuple(numbers)
 
     def __len__(self) -> int:
         return len(self.numbers)
 
     def __iter__(self) -> Iterator[Mapping[str, Array]]:
-        at = getattr(self._samples, "at", None)
-        if at is not None:
-            yield from (at(number) for number in self.numbers)
+        if isinstance(self.samples, IndexedSamples):
+            yield from (self.samples[number] for number in self.numbers)
             return
-        wanted = set(self.numbers)
-        yield from (sample for number, sample in enumerate(self._samples) if number in wanted)
+        selected = set(self.numbers)
+        yield from (sample for number, sample in enumerate(self.samples) if number in selected)
 
-    def first(self, count: int) -> "Chosen":
+    def select(self, count: int) -> "SampleSelection":
         """At most so many, spread evenly."""
-        return Chosen(self._samples, spread(self.numbers, count))
+        return SampleSelection(self.samples, spread_evenly(self.numbers, count))
 
 
 @dataclass(frozen=True)
 class BuildSamples:
     """Samples that calibrate and samples that evaluate, held apart."""
 
-    calibration: Chosen
-    evaluation: Chosen
-    # The right class of each sample that evaluates; None where nobody says.
+    calibration: SampleSelection
+    evaluation: SampleSelection
+    # The right class of each sample that evaluates; None where it is not known.
     labels: Array | None
     notes: tuple[str, ...]
     is_random: bool = False
-    # The same samples do both: their number allows nothing else.
-    is_shared: bool = False
 
 
-def build_samples(
-    graph: Graph, wishes: DataWishes, carry: Callable[[Samples], Samples] = lambda samples: samples
-) -> BuildSamples:
-    """The samples for a graph; every problem with them is an error that says which sample.
-
-    ``carry`` adds what a model remembers from one sample to the next.
-    """
-    if wishes.data is None:
-        return _random_samples(carry(_Random(graph)))
-    samples = carry(_walked(graph, wishes.data, wishes))
-    count = _count(samples)
-    if wishes.eval_data is not None:
-        others = carry(_walked(graph, wishes.eval_data, wishes))
-        numbers, judged = list(range(count)), list(range(_count(others)))
-        source = wishes.eval_data
+def read_samples(graph: Graph, request: DataRequest) -> BuildSamples:
+    """The samples for a graph; every problem with them is an error that says which sample."""
+    if request.data is None:
+        return _make_random_samples(graph)
+    samples = _open_samples(graph, request.data, request)
+    count = _count_samples(samples)
+    if request.eval_data is not None:
+        others, source = _open_samples(graph, request.eval_data, request), request.eval_data
+        calibrating, evaluating = list(range(count)), list(range(_count_samples(others)))
     else:
-        others, source = samples, wishes.data
-        numbers, judged = _halves(count, wishes.calibration_samples)
-    known = labels_for(source, others, _count(others), wishes.labels)
-    calibration = Chosen(samples, spread(numbers, wishes.calibration_samples))
-    evaluation = Chosen(others, spread(judged, wishes.evaluation_samples))
+        others, source = samples, request.data
+        calibrating, evaluating = _split_samples(count, request.calibration_samples)
+    known = find_labels(source, others, _count_samples(others), request.labels)
+    calibration = SampleSelection(samples, spread_evenly(calibrating, request.calibration_samples))
+    evaluation = SampleSelection(others, spread_evenly(evaluating, request.evaluation_samples))
     labels = None if known is None else known.values[list(evaluation.numbers)]
-    notes = [*notes_of(samples, wishes.preprocessing), *_said(calibration, evaluation, count, wishes)]
-    notes += unused_labels(source, others, _count(others)) if known is None else [known.note]
-    return BuildSamples(
-        calibration, evaluation, labels, tuple(notes), is_shared=numbers == judged and others is samples
-    )
+    notes = [
+        *list_data_notes(samples, request.preprocessing),
+        *_describe_split(calibration, evaluation, count, request),
+    ]
+    notes += describe_unused_labels(source, others, _count_samples(others)) if known is None else [known.note]
+    return BuildSamples(calibration, evaluation, labels, tuple(notes))
 
 
-def spread(numbers: Sequence[int], count: int) -> list[int]:
+def spread_evenly(numbers: Sequence[int], count: int) -> list[int]:
     """At most ``count`` of the numbers, evenly spread."""
     if len(numbers) <= count:
         return list(numbers)
     return [numbers[position * len(numbers) // count] for position in range(count)]
 
 
-def _walked(graph: Graph, data: Data, wishes: DataWishes) -> Samples:
+def _open_samples(graph: Graph, data: Data, request: DataRequest) -> Samples:
     if isinstance(data, Mapping):
         data = {name: array for name, array in data.items() if name in graph.types or name not in NAMES}
-    return samples_of(
-        graph, data, passes=2, preprocessing=wishes.preprocessing, sample_rate=wishes.sample_rate
+    return open_samples(
+        graph, data, passes=2, preprocessing=request.preprocessing, sample_rate=request.sample_rate
     )
 
 
-def _count(samples: Samples) -> int:
+def _count_samples(samples: Samples) -> int:
     count = len(samples) if isinstance(samples, Sized) else sum(1 for _ in samples)
     if not count:
         raise BadInput("there are no samples, expected at least one", Where(), do="give samples with --data")
     return count
 
 
-def _halves(count: int, most: int) -> tuple[list[int], list[int]]:
+def _split_samples(count: int, most: int) -> tuple[list[int], list[int]]:
     """Every k-th sample calibrates, half of them at most, and all the others evaluate."""
     if count == 1:
         return [0], [0]
     step = max(2, -(-count // most))
-    chosen = range(0, count, step)
-    return list(chosen), [number for number in range(count) if number % step]
+    return list(range(0, count, step)), [number for number in range(count) if number % step]
 
 
-def _said(calibration: Chosen, evaluation: Chosen, count: int, wishes: DataWishes) -> list[str]:
-    if wishes.eval_data is not None:
+def _describe_split(
+    calibration: SampleSelection, evaluation: SampleSelection, count: int, request: DataRequest
+) -> list[str]:
+    if request.eval_data is not None:
         return [f"{len(calibration)} samples calibrate, {len(evaluation)} of the data named apart evaluate"]
     if count == 1:
         return [
@@ -149,34 +143,35 @@ def _said(calibration: Chosen, evaluation: Chosen, count: int, wishes: DataWishe
     return [f"{len(calibration)} of {count} samples calibrate ({which}); {others}"]
 
 
-class _Random:
+class _RandomSamples(IndexedSamples):
     """Random numbers in the types and shapes of the inputs, the same in every run."""
 
     def __init__(self, graph: Graph) -> None:
-        self._fit = SampleFit(graph)
+        self._format = SampleFormat(graph)
 
     def __len__(self) -> int:
         return RANDOM_SAMPLES
 
-    def __iter__(self) -> Iterator[Mapping[str, Array]]:
-        yield from map(self.at, range(RANDOM_SAMPLES))
-
-    def at(self, number: int) -> Mapping[str, Array]:
+    def __getitem__(self, number: int) -> Mapping[str, Array]:
         """One sample, a batch of 1 where the batch is open."""
         generator = np.random.default_rng(number)
-        made = {name: _noise(wanted, generator) for name, wanted in self._fit.types.items()}
-        return self._fit.sample(made, number)
+        made = {
+            name: _make_random_values(expected, generator) for name, expected in self._format.types.items()
+        }
+        return self._format.convert_sample(made, number)
 
 
-def _noise(wanted: TensorType, generator: np.random.Generator) -> Array:
-    shape = tuple(dim if isinstance(dim, int) else 1 for dim in wanted.shape)
-    if wanted.dtype.is_fixed_point or wanted.dtype.numpy.kind == "f" or wanted.dtype.name == "BFLOAT_16":
+def _make_random_values(expected: TensorType, generator: np.random.Generator) -> Array:
+    shape = tuple(dim if isinstance(dim, int) else 1 for dim in expected.shape)
+    dtype = expected.dtype
+    if dtype.is_fixed_point or dtype.numpy.kind == "f" or dtype.name == "BFLOAT_16":
         return generator.random(shape, np.float32)
     return generator.integers(0, 2, shape)
 
 
-def _random_samples(samples: Samples) -> BuildSamples:
-    numbers, judged = _halves(RANDOM_SAMPLES, RANDOM_SAMPLES)
-    return BuildSamples(
-        Chosen(samples, numbers), Chosen(samples, judged), None, (RANDOM_WARNING,), is_random=True
+def _make_random_samples(graph: Graph) -> BuildSamples:
+    samples = _RandomSamples(graph)
+    calibration, evaluation = (
+        SampleSelection(samples, numbers) for numbers in _split_samples(RANDOM_SAMPLES, RANDOM_SAMPLES)
     )
+    return BuildSamples(calibration, evaluation, None, (RANDOM_WARNING,), is_random=True)

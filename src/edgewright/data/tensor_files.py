@@ -19,13 +19,13 @@ from edgewright.ir.types import TensorType
 from edgewright.lower.names import sanitized
 
 __all__ = [
-    "Expected",
-    "array_header",
-    "array_in",
-    "batch_of",
-    "file_values",
+    "ExpectedTensor",
+    "convert_to_file_type",
+    "convert_to_model_type",
+    "count_batch_files",
     "is_raw",
-    "model_values",
+    "read_array",
+    "read_array_header",
     "read_tensor",
 ]
 
@@ -36,7 +36,7 @@ _DAMAGE = (ValueError, EOFError, SyntaxError, KeyError, zipfile.BadZipFile, NotI
 
 
 @dataclass(frozen=True)
-class Expected:
+class ExpectedTensor:
     """What the file of one input must hold; a raw file holds float32 unless it is native."""
 
     name: str
@@ -61,7 +61,7 @@ class Expected:
         return dtype_word(self.tensor_type.dtype) if self.is_native else "float32"
 
 
-def batch_of(path: Path, expected: Expected) -> int:
+def count_batch_files(path: Path, expected: ExpectedTensor) -> int:
     """How many such files fill the input: 1, or the batch where the file holds one element of it.
 
     Only sizes and headers are looked at; a file that does not fit is an error with both sizes.
@@ -70,14 +70,14 @@ def batch_of(path: Path, expected: Expected) -> int:
         expected.images.check(path)
         return max(expected.shape[0], 1)
     if not is_raw(path):
-        shape, dtype = array_header(path, expected.name)
+        shape, dtype = read_array_header(path, expected.name)
         if dtype.hasobject or dtype.itemsize > LARGEST_ITEM:
             raise TypeMismatch(
                 f"the array holds {shown(dtype)}, expected numbers",
                 Where(file=str(path), tensor=expected.name),
                 do="save an array of numbers",
             )
-        return _batch_of_shape(shape, expected, path)
+        return _count_files_by_shape(shape, expected, path)
     size, item = file_size(path), expected.stored.itemsize
     whole = prod(expected.shape) * item
     if size == whole:
@@ -88,7 +88,7 @@ def batch_of(path: Path, expected: Expected) -> int:
     raise ShapeMismatch(
         f"the file has {size} bytes, expected {whole} for {expected.word} {list(expected.shape)}",
         Where(file=str(path), tensor=expected.name),
-        do=_size_advice(size, expected),
+        do=_suggest_for_size(size, expected),
     )
 
 
@@ -97,13 +97,13 @@ def is_raw(path: Path) -> bool:
     return path.suffix not in _SUFFIXES
 
 
-def read_tensor(path: Path, expected: Expected) -> Array:
+def read_tensor(path: Path, expected: ExpectedTensor) -> Array:
     """The values of a checked file in the model's own type: the whole input, or one element of its batch."""
     if expected.images is not None and is_image(path):
-        return model_values(expected.images.read(path), expected.tensor_type)
+        return convert_to_model_type(expected.images.read(path), expected.tensor_type)
     if not is_raw(path):
-        array = array_in(path, expected.name)
-        return model_values(array, expected.tensor_type)
+        array = read_array(path, expected.name)
+        return convert_to_model_type(array, expected.tensor_type)
     if expected.tensor_type.dtype == DType.STRING:
         raise UnsupportedFeature("raw files cannot hold text", Where(file=str(path), tensor=expected.name))
     try:
@@ -116,29 +116,29 @@ def read_tensor(path: Path, expected: Expected) -> Array:
         ) from problem
     if expected.is_native:
         return stored
-    return model_values(stored, expected.tensor_type)
+    return convert_to_model_type(stored, expected.tensor_type)
 
 
-def model_values(array: Array, tensor_type: TensorType) -> Array:
+def convert_to_model_type(array: Array, tensor_type: TensorType) -> Array:
     """Numbers in the type of a model's tensor; those that already have it are stored values."""
-    dtype, wanted = tensor_type.dtype, tensor_type.dtype.numpy
-    if array.dtype == wanted:
+    dtype, numpy_type = tensor_type.dtype, tensor_type.dtype.numpy
+    if array.dtype == numpy_type:
         return array
     # numpy has no name for bfloat16 and the like: its files call them two anonymous bytes.
-    if array.dtype.kind == "V" and array.dtype.itemsize == wanted.itemsize:
-        return array.view(wanted)
+    if array.dtype.kind == "V" and array.dtype.itemsize == numpy_type.itemsize:
+        return array.view(numpy_type)
     is_odd = array.dtype.kind in "OUSV" or (array.dtype.kind == "c" and not dtype.is_complex)
     if dtype == DType.STRING or is_odd:
         raise TypeMismatch(f"values are {array.dtype}, expected {dtype_word(dtype)}")
     if tensor_type.encoding is not None:
         return tensor_type.encoding.encode(array.astype(np.float32), dtype)
-    if wanted.kind in "iu" and array.dtype.kind == "f":
-        return _truncated(array, wanted)
-    converted: Array = array.astype(wanted)
+    if numpy_type.kind in "iu" and array.dtype.kind == "f":
+        return _truncate_to_integer(array, numpy_type)
+    converted: Array = array.astype(numpy_type)
     return converted
 
 
-def file_values(array: Array, tensor_type: TensorType, *, is_native: bool) -> Array:
+def convert_to_file_type(array: Array, tensor_type: TensorType, *, is_native: bool) -> Array:
     """What an output file holds: the stored values, or all of them as float32."""
     if tensor_type.dtype == DType.STRING or tensor_type.dtype.is_complex:
         raise UnsupportedFeature(
@@ -151,16 +151,16 @@ def file_values(array: Array, tensor_type: TensorType, *, is_native: bool) -> Ar
     return np.ascontiguousarray(array.astype(np.float32))
 
 
-def _truncated(array: Array, wanted: np.dtype[Any]) -> Array:
+def _truncate_to_integer(array: Array, dtype: np.dtype[Any]) -> Array:
     """Whole numbers as a cast in C gives them, but never wrapped around."""
-    limits = np.iinfo(wanted)
+    limits = np.iinfo(dtype)
     # The largest 64-bit integer is no double; the double above it would wrap.
     high = float(limits.max) if float(limits.max) == limits.max else float(np.nextafter(float(limits.max), 0))
     bounded: Array = np.clip(np.trunc(np.nan_to_num(array.astype(np.float64))), float(limits.min), high)
-    return bounded.astype(wanted)
+    return bounded.astype(dtype)
 
 
-def _size_advice(size: int, expected: Expected) -> str:
+def _suggest_for_size(size: int, expected: ExpectedTensor) -> str:
     native = prod(expected.shape) * expected.tensor_type.dtype.numpy.itemsize
     word = dtype_word(expected.tensor_type.dtype)
     if not expected.is_native and size == native:
@@ -170,29 +170,29 @@ def _size_advice(size: int, expected: Expected) -> str:
     return "write the file again in this type and shape, or use .npy, which holds both"
 
 
-def _batch_of_shape(shape: tuple[int, ...], expected: Expected, path: Path) -> int:
-    wanted = expected.shape
-    if shape == wanted or (wanted[:1] == (1,) and shape == wanted[1:]):
+def _count_files_by_shape(shape: tuple[int, ...], expected: ExpectedTensor, path: Path) -> int:
+    full_shape = expected.shape
+    if shape == full_shape or (full_shape[:1] == (1,) and shape == full_shape[1:]):
         return 1
-    if wanted and wanted[0] > 1 and shape in {(1, *wanted[1:]), wanted[1:]}:
-        return wanted[0]
+    if full_shape and full_shape[0] > 1 and shape in {(1, *full_shape[1:]), full_shape[1:]}:
+        return full_shape[0]
     raise ShapeMismatch(
-        f"the array has the shape {list(shape)}, expected {list(wanted)}",
+        f"the array has the shape {list(shape)}, expected {list(full_shape)}",
         Where(file=str(path), tensor=expected.name),
-        do=_shape_advice(shape, wanted),
+        do=_suggest_for_shape(shape, full_shape),
     )
 
 
-def _shape_advice(shape: tuple[int, ...], wanted: tuple[int, ...]) -> str:
-    rank = len(wanted)
-    if rank > 2 and len(shape) == rank and tuple(shape[a] for a in (0, *range(2, rank), 1)) == wanted:
+def _suggest_for_shape(shape: tuple[int, ...], expected_shape: tuple[int, ...]) -> str:
+    rank = len(expected_shape)
+    if rank > 2 and len(shape) == rank and tuple(shape[a] for a in (0, *range(2, rank), 1)) == expected_shape:
         return f"the model wants channels last: array.transpose{(0, *range(2, rank), 1)}"
     return "give the array in the model's shape"
 
 
-def array_header(path: Path, name: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
+def read_array_header(path: Path, name: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
     """Shape and type of what `array_in` reads."""
-    with _opened(path, name) as file:
+    with _open_array(path, name) as file:
         version = np.lib.format.read_magic(file)
         read = (
             np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
@@ -201,15 +201,15 @@ def array_header(path: Path, name: str) -> tuple[tuple[int, ...], np.dtype[Any]]
     return shape, dtype
 
 
-def array_in(path: Path, name: str) -> Array:
+def read_array(path: Path, name: str) -> Array:
     """The array of an .npy file, or the one of an .npz file that belongs to an input."""
-    with _opened(path, name) as file:
+    with _open_array(path, name) as file:
         array: Array = np.lib.format.read_array(file, allow_pickle=False)
     return array
 
 
 @contextmanager
-def _opened(path: Path, name: str) -> Iterator[IO[bytes]]:
+def _open_array(path: Path, name: str) -> Iterator[IO[bytes]]:
     """The bytes of an array: a whole .npy file, or the member of an .npz file that belongs to the input."""
     file_size(path)
     where = Where(file=str(path), tensor=name)
@@ -218,7 +218,7 @@ def _opened(path: Path, name: str) -> Iterator[IO[bytes]]:
             with path.open("rb") as file:
                 yield file
             return
-        with zipfile.ZipFile(path) as archive, archive.open(_member(archive, name, where)) as member:
+        with zipfile.ZipFile(path) as archive, archive.open(_find_member(archive, name, where)) as member:
             yield member
     except _DAMAGE as problem:
         raise BadInput(
@@ -228,7 +228,7 @@ def _opened(path: Path, name: str) -> Iterator[IO[bytes]]:
         ) from None
 
 
-def _member(archive: zipfile.ZipFile, name: str, where: Where) -> str:
+def _find_member(archive: zipfile.ZipFile, name: str, where: Where) -> str:
     members = archive.namelist()
     for spelled in (name, sanitized(name)):
         if f"{spelled}.npy" in members:

@@ -3,11 +3,12 @@
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field
-from enum import Enum
 from typing import Any, ClassVar, Self, TypeVar
 
 from edgewright.core.errors import BadInput, LimitExceeded, Where, shown
 from edgewright.core.numbers import Array, DType
+from edgewright.core.registry import Registry
+from edgewright.ir.traits import EVERYTHING, EncodingRule, HtpPrecision, Range, Roles
 from edgewright.ir.types import TensorType
 
 __all__ = [
@@ -18,7 +19,6 @@ __all__ = [
     "NUMERIC",
     "PARTS",
     "REGISTRY",
-    "EncodingRule",
     "Op",
     "Param",
     "Port",
@@ -61,14 +61,6 @@ class Param:
     is_tensor: bool
 
 
-class EncodingRule(Enum):
-    """What a quantizer may do with an op's output encoding."""
-
-    FREE = "free"
-    SAME_AS_INPUT = "same as input"
-    FIXED = "fixed"
-
-
 def scalar(dtype: DType, default: Any = MISSING) -> Any:
     """A dataclass field that is a scalar QNN parameter; None means not given."""
     return field(default=default, metadata={"param": (dtype, False)})
@@ -86,20 +78,91 @@ def structural(default: Any = MISSING) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class Op:
-    """Base of all ops. Subclasses are frozen dataclasses whose fields are the parameters."""
+    """Base of all ops. Subclasses are frozen dataclasses whose fields are the parameters.
+
+    What is true of an op stands here as a trait, with the default of most ops; passes, quantizer, backends
+    and reports ask the op instead of listing ops. An op that only names another (ElementWiseNeuron) has the
+    traits of ``specific()``.
+    """
 
     inputs: ClassVar[tuple[Port, ...]] = (Port("in[0]"),)
     outputs: ClassVar[tuple[Port, ...]] = (Port("out[0]"),)
+    # What a quantizer may do with the output's encoding.
     encoding_rule: ClassVar[EncodingRule] = EncodingRule.FREE
     # Whether the result may be computed ahead of time (random ops and the like say no).
     is_pure: ClassVar[bool] = True
     # Whether a result that is known may stand for the op (not where the op says what an encoding means).
     is_foldable: ClassVar[bool] = True
+    # Whether it reads or writes stored numbers rather than what they stand for (Cast, Quantize).
+    is_encoder: ClassVar[bool] = False
+    # Whether it multiplies in[0] by the weights in in[1], sums up, and adds the bias in in[2].
+    is_product: ClassVar[bool] = False
+    # Whether each channel is convolved by itself.
+    is_depthwise: ClassVar[bool] = False
+    # The least and the largest number that may come out; ask ``value_range``.
+    limits: ClassVar[Range] = EVERYTHING
+    # Whether it gives its input back within ``value_range`` and cuts it at the ends (Relu and its like).
+    is_clamp: ClassVar[bool] = False
+    # Whether the result is a probability or its logarithm: the scores that it is made of tell more.
+    is_probability: ClassVar[bool] = False
+    # Whether elements far below the others leave no trace, so that a mask may push them there (Softmax).
+    ignores_masked: ClassVar[bool] = False
+    # Whether finite numbers may become NaN (0 / 0, a logarithm of -1).
+    may_make_nan: ClassVar[bool] = False
+    # Whether so little is left of the result in 8 bits that it must stay in floating point.
+    is_fragile: ClassVar[bool] = False
+    # Whether norms and statistics are spelled out with it: next to a fragile op it stays float as well.
+    is_arithmetic: ClassVar[bool] = False
+    # Inputs whose last axis keeps its factors: a channel that is scaled there is scaled in the output.
+    scaled_inputs: ClassVar[tuple[int, ...]] = ()
+    # The numbers that it is computed in when a model is quantized for the HTP.
+    htp_precision: ClassVar[HtpPrecision] = HtpPrecision.FIXED_POINT
+    # Whether the HTP computes it from the sums of the product before it, not from 8 bits of these.
+    is_fused_on_htp: ClassVar[bool] = False
+    # Whether the HTP takes weights of 4 bits beside activations of 8 and of 16 (measured on the library).
+    takes_4_bit_weights: ClassVar[bool] = False
 
     @classmethod
     def qnn_name(cls) -> str:
         """Name of the op in QNN."""
         return cls.__name__
+
+    def display_name(self) -> str:
+        """The name that a user knows: QNN's, or the source's where QNN has none."""
+        return self.qnn_name()
+
+    def specific(self) -> "Op":
+        """The op that has the meaning: itself, unless it stands for another one."""
+        return self
+
+    @property
+    def keeps_encoding(self) -> bool:
+        """Whether elements come out as they went in, so that the output has the encoding of the input."""
+        return self.specific().encoding_rule == EncodingRule.SAME_AS_INPUT
+
+    @property
+    def has_fixed_types(self) -> bool:
+        """Whether the types of its tensors are what it is about, so that a quantizer must keep them."""
+        return self.is_encoder
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether weights are [out, in] rather than [in, out]."""
+        return False
+
+    def value_range(self) -> Range:
+        """``limits``, unless parameters say more."""
+        return self.limits
+
+    def active_range(self, tolerance: float) -> Range:
+        """The inputs that matter: beyond them the output is flat, but for the tolerance."""
+        del tolerance
+        return EVERYTHING
+
+    def weight_roles(self, inputs: Sequence[TensorType | None]) -> Roles:
+        """Which inputs are weights and biases, where they are constants."""
+        del inputs
+        return Roles()
 
     def params(self) -> list[Param]:
         """The parameters QNN stores, in declaration order, without those not given."""
@@ -188,7 +251,7 @@ class Sample:
 
 T = TypeVar("T", bound=Op)
 X = TypeVar("X")
-REGISTRY: dict[str, type[Op]] = {}
+REGISTRY: Registry[str, type[Op]] = Registry("op")
 # Ops that QNN has only as an operation of another one: no artifact names them, the text form does.
 PARTS: dict[str, type[Op]] = {}
 
@@ -200,10 +263,7 @@ def given(inputs: Sequence[X], index: int) -> X | None:
 
 def register(cls: type[T]) -> type[T]:
     """Puts an op into the catalogue under its QNN name."""
-    name = cls.qnn_name()
-    if name in REGISTRY:
-        raise BadInput(f"op '{name}' is registered twice", Where(op=name), do="give one of them another name")
-    REGISTRY[name] = cls
+    REGISTRY.add(cls.qnn_name(), cls)
     return cls
 
 

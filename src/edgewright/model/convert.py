@@ -11,7 +11,7 @@ from edgewright.frontends._common.input_spec import InputSpec
 from edgewright.frontends.conversion import ConversionRequest, Rewrites, convert_graph
 from edgewright.frontends.open_source import open_source
 from edgewright.ir.graph import Graph
-from edgewright.model.model import Model, TensorInfo, info
+from edgewright.model.model import Model, TensorInfo, describe_tensor
 
 __all__ = ["Rewrites", "convert", "convert_in_memory"]
 
@@ -69,5 +69,8 @@ def convert_in_memory(request: ConversionRequest) -> Model:
     def specialise(values: Mapping[str, Array]) -> Graph:
         return convert_graph(opened.specialise(values, bound), opened, request).graph
 
-    inputs = [info(name, tensor_type, is_bound=name in bound) for name, tensor_type in opened.inputs.items()]
+    inputs = [
+        describe_tensor(name, tensor_type, is_bound=name in bound)
+        for name, tensor_type in opened.inputs.items()
+    ]
     return Model(None, inputs, [TensorInfo(name, "unknown", ()) for name in opened.outputs], specialise)

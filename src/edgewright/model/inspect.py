@@ -14,7 +14,7 @@ from edgewright.ir.contract import IoTensor, contract, dtype_word, shape_of
 from edgewright.ir.graph import Graph
 from edgewright.ir.symbols import batch_symbols
 from edgewright.model.saving import is_stored, load_graph
-from edgewright.model.source_map import SourceTensor, source_map
+from edgewright.model.source_map import SourceTensor, map_source_tensors
 
 __all__ = ["DryRunReport", "Inspection", "dry_run", "inspect"]
 
@@ -160,7 +160,7 @@ def _stored(path: Path, graph: Graph) -> Inspection:
         unused_outputs=(),
         convertible_nodes=1.0,
         convertible_macs=1.0,
-        source_tensors=source_map(graph),
+        source_tensors=map_source_tensors(graph),
     )
 
 

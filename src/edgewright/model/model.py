@@ -19,7 +19,7 @@ from edgewright.ir.contract import dtype_word, shape_of
 from edgewright.ir.graph import Graph
 from edgewright.ir.types import TensorType
 from edgewright.model.saving import SavedFiles, SaveOptions, load_graph, save_dlc, save_graph
-from edgewright.model.source_map import SourceTensor, source_map
+from edgewright.model.source_map import SourceTensor, map_source_tensors
 from edgewright.model.surface import Surface
 from edgewright.passes.target.float_io import between_real_numbers
 from edgewright.quantize.tensor_encodings import encodings_of
@@ -66,8 +66,8 @@ class Model:
     @classmethod
     def of(cls, graph: Graph, source_tensors: frozenset[str] = frozenset()) -> "Model":
         """A model of a finished graph."""
-        inputs = [info(name, graph.types[name]) for name in graph.inputs]
-        outputs = [info(name, graph.types[name]) for name in graph.outputs]
+        inputs = [describe_tensor(name, graph.types[name]) for name in graph.inputs]
+        outputs = [describe_tensor(name, graph.types[name]) for name in graph.outputs]
         return cls(graph, inputs, outputs, source_tensors=source_tensors)
 
     def run(self, inputs: Mapping[str, Array], *, backend: str = "cpu", threads: int = 0) -> dict[str, Array]:
@@ -78,16 +78,16 @@ class Model:
         that `select_backend` finds at the first run.
         """
         if backend == "auto":
-            backend = self._chosen(inputs)
+            backend = self._choose_backend(inputs)
         if self.graph is None:
-            ready = self._specialised(inputs, backend, threads)
+            ready = self._specialise_graph(inputs, backend, threads)
             return ready.run({name: np.asarray(inputs[name]) for name in ready.graph.inputs})
         key = (backend, threads)
         if key not in self._sessions:
             self._sessions[key] = _Ready(self.graph, backend, threads)
         return self._sessions[key].run(inputs)
 
-    def _chosen(self, inputs: Mapping[str, Array]) -> str:
+    def _choose_backend(self, inputs: Mapping[str, Array]) -> str:
         if not self._backend:
             from edgewright.model.select_backend import select_backend  # it measures models
 
@@ -133,7 +133,7 @@ class Model:
 
     def source_map(self) -> tuple[SourceTensor, ...]:
         """Every tensor of the source model: its name in QNN artifacts, or why there is none."""
-        return source_map(self.fixed_graph())
+        return map_source_tensors(self.fixed_graph())
 
     def fixed_graph(self) -> Graph:
         """The graph, where it does not depend on the inputs of a run."""
@@ -147,21 +147,21 @@ class Model:
 
     def graph_for(self, inputs: Mapping[str, Array]) -> Graph:
         """The graph that runs for these inputs."""
-        return self.graph if self.graph is not None else self._specialised(inputs, "cpu", 0).graph
+        return self.graph if self.graph is not None else self._specialise_graph(inputs, "cpu", 0).graph
 
-    def _specialised(self, inputs: Mapping[str, Array], backend: str, threads: int) -> "_Ready":
+    def _specialise_graph(self, inputs: Mapping[str, Array], backend: str, threads: int) -> "_Ready":
         assert self.specialise is not None
         missing = [item.name for item in self.inputs if item.name not in inputs]
         if missing:
             names = [item.name for item in self.inputs]
             raise UsageError(f"inputs {missing} are missing", do=f"give all of {names}")
-        key = (backend, threads, *self._key(inputs))
+        key = (backend, threads, *self._make_session_key(inputs))
         if key not in self._sessions:
             graph = self.specialise(inputs)
             self._learn_bound(graph)
             while len(self._sessions) >= SPECIALISED_KEPT:
                 del self._sessions[next(iter(self._sessions))]
-            key = (backend, threads, *self._key(inputs))
+            key = (backend, threads, *self._make_session_key(inputs))
             self._sessions[key] = _Ready(graph, backend, threads)
         return self._sessions[key]
 
@@ -174,11 +174,11 @@ class Model:
             # Made before it was known that these values matter.
             self._sessions.clear()
 
-    def _key(self, inputs: Mapping[str, Array]) -> tuple[object, ...]:
-        return tuple(self._part(item, np.asarray(inputs[item.name])) for item in self.inputs)
+    def _make_session_key(self, inputs: Mapping[str, Array]) -> tuple[object, ...]:
+        return tuple(self._make_key_part(item, np.asarray(inputs[item.name])) for item in self.inputs)
 
     @staticmethod
-    def _part(item: TensorInfo, array: Array) -> tuple[object, ...]:
+    def _make_key_part(item: TensorInfo, array: Array) -> tuple[object, ...]:
         value = (repr(array.tolist()) if array.dtype == object else array.tobytes()) if item.is_bound else b""
         return item.name, array.shape, str(array.dtype), value
 
@@ -200,12 +200,12 @@ class _Ready:
         if is_real not in self._prepared:
             self._prepared[is_real] = self._prepare(is_real)
         self._last, surface = self._prepared[is_real]
-        return surface.decoded(self._last.run(surface.encoded(inputs)))
+        return surface.decode_outputs(self._last.run(surface.encode_inputs(inputs)))
 
     def placement(self) -> dict[str, str]:
         names = {node.name for node in self.graph.nodes}
-        found = self._last.placement() if self._last is not None else {}
-        return {name: how for name, how in found.items() if name in names}
+        placement = self._last.placement() if self._last is not None else {}
+        return {name: how for name, how in placement.items() if name in names}
 
     def _prepare(self, is_real: bool) -> tuple[Session, Surface]:
         graph = between_real_numbers(self.graph) if is_real else self.graph
@@ -222,7 +222,7 @@ def load(path: Path | str, weight_file: Path | str | None = None) -> Model:
     return Model.of(load_graph(path, weight_file))
 
 
-def info(name: str, tensor_type: TensorType, *, is_bound: bool = False) -> TensorInfo:
+def describe_tensor(name: str, tensor_type: TensorType, *, is_bound: bool = False) -> TensorInfo:
     """The contract of a value."""
     return TensorInfo(
         name, dtype_word(tensor_type.dtype), shape_of(tensor_type), tensor_type.layout, is_bound

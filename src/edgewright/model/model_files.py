@@ -8,10 +8,10 @@ from edgewright.core.errors import BadInput, UsageError, Where, shown
 from edgewright.ir.graph import Graph
 from edgewright.model.saving import load_program
 
-__all__ = ["model_file", "model_graphs", "model_parts"]
+__all__ = ["find_model_file", "list_model_parts", "load_model_graphs"]
 
 
-def model_file(path: Path) -> Path:
+def find_model_file(path: Path) -> Path:
     """The DLC, net.json or library of the model that was named, by itself or by the files beside it."""
     if path.suffix == ".onnx":
         raise UsageError(
@@ -30,7 +30,7 @@ def model_file(path: Path) -> Path:
     return path
 
 
-def model_parts(path: Path) -> list[Path]:
+def list_model_parts(path: Path) -> list[Path]:
     """The files that make a model, whichever of them was named."""
     if path.suffix not in {".cpp", ".bin", ".json"}:
         return [path]
@@ -38,7 +38,7 @@ def model_parts(path: Path) -> list[Path]:
     return [path.with_name(f"{stem}{ending}") for ending in (".cpp", ".bin", "_net.json")]
 
 
-def model_graphs(files: Sequence[Path], prefix: str = "QnnModel") -> list[Graph]:
+def load_model_graphs(files: Sequence[Path], prefix: str = "QnnModel") -> list[Graph]:
     """The graphs of all files, each with a name of its own; ``prefix`` is that of model libraries."""
     graphs = [graph for file in files for graph in load_program(file, prefix=prefix).graphs]
     name, count = Counter(graph.name for graph in graphs).most_common(1)[0]

@@ -8,7 +8,7 @@ from edgewright.config.spelling import spell_option
 from edgewright.config.umbrella import Shapes
 from edgewright.core.errors import ShapeMismatch, Where, shown
 from edgewright.core.numbers import Array
-from edgewright.data.calibration_data import Data, samples_of
+from edgewright.data.open_samples import Data, open_samples
 from edgewright.ir.contract import dtype_of_word
 from edgewright.ir.dims import symbol
 from edgewright.ir.graph import Graph
@@ -54,7 +54,7 @@ def _open_symbols(graph: Graph) -> frozenset[str]:
 def _sizes(graph: Graph, data: Data, images: Preprocessing | None) -> dict[str, int]:
     wanted = sorted(_open_symbols(graph))
     first: dict[str, int] = {}
-    for number, sample in enumerate(samples_of(graph, data, preprocessing=images)):
+    for number, sample in enumerate(open_samples(graph, data, preprocessing=images)):
         found = _sizes_of(graph, sample)
         # A dimension that is computed from symbols does not tell them.
         for name in filter(found.__contains__, wanted):

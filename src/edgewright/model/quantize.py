@@ -9,15 +9,14 @@ import numpy as np
 from edgewright.backends.executor import CpuExecutor
 from edgewright.config.preprocessing import Preprocessing
 from edgewright.core.errors import UsageError, Where, shown
-from edgewright.data.calibration_data import Data, notes_of, samples_of
+from edgewright.data.open_samples import Data, list_data_notes, open_samples
 from edgewright.ir.graph import Graph
 from edgewright.model.changed_weights import rebuilding_note
 from edgewright.model.convert import Rewrites, convert
 from edgewright.model.model import Model, load
 from edgewright.model.quantizing import OverridesSource, Wishes, quantized
 from edgewright.model.saving import is_stored
-from edgewright.ops.cast import Cast
-from edgewright.ops.quant import Convert, Dequantize, Quantize
+from edgewright.ops.quant import Dequantize
 from edgewright.quantize.executor import Executor
 from edgewright.quantize.report import QuantizationReport
 from edgewright.quantize.source_encodings import take_source_encodings
@@ -26,7 +25,6 @@ from edgewright.quantize.tensor_encodings import TensorEncoding
 __all__ = ["QuantizedModel", "quantize", "quantized_model", "without_pairs"]
 
 # They have fixed-point results in models that were trained with quantization too.
-ENCODERS = (Cast, Convert, Quantize)
 
 
 @dataclass
@@ -129,10 +127,10 @@ def quantized_model(
         )
     samples = None
     if data is not None:
-        samples = samples_of(graph, data, passes=wishes.passes, preprocessing=preprocessing)
+        samples = open_samples(graph, data, passes=wishes.passes, preprocessing=preprocessing)
     kept = () if ignore_encodings else brought
     result = quantized(graph, wishes, samples, executor, brought=kept, known=model.source_tensors)
-    result.report.notes[:0] = notes_of(samples, preprocessing)
+    result.report.notes[:0] = list_data_notes(samples, preprocessing)
     result.report.notes += rebuilding_note(graph, result.graph)
     plain = Model.of(result.graph)
     return QuantizedModel(result.graph, plain.inputs, plain.outputs, report=result.report)
@@ -151,7 +149,7 @@ def _check_call(steps: object, numbers: Mapping[str, object]) -> None:
 
 
 def _check_float(graph: Graph) -> None:
-    made = [value for node in graph.nodes if not isinstance(node.op, ENCODERS) for value in node.outputs]
+    made = [value for node in graph.nodes if not node.op.is_encoder for value in node.outputs]
     for name in (*graph.inputs, *filter(None, made)):
         if graph.types[name].encoding is not None:
             raise UsageError(

@@ -12,7 +12,14 @@ from edgewright.core.errors import EdgewrightError, Problems, ShapeMismatch, Usa
 from edgewright.core.numbers import Array, DType
 from edgewright.core.words import did_you_mean
 from edgewright.data.input_list import read_input_list
-from edgewright.data.tensor_files import Expected, array_in, batch_of, is_raw, model_values, read_tensor
+from edgewright.data.tensor_files import (
+    ExpectedTensor,
+    convert_to_model_type,
+    count_batch_files,
+    is_raw,
+    read_array,
+    read_tensor,
+)
 from edgewright.ir.contract import dtype_word
 from edgewright.ir.dims import symbol
 from edgewright.ir.symbols import batch_symbols
@@ -20,13 +27,13 @@ from edgewright.ir.types import TensorType
 from edgewright.lower.names import NameTable
 from edgewright.model.model import Model, TensorInfo
 
-__all__ = ["InputSet", "input_sets"]
+__all__ = ["InputSet", "open_input_sets"]
 
 Feed = dict[str, Array]
 _DTYPES = {word: dtype for dtype in DType for word in (dtype.name.lower(), dtype_word(dtype))}
 
 
-def input_sets(model: Model, chosen: RunInputs) -> list["InputSet"]:
+def open_input_sets(model: Model, chosen: RunInputs) -> list["InputSet"]:
     """The sets that the options ask for; their files are read when a set is used."""
     names = [item.name for item in model.inputs]
     if chosen.random is not None:
@@ -36,7 +43,7 @@ def input_sets(model: Model, chosen: RunInputs) -> list["InputSet"]:
         listed = read_input_list(chosen.input_list, names, {table(name): name for name in names})
         files = [{name: line.files.get(name) or line.files[""] for name in names} for line in listed.lines]
         return [InputSet(model.inputs, item) for item in files]
-    return [InputSet(model.inputs, _named(names, chosen))]
+    return [InputSet(model.inputs, _match_named_files(names, chosen))]
 
 
 class InputSet:
@@ -50,20 +57,20 @@ class InputSet:
     def feed(self) -> Feed:
         """The arrays by input name; all files that do not fit come at once."""
         generator = np.random.default_rng(self._seed)
-        found: Feed = {}
+        arrays: Feed = {}
         problems: list[EdgewrightError] = []
         for item in self._inputs:
             try:
                 file = self._files.get(item.name)
-                found[item.name] = _random(item, generator) if file is None else _read(item, file)
+                arrays[item.name] = _make_random_array(item, generator) if file is None else _read(item, file)
             except EdgewrightError as problem:
                 problems.append(problem)
         if problems:
             raise Problems(problems)
-        return found
+        return arrays
 
 
-def _named(names: Sequence[str], chosen: RunInputs) -> dict[str, Path]:
+def _match_named_files(names: Sequence[str], chosen: RunInputs) -> dict[str, Path]:
     files = {name: Path(file) for name, file in chosen.inputs}
     problems: list[EdgewrightError] = [
         UsageError(
@@ -87,60 +94,61 @@ def _named(names: Sequence[str], chosen: RunInputs) -> dict[str, Path]:
 
 
 def _with_batch_1(inputs: Sequence[TensorInfo]) -> list[TensorInfo]:
-    batches = batch_symbols({item.name: _type(item) for item in inputs})
+    batches = batch_symbols({item.name: _make_tensor_type(item) for item in inputs})
     return [replace(item, shape=tuple(1 if dim in batches else dim for dim in item.shape)) for item in inputs]
 
 
-def _random(item: TensorInfo, generator: np.random.Generator) -> Array:
-    wanted = _type(item)
-    if not wanted.is_static:
+def _make_random_array(item: TensorInfo, generator: np.random.Generator) -> Array:
+    input_type = _make_tensor_type(item)
+    if not input_type.is_static:
         raise UsageError(
-            f"input '{shown(item.name)}' has the symbolic shape {wanted}, random values need numbers",
+            f"input '{shown(item.name)}' has the symbolic shape {input_type}, random values need numbers",
             do=f"add {_spell_shape(item.name)} or {spell_option('batch')} and {spell_option('symbols')} for "
             "its dimensions",
         )
-    if wanted.dtype == DType.STRING:
+    if input_type.dtype == DType.STRING:
         raise UsageError(f"input '{shown(item.name)}' is text", do="give it with --input")
-    shape = wanted.static_shape()
-    if wanted.dtype.is_float or wanted.dtype.is_complex:
-        return generator.random(shape).astype(wanted.dtype.numpy)
+    shape = input_type.static_shape()
+    if input_type.dtype.is_float or input_type.dtype.is_complex:
+        return generator.random(shape).astype(input_type.dtype.numpy)
     # Small on purpose: a large number may be an index out of range.
-    return generator.integers(0, 2, shape).astype(wanted.dtype.numpy)
+    return generator.integers(0, 2, shape).astype(input_type.dtype.numpy)
 
 
 def _read(item: TensorInfo, file: Path) -> Array:
-    wanted = _type(item)
+    input_type = _make_tensor_type(item)
     if not is_raw(file):
-        array = model_values(array_in(file, item.name), wanted)
-        if wanted.is_static and array.shape != wanted.static_shape():
-            batch_of(file, Expected(item.name, wanted))
-            return array.reshape(wanted.static_shape())
+        array = convert_to_model_type(read_array(file, item.name), input_type)
+        if input_type.is_static and array.shape != input_type.static_shape():
+            count_batch_files(file, ExpectedTensor(item.name, input_type))
+            return array.reshape(input_type.static_shape())
         return array
-    if not wanted.is_static:
+    if not input_type.is_static:
         raise ShapeMismatch(
-            f"a raw file does not tell the symbolic dimensions of {wanted}",
+            f"a raw file does not tell the symbolic dimensions of {input_type}",
             Where(file=str(file), tensor=item.name),
             do=f"give a .npy file, or the shape with {_spell_shape(item.name)}",
         )
-    return _raw(item, wanted, file)
+    return _read_raw(item, input_type, file)
 
 
-def _raw(item: TensorInfo, wanted: TensorType, file: Path) -> Array:
+def _read_raw(item: TensorInfo, input_type: TensorType, file: Path) -> Array:
     """Values in the model's own type, or float32 where only that fits the size."""
     problem: EdgewrightError | None = None
     for is_native in (True, False):
-        expected = Expected(item.name, wanted, is_native)
+        expected = ExpectedTensor(item.name, input_type, is_native)
         try:
-            if batch_of(file, expected) == 1:
-                return read_tensor(file, expected).reshape(wanted.static_shape())
+            if count_batch_files(file, expected) == 1:
+                return read_tensor(file, expected).reshape(input_type.static_shape())
         except ShapeMismatch as found:
             problem = problem or found
     raise problem or ShapeMismatch(
-        f"the file holds one element of the batch, expected {wanted}", Where(file=str(file), tensor=item.name)
+        f"the file holds one element of the batch, expected {input_type}",
+        Where(file=str(file), tensor=item.name),
     )
 
 
-def _type(item: TensorInfo) -> TensorType:
+def _make_tensor_type(item: TensorInfo) -> TensorType:
     shape = tuple(dim if isinstance(dim, int) else symbol(dim) for dim in item.shape)
     return TensorType(shape, _DTYPES[item.dtype])
 

@@ -28,7 +28,7 @@ __all__ = [
     "is_stored",
     "load_graph",
     "load_program",
-    "records_of",
+    "make_records",
     "save_dlc",
     "save_graph",
 ]
@@ -67,42 +67,42 @@ class SavedFiles:
     @property
     def cpp(self) -> Path:
         """The C++ source."""
-        return self._one(".cpp")
+        return self._find_one(".cpp")
 
     @property
     def bin(self) -> Path:
         """The tar of weights."""
-        return self._one(".bin")
+        return self._find_one(".bin")
 
     @property
     def net_json(self) -> Path:
         """The JSON description, which ``load`` reads."""
-        return self._one("_net.json")
+        return self._find_one("_net.json")
 
     @property
     def dlc(self) -> Path:
         """The DLC."""
-        return self._one(_DLC)
+        return self._find_one(_DLC)
 
     @property
     def onnx(self) -> Path:
         """The ONNX file."""
-        return self._one(".onnx")
+        return self._find_one(".onnx")
 
-    def _one(self, ending: str) -> Path:
-        found = [path for path in self.paths if path.name.endswith(ending)]
-        if not found:
+    def _find_one(self, ending: str) -> Path:
+        matches = [path for path in self.paths if path.name.endswith(ending)]
+        if not matches:
             written = ", ".join(path.name for path in self.paths)
             raise UsageError(f"no {ending} was written, but {written}", do="save the model under such a name")
-        return found[0]
+        return matches[0]
 
 
 def save_graph(graph: Graph, path: Path | str, options: SaveOptions | None = None) -> SavedFiles:
     """Writes model.cpp, model.bin and model_net.json, all or none; the graph itself is not changed."""
     options = options or SaveOptions()
-    files = _files(Path(path))
+    files = _list_files(Path(path))
     _check_replaceable(files)
-    records = records_of(graph, files.cpp.stem, options)
+    records = make_records(graph, files.cpp.stem, options)
     about = Description(
         cpp_name=files.cpp.name,
         bin_name=files.bin.name,
@@ -125,9 +125,9 @@ def save_dlc(graph: Graph | Program, path: Path | str, options: SaveOptions | No
     options = options or SaveOptions()
     path = Path(path)
     if isinstance(graph, Program):
-        records = [records_of(each, each.name, options) for each in graph.graphs]
+        records = [make_records(each, each.name, options) for each in graph.graphs]
     else:
-        records = [records_of(graph, path.stem, options)]
+        records = [make_records(graph, path.stem, options)]
     about = Description(
         command=options.command,
         copyright_text=options.copyright_text,
@@ -160,7 +160,7 @@ def load_program(
     if Path(path).suffix in _LIBRARIES and weight_file is None:
         return Program(tuple(lift(graph) for graph in library_reader.read(path, prefix)))
     if Path(path).suffix == _CONTEXT and weight_file is None:
-        return _context_program(Path(path))
+        return _read_context_program(Path(path))
     if Path(path).suffix != _DLC:
         return Program((lift(reader.read(path, weight_file)),))
     if weight_file is not None:
@@ -171,7 +171,7 @@ def load_program(
     return Program(tuple(lift(graph) for graph in dlc_reader.read(path).graphs))
 
 
-def _context_program(path: Path) -> Program:
+def _read_context_program(path: Path) -> Program:
     if not is_framed(path):
         raise BadInput(
             f"'{shown(path)}' is neither a model nor a context binary of Edgewright's own backends",
@@ -182,7 +182,7 @@ def _context_program(path: Path) -> Program:
     return Program(tuple(lift(graph) for graph in context_reader.read(path).graphs))
 
 
-def records_of(graph: Graph, name: str, options: SaveOptions) -> QnnGraph:
+def make_records(graph: Graph, name: str, options: SaveOptions) -> QnnGraph:
     """The records of a graph under another name, with what QNN cannot hold changed; it stays as it is."""
     prepared = graph.copy()
     prepared.name = sanitized(name)
@@ -195,10 +195,14 @@ def records_of(graph: Graph, name: str, options: SaveOptions) -> QnnGraph:
 def _narrow_types(graph: Graph) -> None:
     """Constants whose encodings have 4 bits get types of 4 bits, which formats pack."""
     for name in graph.constants:
-        found = graph.types[name]
-        if found.encoding is not None and found.encoding.bitwidth == 4 and found.dtype.bits == 8:
-            narrow = DType.SFIXED_POINT_4 if found.dtype.is_signed else DType.UFIXED_POINT_4
-            graph.types[name] = replace(found, dtype=narrow)
+        constant_type = graph.types[name]
+        if (
+            constant_type.encoding is not None
+            and constant_type.encoding.bitwidth == 4
+            and constant_type.dtype.bits == 8
+        ):
+            narrow = DType.SFIXED_POINT_4 if constant_type.dtype.is_signed else DType.UFIXED_POINT_4
+            graph.types[name] = replace(constant_type, dtype=narrow)
 
 
 def _check_replaceable(files: SavedFiles) -> None:
@@ -213,7 +217,7 @@ def _check_replaceable(files: SavedFiles) -> None:
             )
 
 
-def _files(path: Path) -> SavedFiles:
+def _list_files(path: Path) -> SavedFiles:
     base = path.with_suffix("") if path.suffix in {".cpp", ".json", ".bin"} else path
     stem = base.name.removesuffix("_net")
     if not stem:

@@ -9,7 +9,7 @@ from edgewright.ir.graph import Graph
 from edgewright.model.model import Model
 from edgewright.model.open_model import any_model
 from edgewright.model.profile.measure import Effort, profile
-from edgewright.model.random_inputs import random_inputs
+from edgewright.model.random_inputs import make_random_inputs
 from edgewright.ops.cost import node_macs
 from edgewright.passes.partition.htp_gaps import htp_gaps
 
@@ -82,13 +82,13 @@ def select_backend(
         measure: whether the model is run here for a second on each; without it, choices are by its facts.
     """
     opened = any_model(model)
-    feed = dict(inputs) if inputs is not None else random_inputs(opened)
+    feed = dict(inputs) if inputs is not None else make_random_inputs(opened)
     facts = _Facts(opened.graph_for(feed))
-    times = _times(opened, feed, facts) if measure else {}
-    wishes = (power_critical, performance_critical)
-    found = [_candidate(name, facts, times, wishes) for name in CAPABILITIES]
-    found.sort(key=lambda item: (not item.is_possible, -item.points))
-    return BackendChoice(found[0].backend, found[0].reasons, tuple(found))
+    times = _measure_backends(opened, feed, facts) if measure else {}
+    priorities = (power_critical, performance_critical)
+    candidates = [_score_backend(name, facts, times, priorities) for name in CAPABILITIES]
+    candidates.sort(key=lambda item: (not item.is_possible, -item.points))
+    return BackendChoice(candidates[0].backend, candidates[0].reasons, tuple(candidates))
 
 
 class _Facts:
@@ -99,14 +99,16 @@ class _Facts:
         self.missing = sorted({gap.op for gap in gaps})
         cost = {node.name: node_macs(graph, node) + 1 for node in graph.nodes}
         self.share = 1 - sum(cost[gap.node] for gap in gaps) / max(sum(cost.values()), 1)
-        self.largest = max((_bytes(graph, name) for name in graph.types), default=0)
-        self.precision = _precision(graph)
+        self.largest = max((_count_bytes(graph, name) for name in graph.types), default=0)
+        self.precision = _find_main_precision(graph)
 
 
-def _candidate(name: str, facts: _Facts, times: Mapping[str, float], wishes: tuple[bool, bool]) -> Candidate:
+def _score_backend(
+    name: str, facts: _Facts, times: Mapping[str, float], priorities: tuple[bool, bool]
+) -> Candidate:
     can = CAPABILITIES[name]
     share = facts.share if name == "htp" else 1.0
-    points, reasons = OPS * share, [_said_ops(name, facts)]
+    points, reasons = OPS * share, [_explain_ops(name, facts)]
     fits = facts.largest <= can.largest_tensor
     points += SIZES * fits
     size, limit = facts.largest / MEGABYTE, can.largest_tensor / MEGABYTE
@@ -116,10 +118,10 @@ def _candidate(name: str, facts: _Facts, times: Mapping[str, float], wishes: tup
     is_liked = facts.precision in can.precisions
     points += PRECISION * is_liked
     reasons.append(f"it computes in {facts.precision}, {name} {'is' if is_liked else 'is not'} made for that")
-    for wish, weight, share_of, word in zip(
-        wishes, (POWER, SPEED), (can.power_efficiency, can.speed), ("power", "speed"), strict=True
+    for is_priority, weight, share_of, word in zip(
+        priorities, (POWER, SPEED), (can.power_efficiency, can.speed), ("power", "speed"), strict=True
     ):
-        if wish:
+        if is_priority:
             points += weight * share_of
             reasons.append(f"{word} counts: {share_of:.0%} of the best on a device")
     if name in times:
@@ -130,7 +132,7 @@ def _candidate(name: str, facts: _Facts, times: Mapping[str, float], wishes: tup
     return Candidate(name, points, tuple(reasons), possible, times.get(name))
 
 
-def _said_ops(name: str, facts: _Facts) -> str:
+def _explain_ops(name: str, facts: _Facts) -> str:
     if name == "gpu":
         return "there is no GPU backend on this machine"
     if name == "cpu" or not facts.missing:
@@ -141,13 +143,13 @@ def _said_ops(name: str, facts: _Facts) -> str:
     return f"it lacks {listed}: {facts.share:.0%} of the work can run there; +cpu (--allow_cpu_ops) splits it"
 
 
-def _times(model: Model, feed: Mapping[str, Array], facts: _Facts) -> dict[str, float]:
+def _measure_backends(model: Model, feed: Mapping[str, Array], facts: _Facts) -> dict[str, float]:
     names = {n: b for n, b in _MEASURED_AS.items() if n == "cpu" or facts.precision != "fp32"}
-    found = profile(model, feed, backends=tuple(names.values()), effort=_SHORT)
-    return {n: item.p50_ms for n, item in zip(names, found.backends, strict=True) if item.runs}
+    measured = profile(model, feed, backends=tuple(names.values()), effort=_SHORT)
+    return {n: item.p50_ms for n, item in zip(names, measured.backends, strict=True) if item.runs}
 
 
-def _bytes(graph: Graph, name: str) -> int:
+def _count_bytes(graph: Graph, name: str) -> int:
     kind = graph.types[name]
     if not kind.is_static or kind.dtype == DType.STRING:
         return 0
@@ -157,7 +159,7 @@ def _bytes(graph: Graph, name: str) -> int:
     return count * kind.dtype.numpy.itemsize
 
 
-def _precision(graph: Graph) -> str:
+def _find_main_precision(graph: Graph) -> str:
     """The precision that most of the work is done in."""
     cost: dict[str, int] = {}
     for node in graph.nodes:

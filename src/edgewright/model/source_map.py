@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from edgewright.ir.graph import Graph
 from edgewright.lower.lower import lower
 
-__all__ = ["SourceTensor", "source_map"]
+__all__ = ["SourceTensor", "map_source_tensors"]
 
 
 @dataclass(frozen=True)
@@ -17,14 +17,16 @@ class SourceTensor:
     why: str = ""
 
 
-def source_map(graph: Graph) -> tuple[SourceTensor, ...]:
+def map_source_tensors(graph: Graph) -> tuple[SourceTensor, ...]:
     """Every tensor of the source, as far as the graph was made from one; those that are found come first."""
     record = lower(graph)
-    found: dict[str, str] = {}
+    tensors_by_source: dict[str, str] = {}
     for name in record.tensors:
         own = record.source_names.get(name, name)
         for source in (own, record.forms.get(name, own)):
-            found.setdefault(source, name)
+            tensors_by_source.setdefault(source, name)
     known = graph.sources.made_of
-    tensors = [SourceTensor(name, tensor) for name, tensor in found.items() if not known or name in known]
+    tensors = [
+        SourceTensor(name, tensor) for name, tensor in tensors_by_source.items() if not known or name in known
+    ]
     return (*tensors, *(SourceTensor(name, "", why) for name, why in record.gone.items()))

@@ -18,18 +18,18 @@ class Surface:
     """
 
     def __init__(self, graph: Graph) -> None:
-        self._inputs = _fixed(graph, graph.inputs)
+        self._inputs = _list_fixed_point(graph, graph.inputs)
         # Half precision is a way of storing real numbers as well.
         halves = [name for name in graph.inputs if graph.types[name].dtype == DType.FLOAT_16]
         self._inputs |= {name: graph.types[name] for name in halves}
-        self._outputs = _fixed(graph, graph.outputs)
-        self._has_fixed = bool(_fixed(graph, [*graph.inputs, *graph.outputs]))
+        self._outputs = _list_fixed_point(graph, graph.outputs)
+        self._has_fixed = bool(_list_fixed_point(graph, [*graph.inputs, *graph.outputs]))
 
-    def encoded(self, inputs: Mapping[str, Array]) -> Mapping[str, Array]:
+    def encode_inputs(self, inputs: Mapping[str, Array]) -> Mapping[str, Array]:
         """The inputs as the graph stores them."""
         if not self._inputs:
             return inputs
-        return {name: self._stored(name, np.asarray(array)) for name, array in inputs.items()}
+        return {name: self._encode_value(name, np.asarray(array)) for name, array in inputs.items()}
 
     def is_real(self, inputs: Mapping[str, Array]) -> bool:
         """Whether something is stored as integers, and all that is given for it are real numbers."""
@@ -37,14 +37,14 @@ class Surface:
         is_float = all(isinstance(array, np.ndarray) and array.dtype == np.float32 for array in given)
         return self._has_fixed and is_float
 
-    def decoded(self, outputs: dict[str, Array]) -> dict[str, Array]:
+    def decode_outputs(self, outputs: dict[str, Array]) -> dict[str, Array]:
         """The outputs as real numbers."""
         for name, tensor_type in self._outputs.items():
             assert tensor_type.encoding is not None
             outputs[name] = tensor_type.encoding.decode(outputs[name])
         return outputs
 
-    def _stored(self, name: str, array: Array) -> Array:
+    def _encode_value(self, name: str, array: Array) -> Array:
         tensor_type = self._inputs.get(name)
         if tensor_type is None or array.dtype == tensor_type.dtype.numpy:
             return array
@@ -53,6 +53,6 @@ class Surface:
         return tensor_type.encoding.encode(array, tensor_type.dtype)
 
 
-def _fixed(graph: Graph, names: list[str]) -> dict[str, TensorType]:
+def _list_fixed_point(graph: Graph, names: list[str]) -> dict[str, TensorType]:
     types = {name: graph.types[name] for name in names}
     return {name: t for name, t in types.items() if t.encoding is not None}

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from edgewright.core.numbers import Array, DType
-from edgewright.ir.op import EncodingRule, Sample, part_of_another, register, scalar
+from edgewright.ir.op import Sample, part_of_another, register, scalar
+from edgewright.ir.traits import EVERYTHING, EncodingRule, HtpPrecision, Range
 from edgewright.ir.types import TensorType
 from edgewright.ops.elementwise import Binary, Unary
 
@@ -34,6 +35,12 @@ _ERF = np.frompyfunc(math.erf, 1, 1)
 class Relu(Unary):
     """max(x, 0)."""
 
+    limits = (0.0, math.inf)
+    is_clamp = True
+    is_arithmetic = True
+    is_fused_on_htp = True
+    scaled_inputs = (0,)
+
     @staticmethod
     def meaning(x: Array) -> Array:
         """max(x, 0)."""
@@ -43,6 +50,9 @@ class Relu(Unary):
 @register
 class Relu1(Unary):
     """x between -1 and 1."""
+
+    limits = (-1.0, 1.0)
+    is_clamp = True
 
     @staticmethod
     def meaning(x: Array) -> Array:
@@ -54,6 +64,9 @@ class Relu1(Unary):
 class Relu6(Unary):
     """x between 0 and 6."""
 
+    limits = (0.0, 6.0)
+    is_clamp = True
+
     @staticmethod
     def meaning(x: Array) -> Array:
         """Values between 0 and 6."""
@@ -64,6 +77,8 @@ class Relu6(Unary):
 @dataclass(frozen=True, kw_only=True)
 class ReluMinMax(Unary):
     """x between two bounds; the upper one wins where they cross."""
+
+    is_clamp = True
 
     min_value: float = scalar(DType.FLOAT_32)
     max_value: float = scalar(DType.FLOAT_32)
@@ -77,6 +92,10 @@ class ReluMinMax(Unary):
         """Bounds in order, and crossed."""
         yield Sample("plain", cls(min_value=-0.5, max_value=1.0), X)
         yield Sample("crossed", cls(min_value=1.0, max_value=-0.5), X)
+
+    def value_range(self) -> Range:
+        """Between the bounds."""
+        return min(self.min_value, self.max_value), self.max_value
 
 
 @register
@@ -96,6 +115,10 @@ class Elu(Unary):
         yield Sample("plain", cls(), X)
         yield Sample("alpha", cls(alpha=1.7), X)
 
+    def active_range(self, tolerance: float) -> Range:
+        """Until the exponential has fallen to the tolerance."""
+        return math.log(tolerance), math.inf
+
 
 @register
 class Gelu(Unary):
@@ -107,20 +130,32 @@ class Gelu(Unary):
         wide = x.astype(np.float64)
         return np.asarray(wide / 2 * (1 + np.asarray(_ERF(wide / math.sqrt(2)), np.float64)))
 
+    def active_range(self, tolerance: float) -> Range:
+        """The tail of the normal distribution falls faster than an exponential."""
+        return -((-2 * math.log(tolerance)) ** 0.5), math.inf
+
 
 @register
 class HardSwish(Unary):
     """x * clip(x / 6 + 1/2, 0, 1)."""
+
+    is_fused_on_htp = True
 
     @staticmethod
     def meaning(x: Array) -> Array:
         """A clipped line times x."""
         return np.asarray(x * np.clip(x / 6 + 0.5, 0, 1))
 
+    def active_range(self, tolerance: float) -> Range:
+        """It is zero below -3."""
+        return -3.0, math.inf
+
 
 @register
 class Prelu(Binary):
     """x where it is not negative, else x times a slope that broadcasts."""
+
+    is_fused_on_htp = True
 
     @staticmethod
     def meaning(x: Array, slope: Array) -> Array:
@@ -138,6 +173,8 @@ class Prelu(Binary):
 class Sigmoid(Unary):
     """1 / (1 + exp(-x))."""
 
+    limits = (0.0, 1.0)
+    is_probability = True
     encoding_rule = EncodingRule.FIXED
 
     @staticmethod
@@ -145,19 +182,32 @@ class Sigmoid(Unary):
         """1 / (1 + exp(-x))."""
         return np.asarray(np.divide(1, 1 + np.exp(-x)))
 
+    def active_range(self, tolerance: float) -> Range:
+        """Until the exponential has fallen to the tolerance, on both sides."""
+        reach = -math.log(tolerance)
+        return -reach, reach
+
 
 @register
 class Tanh(Unary):
     """Hyperbolic tangent."""
 
+    limits = (-1.0, 1.0)
     encoding_rule = EncodingRule.FIXED
     meaning = np.tanh
+
+    def active_range(self, tolerance: float) -> Range:
+        """Until it is as near as that to -1 and 1."""
+        reach = math.atanh(1 - 2 * tolerance)
+        return -reach, reach
 
 
 @register
 @dataclass(frozen=True, kw_only=True)
 class ElementWiseSoftplus(Unary):
     """ln(exp(beta * x) + 1) / beta; x itself where beta * x is above a threshold that is not negative."""
+
+    htp_precision = HtpPrecision.FLOAT
 
     beta: float = scalar(DType.FLOAT_32, 1.0)
     threshold: float = scalar(DType.FLOAT_32, -1.0)
@@ -182,6 +232,8 @@ class ElementWiseSoftplus(Unary):
 class HardSigmoid(Unary):
     """clip(alpha * x + beta, 0, 1). QNN knows it only as an operation of ElementWiseNeuron."""
 
+    limits = (0.0, 1.0)
+    is_probability = True
     encoding_rule = EncodingRule.FIXED
 
     alpha: float = scalar(DType.FLOAT_32, 0.2)
@@ -190,3 +242,7 @@ class HardSigmoid(Unary):
     def apply(self, x: Array) -> Array:
         """A line, cut at 0 and 1."""
         return np.clip(self.alpha * x + self.beta, 0, 1)
+
+    def active_range(self, tolerance: float) -> Range:
+        """The part that is not cut."""
+        return (-self.beta / self.alpha, (1 - self.beta) / self.alpha) if self.alpha > 0 else EVERYTHING

@@ -10,7 +10,8 @@ import numpy as np
 from edgewright.core.errors import TypeMismatch
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
-from edgewright.ir.op import ANY, EncodingRule, Op, Port, Sample, register, structural
+from edgewright.ir.op import ANY, Op, Port, Sample, register, structural
+from edgewright.ir.traits import EncodingRule
 from edgewright.ir.types import TensorType
 
 __all__ = ["Cast", "converted"]
@@ -31,6 +32,7 @@ class Cast(Op):
 
     inputs = (Port("in[0]", ANY - {DType.STRING}),)
     encoding_rule = EncodingRule.FIXED
+    is_encoder = True
 
     dtype: DType = structural()
     encoding: Encoding | None = structural(None)

@@ -8,7 +8,8 @@ from typing import Any
 from edgewright.core.errors import ShapeMismatch
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.dims import Dim
-from edgewright.ir.op import EncodingRule, Op, Sample, register, scalar, structural
+from edgewright.ir.op import Op, Sample, register, scalar, structural
+from edgewright.ir.traits import EncodingRule
 from edgewright.ir.types import TensorType
 
 __all__ = ["ArgbToRgb", "Nv12ToRgb", "Nv21ToRgb", "Order", "Source"]

@@ -10,6 +10,7 @@ from edgewright.core.errors import ShapeMismatch
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.dims import Dim, element_count
 from edgewright.ir.op import Op, Port, Sample, given, register, scalar, tensor
+from edgewright.ir.traits import HtpPrecision, Roles
 from edgewright.ir.types import TensorType
 from edgewright.ops.windows import Geometry, Pair, Pairs, fixed_dims, padded, spatial_sizes, windows
 
@@ -23,6 +24,7 @@ class Convolution(Op):
     """Any forward convolution: activation [N, spatial..., C], filters [spatial..., C/group, K], bias [K]."""
 
     inputs = (Port("in[0]"), Port("in[1]"), Port("in[2]", is_required=False))
+    is_product = True
     # Number of spatial axes.
     axes: ClassVar[int] = 2
 
@@ -61,6 +63,12 @@ class Convolution(Op):
         """Stride, padding, dilation and group for an activation of so many channels."""
         raise NotImplementedError
 
+    def weight_roles(self, inputs: Sequence[TensorType | None]) -> Roles:
+        """Filters and bias; those of a depthwise convolution have no input channels."""
+        rank = self.axes + 2
+        block_axis = None if self.is_depthwise else rank - 2
+        return Roles(frozenset({1}), frozenset({2}), rank - 1, block_axis, is_convolution=True)
+
     def macs(self, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]) -> int:
         """One per output element and filter tap."""
         assert inputs[1] is not None
@@ -73,6 +81,8 @@ class Convolution(Op):
 class Conv1d(Convolution):
     """1-D convolution, NWC with WIO filters."""
 
+    # It is made 2-D before it gets to the HTP.
+    htp_precision = HtpPrecision.UNLISTED
     axes: ClassVar[int] = 1
 
     stride: int = scalar(DType.UINT_32)
@@ -125,6 +135,8 @@ class _Grouped(Convolution):
 class Conv2d(_Grouped):
     """2-D convolution, NHWC with HWIO filters."""
 
+    takes_4_bit_weights = True
+
 
 @register
 @dataclass(frozen=True, kw_only=True)
@@ -142,6 +154,9 @@ class Conv3d(_Grouped):
 class DepthWiseConv1d(Convolution):
     """1-D convolution of each channel by itself; filters [W, 1, channels * multiplier]."""
 
+    is_depthwise = True
+    # It is made 2-D before it gets to the HTP.
+    htp_precision = HtpPrecision.UNLISTED
     axes: ClassVar[int] = 1
 
     stride: int = scalar(DType.UINT_32)
@@ -165,6 +180,9 @@ class DepthWiseConv1d(Convolution):
 @dataclass(frozen=True, kw_only=True)
 class DepthWiseConv2d(Convolution):
     """2-D convolution of each channel by itself; filters [H, W, 1, channels * multiplier]."""
+
+    is_depthwise = True
+    takes_4_bit_weights = True
 
     stride: Pair = tensor(DType.UINT_32)
     pad_amount: Pairs = tensor(DType.UINT_32)

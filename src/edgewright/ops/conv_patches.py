@@ -11,7 +11,8 @@ import numpy as np
 from edgewright.core.errors import ShapeMismatch
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.dims import Dim, ceil_div, element_count, maximum
-from edgewright.ir.op import EncodingRule, Op, Port, Sample, register, scalar, structural, tensor
+from edgewright.ir.op import Op, Port, Sample, register, scalar, structural, tensor
+from edgewright.ir.traits import EncodingRule, HtpPrecision
 from edgewright.ir.types import TensorType
 from edgewright.ops.windows import Geometry, Pair, Pairs, padded, spatial_sizes, windows
 
@@ -42,6 +43,8 @@ class _Unfolding(Op):
 class Im2Col(_Unfolding):
     """The windows of [N, H, W, C] as columns [N, C * taps, windows]."""
 
+    # It only moves what was quantized before.
+    htp_precision = HtpPrecision.UNLISTED
     encoding_rule = EncodingRule.SAME_AS_INPUT
 
     def infer(self, *inputs: TensorType) -> tuple[TensorType, ...]:
@@ -71,6 +74,9 @@ class Im2Col(_Unfolding):
 @dataclass(frozen=True, kw_only=True)
 class Col2Im(_Unfolding):
     """Columns [N, C * taps, windows] added up into [N, H, W, C]; QNN reads H and W off the output tensor."""
+
+    # It only moves and adds what was quantized before.
+    htp_precision = HtpPrecision.UNLISTED
 
     size: tuple[Dim, ...] = structural()
 
@@ -128,6 +134,7 @@ class Col2Im(_Unfolding):
 class ExtractPatches(Op):
     """The windows of [N, H, W, C], each flattened into the channels of one output element."""
 
+    htp_precision = HtpPrecision.EIGHT_BITS
     encoding_rule = EncodingRule.SAME_AS_INPUT
 
     size: Pair = tensor(DType.UINT_32)
@@ -174,6 +181,7 @@ class ExtractPatches(Op):
 class Correlation1D(Op):
     """Correlation of each pixel with its neighbours in the same row of the other map. Shape rule only."""
 
+    htp_precision = HtpPrecision.FLOAT
     inputs = (Port("in[0]"), Port("in[1]"))
 
     displacement: int = scalar(DType.UINT_32)

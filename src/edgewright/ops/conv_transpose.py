@@ -11,6 +11,7 @@ from edgewright.core.errors import ShapeMismatch
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.dims import Dim, element_count
 from edgewright.ir.op import Op, Port, Sample, given, register, scalar, tensor
+from edgewright.ir.traits import HtpPrecision, Roles
 from edgewright.ir.types import TensorType
 from edgewright.ops.conv import NO_PADS, check_bias
 from edgewright.ops.windows import Geometry, Pair, Pairs, check_count, check_geometry, fixed_dims
@@ -23,6 +24,7 @@ class TransposedConvolution(Op):
     """Activation [N, spatial..., C], filters [spatial..., C, K/group], bias [K]: inputs spread windows."""
 
     inputs = (Port("in[0]"), Port("in[1]"), Port("in[2]", is_required=False))
+    is_product = True
     # Number of spatial axes.
     axes: ClassVar[int] = 2
 
@@ -60,6 +62,11 @@ class TransposedConvolution(Op):
     def geometry(self) -> tuple[Geometry, Pair]:
         """Stride, padding, dilation and group; output padding."""
         raise NotImplementedError
+
+    def weight_roles(self, inputs: Sequence[TensorType | None]) -> Roles:
+        """Filters and bias."""
+        rank = self.axes + 2
+        return Roles(frozenset({1}), frozenset({2}), rank - 1, rank - 2, is_convolution=True)
 
     def macs(self, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]) -> int:
         """One per input element, filter tap and output channel of its group."""
@@ -113,6 +120,8 @@ class TransposedConvolution(Op):
 class TransposeConv1d(TransposedConvolution):
     """1-D transposed convolution, NWC with filters [W, C, K/group]."""
 
+    # It is made 2-D before it gets to the HTP.
+    htp_precision = HtpPrecision.UNLISTED
     axes: ClassVar[int] = 1
 
     stride: int = scalar(DType.UINT_32)
@@ -137,6 +146,8 @@ class TransposeConv1d(TransposedConvolution):
 @dataclass(frozen=True, kw_only=True)
 class TransposeConv2d(TransposedConvolution):
     """2-D transposed convolution, NHWC with filters [H, W, C, K/group]."""
+
+    takes_4_bit_weights = True
 
     stride: Pair = tensor(DType.UINT_32)
     pad_amount: Pairs = tensor(DType.UINT_32)

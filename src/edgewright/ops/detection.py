@@ -11,6 +11,7 @@ from edgewright.core.errors import ShapeMismatch
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.dims import Dim
 from edgewright.ir.op import Op, Port, Sample, register, scalar, structural, tensor
+from edgewright.ir.traits import HtpPrecision
 from edgewright.ir.types import TensorType
 
 __all__ = ["CombinedNms", "DetectionOutput", "MultiClassNms", "NmsKind", "NonMaxSuppression", "suppressed"]
@@ -153,6 +154,7 @@ class MultiClassNms(_Detections):
 class CombinedNms(_Detections):
     """TensorFlow's combined non-maximum suppression. Shape rule only."""
 
+    htp_precision = HtpPrecision.FLOAT
     inputs = (Port("in[0]"), Port("in[1]"))
 
     max_boxes_per_class: int = scalar(DType.UINT_32)

@@ -8,6 +8,7 @@ from edgewright.core.errors import ShapeMismatch
 from edgewright.core.numbers import DType
 from edgewright.ir.dims import Dim
 from edgewright.ir.op import Op, Port, Sample, register, scalar, structural, tensor
+from edgewright.ir.traits import HtpPrecision
 from edgewright.ir.types import TensorType
 
 __all__ = [
@@ -40,6 +41,7 @@ class _Counted(Op):
 class AxisAlignedBboxTransform(Op):
     """Regions [n, 4] moved and scaled by deltas [n, classes * 4], cut at the image."""
 
+    htp_precision = HtpPrecision.FLOAT
     inputs = (Port("in[0]"), Port("in[1]"), Port("in[2]"), Port("in[3]"))
     outputs = (Port("out[0]"), Port("out[1]", is_required=False))
 
@@ -63,6 +65,7 @@ class AxisAlignedBboxTransform(Op):
 class BboxTransform(Op):
     """Rotated regions [n, 5] moved, scaled and turned by deltas [n, classes * 5]."""
 
+    htp_precision = HtpPrecision.FLOAT
     inputs = (Port("in[0]"), Port("in[1]"), Port("in[2]"), Port("in[3]", is_required=False))
     outputs = (Port("out[0]"), Port("out[1]"))
 
@@ -91,6 +94,7 @@ class BboxTransform(Op):
 class BoxWithNmsLimit(_Counted):
     """Boxes of all classes suppressed and limited, image by image."""
 
+    htp_precision = HtpPrecision.FLOAT
     inputs = (Port("in[0]"), Port("in[1]"), Port("in[2]"), Port("in[3]", is_required=False))
     outputs = (
         Port("out[0]"),
@@ -134,6 +138,7 @@ class BoxWithNmsLimit(_Counted):
 class CollectRpnProposals(_Counted):
     """The best proposals of all levels of a pyramid."""
 
+    htp_precision = HtpPrecision.FLOAT
     inputs = (
         Port("in[0]"),
         Port("in[1..4]", is_required=False, is_repeated=True),
@@ -162,6 +167,7 @@ class CollectRpnProposals(_Counted):
 class DistributeFpnProposals(Op):
     """Proposals sorted onto the levels of a pyramid by their size."""
 
+    htp_precision = HtpPrecision.FLOAT
     outputs = (Port("out[0]"), Port("out[1]"), Port("out[2..4]", is_required=False, is_repeated=True))
 
     roi_min_level: int = scalar(DType.UINT_32, 2)
@@ -191,6 +197,7 @@ class DistributeFpnProposals(Op):
 class GenerateProposals(_Counted):
     """Proposals decoded from a feature map's anchors, suppressed and limited."""
 
+    htp_precision = HtpPrecision.FLOAT
     inputs = (Port("in[0]"), Port("in[1]"), Port("in[2]"), Port("in[3]"))
     outputs = (Port("out[0]"), Port("out[1]"), Port("out[2]"))
 
@@ -223,6 +230,7 @@ class GenerateProposals(_Counted):
 class HeatMapMaxKeyPoint(Op):
     """Where each key point of each box is, and how sure that is."""
 
+    htp_precision = HtpPrecision.EIGHT_BITS
     inputs = (Port("in[0]"), Port("in[1]"))
     outputs = (Port("out[0]"), Port("out[1]"))
 

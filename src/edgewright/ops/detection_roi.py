@@ -11,6 +11,7 @@ from edgewright.core.errors import ShapeMismatch
 from edgewright.core.numbers import Array, DType, round_half_away
 from edgewright.ir.dims import Dim
 from edgewright.ir.op import Op, Port, Sample, register, scalar, structural, tensor
+from edgewright.ir.traits import HtpPrecision
 from edgewright.ir.types import TensorType
 
 __all__ = ["RoiAlign", "RoiPooling", "RoiRegions"]
@@ -117,6 +118,8 @@ class RoiAlign(RoiRegions):
 @dataclass(frozen=True, kw_only=True)
 class RoiPooling(RoiRegions):
     """The largest element in each cell of a region, whose edges are rounded to elements."""
+
+    htp_precision = HtpPrecision.FLOAT
 
     def pooled(self, features: Array, box: Array, size: tuple[int, ...]) -> Array:
         """A cell without elements is 0."""

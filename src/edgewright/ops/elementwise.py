@@ -9,6 +9,7 @@ import numpy as np
 from edgewright.core.errors import TypeMismatch
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.op import NUMERIC, Op, Port, Sample, register
+from edgewright.ir.traits import HtpPrecision
 from edgewright.ir.types import TensorType
 from edgewright.ops.broadcast import broadcast_shapes
 from edgewright.ops.elementwise_dims import (
@@ -201,6 +202,7 @@ def widened(array: Array) -> Array:
 class ElementWiseAdd(Binary):
     """Sum of two tensors."""
 
+    is_arithmetic = True
     meaning = np.add
 
 
@@ -208,6 +210,7 @@ class ElementWiseAdd(Binary):
 class ElementWiseSubtract(Binary):
     """Difference of two tensors."""
 
+    is_arithmetic = True
     meaning = np.subtract
 
 
@@ -215,12 +218,17 @@ class ElementWiseSubtract(Binary):
 class ElementWiseMultiply(Binary):
     """Product of two tensors."""
 
+    is_arithmetic = True
+    scaled_inputs = (0, 1)
     meaning = np.multiply
 
 
 @register
 class ElementWiseDivide(Binary):
     """Quotient of two tensors; integers are rounded towards zero."""
+
+    is_arithmetic = True
+    may_make_nan = True
 
     @staticmethod
     def meaning(a: Array, b: Array) -> Array:
@@ -251,6 +259,8 @@ class ElementWiseFloorDiv(Binary):
 class ElementWiseMod(Binary):
     """Remainder with the sign of the divisor."""
 
+    htp_precision = HtpPrecision.FLOAT
+    may_make_nan = True
     meaning = np.mod
 
 
@@ -258,12 +268,18 @@ class ElementWiseMod(Binary):
 class ElementWiseFmod(Binary):
     """Remainder with the sign of the dividend, as C's fmod."""
 
+    htp_precision = HtpPrecision.FLOAT
+    may_make_nan = True
     meaning = np.fmod
 
 
 @register
 class ElementWisePower(Binary):
     """The first operand to the power of the second."""
+
+    is_arithmetic = True
+    is_fragile = True
+    may_make_nan = True
 
     @staticmethod
     def meaning(a: Array, b: Array) -> Array:
@@ -286,6 +302,8 @@ class ElementWisePower(Binary):
 class ElementWiseMaximum(Binary):
     """The larger of two; not-a-number wins."""
 
+    is_arithmetic = True
+
     @staticmethod
     def meaning(a: Array, b: Array) -> Array:
         """The larger."""
@@ -296,6 +314,8 @@ class ElementWiseMaximum(Binary):
 class ElementWiseMinimum(Binary):
     """The smaller of two; not-a-number wins."""
 
+    is_arithmetic = True
+
     @staticmethod
     def meaning(a: Array, b: Array) -> Array:
         """The smaller."""
@@ -305,6 +325,8 @@ class ElementWiseMinimum(Binary):
 @register
 class ElementWiseSquaredDifference(Binary):
     """(a - b) squared."""
+
+    is_arithmetic = True
 
     @staticmethod
     def meaning(a: Array, b: Array) -> Array:

@@ -7,6 +7,7 @@ import numpy as np
 
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.op import Port, Sample, part_of_another, register, scalar
+from edgewright.ir.traits import HtpPrecision
 from edgewright.ir.types import TensorType
 from edgewright.ops.elementwise import BOOLS, Unary, check_dtypes
 
@@ -39,6 +40,10 @@ SPECIAL = np.asarray([0, -1, np.inf, -np.inf, np.nan], np.float32)
 class OfPositive(Unary):
     """A function that is real for positive numbers only."""
 
+    is_arithmetic = True
+    is_fragile = True
+    may_make_nan = True
+
     @classmethod
     def samples(cls) -> Iterator[Sample]:
         """Positive numbers."""
@@ -70,6 +75,7 @@ class Predicate(Unary):
 class ElementWiseAbs(Unary):
     """Absolute value."""
 
+    is_arithmetic = True
     meaning = np.abs
 
 
@@ -77,6 +83,8 @@ class ElementWiseAbs(Unary):
 class ElementWiseAsin(Unary):
     """Inverse sine."""
 
+    htp_precision = HtpPrecision.EIGHT_BITS
+    may_make_nan = True
     meaning = np.arcsin
 
     @classmethod
@@ -131,6 +139,7 @@ class ElementWiseLog(OfPositive):
 class ElementWiseNeg(Unary):
     """-x."""
 
+    is_arithmetic = True
     meaning = np.negative
 
 
@@ -189,6 +198,10 @@ class ElementWiseSquareRoot(OfPositive):
 class Reciprocal(Unary):
     """1 / x. QNN knows it only as an operation of ElementWiseUnary."""
 
+    is_arithmetic = True
+    is_fragile = True
+    may_make_nan = True
+
     @staticmethod
     def meaning(x: Array) -> Array:
         """1 / x."""
@@ -199,6 +212,7 @@ class Reciprocal(Unary):
 class IsNan(Predicate):
     """Whether x is not a number."""
 
+    htp_precision = HtpPrecision.FLOAT
     meaning = np.isnan
 
 
@@ -206,6 +220,8 @@ class IsNan(Predicate):
 @dataclass(frozen=True, kw_only=True)
 class IsInf(Predicate):
     """Whether x is infinite, of either sign or of one."""
+
+    htp_precision = HtpPrecision.FLOAT
 
     detect_negative: bool = scalar(DType.BOOL_8, True)
     detect_positive: bool = scalar(DType.BOOL_8, True)

@@ -10,7 +10,8 @@ import numpy as np
 from edgewright.core.errors import BadInput, ShapeMismatch
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.dims import Dim
-from edgewright.ir.op import EncodingRule, Op, Port, Sample, register, scalar, structural
+from edgewright.ir.op import Op, Port, Sample, register, scalar, structural
+from edgewright.ir.traits import EncodingRule, HtpPrecision
 from edgewright.ir.types import TensorType
 from edgewright.ops.axes import moved_axis
 
@@ -147,6 +148,8 @@ class GatherNd(Op):
 class BatchPermutation(Op):
     """The slices of the first axis, in the order that the second input names."""
 
+    # It only moves what was quantized before.
+    htp_precision = HtpPrecision.UNLISTED
     inputs = PICKING
     encoding_rule = EncodingRule.SAME_AS_INPUT
 
@@ -169,6 +172,9 @@ class BatchPermutation(Op):
 @dataclass(frozen=True, kw_only=True)
 class OneHot(Op):
     """on_value at each index along a new axis, off_value elsewhere; an index outside depth lights nothing."""
+
+    # It writes one or two known numbers.
+    htp_precision = HtpPrecision.UNLISTED
 
     depth: int = scalar(DType.UINT_32)
     axis: int | None = scalar(DType.UINT_32, None)

@@ -7,7 +7,8 @@ from typing import Any
 from edgewright.core.errors import ShapeMismatch
 from edgewright.core.numbers import DType
 from edgewright.ir.dims import Dim
-from edgewright.ir.op import EncodingRule, Op, Port, Sample, register, structural
+from edgewright.ir.op import Op, Port, Sample, register, structural
+from edgewright.ir.traits import EncodingRule
 from edgewright.ir.types import TensorType
 
 __all__ = ["CreateSparse", "GetSparseIndices", "GetSparseValues", "SparseToDense"]

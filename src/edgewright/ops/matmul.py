@@ -9,6 +9,7 @@ from edgewright.core.errors import ShapeMismatch
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.dims import Dim, Shape, element_count
 from edgewright.ir.op import Op, Port, Sample, given, register, scalar
+from edgewright.ir.traits import Roles
 from edgewright.ir.types import TensorType
 from edgewright.ops.broadcast import broadcast_shapes
 
@@ -20,6 +21,8 @@ class Product(Op):
     """A product of two matrices with an optional bias that is added to each row."""
 
     inputs = (Port("in[0]"), Port("in[1]"), Port("in[2]", is_required=False))
+    is_product = True
+    takes_4_bit_weights = True
 
     def macs(self, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]) -> int:
         """One per output element and inner index."""
@@ -35,6 +38,9 @@ class Product(Op):
 @dataclass(frozen=True, kw_only=True)
 class MatMul(Product):
     """Product of matrices in the last two axes; the axes before them broadcast."""
+
+    # Channels of the left operand are summed up.
+    scaled_inputs = (1,)
 
     transpose_in0: bool = scalar(DType.BOOL_8, False)
     transpose_in1: bool = scalar(DType.BOOL_8, False)
@@ -57,6 +63,18 @@ class MatMul(Product):
         left = np.swapaxes(inputs[0], -1, -2) if self.transpose_in0 else inputs[0]
         right = np.swapaxes(inputs[1], -1, -2) if self.transpose_in1 else inputs[1]
         return (_biased(np.matmul(left, right), given(inputs, 2)).astype(inputs[0].dtype, copy=False),)
+
+    @property
+    def has_rows(self) -> bool:
+        """Where the right operand is transposed."""
+        return self.transpose_in1
+
+    def weight_roles(self, inputs: Sequence[TensorType | None]) -> Roles:
+        """A stack of matrices has no blocks: they are cut along one axis of two."""
+        right = given(inputs, 1)
+        rank = 0 if right is None else right.rank
+        columns, rows = (rank - 2, rank - 1) if self.transpose_in1 else (rank - 1, rank - 2)
+        return Roles(frozenset({1}), frozenset({2}), columns, rows if rank == 2 else None)
 
     def _inner(self, right: TensorType) -> Dim:
         return _swapped(right.shape, self.transpose_in1)[-2]
@@ -113,6 +131,15 @@ class FullyConnected(Product):
         yield Sample("keep_dims", cls(keep_dims=True), (TensorType((2, 3, 4)), fixed, bias))
         numbers = (TensorType((3, 4), DType.INT_32), TensorType((5, 4), DType.INT_32))
         yield Sample("integers", cls(), numbers)
+
+    @property
+    def has_rows(self) -> bool:
+        """Always."""
+        return True
+
+    def weight_roles(self, inputs: Sequence[TensorType | None]) -> Roles:
+        """Rows are output channels."""
+        return Roles(frozenset({1}), frozenset({2}), 0, 1)
 
     def _batch(self, x: TensorType, width: Dim) -> Dim:
         if x.is_static and isinstance(width, int) and (not width or int(x.count) % width):

@@ -1,6 +1,6 @@
 """Normalisations over chosen axes, and the per-channel scaling that a folded batch norm is."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -9,6 +9,7 @@ import numpy as np
 from edgewright.core.errors import ShapeMismatch
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.op import FLOATS, Op, Port, Sample, given, register, scalar, tensor
+from edgewright.ir.traits import Roles
 from edgewright.ir.types import TensorType
 from edgewright.ops.axes import moved_axis
 from edgewright.ops.elementwise import widened
@@ -49,6 +50,10 @@ class Norm(Op):
         if beta is not None:
             result = result + self.aligned(beta, result.ndim)
         return (result.astype(inputs[0].dtype),)
+
+    def weight_roles(self, inputs: Sequence[TensorType | None]) -> Roles:
+        """The gain is an operand of the size of an activation; nothing is multiplied up behind it."""
+        return Roles(biases=frozenset({2}))
 
     def check(self, x: TensorType) -> None:
         """Refuses an activation that the parameters do not fit."""

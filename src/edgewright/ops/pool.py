@@ -10,7 +10,8 @@ import numpy as np
 
 from edgewright.core.errors import ShapeMismatch
 from edgewright.core.numbers import Array, DType
-from edgewright.ir.op import EncodingRule, Op, Sample, register, scalar, tensor
+from edgewright.ir.op import Op, Sample, register, scalar, tensor
+from edgewright.ir.traits import EncodingRule, HtpPrecision
 from edgewright.ir.types import TensorType
 from edgewright.ops.windows import Geometry, Pair, Pairs, padded, spatial_sizes, windows
 
@@ -98,6 +99,8 @@ class PoolMax2d(_Max):
 class PoolMax3d(_Max):
     """Largest value of each window over depth, height and width."""
 
+    # It only picks from what was quantized before.
+    htp_precision = HtpPrecision.UNLISTED
     axes: ClassVar[int] = 3
 
 
@@ -157,6 +160,8 @@ class PoolAvg3d(_Average):
 @dataclass(frozen=True, kw_only=True)
 class L2Pool2d(Pool):
     """Root of the mean of squares of each window; padding does not count."""
+
+    htp_precision = HtpPrecision.FLOAT
 
     def compute(self, *inputs: Array) -> tuple[Array, ...]:
         """sqrt(mean(x^2))."""

@@ -12,7 +12,6 @@ from edgewright.ir.encodings import Encoding
 from edgewright.ir.op import (
     FIXED_POINTS,
     FLOATS,
-    EncodingRule,
     Op,
     Port,
     Sample,
@@ -20,6 +19,7 @@ from edgewright.ir.op import (
     scalar,
     structural,
 )
+from edgewright.ir.traits import EncodingRule
 from edgewright.ir.types import TensorType
 
 __all__ = ["Convert", "Dequantize", "Quantize"]
@@ -31,6 +31,8 @@ PER_AXIS = Encoding((0.25, 0.5, 1.0), (0, 1, -2), axis=1)
 @dataclass(frozen=True, kw_only=True)
 class Encoded(Op):
     """An op with an encoding on one of its sides."""
+
+    is_encoder = True
 
     encoding: Encoding = structural()
 
@@ -133,6 +135,7 @@ class Dequantize(Encoded):
 class Convert(Op):
     """The same real numbers under another encoding, or between floats and fixed point."""
 
+    is_encoder = True
     encoding_rule = EncodingRule.FIXED
 
     dynamic_input_data: bool = scalar(DType.BOOL_8, False)

@@ -9,7 +9,8 @@ import numpy as np
 from edgewright.core.errors import ShapeMismatch
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.dims import Dim, Shape, element_count, is_static
-from edgewright.ir.op import EncodingRule, Op, Port, Sample, register, scalar, structural, tensor
+from edgewright.ir.op import Op, Port, Sample, register, scalar, structural, tensor
+from edgewright.ir.traits import EncodingRule
 from edgewright.ir.types import TensorType
 from edgewright.ops.axes import moved_axis, permute_shape
 
@@ -21,6 +22,8 @@ __all__ = ["Concat", "ExpandDims", "Pack", "Reshape", "Squeeze", "Transpose", "U
 class Reshape(Op):
     """The same elements in row-major order, in another shape."""
 
+    is_arithmetic = True
+    scaled_inputs = (0,)
     encoding_rule = EncodingRule.SAME_AS_INPUT
 
     shape: Shape = structural()
@@ -57,6 +60,8 @@ class Reshape(Op):
 class Transpose(Op):
     """Axes in another order: output axis i is input axis perm[i]."""
 
+    is_arithmetic = True
+    scaled_inputs = (0,)
     encoding_rule = EncodingRule.SAME_AS_INPUT
 
     perm: tuple[int, ...] = tensor(DType.UINT_32)
@@ -133,6 +138,7 @@ class Concat(Op):
 class Squeeze(Op):
     """The tensor without some of its axes of size 1."""
 
+    is_arithmetic = True
     encoding_rule = EncodingRule.SAME_AS_INPUT
 
     axes: tuple[int, ...] = structural()
@@ -179,6 +185,7 @@ class Squeeze(Op):
 class ExpandDims(Op):
     """The tensor with one more axis, of size 1."""
 
+    is_arithmetic = True
     encoding_rule = EncodingRule.SAME_AS_INPUT
 
     axis: int = scalar(DType.UINT_32)

@@ -10,7 +10,8 @@ import numpy as np
 from edgewright.core.errors import ShapeMismatch
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.dims import Dim
-from edgewright.ir.op import EncodingRule, Op, Port, Sample, register, scalar, tensor
+from edgewright.ir.op import Op, Port, Sample, register, scalar, tensor
+from edgewright.ir.traits import EncodingRule, HtpPrecision
 from edgewright.ir.types import TensorType
 from edgewright.ops.axes import moved_axis
 
@@ -243,6 +244,8 @@ class BufferMode(IntEnum):
 class Buffer(Op):
     """A queue of frames that lives from run to run: known by its signature and shape rule alone."""
 
+    # It only moves what was quantized before.
+    htp_precision = HtpPrecision.UNLISTED
     inputs = (Port("in[0]"), Port("in[1]", is_required=False))
     encoding_rule = EncodingRule.SAME_AS_INPUT
     is_pure = False
@@ -272,6 +275,8 @@ class Buffer(Op):
 @dataclass(frozen=True, kw_only=True)
 class HadamardTransform(Op):
     """Walsh-Hadamard transform of the last axis, in natural order, times scale."""
+
+    htp_precision = HtpPrecision.FLOAT
 
     scale: float = scalar(DType.FLOAT_32, 1.0)
 

@@ -10,7 +10,8 @@ import numpy as np
 from edgewright.core.errors import ShapeMismatch
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.dims import Dim, is_static
-from edgewright.ir.op import EncodingRule, Op, Sample, register, scalar, structural, tensor
+from edgewright.ir.op import Op, Sample, register, scalar, structural, tensor
+from edgewright.ir.traits import EncodingRule, HtpPrecision
 from edgewright.ir.types import TensorType
 from edgewright.ops.axes import permute_shape
 
@@ -132,6 +133,9 @@ class Pad(Op):
 class Shape(Op):
     """Sizes of the axes from start up to end."""
 
+    # It reads no element.
+    htp_precision = HtpPrecision.UNLISTED
+
     start: int = scalar(DType.UINT_32, 0)
     end: int | None = scalar(DType.UINT_32, None)
     dtype: DType = structural(DType.UINT_32)
@@ -163,6 +167,9 @@ class Shape(Op):
 @dataclass(frozen=True, kw_only=True)
 class ConstantOfShape(Op):
     """A tensor filled with one value, whose shape is the input's content."""
+
+    # It writes one or two known numbers.
+    htp_precision = HtpPrecision.UNLISTED
 
     value: float | int | bool = scalar(DType.FLOAT_32)
     # What the input holds: a type must be told before there are values.
@@ -231,6 +238,8 @@ class _RandomLike(Op):
 class RandomNormalLike(_RandomLike):
     """Numbers of a normal distribution."""
 
+    htp_precision = HtpPrecision.FLOAT
+
     mean: float = scalar(DType.FLOAT_32, 0.0)
     scale: float = scalar(DType.FLOAT_32, 1.0)
 
@@ -247,6 +256,8 @@ class RandomNormalLike(_RandomLike):
 @dataclass(frozen=True, kw_only=True)
 class RandomUniformLike(_RandomLike):
     """Numbers of a uniform distribution."""
+
+    htp_precision = HtpPrecision.FLOAT
 
     low: float = scalar(DType.FLOAT_32, 0.0)
     high: float = scalar(DType.FLOAT_32, 1.0)

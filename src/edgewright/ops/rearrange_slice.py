@@ -10,7 +10,8 @@ import numpy as np
 from edgewright.core.errors import ShapeMismatch
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.dims import Dim, Shape, ceil_div, lower_bound, maximum, minimum
-from edgewright.ir.op import EncodingRule, Op, Port, Sample, register, scalar, tensor
+from edgewright.ir.op import Op, Port, Sample, register, scalar, tensor
+from edgewright.ir.traits import EncodingRule
 from edgewright.ir.types import TensorType, type_of
 from edgewright.ops.axes import moved_axis, permute_shape
 
@@ -28,6 +29,7 @@ FAR = (1 << 31) - 1
 class StridedSlice(Op):
     """Every stride-th element from begin up to end, on each axis. Bit i of a mask is about ranges[i]."""
 
+    scaled_inputs = (0,)
     encoding_rule = EncodingRule.SAME_AS_INPUT
 
     ranges: tuple[Range, ...] = tensor(DType.INT_32)
@@ -113,6 +115,7 @@ class StridedSlice(Op):
 class Split(Op):
     """Parts of a tensor along one axis; split_index holds where the second and later parts begin."""
 
+    scaled_inputs = (0,)
     outputs = (Port("out[0..m]", is_repeated=True),)
     encoding_rule = EncodingRule.SAME_AS_INPUT
 

@@ -10,6 +10,7 @@ from edgewright.core.errors import ShapeMismatch
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.dims import Dim, Shape, element_count
 from edgewright.ir.op import Op, Port, Sample, given, register, scalar, structural
+from edgewright.ir.traits import HtpPrecision, Roles
 from edgewright.ir.types import TensorType
 
 __all__ = ["Direction", "Gru", "Lstm", "Recurrent"]
@@ -33,8 +34,18 @@ def _ports(required: int, total: int) -> tuple[Port, ...]:
 class Recurrent(Op):
     """A layer that carries a state from step to step; in[1] and in[4] are its first gate's weights."""
 
+    # The HTP's table has Lstm in 8 bits; its states would carry the error of each step to the next.
+    htp_precision = HtpPrecision.FLOAT
+
     direction: Direction = scalar(DType.UINT_32, Direction.FORWARD)
     time_major: bool = scalar(DType.BOOL_8, True)
+
+    def weight_roles(self, inputs: Sequence[TensorType | None]) -> Roles:
+        """Matrices are weights, everything else that is constant is a bias."""
+        matrices = frozenset(
+            place for place, kind in enumerate(inputs) if kind is not None and kind.rank == 2
+        )
+        return Roles(matrices, frozenset(range(len(inputs))) - matrices)
 
     def macs(self, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]) -> int:
         """One per step, sequence and weight."""

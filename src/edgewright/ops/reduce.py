@@ -9,7 +9,8 @@ import numpy as np
 from edgewright.core.errors import ShapeMismatch
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.dims import Dim, Shape
-from edgewright.ir.op import EncodingRule, Op, Port, Sample, register, scalar, tensor
+from edgewright.ir.op import Op, Port, Sample, register, scalar, tensor
+from edgewright.ir.traits import EncodingRule, HtpPrecision
 from edgewright.ir.types import TensorType
 from edgewright.ops.axes import moved_axis
 from edgewright.ops.elementwise import in_dtype, widened
@@ -77,6 +78,8 @@ class Reduction(Op):
 class ReduceSum(Reduction):
     """Sum; 0 for nothing."""
 
+    is_arithmetic = True
+
     @staticmethod
     def meaning(x: Array, **where: Any) -> Array:
         """In the datatype of the elements: integers wrap."""
@@ -87,12 +90,15 @@ class ReduceSum(Reduction):
 class ReduceMean(Reduction):
     """Mean; integers are rounded towards zero."""
 
+    is_arithmetic = True
     meaning = np.mean
 
 
 @register
 class ReduceProd(Reduction):
     """Product; 1 for nothing."""
+
+    htp_precision = HtpPrecision.FLOAT
 
     @staticmethod
     def meaning(x: Array, **where: Any) -> Array:
@@ -103,6 +109,8 @@ class ReduceProd(Reduction):
 @register
 class ReduceSumSquare(Reduction):
     """Sum of squares; 0 for nothing."""
+
+    htp_precision = HtpPrecision.FLOAT
 
     @staticmethod
     def meaning(x: Array, **where: Any) -> Array:
@@ -139,6 +147,7 @@ class ReduceMin(Reduction):
 class Moments(Op):
     """Mean and variance over axes."""
 
+    htp_precision = HtpPrecision.FLOAT
     outputs = (Port("out[0]"), Port("out[1]"))
 
     axes: tuple[int, ...] = tensor(DType.INT_32)

@@ -9,7 +9,8 @@ import numpy as np
 from edgewright.core.errors import ShapeMismatch
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.dims import Dim
-from edgewright.ir.op import EncodingRule, Op, Port, Sample, register, scalar
+from edgewright.ir.op import Op, Port, Sample, register, scalar
+from edgewright.ir.traits import EncodingRule
 from edgewright.ir.types import TensorType
 from edgewright.ops.axes import moved_axis
 from edgewright.ops.elementwise import in_dtype, widened

@@ -1,5 +1,6 @@
 """The softmax family: elements of an axis as shares of one."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import IntEnum
@@ -9,7 +10,8 @@ import numpy as np
 
 from edgewright.core.errors import ShapeMismatch, UnsupportedFeature
 from edgewright.core.numbers import Array, DType
-from edgewright.ir.op import EncodingRule, Op, Port, Sample, register, scalar
+from edgewright.ir.op import Op, Port, Sample, register, scalar
+from edgewright.ir.traits import EncodingRule, HtpPrecision
 from edgewright.ir.types import TensorType
 from edgewright.ops.axes import moved_axis
 from edgewright.ops.broadcast import broadcast_shapes
@@ -30,6 +32,9 @@ def log_shares(x: Array, axis: int) -> Array:
 class Softmax(Op):
     """exp(beta * x) of each element, divided by their sum along an axis (the last if none is given)."""
 
+    limits = (0.0, 1.0)
+    is_probability = True
+    ignores_masked = True
     encoding_rule = EncodingRule.FIXED
 
     axis: int | None = scalar(DType.UINT_32, None)
@@ -69,6 +74,8 @@ class Softmax(Op):
 class LogSoftmax(Softmax):
     """Logarithm of the softmax."""
 
+    limits = (-math.inf, 0.0)
+    ignores_masked = False
     encoding_rule = EncodingRule.FREE
 
     axis: int = scalar(DType.UINT_32)
@@ -91,7 +98,11 @@ class MaskMode(IntEnum):
 class MaskedSoftmax(Op):
     """Softmax of the last axis after a mask [batch, channel] was added to every row and column."""
 
+    # Its range is known, as that of a Softmax.
+    htp_precision = HtpPrecision.UNLISTED
     inputs = (Port("in[0]", rank=4), Port("in[1]", rank=2))
+    limits = (0.0, 1.0)
+    is_probability = True
     encoding_rule = EncodingRule.FIXED
 
     mode: MaskMode = scalar(DType.UINT_32, MaskMode.UNCOMPRESSED)

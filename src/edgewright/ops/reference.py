@@ -7,19 +7,15 @@ import numpy as np
 
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph
-from edgewright.ir.op import EncodingRule, Op
+from edgewright.ir.op import Op
 from edgewright.ir.types import TensorType
-from edgewright.ops.cast import Cast
 from edgewright.ops.conv_patches import ExtractPatches, Im2Col
 from edgewright.ops.gather_sparse import SparseToDense
-from edgewright.ops.quant import Convert, Dequantize, Quantize
 from edgewright.ops.rearrange_blocks import Buffer, SpaceToBatch
 from edgewright.ops.rearrange_fill import Pad, Scheme
 
 __all__ = ["computed", "means_real_numbers", "run"]
 
-# They speak of stored integers themselves.
-ENCODERS = (Cast, Convert, Dequantize, Quantize)
 # They move elements, and put zeros beside them: a real 0 is another integer than 0 in most encodings.
 FILLERS = (Buffer, ExtractPatches, Im2Col, SpaceToBatch, SparseToDense)
 
@@ -54,9 +50,9 @@ def means_real_numbers(op: Op, types: Sequence[TensorType]) -> bool:
     Ops that only move elements keep the integers where all have one encoding.
     """
     fixed = {(t.dtype, t.encoding) for t in types if t.dtype.is_fixed_point}
-    if not fixed or isinstance(op, ENCODERS):
+    if not fixed or op.is_encoder:
         return False
-    return op.encoding_rule != EncodingRule.SAME_AS_INPUT or len(fixed) > 1 or _fills(op)
+    return not op.keeps_encoding or len(fixed) > 1 or _fills(op)
 
 
 def _fills(op: Op) -> bool:

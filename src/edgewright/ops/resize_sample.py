@@ -10,6 +10,7 @@ import numpy as np
 from edgewright.core.errors import ShapeMismatch
 from edgewright.core.numbers import Array, DType, round_half_away
 from edgewright.ir.op import Op, Port, Sample, register, scalar, tensor
+from edgewright.ir.traits import HtpPrecision
 from edgewright.ir.types import TensorType
 from edgewright.ops.windows import Pair
 
@@ -111,6 +112,7 @@ class GridSample(Op):
 class CropAndResize(Op):
     """Boxes (y1, x1, y2, x2, where 1 is the last element) of the images that in[2] names, in one size."""
 
+    htp_precision = HtpPrecision.FLOAT
     inputs = (Port("in[0]"), Port("in[1]"), Port("in[2]"))
 
     resize_dims: Pair = tensor(DType.UINT_32)
@@ -155,6 +157,7 @@ class CropAndResize(Op):
 class ImageProjectionTransform(Op):
     """Each output looks at (a0 x + a1 y + a2, b0 x + b1 y + b2) / (c0 x + c1 y + 1); outside are zeros."""
 
+    htp_precision = HtpPrecision.FLOAT
     inputs = (Port("in[0]"), Port("in[1]"))
 
     interpolation_mode: CropMode = scalar(DType.UINT_32, CropMode.BILINEAR)
@@ -197,6 +200,7 @@ class ImageProjectionTransform(Op):
 class ExtractGlimpse(Op):
     """A window of each image around an offset (y, x). Shape rule only: what lies outside is noise."""
 
+    htp_precision = HtpPrecision.EIGHT_BITS
     inputs = (Port("in[0]"), Port("in[1]"))
     is_pure = False
 

@@ -9,6 +9,7 @@ from edgewright.core.errors import ShapeMismatch
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.dims import Dim
 from edgewright.ir.op import Op, Port, Sample, register, scalar
+from edgewright.ir.traits import HtpPrecision
 from edgewright.ir.types import TensorType
 
 __all__ = ["Stft", "fourier_matrix", "inverse_real_matrix"]
@@ -19,6 +20,7 @@ __all__ = ["Stft", "fourier_matrix", "inverse_real_matrix"]
 class Stft(Op):
     """Fourier transforms of windowed frames: [batch, length(, 1 or 2)] to [batch, frames, bins, 2]."""
 
+    htp_precision = HtpPrecision.FLOAT
     inputs = (Port("in[0]"), Port("in[1]"))
 
     frame_length: int = scalar(DType.UINT_32)

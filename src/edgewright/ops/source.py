@@ -24,6 +24,15 @@ class SourceOp(Op):
     attributes: tuple[tuple[str, Hashable], ...] = structural(())
     results: tuple[TensorType, ...] = structural(())
 
+    def display_name(self) -> str:
+        """The type in its package."""
+        return self.type
+
+    @property
+    def has_fixed_types(self) -> bool:
+        """Only the source knows what other types would mean."""
+        return True
+
     def infer(self, *inputs: TensorType) -> tuple[TensorType, ...]:
         """As the frontend or the op package said."""
         del inputs

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from edgewright.core.registry import Registry
 from edgewright.ir.graph import Graph, Node
 
 __all__ = ["PASSES", "GraphPass", "Refused", "graph_pass", "rewrite_each"]
@@ -45,7 +46,7 @@ class GraphPass:
         return total
 
 
-PASSES: dict[str, GraphPass] = {}
+PASSES: Registry[str, GraphPass] = Registry("pass")
 
 
 def graph_pass(
@@ -54,10 +55,7 @@ def graph_pass(
     """Registers a pass under its function's name; ``after`` names passes that must have run before it."""
 
     def register(function: Callable[[Graph], int]) -> Callable[[Graph], int]:
-        name = function.__name__
-        if name in PASSES:
-            raise AssertionError(f"pass {name} is registered twice")
-        PASSES[name] = GraphPass(name, function, after, rtol)
+        PASSES.add(function.__name__, GraphPass(function.__name__, function, after, rtol))
         return function
 
     return register

@@ -5,14 +5,14 @@ from dataclasses import dataclass, field
 
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.graph import Graph, Node
+from edgewright.ir.traits import Roles
 from edgewright.quantize.encodings import covered_range
 from edgewright.quantize.groups import Groups, data_inputs, is_real
 from edgewright.quantize.masks import leave_out_masks
 from edgewright.quantize.pins import Origin, Pin, Placed
 from edgewright.quantize.precision import Deciding, Precision
 from edgewright.quantize.report import QuantizationReport, TensorRecord
-from edgewright.quantize.roles import Roles, roles_of
-from edgewright.quantize.rules import is_invariant
+from edgewright.quantize.roles import roles_of
 from edgewright.quantize.saturation import leave_out_flat_ends
 from edgewright.quantize.settings import Settings
 from edgewright.quantize.spans import Seen, Spans, wanted_grid
@@ -104,7 +104,7 @@ class _Assignment:
             bits = self._settings.float_bias_bits if place in self._roles[node.name].biases else 0
             return Placed(DType[f"FLOAT_{bits}"] if bits else _float(precision))
         output = next((v for v in node.outputs if is_real(self._graph, v)), None)
-        if output is not None and is_invariant(node.op) and value in data_inputs(self._graph, node):
+        if output is not None and node.op.keeps_encoding and value in data_inputs(self._graph, node):
             return self._plan.values[output]
         bits = self._groups.bits(output or value)
         placed = self._spans.read(node, place, bits)
@@ -133,7 +133,7 @@ class _Assignment:
     def _fitted(self, node: Node, roles: Roles, weights: Placed) -> Placed:
         """Weights whose scales leave room for the bias."""
         biases = [self._graph.constants[node.inputs[place]] for place in sorted(roles.biases)]
-        if not roles.is_linear or not biases or self._settings.bias_bits != 32:
+        if not node.op.is_product or not biases or self._settings.bias_bits != 32:
             return weights
         scales = product_scales(self._plan.reads[node.name, 0], weights, biases[0].size)
         fitted, is_raised = fitted_to_bias(weights, scales, biases[0])
@@ -143,7 +143,7 @@ class _Assignment:
 
     def _scales(self, node: Node, roles: Roles, channels: int) -> Array | None:
         """The scales of the products that a bias is added to; None where there are none."""
-        if not roles.is_linear:
+        if not node.op.is_product:
             return None
         return product_scales(self._plan.reads[node.name, 0], self._plan.reads[node.name, 1], channels)
 

@@ -9,15 +9,6 @@ from edgewright.core.events import progress
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op
-from edgewright.ops.activation import Relu, Relu6
-from edgewright.ops.elementwise import ElementWiseDivide, ElementWiseFmod, ElementWiseMod, ElementWisePower
-from edgewright.ops.elementwise_unary import (
-    ElementWiseAsin,
-    ElementWiseLog,
-    ElementWiseRsqrt,
-    ElementWiseSquareRoot,
-    Reciprocal,
-)
 from edgewright.ops.reduce import ReduceMax, ReduceMin, ReduceSum
 from edgewright.quantize.executor import Executor, Samples
 from edgewright.quantize.observers import Extremes, Histogram, HistogramObserver
@@ -25,18 +16,6 @@ from edgewright.quantize.observers.histogram import BINS
 
 __all__ = ["check_constants", "observe_extremes", "observe_histograms"]
 
-# Ops that make NaN of finite numbers. The engine's minimum and maximum leave NaN out, a sum does not.
-MAKES_NAN: tuple[type[Op], ...] = (
-    ElementWiseAsin,
-    ElementWiseDivide,
-    ElementWiseFmod,
-    ElementWiseLog,
-    ElementWiseMod,
-    ElementWisePower,
-    ElementWiseRsqrt,
-    ElementWiseSquareRoot,
-    Reciprocal,
-)
 MASK = 65504.0
 ADVICE = "look for NaN, infinity or wrong scaling in the data that goes in"
 
@@ -121,11 +100,12 @@ def _with_probes(graph: Graph, values: Sequence[str]) -> tuple[Graph, dict[str, 
     probes: dict[str, list[str]] = {}
     for value in values:
         node = graph.producer(value)
-        is_suspect = value in graph.outputs or (node is not None and isinstance(node.op, MAKES_NAN))
+        # The engine's minimum and maximum leave NaN out, a sum does not.
+        is_suspect = value in graph.outputs or (node is not None and node.op.specific().may_make_nan)
         kinds = (ReduceMin, ReduceMax, ReduceSum) if is_suspect else (ReduceMin, ReduceMax)
         axes = tuple(range(graph.types[value].rank))
         # Dimensions are kept: so a backend may reduce the value in whatever layout it has it.
-        is_positive = node is not None and isinstance(node.op, Relu | Relu6)
+        is_positive = node is not None and node.op.is_clamp and node.op.value_range()[0] == 0
         probes[value] = [
             ""
             if is_positive and kind is ReduceMin

@@ -5,63 +5,13 @@ is left on the way, although its result needs no more than that.
 """
 
 from edgewright.ir.graph import Graph, Node
-from edgewright.ir.op import Op
-from edgewright.ops.activation import Relu
-from edgewright.ops.elementwise import (
-    ElementWiseAdd,
-    ElementWiseDivide,
-    ElementWiseMaximum,
-    ElementWiseMinimum,
-    ElementWiseMultiply,
-    ElementWisePower,
-    ElementWiseSquaredDifference,
-    ElementWiseSubtract,
-)
-from edgewright.ops.elementwise_generic import Generic
-from edgewright.ops.elementwise_unary import (
-    ElementWiseAbs,
-    ElementWiseLog,
-    ElementWiseNeg,
-    ElementWiseRsqrt,
-    ElementWiseSquareRoot,
-    Reciprocal,
-)
-from edgewright.ops.rearrange import ExpandDims, Reshape, Squeeze, Transpose
-from edgewright.ops.reduce import ReduceMean, ReduceSum
 
 __all__ = ["fragile_nodes"]
-
-SEEDS: tuple[type[Op], ...] = (
-    ElementWiseLog,
-    ElementWisePower,
-    ElementWiseRsqrt,
-    ElementWiseSquareRoot,
-    Reciprocal,
-)
-ARITHMETIC: tuple[type[Op], ...] = (
-    *SEEDS,
-    ElementWiseAbs,
-    ElementWiseAdd,
-    ElementWiseDivide,
-    ElementWiseMaximum,
-    ElementWiseMinimum,
-    ElementWiseMultiply,
-    ElementWiseNeg,
-    ElementWiseSquaredDifference,
-    ElementWiseSubtract,
-    ExpandDims,
-    ReduceMean,
-    ReduceSum,
-    Relu,
-    Reshape,
-    Squeeze,
-    Transpose,
-)
 
 
 def fragile_nodes(graph: Graph) -> set[str]:
     """Names of nodes that must not be in 8 bits: seeds, what applies them, what is made for them alone."""
-    found = {node.name: node for node in graph.nodes if isinstance(_meant(node), SEEDS)}
+    found = {node.name: node for node in graph.nodes if node.op.specific().is_fragile}
     for node in list(found.values()):
         for reader in _appliers(graph, node):
             found[reader.name] = reader
@@ -69,7 +19,7 @@ def fragile_nodes(graph: Graph) -> set[str]:
     while pending:
         for value in pending.pop().inputs:
             maker = graph.producer(value)
-            if maker is None or maker.name in found or not isinstance(_meant(maker), ARITHMETIC):
+            if maker is None or maker.name in found or not maker.op.specific().is_arithmetic:
                 continue
             outputs = [name for name in maker.outputs if name]
             readers = [reader for name in outputs for reader in graph.consumers(name)]
@@ -90,14 +40,10 @@ def _appliers(graph: Graph, seed: Node) -> list[Node]:
     while pending:
         node = pending.pop()
         for reader in graph.consumers(node.outputs[0]):
-            if reader in found or not isinstance(_meant(reader), ARITHMETIC):
+            if reader in found or not reader.op.specific().is_arithmetic:
                 continue
             found.append(reader)
             if all(value == node.outputs[0] or value in graph.constants for value in reader.inputs if value):
                 pending.append(reader)
     size = graph.types[seed.outputs[0]].count
     return found if any(graph.types[reader.outputs[0]].count != size for reader in found) else []
-
-
-def _meant(node: Node) -> Op:
-    return node.op.specific() if isinstance(node.op, Generic) else node.op

@@ -3,16 +3,12 @@
 from collections.abc import Iterable, Mapping
 
 from edgewright.ir.graph import Graph, Node
-from edgewright.ops.rearrange import Concat, Pack
 from edgewright.ops.rearrange_fill import Pad
 from edgewright.quantize.pins import Origin, Pin, Placed
-from edgewright.quantize.rules import fixed_encoding, is_clamp, is_invariant, is_rigid
+from edgewright.quantize.rules import fixed_encoding
 from edgewright.quantize.settings import Settings
 
 __all__ = ["Groups", "data_inputs", "is_real"]
-
-# Ops that only move data, from all of their inputs.
-GATHERING = (Concat, Pack)
 
 
 def is_real(graph: Graph, value: str) -> bool:
@@ -22,7 +18,7 @@ def is_real(graph: Graph, value: str) -> bool:
 
 def data_inputs(graph: Graph, node: Node) -> list[str]:
     """The inputs whose elements an op that only moves data passes on."""
-    values = node.inputs if isinstance(node.op, GATHERING) else node.inputs[:1]
+    values = node.inputs if node.op.inputs[0].is_repeated else node.inputs[:1]
     return [value for value in values if is_real(graph, value)]
 
 
@@ -37,9 +33,9 @@ class Groups:
         for node in graph.nodes:
             self._pin_by_rule(node)
         for node in graph.nodes:
-            if is_invariant(node.op):
+            if node.op.keeps_encoding:
                 self._join_moved(node)
-            elif is_clamp(node.op) and settings.is_relu_squashed:
+            elif node.op.specific().is_clamp and settings.is_relu_squashed:
                 self._join_clamped(node)
 
     def find(self, value: str) -> str:
@@ -108,7 +104,7 @@ class Groups:
         """The value before a clamp takes the clamp's encoding, if the clamp alone reads it."""
         before, after = node.inputs[0], node.outputs[0]
         maker = self._graph.producer(before)
-        if maker is None or is_invariant(maker.op) or is_rigid(maker.op) or maker.subgraphs:
+        if maker is None or maker.op.keeps_encoding or maker.op.has_fixed_types or maker.subgraphs:
             return
         is_free = self._graph.is_used_once(before) and self.find(before) == before
         if is_free and self.pin(before) is None and is_real(self._graph, after):
@@ -129,4 +125,4 @@ class Groups:
 
 def _adds_range(node: Node) -> bool:
     """Whether an op can make values that its inputs do not have: a padding has a value of its own."""
-    return not is_invariant(node.op) or isinstance(node.op, Pad)
+    return not node.op.keeps_encoding or isinstance(node.op, Pad)

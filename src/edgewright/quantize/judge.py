@@ -13,7 +13,6 @@ from edgewright.quantize.calibrate import observe_extremes
 from edgewright.quantize.executor import Executor, Samples
 from edgewright.quantize.groups import Groups, is_real
 from edgewright.quantize.pins import Pin
-from edgewright.quantize.rules import UNIT, is_invariant
 from edgewright.quantize.schemes import MinMax
 from edgewright.quantize.settings import Settings
 
@@ -92,9 +91,9 @@ def judged_values(graph: Graph) -> list[str]:
     found = [name for name in graph.outputs if is_real(graph, name)]
     for name in list(found):
         maker = graph.producer(name)
-        while maker is not None and is_invariant(maker.op):
+        while maker is not None and maker.op.keeps_encoding:
             maker = graph.producer(maker.inputs[0])
-        if maker is not None and isinstance(maker.op, UNIT) and maker.inputs[0] not in graph.constants:
+        if maker is not None and maker.op.is_probability and maker.inputs[0] not in graph.constants:
             found.append(maker.inputs[0])
     return list(dict.fromkeys(found))
 

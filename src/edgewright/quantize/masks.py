@@ -2,7 +2,6 @@
 
 from edgewright.ir.graph import Graph, Node
 from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseSelect
-from edgewright.ops.reduce_softmax import LogSoftmax, Softmax
 from edgewright.quantize.groups import Groups, is_real
 from edgewright.quantize.observers import Extremes
 from edgewright.quantize.report import QuantizationReport
@@ -28,7 +27,7 @@ def leave_out_masks(graph: Graph, groups: Groups, spans: Spans, report: Quantiza
 
 def _feeds_softmax(graph: Graph, node: Node) -> bool:
     readers = [reader.op for reader in graph.consumers(node.outputs[0])]
-    return bool(readers) and all(isinstance(op, Softmax) and not isinstance(op, LogSoftmax) for op in readers)
+    return bool(readers) and all(op.ignores_masked for op in readers)
 
 
 def _unmasked(graph: Graph, spans: Spans, node: Node, margin: float) -> Range | None:

@@ -8,8 +8,9 @@ from edgewright.core.numbers import DType
 from edgewright.core.words import did_you_mean
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph
+from edgewright.ir.traits import Roles
 from edgewright.quantize.pins import Origin, Pin, Placed
-from edgewright.quantize.roles import Roles, roles_of
+from edgewright.quantize.roles import roles_of
 from edgewright.quantize.tensor_encodings import TensorEncoding
 
 __all__ = ["Resolved", "resolve"]

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 from edgewright.core.numbers import DType
 from edgewright.ir.graph import Graph, Node
+from edgewright.ir.traits import Roles
 from edgewright.quantize.fragile import fragile_nodes
 from edgewright.quantize.groups import Groups, data_inputs, is_real
 from edgewright.quantize.pins import Pin
 from edgewright.quantize.report import QuantizationReport
-from edgewright.quantize.roles import Roles
-from edgewright.quantize.rules import float_rule, is_invariant, is_rigid
+from edgewright.quantize.rules import float_rule
 from edgewright.quantize.settings import Settings
 from edgewright.quantize.spans import Spans
 
@@ -59,18 +59,18 @@ class Deciding:
         self, node: Node, pins: Mapping[str, Pin], report: QuantizationReport, *, are_weights_known: bool
     ) -> Precision:
         real = [value for value in node.inputs if is_real(self._graph, value)]
-        if is_rigid(node.op) or node.subgraphs or not real:
+        if node.op.has_fixed_types or node.subgraphs or not real:
             return RIGID
         pinned = self._float_pin(node, pins)
         if pinned is not None:
             return Precision(pinned)
         bits = self._bits(node)
-        rule = float_rule(node.op, bits, self._settings.float_ops)
+        rule = float_rule(node.op, bits)
         is_fragile = bits <= 8 and node.name in self._fragile
         if rule is not None or is_fragile:
             report.applied(rule.name if rule is not None else "fragile", node.name)
             return self._in_float()
-        incoming = self._incoming(node) if is_invariant(node.op) else None
+        incoming = self._incoming(node) if node.op.keeps_encoding else None
         if incoming is not None:
             return Precision(incoming)
         weights = self._roles[node.name].weights | self._roles[node.name].biases
@@ -87,7 +87,7 @@ class Deciding:
         """The float type that a file gives to the output or, of products, to weights or bias."""
         roles = self._roles[node.name]
         around = [self._groups.pin(value) for value in node.outputs if is_real(self._graph, value)]
-        if roles.is_linear:
+        if node.op.is_product:
             around += [pins.get(node.inputs[place]) for place in sorted(roles.weights | roles.biases)]
         for pin in around:
             if pin is not None and pin.is_float and pin.placed is not None:
@@ -116,7 +116,7 @@ class Deciding:
         outputs = [value for value in node.outputs if value]
         readers = [self._found[n.name] for value in outputs for n in self._graph.consumers(value)]
         types = {precision.float_dtype for precision in readers}
-        is_free = is_invariant(node.op) and not any(
+        is_free = node.op.keeps_encoding and not any(
             v in self._graph.outputs or self._groups.pin(v) is not None for v in outputs
         )
         if self._found[node.name].is_fixed and is_free and len(types) == 1 and None not in types:

@@ -8,7 +8,6 @@ from edgewright.ops.norm import AxesNorm
 from edgewright.ops.reduce_softmax import Softmax
 from edgewright.quantize.roles import roles_of
 from edgewright.quantize.settings import Settings
-from edgewright.quantize.weights.chains import is_depthwise
 
 __all__ = ["Recommendation", "recommended"]
 
@@ -27,14 +26,14 @@ def recommended(graph: Graph, settings: Settings) -> Recommendation:
     Learned rounding gains 0.3 dB in 8 bits (MobileNetV2, a minute): it is for 4 bits.
     """
     chosen: dict[str, str] = {}
-    depthwise = sum(is_depthwise(node) for node in graph.nodes)
+    depthwise = sum(node.op.is_depthwise for node in graph.nodes)
     if depthwise and not settings.is_per_channel:
         chosen["cle"] = (
             f"cle: {depthwise} depthwise convolutions share one encoding a weight, so channels are equalized"
         )
     if _is_transformer(graph) and settings.act_bits == 8:
         chosen["smooth"] = "smooth: a transformer, whose channels reach unequally far, in 8 bits"
-    products = sum(bool(roles_of(graph, n).weights) and roles_of(graph, n).is_linear for n in graph.nodes)
+    products = sum(bool(roles_of(graph, n).weights) and n.op.is_product for n in graph.nodes)
     if products and settings.weight_bits == 4:
         chosen["seq_mse"] = f"seq_mse: {products} products with weights of 4 bits, whose ranges matter most"
         chosen["adaround"] = "adaround: 4 bits lose most where each weight is rounded for itself"

@@ -4,21 +4,17 @@ A HardSwish is zero below -3, a Sigmoid is 0 or 1 to the last bit beyond a few u
 may reach ten times as far: steps out there are lost to the part that matters.
 """
 
-from math import atanh, inf, log
+from math import inf, log
 
 from edgewright.ir.graph import Graph, Node
-from edgewright.ir.op import Op
-from edgewright.ops.activation import Elu, Gelu, HardSigmoid, HardSwish, Sigmoid, Tanh
+from edgewright.ir.traits import EVERYTHING, Range
+from edgewright.ops.activation import Sigmoid
 from edgewright.ops.elementwise import ElementWiseMultiply
-from edgewright.ops.elementwise_generic import Generic
 from edgewright.quantize.groups import Groups, data_inputs, is_real
 from edgewright.quantize.report import QuantizationReport
-from edgewright.quantize.rules import is_invariant
-from edgewright.quantize.spans import Range, Spans
+from edgewright.quantize.spans import Spans
 
-__all__ = ["leave_out_flat_ends"]
-
-EVERYTHING: Range = (-inf, inf)
+__all__ = ["leave_out_flat_ends", "needed_range"]
 
 
 def leave_out_flat_ends(graph: Graph, groups: Groups, spans: Spans, report: QuantizationReport) -> None:
@@ -30,9 +26,9 @@ def leave_out_flat_ends(graph: Graph, groups: Groups, spans: Spans, report: Quan
             continue
         readers = [(value, node) for value in members for node in graph.consumers(value)]
         wanted = [
-            _needed(graph, node, value, groups.bits(root))
+            needed_range(graph, node, value, groups.bits(root))
             for value, node in readers
-            if not (is_invariant(node.op) and value in data_inputs(graph, node))
+            if not (node.op.keeps_encoding and value in data_inputs(graph, node))
         ]
         if not wanted:
             continue
@@ -43,29 +39,16 @@ def leave_out_flat_ends(graph: Graph, groups: Groups, spans: Spans, report: Quan
             report.applied("flat-ends", members[0])
 
 
-def _needed(graph: Graph, node: Node, value: str, bits: int) -> Range:
+def needed_range(graph: Graph, node: Node, value: str, bits: int) -> Range:
     """Where a reader of a value is not flat."""
-    op = node.op.specific() if isinstance(node.op, Generic) else node.op
+    op = node.op.specific()
     if isinstance(op, ElementWiseMultiply):
         return _of_gate(graph, node, value, bits)
     if len(node.inputs) == 1 and isinstance(op, Sigmoid) and _gated(graph, node, value):
         # The other reader is the product with this gate: it says how far the two of them look.
         return (inf, -inf)
-    return _of_function(op, bits)
-
-
-def _of_function(op: Op, bits: int) -> Range:
-    # Half a step of an output of 0 to 1, and so many units until an exponential has fallen to it.
-    half = 0.5 / (1 << bits)
-    far = -log(half)
-    if isinstance(op, HardSigmoid):
-        return (-op.beta / op.alpha, (1 - op.beta) / op.alpha) if op.alpha > 0 else EVERYTHING
-    if isinstance(op, (Sigmoid, Tanh)):
-        reach = far if isinstance(op, Sigmoid) else atanh(1 - 2 * half)
-        return (-reach, reach)
-    # The tail of the normal distribution falls faster than that of an exponential.
-    lowest: dict[type[Op], float] = {HardSwish: 3.0, Gelu: (2 * far) ** 0.5, Elu: far}
-    return (-lowest.get(type(op), inf), inf)
+    # Half a step of an output of 0 to 1.
+    return op.active_range(0.5 / (1 << bits))
 
 
 def _of_gate(graph: Graph, node: Node, value: str, bits: int) -> Range:

@@ -7,7 +7,6 @@ from edgewright.core.errors import UsageError
 from edgewright.core.numbers import DType
 from edgewright.core.words import did_you_mean
 from edgewright.quantize.encodings import Grid
-from edgewright.quantize.rules import FLOAT_OPS
 from edgewright.quantize.schemes import MinMax, Scheme
 
 __all__ = ["Settings"]
@@ -41,8 +40,6 @@ class Settings:
     # Elements of a block of 4-bit weights (low-power blockwise quantization); 0: no blocks.
     block_size: int = 0
     steps: tuple[int, int] | None = None
-    # Ops that stay in floating point whatever their tensors are.
-    float_ops: frozenset[str] = FLOAT_OPS
     # Whether roots, logarithms and what goes with them stay in floating point where 8 bits are asked for.
     is_fragile_float: bool = True
     # Whether what comes before a Relu is stored in the Relu's own range.

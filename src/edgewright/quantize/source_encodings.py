@@ -3,13 +3,11 @@
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.types import TensorType
-from edgewright.ops.activation import Relu, Relu6, Sigmoid
+from edgewright.ops.activation import Relu
 from edgewright.ops.quant import Dequantize, Quantize
 from edgewright.ops.rearrange import Reshape, Transpose
-from edgewright.ops.reduce_softmax import Softmax
 from edgewright.passes.target.float_io import float_input, float_output
 from edgewright.quantize.lift_moves import lift_moves
-from edgewright.quantize.rules import is_invariant
 from edgewright.quantize.tensor_encodings import TensorEncoding, entry_of
 
 __all__ = ["take_source_encodings"]
@@ -71,11 +69,11 @@ def _cuts_below_zero(graph: Graph, value: str, entry: TensorEncoding) -> bool:
 
 def _is_positive(graph: Graph, value: str) -> bool:
     node = graph.producer(value)
-    while node is not None and is_invariant(node.op) and len(node.inputs) == 1:
+    while node is not None and node.op.keeps_encoding and len(node.inputs) == 1:
         value = node.inputs[0]
         node = graph.producer(value)
     # An input is taken to be what its encoding says.
-    return node is None or isinstance(node.op, (Relu, Relu6, Sigmoid, Softmax))
+    return node is None or node.op.specific().value_range()[0] >= 0
 
 
 def _clamp(graph: Graph, node: Node, value: str) -> None:

@@ -10,7 +10,7 @@ from edgewright.quantize.encodings import Grid, regridded
 from edgewright.quantize.groups import Groups, data_inputs, is_real
 from edgewright.quantize.observers import Extremes, Histogram
 from edgewright.quantize.pins import Placed
-from edgewright.quantize.rules import is_invariant, second_operand_grid
+from edgewright.quantize.rules import second_operand_grid
 from edgewright.quantize.settings import Settings
 
 __all__ = ["MASKED", "Range", "Seen", "Spans", "range_of_array"]
@@ -126,7 +126,7 @@ class Spans:
 
     def _passed_on(self) -> list[str]:
         """Constants that ops which only move data pass on: they belong to the range of what comes out."""
-        moving = [n for n in self._graph.nodes if is_invariant(n.op) and is_real(self._graph, n.outputs[0])]
+        moving = [n for n in self._graph.nodes if n.op.keeps_encoding and is_real(self._graph, n.outputs[0])]
         values = dict.fromkeys(v for node in moving for v in data_inputs(self._graph, node))
         return [value for value in values if value in self._graph.constants]
 
@@ -142,4 +142,4 @@ def wanted_grid(graph: Graph, node: Node, place: int, bits: int) -> Grid | None:
 
 
 def _passes_on(graph: Graph, node: Node, value: str) -> bool:
-    return is_invariant(node.op) and value in data_inputs(graph, node)
+    return node.op.keeps_encoding and value in data_inputs(graph, node)

@@ -1,11 +1,11 @@
-"""What a build gave: the ladder, the verdict, what to do, and where the report is."""
+"""What a build gave: its candidates, the verdict, what to do, and where the report is."""
 
 from edgewright.analyse.records import Accuracy, Finding
-from edgewright.build.records import BuildRecord, Preflight, Rung
-from edgewright.reports.conversion import contract_table
+from edgewright.build.records import BuildRecord, Candidate, Preflight
+from edgewright.reports.conversion import make_io_table
 from edgewright.reports.html.verdict import verdict
 from edgewright.reports.html.words import db, duration
-from edgewright.reports.numbers import byte_size
+from edgewright.reports.numbers import format_bytes
 from edgewright.reports.page import Block, Table
 
 __all__ = ["page", "preflight_page"]
@@ -16,11 +16,11 @@ def page(record: BuildRecord) -> list[Block]:
     found = verdict(record)
     warnings = [finding.what for finding in record.preflight.findings if finding.grade == "warning"]
     return [
-        contract_table(record.contract),
+        make_io_table(record.contract),
         *(f"warning: {text}" for text in warnings),
         *(f"data: {line}" for line in record.data),
         *(f"note: {note}" for note in record.notes),
-        _ladder(record),
+        _candidates_table(record),
         _accuracy(record),
         f"{found.word}: {found.title}",
         # What is below the verdict there is not on this page.
@@ -40,25 +40,25 @@ def preflight_page(found: Preflight) -> list[Block]:
     return blocks
 
 
-def _ladder(record: BuildRecord) -> Table:
+def _candidates_table(record: BuildRecord) -> Table:
     headers = ("", "precision", record.metric.name, "lost", "SQNR", "weights", "cost", "time")
-    rows = tuple(_rung(rung) for rung in record.ladder)
-    title = f"Precisions that were tried, on {record.ladder[0].backend} (cost: bits x MACs, w8a8 is 1)"
+    rows = tuple(_candidate_row(candidate) for candidate in record.candidates)
+    title = f"Precisions that were tried, on {record.candidates[0].backend} (cost: bits x MACs, w8a8 is 1)"
     return Table(title, headers, rows, frozenset(range(2, 8)))
 
 
-def _rung(rung: Rung) -> tuple[str, ...]:
-    mark = "->" if rung.is_chosen else ""
-    met = "" if rung.is_met is None or rung.is_met else " !"
+def _candidate_row(candidate: Candidate) -> tuple[str, ...]:
+    mark = "->" if candidate.is_chosen else ""
+    met = "" if candidate.is_met is None or candidate.is_met else " !"
     return (
         mark,
-        rung.name,
-        f"{rung.score:.2f} %",
-        f"{rung.drop:.2f}{met}",
-        db(rung.sqnr_db),
-        byte_size(rung.weight_bytes),
-        f"{rung.cost:.2f}",
-        duration(rung.seconds),
+        candidate.name,
+        f"{candidate.score:.2f} %",
+        f"{candidate.drop:.2f}{met}",
+        db(candidate.sqnr_db),
+        format_bytes(candidate.weight_bytes),
+        f"{candidate.cost:.2f}",
+        duration(candidate.seconds),
     )
 
 

@@ -10,15 +10,15 @@ __all__ = ["as_text"]
 WIDTH = 100
 
 
-def as_text(found: Explanation) -> str:
+def as_text(explanation: Explanation) -> str:
     """Code, causes, and what to do."""
-    lines = [f"{found.code}: {found.name}", f"  from: {found.origin}"]
-    lines += _listed("Why:", found.causes) + _listed("Do:", found.fixes)
-    lines += _listed("Seen in:", found.seen)
+    lines = [f"{explanation.code}: {explanation.name}", f"  from: {explanation.origin}"]
+    lines += _list_entries("Why:", explanation.causes) + _list_entries("Do:", explanation.fixes)
+    lines += _list_entries("Seen in:", explanation.seen)
     return "\n".join(lines)
 
 
-def _listed(title: str, entries: Sequence[str]) -> list[str]:
+def _list_entries(title: str, entries: Sequence[str]) -> list[str]:
     if not entries:
         return []
     wrapped = [

@@ -5,70 +5,72 @@ from collections.abc import Sequence
 from edgewright.core.errors import shown
 from edgewright.frontends._common.report import OpCount, Problem
 from edgewright.model.inspect import DryRunReport, Inspection
-from edgewright.reports.conversion import contract_table
-from edgewright.reports.numbers import amount, byte_size
+from edgewright.reports.conversion import make_io_table
+from edgewright.reports.numbers import format_amount, format_bytes
 from edgewright.reports.page import Block, Table
 
-__all__ = ["dry_run_page", "page"]
+__all__ = ["make_dry_run_page", "make_page"]
 
 
-def page(found: Inspection, *, has_names: bool = False) -> list[Block]:
+def make_page(inspection: Inspection, *, has_names: bool = False) -> list[Block]:
     """The report of `edgewright inspect`; with names, where each tensor of the source went."""
-    nodes = sum(op.nodes for op in found.ops)
+    nodes = sum(op.nodes for op in inspection.ops)
     blocks: list[Block] = [
-        f"{shown(found.file)}: {found.format}, {byte_size(found.file_bytes)}",
-        f"{nodes} ops, {_weights(found)}, {amount(found.macs)} MACs",
-        contract_table(found.contract),
+        f"{shown(inspection.file)}: {inspection.format}, {format_bytes(inspection.file_bytes)}",
+        f"{nodes} ops, {_describe_weights(inspection)}, {format_amount(inspection.macs)} MACs",
+        make_io_table(inspection.contract),
     ]
-    if found.symbols:
-        blocks.append(f"symbolic dimensions: {', '.join(map(shown, found.symbols))}")
-    if found.bound:
-        blocks.append(f"inputs whose values shape the graph: {', '.join(map(shown, found.bound))}")
-    blocks.append(_ops(found.ops))
-    blocks += _obstacles(found.problems, found.unused_inputs, found.unused_outputs)
-    blocks += [f"note: {shown(note)}" for note in found.notes]
-    blocks.append(_share(found.convertible_nodes, found.convertible_macs, is_partial=found.is_partial))
-    return blocks + (_names(found, has_names=has_names) if found.source_tensors else [])
+    if inspection.symbols:
+        blocks.append(f"symbolic dimensions: {', '.join(map(shown, inspection.symbols))}")
+    if inspection.bound:
+        blocks.append(f"inputs whose values shape the graph: {', '.join(map(shown, inspection.bound))}")
+    blocks.append(_make_op_table(inspection.ops))
+    blocks += _list_obstacles(inspection.problems, inspection.unused_inputs, inspection.unused_outputs)
+    blocks += [f"note: {shown(note)}" for note in inspection.notes]
+    blocks.append(
+        _share(inspection.convertible_nodes, inspection.convertible_macs, is_partial=inspection.is_partial)
+    )
+    return blocks + (_list_names(inspection, has_names=has_names) if inspection.source_tensors else [])
 
 
-def _names(found: Inspection, *, has_names: bool) -> list[Block]:
-    gone = sum(not item.tensor for item in found.source_tensors)
-    line = f"tensors of the source: {len(found.source_tensors) - gone} found by name, {gone} gone"
+def _list_names(inspection: Inspection, *, has_names: bool) -> list[Block]:
+    gone = sum(not item.tensor for item in inspection.source_tensors)
+    line = f"tensors of the source: {len(inspection.source_tensors) - gone} found by name, {gone} gone"
     if not has_names:
         return [f"{line}; --names lists them"]
-    rows = tuple((item.name, item.tensor or "-", item.why) for item in found.source_tensors)
+    rows = tuple((item.name, item.tensor or "-", item.why) for item in inspection.source_tensors)
     return [Table("Tensors of the source", ("name", "here", "why it is gone"), rows), line]
 
 
-def dry_run_page(found: DryRunReport, detail: str) -> list[Block]:
+def make_dry_run_page(dry_run: DryRunReport, detail: str) -> list[Block]:
     """The report of --dry_run: a table (info), or every obstacle with its reason and advice (debug)."""
-    report = found.report
+    report = dry_run.report
     problems = (*report.problems, *report.source_ops)
-    blocks: list[Block] = [_ops(report.ops)] if detail == "info" else []
-    blocks += _obstacles(problems, report.unused_inputs, report.unused_outputs, detail)
+    blocks: list[Block] = [_make_op_table(report.ops)] if detail == "info" else []
+    blocks += _list_obstacles(problems, report.unused_inputs, report.unused_outputs, detail)
     blocks += [
         f"input '{shown(name)}' must be a constant: it shapes node '{shown(node)}'"
         for name, node in report.bound.items()
     ]
     if report.shapes_for:
         blocks.append(f"node '{shown(report.shapes_for)}' needs symbolic dimensions as numbers")
-    blocks += [f"note: {note}" for note in found.notes]
+    blocks += [f"note: {note}" for note in dry_run.notes]
     is_partial = bool(report.shapes_for or report.bound)
-    blocks.append(_share(found.convertible_nodes, found.convertible_macs, is_partial=is_partial))
-    blocks.append("the model converts" if found.is_convertible else "the model does not convert as it is")
+    blocks.append(_share(dry_run.convertible_nodes, dry_run.convertible_macs, is_partial=is_partial))
+    blocks.append("the model converts" if dry_run.is_convertible else "the model does not convert as it is")
     return blocks
 
 
-def _weights(found: Inspection) -> str:
-    return f"{amount(found.parameters)} parameters ({byte_size(found.weight_bytes)})"
+def _describe_weights(inspection: Inspection) -> str:
+    return f"{format_amount(inspection.parameters)} parameters ({format_bytes(inspection.weight_bytes)})"
 
 
-def _ops(ops: Sequence[OpCount]) -> Table:
-    rows = tuple((op.op, op.how, str(op.nodes), amount(op.macs) if op.macs else "-") for op in ops)
+def _make_op_table(ops: Sequence[OpCount]) -> Table:
+    rows = tuple((op.op, op.how, str(op.nodes), format_amount(op.macs) if op.macs else "-") for op in ops)
     return Table("Ops", ("op", "how", "nodes", "MACs"), rows, frozenset({2, 3}))
 
 
-def _obstacles(
+def _list_obstacles(
     problems: Sequence[Problem], inputs: Sequence[str], outputs: Sequence[str], detail: str = "info"
 ) -> list[Block]:
     blocks: list[Block] = []

@@ -1,16 +1,18 @@
 """What a run did: outputs, files and times."""
 
-from edgewright.reports.numbers import dims
+from edgewright.reports.numbers import format_shape
 from edgewright.reports.page import Block, Table
 from edgewright.sdk.net_run import NetRun
 
-__all__ = ["page"]
+__all__ = ["make_page"]
 
 
-def page(run: NetRun) -> list[Block]:
+def make_page(run: NetRun) -> list[Block]:
     """The report of qnn-net-run; times in the words that scripts look for."""
     record = run.record
-    rows = tuple((o.name, o.file_dtype, dims(o.shape), o.layout or "-", o.file) for o in record.outputs)
+    rows = tuple(
+        (o.name, o.file_dtype, format_shape(o.shape), o.layout or "-", o.file) for o in record.outputs
+    )
     kept = len(record.results)
     counted = f"{record.inferences} inference{'' if record.inferences == 1 else 's'}"
     blocks: list[Block] = [
@@ -19,11 +21,11 @@ def page(run: NetRun) -> list[Block]:
     ]
     blocks += [f"note: {note}" for note in run.notes]
     if run.profile:
-        blocks += [*_times(run), f"wrote {run.profile}"]
-    return blocks + [block for other in run.others for block in page(other)]
+        blocks += [*_list_times(run), f"wrote {run.profile}"]
+    return blocks + [block for other in run.others for block in make_page(other)]
 
 
-def _times(run: NetRun) -> list[str]:
+def _list_times(run: NetRun) -> list[str]:
     measured, count = max(run.measured, 1), run.record.inferences
     return [
         "Init Stats:",

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-__all__ = ["amount", "byte_size", "dims"]
+__all__ = ["format_amount", "format_bytes", "format_shape"]
 
 _STEPS = ((10**12, "T"), (10**9, "G"), (10**6, "M"), (10**3, "k"))
 
 
-def amount(number: int) -> str:
+def format_amount(number: int) -> str:
     """A count with at most four digits: 12.3 M."""
     for size, letter in _STEPS:
         if number >= size:
@@ -17,12 +17,12 @@ def amount(number: int) -> str:
     return str(number)
 
 
-def byte_size(number: int) -> str:
+def format_bytes(number: int) -> str:
     """A size in bytes: 25.8 kB."""
-    text = amount(number)
+    text = format_amount(number)
     return f"{text}B" if " " in text else f"{text} B"
 
 
-def dims(shape: Sequence[int | str]) -> str:
+def format_shape(shape: Sequence[int | str]) -> str:
     """A shape: 1,3,224,224; a scalar has none."""
     return ",".join(str(dim) for dim in shape) or "scalar"

@@ -16,9 +16,9 @@ _CPU = {"engine": "in the engine", "reference": "in the reference", "no": "not a
 def as_text(card: OpCard) -> str:
     """The card for a reader."""
     lines = [card.name, *textwrap.wrap(card.meaning, WIDTH, initial_indent="  ", subsequent_indent="  "), ""]
-    lines += _section("Inputs", [_port(port) for port in card.inputs])
-    lines += _section("Outputs", [_port(port) for port in card.outputs])
-    lines += _section("Parameters", [_param(param) for param in card.params])
+    lines += _make_section("Inputs", [_describe_port(port) for port in card.inputs])
+    lines += _make_section("Outputs", [_describe_port(port) for port in card.outputs])
+    lines += _make_section("Parameters", [_describe_param(param) for param in card.params])
     lines += [f"Output encoding: {card.encoding_rule}"]
     lines += [f"CPU backend:     runs {_CPU[card.cpu]}"]
     lines += [f"Samples:         {', '.join(card.samples) or 'none'}"]
@@ -30,14 +30,14 @@ def as_json(card: OpCard) -> str:
     return json.dumps(asdict(card), indent=2)
 
 
-def _section(title: str, rows: Sequence[tuple[str, str]]) -> list[str]:
+def _make_section(title: str, rows: Sequence[tuple[str, str]]) -> list[str]:
     if not rows:
         return []
     width = max(len(name) for name, _ in rows)
     return [f"{title}:", *(f"  {name:<{width}}  {text}" for name, text in rows), ""]
 
 
-def _port(port: PortCard) -> tuple[str, str]:
+def _describe_port(port: PortCard) -> tuple[str, str]:
     notes = ["/".join(port.dtypes)]
     notes += [f"rank {port.rank}"] if port.rank is not None else []
     notes += ["any number of them"] if port.is_repeated else []
@@ -45,7 +45,7 @@ def _port(port: PortCard) -> tuple[str, str]:
     return port.name, ", ".join(notes)
 
 
-def _param(param: ParamCard) -> tuple[str, str]:
+def _describe_param(param: ParamCard) -> tuple[str, str]:
     notes = [param.kind if param.kind == "structural" else f"{param.kind} of {param.dtype}"]
     notes += (
         ["required"] if param.is_required else [f"default {param.default}" if param.default else "optional"]

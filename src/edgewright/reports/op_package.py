@@ -3,10 +3,10 @@
 from edgewright.reports.page import Block
 from edgewright.sdk.op_package_generate import GeneratedPackages
 
-__all__ = ["page"]
+__all__ = ["make_page"]
 
 
-def page(made: GeneratedPackages) -> list[Block]:
+def make_page(made: GeneratedPackages) -> list[Block]:
     """The report of qnn-op-package-generator."""
     blocks: list[Block] = [f"wrote {file}" for file in made.files]
     blocks += [f"note: {note}" for note in made.notes]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from edgewright.core.errors import shown
 
-__all__ = ["Block", "Table", "plain", "show"]
+__all__ = ["Block", "Table", "format_plain", "show"]
 
 LONGEST_CELL = 80
 
@@ -30,9 +30,9 @@ class Table:
 Block = str | Table
 
 
-def plain(blocks: Sequence[Block]) -> str:
+def format_plain(blocks: Sequence[Block]) -> str:
     """All blocks as text, with an empty line around tables."""
-    text = "\n".join(line for block in blocks for line in _lines(block))
+    text = "\n".join(line for block in blocks for line in _format_block(block))
     return re.sub(r"\n{3,}", "\n\n", text).strip("\n")
 
 
@@ -41,19 +41,19 @@ def show(blocks: Sequence[Block]) -> None:
     if sys.stdout.isatty() and os.environ.get("TERM") != "dumb":
         _draw(blocks)
     else:
-        print(plain(blocks))
+        print(format_plain(blocks))
 
 
-def _lines(block: Block) -> list[str]:
+def _format_block(block: Block) -> list[str]:
     if isinstance(block, str):
         return [block]
     cells = [list(block.headers), *block.cells()]
     widths = [max(len(row[column]) for row in cells) for column in range(len(block.headers))]
-    rows = ["  ".join(_padded(row, widths, block.right)).rstrip() for row in cells]
+    rows = ["  ".join(_pad_row(row, widths, block.right)).rstrip() for row in cells]
     return ["", f"{block.title}:", *(f"  {row}" for row in rows), ""]
 
 
-def _padded(row: Sequence[str], widths: Sequence[int], right: frozenset[int]) -> list[str]:
+def _pad_row(row: Sequence[str], widths: Sequence[int], right: frozenset[int]) -> list[str]:
     return [
         cell.rjust(width) if column in right else cell.ljust(width)
         for column, (cell, width) in enumerate(zip(row, widths, strict=True))

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from edgewright.reports.page import Block, Table
 from edgewright.sdk.platform_check import BackendCheck
 
-__all__ = ["page"]
+__all__ = ["make_page"]
 
 
-def page(found: Sequence[BackendCheck]) -> list[Block]:
+def make_page(checks: Sequence[BackendCheck]) -> list[Block]:
     """The report of qnn-platform-validator."""
     headers = ("backend", "hardware", "libraries", "library version", "core version", "unit test", "detail")
-    rows = tuple(tuple(value or "-" for value in vars(item).values()) for item in found)
+    rows = tuple(tuple(value or "-" for value in vars(item).values()) for item in checks)
     return [Table("Backends", headers, rows)]

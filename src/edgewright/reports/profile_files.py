@@ -12,7 +12,7 @@ from edgewright.model.profile.summary import ProfileSummary, summarise
 from edgewright.reports.profile_page import to_html
 from edgewright.reports.profile_trace import to_trace
 
-__all__ = ["form_of", "log_bytes", "opaque_files", "profile_bytes"]
+__all__ = ["choose_form", "list_opaque_files", "make_log_file", "make_profile_file"]
 
 # The genuine readers make a file of the same kind: their names are taken for ours.
 FORMS = {
@@ -29,7 +29,7 @@ FORMS = {
 _SUFFIXES = {".csv": "csv", ".json": "trace", ".html": "html", ".htm": "html"}
 
 
-def form_of(output: str, reader: str | None) -> str:
+def choose_form(output: str, reader: str | None) -> str:
     """The form that a reader or the name of a file asks for; "" where the reader is a plug-in."""
     if reader is not None:
         return FORMS.get(Path(reader).name, "")
@@ -43,21 +43,21 @@ def form_of(output: str, reader: str | None) -> str:
     return form
 
 
-def profile_bytes(form: str, log: ProfileLog, found: ProfileSummary) -> Iterable[bytes]:
+def make_profile_file(form: str, log: ProfileLog, summary: ProfileSummary) -> Iterable[bytes]:
     """The file of a form."""
     if form == "csv":
         return to_csv(log)
-    return to_trace(log) if form == "trace" else to_html(log, found)
+    return to_trace(log) if form == "trace" else to_html(log, summary)
 
 
-def log_bytes(output: str, log: ProfileLog) -> Iterable[bytes]:
+def make_log_file(output: str, log: ProfileLog) -> Iterable[bytes]:
     """The file that a name asks for, a profile log by .log."""
     if Path(output).suffix == ".log":
         return to_chunks(log)
-    return profile_bytes(form_of(output, None), log, summarise(log, output))
+    return make_profile_file(choose_form(output, None), log, summarise(log, output))
 
 
-def opaque_files(log: ProfileLog, folder: Path) -> dict[Path, list[bytes]]:
+def list_opaque_files(log: ProfileLog, folder: Path) -> dict[Path, list[bytes]]:
     """The opaque objects of a log by the files that they go to."""
     objects = [event for event in log.events if event.data]
     table = NameTable([f"{number}_{event.identifier}" for number, event in enumerate(objects)])

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from edgewright.model.profile.records import ProfileLog
-from edgewright.model.profile.spans import KindOfOp, Span, kinds_of_ops, typical_run
+from edgewright.model.profile.spans import KindOfOp, Span, find_typical_run, sum_by_kind
 from edgewright.model.profile.summary import ProfileSummary
-from edgewright.reports.numbers import amount
-from edgewright.reports.profile_text import viewer_text
+from edgewright.reports.numbers import format_amount
+from edgewright.reports.profile_text import make_viewer_text
 
 __all__ = ["to_html"]
 
@@ -30,66 +30,68 @@ class _Bar:
     colour: str
 
 
-def to_html(log: ProfileLog, found: ProfileSummary) -> Iterator[bytes]:
+def to_html(log: ProfileLog, summary: ProfileSummary) -> Iterator[bytes]:
     """The file."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     loader = FileSystemLoader(_TEMPLATES)
     made = Environment(autoescape=True, loader=loader, undefined=StrictUndefined, trim_blocks=True)
-    yield made.get_template("profile.html.jinja").render(_context(log, found)).encode("utf-8", "replace")
+    yield (
+        made.get_template("profile.html.jinja").render(_make_context(log, summary)).encode("utf-8", "replace")
+    )
 
 
-def _context(log: ProfileLog, found: ProfileSummary) -> dict[str, object]:
-    spans, unit = typical_run(log)
+def _make_context(log: ProfileLog, summary: ProfileSummary) -> dict[str, object]:
+    spans, unit = find_typical_run(log)
     word = {"US": "µs", "CYCLES": "cycles"}.get(unit, unit.lower())
-    kinds, colours = kinds_of_ops(found), _colours(found)
+    kinds, colours = sum_by_kind(summary), _choose_colours(summary)
     return {
-        "found": found,
+        "found": summary,
         "unit": word,
-        "said": _said(found, kinds),
-        "tiles": _tiles(found, word),
-        "bars": _bars(spans, colours),
+        "said": _write_headline(summary, kinds),
+        "tiles": _make_tiles(summary, word),
+        "bars": _make_bars(spans, colours),
         "width": _WIDTH,
         "kinds": kinds,
         "colours": colours,
-        "amount": amount,
-        "text": viewer_text(found),
-        "is_emulated": "emulator" in found.backend,
-        "is_simulated": "simulation" in found.backend,
+        "amount": format_amount,
+        "text": make_viewer_text(summary),
+        "is_emulated": "emulator" in summary.backend,
+        "is_simulated": "simulation" in summary.backend,
     }
 
 
-def _said(found: ProfileSummary, kinds: Sequence[KindOfOp]) -> str:
-    runs = f"{found.inferences} inferences were measured at level {found.level}."
+def _write_headline(summary: ProfileSummary, kinds: Sequence[KindOfOp]) -> str:
+    runs = f"{summary.inferences} inferences were measured at level {summary.level}."
     if not kinds:
         return f"{runs} The log has no times of single ops."
-    slowest = found.ops[0].name.partition(":OpId_")[0]
+    slowest = summary.ops[0].name.partition(":OpId_")[0]
     return (
         f"{runs} {kinds[0].op} takes {kinds[0].share:.0%} of the time of all ops; the slowest is {slowest}."
     )
 
 
-def _tiles(found: ProfileSummary, unit: str) -> list[tuple[str, str, str]]:
-    tiles = [("Inferences", str(found.inferences), "")]
-    whole = next((item for item in found.execution if not item.is_part and item.unit == "US"), None)
+def _make_tiles(summary: ProfileSummary, unit: str) -> list[tuple[str, str, str]]:
+    tiles = [("Inferences", str(summary.inferences), "")]
+    whole = next((item for item in summary.execution if not item.is_part and item.unit == "US"), None)
     if whole is not None:
         low, high = whole.least / 1000, whole.most / 1000
         tiles.append(("One execution", f"{whole.average / 1000:.3g} ms", f"{low:.3g} to {high:.3g} ms"))
-    if found.per_second:
-        tiles.append(("Throughput", f"{found.per_second:.1f} /s", "with files and all else"))
-    if found.ops:
-        total = sum(item.average for item in found.ops)
-        tiles.append(("All ops", f"{total:.0f} {unit}", f"{len(found.ops)} ops"))
-    macs = sum(item.macs for item in found.ops)
-    return [*tiles, ("MACs", amount(macs), "in one execution")] if macs else tiles
+    if summary.per_second:
+        tiles.append(("Throughput", f"{summary.per_second:.1f} /s", "with files and all else"))
+    if summary.ops:
+        total = sum(item.average for item in summary.ops)
+        tiles.append(("All ops", f"{total:.0f} {unit}", f"{len(summary.ops)} ops"))
+    macs = sum(item.macs for item in summary.ops)
+    return [*tiles, ("MACs", format_amount(macs), "in one execution")] if macs else tiles
 
 
-def _colours(found: ProfileSummary) -> dict[str, str]:
-    kinds = [kind.op for kind in kinds_of_ops(found)]
+def _choose_colours(summary: ProfileSummary) -> dict[str, str]:
+    kinds = [kind.op for kind in sum_by_kind(summary)]
     return {op: _COLOURS[min(place, len(_COLOURS) - 1)] for place, op in enumerate(kinds)}
 
 
-def _bars(spans: list[Span], colours: dict[str, str]) -> list[_Bar]:
+def _make_bars(spans: list[Span], colours: dict[str, str]) -> list[_Bar]:
     end = max((span.start + span.time for span in spans), default=0) or 1
     return [
         _Bar(

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from edgewright.core.errors import shown
 from edgewright.model.profile.summary import Measure, ProfileSummary
 
-__all__ = ["viewer_text"]
+__all__ = ["make_viewer_text"]
 
 _TITLES = {
     "INIT": "Init Stats:",
@@ -17,20 +17,20 @@ _UNITS = {"US": "us", "CYCLES": "cycles", "COUNT": "count", "BYTES": "bytes"}
 Pick = Callable[[Measure], float]
 
 
-def viewer_text(found: ProfileSummary) -> str:
+def make_viewer_text(summary: ProfileSummary) -> str:
     """The text of qnn-profile-viewer."""
-    lines = [f"Input Log File Location: {found.file}", f"Backend: {shown(found.backend)}", ""]
-    lines += _underlined("Qnn Init/Prepare/Finalize/De-Init/Execute/Lib-Load Statistics:", "-" * 60)
+    lines = [f"Input Log File Location: {summary.file}", f"Backend: {shown(summary.backend)}", ""]
+    lines += _underline_title("Qnn Init/Prepare/Finalize/De-Init/Execute/Lib-Load Statistics:", "-" * 60)
     for message, title in _TITLES.items():
-        lines += _section(title, found, found.sections.get(message, ()), lambda item: item.average)
-    if found.execution:
-        lines += _executions(found)
-    if found.dropped:
-        lines += ["", f"note: {found.dropped} events were too many and are not in the log"]
+        lines += _make_section(title, summary, summary.sections.get(message, ()), lambda item: item.average)
+    if summary.execution:
+        lines += _list_executions(summary)
+    if summary.dropped:
+        lines += ["", f"note: {summary.dropped} events were too many and are not in the log"]
     return "\n".join(lines)
 
 
-def _executions(found: ProfileSummary) -> list[str]:
+def _list_executions(summary: ProfileSummary) -> list[str]:
     ways: dict[str, Pick] = {
         "Average": lambda item: item.average,
         "Min": lambda item: item.least,
@@ -38,28 +38,28 @@ def _executions(found: ProfileSummary) -> list[str]:
     }
     lines: list[str] = []
     for word, pick in ways.items():
-        lines += ["", *_underlined(f"Execute Stats ({word}):"), "Total Inference Time:"]
-        lines += _underlined("", "-" * 21)[1:]
-        lines += [f"Graph 0 ({shown(found.graph)}):", *_lines(found.execution, pick)]
-    if found.per_second:
-        lines += ["", *_underlined("Execute Stats (Overall):")]
-        lines.append(f"    NetRun IPS (includes IO and misc. time): {found.per_second:.4f} inf/sec")
+        lines += ["", *_underline_title(f"Execute Stats ({word}):"), "Total Inference Time:"]
+        lines += _underline_title("", "-" * 21)[1:]
+        lines += [f"Graph 0 ({shown(summary.graph)}):", *_format_measures(summary.execution, pick)]
+    if summary.per_second:
+        lines += ["", *_underline_title("Execute Stats (Overall):")]
+        lines.append(f"    NetRun IPS (includes IO and misc. time): {summary.per_second:.4f} inf/sec")
     return lines
 
 
-def _section(title: str, found: ProfileSummary, measures: Iterable[Measure], pick: Pick) -> list[str]:
-    lines = _lines(measures, pick)
+def _make_section(title: str, summary: ProfileSummary, measures: Iterable[Measure], pick: Pick) -> list[str]:
+    lines = _format_measures(measures, pick)
     if not lines:
         return []
-    named = [f"Graph 0 ({shown(found.graph)}):"] if title.startswith("Finalize") else []
-    return ["", *_underlined(title), *named, *lines]
+    named = [f"Graph 0 ({shown(summary.graph)}):"] if title.startswith("Finalize") else []
+    return ["", *_underline_title(title), *named, *lines]
 
 
-def _lines(measures: Iterable[Measure], pick: Pick) -> list[str]:
-    return [_line(item, round(pick(item))) for item in measures]
+def _format_measures(measures: Iterable[Measure], pick: Pick) -> list[str]:
+    return [_format_measure(item, round(pick(item))) for item in measures]
 
 
-def _line(item: Measure, value: int) -> str:
+def _format_measure(item: Measure, value: int) -> str:
     unit = _UNITS.get(item.unit, item.unit.lower())
     if item.source == "NETRUN":
         return f"    NetRun:  {value} {unit}"
@@ -68,5 +68,5 @@ def _line(item: Measure, value: int) -> str:
     return f"    Backend ({shown(item.name)}): {value} {unit}"
 
 
-def _underlined(title: str, line: str = "") -> list[str]:
+def _underline_title(title: str, line: str = "") -> list[str]:
     return [title, line or "-" * len(title)]

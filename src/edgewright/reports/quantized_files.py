@@ -3,8 +3,8 @@
 import math
 
 from edgewright.analyse.compare_models import OutputDifference
-from edgewright.reports.conversion import contract_table, rules_table
-from edgewright.reports.numbers import byte_size
+from edgewright.reports.conversion import make_io_table, make_rules_table
+from edgewright.reports.numbers import format_bytes
 from edgewright.reports.page import Block, Table
 from edgewright.sdk.quantize_files import QuantizedFiles
 
@@ -13,19 +13,19 @@ __all__ = ["page"]
 
 def page(done: QuantizedFiles) -> list[Block]:
     """The report of `edgewright quantize`."""
-    blocks: list[Block] = [contract_table(done.contract), done.coverage]
+    blocks: list[Block] = [make_io_table(done.contract), done.coverage]
     if done.rules:
-        blocks.append(rules_table(done.rules))
+        blocks.append(make_rules_table(done.rules))
     blocks += [f"note: {note}" for note in done.notes]
     if done.differences:
         blocks.append(_differences(done))
     smaller = done.weights_before / max(done.weights_after, 1)
     blocks.append(
-        f"weights: {byte_size(done.weights_before)} before, {byte_size(done.weights_after)} now, "
+        f"weights: {format_bytes(done.weights_before)} before, {format_bytes(done.weights_after)} now, "
         f"{smaller:.1f} times smaller"
     )
     blocks += [f"wrote {path}" for path in done.files.paths]
-    blocks.append(f"{byte_size(done.bytes_written)} written, {done.seconds:.1f} s")
+    blocks.append(f"{format_bytes(done.bytes_written)} written, {done.seconds:.1f} s")
     return blocks
 
 

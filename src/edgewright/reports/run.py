@@ -2,17 +2,17 @@
 
 import math
 
-from edgewright.reports.numbers import dims
+from edgewright.reports.numbers import format_shape
 from edgewright.reports.page import Block, Table
 from edgewright.run.run_files import RunReport
 
-__all__ = ["page"]
+__all__ = ["make_page"]
 
 
-def page(report: RunReport) -> list[Block]:
+def make_page(report: RunReport) -> list[Block]:
     """The report of `edgewright run`."""
     rows = tuple(
-        (o.name, o.dtype, dims(o.shape), f"{o.least:.6g}", f"{o.most:.6g}", f"{o.mean:.6g}")
+        (o.name, o.dtype, format_shape(o.shape), f"{o.least:.6g}", f"{o.most:.6g}", f"{o.mean:.6g}")
         for o in report.outputs
     )
     headers = ("name", "type", "shape", "least", "most", "mean")
@@ -22,11 +22,11 @@ def page(report: RunReport) -> list[Block]:
     if report.folder:
         blocks.append(f"wrote {report.folder}")
     if report.reference:
-        blocks += _comparison(report)
+        blocks += _describe_comparison(report)
     return blocks
 
 
-def _comparison(report: RunReport) -> list[Block]:
+def _describe_comparison(report: RunReport) -> list[Block]:
     rows = tuple(
         (
             e.tensor,

@@ -3,10 +3,10 @@
 from edgewright.reports.page import Block
 from edgewright.sdk.sdk_root import SdkRoot
 
-__all__ = ["page"]
+__all__ = ["make_page"]
 
 
-def page(made: SdkRoot) -> list[Block]:
+def make_page(made: SdkRoot) -> list[Block]:
     """The report of `edgewright sdk-root`."""
     genuine = f"{len(made.linked)} of the installed wheel" if made.linked else "none of the genuine ones"
     return [

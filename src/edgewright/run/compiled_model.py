@@ -22,7 +22,7 @@ from edgewright.run.context.compile import CompileOrder, compile_graphs, find_pr
 from edgewright.run.context.config import DEFAULT_TARGET, find_target, read_backend_config
 from edgewright.run.context.info import ContextInfo, read_context_info
 from edgewright.run.runnable import RunSource, open_context_source
-from edgewright.targets.soc import find_soc, htp_soc
+from edgewright.targets.soc import find_htp_soc, find_soc
 
 __all__ = ["CompiledModel", "compile", "load_context"]
 
@@ -94,11 +94,11 @@ class CompiledModel:
             for name, array in inputs.items()
             for known in [name if name in chosen.inputs else sanitized(name)]
         }
-        return surface.decoded(self._open_session(chosen).run(surface.encoded(named)))
+        return surface.decode_outputs(self._open_session(chosen).run(surface.encode_inputs(named)))
 
     def fits(self, target: str) -> ContextVerdict:
         """Whether it is a binary for a chip, and why."""
-        return judge_context(self.info, htp_soc(target))
+        return judge_context(self.info, find_htp_soc(target))
 
     def _find_graph(self, name: str | None) -> Graph:
         if self._source is None:

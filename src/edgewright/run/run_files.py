@@ -19,7 +19,7 @@ from edgewright.frontends.framework import Framework, framework_of
 from edgewright.lower.names import NameTable
 from edgewright.model.convert import convert_in_memory
 from edgewright.model.model import Model, load
-from edgewright.model.run_inputs import InputSet, input_sets
+from edgewright.model.run_inputs import InputSet, open_input_sets
 from edgewright.model.saving import is_stored
 from edgewright.model.select_backend import select_backend
 from edgewright.run.compare import TensorError, keep_worst_errors
@@ -86,7 +86,7 @@ def run_files(
     known = {name: np.asarray(values) for name, values in shapes.input_values}
     source = None if comparison.compare is None else comparison.compare or file.model
     reference = None if source is None else _open_reference(source, model, known)
-    sets = input_sets(model, inputs)
+    sets = open_input_sets(model, inputs)
     summaries: dict[str, OutputSummary] = {}
     errors: list[TensorError] = []
     seconds = 0.0

@@ -11,7 +11,7 @@ import yaml
 from edgewright.core.errors import UsageError, shown
 from edgewright.core.files import write_folder, write_whole
 from edgewright.core.numbers import Array
-from edgewright.data.tensor_files import file_values
+from edgewright.data.tensor_files import convert_to_file_type
 from edgewright.ir.contract import dtype_word, shape_of
 from edgewright.ir.graph import Graph
 from edgewright.lower.names import NameTable
@@ -102,7 +102,7 @@ class ResultFolder:
         files = {}
         for index, output in enumerate(self.outputs):
             form = self._forms[index % len(self._forms)]
-            array = file_values(values[output.name], self._graph.types[output.name], is_native=form)
+            array = convert_to_file_type(values[output.name], self._graph.types[output.name], is_native=form)
             files[output.file] = [array.reshape(-1).view("u1").data] if array.size else [b""]
         write_folder(self._folder / name, files)
         return name

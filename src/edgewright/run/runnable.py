@@ -20,7 +20,7 @@ from edgewright.ir.graph import Graph
 from edgewright.ir.types import TensorType
 from edgewright.lower.lift import lift
 from edgewright.lower.qnn_graph import QnnTensor
-from edgewright.model.model_files import model_file, model_graphs
+from edgewright.model.model_files import find_model_file, load_model_graphs
 from edgewright.run.context.check import judge_context
 from edgewright.run.context.compile import find_provider
 from edgewright.run.context.config import DEFAULT_TARGET, find_target, make_htp_options, read_backend_config
@@ -114,8 +114,8 @@ def _open_any(options: ModelOptions, loading: Loading) -> RunSource:
         return limit.run(lambda: _open_retrieved_context(options, provider, config, loading))
     backend = find_backend(options.backend)
     config = loading.read_config(options.config_file, backend.name, is_context=False)
-    files = [model_file(Path(name)) for name in options.dlc_path or options.models or ()]
-    graphs = model_graphs(files, options.model_prefix)
+    files = [find_model_file(Path(name)) for name in options.dlc_path or options.models or ()]
+    graphs = load_model_graphs(files, options.model_prefix)
     if isinstance(backend, HtpNativeBackend):
         backend = _configure_native_backend(config, graphs, loading)
         if all(file.suffix == ".so" for file in files):

@@ -11,7 +11,7 @@ from edgewright.config.context import Target
 from edgewright.config.context_generator import ContextModel, ContextOutput, ContextSettings
 from edgewright.core.errors import UsageError, shown
 from edgewright.core.files import Chunks, file_size, keep_sources, write_all
-from edgewright.model.model_files import model_file, model_graphs, model_parts
+from edgewright.model.model_files import find_model_file, list_model_parts, load_model_graphs
 from edgewright.model.profile.events import check_level
 from edgewright.run.context.compile import (
     CompileOrder,
@@ -58,11 +58,11 @@ def generate_context(options: GeneratorOptions) -> GeneratedContext:
     order, notes = _order(options)
     notes += load_op_packages(options.model.op_packages or ())
     check_level(order.profiling, order.provider)
-    files = _model_files(options.model)
-    binaries = _binaries(options.output, files)
-    keep_sources([part for file in files for part in model_parts(file)], binaries)
+    files = _list_model_files(options.model)
+    binaries = _name_binaries(options.output, files)
+    keep_sources([part for file in files for part in list_model_parts(file)], binaries)
     began = time.perf_counter()
-    made, more = _made(files, options, order)
+    made, more = _make_context(files, options, order)
     written: dict[Path, Chunks] = {path: made.chunks() for path in binaries}
     if order.profiling is not None:
         log = ProfileLog(order.profiling, order.provider, ",".join(made.names), made.events)
@@ -83,7 +83,7 @@ def _order(options: GeneratorOptions) -> tuple[CompileOrder, list[str]]:
     provider = find_provider(options.model.backend)
     config = read_backend_config(options.settings.config_file, provider.partition("-")[0])
     target = None if provider == "cpu" else find_target(options.target.target, config)
-    notes = [*config.notes, *config.running.idle_notes(), *_target_notes(options, provider, target)]
+    notes = [*config.notes, *config.running.idle_notes(), *_note_target(options, provider, target)]
     if provider == "htp-sim" and "sim" not in options.model.backend.lower():
         notes.append(
             "made by the simulation, the genuine library is not here: no device loads it; "
@@ -94,21 +94,21 @@ def _order(options: GeneratorOptions) -> tuple[CompileOrder, list[str]]:
     return CompileOrder(provider, chip, config, settings.optimization_level, settings.profiling_level), notes
 
 
-def _made(
+def _make_context(
     files: Sequence[Path], options: GeneratorOptions, order: CompileOrder
 ) -> tuple[MadeContext, list[str]]:
-    graphs = model_graphs(files, options.model.model_prefix)
-    notes = _unknown_graphs(order.config, [graph.name for graph in graphs])
+    graphs = load_model_graphs(files, options.model.model_prefix)
+    notes = _note_unknown_graphs(order.config, [graph.name for graph in graphs])
     if order.provider == "htp-native" and order.config.is_weight_sharing and len(graphs) > 1:
         notes.append("weights are shared between graphs: the emulator does not load such a binary")
     return compile_graphs(with_outputs(graphs, options.output), order), notes
 
 
-def _model_files(model: ContextModel) -> list[Path]:
-    return [model_file(Path(name)) for name in model.dlc_path or model.models]
+def _list_model_files(model: ContextModel) -> list[Path]:
+    return [find_model_file(Path(name)) for name in model.dlc_path or model.models]
 
 
-def _binaries(output: ContextOutput, files: Sequence[Path]) -> list[Path]:
+def _name_binaries(output: ContextOutput, files: Sequence[Path]) -> list[Path]:
     """Guide 4108: '.bin' is put behind the name; the course: without one the model's name is taken."""
     stem = files[0].stem.removesuffix("_net")
     names = [output.binary_file or stem, *([output.backend_binary] if output.backend_binary else [])]
@@ -124,15 +124,15 @@ def _binaries(output: ContextOutput, files: Sequence[Path]) -> list[Path]:
     return [Path(output.output_dir, name) for name in named]
 
 
-def _target_notes(options: GeneratorOptions, provider: str, target: Soc | None) -> list[str]:
+def _note_target(options: GeneratorOptions, provider: str, target: Soc | None) -> list[str]:
     if provider == "cpu":
         return ["--target has no effect: the backend is cpu"] if options.target.target else []
     return [] if target is not None else [f"no target was named: made for {find_soc(DEFAULT_TARGET)}"]
 
 
-def _unknown_graphs(config: BackendConfig, names: Sequence[str]) -> list[str]:
-    wanted = {name for settings in config.graphs for name in settings.names}
+def _note_unknown_graphs(config: BackendConfig, names: Sequence[str]) -> list[str]:
+    configured = {name for settings in config.graphs for name in settings.names}
     return [
         f"settings for graph '{shown(name)}' have no effect: the model has {', '.join(map(shown, names))}"
-        for name in sorted(wanted - set(names))
+        for name in sorted(configured - set(names))
     ]

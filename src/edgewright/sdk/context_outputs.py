@@ -14,9 +14,9 @@ __all__ = ["with_outputs"]
 def with_outputs(graphs: Sequence[Graph], output: ContextOutput) -> list[Graph]:
     """The graphs with the tensors that were asked for among their outputs; none is changed itself."""
     if output.enable_intermediate_outputs:
-        return [_giving(graph, _made(graph)) for graph in graphs]
+        return [_add_outputs(graph, _list_made_tensors(graph)) for graph in graphs]
     names = {graph.name: graph for graph in graphs}
-    wanted: dict[str, list[str]] = {}
+    asked: dict[str, list[str]] = {}
     for name, tensors in output.set_output_tensors:
         if name and name not in names:
             known = ", ".join(map(shown, names))
@@ -29,11 +29,11 @@ def with_outputs(graphs: Sequence[Graph], output: ContextOutput) -> list[Graph]:
                 f"--set_output_tensors names tensors without a graph, the models have {len(graphs)}",
                 do="write GRAPH:NAME,NAME;GRAPH:NAME",
             )
-        wanted.setdefault(name or graphs[0].name, []).extend(tensors)
-    return [_giving(graph, _found(graph, wanted.get(graph.name, []))) for graph in graphs]
+        asked.setdefault(name or graphs[0].name, []).extend(tensors)
+    return [_add_outputs(graph, _find_tensors(graph, asked.get(graph.name, []))) for graph in graphs]
 
 
-def _giving(graph: Graph, tensors: Sequence[str]) -> Graph:
+def _add_outputs(graph: Graph, tensors: Sequence[str]) -> Graph:
     if not tensors:
         return graph
     copy = graph.copy()
@@ -41,13 +41,13 @@ def _giving(graph: Graph, tensors: Sequence[str]) -> Graph:
     return copy
 
 
-def _made(graph: Graph) -> list[str]:
+def _list_made_tensors(graph: Graph) -> list[str]:
     return [value for node in graph.nodes for value in node.outputs if value]
 
 
-def _found(graph: Graph, asked: Sequence[str]) -> list[str]:
+def _find_tensors(graph: Graph, asked: Sequence[str]) -> list[str]:
     """Tensors by their own names or by the forms that QNN's files have for them."""
-    made = _made(graph)
+    made = _list_made_tensors(graph)
     table = NameTable(made)
     spellings = {table(name): name for name in made} | {name: name for name in made}
     unknown = [name for name in asked if name not in spellings]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from edgewright.backends.executor import CpuExecutor
 from edgewright.config.converter import Output
 from edgewright.config.quantizer import Quantizer
-from edgewright.data.calibration_data import samples_of
+from edgewright.data.open_samples import open_samples
 from edgewright.ir.graph import Graph
 from edgewright.model.quantizing import AppliedRule, Wishes, applied_rules, quantized
 from edgewright.passes.target.float_io import float_input, float_output
@@ -40,7 +40,7 @@ def quantize_converted(
     """The graph in fixed point; raw files hold its own datatypes where they are native, else float32."""
     wishes, samples = _wishes(quantizer, output), None
     if quantizer.input_list is not None:
-        samples = samples_of(graph, quantizer.input_list, passes=wishes.passes, is_native=is_native)
+        samples = open_samples(graph, quantizer.input_list, passes=wishes.passes, is_native=is_native)
     result = quantized(graph, wishes, samples, CpuExecutor(), brought=known.encodings, known=known.tensors)
     for name in known.float_ends:
         (float_input if name in result.graph.inputs else float_output)(result.graph, name)

@@ -46,23 +46,23 @@ def generate_libraries(source: LibrarySource, output: LibraryOutput) -> BuiltLib
 
     A target that was named and cannot be built is an error, after the others were built.
     """
-    found = [find_toolchain(target) for target in dict.fromkeys(output.targets or DEFAULT_TARGETS)]
+    toolchains = [find_toolchain(target) for target in dict.fromkeys(output.targets or DEFAULT_TARGETS)]
     model = model_source(Path(source.cpp), None if source.bin is None else Path(source.bin))
-    chains = [chain for chain in found if isinstance(chain, Toolchain)]
-    lacking = [chain for chain in found if isinstance(chain, NoToolchain)]
+    chains = [chain for chain in toolchains if isinstance(chain, Toolchain)]
+    lacking = [chain for chain in toolchains if isinstance(chain, NoToolchain)]
     places = {chain: _place(output, chain.target, _name(output, model), len(chains)) for chain in chains}
     keep_sources([path for path in (model.cpp, model.bin) if path is not None], places.values())
     with progress("compile", len(places)) as step:
         built = []
         for chain, place in places.items():
-            built.append(_built(model, chain, place))
+            built.append(_build_library(model, chain, place))
             step()
     if lacking and (output.targets or not built):
-        raise _unbuilt(lacking, built)
+        raise _make_error(lacking, built)
     return BuiltLibraries(tuple(built), tuple(f"{lack.target}: {lack.reason}" for lack in lacking))
 
 
-def _built(model: ModelSource, chain: Toolchain, place: Path) -> BuiltLibrary:
+def _build_library(model: ModelSource, chain: Toolchain, place: Path) -> BuiltLibrary:
     began = time.perf_counter()
     build_library(model, chain, place)
     seconds = time.perf_counter() - began
@@ -90,11 +90,11 @@ def _place(output: LibraryOutput, target: str, name: str, count: int) -> Path:
     return folder
 
 
-def _unbuilt(lacking: list[NoToolchain], built: list[BuiltLibrary]) -> EnvironmentProblem:
+def _make_error(lacking: list[NoToolchain], built: list[BuiltLibrary]) -> EnvironmentProblem:
     reasons = "; ".join(f"{lack.target}: {lack.reason}" for lack in lacking)
-    done = ", ".join(library.file for library in built)
+    files = ", ".join(library.file for library in built)
     return EnvironmentProblem(
         f"{len(lacking)} of {len(lacking) + len(built)} targets cannot be built here: {reasons}"
-        + (f" (built: {done})" if done else ""),
+        + (f" (built: {files})" if files else ""),
         do="; ".join(dict.fromkeys(lack.do for lack in lacking)),
     )

@@ -33,7 +33,7 @@ from edgewright.run.execution.tensors import (
 from edgewright.run.run_results import ResultFolder, RunRecord, choose_graph_folder
 from edgewright.run.runnable import RunSource, run_source
 
-__all__ = ["NetRun", "NetRunOptions", "net_run"]
+__all__ = ["NetRun", "NetRunOptions", "run_network"]
 
 PROFILE_FILE = "qnn-profiling-data_0.log"
 
@@ -67,7 +67,7 @@ class NetRun:
     others: tuple["NetRun", ...] = ()
 
 
-def net_run(options: NetRunOptions) -> NetRun:
+def run_network(options: NetRunOptions) -> NetRun:
     """Runs every graph on every set of its input list; each result folder is written whole."""
     level = options.profiling.profiling_level
     source = run_source(options.model, level, is_shared=options.execution.shared_buffer)
@@ -76,12 +76,12 @@ def net_run(options: NetRunOptions) -> NetRun:
     limits, notes = _queue(options, source)
     folder = Path(options.outputs.output_dir)
     runs = []
-    for graph, listed in _lists(options.inputs, source.graphs):
+    for graph, listed in _match_lists(options.inputs, source.graphs):
         inner = choose_graph_folder(folder, graph, source.graphs)
         outputs = replace(options.outputs, output_dir=str(inner))
-        runs.append(_graph_run(_Task(replace(options, outputs=outputs), source, graph, listed, limits)))
-    told = (*source.notes, *notes, *_profile_note(options.execution, source), *runs[0].notes)
-    return replace(runs[0], notes=told, others=tuple(runs[1:]))
+        runs.append(_run_graph(_Task(replace(options, outputs=outputs), source, graph, listed, limits)))
+    all_notes = (*source.notes, *notes, *_profile_note(options.execution, source), *runs[0].notes)
+    return replace(runs[0], notes=all_notes, others=tuple(runs[1:]))
 
 
 @dataclass(frozen=True)
@@ -108,14 +108,14 @@ class _Task:
         level, most = profiling.profiling_level, running.most_events or EVENTS_KEPT
         return Measuring(level is not None, most, window, has_traces=level == "backend")
 
-    def prepared(self, tensors: Sequence[str]) -> Session:
+    def prepare_session(self, tensors: Sequence[str]) -> Session:
         threads = self.source.threads or threads_of(self.options.execution.perf_profile, os.cpu_count() or 1)
         is_inner = self.options.profiling.profiling_level in INNER_LEVELS
         session = self.source.prepare(self.graph, RunOptions(threads, tuple(tensors), is_inner))
         return session if self.factor == 1 else BatchSession(session, self.factor)
 
 
-def _graph_run(task: _Task) -> NetRun:
+def _run_graph(task: _Task) -> NetRun:
     options, graph = task.options, task.graph
     clock = RunClock(graph.name, task.measuring())
     listed = read_input_list(task.list_file, graph.inputs, map_spellings(graph.inputs))
@@ -126,32 +126,34 @@ def _graph_run(task: _Task) -> NetRun:
     folder = Path(options.outputs.output_dir)
     results = ResultFolder(folder, outside, tensors, options.outputs.forms)
     with clock.setting_up():
-        session = task.prepared(tensors)
+        session = task.prepare_session(tensors)
     record = RunRecord(
         task.source.path, task.source.backend, str(folder), make_input_records(expected), results.outputs
     )
     clock.start_executions(session)
     try:
-        for done in _executions(task, session, sets):
-            clock.note(done, session)
-            if _is_kept(done.number, options.outputs):
-                record.results[results.write(done.number, done.values)] = sets.files(done.number % len(sets))
+        for execution in _run_executions(task, session, sets):
+            clock.note(execution, session)
+            if _is_kept(execution.number, options.outputs):
+                record.results[results.write(execution.number, execution.values)] = sets.list_files(
+                    execution.number % len(sets)
+                )
             record.inferences += 1
         record.is_complete = True
     finally:
         results.describe(record)
     wall = clock.since_ready()
     clock.finish(session, graph)
-    return _finished(options, record, clock, wall, _notes(graph, record.backend))
+    return _finish_run(options, record, clock, wall, _note_datatypes(graph, record.backend))
 
 
-def _executions(task: _Task, session: Session, sets: InputSets) -> Iterator[FinishedRun]:
+def _run_executions(task: _Task, session: Session, sets: InputSets) -> Iterator[FinishedRun]:
     """The runs; every set once where neither a number nor a time is said."""
     execution = task.options.execution
     limit = execution.num_inferences
     if limit is None and execution.duration is None:
         limit = len(sets)
-    feeds = Feeds(sets.feed, len(sets), cache_limits(task.options.inputs))
+    feeds = Feeds(sets.read_set, len(sets), cache_limits(task.options.inputs))
     limit_of_one = Deadline(
         execution.timeout, "--timeout", f"an execution of graph '{shown(task.graph.name)}'"
     )
@@ -161,10 +163,10 @@ def _executions(task: _Task, session: Session, sets: InputSets) -> Iterator[Fini
 
     # The way through the deadline costs a little, even where there is none.
     executed = run if execution.timeout else session.run
-    wanted = count_runs(limit, execution.duration)
+    numbers = count_runs(limit, execution.duration)
     if task.limits is None:
-        return run_one_by_one(wanted, feeds, executed)
-    return run_queued(wanted, feeds, executed, task.limits)
+        return run_one_by_one(numbers, feeds, executed)
+    return run_queued(numbers, feeds, executed, task.limits)
 
 
 def _queue(options: NetRunOptions, source: RunSource) -> tuple[QueueLimits | None, list[str]]:
@@ -197,7 +199,7 @@ def _check_names(options: NetRunOptions, source: RunSource) -> None:
     check_native_names(options.inputs, source.graphs)
 
 
-def _finished(
+def _finish_run(
     options: NetRunOptions, record: RunRecord, clock: RunClock, wall: int, notes: tuple[str, ...]
 ) -> NetRun:
     profile = ""
@@ -214,7 +216,7 @@ def _finished(
     )
 
 
-def _notes(graph: Graph, backend: str) -> tuple[str, ...]:
+def _note_datatypes(graph: Graph, backend: str) -> tuple[str, ...]:
     is_fixed = any(tensor_type.dtype.is_fixed_point for tensor_type in graph.types.values())
     if backend != "cpu" or not is_fixed:
         return ()
@@ -222,7 +224,7 @@ def _notes(graph: Graph, backend: str) -> tuple[str, ...]:
     return ("the SDK's CPU backend takes no quantized models, this one computes what they mean",)
 
 
-def _lists(inputs: InputFiles, graphs: Sequence[Graph]) -> list[tuple[Graph, Path]]:
+def _match_lists(inputs: InputFiles, graphs: Sequence[Graph]) -> list[tuple[Graph, Path]]:
     """The list of each graph that is to run; __ stands for a graph that is not."""
     given = inputs.input_list
     pairs = [(g, Path(name)) for g, name in zip(graphs, given, strict=False) if name != "__"]

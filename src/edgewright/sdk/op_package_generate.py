@@ -30,7 +30,7 @@ def generate_packages(options: PackageOutput) -> GeneratedPackages:
     out = Path(options.output_path)
     for name in options.config_path:
         package = read(name)
-        notes += _left_out(package, name)
+        notes += _list_left_out(package, name)
         xml = read_limited(name, LARGEST_FILE)
         made = to_files(package, xml, with_converter=options.converter_op_package)
         clash = [path for path in made if out / path in files]
@@ -47,7 +47,7 @@ def generate_packages(options: PackageOutput) -> GeneratedPackages:
     return GeneratedPackages(tuple(map(str, folders)), tuple(map(str, files)), tuple(notes))
 
 
-def _left_out(package: PackageDef, file: str) -> list[str]:
+def _list_left_out(package: PackageDef, file: str) -> list[str]:
     unknown = [backend for backend in package.backends if backend not in BACKENDS]
     if len(unknown) == len(package.backends):
         raise UnsupportedFeature(

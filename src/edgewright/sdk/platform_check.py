@@ -18,7 +18,7 @@ from edgewright.ir.types import TensorType
 from edgewright.ops.activation import Relu
 from edgewright.targets.soc import find_soc
 
-__all__ = ["Asked", "BackendCheck", "check_platform", "platform_csv"]
+__all__ = ["Asked", "BackendCheck", "check_platform", "write_csv"]
 
 # The words of the tool for our backends; the HTP is what newer chips have in place of the DSP.
 _BACKENDS = {"cpu": ("cpu",), "gpu": ("gpu",), "dsp": ("htp",), "htp": ("htp",), "all": ("cpu", "gpu", "htp")}
@@ -66,12 +66,12 @@ def check_platform(
     return tuple(_check(name, asked or Asked()) for name in _BACKENDS[backend])
 
 
-def platform_csv(found: tuple[BackendCheck, ...]) -> bytes:
+def write_csv(checks: tuple[BackendCheck, ...]) -> bytes:
     """The checks as the tool's CSV file."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(_HEADER)
-    writer.writerows(vars(item).values() for item in found)
+    writer.writerows(vars(item).values() for item in checks)
     return buffer.getvalue().encode()
 
 
@@ -80,8 +80,8 @@ def _check(name: str, asked: Asked) -> BackendCheck:
         backend = find_backend(name)
     except EdgewrightError as problem:
         return BackendCheck(name, "Not supported", "Not found", detail=problem.what)
-    library, core = _versions(name)
-    tested, trouble = _tested(name, backend) if asked.test else ("", "")
+    library, core = _find_versions(name)
+    tested, trouble = _run_relu(name, backend) if asked.test else ("", "")
     return BackendCheck(
         name,
         "Supported" if name == "cpu" else "Emulated on this host",
@@ -93,7 +93,7 @@ def _check(name: str, asked: Asked) -> BackendCheck:
     )
 
 
-def _versions(name: str) -> tuple[str, str]:
+def _find_versions(name: str) -> tuple[str, str]:
     libraries = find_libraries()
     if name == "cpu" or libraries is None:
         from importlib.metadata import version
@@ -102,11 +102,11 @@ def _versions(name: str) -> tuple[str, str]:
     from edgewright.backends.qnn.backend import shared_runtime
     from edgewright.backends.qnn.options import HtpOptions
 
-    found = shared_runtime(HtpOptions()).version
-    return found.build_id, ".".join(map(str, found.core))
+    library = shared_runtime(HtpOptions()).version
+    return library.build_id, ".".join(map(str, library.core))
 
 
-def _tested(name: str, backend: Backend) -> tuple[str, str]:
+def _run_relu(name: str, backend: Backend) -> tuple[str, str]:
     """A ReLU on four bytes: small, and its result is known."""
     kind = TensorType((1, 4), DType.UFIXED_POINT_8, None, Encoding((0.5,), (-2,)))
     graph = Graph("validator")
@@ -114,12 +114,12 @@ def _tested(name: str, backend: Backend) -> tuple[str, str]:
     graph.add(Node("relu", Relu(), ["x"], ["y"]), [kind])
     graph.outputs = ["y"]
     try:
-        found = backend.prepare(graph, RunOptions()).run({"x": np.array([[0, 1, 2, 9]], np.uint8)})["y"]
+        result = backend.prepare(graph, RunOptions()).run({"x": np.array([[0, 1, 2, 9]], np.uint8)})["y"]
     except EdgewrightError as problem:
         return "Failed", problem.what
-    is_right = found.tolist() == [[2, 2, 2, 9]]
+    is_right = result.tolist() == [[2, 2, 2, 9]]
     return (
         ("Passed", "")
         if is_right
-        else ("Failed", f"{name} computed {found.tolist()}, expected [[2, 2, 2, 9]]")
+        else ("Failed", f"{name} computed {result.tolist()}, expected [[2, 2, 2, 9]]")
     )

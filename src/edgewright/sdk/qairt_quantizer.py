@@ -17,8 +17,8 @@ from edgewright.core.errors import (
 )
 from edgewright.core.files import file_size, keep_sources
 from edgewright.core.numbers import Array
-from edgewright.data.calibration_data import samples_of
 from edgewright.data.input_list import check_head
+from edgewright.data.open_samples import open_samples
 from edgewright.frontends._common.input_spec import list_unknown_names
 from edgewright.ir.contract import IoTensor, contract
 from edgewright.ir.graph import Graph
@@ -195,7 +195,7 @@ def _samples(opened: Opened, dlc: QairtDlc) -> Samples | None:
     if dlc.input_list is None:
         return None
     check_head(dlc.input_list)
-    stored = samples_of(opened.stored, dlc.input_list, is_native=dlc.use_native_input_files)
+    stored = open_samples(opened.stored, dlc.input_list, is_native=dlc.use_native_input_files)
     return _Decoded(stored, opened) if opened.pins else stored
 
 

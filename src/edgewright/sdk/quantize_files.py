@@ -13,7 +13,7 @@ from edgewright.core.files import file_size, keep_sources
 from edgewright.ir.contract import IoTensor, contract
 from edgewright.ir.graph import Graph
 from edgewright.model.model import Model
-from edgewright.model.model_files import model_parts
+from edgewright.model.model_files import list_model_parts
 from edgewright.model.narrow import is_narrow
 from edgewright.model.open_shapes import shapes_from_samples
 from edgewright.model.quantize import quantized_model
@@ -56,7 +56,7 @@ def quantize_files(
     """Opens, calibrates, writes and compares; where anything fails, nothing is written."""
     began = time.monotonic()
     path = quantized_path(file.model, wanted.precision, output)
-    keep_sources(model_parts(Path(file.model)), model_parts(path))
+    keep_sources(list_model_parts(Path(file.model)), list_model_parts(path))
     model, opening = _opened(file, shapes, wanted, path, images)
     wishes = _wishes(wanted)
     data = None if PRECISIONS[wanted.precision] is None else wanted.data

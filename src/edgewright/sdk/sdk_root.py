@@ -45,17 +45,17 @@ def make_sdk_root(folder: Path | str, version: str) -> SdkRoot:
     """Makes the tree, or makes it again; a folder that holds something else is an error."""
     root = Path(folder).absolute()
     _check_free(root)
-    tools = _tools()
-    scripts = {**_tool_scripts(root, tools), **_shell_scripts(root)}
-    headers = _headers(root)
-    linked = _genuine()
+    tools = _list_tools()
+    scripts = {**_write_tool_scripts(root, tools), **_read_shell_scripts(root)}
+    headers = _read_headers(root)
+    linked = _find_genuine_libraries()
     named = [name for name in _NAMED if name not in linked]
     library = root / "lib" / HOST_TARGET
     for name in (*linked, *named):
         (library / name).unlink(missing_ok=True)
     written: dict[Path, Chunks] = {**scripts, **headers}
     written |= {library / name: [_PLACEHOLDER.format(name=name).encode()] for name in named}
-    written |= {root / MARK: [_mark(version)], root / "README.md": [_data("README.md")]}
+    written |= {root / MARK: [_mark(version)], root / "README.md": [_read_data("README.md")]}
     written[root / "lib" / "python" / "README"] = [b"PYTHONPATH of envsetup.sh; put your own modules here.\n"]
     write_all(written)
     for script in scripts:
@@ -80,7 +80,7 @@ def _check_free(root: Path) -> None:
         )
 
 
-def _tools() -> dict[str, str]:
+def _list_tools() -> dict[str, str]:
     """Tools by the SDK's names, and the modules that they are."""
     stems = sorted(
         path.name.removesuffix(".py")
@@ -90,30 +90,30 @@ def _tools() -> dict[str, str]:
     return {stem.replace("_", "-"): f"edgewright.tools.{stem}" for stem in stems}
 
 
-def _tool_scripts(root: Path, tools: dict[str, str]) -> dict[Path, Chunks]:
-    found: dict[Path, Chunks] = {}
+def _write_tool_scripts(root: Path, tools: dict[str, str]) -> dict[Path, Chunks]:
+    scripts: dict[Path, Chunks] = {}
     for name, module in tools.items():
         # -P: a file of the current folder that is named like a package is not that package.
         code = f"import sys; from {module} import main; sys.exit(main())"
         line = f'exec {shlex.quote(sys.executable)} -P -c {shlex.quote(code)} "$@"'
-        found[root / "bin" / HOST_TARGET / name] = [f"#!/bin/sh\n{line}\n".encode()]
+        scripts[root / "bin" / HOST_TARGET / name] = [f"#!/bin/sh\n{line}\n".encode()]
         batch = f'@"{sys.executable}" -P -c "{code}" %*\r\n'
-        found[root / "bin" / WINDOWS_TARGET / f"{name}.cmd"] = [batch.encode()]
-    return found
+        scripts[root / "bin" / WINDOWS_TARGET / f"{name}.cmd"] = [batch.encode()]
+    return scripts
 
 
-def _shell_scripts(root: Path) -> dict[Path, Chunks]:
+def _read_shell_scripts(root: Path) -> dict[Path, Chunks]:
     held = (files("edgewright") / "_data" / "sdk").iterdir()
     names = [item.name for item in held if item.name.endswith((".sh", ".ps1"))]
-    return {root / "bin" / name: [_data(name)] for name in sorted(names)}
+    return {root / "bin" / name: [_read_data(name)] for name in sorted(names)}
 
 
-def _headers(root: Path) -> dict[Path, Chunks]:
+def _read_headers(root: Path) -> dict[Path, Chunks]:
     held = [item for item in (files("edgewright") / "abi" / "csrc").iterdir() if item.is_file()]
     return {root / "include" / "QNN" / item.name: [item.read_bytes()] for item in held}
 
 
-def _genuine() -> dict[str, Path]:
+def _find_genuine_libraries() -> dict[str, Path]:
     libraries = find_libraries()
     if libraries is None:
         return {}
@@ -134,5 +134,5 @@ def _mark(version: str) -> bytes:
     return f"product: {PRODUCT}\nversion: {json.dumps(version)}\n".encode()
 
 
-def _data(name: str) -> bytes:
+def _read_data(name: str) -> bytes:
     return (files("edgewright") / "_data" / "sdk" / name).read_bytes()

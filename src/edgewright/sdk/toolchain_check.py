@@ -5,12 +5,12 @@ from collections.abc import Sequence
 
 from edgewright.artifacts.model_library.toolchains import Toolchain, find_toolchain
 
-__all__ = ["toolchain_lines"]
+__all__ = ["describe_toolchains"]
 
 _QUESTIONS = {"-c": ("C++ compiler", "x86_64-linux-clang"), "-n": ("Android NDK", "aarch64-android")}
 
 
-def toolchain_lines(asked: Sequence[str]) -> tuple[list[str], bool]:
+def describe_toolchains(asked: Sequence[str]) -> tuple[list[str], bool]:
     """A line for each of -n (NDK), -c (C++) and -m (Visual Studio), and whether all are there."""
     answers = [_answer(flag) for flag in asked]
     return [line for line, _ in answers], all(is_there for _, is_there in answers)
@@ -18,9 +18,9 @@ def toolchain_lines(asked: Sequence[str]) -> tuple[list[str], bool]:
 
 def _answer(flag: str) -> tuple[str, bool]:
     if flag == "-m":
-        found = shutil.which("cl")
+        compiler = shutil.which("cl")
         missing = "[WARNING] Visual Studio: 'cl' is not found; open its Developer PowerShell on Windows"
-        return (f"[INFO] Visual Studio: {found}", True) if found else (missing, False)
+        return (f"[INFO] Visual Studio: {compiler}", True) if compiler else (missing, False)
     word, target = _QUESTIONS[flag]
     toolchain = find_toolchain(target)
     if isinstance(toolchain, Toolchain):

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-__all__ = ["AREAS", "CODES", "ErrorCode", "area_of", "error_code"]
+__all__ = ["AREAS", "CODES", "ErrorCode", "find_area", "find_error_code"]
 
 # A handle carries the code in its lower half; the rest is the library's own.
 _CODE_BITS = 0xFFFF
@@ -41,16 +41,16 @@ class ErrorCode:
     @property
     def area(self) -> str:
         """The part of the interface that it comes from."""
-        return area_of(self.code)
+        return find_area(self.code)
 
 
-def area_of(code: int) -> str:
+def find_area(code: int) -> str:
     """The part of the interface that a code belongs to; "" for a number that is no code of QNN."""
     start = max((first for first in AREAS if first <= code), default=0)
     return AREAS[start] if start and code <= _LAST.get(start, code) else ""
 
 
-def error_code(number: int) -> ErrorCode | None:
+def find_error_code(number: int) -> ErrorCode | None:
     """What is known of a code or of a handle that carries one; None where nothing is."""
     code = number & _CODE_BITS if number > _CODE_BITS else number
     return _BY_CODE.get(code)

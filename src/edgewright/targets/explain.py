@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from edgewright.core import errors
 from edgewright.core.errors import EdgewrightError, Problems, UsageError, shown
 from edgewright.core.words import did_you_mean
-from edgewright.targets.error_codes import CODES, area_of, error_code
+from edgewright.targets.error_codes import CODES, find_area, find_error_code
 
-__all__ = ["Explanation", "explain", "known_codes"]
+__all__ = ["Explanation", "explain", "list_known_codes"]
 
 _NUMBER = re.compile(r"(?:0x[0-9a-f]{1,16}|[0-9]{1,19})", re.IGNORECASE)
 
@@ -32,19 +32,19 @@ def explain(code: str) -> Explanation:
     if not _NUMBER.fullmatch(word):
         return _own(word)
     number = int(word, 0) if word.startswith("0x") else int(word)
-    found = error_code(number)
-    if found is not None:
+    error = find_error_code(number)
+    if error is not None:
         return Explanation(
-            str(found.code), found.name, _origin(found.area), found.causes, found.fixes, found.seen
+            str(error.code), error.name, _name_origin(error.area), error.causes, error.fixes, error.seen
         )
-    if area_of(number & 0xFFFF):
+    if find_area(number & 0xFFFF):
         return _of_area(number & 0xFFFF)
     return _exit_code(number)
 
 
-def known_codes() -> list[tuple[str, str]]:
+def list_known_codes() -> list[tuple[str, str]]:
     """Every code that has a page of its own, with its name."""
-    ours = [(kind.code, _first_line(kind)) for kind in _classes()]
+    ours = [(kind.code, _read_first_line(kind)) for kind in _list_error_classes()]
     return [(str(entry.code), entry.name) for entry in CODES] + ours
 
 
@@ -52,18 +52,18 @@ def _of_area(code: int) -> Explanation:
     return Explanation(
         str(code),
         "not in the catalogue",
-        _origin(area_of(code)),
+        _name_origin(find_area(code)),
         ("the library gave a code of this part of its interface that nobody has explained here yet",),
         ("run again with --log_level verbose: the library's own lines before the code say more",),
     )
 
 
-def _origin(area: str) -> str:
+def _name_origin(area: str) -> str:
     return f"QNN, {area}"
 
 
 def _own(word: str) -> Explanation:
-    kinds = {kind.code: kind for kind in _classes()}
+    kinds = {kind.code: kind for kind in _list_error_classes()}
     if word not in kinds:
         raise UsageError(
             f"code '{shown(word)}' is unknown, expected a number of QNN such as 1002, or one of: "
@@ -74,7 +74,7 @@ def _own(word: str) -> Explanation:
 
 
 def _exit_code(number: int) -> Explanation:
-    kinds = [kind for kind in _classes() if kind.exit_code == number]
+    kinds = [kind for kind in _list_error_classes() if kind.exit_code == number]
     if not kinds:
         near = min(CODES, key=lambda entry: abs(entry.code - number))
         raise UsageError(
@@ -83,25 +83,25 @@ def _exit_code(number: int) -> Explanation:
         )
     if len(kinds) == 1:
         return _of_class(str(number), kinds[0])
-    named = tuple(f"{kind.code}: {_first_line(kind)}" for kind in kinds)
+    named = tuple(f"{kind.code}: {_read_first_line(kind)}" for kind in kinds)
     return Explanation(str(number), "exit code", "Edgewright's tools", named, ("read the message above it",))
 
 
 def _of_class(code: str, kind: type[EdgewrightError]) -> Explanation:
     first, _, rest = inspect.cleandoc(kind.__doc__ or "").partition("\n\n")
     name = f"{kind.code}, exit code {kind.exit_code}"
-    return Explanation(code, name, "Edgewright", (_one_line(first),), (_one_line(rest),) if rest else ())
+    return Explanation(code, name, "Edgewright", (_join_lines(first),), (_join_lines(rest),) if rest else ())
 
 
-def _classes() -> list[type[EdgewrightError]]:
-    found = [getattr(errors, name) for name in errors.__all__]
-    kinds = [kind for kind in found if inspect.isclass(kind) and issubclass(kind, EdgewrightError)]
+def _list_error_classes() -> list[type[EdgewrightError]]:
+    exported = [getattr(errors, name) for name in errors.__all__]
+    kinds = [kind for kind in exported if inspect.isclass(kind) and issubclass(kind, EdgewrightError)]
     return [kind for kind in kinds if kind not in (EdgewrightError, Problems)]
 
 
-def _first_line(kind: type[EdgewrightError]) -> str:
-    return _one_line(inspect.cleandoc(kind.__doc__ or "").partition("\n\n")[0]).rstrip(".")
+def _read_first_line(kind: type[EdgewrightError]) -> str:
+    return _join_lines(inspect.cleandoc(kind.__doc__ or "").partition("\n\n")[0]).rstrip(".")
 
 
-def _one_line(text: str) -> str:
+def _join_lines(text: str) -> str:
     return " ".join(text.split())

@@ -4,11 +4,11 @@ import json
 from functools import cache
 from importlib.resources import files
 
-__all__ = ["htp_ops"]
+__all__ = ["read_htp_ops"]
 
 
 @cache
-def htp_ops() -> frozenset[str]:
+def read_htp_ops() -> frozenset[str]:
     """Names of the ops, as QNN spells them."""
     names: list[str] = json.loads((files("edgewright") / "_data" / "htp_ops.json").read_text("utf-8"))
     return frozenset(names)

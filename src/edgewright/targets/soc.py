@@ -9,7 +9,15 @@ from typing import Any
 
 from edgewright.core.errors import UnsupportedFeature, UsageError, shown
 
-__all__ = ["FIRST_HTP", "FIRST_WITH_HALF", "Soc", "find_soc", "htp_soc", "soc_by_number", "socs"]
+__all__ = [
+    "FIRST_HTP",
+    "FIRST_WITH_HALF",
+    "Soc",
+    "find_htp_soc",
+    "find_soc",
+    "find_soc_by_number",
+    "list_socs",
+]
 
 # Hexagon architectures before this one have a DSP, which other libraries serve.
 FIRST_HTP = 68
@@ -51,85 +59,86 @@ class Soc:
 
 
 @cache
-def socs() -> dict[str, Soc]:
+def list_socs() -> dict[str, Soc]:
     """All chips by their names."""
     table = json.loads((files("edgewright") / "_data" / "socs.json").read_text("utf-8"))
-    return {name: Soc(name, **{k: _frozen(v) for k, v in chip.items()}) for name, chip in table.items()}
+    return {name: Soc(name, **{k: _freeze(v) for k, v in chip.items()}) for name, chip in table.items()}
 
 
 def find_soc(text: str) -> Soc:
     """The chip that SM8650, 'Snapdragon 8 Gen 3', v75 or its number 57 stands for."""
     word = str(text).strip()  # 57 is a natural way to say it in Python
-    found = _spellings().get(_folded(word))
-    if found is not None:  # first: 888 is a chip, no number of one
-        return socs()[found]
+    name = _map_spellings().get(_fold_spelling(word))
+    if name is not None:  # first: 888 is a chip, no number of one
+        return list_socs()[name]
     if re.fullmatch(r"[0-9]{1,9}", word):
-        return soc_by_number(int(word))
+        return find_soc_by_number(int(word))
     arch = _ARCH.fullmatch(word)
     if arch:
         return _of_arch(int(arch.group(1)))
     raise UsageError(
         f"target '{shown(text)}' is unknown, expected a chip (SM8650, 'Snapdragon 8 Gen 3'), "
         "an architecture (v75) or a SoC number (57)",
-        do=_nearest(word),
+        do=_suggest_names(word),
     )
 
 
-def htp_soc(text: str) -> Soc:
+def find_htp_soc(text: str) -> Soc:
     """The same, for a chip whose HTP can be compiled for."""
-    found = find_soc(text)
-    if found.has_htp:
-        return found
+    chip = find_soc(text)
+    if chip.has_htp:
+        return chip
     known = ", ".join(f"v{arch}" for arch in _OF_ARCH)
-    if found.arch:
-        why = f"is Hexagon v{found.arch}, the HTP begins with v{FIRST_HTP}"
+    if chip.arch:
+        why = f"is Hexagon v{chip.arch}, the HTP begins with v{FIRST_HTP}"
     else:
         why = "has no HTP that is publicly known"
-    raise UnsupportedFeature(
-        f"target {found.name} {why}", do=f"name its architecture if you know it: {known}"
-    )
+    raise UnsupportedFeature(f"target {chip.name} {why}", do=f"name its architecture if you know it: {known}")
 
 
-def soc_by_number(number: int) -> Soc:
+def find_soc_by_number(number: int) -> Soc:
     """The chip with a SoC number of QNN; of several the one that most is known of."""
-    found = [chip for chip in socs().values() if number in chip.soc_models]
-    if found:
-        return max(found, key=lambda chip: (chip.soc_model == number, bool(chip.vtcm_mb), bool(chip.arch)))
+    chips = [chip for chip in list_socs().values() if number in chip.soc_models]
+    if chips:
+        return max(chips, key=lambda chip: (chip.soc_model == number, bool(chip.vtcm_mb), bool(chip.arch)))
     for arch, model in _OF_ARCH.items():
         if model == number:
             return Soc(f"v{arch}", (number,), arch)
-    known = sorted({model for chip in socs().values() if chip.has_htp for model in chip.soc_models})
+    known = sorted({model for chip in list_socs().values() if chip.has_htp for model in chip.soc_models})
     near = min(known, key=lambda model: abs(model - number))
     raise UsageError(
-        f"no chip with SoC number {number} is known", do=f"the nearest with an HTP is {soc_by_number(near)}"
+        f"no chip with SoC number {number} is known",
+        do=f"the nearest with an HTP is {find_soc_by_number(near)}",
     )
 
 
 def _of_arch(arch: int) -> Soc:
     if arch in _OF_ARCH:
-        return soc_by_number(_OF_ARCH[arch])
+        return find_soc_by_number(_OF_ARCH[arch])
     known = ", ".join(f"v{each}" for each in _OF_ARCH)
     raise UsageError(f"architecture 'v{arch}' is unknown, expected one of: {known}", do="use one of them")
 
 
 @cache
-def _spellings() -> dict[str, str]:
+def _map_spellings() -> dict[str, str]:
     """Folded spelling -> name; a chip's own name comes before the market names of others."""
-    market = {_folded(name): chip.name for chip in reversed(socs().values()) for name in chip.names}
-    return market | {_folded(name): name for name in socs()}
+    market = {
+        _fold_spelling(name): chip.name for chip in reversed(list_socs().values()) for name in chip.names
+    }
+    return market | {_fold_spelling(name): name for name in list_socs()}
 
 
-def _folded(text: str) -> str:
+def _fold_spelling(text: str) -> str:
     return _NOISE.sub("", text.lower())
 
 
-def _nearest(word: str) -> str:
+def _suggest_names(word: str) -> str:
     from difflib import get_close_matches  # only needed once something is wrong
 
-    found = get_close_matches(_folded(word), _spellings(), n=6, cutoff=0.6)
-    names = list(dict.fromkeys(str(socs()[_spellings()[spelled]]) for spelled in found))[:3]
+    spellings = get_close_matches(_fold_spelling(word), _map_spellings(), n=6, cutoff=0.6)
+    names = list(dict.fromkeys(str(list_socs()[_map_spellings()[spelled]]) for spelled in spellings))[:3]
     return f"nearest: {'; '.join(names)}" if names else "edgewright targets lists them"
 
 
-def _frozen(value: Any) -> Any:
+def _freeze(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from edgewright.config.build import BuildData, BuildTo, BuildWishes, Sound
+from edgewright.config.build import BuildData, BuildOutput, BuildTarget, Sound
 from edgewright.config.preprocessing import Preprocessing
 from edgewright.config.umbrella import Messages, ModelFile, Report, Shapes
 from edgewright.core.errors import AccuracyGate
@@ -12,7 +12,7 @@ from edgewright.tools.answer import tell
 from edgewright.tools.tool import Tool
 
 if TYPE_CHECKING:
-    from edgewright.build.order import BuildOrder
+    from edgewright.build.request import BuildRequest
 
 __all__ = ["TOOL"]
 
@@ -22,8 +22,8 @@ NAME = "edgewright build"
 def run(  # noqa: PLR0913, PLR0917 - the groups of options, in their order
     model: ModelFile,
     data: BuildData,
-    wishes: BuildWishes,
-    output: BuildTo,
+    target: BuildTarget,
+    output: BuildOutput,
     images: Preprocessing,
     sound: Sound,
     shapes: Shapes,
@@ -31,21 +31,21 @@ def run(  # noqa: PLR0913, PLR0917 - the groups of options, in their order
     _messages: Messages,
 ) -> int:
     """Build, and say how it went; a limit that is missed is exit code 5, with all files written."""
-    from edgewright.api.build import run_order
-    from edgewright.build.order import ordered
+    from edgewright.api.build import run_build
+    from edgewright.build.request import parse_build_request
     from edgewright.reports.build import page
     from edgewright.reports.html import missing_plots
 
-    order = ordered(model, data, wishes, output, images, sound, shapes)
+    request = parse_build_request(model, data, target, output, images, sound, shapes)
     if output.dry_run:
-        return _looked_at(order, report)
+        return _show_dry_run(request, report)
     try:
-        record = run_order(order)
+        record = run_build(request)
     except KeyboardInterrupt:
-        print(f"finished stages are kept in {order.output}; --resume goes on with them", file=sys.stderr)
+        print(f"finished stages are kept in {request.output}; --resume goes on with them", file=sys.stderr)
         raise
     tell(report, record, page)
-    where = (Path(order.output) / "report.html").absolute()
+    where = (Path(request.output) / "report.html").absolute()
     print(f"report: {where}", file=sys.stderr if report.json else sys.stdout)
     if missing_plots():
         print(f"note: {missing_plots()}", file=sys.stderr)
@@ -57,25 +57,26 @@ def run(  # noqa: PLR0913, PLR0917 - the groups of options, in their order
     return 0
 
 
-def _looked_at(order: "BuildOrder", report: Report) -> int:
-    """The pre-flight alone; what stands in the way is the exit code."""
-    from edgewright.build.preflight import preflight
+def _show_dry_run(request: "BuildRequest", report: Report) -> int:
+    """What stands in the way is the exit code."""
+    from edgewright.build.dry_run import dry_run
+    from edgewright.build.preflight import sort_problems
     from edgewright.reports.build import preflight_page
 
-    ready = preflight(order)
-    found = ready.record()
-    if report.json or found.is_ok:
-        tell(report, found, preflight_page)
+    result = dry_run(request)
+    record = result.record()
+    if report.json or record.is_ok:
+        tell(report, record, preflight_page)
     if report.json:
-        return 0 if found.is_ok else ready.sorted()[0].exit_code
-    ready.check()
+        return 0 if record.is_ok else sort_problems(result.problems)[0].exit_code
+    result.check()
     return 0
 
 
 TOOL = Tool(
     NAME,
     "Convert, quantize, compile and evaluate a model for a chip, and write a report.",
-    (ModelFile, BuildData, BuildWishes, BuildTo, Preprocessing, Sound, Shapes, Report, Messages),
+    (ModelFile, BuildData, BuildTarget, BuildOutput, Preprocessing, Sound, Shapes, Report, Messages),
     run,
     examples=(
         (

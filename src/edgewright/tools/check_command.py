@@ -12,17 +12,17 @@ NOT_FIT = 4
 
 def run(checked: CheckedContext, report: Report, _messages: Messages) -> int:
     """Answer yes or no, and why; the exit code says the same."""
-    from edgewright.reports.context import verdict_page
+    from edgewright.reports.context import make_verdict_page
     from edgewright.reports.json_text import as_json
     from edgewright.reports.page import show
     from edgewright.run.context.check import check_context
 
-    found = check_context(checked.context_binary, checked.target, checked.device_version)
+    verdict = check_context(checked.context_binary, checked.target, checked.device_version)
     if report.json:
-        print(as_json(found))
+        print(as_json(verdict))
     else:
-        show(verdict_page(found))
-    return 0 if found.is_fit else NOT_FIT
+        show(make_verdict_page(verdict))
+    return 0 if verdict.is_fit else NOT_FIT
 
 
 TOOL = Tool(

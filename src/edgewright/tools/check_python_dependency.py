@@ -9,15 +9,15 @@ __all__ = ["TOOL", "main"]
 
 def run(_messages: Messages) -> int:
     """Print a line for each package; only needed ones that do not work are a failure."""
-    from edgewright.tools.environment import packages
+    from edgewright.tools.environment import check_packages
 
-    found = packages()
-    width = max(len(item.name) for item in found)
-    for item in found:
+    findings = check_packages()
+    width = max(len(item.name) for item in findings)
+    for item in findings:
         word = "INFO" if item.state == "works" else "ERROR" if item.is_problem else "WARNING"
         advice = f"  {item.do}" if item.do else ""
         print(f"[{word}] {item.name:<{width}}  {item.version or '-':<10}  {item.state}{advice}")
-    return EnvironmentProblem.exit_code if any(item.is_problem for item in found) else 0
+    return EnvironmentProblem.exit_code if any(item.is_problem for item in findings) else 0
 
 
 TOOL = Tool(

@@ -11,7 +11,7 @@ from edgewright.config.rules import Rule
 from edgewright.core.errors import EdgewrightError, Problems, UsageError, shown
 from edgewright.core.words import did_you_mean
 
-__all__ = ["help_text", "read_words"]
+__all__ = ["read_words", "write_help"]
 
 WIDTH = 100
 INDENT = 26
@@ -21,29 +21,31 @@ Groups = Sequence[type[OptionGroup]]
 def read_words(words: Sequence[str], kinds: Groups, rules: Sequence[Rule]) -> tuple[OptionGroup, ...]:
     """The groups of a tool, filled from its command line; everything wrong with it is one error."""
     options = [option for kind in kinds for option in kind.options().values()]
-    found, rest = _split(words, [option for option in options if not option.is_positional])
-    found |= _positional(rest, [option for option in options if option.is_positional], options)
+    texts, rest = _split(words, [option for option in options if not option.is_positional])
+    texts |= _match_positional(rest, [option for option in options if option.is_positional], options)
     values = [
         {
-            name: option.read(found[option.name])
+            name: option.read(texts[option.name])
             for name, option in kind.options().items()
-            if option.name in found
+            if option.name in texts
         }
         for kind in kinds
     ]
     return build(kinds, values, rules)
 
 
-def help_text(name: str, summary: str, kinds: Groups, examples: Sequence[tuple[str, str]]) -> str:
+def write_help(name: str, summary: str, kinds: Groups, examples: Sequence[tuple[str, str]]) -> str:
     """The answer to --help."""
     options = [option for kind in kinds for option in kind.options().values()]
-    lines = [f"usage: {' '.join([name, *_in_usage(options)])} [options]", "", summary]
+    lines = [f"usage: {' '.join([name, *_list_usage(options)])} [options]", "", summary]
     for kind in kinds:
         lines += ["", f"{kind.title}:"]
         for option in kind.options().values():
-            lines += _described(", ".join([*_flags(option)]), option.metavar, _explained(option))
-    lines += ["", "Other:", *_described("-h, --help", (), "show this text and exit")]
-    lines += _described("--version", (), "show the version and exit")
+            lines += _describe_flags(
+                ", ".join([*_sort_flags(option)]), option.metavar, _explain_option(option)
+            )
+    lines += ["", "Other:", *_describe_flags("-h, --help", (), "show this text and exit")]
+    lines += _describe_flags("--version", (), "show the version and exit")
     if examples:
         lines += ["", "Examples:"]
         for command, does in examples:
@@ -62,52 +64,52 @@ def _split(words: Sequence[str], options: Sequence[Option]) -> tuple[dict[str, A
     parser = _Words(add_help=False, allow_abbrev=False, exit_on_error=False)
     by_flags = {"/".join(option.flags): option for option in options}
     for option in options:
-        parser.add_argument(*option.flags, dest=option.name, **_argparse_terms(option))
+        parser.add_argument(*option.flags, dest=option.name, **_make_argparse_terms(option))
     try:
         space, rest = parser.parse_known_args(list(words))
     except argparse.ArgumentError as problem:
-        raise _miscounted(by_flags.get(problem.argument_name or ""), problem.message) from None
-    found = {name: _occurrences(texts) for name, texts in vars(space).items() if texts is not None}
-    return found, [word for word in rest if word != "--"]
+        raise _refuse_count(by_flags.get(problem.argument_name or ""), problem.message) from None
+    texts = {name: _list_occurrences(texts) for name, texts in vars(space).items() if texts is not None}
+    return texts, [word for word in rest if word != "--"]
 
 
-def _argparse_terms(option: Option) -> dict[str, Any]:
+def _make_argparse_terms(option: Option) -> dict[str, Any]:
     if option.nargs == 0:
         return {"action": "append_const", "const": []}
     nargs = "+" if isinstance(option.nargs, tuple) else option.nargs
     return {"action": "append", "nargs": nargs}
 
 
-def _occurrences(texts: Sequence[Any]) -> list[list[str]]:
+def _list_occurrences(texts: Sequence[Any]) -> list[list[str]]:
     # argparse gives a bare word, or None, where at most one word may follow the flag.
     return [[] if text is None else [text] if isinstance(text, str) else list(text) for text in texts]
 
 
-def _miscounted(option: Option | None, message: str) -> UsageError:
+def _refuse_count(option: Option | None, message: str) -> UsageError:
     if option is None:
         return UsageError(message)
     advice = f"write {option.spelled()}" + (f", for example: {option.example}" if option.example else "")
     return UsageError(f"option '{option.name}': {shown(message)}", do=advice)
 
 
-def _positional(
-    rest: Sequence[str], wanted: Sequence[Option], known: Sequence[Option]
+def _match_positional(
+    rest: Sequence[str], positional: Sequence[Option], known: Sequence[Option]
 ) -> dict[str, list[list[str]]]:
     unknown = [word for word in rest if word.startswith("-") and word != "-"]
     plain = [word for word in rest if word not in unknown]
-    problems: list[EdgewrightError] = [_unknown(word, known) for word in unknown]
+    problems: list[EdgewrightError] = [_refuse_unknown(word, known) for word in unknown]
     # The value of an unknown option looks like an argument too many: it is not reported a second time.
-    if not problems and len(plain) > len(wanted):
-        extra = plain[len(wanted)]
+    if not problems and len(plain) > len(positional):
+        extra = plain[len(positional)]
         problems.append(
             UsageError(f"argument '{shown(extra)}' was not expected", do="--help lists what is expected")
         )
     if problems:
         raise problems[0] if len(problems) == 1 else Problems(problems)
-    return {option.name: [[word]] for option, word in zip(wanted, plain, strict=False)}
+    return {option.name: [[word]] for option, word in zip(positional, plain, strict=False)}
 
 
-def _unknown(word: str, known: Sequence[Option]) -> UsageError:
+def _refuse_unknown(word: str, known: Sequence[Option]) -> UsageError:
     flags = [flag for option in known for flag in option.flags if flag.startswith("-")]
     flag = word.partition("=")[0]
     otherwise = "--help lists the options"
@@ -116,7 +118,7 @@ def _unknown(word: str, known: Sequence[Option]) -> UsageError:
     )
 
 
-def _in_usage(options: Sequence[Option]) -> list[str]:
+def _list_usage(options: Sequence[Option]) -> list[str]:
     return [
         option.spelled() if option.required else f"[{option.spelled()}]"
         for option in options
@@ -124,11 +126,11 @@ def _in_usage(options: Sequence[Option]) -> list[str]:
     ]
 
 
-def _flags(option: Option) -> list[str]:
+def _sort_flags(option: Option) -> list[str]:
     return sorted(option.flags, key=lambda flag: flag.startswith("--"))
 
 
-def _explained(option: Option) -> str:
+def _explain_option(option: Option) -> str:
     notes = []
     if option.default not in (None, False, (), ""):
         notes.append(f"default: {option.default}")
@@ -139,7 +141,7 @@ def _explained(option: Option) -> str:
     return option.help + (f" ({'; '.join(notes)})" if notes else "")
 
 
-def _described(flags: str, metavar: tuple[str, ...], text: str) -> list[str]:
+def _describe_flags(flags: str, metavar: tuple[str, ...], text: str) -> list[str]:
     head = "  " + " ".join([flags, *metavar])
     body = textwrap.wrap(text, WIDTH - INDENT, break_on_hyphens=False)
     if len(head) <= INDENT - 2:

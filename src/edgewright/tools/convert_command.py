@@ -12,7 +12,7 @@ def run(model: ModelFile, shapes: Shapes, output: ConvertTo, report: Report, _me
     from edgewright.config.converter import Output, Source
     from edgewright.config.onnx import OnnxOnly
     from edgewright.config.preserve_io import PreserveIo
-    from edgewright.reports.conversion import page
+    from edgewright.reports.conversion import make_page
     from edgewright.sdk.conversion import spell_command
     from edgewright.sdk.converter import ConverterOptions, convert_files
 
@@ -25,7 +25,7 @@ def run(model: ModelFile, shapes: Shapes, output: ConvertTo, report: Report, _me
         is_narrowed=False,
     )
     conversion = convert_files(options, spell_command("edgewright convert", (model, shapes, output)))
-    tell(report, conversion, page)
+    tell(report, conversion, make_page)
     return 0
 
 

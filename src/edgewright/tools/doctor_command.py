@@ -8,17 +8,17 @@ from dataclasses import asdict
 
 from edgewright.config.umbrella import Messages, Report
 from edgewright.core.errors import EnvironmentProblem
-from edgewright.tools.environment import Finding, compiler, packages
-from edgewright.tools.native_environment import NativeState, native_libraries
-from edgewright.tools.tool import Tool, version
+from edgewright.tools.environment import Finding, check_packages, find_compiler
+from edgewright.tools.native_environment import NativeState, check_native_libraries
+from edgewright.tools.tool import Tool, read_version
 
 __all__ = ["TOOL", "as_json", "as_text"]
 
 
 def run(report: Report, _messages: Messages) -> int:
     """Print the findings; the exit code says whether something must be done."""
-    native = native_libraries()
-    findings = [*packages(), native.finding, compiler()]
+    native = check_native_libraries()
+    findings = [*check_packages(), native.finding, find_compiler()]
     print(as_json(findings, native) if report.json else as_text(findings, native))
     return EnvironmentProblem.exit_code if any(finding.is_problem for finding in findings) else 0
 
@@ -27,23 +27,31 @@ def as_text(findings: Sequence[Finding], native: NativeState | None = None) -> s
     """The findings as tables, needed things first, and what to do."""
     needed = [finding for finding in findings if finding.is_needed]
     optional = [finding for finding in findings if not finding.is_needed]
-    lines = [_machine_line(), "", "Needed:", *_table(needed), "", "Optional:", *_table(optional)]
+    lines = [
+        _describe_machine(),
+        "",
+        "Needed:",
+        *_make_table(needed),
+        "",
+        "Optional:",
+        *_make_table(optional),
+    ]
     if native is not None:
         lines += ["", "The genuine QNN libraries:", *(f"  {line}" for line in native.lines)]
     problems = [finding for finding in findings if finding.is_problem]
-    lines += ["", _verdict(len(problems))]
+    lines += ["", _write_verdict(len(problems))]
     for finding in problems:
         lines += [f"  {finding.name}: {finding.trouble or finding.state}", f"    do: {finding.do}"]
     absent = [finding for finding in optional if finding.state == "absent"]
     if absent:
-        lines += ["", "To get what is absent:", *(f"  {line}" for line in _installing(absent))]
+        lines += ["", "To get what is absent:", *(f"  {line}" for line in _suggest_installs(absent))]
     return "\n".join(lines)
 
 
 def as_json(findings: Sequence[Finding], native: NativeState | None = None) -> str:
     """The same for programs."""
-    found = {
-        "edgewright": version(),
+    document = {
+        "edgewright": read_version(),
         "python": platform.python_version(),
         "system": platform.system(),
         "machine": platform.machine(),
@@ -52,32 +60,32 @@ def as_json(findings: Sequence[Finding], native: NativeState | None = None) -> s
         "qnn_libraries": list(native.lines) if native is not None else [],
         "is_healthy": not any(finding.is_problem for finding in findings),
     }
-    return json.dumps(found, indent=2)
+    return json.dumps(document, indent=2)
 
 
-def _machine_line() -> str:
+def _describe_machine() -> str:
     return (
-        f"Edgewright {version()}, Python {platform.python_version()}, "
+        f"Edgewright {read_version()}, Python {platform.python_version()}, "
         f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
     )
 
 
-def _table(findings: Sequence[Finding]) -> list[str]:
+def _make_table(findings: Sequence[Finding]) -> list[str]:
     names = max((len(finding.name) for finding in findings), default=0)
     versions = max((len(finding.version) for finding in findings), default=0)
     return [
-        f"  {found.name:<{names}}  {found.version or '-':<{versions}}  {found.state:<7}  {found.gives}"
-        for found in findings
+        f"  {item.name:<{names}}  {item.version or '-':<{versions}}  {item.state:<7}  {item.gives}"
+        for item in findings
     ]
 
 
-def _verdict(problems: int) -> str:
+def _write_verdict(problems: int) -> str:
     if problems == 0:
         return "Everything that is needed works."
     return f"{problems} {'problem' if problems == 1 else 'problems'}:"
 
 
-def _installing(absent: Sequence[Finding]) -> list[str]:
+def _suggest_installs(absent: Sequence[Finding]) -> list[str]:
     return list(dict.fromkeys(finding.do for finding in absent))
 
 

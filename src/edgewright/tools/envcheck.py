@@ -10,11 +10,11 @@ __all__ = ["TOOL", "main"]
 
 def run(parts: EnvironmentParts, _messages: Messages) -> int:
     """Print a line for each compiler; the exit code says whether all that was asked for is there."""
-    from edgewright.sdk.toolchain_check import toolchain_lines
+    from edgewright.sdk.toolchain_check import describe_toolchains
 
-    wanted = {"-n": parts.ndk, "-c": parts.clang, "-m": parts.msvc}
-    asked = [flag for flag, is_asked in wanted.items() if is_asked] or ["-c", "-n"]
-    lines, is_complete = toolchain_lines(asked)
+    asked_parts = {"-n": parts.ndk, "-c": parts.clang, "-m": parts.msvc}
+    asked = [flag for flag, is_asked in asked_parts.items() if is_asked] or ["-c", "-n"]
+    lines, is_complete = describe_toolchains(asked)
     print("\n".join(lines))
     return 0 if is_complete else EnvironmentProblem.exit_code
 

@@ -10,7 +10,7 @@ from importlib import metadata
 
 from edgewright.core.optional import PACKAGES, Package, install_command
 
-__all__ = ["Finding", "compiler", "packages"]
+__all__ = ["Finding", "check_packages", "find_compiler"]
 
 LONGEST_IMPORT = 300  # seconds for all packages together; tensorflow alone may take half a minute
 
@@ -47,16 +47,17 @@ class Finding:
         return self.state != "works" and (self.is_needed or self.state != "absent")
 
 
-def packages(wanted: Sequence[Package] = PACKAGES) -> list[Finding]:
+def check_packages(selected: Sequence[Package] = PACKAGES) -> list[Finding]:
     """The state of each package; those that are installed are imported in a process of their own."""
-    versions = {package.module: _version(package) for package in wanted}
-    troubles = _troubles([module for module, version in versions.items() if version is not None])
+    versions = {package.module: _find_version(package) for package in selected}
+    troubles = _find_troubles([module for module, version in versions.items() if version is not None])
     return [
-        _finding(package, versions[package.module], troubles.get(package.module, "")) for package in wanted
+        _make_finding(package, versions[package.module], troubles.get(package.module, ""))
+        for package in selected
     ]
 
 
-def compiler() -> Finding:
+def find_compiler() -> Finding:
     """The C++ compiler that turns a converted model into a library."""
     gives = "compiling converted models"
     for name in ("g++", "clang++", "c++"):
@@ -64,26 +65,28 @@ def compiler() -> Finding:
             said = subprocess.run(
                 [name, "--version"], capture_output=True, text=True, check=False, timeout=60
             )
-            found = re.search(r"\d+\.\d+(\.\d+)?", said.stdout)
-            return Finding(f"C++ ({name})", gives, "works", found.group() if found else "", is_needed=False)
+            version = re.search(r"\d+\.\d+(\.\d+)?", said.stdout)
+            return Finding(
+                f"C++ ({name})", gives, "works", version.group() if version else "", is_needed=False
+            )
     return Finding("C++ compiler", gives, "absent", is_needed=False, do="install g++ or clang++")
 
 
-def _version(package: Package) -> str | None:
+def _find_version(package: Package) -> str | None:
     try:
         return metadata.version(package.distribution)
     except metadata.PackageNotFoundError:
         return None
 
 
-def _finding(package: Package, version: str | None, trouble: str) -> Finding:
+def _make_finding(package: Package, version: str | None, trouble: str) -> Finding:
     advice = install_command(package.module)
     state = "works"
     if version is None:
         state = "absent"
     elif trouble:
         state, advice = "broken", f"pip install --force-reinstall {package.distribution}"
-    elif package.minimum and _numbers(version) < _numbers(package.minimum):
+    elif package.minimum and _parse_version(version) < _parse_version(package.minimum):
         state = "too old"
         trouble = f"version {version} found, {package.minimum} or newer expected"
         advice = f"pip install --upgrade '{package.distribution}>={package.minimum}'"
@@ -98,11 +101,11 @@ def _finding(package: Package, version: str | None, trouble: str) -> Finding:
     )
 
 
-def _numbers(version: str) -> tuple[int, ...]:
+def _parse_version(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", version.split("+", maxsplit=1)[0]))
 
 
-def _troubles(modules: Iterable[str]) -> dict[str, str]:
+def _find_troubles(modules: Iterable[str]) -> dict[str, str]:
     """The modules that cannot be imported, and why; one that kills the process is found out too."""
     left = list(modules)
     troubles: dict[str, str] = {}
@@ -127,11 +130,11 @@ def _import_all(modules: Sequence[str]) -> tuple[list[str], str]:
     # -P: a file of the current folder that is named like a package is not that package.
     command = [sys.executable, "-P", "-c", _TRY_IMPORTS, *modules]
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             command, capture_output=True, text=True, errors="replace", check=False, timeout=LONGEST_IMPORT
         )
     except subprocess.TimeoutExpired as late:
         said = late.stdout.decode(errors="replace") if isinstance(late.stdout, bytes) else late.stdout or ""
         return said.splitlines(), f"importing it takes longer than {LONGEST_IMPORT} seconds"
-    ending = f"importing it ends the process with code {done.returncode}" if done.returncode else ""
-    return done.stdout.splitlines(), ending
+    ending = f"importing it ends the process with code {process.returncode}" if process.returncode else ""
+    return process.stdout.splitlines(), ending

@@ -9,20 +9,20 @@ from edgewright.tools.tool import Tool
 __all__ = ["TOOL"]
 
 
-def run(wanted: CodeName, report: Report, _messages: Messages) -> None:
+def run(name: CodeName, report: Report, _messages: Messages) -> None:
     """Print the page of the code, or the list."""
     from edgewright.reports.explanation import as_text
     from edgewright.reports.json_text import as_json
-    from edgewright.targets.explain import explain, known_codes
+    from edgewright.targets.explain import explain, list_known_codes
 
-    if wanted.code is None:
-        codes = dict(known_codes())
+    if name.code is None:
+        codes = dict(list_known_codes())
         width = max(map(len, codes))
         listed = "\n".join(f"{code:<{width}}  {name}" for code, name in codes.items())
         print(json.dumps(codes, indent=2) if report.json else listed)
         return
-    found = explain(wanted.code)
-    print(as_json(found) if report.json else as_text(found))
+    explanation = explain(name.code)
+    print(as_json(explanation) if report.json else as_text(explanation))
 
 
 TOOL = Tool(

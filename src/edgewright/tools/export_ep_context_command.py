@@ -9,16 +9,16 @@ __all__ = ["TOOL"]
 
 def run(options: EpContext, report: Report, _messages: Messages) -> None:
     """Write the file and say what is in it."""
-    from edgewright.reports.context import ep_context_page
+    from edgewright.reports.context import make_ep_context_page
     from edgewright.reports.json_text import as_json
     from edgewright.reports.page import show
     from edgewright.run.context.ep_context import export_ep_context
 
-    done = export_ep_context(options)
+    file = export_ep_context(options)
     if report.json:
-        print(as_json(done))
+        print(as_json(file))
     else:
-        show(ep_context_page(done))
+        show(make_ep_context_page(file))
 
 
 TOOL = Tool(

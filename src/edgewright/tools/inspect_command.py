@@ -11,10 +11,10 @@ def run(model: ModelFile, shapes: Shapes, names: Names, report: Report, _message
     """Look and report; a model that does not convert is no failure of looking at it."""
     from edgewright.frontends._common.input_spec import InputSpec
     from edgewright.model.inspect import inspect
-    from edgewright.reports.inspection import page
+    from edgewright.reports.inspection import make_page
 
     inspection = inspect(model.model, InputSpec.from_options(shapes))
-    tell(report, inspection, lambda record: page(record, has_names=names.names))
+    tell(report, inspection, lambda record: make_page(record, has_names=names.names))
 
 
 TOOL = Tool(

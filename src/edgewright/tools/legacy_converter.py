@@ -51,7 +51,7 @@ def run_converter(name: str, groups: tuple[OptionGroup, ...]) -> int:
     assert isinstance(look, DryRun)
     assert isinstance(report, Report)
     from edgewright.frontends.torch_source import load_op_libraries
-    from edgewright.reports.conversion import page
+    from edgewright.reports.conversion import make_page
     from edgewright.sdk.conversion import spell_command
     from edgewright.sdk.converter import ConverterOptions, convert_files, make_input_spec
     from edgewright.sdk.converter import write_custom_io_template as write_template
@@ -65,15 +65,15 @@ def run_converter(name: str, groups: tuple[OptionGroup, ...]) -> int:
         print(f"wrote {write_template(options)}; nothing was converted")
         return 0
     conversion = convert_files(options, spell_command(name, chosen.values()))
-    tell(report, conversion, page)
+    tell(report, conversion, make_page)
     return 0
 
 
 def look_only(source: str, spec: "InputSpec", detail: str, report: Report) -> int:
     """What --dry_run does: say what a conversion would meet."""
     from edgewright.model.inspect import dry_run
-    from edgewright.reports.inspection import dry_run_page
+    from edgewright.reports.inspection import make_dry_run_page
 
     result = dry_run(source, spec)
-    tell(report, result, lambda record: dry_run_page(record, detail))
+    tell(report, result, lambda record: make_dry_run_page(record, detail))
     return 0 if result.is_convertible else UnsupportedOp.exit_code

@@ -12,7 +12,7 @@ from edgewright.core.errors import EdgewrightError, shown
 from edgewright.core.optional import install_command
 from edgewright.tools.environment import Finding
 
-__all__ = ["NativeState", "native_libraries"]
+__all__ = ["NativeState", "check_native_libraries"]
 
 WHEEL = "onnxruntime-qnn"
 _NAME = "QNN libraries"
@@ -29,27 +29,32 @@ class NativeState:
     lines: tuple[str, ...]
 
 
-def native_libraries() -> NativeState:
+def check_native_libraries() -> NativeState:
     """Whether the libraries are there and open, which version they are, and what to do where not."""
     machine = f"{platform.system()} {platform.machine()}"
     libc, version = platform.libc_ver()
     if sys.platform != "linux" or platform.machine() != "x86_64" or libc != "glibc":
-        found = f"{machine}, {libc or 'no glibc'}"
-        why = f"they run on x86_64 Linux with glibc, this is {found}"
-        return _state("absent", "", why, "use --backend htp-sim, which runs everywhere", (why,))
-    installed = _installed()
+        here = f"{machine}, {libc or 'no glibc'}"
+        why = f"they run on x86_64 Linux with glibc, this is {here}"
+        return _make_state("absent", "", why, "use --backend htp-sim, which runs everywhere", (why,))
+    installed = _find_installed_version()
     if installed is None:
         why = f"the wheel {WHEEL} is not installed; it is an optional extra under Qualcomm's own licence"
-        return _state("absent", "", why, _INSTALL, (why, f"do: {_INSTALL}"))
-    needed = _needed_glibc()
-    lines = (f"wheel {WHEEL} {installed}", f"glibc {version}, the wheel was built for {_dotted(needed)}")
-    if needed and _numbers(version) < needed:
+        return _make_state("absent", "", why, _INSTALL, (why, f"do: {_INSTALL}"))
+    needed = _find_needed_glibc()
+    lines = (
+        f"wheel {WHEEL} {installed}",
+        f"glibc {version}, the wheel was built for {_format_version(needed)}",
+    )
+    if needed and _parse_version(version) < needed:
         do = "use a system with a newer glibc, or --backend htp-sim"
-        return _state("broken", installed, f"glibc {version} found, {_dotted(needed)} expected", do, lines)
-    return _opened(installed, lines)
+        return _make_state(
+            "broken", installed, f"glibc {version} found, {_format_version(needed)} expected", do, lines
+        )
+    return _open_libraries(installed, lines)
 
 
-def _opened(installed: str, lines: tuple[str, ...]) -> NativeState:
+def _open_libraries(installed: str, lines: tuple[str, ...]) -> NativeState:
     from edgewright.abi.libraries import find_libraries
     from edgewright.abi.versions import TESTED_SDKS
     from edgewright.backends.qnn.runtime import QnnRuntime
@@ -57,54 +62,59 @@ def _opened(installed: str, lines: tuple[str, ...]) -> NativeState:
     libraries = find_libraries()
     if libraries is None:
         why = "the wheel is installed, libQnnHtp.so is not in it"
-        return _state("broken", installed, why, f"pip install --force-reinstall {WHEEL}", lines)
-    lines += (f"libraries in {libraries.folder}", _licence(libraries.folder))
+        return _make_state("broken", installed, why, f"pip install --force-reinstall {WHEEL}", lines)
+    lines += (f"libraries in {libraries.folder}", _find_licence(libraries.folder))
     try:
         with QnnRuntime() as runtime:
             version = runtime.version
     except EdgewrightError as problem:
         why = f"libQnnHtp.so does not open: {shown(problem.what)}"
-        return _state("broken", installed, why, problem.do or f"pip install --force-reinstall {WHEEL}", lines)
-    tested = ", ".join(_dotted(sdk) for sdk in sorted(TESTED_SDKS))
+        return _make_state(
+            "broken", installed, why, problem.do or f"pip install --force-reinstall {WHEEL}", lines
+        )
+    tested = ", ".join(_format_version(sdk) for sdk in sorted(TESTED_SDKS))
     word = "tested" if version.is_tested else f"not tested, tested is {tested}"
     lines += (
-        f"QNN {version.build_id} ({word}), API {_dotted(version.core)}, of HTP {_dotted(version.backend)}",
+        (
+            f"QNN {version.build_id} ({word}), API {_format_version(version.core)}, "
+            f"of HTP {_format_version(version.backend)}"
+        ),
         "HTP is the genuine emulator: --backend htp or libQnnHtp.so; htp-sim is the simulation",
     )
     if not version.is_tested:
         lines += (f"do: where results are strange, pip install '{WHEEL}' in the version of constraints.txt",)
-    return _state("works", installed, "", "", lines)
+    return _make_state("works", installed, "", "", lines)
 
 
-def _state(state: str, version: str, trouble: str, do: str, lines: Sequence[str]) -> NativeState:
+def _make_state(state: str, version: str, trouble: str, do: str, lines: Sequence[str]) -> NativeState:
     finding = Finding(_NAME, _GIVES, state, version, is_needed=False, trouble=trouble, do=do)
     extra = (f"{trouble}", f"do: {do}") if state == "broken" else ()
     return NativeState(finding, (*lines, *extra))
 
 
-def _installed() -> str | None:
+def _find_installed_version() -> str | None:
     try:
         return metadata.version(WHEEL)
     except metadata.PackageNotFoundError:
         return None
 
 
-def _needed_glibc() -> tuple[int, ...]:
+def _find_needed_glibc() -> tuple[int, ...]:
     """The glibc that the wheel's own tag names; () where it has none."""
     text = metadata.distribution(WHEEL).read_text("WHEEL") or ""
-    found = [(int(a), int(b)) for a, b in _GLIBC.findall(text)]
-    return max(found, default=())
+    versions = [(int(a), int(b)) for a, b in _GLIBC.findall(text)]
+    return max(versions, default=())
 
 
-def _licence(folder: Path) -> str:
-    found = sorted(file.name for file in folder.glob("*LICENSE*") if "qualcomm" in file.name.lower())
-    place = f": {folder / found[0]}" if found else ""
+def _find_licence(folder: Path) -> str:
+    files = sorted(file.name for file in folder.glob("*LICENSE*") if "qualcomm" in file.name.lower())
+    place = f": {folder / files[0]}" if files else ""
     return f"licence: Qualcomm's own, not Edgewright's{place}"
 
 
-def _numbers(version: str) -> tuple[int, ...]:
+def _parse_version(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", version))
 
 
-def _dotted(version: Sequence[int]) -> str:
+def _format_version(version: Sequence[int]) -> str:
     return ".".join(map(str, version)) or "an unnamed version"

@@ -10,13 +10,13 @@ __all__ = ["TOOL"]
 
 def run(op: OpName, report: Report, _messages: Messages) -> None:
     """Print the card of the named op, or the names of all."""
-    from edgewright.backends.op_card import op_card, op_names
+    from edgewright.backends.op_card import list_op_names, make_op_card
     from edgewright.reports.op_card import as_json, as_text
 
     if op.name is None:
-        print(json.dumps(op_names(), indent=2) if report.json else "\n".join(op_names()))
+        print(json.dumps(list_op_names(), indent=2) if report.json else "\n".join(list_op_names()))
         return
-    card = op_card(op.name)
+    card = make_op_card(op.name)
     print(as_json(card) if report.json else as_text(card))
 
 

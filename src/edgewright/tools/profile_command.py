@@ -21,25 +21,25 @@ def run(
     from edgewright.core.errors import UnsupportedFeature
     from edgewright.core.files import write_whole
     from edgewright.model.profile.measure import DEFAULT_BACKENDS, Effort, profile, profile_log
-    from edgewright.model.random_inputs import random_inputs
-    from edgewright.model.run_inputs import input_sets
-    from edgewright.reports.profile import page
-    from edgewright.reports.profile_files import log_bytes
+    from edgewright.model.random_inputs import make_random_inputs
+    from edgewright.model.run_inputs import open_input_sets
+    from edgewright.reports.profile import make_page
+    from edgewright.reports.profile_files import make_log_file
     from edgewright.run.run_files import open_model
 
     opened = open_model(model, shapes)
-    feed = input_sets(opened, inputs)[0].feed() if inputs.given() else random_inputs(opened)
+    feed = open_input_sets(opened, inputs)[0].feed() if inputs.given() else make_random_inputs(opened)
     names = runs.backends or DEFAULT_BACKENDS
     effort = Effort(runs.runs, runs.seconds, runs.warmup, runs.threads)
-    found = profile(opened, feed, backends=names, effort=effort)
+    profiled = profile(opened, feed, backends=names, effort=effort)
     if output.output is not None:
         write_whole(
-            output.output, log_bytes(output.output, profile_log(opened, names[0], feed, runs=runs.runs))
+            output.output, make_log_file(output.output, profile_log(opened, names[0], feed, runs=runs.runs))
         )
-    tell(report, found, page)
+    tell(report, profiled, make_page)
     if output.output is not None and not report.json:
         print(f"wrote {output.output}")
-    return 0 if found.fastest is not None else UnsupportedFeature.exit_code
+    return 0 if profiled.fastest is not None else UnsupportedFeature.exit_code
 
 
 TOOL = Tool(

@@ -11,14 +11,14 @@ from typing import Any
 from edgewright.core.errors import shown
 from edgewright.core.events import Listener, Work, listening
 
-__all__ = ["Bars", "PlainLines", "drawn"]
+__all__ = ["Bars", "PlainLines", "draw_progress"]
 
 SHORT = 1.0  # seconds: work that ends sooner is not worth drawing
 EVERY = 5.0  # seconds between two plain lines
 
 
 @contextmanager
-def drawn() -> Iterator[None]:
+def draw_progress() -> Iterator[None]:
     """Draw the progress of what happens inside the block on stderr."""
     listener: Listener = Bars() if sys.stderr.isatty() else PlainLines()
     with listening(listener):
@@ -33,17 +33,17 @@ class PlainLines:
         self._every = every
         self._last = -math.inf
 
-    def started(self, work: Work) -> None:
+    def start_work(self, work: Work) -> None:
         """Nothing yet: the work may be short."""
 
-    def advanced(self, work: Work) -> None:
+    def advance_work(self, work: Work) -> None:
         """A line, where the last one is long enough ago."""
         now = time.monotonic()
         if work.seconds >= self._short and now - self._last >= self._every:
             self._last = now
-            self._say(work, _share(work), _left(work))
+            self._say(work, _share(work), _estimate_rest(work))
 
-    def ended(self, work: Work) -> None:
+    def end_work(self, work: Work) -> None:
         """A last line, where the work was long."""
         if work.seconds >= self._short:
             self._say(work, _share(work) if work.total and work.done < work.total else "done")
@@ -65,7 +65,7 @@ class Bars:
         # The timer's thread draws the bar even where the work makes no step for a long time.
         self._lock = threading.RLock()
 
-    def started(self, work: Work) -> None:
+    def start_work(self, work: Work) -> None:
         """Begin to wait: the bar comes when the work proves long."""
         timer = threading.Timer(self._short, self._draw, [work])
         timer.daemon = True
@@ -73,14 +73,14 @@ class Bars:
             self._timers[id(work)] = timer
         timer.start()
 
-    def advanced(self, work: Work) -> None:
+    def advance_work(self, work: Work) -> None:
         """Move the bar, where there is one."""
         task = self._tasks.get(id(work))
         if task is not None:
             with self._lock:
                 self._display.update(task, completed=work.done)
 
-    def ended(self, work: Work) -> None:
+    def end_work(self, work: Work) -> None:
         """Take the bar away, and the display with the last one."""
         with self._lock:
             self._timers.pop(id(work)).cancel()
@@ -92,7 +92,7 @@ class Bars:
                 self._display = None
 
     def _draw(self, work: Work) -> None:
-        display = _bars(self._console)  # imports a heavy package: outside the lock, so that steps go on
+        display = _make_bars(self._console)  # imports a heavy package: outside the lock, so that steps go on
         with self._lock:
             if id(work) not in self._timers:
                 return  # it ended meanwhile
@@ -104,7 +104,7 @@ class Bars:
             )
 
 
-def _bars(console: Any) -> Any:
+def _make_bars(console: Any) -> Any:
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -127,7 +127,7 @@ def _share(work: Work) -> str:
     return f"{work.done} of {work.total}" if work.total is not None else str(work.done)
 
 
-def _left(work: Work) -> str:
+def _estimate_rest(work: Work) -> str:
     """The time that the rest will take if it goes on like this."""
     if work.total is None or not work.done:
         return ""

@@ -29,7 +29,7 @@ def run(*groups: OptionGroup) -> int:
     dry_run, report = chosen.pop(DryRun), chosen.pop(Report)
     assert isinstance(dry_run, DryRun)
     assert isinstance(report, Report)
-    from edgewright.reports.conversion import page
+    from edgewright.reports.conversion import make_page
     from edgewright.sdk.conversion import spell_command
     from edgewright.sdk.qairt_converter import (
         QairtConverterOptions,
@@ -49,7 +49,7 @@ def run(*groups: OptionGroup) -> int:
         print(f"wrote {write_io_config_template(options)}; nothing was converted")
         return 0
     conversion = convert_to_dlc(options, spell_command(NAME, chosen.values()))
-    tell(report, conversion, page)
+    tell(report, conversion, make_page)
     return 0
 
 

@@ -25,7 +25,7 @@ def run(
     report: Report,
 ) -> None:
     """Make the context binary and say what it is."""
-    from edgewright.reports.context import generated_page
+    from edgewright.reports.context import make_generated_page
     from edgewright.reports.json_text import as_json
     from edgewright.reports.page import show
     from edgewright.sdk.context_generate import GeneratorOptions, generate_context
@@ -34,7 +34,7 @@ def run(
     if report.json:
         print(as_json(made))
     else:
-        show(generated_page(made))
+        show(make_generated_page(made))
 
 
 TOOL = Tool(

@@ -16,7 +16,7 @@ def run(file: ContextFile, report: Report, _messages: Messages) -> None:
 
     from edgewright.core.errors import UsageError, shown
     from edgewright.core.files import write_whole
-    from edgewright.reports.context import info_page
+    from edgewright.reports.context import make_info_page
     from edgewright.reports.page import show
     from edgewright.run.context.document import describe_context
     from edgewright.run.context.info import read_context_info
@@ -33,7 +33,7 @@ def run(file: ContextFile, report: Report, _messages: Messages) -> None:
     if report.json:
         print(text)
     else:
-        show([*info_page(info), *([f"wrote {file.json_file}"] if file.json_file else [])])
+        show([*make_info_page(info), *([f"wrote {file.json_file}"] if file.json_file else [])])
 
 
 TOOL = Tool(

@@ -12,10 +12,10 @@ NAME = "qnn-model-lib-generator"
 
 def run(source: LibrarySource, output: LibraryOutput, report: Report) -> None:
     """Build the libraries and say what was built."""
-    from edgewright.reports.model_library import page
+    from edgewright.reports.model_library import make_page
     from edgewright.sdk.model_library import generate_libraries
 
-    tell(report, generate_libraries(source, output), page)
+    tell(report, generate_libraries(source, output), make_page)
 
 
 TOOL = Tool(

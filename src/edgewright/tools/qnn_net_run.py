@@ -28,15 +28,15 @@ def run(
 ) -> int:
     """Run every set of the input list and say what was written."""
     from edgewright.reports.json_text import as_json
-    from edgewright.reports.net_run import page
+    from edgewright.reports.net_run import make_page
     from edgewright.reports.page import show
-    from edgewright.sdk.net_run import NetRunOptions, net_run
+    from edgewright.sdk.net_run import NetRunOptions, run_network
 
-    done = net_run(NetRunOptions(model, inputs, outputs, execution, profiling))
+    result = run_network(NetRunOptions(model, inputs, outputs, execution, profiling))
     if any(isinstance(group, Report) and group.json for group in more):
-        print(as_json(done))
+        print(as_json(result))
     else:
-        show(page(done))
+        show(make_page(result))
     return 0
 
 

@@ -12,10 +12,10 @@ NAME = "qnn-op-package-generator"
 
 def run(output: PackageOutput, _log: PackageLog, report: Report) -> None:
     """Write the packages and say which files they have."""
-    from edgewright.reports.op_package import page
+    from edgewright.reports.op_package import make_page
     from edgewright.sdk.op_package_generate import generate_packages
 
-    tell(report, generate_packages(output), page)
+    tell(report, generate_packages(output), make_page)
 
 
 TOOL = Tool(

@@ -18,17 +18,17 @@ def run(question: PlatformQuestion, _device: PlatformDevice, report: Report, _me
     from edgewright.core.errors import EnvironmentProblem
     from edgewright.core.files import write_whole
     from edgewright.reports.page import show
-    from edgewright.reports.platform import page
-    from edgewright.sdk.platform_check import Asked, check_platform, platform_csv
+    from edgewright.reports.platform import make_page
+    from edgewright.sdk.platform_check import Asked, check_platform, write_csv
 
     asked = Asked(question.test_backend, question.core_version, question.lib_version)
-    found = check_platform(question.backend, question.directory, question.dsp_type, asked)
-    write_whole(CSV_FILE, [platform_csv(found)])
+    checks = check_platform(question.backend, question.directory, question.dsp_type, asked)
+    write_whole(CSV_FILE, [write_csv(checks)])
     if report.json:
-        print(json.dumps([asdict(item) for item in found], indent=2))
+        print(json.dumps([asdict(item) for item in checks], indent=2))
     else:
-        show([*page(found), f"wrote {CSV_FILE}"])
-    return EnvironmentProblem.exit_code if any(item.unit_test == "Failed" for item in found) else 0
+        show([*make_page(checks), f"wrote {CSV_FILE}"])
+    return EnvironmentProblem.exit_code if any(item.unit_test == "Failed" for item in checks) else 0
 
 
 TOOL = Tool(

@@ -19,26 +19,26 @@ def run(source: ProfileInput, output: ProfileOutput, report: Report, _messages: 
     from edgewright.model.profile.reader import read_with_plugin
     from edgewright.model.profile.summary import summarise, summarise_file, with_schematic
     from edgewright.reports.json_text import as_json
-    from edgewright.reports.profile_files import form_of, opaque_files, profile_bytes
-    from edgewright.reports.profile_text import viewer_text
+    from edgewright.reports.profile_files import choose_form, list_opaque_files, make_profile_file
+    from edgewright.reports.profile_text import make_viewer_text
 
-    log, found = summarise_file(source.input_log)
+    log, summary = summarise_file(source.input_log)
     if source.schematic is not None:
         log = with_schematic(log, source.schematic)
-        found = summarise(log, source.input_log)
+        summary = summarise(log, source.input_log)
     files: dict[Path, Chunks] = {}
     if output.output is not None:
-        form = form_of(output.output, output.reader)
-        made = profile_bytes(form, log, found) if form else read_with_plugin(str(output.reader), log)
+        form = choose_form(output.output, output.reader)
+        made = make_profile_file(form, log, summary) if form else read_with_plugin(str(output.reader), log)
         files[Path(output.output)] = made
     if output.extract_opaque_objects:
-        objects = opaque_files(log, Path(output.output or source.input_log).parent)
+        objects = list_opaque_files(log, Path(output.output or source.input_log).parent)
         if not objects:
             getLogger(__name__).warning("the log holds no opaque objects, nothing was extracted")
         files |= objects
     keep_sources([Path(source.input_log)], files)
     write_all(files)
-    print(as_json(found) if report.json else viewer_text(found))
+    print(as_json(summary) if report.json else make_viewer_text(summary))
     if not report.json:
         print("".join(f"wrote {file}\n" for file in files), end="")
 

@@ -14,8 +14,8 @@ def run(files: ThroughputFiles, report: Report, _messages: Messages) -> int:
     from edgewright.core.files import check_target, write_whole
     from edgewright.core.log import set_level
     from edgewright.reports.json_text import as_json
-    from edgewright.reports.throughput import page
-    from edgewright.sdk.throughput.case_run import read_case, throughput
+    from edgewright.reports.throughput import make_page
+    from edgewright.sdk.throughput.case_run import read_case, run_throughput
     from edgewright.tools.answer import tell
 
     case = read_case(files.config)
@@ -23,11 +23,11 @@ def run(files: ThroughputFiles, report: Report, _messages: Messages) -> int:
         check_target(files.output)
     if case.log_level is not None:
         set_level(case.log_level)
-    found = throughput(case)
+    result = run_throughput(case)
     if files.output is not None:
-        write_whole(files.output, [f"{as_json(found)}\n".encode()])
-    tell(report, found, lambda record: page(record, files.output))
-    return 0 if found.is_complete else 128 + found.stopped_by
+        write_whole(files.output, [f"{as_json(result)}\n".encode()])
+    tell(report, result, lambda record: make_page(record, files.output))
+    return 0 if result.is_complete else 128 + result.stopped_by
 
 
 TOOL = Tool(

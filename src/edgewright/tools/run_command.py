@@ -26,12 +26,12 @@ def run(
     _messages: Messages,
 ) -> int:
     """Run and report; a difference over the tolerance is a failure."""
-    from edgewright.reports.run import page
+    from edgewright.reports.run import make_page
     from edgewright.run.run_files import run_files
 
-    done = run_files(model, shapes, inputs, outputs, comparison)
-    tell(report, done, page)
-    return 0 if done.is_close else AccuracyGate.exit_code
+    result = run_files(model, shapes, inputs, outputs, comparison)
+    tell(report, result, make_page)
+    return 0 if result.is_close else AccuracyGate.exit_code
 
 
 TOOL = Tool(

@@ -3,17 +3,17 @@
 from edgewright.config.sdk import SdkFolder
 from edgewright.config.umbrella import Messages, Report
 from edgewright.tools.answer import tell
-from edgewright.tools.tool import Tool, version
+from edgewright.tools.tool import Tool, read_version
 
 __all__ = ["TOOL"]
 
 
 def run(folder: SdkFolder, report: Report, _messages: Messages) -> None:
     """Make the tree and say what is in it."""
-    from edgewright.reports.sdk_root import page
+    from edgewright.reports.sdk_root import make_page
     from edgewright.sdk.sdk_root import make_sdk_root
 
-    tell(report, make_sdk_root(folder.folder, version()), page)
+    tell(report, make_sdk_root(folder.folder, read_version()), make_page)
 
 
 TOOL = Tool(

@@ -7,19 +7,19 @@ from edgewright.tools.tool import Tool
 __all__ = ["TOOL"]
 
 
-def run(wanted: TargetName, report: Report, _messages: Messages) -> None:
+def run(target: TargetName, report: Report, _messages: Messages) -> None:
     """Print one chip, or all of them; those without a known HTP only as JSON."""
     import json
     from dataclasses import asdict
 
-    from edgewright.targets.soc import find_soc, socs
+    from edgewright.targets.soc import find_soc, list_socs
 
-    chips = list(socs().values()) if wanted.name is None else [find_soc(wanted.name)]
+    chips = list(list_socs().values()) if target.name is None else [find_soc(target.name)]
     if report.json:
         print(json.dumps([asdict(chip) for chip in chips], indent=2))
         return
     for chip in chips:
-        if wanted.name is not None or chip.has_htp:
+        if target.name is not None or chip.has_htp:
             print(f"{chip}, {chip.vtcm_mb} MB VTCM" if chip.vtcm_mb else str(chip))
 
 

@@ -15,10 +15,10 @@ from edgewright.config.spelling import spell_options
 from edgewright.config.umbrella import Report
 from edgewright.core.errors import AccuracyGate, EdgewrightError, EnvironmentProblem
 from edgewright.core.log import is_debugging, log_to_stderr, set_level
-from edgewright.tools.command_line import help_text, read_words
-from edgewright.tools.progress import drawn
+from edgewright.tools.command_line import read_words, write_help
+from edgewright.tools.progress import draw_progress
 
-__all__ = ["Tool", "guarded", "version"]
+__all__ = ["Tool", "read_version", "run_guarded"]
 
 BROKEN_PIPE = 128 + 13
 # Signals that ask a process to end; with the default action it would end without cleaning up.
@@ -43,11 +43,11 @@ class Tool:
         """Do what the command line asks for and return the exit code."""
         words = list(sys.argv[1:] if argv is None else argv)
         is_json = "--json" in words and Report in self.groups
-        return guarded(lambda: self._answer(words), is_json=is_json)
+        return run_guarded(lambda: self._answer(words), is_json=is_json)
 
     def help(self) -> str:
         """The answer to --help."""
-        return help_text(self.name, self.summary, self.groups, self.examples)
+        return write_help(self.name, self.summary, self.groups, self.examples)
 
     def spellings(self) -> dict[str, str]:
         """Its flags by the fields of requests that they fill."""
@@ -58,7 +58,7 @@ class Tool:
             print(self.help())
             return 0
         if "--version" in words:
-            print(f"{self.name} (edgewright) {version()}")
+            print(f"{self.name} (edgewright) {read_version()}")
             return 0
         with spell_options(self.spellings()):
             return self._work(read_words(words, self.groups, self.rules))
@@ -69,22 +69,22 @@ class Tool:
         for group in groups:
             if group.loudness is not None:
                 set_level(group.loudness)
-        for text in self._warnings(groups):
+        for text in self._list_warnings(groups):
             getLogger(__name__).warning("%s", text)
-        with drawn():
+        with draw_progress():
             return self.run(*groups) or 0
 
-    def _warnings(self, groups: tuple[OptionGroup, ...]) -> list[str]:
+    def _list_warnings(self, groups: tuple[OptionGroup, ...]) -> list[str]:
         given = {name: value for group in groups for name, value in group.given().items()}
         across = [text for rule in self.rules if (text := rule.warning(given)) is not None]
         return across + [text for group in groups for text in group.warnings()]
 
 
-def guarded(answer: Callable[[], int], *, is_json: bool = False) -> int:
+def run_guarded(answer: Callable[[], int], *, is_json: bool = False) -> int:
     """Run a tool: expected failures become text (and JSON on stdout) and an exit code, not a traceback."""
-    with _stopped_by_signals() as signals, log_to_stderr():
+    with _stop_on_signals() as signals, log_to_stderr():
         try:
-            code = _within_memory(answer)
+            code = _limit_memory(answer)
             sys.stdout.flush()
         except EdgewrightError as error:
             # Where only a limit was missed, the record of what was done is on stdout already.
@@ -92,7 +92,7 @@ def guarded(answer: Callable[[], int], *, is_json: bool = False) -> int:
                 print(_as_json(error))
             return _tell(error)
         except KeyboardInterrupt:
-            return _stopped(signals)
+            return _report_stop(signals)
         except BrokenPipeError:
             _forget_stdout()
             return BROKEN_PIPE
@@ -100,11 +100,11 @@ def guarded(answer: Callable[[], int], *, is_json: bool = False) -> int:
             # Native code that is interrupted, as when it is imported, makes errors of its own out of it.
             if not signals:
                 raise
-            return _stopped(signals)
+            return _report_stop(signals)
         return code
 
 
-def version() -> str:
+def read_version() -> str:
     """The version of the installed Edgewright."""
     from importlib import metadata
 
@@ -115,19 +115,19 @@ def version() -> str:
 
 
 @contextmanager
-def _stopped_by_signals() -> Iterator[list[int]]:
+def _stop_on_signals() -> Iterator[list[int]]:
     """The same way out for all of them, with the same cleaning up; their numbers, as they come."""
-    found: list[int] = []
+    signals: list[int] = []
 
     def stop(number: int, _frame: FrameType | None) -> None:
-        found.append(number)
+        signals.append(number)
         raise KeyboardInterrupt
 
     # Python allows handlers in the main thread only; a tool called from elsewhere does without.
-    wanted = _STOPPING if threading.current_thread() is threading.main_thread() else ()
-    before = {number: signal.signal(number, stop) for number in wanted if _is_default(number)}
+    watched = _STOPPING if threading.current_thread() is threading.main_thread() else ()
+    before = {number: signal.signal(number, stop) for number in watched if _is_default(number)}
     try:
-        yield found
+        yield signals
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -138,7 +138,7 @@ def _is_default(number: int) -> bool:
     return signal.getsignal(number) in {signal.SIG_DFL, signal.default_int_handler}
 
 
-def _stopped(signals: list[int]) -> int:
+def _report_stop(signals: list[int]) -> int:
     print("stopped", file=sys.stderr)
     return 128 + (signals[0] if signals else signal.SIGINT)
 
@@ -158,13 +158,13 @@ def _as_json(error: EdgewrightError) -> str:
     import json
 
     errors = getattr(error, "errors", (error,))
-    told = [
+    errors = [
         {"code": e.code, "what": e.what, "where": str(e.where) if e.where else "", "do": e.do} for e in errors
     ]
-    return json.dumps({"exit_code": error.exit_code, "errors": told}, indent=2)
+    return json.dumps({"exit_code": error.exit_code, "errors": errors}, indent=2)
 
 
-def _within_memory(answer: Callable[[], int]) -> int:
+def _limit_memory(answer: Callable[[], int]) -> int:
     try:
         return answer()
     except MemoryError as error:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from edgewright.core.errors import UsageError, shown
 from edgewright.core.words import did_you_mean
-from edgewright.tools.tool import Tool, guarded, version
+from edgewright.tools.tool import Tool, read_version, run_guarded
 
 __all__ = ["COMMANDS", "Command", "main"]
 
@@ -51,21 +51,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     if words and words[0] == "help":
         words = [*words[1:], "--help"]
     if words and words[0] in COMMANDS:
-        return _tool(words[0]).main(words[1:])
-    return guarded(lambda: _answer(words))
+        return _find_tool(words[0]).main(words[1:])
+    return run_guarded(lambda: _answer(words))
 
 
-def _tool(name: str) -> Tool:
+def _find_tool(name: str) -> Tool:
     tool: Tool = importlib.import_module(COMMANDS[name].module).TOOL
     return tool
 
 
 def _answer(words: list[str]) -> int:
     if not words or words[0] in {"-h", "--help"}:
-        print(_help())
+        print(_write_help())
         return 0
     if words[0] == "--version":
-        print(f"edgewright {version()}")
+        print(f"edgewright {read_version()}")
         return 0
     kind = "option" if words[0].startswith("-") else "command"
     raise UsageError(
@@ -74,7 +74,7 @@ def _answer(words: list[str]) -> int:
     )
 
 
-def _help() -> str:
+def _write_help() -> str:
     width = max(len(name) for name in COMMANDS)
     listed = [f"  {name:<{width}}  {command.summary}" for name, command in COMMANDS.items()]
     return "\n".join(

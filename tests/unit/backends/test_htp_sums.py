@@ -1,6 +1,8 @@
 """The simulation gives what the genuine emulator gave (SDK 2.51, SM8650): checksums of its results."""
 
+import json
 import zlib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,41 +11,67 @@ from edgewright.backends.base import RunOptions
 from edgewright.backends.htp.arithmetic import htp_sums
 from edgewright.backends.htp.requantize import added_bias, away_from_zero, multiplier
 from edgewright.backends.registry import find_backend
-from edgewright.core.numbers import DType
+from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.types import TensorType
 from edgewright.ops.elementwise import ElementWiseAdd
+from edgewright.ops.elementwise_unary import ElementWiseLog
 from edgewright.ops.reduce_softmax import Softmax
-from tests.native.sum_cases import weighted
+from tests.native.sum_cases import EXACT, KINDS, long_kernel, weighted
 
-# Kind, bits, one scale for each channel -> CRC-32 of what the emulator stores.
-GENUINE = {
-    ("conv", 8, True): 3191550922,
-    ("conv", 4, False): 1349975877,
-    ("strided", 8, True): 604904124,
-    ("pointwise", 8, True): 1872214217,
-    ("pointwise", 8, False): 2831984437,
-    ("pointwise", 4, True): 773777697,
-    ("depthwise", 8, True): 742574344,
-    ("depthwise", 4, True): 3288986247,
-    ("product", 8, True): 4275392907,
-    ("product", 8, False): 1038706088,
-}
+# CRC-32 of what the emulator stores; recorded and checked by tests/native/test_exact.py.
+GENUINE = json.loads((Path(__file__).parents[2] / "golden" / "htp_exact.json").read_text())
 
 
-@pytest.mark.parametrize("case", GENUINE, ids=lambda case: "-".join(map(str, case)))
-def test_the_simulation_stores_what_the_emulator_stored(case: tuple[str, int, bool]) -> None:
-    kind, bits, is_per_channel = case
-    graph, feed = weighted(kind, bits, 0, is_per_channel=is_per_channel)
-    exact, fast = (
-        find_backend(word).prepare(graph, RunOptions(threads=1)).run(feed)["y"]
-        for word in ("htp-sim", "htp-sim-fast")
-    )
-    assert zlib.crc32(exact.tobytes()) == GENUINE[case]
+def run(case: str, backend: str) -> Array:
+    graph, feed = EXACT[case]()
+    return find_backend(backend).prepare(graph, RunOptions(threads=1)).run(feed)["y"]
+
+
+@pytest.mark.parametrize("case", EXACT)
+def test_the_simulation_stores_what_the_emulator_stored(case: str) -> None:
+    assert zlib.crc32(run(case, "htp-sim").tobytes()) == GENUINE[case]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_ordinary_rounding_is_a_step_away_now_and_then(kind: str) -> None:
+    exact, fast = (run(f"{kind}-w8-channels-0", backend) for backend in ("htp-sim", "htp-sim-fast"))
     gap = np.abs(exact.astype(int) - fast)
     assert gap.max() == 1
     assert 0 < gap.mean() < 0.05
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_strided_depthwise_sums_are_rounded_whole_with_a_multiplier_of_15_bits(seed: int) -> None:
+    graph, feed = weighted("strided_depthwise", 8, seed, is_per_channel=True)
+    given, weights, out = (graph.types[name].encoding for name in ("x", "w", "y"))
+    x = np.pad(feed["x"].astype(int) + given.offsets[0], ((0, 0), (1, 1), (1, 1), (0, 0)))
+    places = [x[:, i : i + 12 : 2, j : j + 12 : 2] for i in range(3) for j in range(3)]
+    kernel = graph.constants["w"].astype(int).reshape(9, -1)
+    sums = sum(place * row for place, row in zip(places, kernel, strict=True)) + graph.constants["b"]
+    factor = given.scales[0] * np.array(weights.scales) / out.scales[0]
+    unit = 2.0 ** (np.floor(np.log2(factor)) - 14)
+    steps = np.floor(sums * np.floor(factor / unit + 0.5) * unit + 0.5)
+    stored = find_backend("htp-sim").prepare(graph, RunOptions(threads=1)).run(feed)["y"]
+    np.testing.assert_array_equal(stored, np.clip(steps - out.offsets[0], 0, 255))
+
+
+@pytest.mark.parametrize(("places", "stride"), [(64, 1), (127, 2)])
+def test_kernels_of_64_places_are_rounded_in_the_ordinary_way(places: int, stride: int) -> None:
+    for shorter in (0, 1):
+        graph, _ = long_kernel(places - shorter, stride)
+        assert (htp_sums(graph, graph.nodes[0]) is None) == (shorter == 0)
+
+
+def test_the_logarithm_of_nothing_is_that_of_the_smallest_number_that_counts() -> None:
+    graph, kind = Graph("g"), TensorType((1, 3), DType.FLOAT_16)
+    graph.add_input("x", kind)
+    graph.add(Node("log", ElementWiseLog(), ["x"], ["y"]), [kind])
+    graph.outputs = ["y"]
+    session = find_backend("htp-sim").prepare(graph, RunOptions(threads=1))
+    zero, smallest, larger = session.run({"x": np.array([[0, 2.0**-11, 2.0**-10]], np.float16)})["y"][0]
+    assert zero == smallest < larger
 
 
 def test_a_multiplier_has_twelve_bits_and_one_half_goes_up() -> None:

@@ -10,7 +10,7 @@ from onnx import TensorProto, helper
 import edgewright as ew
 from edgewright.backends.base import RunOptions, TimesNodes
 from edgewright.backends.registry import find_backend
-from edgewright.model.profile.events import node_events
+from edgewright.model.profile.events import read_node_events
 
 MODEL = Path(__file__).parents[3] / "examples" / "models" / "mnist_cntk.onnx"
 
@@ -56,14 +56,14 @@ def test_the_simulation_times_its_nodes_too(model):
         for name in quantized.graph.inputs
     }
     session.run(feed)
-    ops = {event.op for event in node_events(session, quantized.graph, [0])}
+    ops = {event.op for event in read_node_events(session, quantized.graph, [0])}
     assert {"Conv2d", "PoolMax2d"} <= ops
 
 
 def test_events_have_the_place_of_their_node_and_its_macs(model):
     session = session_for(model.graph)
     session.run(digit())
-    events = node_events(session, model.graph, [1000])
+    events = read_node_events(session, model.graph, [1000])
     first = next(event for event in events if event.op == "Conv2d")
     # 28 x 28 places, 8 filters of 5 x 5 x 1.
     assert first.macs == 28 * 28 * 8 * 25
@@ -96,5 +96,5 @@ def test_an_open_batch_counts_as_one_and_hides_no_product(tmp_path):
     model = ew.convert(tmp_path / "n.onnx")
     session = session_for(model.graph)
     session.run({"x": np.ones((2, 4, 8, 8), np.float32)})
-    (conv,) = [event for event in node_events(session, model.graph, [0]) if event.op == "Conv2d"]
+    (conv,) = [event for event in read_node_events(session, model.graph, [0]) if event.op == "Conv2d"]
     assert conv.macs == 8 * 8 * 4 * 4 * 9

@@ -62,7 +62,7 @@ def test_only_what_is_missing_runs_on_the_cpu(model, data):
 
 
 def test_values_are_those_of_one_backend_to_a_step(model, data):
-    feed = Surface(model.graph).encoded(data[0])
+    feed = Surface(model.graph).encode_inputs(data[0])
     whole = find_backend("htp-sim").prepare(model.graph, RunOptions()).run(feed)["y"].astype(int)
     parts = find_backend("htp-sim+cpu").prepare(model.graph, RunOptions()).run(feed)["y"].astype(int)
     # A border may part what the NPU fuses.
@@ -138,7 +138,7 @@ def test_net_run_asks_for_help_by_an_option(model, data, tmp_path, monkeypatch, 
 
 def test_a_profile_has_the_ops_of_all_parts_in_their_order(model, data):
     session = find_backend("htp-sim+cpu").prepare(model.graph, RunOptions(is_profiled=True))
-    feed = Surface(model.graph).encoded(data[0])
+    feed = Surface(model.graph).encode_inputs(data[0])
     for _ in range(2):
         session.run(feed)
     times = session.node_times()

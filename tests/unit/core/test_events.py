@@ -10,13 +10,13 @@ class Notes:
     def _note(self, what: str, work: Work) -> None:
         self.seen.append((what, work.title, work.done, work.total))
 
-    def started(self, work: Work) -> None:
+    def start_work(self, work: Work) -> None:
         self._note("started", work)
 
-    def advanced(self, work: Work) -> None:
+    def advance_work(self, work: Work) -> None:
         self._note("advanced", work)
 
-    def ended(self, work: Work) -> None:
+    def end_work(self, work: Work) -> None:
         self._note("ended", work)
 
 

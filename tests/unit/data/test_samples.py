@@ -8,8 +8,8 @@ import pytest
 import edgewright.ops  # noqa: F401 - fills the registry
 from edgewright.core.errors import BadInput, ShapeMismatch
 from edgewright.data.audio import AudioSamples
-from edgewright.data.sample_fit import SampleFit
-from edgewright.data.samples import DataWishes, build_samples
+from edgewright.data.sample_format import SampleFormat
+from edgewright.data.samples import DataRequest, read_samples
 from edgewright.ir.text import parse
 
 GRAPH = parse("graph g {\n  input x: float_32[1,3]\n  y = Relu(x)\n  output y\n}\n")
@@ -17,7 +17,7 @@ GRAPH = parse("graph g {\n  input x: float_32[1,3]\n  y = Relu(x)\n  output y\n}
 
 def _parts(count, **more):
     data = np.arange(3 * count, dtype=np.float32).reshape(count, 3)
-    return build_samples(GRAPH, DataWishes(data, **more))
+    return read_samples(GRAPH, DataRequest(data, **more))
 
 
 @pytest.mark.parametrize(("count", "most", "calibrating"), [(10, 100, 5), (10, 3, 3), (7, 2, 2), (2, 100, 1)])
@@ -55,12 +55,12 @@ def test_a_table_gives_labels_to_files_and_to_folders(tmp_path):
         for place in (1, 2):
             np.save(tmp_path / "data" / name / f"{place}.npy", np.zeros((1, 3), np.float32))
     (tmp_path / "t.csv").write_text("name,class\ncat,5\ndog/1.npy,6\ndog/2.npy,7\n")
-    found = build_samples(GRAPH, DataWishes(tmp_path / "data", labels=tmp_path / "t.csv"))
+    found = read_samples(GRAPH, DataRequest(tmp_path / "data", labels=tmp_path / "t.csv"))
     by_number = dict(zip(found.evaluation.numbers, found.labels.tolist(), strict=True))
     assert by_number == {1: 5, 3: 7}
     (tmp_path / "t.csv").write_text("cat,5\n")
     with pytest.raises(BadInput, match="2 of 4 files have no label, the first is"):
-        build_samples(GRAPH, DataWishes(tmp_path / "data", labels=tmp_path / "t.csv"))
+        read_samples(GRAPH, DataRequest(tmp_path / "data", labels=tmp_path / "t.csv"))
 
 
 def _write(path, values, rate, channels=1, width=2):
@@ -73,15 +73,17 @@ def _write(path, values, rate, channels=1, width=2):
         file.writeframes(raw.tobytes())
 
 
-def _fit(length):
-    return SampleFit(parse(f"graph g {{\n  input x: float_32[1,{length},1]\n  y = Relu(x)\n  output y\n}}\n"))
+def _format(length):
+    return SampleFormat(
+        parse(f"graph g {{\n  input x: float_32[1,{length},1]\n  y = Relu(x)\n  output y\n}}\n")
+    )
 
 
 @pytest.mark.parametrize("width", [2, 3, 4])
 def test_sound_keeps_its_values_and_a_short_end_is_filled_with_silence(tmp_path, width):
     values = np.linspace(-0.9, 0.9, 16)
     _write(tmp_path / "a.wav", values, 8000, width=width)
-    found = AudioSamples(_fit(10), tmp_path)
+    found = AudioSamples(_format(10), tmp_path)
     pieces = [sample["x"].reshape(-1) for sample in found]
     assert len(found) == 2
     np.testing.assert_allclose(np.concatenate(pieces)[:16], values, atol=1e-4)
@@ -91,14 +93,14 @@ def test_sound_keeps_its_values_and_a_short_end_is_filled_with_silence(tmp_path,
 def test_several_channels_become_their_mean(tmp_path):
     left, right = np.full(8, 0.5), np.full(8, -0.1)
     _write(tmp_path / "a.wav", np.stack([left, right], 1).reshape(-1), 8000, channels=2)
-    (piece,) = AudioSamples(_fit(8), tmp_path / "a.wav")
+    (piece,) = AudioSamples(_format(8), tmp_path / "a.wav")
     np.testing.assert_allclose(piece["x"].reshape(-1), 0.2, atol=1e-4)
 
 
 def test_another_rate_is_the_same_tone_in_fewer_values(tmp_path):
     times = np.arange(1600) / 16000
     _write(tmp_path / "a.wav", 0.5 * np.sin(2 * np.pi * 200 * times), 16000)
-    (piece,) = AudioSamples(_fit(800), tmp_path, 8000)
+    (piece,) = AudioSamples(_format(800), tmp_path, 8000)
     expected = 0.5 * np.sin(2 * np.pi * 200 * np.arange(800) / 8000)
     np.testing.assert_allclose(piece["x"].reshape(-1), expected, atol=2e-3)
 
@@ -106,10 +108,10 @@ def test_another_rate_is_the_same_tone_in_fewer_values(tmp_path):
 def test_what_is_no_sound_and_what_takes_none_are_refused(tmp_path):
     (tmp_path / "a.wav").write_bytes(b"RIFF....")
     with pytest.raises(BadInput, match=r"no readable .wav file of whole numbers"):
-        AudioSamples(_fit(8), tmp_path)
+        AudioSamples(_format(8), tmp_path)
     picture = parse("graph g {\n  input x: float_32[1,4,4,3]\n  y = Relu(x)\n  output y\n}\n")
     with pytest.raises(ShapeMismatch, match="expected one axis of time for sound"):
-        AudioSamples(SampleFit(picture), tmp_path)
+        AudioSamples(SampleFormat(picture), tmp_path)
 
 
 def test_folders_named_by_words_and_labels_of_another_count_are_said_not_to_be_used(tmp_path):
@@ -117,10 +119,10 @@ def test_folders_named_by_words_and_labels_of_another_count_are_said_not_to_be_u
         (tmp_path / name).mkdir()
         for place in (1, 2):
             np.save(tmp_path / name / f"{place}.npy", np.zeros((1, 3), np.float32))
-    found = build_samples(GRAPH, DataWishes(tmp_path))
+    found = read_samples(GRAPH, DataRequest(tmp_path))
     assert found.labels is None
     assert "2 folders, which are not named by numbers, are no labels" in found.notes[-1]
     assert "'cat,0'" in found.notes[-1]
-    few = build_samples(GRAPH, DataWishes({"x": np.zeros((6, 3), np.float32), "labels": np.arange(4)}))
+    few = read_samples(GRAPH, DataRequest({"x": np.zeros((6, 3), np.float32), "labels": np.arange(4)}))
     assert few.labels is None
     assert few.notes[-1] == "4 labels are beside 6 samples: not used, expected one for each"

@@ -6,7 +6,13 @@ import pytest
 
 from edgewright.core.errors import EdgewrightError, ShapeMismatch, TypeMismatch, UnsupportedFeature
 from edgewright.core.numbers import DType
-from edgewright.data.tensor_files import Expected, batch_of, file_values, model_values, read_tensor
+from edgewright.data.tensor_files import (
+    ExpectedTensor,
+    convert_to_file_type,
+    convert_to_model_type,
+    count_batch_files,
+    read_tensor,
+)
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.types import TensorType
 
@@ -24,35 +30,37 @@ QUANTIZED = TensorType((3,), DType.UFIXED_POINT_8, None, Encoding((0.5,), (-10,)
     ],
 )
 def test_float_values_are_cut_to_the_models_type_and_never_wrap(dtype, given, wanted):
-    found = model_values(np.float32(given), TensorType((3,), dtype))
+    found = convert_to_model_type(np.float32(given), TensorType((3,), dtype))
     assert found.dtype == dtype.numpy
     assert found.tolist() == wanted
 
 
 def test_the_largest_64_bit_integer_does_not_wrap_either():
-    found = model_values(np.array([1e30, -1e30]), TensorType((2,), DType.INT_64))
+    found = convert_to_model_type(np.array([1e30, -1e30]), TensorType((2,), DType.INT_64))
     assert found[0] > 2**62
     assert found[1] == -(2**63)
 
 
 def test_real_values_are_quantized_and_stored_ones_are_kept():
-    assert model_values(np.float32([-5, 0, 5]), QUANTIZED).tolist() == [0, 10, 20]
-    assert model_values(np.uint8([0, 10, 20]), QUANTIZED).tolist() == [0, 10, 20]
-    np.testing.assert_array_equal(file_values(np.uint8([0, 10, 20]), QUANTIZED, is_native=False), [-5, 0, 5])
-    assert file_values(np.uint8([0, 10, 20]), QUANTIZED, is_native=True).dtype == np.uint8
+    assert convert_to_model_type(np.float32([-5, 0, 5]), QUANTIZED).tolist() == [0, 10, 20]
+    assert convert_to_model_type(np.uint8([0, 10, 20]), QUANTIZED).tolist() == [0, 10, 20]
+    np.testing.assert_array_equal(
+        convert_to_file_type(np.uint8([0, 10, 20]), QUANTIZED, is_native=False), [-5, 0, 5]
+    )
+    assert convert_to_file_type(np.uint8([0, 10, 20]), QUANTIZED, is_native=True).dtype == np.uint8
 
 
 def test_text_is_no_number_and_numbers_are_no_text():
     with pytest.raises(TypeMismatch):
-        model_values(np.array(["a"]), TensorType((1,)))
+        convert_to_model_type(np.array(["a"]), TensorType((1,)))
     with pytest.raises(UnsupportedFeature):
-        file_values(np.array(["a"], object), TensorType((1,), DType.STRING), is_native=True)
+        convert_to_file_type(np.array(["a"], object), TensorType((1,), DType.STRING), is_native=True)
 
 
 def test_numpys_anonymous_bytes_are_bfloat16_where_the_model_says_so(tmp_path):
     values = np.array([1.5, -2.0], ml_dtypes.bfloat16)
     np.save(tmp_path / "a.npy", values)
-    found = read_tensor(tmp_path / "a.npy", Expected("x", TensorType((2,), DType.BFLOAT_16)))
+    found = read_tensor(tmp_path / "a.npy", ExpectedTensor("x", TensorType((2,), DType.BFLOAT_16)))
     np.testing.assert_array_equal(found, values)
 
 
@@ -61,18 +69,18 @@ def test_numpys_anonymous_bytes_are_bfloat16_where_the_model_says_so(tmp_path):
 )
 def test_an_array_is_the_whole_input_or_one_element_of_its_batch(tmp_path, shape, batch):
     np.save(tmp_path / "a.npy", np.zeros(shape, np.float32))
-    expected = Expected("x", TensorType((4, 2, 3)))
+    expected = ExpectedTensor("x", TensorType((4, 2, 3)))
     if batch is None:
         with pytest.raises(ShapeMismatch, match=r"expected \[4, 2, 3\]"):
-            batch_of(tmp_path / "a.npy", expected)
+            count_batch_files(tmp_path / "a.npy", expected)
     else:
-        assert batch_of(tmp_path / "a.npy", expected) == batch
+        assert count_batch_files(tmp_path / "a.npy", expected) == batch
 
 
 def test_an_array_with_channels_first_is_recognised(tmp_path):
     np.save(tmp_path / "a.npy", np.zeros((1, 3, 8, 9), np.float32))
     with pytest.raises(ShapeMismatch) as caught:
-        batch_of(tmp_path / "a.npy", Expected("x", TensorType((1, 8, 9, 3))))
+        count_batch_files(tmp_path / "a.npy", ExpectedTensor("x", TensorType((1, 8, 9, 3))))
     assert "array.transpose(0, 2, 3, 1)" in str(caught.value)
 
 
@@ -88,7 +96,7 @@ def test_a_wrong_size_says_both_sizes_and_what_would_fit(tmp_path, is_native, si
     path = tmp_path / "a.raw"
     path.write_bytes(bytes(size))
     with pytest.raises(ShapeMismatch) as caught:
-        batch_of(path, Expected("x", TensorType((1, 2), DType.INT_64), is_native))
+        count_batch_files(path, ExpectedTensor("x", TensorType((1, 2), DType.INT_64), is_native))
     assert f"the file has {size} bytes, expected {16 if is_native else 8}" in str(caught.value)
     assert advice in str(caught.value)
 
@@ -96,7 +104,7 @@ def test_a_wrong_size_says_both_sizes_and_what_would_fit(tmp_path, is_native, si
 def test_an_archive_without_the_inputs_name_lists_what_it_has(tmp_path):
     np.savez(tmp_path / "a.npz", a=np.zeros(1), b=np.zeros(1))
     with pytest.raises(EdgewrightError, match="has no array 'x', found 'a', 'b'"):
-        batch_of(tmp_path / "a.npz", Expected("x", TensorType((1,))))
+        count_batch_files(tmp_path / "a.npz", ExpectedTensor("x", TensorType((1,))))
 
 
 def test_a_header_that_claims_a_huge_array_is_refused_without_reading(tmp_path):
@@ -106,11 +114,11 @@ def test_a_header_that_claims_a_huge_array_is_refused_without_reading(tmp_path):
             file, {"descr": "<f4", "fortran_order": False, "shape": (1 << 40, 1 << 20)}
         )
     with pytest.raises(ShapeMismatch):
-        batch_of(path, Expected("x", TensorType((2,))))
+        count_batch_files(path, ExpectedTensor("x", TensorType((2,))))
 
 
 def test_a_fortran_array_comes_in_the_order_of_its_axes(tmp_path):
     values = np.arange(6, dtype=np.float32).reshape(2, 3)
     np.save(tmp_path / "a.npy", np.asfortranarray(values))
-    found = read_tensor(tmp_path / "a.npy", Expected("x", TensorType((2, 3))))
+    found = read_tensor(tmp_path / "a.npy", ExpectedTensor("x", TensorType((2, 3))))
     np.testing.assert_array_equal(found, values)

@@ -1,4 +1,4 @@
-"""Every op class spells its ports, parameters and enum values as QNN does."""
+"""Every op class spells its ports, parameters and enum values as QNN does; a failure says what to change."""
 
 import dataclasses
 import json
@@ -19,37 +19,59 @@ def params_of(op: type[Op]) -> dict[str, tuple[DType, bool]]:
     return {f.name: f.metadata["param"] for f in dataclasses.fields(op) if "param" in f.metadata}
 
 
+def check(problems: list[str], name: str) -> None:
+    """Fails with everything that an op spells differently, and where to change it."""
+    where = f"class {REGISTRY[name].__name__} in {REGISTRY[name].__module__}"
+    if problems:
+        pytest.fail("\n".join([f"change {where}:", *(f"- {text}" for text in problems)]), pytrace=False)
+
+
 @pytest.mark.parametrize("name", OPS)
 def test_op_is_in_the_catalogue(name: str) -> None:
-    assert name in TABLE
+    check([f"rename it: QNN has no op '{name}'"] if name not in TABLE else [], name)
 
 
 @pytest.mark.parametrize("name", OPS)
 def test_params_have_the_catalogues_names_kinds_and_types(name: str) -> None:
-    table = {p["name"]: p for p in TABLE[name]["params"]}
+    table = {row["name"]: row for row in TABLE[name]["params"]}
     ours = params_of(REGISTRY[name])
-    assert set(ours) <= set(table)
-    assert {p for p, row in table.items() if row.get("required")} <= set(ours)
-    for param, (dtype, is_tensor) in ours.items():
-        row = table[param]
-        assert row["kind"] == ("tensor" if is_tensor else "scalar"), param
-        assert row["type"] in {dtype.name, "backend specific"} or dtype.name in row["type"], param
+    problems = [
+        f"remove or rename the field '{param}': QNN has {[*table]}" for param in set(ours) - set(table)
+    ]
+    required = {param for param, row in table.items() if row.get("required")}
+    problems += [
+        f"add the field '{param}', which QNN requires: {table[param]}" for param in required - set(ours)
+    ]
+    for param in set(ours) & set(table):
+        dtype, is_tensor = ours[param]
+        declared, kind = "tensor" if is_tensor else "scalar", table[param]["kind"]
+        if declared != kind:
+            problems.append(f"declare '{param}' with {kind}(), not {declared}()")
+        if dtype.name not in table[param]["type"] and table[param]["type"] != "backend specific":
+            problems.append(f"declare '{param}' as {table[param]['type']}, not as {dtype.name}")
+    check(problems, name)
 
 
 @pytest.mark.parametrize("name", OPS)
 def test_ports_have_the_catalogues_names_and_required_flags(name: str) -> None:
-    for ours, table in (
-        (REGISTRY[name].inputs, TABLE[name]["inputs"]),
-        (REGISTRY[name].outputs, TABLE[name]["outputs"]),
-    ):
-        assert [port.name for port in ours] == [row["name"] for row in table][: len(ours)]
-        assert [port.is_required for port in ours] == [bool(row["required"]) for row in table][: len(ours)]
-        assert not any(row["required"] for row in table[len(ours) :])
+    problems = []
+    for kind in ("inputs", "outputs"):
+        ours = [(port.name, port.is_required) for port in getattr(REGISTRY[name], kind)]
+        table = [(row["name"], bool(row["required"])) for row in TABLE[name][kind]]
+        if ours != table[: len(ours)]:
+            problems.append(f"declare {kind} as Port(name, is_required) {table[: len(ours)]}, not {ours}")
+        missing = [port for port, is_required in table[len(ours) :] if is_required]
+        problems += [f"add the port '{port}' to {kind}: QNN requires it" for port in missing]
+    check(problems, name)
 
 
 @pytest.mark.parametrize("name", OPS)
 def test_enum_params_have_the_catalogues_values(name: str) -> None:
-    table = {p["name"]: p["enum"] for p in TABLE[name]["params"] if p.get("enum")}
+    table = {row["name"]: row["enum"] for row in TABLE[name]["params"] if row.get("enum")}
+    problems = []
     for field in dataclasses.fields(REGISTRY[name]):
         if field.name in table and isinstance(field.type, type) and hasattr(field.type, "__members__"):
-            assert {k: int(v) for k, v in field.type.__members__.items()} == table[field.name]
+            ours = {member: int(value) for member, value in field.type.__members__.items()}
+            if ours != table[field.name]:
+                problems.append(f"give {field.type.__name__} the members {table[field.name]}, not {ours}")
+    check(problems, name)

@@ -9,6 +9,7 @@ from edgewright.core.errors import Problems
 from edgewright.ir.graph import Graph
 from edgewright.ir.text import parse
 from edgewright.ir.verify import verify
+from edgewright.passes import pipeline
 from edgewright.passes.graph_pass import MOST_ROUNDS, PASSES, GraphPass
 from edgewright.passes.pipeline import run_passes
 from tests.unit.passes.nets import chain, feed, results
@@ -122,11 +123,8 @@ def test_a_pass_that_never_settles_is_stopped_and_named(caplog) -> None:
     assert f"endless: stopped after {MOST_ROUNDS} rounds" in caplog.text
 
 
-def test_a_pass_that_breaks_a_graph_is_named() -> None:
+def test_a_pass_that_breaks_a_graph_is_named(monkeypatch) -> None:
     broken = GraphPass("break_it", lambda graph: graph.outputs.append("gone") or 0, (), 0.0)
-    PASSES["break_it"] = broken
-    try:
-        with pytest.raises(Problems, match="pass 'break_it' broke the graph"):
-            run_passes(chain(), ("break_it",), is_checked=True)
-    finally:
-        del PASSES["break_it"]
+    monkeypatch.setattr(pipeline, "PASSES", {"break_it": broken})
+    with pytest.raises(Problems, match="pass 'break_it' broke the graph"):
+        run_passes(chain(), ("break_it",), is_checked=True)

@@ -13,6 +13,7 @@ from edgewright.ir.dims import symbol
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph
 from edgewright.ir.op import REGISTRY
+from edgewright.ir.traits import HtpPrecision
 from edgewright.ir.types import TensorType
 from edgewright.ir.verify import verify
 from edgewright.ops import reference
@@ -32,13 +33,14 @@ from edgewright.ops.norm import LayerNorm
 from edgewright.ops.pool import PoolMax2d
 from edgewright.ops.quant import Convert
 from edgewright.ops.rearrange import Concat, Reshape, Transpose
+from edgewright.ops.recurrent import Recurrent
 from edgewright.ops.reduce import ReduceMean
 from edgewright.ops.reduce_order import Argmax
 from edgewright.ops.reduce_softmax import Softmax
 from edgewright.quantize.overrides import Resolved
 from edgewright.quantize.pins import Origin, Pin, Placed
 from edgewright.quantize.quantizer import Quantized, quantize_graph
-from edgewright.quantize.rules import FLOAT_OPS, RULES
+from edgewright.quantize.rules import RULES
 from edgewright.quantize.settings import Settings
 from tests.unit.quantize.nets import Engine, Net, samples
 from tests.unit.quantize.simulate import simulated
@@ -269,27 +271,19 @@ def test_ops_without_fixed_point_stay_float_and_are_listed():
     assert len(found.report.rules["float-only"]) == 1
 
 
-def test_the_list_of_float_ops_is_that_of_the_backend_table():
+def test_the_precision_of_every_op_is_that_of_the_backend_table():
     table = json.loads((files("edgewright") / "_data" / "ops.json").read_text())
-    taken_over = {
-        "Conv1d",
-        "DepthWiseConv1d",
-        "TransposeConv1d",
-        "PoolMax3d",
-        "Im2Col",
-        "Col2Im",
-        "MaskedSoftmax",
-    }
-    moving = {"BatchPermutation", "Buffer", "OneHot", "ConstantOfShape", "Shape"}
-    for name in FLOAT_OPS - {"Lstm"}:
-        backends = table[name].get("backends") or {}
-        assert not backends.get("HTP_INT8"), name
-    missing = {
-        name
-        for name, entry in table.items()
-        if entry.get("backends") and not (entry["backends"]["HTP_INT8"] or entry["backends"]["HTP_INT16"])
-    }
-    assert (missing & set(REGISTRY)) - FLOAT_OPS <= taken_over | moving
+    listed = {name: table[name]["backends"] for name in REGISTRY if table.get(name, {}).get("backends")}
+    for name, backends in listed.items():
+        precision = REGISTRY[name].htp_precision
+        if not backends["HTP_INT8"] and not backends["HTP_INT16"]:
+            assert precision in {HtpPrecision.FLOAT, HtpPrecision.UNLISTED}, name
+        elif precision == HtpPrecision.EIGHT_BITS:
+            assert not backends["HTP_INT16"], name
+        else:
+            # Recurrent layers carry the error of each step to the next.
+            is_recurrent = issubclass(REGISTRY[name], Recurrent)
+            assert precision == (HtpPrecision.FLOAT if is_recurrent else HtpPrecision.FIXED_POINT), name
 
 
 def test_float_parts_can_be_half_precision():

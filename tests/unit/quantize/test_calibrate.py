@@ -98,10 +98,10 @@ def test_progress_is_told_sample_by_sample():
     heard: list[tuple[str, int | None, int]] = []
 
     class Ear:
-        def started(self, work: Work) -> None:
+        def start_work(self, work: Work) -> None:
             heard.append((work.title, work.total, work.done))
 
-        advanced = ended = started
+        advance_work = end_work = start_work
 
     with listening(Ear()):
         observe_extremes(graph, graph.outputs, samples(graph, 3), Engine())

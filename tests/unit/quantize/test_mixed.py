@@ -130,6 +130,26 @@ def noise_of(graph, feeds):
     return lambda made, _: judge.noise(made.graph)
 
 
+@pytest.mark.parametrize("count", [1, 4, 7])
+def test_widths_that_lose_exactly_the_limit_keep_it(count: int) -> None:
+    graph, _ = uneven()
+    _, found, feeds = calibrated(graph)
+    effects, _ = effects_of(found, feeds, Engine())
+    may = May(have_fine=False, have_half=False)
+    steps = moves(found.graph, found.parts, effects, may)
+    costs = [
+        relative_cost(found.quantized(widths_after(steps[:n], [*effects.small])).graph, graph)
+        for n in range(len(steps) + 1)
+    ]
+    # What is lost falls by one with each step.
+    drop = {cost: float(len(steps) - n) for n, cost in reversed([*enumerate(costs)])}
+    limit = drop[costs[count]]
+    done = mixed(
+        found, effects, lambda made, _: drop[relative_cost(made.graph, graph)], Goal(limit, limit), may
+    )
+    assert (done.is_met, drop[costs[done.taken]]) == (True, limit)
+
+
 @pytest.mark.parametrize("limit", [-25.0, -35.0, -45.0])
 def test_the_first_widths_that_keep_the_limit_are_found_in_few_tries(limit: float) -> None:
     graph, _ = uneven()

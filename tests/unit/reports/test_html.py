@@ -58,11 +58,11 @@ def test_data_of_plots_is_json_whatever_the_names_are():
 
 def test_a_record_with_little_in_it_makes_a_page_too():
     bare = replace(
-        record(), layers=(), tensors=(), ladder=(), accuracy=(), findings=(), artifacts=(), stages=()
+        record(), layers=(), tensors=(), candidates=(), accuracy=(), findings=(), artifacts=(), stages=()
     )
     text = text_of(bare)
     assert "Its accuracy was not measured." in text
-    assert "Nothing needs to be mended." in text
+    assert "Nothing needs to be fixed." in text
 
 
 @pytest.fixture
@@ -86,7 +86,8 @@ def test_without_plotly_the_page_has_tables_and_says_what_adds_plots():
 @pytest.mark.parametrize("value", [float("inf"), float("nan")])
 def test_figures_beyond_all_numbers_do_not_break_the_page(value):
     odd = replace(
-        record(), ladder=tuple(replace(rung, sqnr_db=value, drop=value) for rung in record().ladder)
+        record(),
+        candidates=tuple(replace(candidate, sqnr_db=value, drop=value) for candidate in record().candidates),
     )
     assert "</html>" in text_of(odd)
 

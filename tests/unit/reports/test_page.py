@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 
 from edgewright.reports.json_text import as_json
-from edgewright.reports.numbers import amount, byte_size, dims
-from edgewright.reports.page import Table, plain, show
+from edgewright.reports.numbers import format_amount, format_bytes, format_shape
+from edgewright.reports.page import Table, format_plain, show
 
 TABLE = Table("Things", ("name", "n"), (("a", "1"), ("long [bold]name", "10")), frozenset({1}))
 
 
 def test_plain_text_lines_up_columns():
-    assert plain(["first", TABLE, TABLE, "last"]) == (
+    assert format_plain(["first", TABLE, TABLE, "last"]) == (
         "first\n\n"
         "Things:\n  name              n\n  a                 1\n  long [bold]name  10\n\n"
         "Things:\n  name              n\n  a                 1\n  long [bold]name  10\n\n"
@@ -21,12 +21,12 @@ def test_plain_text_lines_up_columns():
 
 
 def test_names_are_made_printable():
-    assert r"a\x1b[0m\n" in plain([Table("T", ("n",), (("a\x1b[0m\n",),))])
+    assert r"a\x1b[0m\n" in format_plain([Table("T", ("n",), (("a\x1b[0m\n",),))])
 
 
 def test_without_a_terminal_the_text_is_plain(capsys):
     show([TABLE])
-    assert capsys.readouterr().out == plain([TABLE]) + "\n"
+    assert capsys.readouterr().out == format_plain([TABLE]) + "\n"
 
 
 def test_on_a_terminal_a_name_in_brackets_is_no_markup(capsys, monkeypatch):
@@ -43,7 +43,7 @@ def test_a_dumb_terminal_gets_plain_text(capsys, monkeypatch):
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     monkeypatch.setenv("TERM", "dumb")
     show([TABLE])
-    assert capsys.readouterr().out == plain([TABLE]) + "\n"
+    assert capsys.readouterr().out == format_plain([TABLE]) + "\n"
 
 
 @pytest.mark.parametrize(
@@ -51,12 +51,12 @@ def test_a_dumb_terminal_gets_plain_text(capsys, monkeypatch):
     [(0, "0"), (999, "999"), (1000, "1 k"), (5994, "5.99 k"), (3_490_000, "3.49 M"), (4 * 10**15, "4000 T")],
 )
 def test_amounts_are_short(number, text):
-    assert amount(number) == text
+    assert format_amount(number) == text
 
 
 def test_sizes_and_shapes():
-    assert (byte_size(512), byte_size(26454)) == ("512 B", "26.5 kB")
-    assert (dims((1, "n", 3)), dims(())) == ("1,n,3", "scalar")
+    assert (format_bytes(512), format_bytes(26454)) == ("512 B", "26.5 kB")
+    assert (format_shape((1, "n", 3)), format_shape(())) == ("1,n,3", "scalar")
 
 
 @dataclass(frozen=True)

@@ -3,15 +3,15 @@ import json
 import pytest
 
 from edgewright.core.errors import UsageError
-from edgewright.targets.error_codes import CODES, area_of
-from edgewright.targets.explain import explain, known_codes
+from edgewright.targets.error_codes import CODES, find_area
+from edgewright.targets.explain import explain, list_known_codes
 from edgewright.tools.umbrella import main
 
 
 @pytest.mark.parametrize("entry", CODES, ids=lambda entry: str(entry.code))
 def test_every_code_has_an_area_a_cause_and_a_fix(entry):
     found = explain(str(entry.code))
-    assert found.origin == f"QNN, {area_of(entry.code)}"
+    assert found.origin == f"QNN, {find_area(entry.code)}"
     assert found.causes
     assert found.fixes
     assert found.name == entry.name
@@ -53,7 +53,7 @@ def test_a_mistyped_code_is_guessed():
 
 
 def test_numbers_outside_every_part_have_no_area():
-    assert [area_of(number) for number in (0, 999, 13000, 16000, 31000)] == ["", "", "", "", ""]
+    assert [find_area(number) for number in (0, 999, 13000, 16000, 31000)] == ["", "", "", "", ""]
 
 
 def test_the_command_prints_the_page_and_the_list(capsys):
@@ -62,7 +62,7 @@ def test_the_command_prints_the_page_and_the_list(capsys):
     assert main(["explain", "--json", "1002"]) == 0
     assert json.loads(capsys.readouterr().out)["code"] == "1002"
     assert main(["explain", "--json"]) == 0
-    assert set(json.loads(capsys.readouterr().out)) == {code for code, _ in known_codes()}
+    assert set(json.loads(capsys.readouterr().out)) == {code for code, _ in list_known_codes()}
 
 
 def test_the_targets_command_shows_chips(capsys):

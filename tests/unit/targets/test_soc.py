@@ -1,7 +1,7 @@
 import pytest
 
 from edgewright.core.errors import UnsupportedFeature, UsageError
-from edgewright.targets.soc import find_soc, htp_soc, soc_by_number, socs
+from edgewright.targets.soc import find_htp_soc, find_soc, find_soc_by_number, list_socs
 
 
 @pytest.mark.parametrize(
@@ -30,11 +30,11 @@ def test_a_chip_says_what_it_is():
 
 def test_both_numbers_of_a_chip_lead_to_it_and_the_owner_of_a_number_comes_first():
     assert 35 in find_soc("QCM6490").soc_models
-    assert (soc_by_number(93).name, soc_by_number(35).name) == ("QCM6490", "SM7325")
+    assert (find_soc_by_number(93).name, find_soc_by_number(35).name) == ("QCM6490", "SM7325")
 
 
 def test_an_architecture_without_a_named_chip_still_is_a_target():
-    assert (htp_soc("v85").soc_model, htp_soc("v85").arch) == (103, 85)
+    assert (find_htp_soc("v85").soc_model, find_htp_soc("v85").arch) == (103, 85)
 
 
 @pytest.mark.parametrize("text", ["SM8660", "Snapdragon 8 Gen 33", "sm865o"])
@@ -54,13 +54,13 @@ def test_nonsense_is_one_usage_error(text):
 @pytest.mark.parametrize(("text", "why"), [("SM8250", "Hexagon v66"), ("SM7635", "publicly known")])
 def test_a_chip_without_a_known_htp_is_refused_as_a_target_and_says_why(text, why):
     with pytest.raises(UnsupportedFeature, match=why):
-        htp_soc(text)
+        find_htp_soc(text)
 
 
 def test_every_chip_is_found_by_its_own_name_and_its_numbers():
-    for name, chip in socs().items():
+    for name, chip in list_socs().items():
         assert find_soc(name) is chip
-        assert all(number in soc_by_number(number).soc_models for number in chip.soc_models)
+        assert all(number in find_soc_by_number(number).soc_models for number in chip.soc_models)
 
 
 def test_a_number_is_taken_as_one_from_python_too():

@@ -9,7 +9,7 @@ from edgewright.config.qairt_quantizer import QAIRT_QUANTIZER
 from edgewright.config.tensorflow import TENSORFLOW_CONVERTER
 from edgewright.config.tflite import TFLITE_CONVERTER
 from edgewright.core.errors import NotBuiltYet, Problems, UsageError
-from edgewright.tools.command_line import help_text, read_words
+from edgewright.tools.command_line import read_words, write_help
 from tests.unit.tools.sample_groups import Positional
 
 
@@ -179,9 +179,9 @@ def test_a_missing_argument_is_named():
     ],
 )
 def test_the_help_of_a_tool_is_as_recorded(name, groups, golden):
-    golden(f"help/{name}.txt", help_text(name, "Summary.", groups, [(f"{name} --help", "show this")]) + "\n")
+    golden(f"help/{name}.txt", write_help(name, "Summary.", groups, [(f"{name} --help", "show this")]) + "\n")
 
 
 def test_help_stays_within_its_width():
-    for line in help_text("t", "s", (*ONNX_CONVERTER, *NET_RUN), []).splitlines():
+    for line in write_help("t", "s", (*ONNX_CONVERTER, *NET_RUN), []).splitlines():
         assert len(line) <= 100

@@ -4,7 +4,7 @@ import pytest
 
 from edgewright.core.optional import Package
 from edgewright.tools.doctor_command import TOOL, as_json, as_text
-from edgewright.tools.environment import Finding, compiler, packages
+from edgewright.tools.environment import Finding, check_packages, find_compiler
 
 ABSENT = Finding("torch", "PyTorch models", "absent", is_needed=False, do="pip install 'edgewright[pytorch]'")
 BROKEN = Finding("onnx", "ONNX models", "broken", "1.23", trouble="ImportError: x", do="pip install onnx")
@@ -28,17 +28,17 @@ def installed(tmp_path, monkeypatch):
 
 
 def test_a_package_that_can_be_imported_works(installed):
-    (found,) = packages([installed("ew_fine", "print('trying to be loud')\n", "3.1")])
+    (found,) = check_packages([installed("ew_fine", "print('trying to be loud')\n", "3.1")])
     assert (found.state, found.version, found.do, found.is_problem) == ("works", "3.1", "", False)
 
 
 def test_a_package_that_is_not_there_is_absent_and_says_how_to_get_it():
-    (found,) = packages([Package("ew_none", "ew-none", "a test")])
+    (found,) = check_packages([Package("ew_none", "ew-none", "a test")])
     assert (found.state, found.do, found.is_problem) == ("absent", "pip install ew_none", True)
 
 
 def test_a_broken_package_says_why(installed):
-    (found,) = packages([installed("ew_broken", "raise ImportError('no libfoo.so\\nanywhere')\n")])
+    (found,) = check_packages([installed("ew_broken", "raise ImportError('no libfoo.so\\nanywhere')\n")])
     assert (found.state, found.trouble) == ("broken", "ImportError: no libfoo.so anywhere")
     assert found.do == "pip install --force-reinstall ew_broken"
 
@@ -50,7 +50,7 @@ def test_a_package_that_kills_the_process_is_found_and_the_others_are_still_trie
         installed("ew_after", ""),
         installed("ew_also_broken", "1 // 0\n"),
     ]
-    found = {finding.name: finding for finding in packages(wanted)}
+    found = {finding.name: finding for finding in check_packages(wanted)}
     assert [found[package.distribution].state for package in wanted] == ["works", "broken", "works", "broken"]
     assert "ends the process with code -6" in found["ew_deadly"].trouble
 
@@ -60,7 +60,7 @@ def test_a_package_that_kills_the_process_is_found_and_the_others_are_still_trie
 )
 def test_versions_are_compared_as_numbers(installed, version, state):
     package = installed("ew_old", "", version)
-    (found,) = packages([Package(package.module, package.distribution, "a test", minimum="1.10")])
+    (found,) = check_packages([Package(package.module, package.distribution, "a test", minimum="1.10")])
     assert found.state == state
 
 
@@ -70,7 +70,7 @@ def test_an_optional_package_is_a_problem_only_when_it_is_broken():
 
 
 def test_the_compiler_is_never_needed():
-    assert not compiler().is_needed
+    assert not find_compiler().is_needed
 
 
 def test_the_text_names_problems_and_what_to_do():

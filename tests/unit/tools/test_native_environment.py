@@ -7,7 +7,7 @@ import pytest
 from edgewright.abi.libraries import find_libraries
 from edgewright.tools import native_environment
 from edgewright.tools.doctor_command import TOOL
-from edgewright.tools.native_environment import native_libraries
+from edgewright.tools.native_environment import check_native_libraries
 
 needs_wheel = pytest.mark.skipif(
     find_libraries() is None, reason="the wheel onnxruntime-qnn is not installed"
@@ -37,7 +37,7 @@ def elsewhere(tmp_path, monkeypatch):
 
 @needs_wheel
 def test_an_installed_wheel_says_version_folder_licence_and_glibc():
-    state = native_libraries()
+    state = check_native_libraries()
     text = "\n".join(state.lines)
     assert state.finding.state == "works"
     assert "(tested)" in text
@@ -48,28 +48,28 @@ def test_an_installed_wheel_says_version_folder_licence_and_glibc():
 
 def test_another_system_is_told_where_they_run(monkeypatch):
     monkeypatch.setattr(platform, "machine", lambda: "aarch64")
-    state = native_libraries()
+    state = check_native_libraries()
     assert (state.finding.state, state.finding.is_problem) == ("absent", False)
     assert "they run on x86_64 Linux with glibc, this is Linux aarch64" in state.lines[0]
 
 
 def test_a_missing_wheel_is_no_problem_and_says_how_to_get_it(monkeypatch):
     monkeypatch.setattr(native_environment, "WHEEL", "ew-no-such-wheel")
-    state = native_libraries()
+    state = check_native_libraries()
     assert (state.finding.state, state.finding.is_problem) == ("absent", False)
     assert state.finding.do == "pip install 'edgewright[native]'"
 
 
 def test_a_glibc_that_is_too_old_is_named(elsewhere):
     elsewhere(tag="manylinux_9_99_x86_64")
-    state = native_libraries()
+    state = check_native_libraries()
     assert state.finding.state == "broken"
     assert state.finding.trouble.endswith("found, 9.99 expected")
 
 
 def test_a_library_that_does_not_open_is_broken_and_the_doctor_lives_on(elsewhere):
     elsewhere()
-    state = native_libraries()
+    state = check_native_libraries()
     assert (state.finding.state, state.finding.is_problem) == ("broken", True)
     assert "libQnnHtp.so does not open" in state.finding.trouble
 

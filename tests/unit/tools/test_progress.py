@@ -6,11 +6,11 @@ import pytest
 from rich.console import Console
 
 from edgewright.core.events import Work, listening, progress
-from edgewright.tools.progress import Bars, PlainLines, drawn
+from edgewright.tools.progress import Bars, PlainLines, draw_progress
 
 
 def test_short_work_prints_nothing_without_a_terminal(capsys):
-    with drawn(), progress("reading", total=2) as step:
+    with draw_progress(), progress("reading", total=2) as step:
         step()
         step()
     assert capsys.readouterr() == ("", "")
@@ -29,7 +29,7 @@ def test_long_work_prints_a_line_now_and_then_and_one_at_the_end(capsys):
 
 def test_a_line_tells_the_time_that_is_left(capsys):
     work = Work("calibrating", total=4, done=1, began=time.monotonic() - 10)
-    PlainLines(short=0, every=0).advanced(work)
+    PlainLines(short=0, every=0).advance_work(work)
     assert capsys.readouterr().err == "calibrating: 1 of 4, 10 s, 30 s left\n"
 
 

@@ -1,48 +1,18 @@
 """The CPU backend on ONNX Runtime: importing it registers every lowering, in this order."""
 
 from edgewright.backends.base import RunOptions, Session
-from edgewright.backends.cpu import (
-    activation,
-    cast,
-    conv,
-    detection,
-    elementwise,
-    foreign,
-    gather,
-    matmul,
-    norm,
-    pool,
-    quant,
-    rearrange,
-    recurrent,
-    reduce,
-    resize,
-    resize_sample,
-    signal,
-)
 from edgewright.backends.cpu.session import CpuSession
+from edgewright.core.registry import import_families
 from edgewright.ir.graph import Graph
 
-__all__ = [
-    "CpuBackend",
-    "activation",
-    "cast",
-    "conv",
-    "detection",
-    "elementwise",
-    "foreign",
-    "gather",
-    "matmul",
-    "norm",
-    "pool",
-    "quant",
-    "rearrange",
-    "recurrent",
-    "reduce",
-    "resize",
-    "resize_sample",
-    "signal",
-]
+__all__ = ["CpuBackend"]
+
+import_families(
+    __name__,
+    *("activation", "cast", "conv", "detection", "elementwise", "foreign", "gather", "matmul"),
+    *("norm", "pool", "quant", "rearrange", "recurrent", "reduce", "resize", "resize_sample"),
+    *("signal",),
+)
 
 
 class CpuBackend:

@@ -11,7 +11,6 @@ from edgewright.backends.cpu.writer import ENGINE_OPSET
 from edgewright.core.errors import EdgewrightError, Problems, UnsupportedFeature, UnsupportedOp, Where
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.graph import Graph, Node
-from edgewright.ops.reference import ENCODERS
 from edgewright.ops.source import SourceOp
 from edgewright.passes.target.float_io import between_real_numbers
 
@@ -38,7 +37,7 @@ class _Exporting(NodeWriter):
     """A writer for readers other than our own engine."""
 
     def __init__(self, graph: Graph) -> None:
-        through_float = {node.name for node in graph.nodes if not isinstance(node.op, ENCODERS)}
+        through_float = {node.name for node in graph.nodes if not node.op.is_encoder}
         super().__init__(graph, through_float=through_float)
         self.is_standard = True
 
@@ -51,7 +50,7 @@ class _Exporting(NodeWriter):
             except NotOnEngine:
                 # What reads it must still be looked at.
                 self._names.update({value: value for value in node.outputs if value})
-                kind = node.op.type if isinstance(node.op, SourceOp) else node.op.qnn_name()
+                kind = node.op.display_name()
                 what = f"op '{kind}' cannot be written in opset {ENGINE_OPSET} of ONNX"
                 problems.append(UnsupportedOp(what, Where(op=kind, node=node.name)))
         if problems:

@@ -10,7 +10,7 @@ from edgewright.backends.cpu.sums import PLAIN, Rounding, SumForm, halved, round
 from edgewright.backends.cpu.writer import ENGINE_CODES, ENGINE_OPSET, Writer
 from edgewright.core.numbers import DType
 from edgewright.ir.graph import Graph, Node
-from edgewright.ir.op import EncodingRule, Op
+from edgewright.ir.op import Op
 from edgewright.ops.reference import means_real_numbers
 
 __all__ = ["NodeWriter"]
@@ -55,7 +55,7 @@ class NodeWriter(Writer):
             self._seen_as.clear()
             self._stand_ins.clear()
         self._names.update(zip(node.outputs, names, strict=False))
-        if self._rounding.has_halves and node.op.encoding_rule != EncodingRule.SAME_AS_INPUT:
+        if self._rounding.has_halves and not node.op.keeps_encoding:
             for value in filter(None, node.outputs):
                 if self.graph.types[value].dtype == DType.FLOAT_32:
                     self._names[value] = halved(self, self._names[value], self.graph.types[value].rank)

@@ -76,7 +76,7 @@ class _Probe(NodeWriter):
 
 def _signature(graph: Graph, node: Node) -> tuple[object, ...]:
     """What decides whether the engine has a kernel: the op and the datatypes around it."""
-    kind = node.op.type if isinstance(node.op, SourceOp) else type(node.op).__name__
+    kind = node.op.display_name()
     types = [*graph.input_types(node), *graph.output_types(node)]
     return (kind, *(None if t is None else t.dtype for t in types))
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from edgewright.core.registry import Registry
 from edgewright.ir.graph import Node
 from edgewright.ir.op import Op
 
@@ -14,24 +15,12 @@ __all__ = ["LOWERINGS", "Lowering", "NotOnEngine", "lowers", "one_to_one"]
 # Gets the op, the engine's names of its inputs ("" where left out) and the node; returns the engine's names
 # of its outputs.
 Lowering = Callable[["Writer", Any, list[str], Node], str | Sequence[str]]
-LOWERINGS: dict[type[Op], Lowering] = {}
+LOWERINGS: Registry[type[Op], Lowering] = Registry("lowering of the op")
+lowers = LOWERINGS.register
 
 
 class NotOnEngine(Exception):
     """The engine has no equal for this op with these parameters or types: the reference runs it."""
-
-
-def lowers(*ops: type[Op]) -> Callable[[Lowering], Lowering]:
-    """Registers how ops are written for the engine."""
-
-    def register(lowering: Lowering) -> Lowering:
-        for op in ops:
-            if op in LOWERINGS:
-                raise AssertionError(f"{op.__name__} is lowered twice")
-            LOWERINGS[op] = lowering
-        return lowering
-
-    return register
 
 
 def one_to_one(table: dict[type[Op], str]) -> None:

@@ -7,12 +7,9 @@ from edgewright.core.numbers import DType
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.types import TensorType
-from edgewright.ops.activation import HardSwish, Prelu, Relu
 from edgewright.ops.rearrange import Reshape
 
 __all__ = ["with_fusions"]
-
-MOVES = (Reshape,)
 
 
 def with_fusions(graph: Graph) -> Graph:
@@ -29,7 +26,7 @@ def with_fusions(graph: Graph) -> Graph:
 
 def _way(graph: Graph, node: Node) -> list[Node]:
     """The product before an activation and the moves between; none where it is not fused."""
-    if not isinstance(node.op, HardSwish | Prelu | Relu):
+    if not node.op.is_fused_on_htp:
         return []
     value, way = node.inputs[0], list[Node]()
     while graph.is_used_once(value):
@@ -37,7 +34,7 @@ def _way(graph: Graph, node: Node) -> list[Node]:
         if maker is None:
             return []
         way.insert(0, maker)
-        if not isinstance(maker.op, MOVES):
+        if not isinstance(maker.op, Reshape):
             is_same = graph.types[value].encoding == graph.types[node.outputs[0]].encoding
             return way if has_coarse_sums(graph, maker) and not is_same else []
         value = maker.inputs[0]
@@ -48,7 +45,7 @@ def _fuse(graph: Graph, node: Node) -> None:
     way = _way(graph, node)
     names = {value: graph.fresh_name(value) for maker in way for value in maker.outputs}
     kind = graph.types[way[0].outputs[0]]
-    seen = graph.types[node.outputs[0]] if isinstance(node.op, Relu) else _finer(kind)
+    seen = graph.types[node.outputs[0]] if node.op.is_clamp else _finer(kind)
     for maker in way:
         inputs = [names.get(value, value) for value in maker.inputs]
         outputs = [names[value] for value in maker.outputs]

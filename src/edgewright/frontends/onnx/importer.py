@@ -106,7 +106,7 @@ class Importer(GraphImporter):
         if is_given:
             check_node(node, self._context.dtypes(node))
         self._context.refuse_sequences(node)
-        handler = registry.find(node.domain, proto.op_type, version)
+        handler = registry.TRANSLATIONS.find((node.domain, proto.op_type), version)
         if handler is not None:
             values = handler(self._context, node)
             return [values] if isinstance(values, str) else list(values)
@@ -172,7 +172,7 @@ class Importer(GraphImporter):
             (domain, proto.op_type, proto.overload) in self._file.functions
             or definition_of(proto.op_type) is not None
             or onnx.defs.has(proto.op_type, domain)
-            or registry.find(domain, proto.op_type, self._file.opset(domain)) is not None
+            or registry.TRANSLATIONS.find((domain, proto.op_type), self._file.opset(domain)) is not None
         )
         return None if is_known else unknown_op(proto.op_type, domain, self._file.opset(domain), where)
 

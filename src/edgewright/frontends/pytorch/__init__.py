@@ -1,41 +1,12 @@
 """PyTorch models (TorchScript and torch.export) as ONNX terms; importing it registers the translations."""
 
-from edgewright.frontends.pytorch import (
-    activation,
-    attention,
-    complex_numbers,
-    conv,
-    detection,
-    elementwise,
-    fill,
-    gather,
-    matmul,
-    norm,
-    pool,
-    quant,
-    quantized,
-    rearrange,
-    recurrent,
-    reduce,
-    resize,
-)
+from edgewright.core.registry import import_families
 
-__all__ = [
-    "activation",
-    "attention",
-    "complex_numbers",
-    "conv",
-    "detection",
-    "elementwise",
-    "fill",
-    "gather",
-    "matmul",
-    "norm",
-    "pool",
-    "quant",
-    "quantized",
-    "rearrange",
-    "recurrent",
-    "reduce",
-    "resize",
-]
+__all__: list[str] = []
+
+import_families(
+    __name__,
+    *("activation", "attention", "complex_numbers", "conv", "detection", "elementwise", "fill"),
+    *("gather", "matmul", "norm", "pool", "quant", "quantized", "rearrange", "recurrent", "reduce"),
+    *("resize",),
+)

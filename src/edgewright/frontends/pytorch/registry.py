@@ -3,6 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from edgewright.core.registry import Registry
+
 if TYPE_CHECKING:
     from edgewright.frontends.pytorch.context import Context
 
@@ -20,23 +22,15 @@ __all__ = [
 
 # Gets the op's arguments in the order of its schema; returns the ONNX names of its results.
 Handler = Callable[..., str | Sequence[str]]
-_HANDLERS: dict[str, Handler] = {}
-_COMPLEX: dict[str, Handler] = {}
+_TRANSLATIONS: Registry[str, Handler] = Registry("translation of the PyTorch op")
+_COMPLEX: Registry[str, Handler] = Registry("complex translation of the PyTorch op")
 # Gets the tracer in place of the context, and returns tensors: torch cannot foresee such ops.
-_WHOLE: dict[str, Callable[..., Any]] = {}
+_WHOLE: Registry[str, Callable[..., Any]] = Registry("definition of the PyTorch op")
 
-
-def torch_op(*names: str) -> Callable[[Handler], Handler]:
-    """Registers a translation by full names: "aten::max.dim" beats "aten::max"."""
-
-    def register(handler: Handler) -> Handler:
-        for name in names:
-            if name in _HANDLERS:
-                raise AssertionError(f"{name} is translated twice")
-            _HANDLERS[name] = handler
-        return handler
-
-    return register
+# By full names: "aten::max.dim" beats "aten::max".
+torch_op = _TRANSLATIONS.register
+# Ops that are written in terms of others, by their names without the overload.
+whole_op = _WHOLE.register
 
 
 def aten(*names: str) -> Callable[[Handler], Handler]:
@@ -46,22 +40,7 @@ def aten(*names: str) -> Callable[[Handler], Handler]:
 
 def complex_op(*names: str) -> Callable[[Handler], Handler]:
     """Registers a translation of ATen ops for complex numbers, as arguments or as results."""
-
-    def register(handler: Handler) -> Handler:
-        _COMPLEX.update((f"aten::{name}", handler) for name in names)
-        return handler
-
-    return register
-
-
-def whole_op(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Registers an op that is written in terms of others, by its name without the overload."""
-
-    def register(handler: Callable[..., Any]) -> Callable[..., Any]:
-        _WHOLE.update(dict.fromkeys(names, handler))
-        return handler
-
-    return register
+    return _COMPLEX.register(*(f"aten::{name}" for name in names))
 
 
 def find_whole(name: str) -> Callable[..., Any] | None:
@@ -77,13 +56,13 @@ def one_to_one(table: dict[str, str]) -> None:
 
 def find(name: str, *, is_complex: bool = False) -> Handler | None:
     """The translation of an op given as "aten::add.Tensor"."""
-    table = _COMPLEX if is_complex else _HANDLERS
+    table = _COMPLEX if is_complex else _TRANSLATIONS
     return table.get(name) or table.get(name.split(".", maxsplit=1)[0])
 
 
 def translated_ops() -> list[str]:
     """Every op that has a translation of its own."""
-    return sorted({*_HANDLERS, *_WHOLE})
+    return sorted({*_TRANSLATIONS, *_WHOLE})
 
 
 def _emitting(onnx_name: str) -> Handler:

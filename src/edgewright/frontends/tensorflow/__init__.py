@@ -1,14 +1,12 @@
 """The TensorFlow frontend: importing it registers every translation, family by family."""
 
-from importlib import import_module
+from edgewright.core.registry import import_families
 
 __all__: list[str] = []
 
-FAMILIES = (
+import_families(
+    __name__,
     *("activation", "arrays", "cast", "control", "conv", "detection", "elementwise", "gather", "matmul"),
     *("norm", "pool", "quant", "rearrange", "rearrange_fill", "rearrange_slice", "reduce", "resize"),
     *("sequence", "stored"),
 )
-
-for _family in FAMILIES:
-    import_module(f"{__name__}.{_family}")

@@ -105,14 +105,14 @@ class Importer(GraphImporter):
         self._take_step(
             names_of(node, outputs),
             lambda: self._translate(node, outputs),
-            lambda where: None if registry.find(node.op) else _unknown(node, where),
+            lambda where: None if node.op in registry.TRANSLATIONS else _unknown(node, where),
         )
 
     def _translate(self, node: Node, outputs: int) -> list[str]:
         inputs = [self._scopes.resolve(item) for item in node.inputs]
         if any(value in self._context.dead for value in inputs) and node.op not in ENDS_OF_BRANCHES:
             return [self._context.nothing() for _ in range(outputs)]
-        handler = registry.find(node.op)
+        handler = registry.TRANSLATIONS.get(node.op)
         if handler is None:
             raise _unknown(node, node.where)
         found = handler(self._context, SourceNode(node, inputs, outputs))

@@ -114,11 +114,11 @@ class Importer(GraphImporter):
         self._take_step(
             names_of(self._main, operator),
             lambda: self._translate(self._main, operator),
-            lambda where: None if registry.find(operator.op) else _unknown(operator, where),
+            lambda where: None if registry.find_translation(operator.op) else _unknown(operator, where),
         )
 
     def _translate(self, graph: Subgraph, operator: Operator) -> list[str]:
-        found = registry.find(operator.op)
+        found = registry.find_translation(operator.op)
         label = label_of(graph, operator)
         if found is None:
             raise _unknown(operator, Where(op=operator.op, node=label))

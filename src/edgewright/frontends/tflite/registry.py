@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from edgewright.core.registry import Registry
 from edgewright.frontends.tflite.package_ops import is_of_package, keep_as_package_op
 from edgewright.ir.op import Op
 
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
     from edgewright.frontends.tflite.context import Context
     from edgewright.frontends.tflite.source import SourceNode
 
-__all__ = ["Translation", "find", "one_to_one", "tflite_op", "translated_ops"]
+__all__ = ["TRANSLATIONS", "Translation", "find_translation", "one_to_one", "tflite_op"]
 
 # Returns the values of the operator's outputs, in order (one value may stand without a list).
 Handler = Callable[["Context", "SourceNode"], str | Sequence[str]]
@@ -25,17 +26,14 @@ class Translation:
     is_stored: bool = False
 
 
-_TRANSLATIONS: dict[str, Translation] = {}
+TRANSLATIONS: Registry[str, Translation] = Registry("translation of the TFLite op")
 
 
 def tflite_op(*names: str, is_stored: bool = False) -> Callable[[Handler], Handler]:
     """Registers the translation of ops."""
 
     def register(handler: Handler) -> Handler:
-        for name in names:
-            if name in _TRANSLATIONS:
-                raise AssertionError(f"{name} is translated twice")
-            _TRANSLATIONS[name] = Translation(handler, is_stored)
+        TRANSLATIONS.register(*names)(Translation(handler, is_stored))
         return handler
 
     return register
@@ -47,14 +45,9 @@ def one_to_one(table: Mapping[str, Op]) -> None:
         tflite_op(name)(_emitting(op))
 
 
-def find(name: str) -> Translation | None:
+def find_translation(name: str) -> Translation | None:
     """The translation of an op; a package's description comes before our own."""
-    return Translation(keep_as_package_op) if is_of_package(name) else _TRANSLATIONS.get(name)
-
-
-def translated_ops() -> list[str]:
-    """Every op that has a translation."""
-    return sorted(_TRANSLATIONS)
+    return Translation(keep_as_package_op) if is_of_package(name) else TRANSLATIONS.get(name)
 
 
 def _emitting(op: Op) -> Handler:

@@ -12,11 +12,11 @@ from edgewright.ops.cost import node_macs
 
 __all__ = [
     "INNER_LEVELS",
-    "backend_events",
     "check_level",
     "check_run_level",
     "log_events",
-    "node_events",
+    "read_backend_events",
+    "read_node_events",
     "trace_events",
 ]
 
@@ -27,13 +27,13 @@ INNER_LEVELS = frozenset({"detailed", "backend"})
 _UNITS = {"microseconds": "US"}
 
 
-def backend_events(session: Session, message: str, start: int) -> list[ProfileEvent]:
+def read_backend_events(session: Session, message: str, start: int) -> list[ProfileEvent]:
     """What the backend measured since the last call; nothing where it measures nothing."""
     profile = getattr(session, "profile", None)
     return [] if profile is None else log_events(profile(), message, start)
 
 
-def log_events(found: Sequence[NativeEvent], message: str, start: int = 0) -> list[ProfileEvent]:
+def log_events(events: Sequence[NativeEvent], message: str, start: int = 0) -> list[ProfileEvent]:
     """Events of the library, each labelled with what it was measured on."""
     return [
         ProfileEvent(
@@ -45,33 +45,35 @@ def log_events(found: Sequence[NativeEvent], message: str, start: int = 0) -> li
             _UNITS.get(event.unit, event.unit.upper()),
             "SUB-EVENT" if event.depth else "ROOT",
         )
-        for event in found
+        for event in events
     ]
 
 
-def node_events(session: Session, graph: Graph, starts: Sequence[int]) -> list[ProfileEvent]:
+def read_node_events(session: Session, graph: Graph, starts: Sequence[int]) -> list[ProfileEvent]:
     """Times of the single nodes of all runs, which began at ``starts``; the session measures no further."""
     if not isinstance(session, TimesNodes):
         return []
     nodes = {node.name: (number, node) for number, node in enumerate(graph.nodes)}
     macs = {name: node_macs(graph, node) for name, (_, node) in nodes.items()}
     events = []
-    for found in session.node_times():
-        if found.run >= len(starts):
+    for time in session.node_times():
+        if time.run >= len(starts):
             continue
-        number, node = nodes.get(found.node, (-1, None))
+        number, node = nodes.get(time.node, (-1, None))
         events.append(
             ProfileEvent(
                 "NODE",
-                starts[found.run] + found.start,
-                found.time,
-                f"{_spelled(found)}:OpId_{number}" if node else f"{_spelled(found)} (added by the backend)",
+                starts[time.run] + time.start,
+                time.time,
+                f"{_name_kernel(time)}:OpId_{number}"
+                if node
+                else f"{_name_kernel(time)} (added by the backend)",
                 "BACKEND",
                 level="SUB-EVENT",
                 op=type(node.op).__name__ if node else "",
-                kernel=found.kernel,
-                macs=macs.get(found.node, 0),
-                run=found.run,
+                kernel=time.kernel,
+                macs=macs.get(time.node, 0),
+                run=time.run,
             )
         )
     return events
@@ -112,5 +114,5 @@ def check_level(level: str | None, backend: str) -> None:
         )
 
 
-def _spelled(found: NodeTime) -> str:
-    return found.node or found.kernel
+def _name_kernel(time: NodeTime) -> str:
+    return time.node or time.kernel

@@ -19,10 +19,10 @@ from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph
 from edgewright.model.model import Model
 from edgewright.model.open_model import any_model
-from edgewright.model.profile.events import backend_events, node_events
-from edgewright.model.profile.summary import Measure, explained, summarise
+from edgewright.model.profile.events import read_backend_events, read_node_events
+from edgewright.model.profile.summary import Measure, add_op_types, summarise
 from edgewright.model.quantize import quantize
-from edgewright.model.random_inputs import random_inputs
+from edgewright.model.random_inputs import make_random_inputs
 from edgewright.model.surface import Surface
 
 __all__ = [
@@ -30,9 +30,9 @@ __all__ = [
     "BackendProfile",
     "Effort",
     "ModelProfile",
-    "latency_numbers",
     "profile",
     "profile_log",
+    "summarise_latencies",
 ]
 
 DEFAULT_BACKENDS = ("cpu", "htp-sim", "htp-native")
@@ -110,10 +110,10 @@ def profile(
     """
     opened = any_model(model)
     effort = effort or Effort()
-    feed = dict(inputs) if inputs is not None else random_inputs(opened)
+    feed = dict(inputs) if inputs is not None else make_random_inputs(opened)
     forms = _Forms(opened, feed)
-    found = tuple(_on(name, forms, effort) for name in backends)
-    return ModelProfile(str(model) if not isinstance(model, Model) else opened.fixed_graph().name, found)
+    measured = tuple(_measure_on(name, forms, effort) for name in backends)
+    return ModelProfile(str(model) if not isinstance(model, Model) else opened.fixed_graph().name, measured)
 
 
 def profile_log(
@@ -121,12 +121,12 @@ def profile_log(
 ) -> ProfileLog:
     """The profile log of some runs on one backend, with the times of single ops where it measures them."""
     opened = any_model(model)
-    feed = dict(inputs) if inputs is not None else random_inputs(opened)
+    feed = dict(inputs) if inputs is not None else make_random_inputs(opened)
     forms = _Forms(opened, feed)
-    return _log(_measuring(backend), forms.graph_for(backend)[0], feed, Effort(runs))
+    return _log(_find_measuring_backend(backend), forms.choose_graph(backend)[0], feed, Effort(runs))
 
 
-def latency_numbers(seconds: Sequence[float]) -> dict[str, float]:
+def summarise_latencies(seconds: Sequence[float]) -> dict[str, float]:
     """Average, median, 95th and 99th percentile in milliseconds, and runs a second."""
     if not seconds:
         return dict.fromkeys(("average_ms", "p50_ms", "p95_ms", "p99_ms", "per_second"), math.nan)
@@ -148,7 +148,7 @@ class _Forms:
         self._model, self.feed = model, feed
         self._fixed: Graph | None = None
 
-    def graph_for(self, backend: str) -> tuple[Graph, tuple[str, ...]]:
+    def choose_graph(self, backend: str) -> tuple[Graph, tuple[str, ...]]:
         graph = self._model.graph_for(self.feed)
         is_fixed = any(kind.dtype.is_fixed_point for kind in graph.types.values())
         if is_fixed or not backend.lower().startswith(("htp", "libqnnhtp", "qnnhtp")):
@@ -159,27 +159,29 @@ class _Forms:
         return self._fixed, ("quantized to 8 bits for this measurement",)
 
 
-def _on(name: str, forms: _Forms, effort: Effort) -> BackendProfile:
+def _measure_on(name: str, forms: _Forms, effort: Effort) -> BackendProfile:
     try:
         backend = find_backend(name)
-        graph, notes = forms.graph_for(name)
-        return _measured(name, backend, graph, forms.feed, effort, notes)
+        graph, notes = forms.choose_graph(name)
+        return _measure_graph(name, backend, graph, forms.feed, effort, notes)
     except EdgewrightError as problem:
         return BackendProfile(name, problem=f"{problem.what}{f'; {problem.do}' if problem.do else ''}")
 
 
-def _measured(
+def _measure_graph(
     name: str, backend: Backend, graph: Graph, inputs: Inputs, effort: Effort, notes: tuple[str, ...]
 ) -> BackendProfile:
     before = memory_in_use()
     began = time.perf_counter()
     session = backend.prepare(graph, RunOptions(effort.threads))
     init = time.perf_counter() - began
-    feed = Surface(graph).encoded(inputs)
-    times, share = _times(lambda: session.run(feed), effort)
-    latency = latency_numbers(times)
+    feed = Surface(graph).encode_inputs(inputs)
+    times, share = _time_runs(lambda: session.run(feed), effort)
+    latency = summarise_latencies(times)
     added = max(memory_in_use() - before, 0)
-    ops = summarise(_log(_measuring(name), graph, inputs, Effort(min(5, len(times)), 2.0, 1, effort.threads)))
+    ops = summarise(
+        _log(_find_measuring_backend(name), graph, inputs, Effort(min(5, len(times)), 2.0, 1, effort.threads))
+    )
     return BackendProfile(
         name,
         backend.name,
@@ -197,7 +199,7 @@ def _measured(
     )
 
 
-def _times(run: Callable[[], object], effort: Effort) -> tuple[list[float], float]:
+def _time_runs(run: Callable[[], object], effort: Effort) -> tuple[list[float], float]:
     """Seconds of each run, and the share of a processor that they took."""
     for _ in range(effort.warmup):
         run()
@@ -211,7 +213,7 @@ def _times(run: Callable[[], object], effort: Effort) -> tuple[list[float], floa
     return times, (processor_time() - computed) / elapsed if elapsed else 0.0
 
 
-def _measuring(name: str) -> Backend:
+def _find_measuring_backend(name: str) -> Backend:
     backend = find_backend(name)
     if isinstance(backend, HtpNativeBackend):
         return HtpNativeBackend(HtpOptions(profiling=ProfilingLevel.DETAILED))
@@ -221,23 +223,23 @@ def _measuring(name: str) -> Backend:
 def _log(backend: Backend, graph: Graph, inputs: Inputs, effort: Effort) -> ProfileLog:
     began = time.perf_counter_ns()
 
-    def now() -> int:
+    def read_clock() -> int:
         return (time.perf_counter_ns() - began) // 1000
 
     session = backend.prepare(graph, RunOptions(effort.threads, is_profiled=True))
-    events = [ProfileEvent("INIT", 0, now(), graph.name)]
-    events += backend_events(session, "FINALIZE", 0)
-    feed = Surface(graph).encoded(inputs)
+    events = [ProfileEvent("INIT", 0, read_clock(), graph.name)]
+    events += read_backend_events(session, "FINALIZE", 0)
+    feed = Surface(graph).encode_inputs(inputs)
     starts = []
-    ready = now()
+    ready = read_clock()
     for _ in range(effort.runs):
-        starts.append(now())
+        starts.append(read_clock())
         session.run(feed)
-        events.append(ProfileEvent("EXECUTE", starts[-1], now() - starts[-1], graph.name))
-        events += backend_events(session, "EXECUTE", starts[-1])
-        if now() - ready > effort.seconds * 1e6:
+        events.append(ProfileEvent("EXECUTE", starts[-1], read_clock() - starts[-1], graph.name))
+        events += read_backend_events(session, "EXECUTE", starts[-1])
+        if read_clock() - ready > effort.seconds * 1e6:
             break
-    wall = now() - ready
-    events += node_events(session, graph, starts)
+    wall = read_clock() - ready
+    events += read_node_events(session, graph, starts)
     log = ProfileLog("detailed", backend.name, graph.name, events, len(starts), wall)
-    return explained(log, graph)
+    return add_op_types(log, graph)

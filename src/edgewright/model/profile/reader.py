@@ -31,10 +31,10 @@ def read_with_plugin(path: Path | str, measured: ProfileLog) -> Iterator[bytes]:
         )
     file_size(path)
     log.warning("reader %s is code: it is run now", shown(path))
-    yield _content(path, measured)
+    yield _run_plugin(path, measured)
 
 
-def _content(path: Path | str, measured: ProfileLog) -> bytes:
+def _run_plugin(path: Path | str, measured: ProfileLog) -> bytes:
     where = Where(file=str(path))
     spec = spec_from_file_location("edgewright_profile_reader", path)
     assert spec is not None

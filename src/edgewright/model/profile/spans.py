@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from edgewright.artifacts.profile_log.writer import ProfileEvent, ProfileLog
 from edgewright.model.profile.summary import Measure, ProfileSummary
 
-__all__ = ["KindOfOp", "Span", "kinds_of_ops", "typical_run"]
+__all__ = ["KindOfOp", "Span", "find_typical_run", "sum_by_kind"]
 
 
 @dataclass(frozen=True)
@@ -30,29 +30,29 @@ class KindOfOp:
     macs: int
 
 
-def typical_run(log: ProfileLog) -> tuple[list[Span], str]:
+def find_typical_run(log: ProfileLog) -> tuple[list[Span], str]:
     """The ops of the run of median length, and the unit; one behind the other where no starts are told."""
     ops = [event for event in log.events if event.level != "ROOT" and event.message in {"NODE", "EXECUTE"}]
     if not ops:
         return [], "US"
     unit = ops[0].unit
     runs: dict[int, list[ProfileEvent]] = {}
-    seen: dict[str, int] = {}
+    runs_by_op: dict[str, int] = {}
     for event in (event for event in ops if event.unit == unit):
         # A backend that does not number its runs tells each op once in each.
-        number = event.run if event.run >= 0 else seen.get(event.identifier, 0)
-        seen[event.identifier] = number + 1
+        number = event.run if event.run >= 0 else runs_by_op.get(event.identifier, 0)
+        runs_by_op[event.identifier] = number + 1
         runs.setdefault(number, []).append(event)
     by_length = sorted(runs.values(), key=lambda run: sum(event.time for event in run))
-    return _placed(by_length[len(by_length) // 2]), unit
+    return _place_spans(by_length[len(by_length) // 2]), unit
 
 
-def kinds_of_ops(found: ProfileSummary) -> tuple[KindOfOp, ...]:
+def sum_by_kind(summary: ProfileSummary) -> tuple[KindOfOp, ...]:
     """Kinds of ops, the slowest first."""
     kinds: dict[str, list[Measure]] = {}
-    for item in found.ops:
+    for item in summary.ops:
         kinds.setdefault(item.op or "(not told)", []).append(item)
-    total = sum(item.average for item in found.ops) or 1.0
+    total = sum(item.average for item in summary.ops) or 1.0
     rows = [
         KindOfOp(op, len(items), time, time / total, sum(item.macs for item in items))
         for op, items in kinds.items()
@@ -61,13 +61,13 @@ def kinds_of_ops(found: ProfileSummary) -> tuple[KindOfOp, ...]:
     return tuple(sorted(rows, key=lambda row: -row.time))
 
 
-def _placed(run: Sequence[ProfileEvent]) -> list[Span]:
+def _place_spans(run: Sequence[ProfileEvent]) -> list[Span]:
     first = min(event.start for event in run)
     if all(event.start == first for event in run):
-        ends = [0]
+        offsets = [0]
         for event in run:
-            ends.append(ends[-1] + event.time)
-        starts = ends[:-1]
+            offsets.append(offsets[-1] + event.time)
+        starts = offsets[:-1]
     else:
         starts = [event.start - first for event in run]
     return [Span(e.identifier, e.op, start, e.time) for e, start in zip(run, starts, strict=True)]

@@ -12,7 +12,7 @@ from edgewright.lower.names import NameTable
 from edgewright.model.saving import load_graph
 from edgewright.ops.cost import node_macs
 
-__all__ = ["Measure", "ProfileSummary", "explained", "summarise", "summarise_file", "with_schematic"]
+__all__ = ["Measure", "ProfileSummary", "add_op_types", "summarise", "summarise_file", "with_schematic"]
 
 # What is said of executions, and of which a run has one each.
 _EXECUTION = frozenset({"EXECUTE", "NODE", "BACKEND"})
@@ -73,8 +73,8 @@ def summarise(log: ProfileLog, file: str = "") -> ProfileSummary:
     sections: dict[str, tuple[Measure, ...]] = {}
     for message in dict.fromkeys(event.message for event in log.events):
         if message not in _EXECUTION:
-            sections[message] = _measures(event for event in log.events if event.message == message)
-    execution = _measures(e for e in log.events if e.message in _EXECUTION and e.unit != "OBJECT")
+            sections[message] = _sum_measures(event for event in log.events if event.message == message)
+    execution = _sum_measures(e for e in log.events if e.message in _EXECUTION and e.unit != "OBJECT")
     per_second = log.inferences * 1e6 / log.wall if log.wall else 0.0
     return ProfileSummary(
         *(file, log.backend, log.graph, log.level, log.inferences, per_second, sections, execution),
@@ -92,19 +92,19 @@ def with_schematic(log: ProfileLog, path: Path | str) -> ProfileLog:
             Where(file=str(path)),
             do="give the _net.json or DLC that was run; schematics of the SDK's optrace are not public",
         ) from problem
-    return explained(log, graph)
+    return add_op_types(log, graph)
 
 
-def explained(log: ProfileLog, graph: Graph) -> ProfileLog:
+def add_op_types(log: ProfileLog, graph: Graph) -> ProfileLog:
     """The log with op types and MACs of the graph that was run, where it has none."""
     table = NameTable([node.name for node in graph.nodes])
     known: dict[str, tuple[str, int]] = {}
     for node in graph.nodes:
         known[node.name] = known[table(node.name)] = type(node.op).__name__, node_macs(graph, node)
-    return replace(log, events=[_explained(event, known) for event in log.events])
+    return replace(log, events=[_add_op_type(event, known) for event in log.events])
 
 
-def _explained(event: ProfileEvent, known: dict[str, tuple[str, int]]) -> ProfileEvent:
+def _add_op_type(event: ProfileEvent, known: dict[str, tuple[str, int]]) -> ProfileEvent:
     name = event.identifier.rpartition(":OpId_")[0]
     if event.level != "SUB-EVENT" or event.op or name not in known:
         return event
@@ -112,7 +112,7 @@ def _explained(event: ProfileEvent, known: dict[str, tuple[str, int]]) -> Profil
     return replace(event, op=op, macs=macs)
 
 
-def _measures(events: Iterable[ProfileEvent]) -> tuple[Measure, ...]:
+def _sum_measures(events: Iterable[ProfileEvent]) -> tuple[Measure, ...]:
     """Events of one thing are one measure; several of one run are added up."""
     groups: dict[tuple[str, ...], list[ProfileEvent]] = {}
     for event in events:

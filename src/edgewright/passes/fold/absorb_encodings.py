@@ -8,15 +8,11 @@ from edgewright.core.numbers import DType
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.types import TensorType
-from edgewright.ops.cast import Cast
 from edgewright.ops.quant import Convert, Dequantize, Quantize
-from edgewright.ops.source import SourceOp
 from edgewright.passes.graph_pass import graph_pass, rewrite_each
 
 __all__ = ["absorb_encodings"]
 
-# They say themselves what integers stand for; what the source alone knows stays as it is.
-KEPT = (Cast, Convert, Dequantize, SourceOp)
 # The largest integer of the type that a single number is stored in.
 TOP = 127
 
@@ -33,7 +29,8 @@ def absorb_encodings(graph: Graph) -> int:
 def _absorb(graph: Graph, node: Node) -> bool:
     if isinstance(node.op, Quantize):
         return _requantize(graph, node, node.op)
-    if isinstance(node.op, KEPT):
+    # They say themselves what integers stand for; what the source alone knows stays as it is.
+    if node.op.has_fixed_types:
         return False
     stored = [_stored(graph, value) for value in node.inputs]
     encoders = [_encoder(graph, value) for value in node.outputs]

@@ -7,16 +7,12 @@ import numpy as np
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import given
-from edgewright.ops.conv import Convolution
 from edgewright.ops.conv_transpose import TransposedConvolution
-from edgewright.ops.matmul import FullyConnected, MatMul
 from edgewright.ops.rearrange import Reshape
 from edgewright.passes.graph_pass import Refused
 from edgewright.passes.match import drop_unread_constant
 
-__all__ = ["LINEAR", "Affine", "absorb", "linear_before", "reshape_between"]
-
-LINEAR = (Convolution, TransposedConvolution, FullyConnected, MatMul)
+__all__ = ["Affine", "absorb", "linear_before", "reshape_between"]
 
 
 @dataclass(frozen=True)
@@ -30,7 +26,7 @@ class Affine:
 def linear_before(graph: Graph, value: str) -> Node | None:
     """The linear op that makes a value and can still be changed; refuses where others read the value."""
     node = graph.producer(value)
-    if node is None or not isinstance(node.op, LINEAR):
+    if node is None or not node.op.is_product:
         return None
     if not graph.is_used_once(value):
         raise Refused(f"the output of '{node.name}' is read elsewhere too")
@@ -86,10 +82,8 @@ def _scaled_weights(graph: Graph, node: Node, affine: Affine) -> str:
 
 def _aligned(node: Node, weights: Array, scale: Array) -> Array:
     """One factor for each output channel, in a shape that broadcasts against the weights."""
-    if isinstance(node.op, FullyConnected):
+    if node.op.has_rows:
         return scale[:, None]
-    if isinstance(node.op, MatMul):
-        return scale[:, None] if node.op.transpose_in1 else scale
     if isinstance(node.op, TransposedConvolution):
         # Filters [..., C, K/group]: the channels of one group make the outputs of that group.
         group = node.op.geometry()[0].group

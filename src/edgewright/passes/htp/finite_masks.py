@@ -4,7 +4,6 @@ import numpy as np
 
 from edgewright.ir.graph import Graph, Node
 from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseMultiply
-from edgewright.ops.reduce_softmax import LogSoftmax, Softmax
 from edgewright.passes.graph_pass import graph_pass, rewrite_each
 from edgewright.passes.match import number_of
 
@@ -37,5 +36,5 @@ def _is_mask(graph: Graph, value: str) -> bool:
     sums = graph.consumers(value)
     readers = [reader for each in sums for reader in graph.consumers(each.outputs[0])]
     is_added = all(isinstance(each.op, ElementWiseAdd) for each in sums)
-    is_read = all(isinstance(each.op, Softmax) and not isinstance(each.op, LogSoftmax) for each in readers)
+    is_read = all(each.op.ignores_masked for each in readers)
     return bool(readers) and is_added and is_read and value not in graph.outputs

@@ -1,7 +1,7 @@
 """Puts a Convert behind ops that only move elements, where their output has another encoding."""
 
 from edgewright.ir.graph import Graph, Node
-from edgewright.ir.op import EncodingRule, Op
+from edgewright.ir.op import Op
 from edgewright.ops.gather_scatter import Reduction, ScatterElements, ScatterNd
 from edgewright.ops.quant import Convert
 from edgewright.ops.resize import Resize, ResizeNearestNeighbor
@@ -22,7 +22,7 @@ def one_encoding(graph: Graph) -> int:
 def _moves_elements(op: Op) -> bool:
     if isinstance(op, Resize):
         return op.interpolation_mode == Interpolation.NEAREST
-    return op.encoding_rule == EncodingRule.SAME_AS_INPUT or isinstance(op, ResizeNearestNeighbor)
+    return op.keeps_encoding or isinstance(op, ResizeNearestNeighbor)
 
 
 def _convert(graph: Graph, node: Node) -> bool:

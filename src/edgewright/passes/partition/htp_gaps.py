@@ -7,7 +7,7 @@ from edgewright.core.numbers import DType
 from edgewright.ir.graph import Graph, Node
 from edgewright.ops.source import SourceOp
 from edgewright.passes.pipeline import HTP, run_passes
-from edgewright.targets.htp_ops import htp_ops
+from edgewright.targets.htp_ops import read_htp_ops
 
 __all__ = ["Gap", "htp_gaps"]
 
@@ -52,7 +52,7 @@ def _prepared(graph: Graph) -> Graph:
 def _reason(graph: Graph, node: Node) -> str:
     if isinstance(node.op, SourceOp):
         return f"{node.op.type} is no QNN op"
-    if node.op.qnn_name() not in htp_ops():
+    if node.op.qnn_name() not in read_htp_ops():
         return f"HTP has no {node.op.qnn_name()}"
     values = [value for value in (*node.inputs, *node.outputs) if value]
     foreign = [graph.types[value].dtype.name for value in values if graph.types[value].dtype in _FOREIGN]
@@ -60,7 +60,7 @@ def _reason(graph: Graph, node: Node) -> str:
 
 
 def _kind(node: Node) -> str:
-    return node.op.type if isinstance(node.op, SourceOp) else node.op.qnn_name()
+    return node.op.display_name()
 
 
 def _owner(graph: Graph, name: str) -> Node | None:

@@ -11,7 +11,6 @@ import numpy as np
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import given
-from edgewright.passes.fold.linear import LINEAR
 from edgewright.passes.target.datatypes import replace_dtypes
 
 __all__ = ["narrow_float"]
@@ -40,7 +39,7 @@ def _own_biases(graph: Graph) -> dict[str, Node]:
     """Constants that are biases and nothing else; one that is more gets a twin that is only a bias."""
     biases: dict[str, Node] = {}
     for node in graph.nodes:
-        name = given(node.inputs, 2) if isinstance(node.op, LINEAR) else None
+        name = given(node.inputs, 2) if node.op.is_product else None
         if not name or name not in graph.constants or graph.types[name].dtype != DType.FLOAT_32:
             continue
         if not all(_is_bias_only(reader, name) for reader in graph.consumers(name)):
@@ -51,7 +50,7 @@ def _own_biases(graph: Graph) -> dict[str, Node]:
 
 
 def _is_bias_only(node: Node, name: str) -> bool:
-    return isinstance(node.op, LINEAR) and [i for i, v in enumerate(node.inputs) if v == name] == [2]
+    return node.op.is_product and [i for i, v in enumerate(node.inputs) if v == name] == [2]
 
 
 def _narrowed(name: str, array: Array, dtype: DType) -> Array:

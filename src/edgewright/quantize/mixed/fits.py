@@ -27,7 +27,7 @@ def fits_of(source: Graph, quantized: Graph) -> dict[str, Fit]:
     for node in source.nodes:
         roles = roles_of(source, node)
         twin = quantized.node(node.name)
-        if roles.is_linear and 1 in roles.weights and quantized.types[twin.inputs[1]].encoding is not None:
+        if node.op.is_product and 1 in roles.weights and quantized.types[twin.inputs[1]].encoding is not None:
             places = [1, 2] if given(node.inputs, 2) in source.constants else [1]
             alone = [place for place in places if len(source.consumers(node.inputs[place])) == 1]
             if 1 in alone:

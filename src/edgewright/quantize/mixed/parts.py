@@ -4,19 +4,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from edgewright.ir.graph import Graph, Node
-from edgewright.ops.conv import Conv2d, DepthWiseConv2d
 from edgewright.ops.conv_transpose import TransposeConv2d
-from edgewright.ops.matmul import FullyConnected, MatMul
+from edgewright.ops.matmul import MatMul
 from edgewright.quantize.groups import Groups, is_real
 from edgewright.quantize.pins import Pin
 from edgewright.quantize.roles import roles_of
-from edgewright.quantize.rules import is_invariant
 from edgewright.quantize.settings import Settings
 
 __all__ = ["Part", "Parts"]
-
-# Measured on the genuine library: these take 4-bit weights beside activations of 8 and of 16 bits.
-FOUR_BIT_OPS = (Conv2d, DepthWiseConv2d, FullyConnected, MatMul, TransposeConv2d)
 
 
 @dataclass
@@ -72,7 +67,7 @@ class Parts:
         if self._groups.is_clamped(value):
             return
         part.values.append(value)
-        if maker is None or not is_invariant(maker.op):
+        if maker is None or not maker.op.keeps_encoding:
             part.rounded.append(value)
 
     def _link(self, node: Node) -> None:
@@ -84,7 +79,7 @@ class Parts:
 
     def _add_weights(self, node: Node) -> None:
         """Weights that one product alone reads, in a form that has 4 bits."""
-        if self.made_by(node) is None or not isinstance(node.op, FOUR_BIT_OPS):
+        if self.made_by(node) is None or not node.op.takes_4_bit_weights:
             return
         for place in roles_of(self._graph, node).weights:
             value = node.inputs[place]

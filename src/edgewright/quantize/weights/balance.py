@@ -15,32 +15,17 @@ from edgewright.core.events import progress
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import given
-from edgewright.ops.activation import Relu
-from edgewright.ops.elementwise import ElementWiseMultiply
 from edgewright.ops.matmul import FullyConnected, MatMul
 from edgewright.ops.norm import AxesNorm
-from edgewright.ops.rearrange import Reshape, Transpose
-from edgewright.ops.rearrange_slice import Split, StridedSlice
 from edgewright.quantize.executor import Samples
 from edgewright.quantize.judge import WORTH_DB, Judge, Part
 from edgewright.quantize.pins import Pin
 from edgewright.quantize.settings import Settings
-from edgewright.quantize.weights.chains import has_rows
 from edgewright.quantize.weights.even_channels import LARGEST_FACTOR, Reach, channel_reach
 from edgewright.quantize.weights.scaling import is_named, own_constants, scale_in, scale_out
 
 __all__ = ["balanced"]
 
-# Ops that let a scale of a channel through, to the operands that a scale may come from.
-PASSING: dict[type, tuple[int, ...]] = {
-    Reshape: (0,),
-    Transpose: (0,),
-    StridedSlice: (0,),
-    Split: (0,),
-    Relu: (0,),
-    ElementWiseMultiply: (0, 1),
-    MatMul: (1,),
-}
 # How much of the difference between channels of activations goes to the weights.
 SHARES = (0.5, 0.75, 1.0)
 # A factor that is measured is one of those that were set if it is as near as this.
@@ -133,7 +118,7 @@ def _makers(graph: Graph, value: str) -> list[Node]:
         return []
     if _is_product(graph, node) or (isinstance(node.op, AxesNorm) and _is_of_channels(graph, node)):
         return [node]
-    operands = [node.inputs[place] for place in PASSING.get(type(node.op), ()) if place < len(node.inputs)]
+    operands = [node.inputs[place] for place in node.op.scaled_inputs if place < len(node.inputs)]
     return [maker for operand in operands for maker in _makers(graph, operand)]
 
 
@@ -205,7 +190,7 @@ def _scaled(graph: Graph, places: list[_Place], reach: Mapping[str, Reach], shar
 def _factors(graph: Graph, place: _Place, sizes: Array, share: float) -> Array:
     """How much larger each of the maker's channels is than it shall be."""
     weights = [np.abs(graph.constants[r.inputs[1]]) for r in place.readers]
-    columns = [w.max(0) if has_rows(r) else w.max(1) for w, r in zip(weights, place.readers, strict=True)]
+    columns = [w.max(0) if r.op.has_rows else w.max(1) for w, r in zip(weights, place.readers, strict=True)]
     partners = np.maximum.reduce(columns).astype(np.float64)
     is_sound = (sizes > 0) & (partners > 0) & (place.origin >= 0)
     wanted = np.where(is_sound, sizes, 1.0) ** share / np.where(is_sound, partners, 1.0) ** (1 - share)

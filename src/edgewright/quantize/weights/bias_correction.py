@@ -18,7 +18,6 @@ from edgewright.ops.reduce import ReduceMean
 from edgewright.quantize.assign import Plan
 from edgewright.quantize.executor import Executor, Samples
 from edgewright.quantize.roles import roles_of
-from edgewright.quantize.weights.chains import has_rows, is_depthwise
 
 __all__ = ["corrected", "input_means", "with_biases"]
 
@@ -90,7 +89,9 @@ def _correctable(graph: Graph) -> list[Node]:
     found = []
     for node in graph.nodes:
         roles = roles_of(graph, node)
-        is_plain = roles.is_linear and 1 in roles.weights and not isinstance(node.op, TransposedConvolution)
+        is_plain = (
+            node.op.is_product and 1 in roles.weights and not isinstance(node.op, TransposedConvolution)
+        )
         is_turned = isinstance(node.op, MatMul) and (
             node.op.transpose_in0 or graph.types[node.inputs[1]].rank != 2
         )
@@ -105,11 +106,11 @@ def _correctable(graph: Graph) -> list[Node]:
 
 def _response(node: Node, error: Array, mean: Array) -> Array | None:
     """What an error of the weights adds to the mean of each output channel."""
-    if has_rows(node):
+    if node.op.has_rows:
         error = error.T
     # Only the last two axes count: taps of a window see the same mean.
     taps = error.reshape(-1, *error.shape[-2:]).sum(0)
-    if is_depthwise(node):
+    if node.op.is_depthwise:
         each = np.repeat(mean, taps.shape[-1] // max(mean.size, 1))
         return taps[0] * each if each.shape == taps[0].shape else None
     group = mean.size // max(taps.shape[0], 1)

@@ -4,11 +4,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from edgewright.ir.graph import Graph, Node
-from edgewright.ops.activation import Relu, Relu6, ReluMinMax
-from edgewright.ops.conv import Convolution, DepthWiseConv1d, DepthWiseConv2d
-from edgewright.ops.matmul import FullyConnected, MatMul
+from edgewright.ops.conv import Convolution
 
-__all__ = ["Chain", "Link", "chains_of", "has_rows", "is_depthwise", "links_of"]
+__all__ = ["Chain", "Link", "chains_of", "links_of"]
 
 
 @dataclass(frozen=True)
@@ -45,17 +43,17 @@ class Chain:
 def chains_of(graph: Graph, skip: Callable[[Node, str], None]) -> Iterator[Chain]:
     """The chains of a graph; ``skip`` is told which convolution leads nowhere, and why."""
     for node in graph.nodes:
-        if not isinstance(node.op, Convolution) or is_depthwise(node) or not _has_weights(graph, node):
+        if not isinstance(node.op, Convolution) or node.op.is_depthwise or not _has_weights(graph, node):
             continue
         first = _link(graph, node, _is_relu, skip)
         if first is None:
             continue
         link, following = first
-        if not is_depthwise(following):
+        if not following.op.is_depthwise:
             yield Chain((link,), following)
             continue
         second = _link(graph, following, _is_relu, skip)
-        if second is not None and not is_depthwise(second[1]):
+        if second is not None and not second[1].op.is_depthwise:
             yield Chain((link, second[0]), second[1])
         elif second is not None:
             skip(following, "two depthwise convolutions follow each other")
@@ -69,16 +67,6 @@ def links_of(graph: Graph, between: Callable[[Node], bool] | None = None) -> lis
     known = [n for n in graph.nodes if isinstance(n.op, Convolution) and _has_weights(graph, n)]
     found = [_link(graph, node, between or _is_relu, lambda node, reason: None) for node in known]
     return [link for link in found if link is not None]
-
-
-def is_depthwise(node: Node) -> bool:
-    """Whether a node convolves each channel by itself."""
-    return isinstance(node.op, (DepthWiseConv1d, DepthWiseConv2d))
-
-
-def has_rows(node: Node) -> bool:
-    """Whether the weights of a product are [out, in] rather than [in, out]."""
-    return isinstance(node.op, FullyConnected) or (isinstance(node.op, MatMul) and node.op.transpose_in1)
 
 
 def _link(
@@ -113,7 +101,7 @@ def _refusal(graph: Graph, node: Node) -> str:
         return f"the weights of '{node.name}' are not known"
     channels = graph.types[node.inputs[0]].shape[-1]
     kernel = graph.types[node.inputs[1]].shape
-    if is_depthwise(node):
+    if node.op.is_depthwise:
         return "" if kernel[-1] == channels else f"'{node.name}' multiplies its channels"
     return "" if kernel[-2] == channels else f"'{node.name}' works in groups"
 
@@ -123,8 +111,8 @@ def _only_reader(graph: Graph, value: str) -> Node | None:
 
 
 def _is_relu(node: Node) -> bool:
-    op = node.op
-    return isinstance(op, (Relu, Relu6)) or (isinstance(op, ReluMinMax) and op.min_value == 0 < op.max_value)
+    low, high = node.op.value_range()
+    return node.op.is_clamp and low == 0 < high
 
 
 def _has_weights(graph: Graph, node: Node) -> bool:

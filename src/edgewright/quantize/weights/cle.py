@@ -16,7 +16,7 @@ from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import given
 from edgewright.ops.activation import Relu, ReluMinMax
-from edgewright.quantize.weights.chains import Chain, Link, chains_of, is_depthwise
+from edgewright.quantize.weights.chains import Chain, Link, chains_of
 from edgewright.quantize.weights.scaling import own_constants, scale_in, scale_out
 
 __all__ = ["Equalization", "equalize"]
@@ -147,7 +147,7 @@ def _reach_out(graph: Graph, node: Node) -> Array:
 
 def _reach_in(graph: Graph, node: Node) -> Array:
     """The largest weight of each input channel."""
-    if is_depthwise(node):
+    if node.op.is_depthwise:
         return _reach_out(graph, node)
     weights = np.moveaxis(np.abs(graph.constants[node.inputs[1]]), -2, -1)
     return np.asarray(weights.reshape(-1, weights.shape[-1]).max(0, initial=0), np.float64)
@@ -165,7 +165,7 @@ def _absorb(graph: Graph, link: Link, following: Node, done: Equalization) -> No
         return
     weights = graph.constants[following.inputs[1]].astype(np.float64)
     taps = weights.reshape(-1, *weights.shape[-2:]).sum(0)
-    gained = taps[0] * moved if is_depthwise(following) else moved @ taps
+    gained = taps[0] * moved if following.op.is_depthwise else moved @ taps
     _add(graph, node.inputs[2], -moved)
     _add(graph, following.inputs[2], gained)
     for owner, change in ((node, -moved), (following, gained)):

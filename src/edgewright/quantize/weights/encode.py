@@ -6,10 +6,10 @@ import numpy as np
 
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
+from edgewright.ir.traits import Roles
 from edgewright.quantize.encodings import Grid, blockwise
 from edgewright.quantize.observers import Extremes, Histogram
 from edgewright.quantize.pins import Origin, Pin, Placed
-from edgewright.quantize.roles import Roles
 from edgewright.quantize.rules import FIRST_WITH_WIDE_WEIGHTS
 from edgewright.quantize.schemes import Adjusted, MinMax
 from edgewright.quantize.settings import Settings
@@ -27,7 +27,7 @@ def weight_bits(settings: Settings) -> int:
 
 def weight_placed(array: Array, roles: Roles, settings: Settings, pin: Pin | None) -> Placed:
     """How weights are stored: as they are pinned, in blocks, by channels, or with one encoding."""
-    is_sliced = settings.is_per_channel if roles.is_convolution else settings.is_per_row and roles.is_linear
+    is_sliced = settings.is_per_channel if roles.is_convolution else settings.is_per_row
     axis = roles.axis if is_sliced else None
     if pin is not None and pin.placed is not None and not _is_replaced(pin, axis):
         return pin.placed

@@ -14,7 +14,7 @@ from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph, Node
 from edgewright.ops.reduce import ReduceMax, ReduceMin
 from edgewright.quantize.executor import Executor, Samples
-from edgewright.quantize.weights.chains import Link, is_depthwise, links_of
+from edgewright.quantize.weights.chains import Link, links_of
 from edgewright.quantize.weights.scaling import is_named, own_constants, scale_in, scale_out
 
 __all__ = ["LARGEST_FACTOR", "Reach", "channel_reach", "evened", "values_before_depthwise"]
@@ -89,4 +89,4 @@ def _probe(graph: Graph, value: str, kind: type[ReduceMin | ReduceMax]) -> str:
 
 
 def _found(graph: Graph) -> list[tuple[Link, Node]]:
-    return [(link, reader) for link, reader in links_of(graph) if is_depthwise(reader)]
+    return [(link, reader) for link, reader in links_of(graph) if reader.op.is_depthwise]

@@ -14,7 +14,7 @@ from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph, Node
 from edgewright.ops.activation import HardSigmoid, HardSwish, ReluMinMax
 from edgewright.ops.elementwise import ElementWiseMultiply
-from edgewright.quantize.weights.chains import Link, is_depthwise, links_of
+from edgewright.quantize.weights.chains import Link, links_of
 from edgewright.quantize.weights.even_channels import LARGEST_FACTOR, Reach
 from edgewright.quantize.weights.scaling import is_named, own_constants, scale_in, scale_out
 
@@ -88,4 +88,4 @@ def _emit(graph: Graph, hint: str, op: ElementWiseMultiply | HardSigmoid | ReluM
 
 def _places(graph: Graph) -> list[_Place]:
     found = links_of(graph, lambda node: isinstance(node.op, HardSwish))
-    return [_Place(link, reader) for link, reader in found if link.activation and is_depthwise(reader)]
+    return [_Place(link, reader) for link, reader in found if link.activation and reader.op.is_depthwise]

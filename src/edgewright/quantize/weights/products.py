@@ -9,10 +9,9 @@ from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph, Node
 from edgewright.ops.conv import Convolution
 from edgewright.ops.conv_transpose import TransposedConvolution
-from edgewright.ops.matmul import FullyConnected, MatMul
+from edgewright.ops.matmul import MatMul
 from edgewright.ops.windows import padded, windows
 from edgewright.quantize.roles import roles_of
-from edgewright.quantize.weights.chains import has_rows
 
 __all__ = ["Product", "products_of"]
 
@@ -29,6 +28,16 @@ class Product:
     groups: int = 1
 
     @property
+    def is_convolution(self) -> bool:
+        """Whether the weights are filters rather than a matrix."""
+        return len(self.weights_shape) > 2
+
+    @property
+    def is_transposed(self) -> bool:
+        """Whether it is a transposed convolution."""
+        return isinstance(self.node.op, TransposedConvolution)
+
+    @property
     def weights(self) -> str:
         """The name of the weights."""
         return self.node.inputs[1]
@@ -40,9 +49,9 @@ class Product:
 
     def matrices(self, weights: Array) -> Array:
         """Weights, or anything of their shape, as [groups, inner, columns]."""
-        if isinstance(self.node.op, (FullyConnected, MatMul)):
-            return (weights.T if has_rows(self.node) else weights)[None]
-        if isinstance(self.node.op, TransposedConvolution):
+        if not self.is_convolution:
+            return (weights.T if self.node.op.has_rows else weights)[None]
+        if self.is_transposed:
             channels, columns = self.weights_shape[-2:]
             taps = weights.reshape(-1, self.groups, channels // self.groups, columns)
             return taps.transpose(1, 0, 2, 3).reshape(self.groups, -1, columns)
@@ -51,9 +60,9 @@ class Product:
 
     def array(self, matrices: Array) -> Array:
         """Matrices in the shape that the weights have."""
-        if isinstance(self.node.op, (FullyConnected, MatMul)):
-            return np.asarray(matrices[0].T if has_rows(self.node) else matrices[0])
-        if isinstance(self.node.op, TransposedConvolution):
+        if not self.is_convolution:
+            return np.asarray(matrices[0].T if self.node.op.has_rows else matrices[0])
+        if self.is_transposed:
             channels, columns = self.weights_shape[-2:]
             parts = matrices.reshape(self.groups, -1, channels // self.groups, columns)
             return parts.transpose(1, 0, 2, 3).reshape(self.weights_shape)
@@ -61,7 +70,7 @@ class Product:
 
     def rows(self, x: Array, count: int, seed: int) -> Array:
         """At most so many rows [rows, groups, inner] of an input; a seed chooses always the same ones."""
-        if isinstance(self.node.op, (FullyConnected, MatMul)):
+        if not self.is_convolution:
             rows = x.reshape(-1, self.inner)
             return rows[_chosen(len(rows), count, seed)][:, None]
         view = self._windows(x)
@@ -70,7 +79,7 @@ class Product:
         places = np.unravel_index(_chosen(total, count, seed), view.shape[:axes])
         # [rows, taps, channels]: the taps of a transposed convolution look back.
         chosen = view[places].reshape(len(places[0]), -1, x.shape[-1])
-        if isinstance(self.node.op, TransposedConvolution):
+        if self.is_transposed:
             chosen = chosen[:, ::-1]
         parts = chosen.reshape(*chosen.shape[:2], self.groups, -1).transpose(0, 2, 1, 3)
         return parts.reshape(len(parts), self.groups, -1)
@@ -99,7 +108,7 @@ def products_of(graph: Graph) -> list[Product]:
 
 def _product(graph: Graph, node: Node) -> Product | None:
     roles = roles_of(graph, node)
-    is_known = roles.is_linear and 1 in roles.weights and node.inputs[0] not in graph.constants
+    is_known = node.op.is_product and 1 in roles.weights and node.inputs[0] not in graph.constants
     if not is_known or not graph.is_used_once(node.inputs[1]):
         return None
     op, shape = node.op, tuple(int(n) for n in graph.types[node.inputs[1]].shape)

@@ -5,7 +5,6 @@ from collections.abc import Collection, Iterable
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import given
-from edgewright.quantize.weights.chains import has_rows, is_depthwise
 
 __all__ = ["is_named", "own_constants", "scale_in", "scale_out"]
 
@@ -27,7 +26,7 @@ def own_constants(graph: Graph, nodes: Iterable[Node]) -> None:
 
 def scale_out(graph: Graph, node: Node, factor: Array) -> None:
     """Scales the output channels, and what is known of their distribution."""
-    _multiply(graph, node.inputs[1], factor[:, None] if has_rows(node) else factor)
+    _multiply(graph, node.inputs[1], factor[:, None] if node.op.has_rows else factor)
     bias = given(node.inputs, 2)
     if bias:
         _multiply(graph, bias, factor)
@@ -38,7 +37,7 @@ def scale_out(graph: Graph, node: Node, factor: Array) -> None:
 
 def scale_in(graph: Graph, node: Node, factor: Array) -> None:
     """Scales the weights of each input channel."""
-    is_last = is_depthwise(node) or has_rows(node)
+    is_last = node.op.is_depthwise or node.op.has_rows
     _multiply(graph, node.inputs[1], factor if is_last else factor[:, None])
 
 

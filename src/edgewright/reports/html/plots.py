@@ -6,7 +6,7 @@ from html import escape
 from typing import Any
 
 from edgewright.analyse.records import Layer, TensorView
-from edgewright.build.records import BuildRecord, Rung
+from edgewright.build.records import BuildRecord, Candidate
 from edgewright.reports.html.verdict import worst_layer
 from edgewright.reports.html.words import db, limit, short
 
@@ -23,7 +23,7 @@ HOVER = "%{text}<extra></extra>"
 def figures(record: BuildRecord) -> dict[str, Figure]:
     """All plots by the names of their places in the page."""
     found: dict[str, Figure] = {}
-    if len(record.ladder) > 1:
+    if len(record.candidates) > 1:
         found["pareto"] = _pareto(record)
     if len(record.layers) > 1:
         found["layers"] = _along(record)
@@ -107,23 +107,23 @@ def _worst_mark(record: BuildRecord) -> list[Figure]:
 
 
 def _pareto(record: BuildRecord) -> Figure:
-    rungs = sorted(record.ladder, key=lambda rung: rung.cost)
+    candidates = sorted(record.candidates, key=lambda candidate: candidate.cost)
     points = {
         "type": "scatter",
         "mode": "markers+text",
         "name": "tried",
-        "x": [rung.cost for rung in rungs],
-        "y": [rung.drop for rung in rungs],
-        "text": [escape(rung.name) for rung in rungs],
+        "x": [candidate.cost for candidate in candidates],
+        "y": [candidate.drop for candidate in candidates],
+        "text": [escape(candidate.name) for candidate in candidates],
         # Neighbours may be close together.
-        "textposition": [f"{('top', 'bottom')[place % 2]} center" for place in range(len(rungs))],
+        "textposition": [f"{('top', 'bottom')[place % 2]} center" for place in range(len(candidates))],
         "textfont": {"color": TEXT, "size": 12},
-        "hovertext": [_rung_text(rung) for rung in rungs],
+        "hovertext": [_candidate_text(candidate) for candidate in candidates],
         "hovertemplate": "%{hovertext}<extra></extra>",
         "marker": {
-            "color": [_rung_color(rung) for rung in rungs],
-            "size": [15 if rung.is_chosen else 10 for rung in rungs],
-            "symbol": ["star" if rung.is_chosen else "circle" for rung in rungs],
+            "color": [_candidate_color(candidate) for candidate in candidates],
+            "size": [15 if candidate.is_chosen else 10 for candidate in candidates],
+            "symbol": ["star" if candidate.is_chosen else "circle" for candidate in candidates],
         },
         "cliponaxis": False,
     }
@@ -131,23 +131,23 @@ def _pareto(record: BuildRecord) -> Figure:
     layout["showlegend"] = False
     layout["xaxis"]["rangemode"] = "tozero"
     layout["shapes"] = [] if record.max_drop is None else [_limit_line(record.max_drop)]
-    drops = [rung.drop for rung in rungs if math.isfinite(rung.drop)]
+    drops = [candidate.drop for candidate in candidates if math.isfinite(candidate.drop)]
     top, bottom = max([*drops, record.max_drop or 0.0, 0.1]), min([*drops, 0.0])
     layout["yaxis"]["range"] = [bottom - 0.12 * (top - bottom), top + 0.15 * (top - bottom)]
-    return {"data": [_frontier(rungs), points], "layout": layout, "height": 340}
+    return {"data": [_frontier(candidates), points], "layout": layout, "height": 340}
 
 
-def _frontier(rungs: Sequence[Rung]) -> Figure:
+def _frontier(candidates: Sequence[Candidate]) -> Figure:
     """What nothing else beats in both."""
-    best: list[Rung] = []
-    for rung in sorted(rungs, key=lambda item: (item.cost, item.drop)):
-        if not best or rung.drop < best[-1].drop:
-            best.append(rung)
+    best: list[Candidate] = []
+    for candidate in sorted(candidates, key=lambda item: (item.cost, item.drop)):
+        if not best or candidate.drop < best[-1].drop:
+            best.append(candidate)
     return {
         "type": "scatter",
         "mode": "lines",
-        "x": [rung.cost for rung in best],
-        "y": [rung.drop for rung in best],
+        "x": [candidate.cost for candidate in best],
+        "y": [candidate.drop for candidate in best],
         "line": {"color": QUIET, "width": 1.5, "shape": "hv", "dash": "dot"},
         "hoverinfo": "skip",
     }
@@ -166,12 +166,13 @@ def _limit_line(most: float) -> Figure:
     }
 
 
-def _rung_color(rung: Rung) -> str:
-    return SIM if rung.is_met is None else GOOD if rung.is_met else BAD
+def _candidate_color(candidate: Candidate) -> str:
+    return SIM if candidate.is_met is None else GOOD if candidate.is_met else BAD
 
 
-def _rung_text(rung: Rung) -> str:
-    return f"<b>{escape(rung.name)}</b><br>{escape(short(rung.text))}<br>{rung.drop:.2f} points lost"
+def _candidate_text(candidate: Candidate) -> str:
+    name, text = escape(candidate.name), escape(short(candidate.text))
+    return f"<b>{name}</b><br>{text}<br>{candidate.drop:.2f} points lost"
 
 
 def _histogram(view: TensorView) -> Figure:

@@ -4,12 +4,21 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from edgewright.analyse.records import Accuracy, Finding, Layer
-from edgewright.build.records import BuildRecord, Rung
-from edgewright.build.rungs import AS_GIVEN
+from edgewright.build.candidates import AS_GIVEN
+from edgewright.build.records import BuildRecord, Candidate
 from edgewright.reports.html.words import db, duration, limit, name, percent, points
-from edgewright.reports.numbers import byte_size
+from edgewright.reports.numbers import format_bytes
 
-__all__ = ["BACKENDS", "Tile", "Verdict", "chip_name", "chosen_rung", "headline", "verdict", "worst_layer"]
+__all__ = [
+    "BACKENDS",
+    "Tile",
+    "Verdict",
+    "chip_name",
+    "chosen_candidate",
+    "headline",
+    "verdict",
+    "worst_layer",
+]
 
 BACKENDS = {"float": "float model", "htp-sim": "simulation", "htp-native": "emulator"}
 # Kinds of findings: an override for several tensors, and for one.
@@ -91,9 +100,9 @@ def _lowest(record: BuildRecord, backend: str) -> Accuracy | None:
     return min(found, key=lambda item: found[item]) if found else None
 
 
-def chosen_rung(record: BuildRecord) -> Rung | None:
+def chosen_candidate(record: BuildRecord) -> Candidate | None:
     """The precision that was taken."""
-    return next((rung for rung in record.ladder if rung.is_chosen), None)
+    return next((candidate for candidate in record.candidates if candidate.is_chosen), None)
 
 
 def worst_layer(record: BuildRecord) -> Layer | None:
@@ -126,7 +135,7 @@ def _accurate(record: BuildRecord) -> str:
     text = f"On the {BACKENDS.get(best.backend, best.backend)} it {_score(record, best)}"
     if best.low is not None and best.high is not None:
         text += f" (95 % interval {best.low:.1f} to {best.high:.1f}{_which(record, best)})"
-    drop = _drop(record, best, chosen_rung(record))
+    drop = _drop(record, best, chosen_candidate(record))
     if drop is not None:
         text += f", {points(drop)} less than the float model" if drop > 0.005 else ", as the float model does"
     return f"{text}{_limit(record)}.{_few(record, best)}"
@@ -159,14 +168,14 @@ def _score(record: BuildRecord, best: Accuracy) -> str:
     return f"reaches {percent(best.score)} {record.metric.name} on {samples}"
 
 
-def _drop(record: BuildRecord, best: Accuracy, rung: Rung | None) -> float | None:
+def _drop(record: BuildRecord, best: Accuracy, candidate: Candidate | None) -> float | None:
     """What is lost against the float model on that output."""
     if best.score is not None and record.metric.name == "same-answers":
         return 100.0 - best.score
     for other in record.accuracy:
         if (other.backend, other.output) == ("float", best.output) and other.score is not None:
             return None if best.score is None or other.samples != best.samples else other.score - best.score
-    return None if rung is None else rung.drop
+    return None if candidate is None else candidate.drop
 
 
 def _limit(record: BuildRecord) -> str:
@@ -202,7 +211,7 @@ def _hindrance(record: BuildRecord) -> str:
     """Why this is nothing for a device, whatever its figures are."""
     kinds = _kinds(record)
     if any(finding.grade == "error" for finding in record.findings):
-        return "mend what the compiler refuses, the findings below say what: there is no binary for a device"
+        return "fix what the compiler refuses, the findings below say what: there is no binary for a device"
     if DATA in kinds:
         return f"{kinds[DATA]}: random numbers say nothing about accuracy"
     if ENVIRONMENT in kinds:
@@ -211,21 +220,21 @@ def _hindrance(record: BuildRecord) -> str:
 
 
 def _kinds(record: BuildRecord) -> dict[str, str]:
-    """Kinds of warnings of the pre-flight, and what mends each."""
+    """Kinds of warnings of the pre-flight, and what fixes each."""
     return {finding.kind: finding.do for finding in record.preflight.findings if finding.grade == "warning"}
 
 
 def _tiles(record: BuildRecord) -> tuple[Tile, ...]:
-    best, rung, layer = headline(record), chosen_rung(record), worst_layer(record)
+    best, candidate, layer = headline(record), chosen_candidate(record), worst_layer(record)
     tiles = []
     if best is not None:
         tone = {True: "good", False: "bad", None: ""}[record.is_met]
         where = BACKENDS.get(best.backend, best.backend)
         tiles.append(Tile(SCORES.get(record.metric.name, "accuracy"), percent(best.score), where, tone))
-    if rung is not None:
-        size = f"{record.source.weight_bytes / max(rung.weight_bytes, 1):.1f} times smaller than float"
-        tiles.append(Tile("weights", byte_size(rung.weight_bytes), size))
-        tiles.append(Tile("cost", f"{rung.cost:.2f}", "plain w8a8 is 1"))
+    if candidate is not None:
+        size = f"{record.source.weight_bytes / max(candidate.weight_bytes, 1):.1f} times smaller than float"
+        tiles.append(Tile("weights", format_bytes(candidate.weight_bytes), size))
+        tiles.append(Tile("cost", f"{candidate.cost:.2f}", "plain w8a8 is 1"))
     if layer is not None:
         found = layer.sim_db if layer.own_db is None else layer.own_db
         tiles.append(Tile("worst layer", db(found), name(layer.op)))

@@ -5,7 +5,7 @@ import math
 from markupsafe import Markup, escape
 
 from edgewright.core.errors import shown
-from edgewright.reports.numbers import amount, byte_size, dims
+from edgewright.reports.numbers import format_amount, format_bytes, format_shape
 
 __all__ = ["FILTERS", "db", "duration", "limit", "name", "percent", "points", "short"]
 
@@ -76,10 +76,10 @@ def number(value: float | None) -> str:
 
 FILTERS = {
     "breakable": breakable,
-    "amount": amount,
-    "bytes": byte_size,
+    "amount": format_amount,
+    "bytes": format_bytes,
     "db": db,
-    "dims": dims,
+    "dims": format_shape,
     "duration": duration,
     "limit": limit,
     "name": name,

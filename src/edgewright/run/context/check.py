@@ -6,7 +6,7 @@ from pathlib import Path
 
 from edgewright.run.context.document import find_chip
 from edgewright.run.context.info import ContextInfo, read_context_info
-from edgewright.targets.soc import Soc, htp_soc
+from edgewright.targets.soc import Soc, find_htp_soc
 
 __all__ = ["ContextVerdict", "check_context", "judge_context"]
 
@@ -32,7 +32,7 @@ def check_context(
     path: Path | str, target: str, device_version: tuple[int, ...] | None = None
 ) -> ContextVerdict:
     """Reads the binary's own description and holds it to the chip, and to the QNN version of the device."""
-    chip = htp_soc(target)
+    chip = find_htp_soc(target)
     return judge_context(read_context_info(path), chip, device_version)
 
 

@@ -18,7 +18,7 @@ from edgewright.core.errors import UsageError
 from edgewright.core.files import Chunks
 from edgewright.ir.graph import Graph
 from edgewright.model.profile.events import log_events
-from edgewright.model.saving import SaveOptions, records_of
+from edgewright.model.saving import SaveOptions, make_records
 from edgewright.run.context.config import make_htp_options
 from edgewright.targets.soc import Soc
 
@@ -89,7 +89,7 @@ def _own(graphs: Sequence[Graph], order: CompileOrder) -> MadeContext:
         backend.prepare(graph, RunOptions(threads=order.config.threads))
         span = time.perf_counter_ns() - start
         events.append(ProfileEvent("FINALIZE", (start - began) // 1000, span // 1000, graph.name))
-    records = tuple(records_of(graph, graph.name, SaveOptions()) for graph in graphs)
+    records = tuple(make_records(graph, graph.name, SaveOptions()) for graph in graphs)
     names = tuple(record.name for record in records)
     context = Context(_make_head(order, names), records)
     return MadeContext(names, events, lambda: to_chunks(context))

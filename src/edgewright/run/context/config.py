@@ -11,7 +11,7 @@ from edgewright.backends.qnn.options import GraphOptions, HtpOptions, Priority, 
 from edgewright.config.backend_config import BackendConfig, GraphSettings, settings_of
 from edgewright.core.errors import BadInput, LimitExceeded, UsageError, Where, shown
 from edgewright.core.files import read_limited
-from edgewright.targets.soc import Soc, find_soc, htp_soc, soc_by_number
+from edgewright.targets.soc import Soc, find_htp_soc, find_soc, find_soc_by_number
 
 __all__ = ["DEFAULT_TARGET", "find_target", "make_htp_options", "read_backend_config", "read_json"]
 
@@ -48,7 +48,7 @@ def find_target(named: str | None, config: BackendConfig) -> Soc | None:
     configured = _find_configured_chip(config)
     if named is None:
         return configured
-    chosen = htp_soc(named)
+    chosen = find_htp_soc(named)
     if configured is not None and configured.soc_model != chosen.soc_model:
         raise UsageError(
             f"--target names {chosen}, the configuration {configured}", do="name the chip in one place"
@@ -81,7 +81,7 @@ def _make_graph_options(settings: GraphSettings) -> GraphOptions:
 
 
 def _find_configured_chip(config: BackendConfig) -> Soc | None:
-    chip = None if not config.soc_model else soc_by_number(config.soc_model)
+    chip = None if not config.soc_model else find_soc_by_number(config.soc_model)
     arch = None if config.dsp_arch is None else find_soc(config.dsp_arch)
     if chip is None or arch is None:
         return chip or arch

@@ -8,7 +8,7 @@ from edgewright.core.numbers import DType
 from edgewright.ir.encodings import Encoding
 from edgewright.lower.qnn_graph import QnnTensor
 from edgewright.run.context.info import ContextInfo
-from edgewright.targets.soc import Soc, soc_by_number
+from edgewright.targets.soc import Soc, find_soc_by_number
 
 __all__ = ["describe_context", "find_chip"]
 
@@ -51,7 +51,7 @@ def describe_context(info: ContextInfo) -> Json:
 def find_chip(soc_model: int) -> Soc | None:
     """The chip with this number; None where it is unknown or none was named."""
     try:
-        return soc_by_number(soc_model) if soc_model else None
+        return find_soc_by_number(soc_model) if soc_model else None
     except UsageError:
         return None
 

@@ -9,7 +9,7 @@ from edgewright.artifacts.profile_log.writer import ProfileEvent
 from edgewright.backends.base import Session
 from edgewright.config.run_settings import GraphProfiling
 from edgewright.ir.graph import Graph
-from edgewright.model.profile.events import backend_events, node_events, trace_events
+from edgewright.model.profile.events import read_backend_events, read_node_events, trace_events
 from edgewright.run.execution.loop import FinishedRun
 
 __all__ = ["EVENTS_KEPT", "Measuring", "RunClock"]
@@ -64,7 +64,7 @@ class RunClock:
     def start_executions(self, session: Session) -> None:
         """The executions begin now."""
         if self._measuring.is_logged:
-            self._keep(backend_events(session, "FINALIZE", self.count_microseconds()))
+            self._keep(read_backend_events(session, "FINALIZE", self.count_microseconds()))
         self._ready = self.count_microseconds()
 
     def since_ready(self) -> int:
@@ -88,13 +88,13 @@ class RunClock:
     def finish(self, session: Session, graph: Graph) -> None:
         """Keeps the times of single nodes, which some backends know when all is over."""
         if self._measuring.is_logged:
-            events = node_events(session, graph, self._starts)
+            events = read_node_events(session, graph, self._starts)
             self._keep([event for event in events if event.run in self._in_window])
             if self._measuring.has_traces:
                 self._keep(trace_events(session))
 
     def _log(self, session: Session, start: int, span: int, *, is_measured: bool) -> None:
-        events = backend_events(session, "EXECUTE", self.count_microseconds())
+        events = read_backend_events(session, "EXECUTE", self.count_microseconds())
         if len(self._starts) < self._measuring.most_events:
             if is_measured:
                 self._in_window.add(len(self._starts))

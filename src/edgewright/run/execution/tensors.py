@@ -7,7 +7,7 @@ from edgewright.config.net_run import InputFiles, OutputFiles
 from edgewright.core.errors import UsageError, shown
 from edgewright.core.words import did_you_mean
 from edgewright.data.input_list import InputList
-from edgewright.data.tensor_files import Expected
+from edgewright.data.tensor_files import ExpectedTensor
 from edgewright.ir.contract import dtype_word, shape_of
 from edgewright.ir.graph import Graph
 from edgewright.lower.names import NameTable
@@ -43,16 +43,16 @@ def check_graph_names(option: str, named: Sequence[str], graphs: Sequence[Graph]
         )
 
 
-def list_expected_inputs(graph: Graph, inputs: InputFiles) -> list[Expected]:
+def list_expected_inputs(graph: Graph, inputs: InputFiles) -> list[ExpectedTensor]:
     """What the file of each input must hold."""
     sanitized = {name: form for form, name in map_spellings(graph.inputs).items()}
     return [
-        Expected(name, graph.types[name], inputs.is_native(name) or inputs.is_native(sanitized[name]))
+        ExpectedTensor(name, graph.types[name], inputs.is_native(name) or inputs.is_native(sanitized[name]))
         for name in graph.inputs
     ]
 
 
-def make_input_records(expected: Sequence[Expected]) -> tuple[InputRecord, ...]:
+def make_input_records(expected: Sequence[ExpectedTensor]) -> tuple[InputRecord, ...]:
     """The inputs as a run's description tells them."""
     return tuple(
         InputRecord(

@@ -12,11 +12,11 @@ from edgewright.core.events import progress
 from edgewright.core.machine_use import memory_in_use, processor_time
 from edgewright.core.signals import noted
 from edgewright.run.context.config import read_json
-from edgewright.sdk.throughput.prepared import notes_of, prepare_all
+from edgewright.sdk.throughput.prepared import list_notes, prepare_all
 from edgewright.sdk.throughput.records import Memory, ThroughputResult
 from edgewright.sdk.throughput.thread_run import ThreadRun
 
-__all__ = ["read_case", "throughput"]
+__all__ = ["read_case", "run_throughput"]
 
 MEGABYTE = 1 << 20
 
@@ -27,10 +27,10 @@ def read_case(file: str | Path) -> ThroughputCase:
     Files that it names count from the current folder, else from the file's own.
     """
     path = Path(file)
-    return case_of(read_json(path), str(path), lambda name: _located(name, path))
+    return case_of(read_json(path), str(path), lambda name: _locate_file(name, path))
 
 
-def throughput(case: ThroughputCase) -> ThroughputResult:
+def run_throughput(case: ThroughputCase) -> ThroughputResult:
     """Runs a test. ^C ends it after the executions that are under way; what was measured is returned."""
     prepared = prepare_all(case.threads)
     stop = threading.Event()
@@ -38,13 +38,13 @@ def throughput(case: ThroughputCase) -> ThroughputResult:
     ready, processor = memory_in_use(), processor_time()
     with noted(stop) as signals:
         began = time.perf_counter()
-        done = _iterations(case, runs, stop)
+        iterations = _run_iterations(case, runs, stop)
         seconds = time.perf_counter() - began
-        results = tuple(run.result() for run in runs)
+        results = tuple(run.make_result() for run in runs)
     executions = sum(result.executions for result in results)
     return ThroughputResult(
         case.file,
-        done,
+        iterations,
         case.is_endless or not signals,
         signals[0] if signals else 0,
         seconds,
@@ -53,22 +53,22 @@ def throughput(case: ThroughputCase) -> ThroughputResult:
         processor_time() - processor,
         Memory(ready / MEGABYTE, memory_in_use() / MEGABYTE),
         results,
-        tuple(dict.fromkeys(notes_of(case.threads, prepared))),
+        tuple(dict.fromkeys(list_notes(case.threads, prepared))),
     )
 
 
-def _iterations(case: ThroughputCase, runs: Sequence[ThreadRun], stop: threading.Event) -> int:
+def _run_iterations(case: ThroughputCase, runs: Sequence[ThreadRun], stop: threading.Event) -> int:
     """How many iterations were finished before the end or the event."""
-    done = 0
+    finished = 0
     total = None if case.is_endless else case.iterations
     with progress("iterations", total=total) as step:
         for _ in count() if total is None else range(total):
             _iterate(runs)
             if stop.is_set():
                 break
-            done += 1
+            finished += 1
             step()
-    return done
+    return finished
 
 
 def _iterate(runs: Sequence[ThreadRun]) -> None:
@@ -82,7 +82,7 @@ def _iterate(runs: Sequence[ThreadRun]) -> None:
             raise run.problem
 
 
-def _located(name: str, case_file: Path) -> str:
+def _locate_file(name: str, case_file: Path) -> str:
     beside = case_file.parent / name
     is_beside = not os.path.exists(name) and beside.exists()  # noqa: PTH110 - a name may be no path at all
     return str(beside) if is_beside else name

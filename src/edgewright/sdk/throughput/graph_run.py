@@ -13,7 +13,7 @@ from edgewright.model.profile.events import INNER_LEVELS
 from edgewright.run.execution.clock import Measuring, RunClock
 from edgewright.run.execution.loop import FinishedRun, run_one_by_one, run_queued
 from edgewright.run.run_results import choose_graph_folder
-from edgewright.sdk.throughput.inputs import inputs_of
+from edgewright.sdk.throughput.inputs import choose_inputs
 from edgewright.sdk.throughput.latencies import Latencies
 from edgewright.sdk.throughput.outputs import Comparison, Saving
 from edgewright.sdk.throughput.prepared import Prepared
@@ -30,7 +30,7 @@ class GraphRun:
     def __init__(self, thread: CaseThread, prepared: Prepared, index: int) -> None:
         self._thread, self._prepared = thread, prepared
         self._graph: Graph = prepared.graphs[index]
-        self._feed = inputs_of(thread, self._graph, _of(thread.model.inputs, index))
+        self._feed = choose_inputs(thread, self._graph, _of(thread.model.inputs, index))
         self._comparison: Comparison | None = None
         if thread.model.post_processor != "NONE":
             truth = _of(thread.model.ground_truth, index)
@@ -42,28 +42,28 @@ class GraphRun:
         self._latencies = Latencies()
         self._clock: RunClock | None = None
 
-    def executions(self, session: Session, wanted: Iterator[int]) -> Generator[FinishedRun, None, None]:
+    def run_executions(self, session: Session, numbers: Iterator[int]) -> Generator[FinishedRun, None, None]:
         """Runs the graph for each number."""
         if self._thread.backend.profiling is not None and self._clock is None:
             self._clock = RunClock(self._graph.name, Measuring(is_logged=True))
             self._clock.record_set_up(0, self._prepared.init)
             self._clock.start_executions(session)
         if not self._thread.is_asynchronous or self._thread.backend.profiling in INNER_LEVELS:
-            return run_one_by_one(wanted, self._feed, session.run)
+            return run_one_by_one(numbers, self._feed, session.run)
         depth = self._thread.context.queue_depth or QUEUE_DEPTH
-        return run_queued(wanted, self._feed, session.run, QueueLimits(depth, depth, depth))
+        return run_queued(numbers, self._feed, session.run, QueueLimits(depth, depth, depth))
 
-    def keep(self, done: FinishedRun, session: Session) -> None:
+    def keep(self, execution: FinishedRun, session: Session) -> None:
         """Notes one execution."""
-        self._latencies.add(done.ended - done.began)
+        self._latencies.add(execution.ended - execution.began)
         if self._clock is not None:
-            self._clock.note(done, session)
+            self._clock.note(execution, session)
         if self._comparison is not None:
-            self._comparison.add(done.number, done.values)
+            self._comparison.add(execution.number, execution.values)
         if self._saving is not None:
-            self._saving.add(done.number, done.values)
+            self._saving.add(execution.number, execution.values)
 
-    def result(self, session: Session) -> GraphResult:
+    def make_result(self, session: Session) -> GraphResult:
         """What was found; what was only remembered is written now."""
         if self._saving is not None:
             self._saving.finish()
@@ -74,10 +74,10 @@ class GraphRun:
             () if self._comparison is None else self._comparison.errors(),
             "" if self._saving is None else str(self._saving.folder),
             0 if self._saving is None else self._saving.saved,
-            "" if self._clock is None else self._written(self._clock, session),
+            "" if self._clock is None else self._write_profile(self._clock, session),
         )
 
-    def _written(self, clock: RunClock, session: Session) -> str:
+    def _write_profile(self, clock: RunClock, session: Session) -> str:
         wall = clock.since_ready()
         clock.finish(session, self._graph)
         level = self._thread.backend.profiling or ""

@@ -11,46 +11,46 @@ from edgewright.core.errors import UnsupportedFeature, Where
 from edgewright.core.numbers import Array, DType
 from edgewright.data.input_list import read_input_list
 from edgewright.data.input_sets import InputSets
-from edgewright.data.tensor_files import Expected
+from edgewright.data.tensor_files import ExpectedTensor
 from edgewright.ir.graph import Graph
 from edgewright.ir.types import TensorType
 from edgewright.run.execution.feeds import CacheLimits, Feeds
 from edgewright.run.execution.tensors import map_spellings
 
-__all__ = ["inputs_of", "truth_of"]
+__all__ = ["choose_inputs", "read_ground_truth"]
 
 Feed = Callable[[int], dict[str, Array]]
 # Longer lists are read again from there on.
 LARGEST_CACHE = 1 << 30
 
 
-def inputs_of(thread: CaseThread, graph: Graph, list_file: str) -> Feed:
+def choose_inputs(thread: CaseThread, graph: Graph, list_file: str) -> Feed:
     """What the n-th execution of a graph gets."""
     if thread.is_random:
-        return _random_feed(graph, zlib.crc32(thread.name.encode()))
-    sets = _sets(Path(list_file), graph, graph.inputs, is_native=thread.model.is_native)
+        return _make_random_feed(graph, zlib.crc32(thread.name.encode()))
+    sets = _open_sets(Path(list_file), graph, graph.inputs, is_native=thread.model.is_native)
     limits = CacheLimits(0) if thread.is_loaded_each_time else CacheLimits(-1, LARGEST_CACHE)
-    return Feeds(sets.feed, len(sets), limits)
+    return Feeds(sets.read_set, len(sets), limits)
 
 
-def truth_of(graph: Graph, list_file: str, *, is_native: bool) -> Feed:
+def read_ground_truth(graph: Graph, list_file: str, *, is_native: bool) -> Feed:
     """The outputs that the n-th execution should have."""
-    sets = _sets(Path(list_file), graph, graph.outputs, is_native=is_native)
-    return Feeds(sets.feed, len(sets), CacheLimits(-1, LARGEST_CACHE))
+    sets = _open_sets(Path(list_file), graph, graph.outputs, is_native=is_native)
+    return Feeds(sets.read_set, len(sets), CacheLimits(-1, LARGEST_CACHE))
 
 
-def _sets(path: Path, graph: Graph, tensors: list[str], *, is_native: bool) -> InputSets:
+def _open_sets(path: Path, graph: Graph, tensors: list[str], *, is_native: bool) -> InputSets:
     listed = read_input_list(path, tensors, map_spellings(tensors))
-    return InputSets(listed, [Expected(name, graph.types[name], is_native) for name in tensors])
+    return InputSets(listed, [ExpectedTensor(name, graph.types[name], is_native) for name in tensors])
 
 
-def _random_feed(graph: Graph, seed: int) -> Feed:
+def _make_random_feed(graph: Graph, seed: int) -> Feed:
     generator = np.random.default_rng(seed)
-    feed = {name: _random(name, graph.types[name], generator) for name in graph.inputs}
+    feed = {name: _make_random_array(name, graph.types[name], generator) for name in graph.inputs}
     return lambda _: feed
 
 
-def _random(name: str, tensor_type: TensorType, generator: np.random.Generator) -> Array:
+def _make_random_array(name: str, tensor_type: TensorType, generator: np.random.Generator) -> Array:
     dtype, shape = tensor_type.dtype, tensor_type.static_shape()
     if dtype == DType.STRING:
         raise UnsupportedFeature("an input is text, which has no random values", Where(tensor=name))
@@ -59,11 +59,11 @@ def _random(name: str, tensor_type: TensorType, generator: np.random.Generator) 
     if tensor_type.encoding is None:
         # Small on purpose: a large number may be an index out of range.
         return generator.integers(0, 2, shape).astype(dtype.numpy)
-    low, high = tensor_type.encoding.decode(_ends(dtype))
+    low, high = tensor_type.encoding.decode(_make_extremes(dtype))
     return tensor_type.encoding.encode(generator.uniform(low, high, shape).astype(np.float32), dtype)
 
 
-def _ends(dtype: DType) -> Array:
+def _make_extremes(dtype: DType) -> Array:
     limits = np.iinfo(dtype.numpy)
-    ends: Array = np.array([limits.min, limits.max], dtype.numpy)
-    return ends
+    extremes: Array = np.array([limits.min, limits.max], dtype.numpy)
+    return extremes

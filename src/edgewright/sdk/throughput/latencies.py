@@ -49,20 +49,20 @@ class Latencies:
         return Latency(
             least=self._least / 1e3,
             mean=self._total / self.count / 1e3,
-            p50=self._percentile(0.5) / 1e3,
-            p90=self._percentile(0.9) / 1e3,
-            p95=self._percentile(0.95) / 1e3,
-            p99=self._percentile(0.99) / 1e3,
-            p999=self._percentile(0.999) / 1e3,
+            p50=self._find_percentile(0.5) / 1e3,
+            p90=self._find_percentile(0.9) / 1e3,
+            p95=self._find_percentile(0.95) / 1e3,
+            p99=self._find_percentile(0.99) / 1e3,
+            p999=self._find_percentile(0.999) / 1e3,
             most=self._most / 1e3,
         )
 
-    def _percentile(self, share: float) -> float:
+    def _find_percentile(self, share: float) -> float:
         """The time that this share of the executions does not exceed."""
-        wanted, seen = math.ceil(share * self.count), 0
+        rank, counted = math.ceil(share * self.count), 0
         for index, count in enumerate(self._counts):
-            seen += count
-            if seen >= wanted:
+            counted += count
+            if counted >= rank:
                 middle = math.exp((index + 0.5) * _GROWTH)
                 return min(max(middle, self._least), self._most)
         return self._most

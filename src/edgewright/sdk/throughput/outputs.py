@@ -9,10 +9,10 @@ from edgewright.config.throughput_case import CaseThread
 from edgewright.core.errors import ShapeMismatch, TypeMismatch, Where
 from edgewright.core.files import check_target
 from edgewright.core.numbers import Array
-from edgewright.data.tensor_files import file_values
+from edgewright.data.tensor_files import convert_to_file_type
 from edgewright.ir.graph import Graph
 from edgewright.run.run_results import ResultFolder
-from edgewright.sdk.throughput.inputs import Feed, truth_of
+from edgewright.sdk.throughput.inputs import Feed, read_ground_truth
 from edgewright.sdk.throughput.records import OutputError
 
 __all__ = ["Comparison", "Saving"]
@@ -30,7 +30,7 @@ class Comparison:
         self._is_native = width is not None
         if width is not None:
             _check_width(graph, post_processor, width)
-        self._truth: Feed = truth_of(graph, list_file, is_native=self._is_native)
+        self._truth: Feed = read_ground_truth(graph, list_file, is_native=self._is_native)
         self._sums = dict.fromkeys(graph.outputs, 0.0)
         self._worst = dict.fromkeys(graph.outputs, 0.0)
         self._count = 0
@@ -39,7 +39,7 @@ class Comparison:
         """Compares the outputs of one execution."""
         truth = self._truth(number)
         for name in self._graph.outputs:
-            error = self._error(name, values[name], truth[name])
+            error = self._measure_error(name, values[name], truth[name])
             self._sums[name] += error
             self._worst[name] = max(self._worst[name], error)
         self._count += 1
@@ -49,12 +49,15 @@ class Comparison:
         count = max(self._count, 1)
         return tuple(OutputError(n, s / count, self._worst[n], self._count) for n, s in self._sums.items())
 
-    def _error(self, name: str, found: Array, wanted: Array) -> float:
-        if found.size != wanted.size:
+    def _measure_error(self, name: str, output: Array, truth: Array) -> float:
+        if output.size != truth.size:
             raise ShapeMismatch(
-                f"the ground truth has {wanted.size} elements, the output {found.size}", Where(tensor=name)
+                f"the ground truth has {truth.size} elements, the output {output.size}", Where(tensor=name)
             )
-        both = [file_values(a, self._graph.types[name], is_native=self._is_native) for a in (found, wanted)]
+        both = [
+            convert_to_file_type(a, self._graph.types[name], is_native=self._is_native)
+            for a in (output, truth)
+        ]
         difference = both[0].astype(np.float64).reshape(-1) - both[1].astype(np.float64).reshape(-1)
         return float(np.mean(difference * difference)) if difference.size else 0.0
 

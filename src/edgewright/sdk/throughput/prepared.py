@@ -16,7 +16,7 @@ from edgewright.ir.graph import Graph
 from edgewright.model.profile.events import INNER_LEVELS, check_run_level
 from edgewright.run.runnable import Loading, RunSource, open_runnable_with
 
-__all__ = ["Prepared", "notes_of", "prepare_all"]
+__all__ = ["Prepared", "list_notes", "prepare_all"]
 
 
 @dataclass
@@ -40,7 +40,7 @@ class Prepared:
 def prepare_all(threads: Sequence[CaseThread]) -> dict[str, Prepared]:
     """What each thread runs, by its name; threads with the same backend, context and model share it."""
     shared: dict[tuple[str, ...], Prepared] = {}
-    found: dict[str, Prepared] = {}
+    prepared: dict[str, Prepared] = {}
     for thread in threads:
         key: tuple[str, ...] = (
             thread.backend.name,
@@ -51,14 +51,14 @@ def prepare_all(threads: Sequence[CaseThread]) -> dict[str, Prepared]:
         if _is_inner(thread):  # times of ops are told once, to one thread
             key = (*key, thread.name)
         if key not in shared:
-            shared[key] = _prepared(thread, len(threads))
-        found[thread.name] = shared[key]
+            shared[key] = _prepare_thread(thread, len(threads))
+        prepared[thread.name] = shared[key]
         _check_queue(thread, shared[key].source)
-    _check_recorders(found)
-    return found
+    _check_recorders(prepared)
+    return prepared
 
 
-def notes_of(threads: Sequence[CaseThread], prepared: dict[str, Prepared]) -> Iterator[str]:
+def list_notes(threads: Sequence[CaseThread], prepared: dict[str, Prepared]) -> Iterator[str]:
     """What has no effect, or another than on a device; each sentence once."""
     for thread in threads:
         source = prepared[thread.name].source
@@ -72,15 +72,15 @@ def notes_of(threads: Sequence[CaseThread], prepared: dict[str, Prepared]) -> It
             yield f"thread '{shown(thread.name)}' executes one after the other: times of ops are measured"
 
 
-def _prepared(thread: CaseThread, count: int) -> Prepared:
-    source = open_runnable_with(_options(thread), _loading(thread))
+def _prepare_thread(thread: CaseThread, count: int) -> Prepared:
+    source = open_runnable_with(_make_model_options(thread), _make_loading(thread))
     check_run_level(thread.backend.profiling, source.backend)
     lists = thread.model.inputs or ("",) * len(source.graphs)
-    for key, found in (("inputPath", lists), ("groundTruthPath", thread.model.ground_truth or lists)):
-        if len(found) != len(source.graphs):
+    for key, files in (("inputPath", lists), ("groundTruthPath", thread.model.ground_truth or lists)):
+        if len(files) != len(source.graphs):
             raise UsageError(
                 f"model '{shown(thread.model.name)}' has {len(source.graphs)} graphs, "
-                f"its '{key}' names {len(found)} lists",
+                f"its '{key}' names {len(files)} lists",
                 do="give one list for each graph, separated by commas; __ skips a graph",
             )
     graphs = tuple(graph for graph, name in zip(source.graphs, lists, strict=True) if name != "__")
@@ -89,7 +89,7 @@ def _prepared(thread: CaseThread, count: int) -> Prepared:
             f"'inputPath' of model '{shown(thread.model.name)}' skips all graphs, expected a list for one",
             do="name an input list in place of __",
         )
-    options = RunOptions(_engine_threads(thread, source, count), (), _is_inner(thread))
+    options = RunOptions(_count_engine_threads(thread, source, count), (), _is_inner(thread))
     made = Prepared(source, graphs, options, [])
     made.make()
     return made
@@ -99,7 +99,7 @@ def _is_inner(thread: CaseThread) -> bool:
     return thread.backend.profiling in INNER_LEVELS
 
 
-def _engine_threads(thread: CaseThread, source: RunSource, count: int) -> int:
+def _count_engine_threads(thread: CaseThread, source: RunSource, count: int) -> int:
     """Threads of the engine below each of ours: together no more than there are cores."""
     cores = os.cpu_count() or 1
     chosen = source.threads or threads_of(thread.backend.perf_profile, cores)
@@ -108,7 +108,7 @@ def _engine_threads(thread: CaseThread, source: RunSource, count: int) -> int:
     return max(cores // count, 1)
 
 
-def _options(thread: CaseThread) -> ModelOptions:
+def _make_model_options(thread: CaseThread) -> ModelOptions:
     model, backend = thread.model, thread.backend
     path = Path(model.path)
     if not model.is_cached_binary and path.suffix == ".bin" and not path.with_suffix(".cpp").exists():
@@ -126,7 +126,7 @@ def _options(thread: CaseThread) -> ModelOptions:
     )
 
 
-def _loading(thread: CaseThread) -> Loading:
+def _make_loading(thread: CaseThread) -> Loading:
     try:
         pairs = key_values(thread.backend.platform) if thread.backend.platform else ()
     except ValueError as problem:

@@ -38,10 +38,10 @@ class ThreadRun:
             self._stop.set()
         self._seconds += time.perf_counter() - began
 
-    def result(self) -> ThreadResult:
+    def make_result(self) -> ThreadResult:
         """What was found so far."""
         pairs = zip(self._graphs, self._sessions, strict=True)
-        graphs = tuple(run.result(session) for run, session in pairs)
+        graphs = tuple(run.make_result(session) for run, session in pairs)
         executions = sum(graph.executions for graph in graphs)
         return ThreadResult(
             self.thread.name,
@@ -62,16 +62,16 @@ class ThreadRun:
         runs = list(zip(self._graphs, self._sessions, strict=True))
         with ExitStack() as open_runs:
             executions = [
-                open_runs.enter_context(closing(run.executions(session, self._wanted(end))))
+                open_runs.enter_context(closing(run.run_executions(session, self._number_executions(end))))
                 for run, session in runs
             ]
             # One execution of each graph, then the next round.
             for results in zip(*executions, strict=False):
-                for (run, session), done in zip(runs, results, strict=True):
-                    run.keep(done, session)
+                for (run, session), execution in zip(runs, results, strict=True):
+                    run.keep(execution, session)
                 self._done += 1
 
-    def _wanted(self, end: float | None) -> Iterator[int]:
+    def _number_executions(self, end: float | None) -> Iterator[int]:
         """Numbers of executions until the count, the time or the whole test is over."""
         first = self._done
         for number in count() if self.thread.count is None else range(self.thread.count):

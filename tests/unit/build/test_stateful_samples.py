@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from edgewright.build.states import Carried, Memory, without_memories
-from edgewright.data.samples import DataWishes, build_samples
+from edgewright.build.stateful_samples import RecurrentState, add_states, drop_state_inputs
+from edgewright.data.samples import DataRequest, read_samples
 from edgewright.ir.text import parse
 
 # Adds its input to what it remembers.
@@ -17,17 +17,17 @@ graph sum {
 }
 """
 )
-MEMORIES = (Memory("memory", "y", (10.0, 20.0)),)
+STATES = (RecurrentState("memory", "y", (10.0, 20.0)),)
 
 
 def _samples(count):
-    ends = without_memories(GRAPH, MEMORIES)
     data = np.ones((count, 2), np.float32)
-    return build_samples(ends, DataWishes(data), lambda found: Carried(found, GRAPH, MEMORIES))
+    samples = read_samples(drop_state_inputs(GRAPH, STATES), DataRequest(data))
+    return add_states(samples, GRAPH, STATES)
 
 
 def test_samples_give_only_the_inputs_that_nobody_remembers():
-    assert without_memories(GRAPH, MEMORIES).inputs == ["x"]
+    assert drop_state_inputs(GRAPH, STATES).inputs == ["x"]
 
 
 def test_what_is_remembered_grows_from_sample_to_sample_in_their_order():

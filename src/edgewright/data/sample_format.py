@@ -7,17 +7,17 @@ import numpy as np
 
 from edgewright.core.errors import EdgewrightError, ShapeMismatch, TypeMismatch, UsageError, Where, shown
 from edgewright.core.numbers import Array
-from edgewright.core.words import did_you_mean
-from edgewright.data.tensor_files import model_values
+from edgewright.core.words import did_you_mean, quote_names
+from edgewright.data.tensor_files import convert_to_model_type
 from edgewright.ir.dims import Dim
 from edgewright.ir.graph import Graph
 from edgewright.ir.types import TensorType
 from edgewright.lower.names import NameTable
 
-__all__ = ["SampleFit", "does_fit", "misfit"]
+__all__ = ["SampleFormat", "is_matching_shape", "make_shape_error"]
 
 
-class SampleFit:
+class SampleFormat:
     """What the samples of a graph must look like."""
 
     def __init__(self, graph: Graph) -> None:
@@ -25,74 +25,74 @@ class SampleFit:
         table = NameTable(graph.inputs)
         self.spellings = {table(name): name for name in graph.inputs}
 
-    def sample(self, item: Any, number: int, file: str | None = None) -> dict[str, Array]:
+    def convert_sample(self, item: Any, number: int, file: str | None = None) -> dict[str, Array]:
         """One sample by input name; what does not fit is an error with its number."""
         try:
-            given = self.by_name(item)
-            return {name: self._fitted(name, given[name]) for name in self.types}
+            given = self.match_inputs(item)
+            return {name: self._convert_array(name, given[name]) for name in self.types}
         except EdgewrightError as problem:
             tensor = problem.where.tensor if problem.where else None
             where = Where(file=file, tensor=tensor, detail=None if file else f"sample {number}")
             raise type(problem)(problem.what, where, problem.do) from None
 
-    def by_name(self, item: Any) -> dict[str, Array]:
+    def match_inputs(self, item: Any) -> dict[str, Array]:
         """Arrays by input name: from a mapping, from an array, from arrays in the order of the inputs."""
         names = list(self.types)
         if isinstance(item, Mapping):
-            given = {self._known(str(name)): _array(value) for name, value in item.items()}
+            given = {self._find_input(str(name)): _to_array(value) for name, value in item.items()}
         elif isinstance(item, tuple | list) and item and all(hasattr(part, "__array__") for part in item):
-            given = self._in_order(names, item)
+            given = self._match_by_order(names, item)
         else:
-            given = {names[0]: _array(item)} if len(names) == 1 else {}
+            given = {names[0]: _to_array(item)} if len(names) == 1 else {}
         missing = [name for name in names if name not in given]
         if missing:
             raise UsageError(
-                f"{len(given)} of {len(names)} inputs are given, missing: {_listed(missing)}",
+                f"{len(given)} of {len(names)} inputs are given, missing: {quote_names(missing)}",
                 do="give a dictionary {input name: array} for each sample",
             )
         return given
 
-    def _in_order(self, names: Sequence[str], parts: Sequence[Any]) -> dict[str, Array]:
+    def _match_by_order(self, names: Sequence[str], parts: Sequence[Any]) -> dict[str, Array]:
         if len(parts) != len(names):
             raise UsageError(
-                f"{len(parts)} arrays are given for {len(names)} inputs: {_listed(names)}",
+                f"{len(parts)} arrays are given for {len(names)} inputs: {quote_names(names)}",
                 do="give the inputs alone, without labels, or a dictionary {input name: array}",
             )
-        return dict(zip(names, map(_array, parts), strict=True))
+        return dict(zip(names, map(_to_array, parts), strict=True))
 
-    def _known(self, name: str) -> str:
-        found = name if name in self.types else self.spellings.get(name)
-        if found is None:
+    def _find_input(self, name: str) -> str:
+        input_name = name if name in self.types else self.spellings.get(name)
+        if input_name is None:
             raise UsageError(
-                f"'{shown(name)}' is no input of the model, which has {_listed(list(self.types))}",
+                f"'{shown(name)}' is no input of the model, which has {quote_names(list(self.types))}",
                 do=did_you_mean(name, list(self.types)),
             )
-        return found
+        return input_name
 
-    def _fitted(self, name: str, array: Array) -> Array:
+    def _convert_array(self, name: str, array: Array) -> Array:
         """The array in the type of an input; a batch of one may be left out."""
-        wanted = self.types[name]
+        expected = self.types[name]
         if array.dtype.kind in "OUSmM":
             raise TypeMismatch(f"values are {array.dtype}, expected numbers", Where(tensor=name))
-        if not does_fit(array.shape, wanted.shape):
-            batch = wanted.shape[0] if wanted.shape else 0
+        if not is_matching_shape(array.shape, expected.shape):
+            batch = expected.shape[0] if expected.shape else 0
             is_single = batch == 1 or not isinstance(batch, int)
-            if not (is_single and does_fit(array.shape, wanted.shape[1:])):
-                raise misfit(name, array, wanted)
+            if not (is_single and is_matching_shape(array.shape, expected.shape[1:])):
+                raise make_shape_error(name, array, expected)
             array = array[None]
-        return np.ascontiguousarray(model_values(array, wanted)).reshape(array.shape)
+        return np.ascontiguousarray(convert_to_model_type(array, expected)).reshape(array.shape)
 
 
-def does_fit(shape: Sequence[int], wanted: Sequence[Dim]) -> bool:
+def is_matching_shape(shape: Sequence[int], expected: Sequence[Dim]) -> bool:
     """Whether numbers may stand in the place of dimensions; a symbol takes any."""
-    return len(shape) == len(wanted) and all(
-        not isinstance(dim, int) or dim == size for size, dim in zip(shape, wanted, strict=True)
+    return len(shape) == len(expected) and all(
+        not isinstance(dim, int) or dim == size for size, dim in zip(shape, expected, strict=True)
     )
 
 
-def misfit(name: str, array: Array, wanted: TensorType) -> ShapeMismatch:
+def make_shape_error(name: str, array: Array, expected: TensorType) -> ShapeMismatch:
     """The error for an array of another shape."""
-    dims = ",".join(str(dim) for dim in wanted.shape)
+    dims = ",".join(str(dim) for dim in expected.shape)
     return ShapeMismatch(
         f"the array has the shape {list(array.shape)}, expected [{dims}]",
         Where(tensor=name),
@@ -100,14 +100,9 @@ def misfit(name: str, array: Array, wanted: TensorType) -> ShapeMismatch:
     )
 
 
-def _array(value: Any) -> Array:
+def _to_array(value: Any) -> Array:
     try:
         array: Array = np.asarray(value)
     except (ValueError, TypeError) as problem:
         raise TypeMismatch(f"a {type(value).__name__} is no array: {shown(problem)}") from None
     return array
-
-
-def _listed(names: Sequence[str]) -> str:
-    text = ", ".join(f"'{shown(name, 60)}'" for name in names[:10])
-    return text if len(names) <= 10 else f"{text} and {len(names) - 10} more"

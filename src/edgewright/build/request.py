@@ -1,35 +1,35 @@
-"""What a build is asked for, in one record."""
+"""What a build is asked for, in one record that the command line and Python fill."""
 
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from edgewright.config.build import AUTO, BuildData, BuildTo, BuildWishes, Sound
+from edgewright.config.build import AUTO, BuildData, BuildOutput, BuildTarget, Sound
 from edgewright.config.group import OptionGroup
 from edgewright.config.preprocessing import Preprocessing
 from edgewright.config.quantize import PRECISIONS
 from edgewright.config.umbrella import ModelFile, Shapes
 from edgewright.core.errors import UsageError
-from edgewright.data.samples import DataWishes
+from edgewright.data.samples import DataRequest
 from edgewright.model.quantizing import OverridesSource
 
-__all__ = ["BuildOrder", "ordered"]
+__all__ = ["BuildRequest", "parse_build_request"]
 
 # Options whose values are written without their folders.
 PATHS = frozenset({"--data", "--eval-data", "--labels", "--quantization_overrides"})
-# Points that `auto` aims at where no limit was given.
-AIM = 1.0
+# Points that `auto` may lose where no limit was given.
+DEFAULT_LIMIT = 1.0
 
 
 @dataclass(frozen=True)
-class BuildOrder:
+class BuildRequest:
     """A model, its data, a chip, and how accurate the result must be."""
 
     model: Path
     target: str
     output: Path
-    data: DataWishes
+    data: DataRequest
     precision: str = AUTO
     # Points of the metric that may be lost; None where no limit was given.
     max_drop: float | None = None
@@ -53,8 +53,8 @@ class BuildOrder:
 
     @property
     def limit(self) -> float:
-        """Points that the ladder may lose."""
-        return AIM if self.max_drop is None else self.max_drop
+        """Points that a candidate may lose."""
+        return DEFAULT_LIMIT if self.max_drop is None else self.max_drop
 
     @property
     def name(self) -> str:
@@ -62,23 +62,23 @@ class BuildOrder:
         return self.model.stem.removesuffix("_net") or "model"
 
 
-def ordered(  # noqa: PLR0913, PLR0917 - the groups of options, in the order of the tool
+def parse_build_request(  # noqa: PLR0913, PLR0917 - the groups of options, in the order of the tool
     model: ModelFile,
     data: BuildData,
-    wishes: BuildWishes,
-    output: BuildTo,
+    target: BuildTarget,
+    output: BuildOutput,
     images: Preprocessing,
     sound: Sound,
     shapes: Shapes,
-) -> BuildOrder:
-    """The order that a command line stands for."""
+) -> BuildRequest:
+    """The request that a command line stands for."""
     path = Path(model.model)
     name = path.stem.removesuffix("_net")
-    return BuildOrder(
+    return BuildRequest(
         model=path,
-        target=wishes.target,
-        output=Path(output.output or f"{name}_{_word(wishes.target)}"),
-        data=DataWishes(
+        target=target.target,
+        output=Path(output.output or f"{name}_{_as_file_name(target.target)}"),
+        data=DataRequest(
             None if data.random_data else data.data,
             data.eval_data,
             data.labels,
@@ -87,31 +87,32 @@ def ordered(  # noqa: PLR0913, PLR0917 - the groups of options, in the order of 
             images,
             sound.sample_rate,
         ),
-        precision=wishes.precision,
-        max_drop=wishes.max_drop,
-        metric=wishes.metric,
+        precision=target.precision,
+        max_drop=target.max_drop,
+        metric=target.metric,
         shapes=shapes,
-        overrides=wishes.quantization_overrides,
-        outputs=wishes.out_node,
+        overrides=target.quantization_overrides,
+        outputs=target.out_node,
         is_resumed=output.resume,
-        command=_command(path, (data, wishes, images, sound, shapes)),
+        command=_portable_command(path, (data, target, images, sound, shapes)),
     )
 
 
-def _command(model: Path, groups: Sequence[OptionGroup]) -> str:
+def _portable_command(model: Path, groups: Sequence[OptionGroup]) -> str:
     """The command line without folders: it is the same on every machine, and so is what is written."""
-    return shlex.join(["edgewright", "build", model.name, *(w for group in groups for w in _words(group))])
+    words = (word for group in groups for word in _spell_group(group))
+    return shlex.join(["edgewright", "build", model.name, *words])
 
 
-def _words(group: OptionGroup) -> Iterator[str]:
+def _spell_group(group: OptionGroup) -> Iterator[str]:
     for name, value in group.given().items():
-        repeated = isinstance(value, tuple) and value and isinstance(value[0], tuple)
-        for each in value if repeated else (value,):
+        is_repeated = isinstance(value, tuple) and value and isinstance(value[0], tuple)
+        for each in value if is_repeated else (value,):
             yield name
-            yield from _values(name, each)
+            yield from _spell_value(name, each)
 
 
-def _values(name: str, value: object) -> Iterator[str]:
+def _spell_value(name: str, value: object) -> Iterator[str]:
     if value is True:
         return
     for part in value if isinstance(value, tuple) else (value,):
@@ -120,5 +121,5 @@ def _values(name: str, value: object) -> Iterator[str]:
         yield Path(text).name if name in PATHS else text
 
 
-def _word(target: str) -> str:
+def _as_file_name(target: str) -> str:
     return "".join(c if c.isalnum() else "_" for c in target)

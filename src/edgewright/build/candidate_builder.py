@@ -1,0 +1,204 @@
+"""Builds one candidate of precision: quantized, evaluated on samples held apart, with its cost."""
+
+import time
+from dataclasses import dataclass, field, replace
+
+from edgewright.analyse.evaluate import Evaluator
+from edgewright.backends.executor import CpuExecutor
+from edgewright.build.candidates import ALGORITHMS, AS_GIVEN, HALF, MIXED, MIXED_BASE, CandidateResult
+from edgewright.build.records import Candidate
+from edgewright.config.build import AUTO
+from edgewright.config.quantize import PRECISIONS
+from edgewright.data.samples import BuildSamples
+from edgewright.ir.graph import Graph
+from edgewright.model.model import Model
+from edgewright.model.narrow import is_narrow
+from edgewright.model.quantize import quantized_model
+from edgewright.model.quantizing import OverridesSource, Wishes, quantized
+from edgewright.ops.quant import Dequantize
+from edgewright.quantize.cost import relative_cost, stored_bytes
+from edgewright.quantize.mixed.calibrated import Calibrated
+from edgewright.quantize.mixed.cheapest import Goal, Mixed, effects_of, mixed
+from edgewright.quantize.mixed.moves import May
+from edgewright.quantize.overrides import resolve
+from edgewright.quantize.quantizer import Quantized
+from edgewright.quantize.recommended import recommended
+from edgewright.quantize.rules import FIRST_WITH_WIDE_WEIGHTS
+from edgewright.quantize.sensitivity import Sensitivity
+from edgewright.targets.soc import FIRST_WITH_HALF
+
+__all__ = ["CandidateBuilder", "has_quantization_pairs", "is_fixed_point"]
+
+# What mixed widths may lose, as a part of the limit: the emulator may lose more than the simulation.
+MIXED_SHARE_OF_LIMIT = 0.9
+# Samples that widths are searched with; all of them confirm the result.
+SEARCH_SAMPLES = 128
+
+
+@dataclass(frozen=True)
+class _Recipe:
+    """How a uniform precision is quantized."""
+
+    wishes: Wishes
+    text: str
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass
+class CandidateBuilder:
+    """What every candidate is made of and evaluated with."""
+
+    source: Graph
+    tensors: frozenset[str]
+    samples: BuildSamples
+    evaluator: Evaluator
+    # Points of the metric that may be lost.
+    limit: float
+    # Whether the user gave that limit: then candidates say whether they keep it.
+    has_limit: bool = True
+    # Encodings that come before those computed.
+    overrides: OverridesSource | None = None
+    # Version of the Hexagon processor; None: the newest.
+    architecture: int | None = None
+    _uniform: dict[str, Quantized] = field(default_factory=dict)
+
+    def build(self, name: str) -> tuple[Graph, CandidateResult]:
+        """The graph of a candidate, and how good it is."""
+        if name == AS_GIVEN:
+            return self._build_as_given()
+        return self._build_mixed() if name == MIXED else self._build_uniform(name)
+
+    def _build_as_given(self) -> tuple[Graph, CandidateResult]:
+        """A model that was quantized before: its own encodings, and nothing else is decided."""
+        start = time.monotonic()
+        text = "the encodings that the model came with"
+        if is_fixed_point(self.source):
+            return self.source, CandidateResult(self._evaluate(AS_GIVEN, text, self.source, start))
+        model = Model.of(self.source, self.tensors)
+        made = quantized_model(model, self.samples.calibration, Wishes(), CpuExecutor())
+        return self._finish(AS_GIVEN, text, Quantized(made.fixed_graph(), made.report, self.source), start)
+
+    def _build_uniform(self, name: str) -> tuple[Graph, CandidateResult]:
+        start = time.monotonic()
+        recipe = self._recipe(name)
+        return self._finish(name, recipe.text, self._quantize(name), start, recipe.reasons)
+
+    def _build_mixed(self) -> tuple[Graph, CandidateResult]:
+        """The widths that cost least, beginning with 8 bits."""
+        start = time.monotonic()
+        base, samples, executor = self._quantize(MIXED_BASE), self.samples.calibration, CpuExecutor()
+        if not any(kind.dtype.is_fixed_point for kind in base.graph.types.values()):
+            return self._finish(MIXED, "everything in half precision", base, start)
+        wishes = replace(self._recipe(MIXED_BASE).wishes, overrides=self.overrides)
+        file = wishes.encodings()
+        pins = resolve(self.source, file.tensors, self.tensors).pins
+        calibrated = Calibrated(base, wishes.settings(file), pins, samples, executor)
+        effects, cost = effects_of(calibrated, samples, executor)
+        goal = Goal(self.limit, MIXED_SHARE_OF_LIMIT * self.limit)
+        best = mixed(calibrated, effects, self._measure_drop, goal, self._allowed_widths())
+        notes = (f"mixed: begins with {MIXED_BASE}", *_describe_search(calibrated, best, cost))
+        return self._finish(MIXED, _describe_widths(calibrated, best), best.quantized, start, notes)
+
+    def _allowed_widths(self) -> May:
+        version = self.architecture
+        return May(
+            have_fine=version is None or version >= FIRST_WITH_WIDE_WEIGHTS,
+            have_half=version is None or version >= FIRST_WITH_HALF,
+        )
+
+    def _measure_drop(self, made: Quantized, is_quick: bool) -> float:
+        return self.evaluator.evaluate(made.graph, count=SEARCH_SAMPLES if is_quick else None).drop
+
+    def _quantize(self, name: str) -> Quantized:
+        """A uniform precision; kept, since mixed precision may begin with it."""
+        if name not in self._uniform:
+            wishes, samples = self._recipe(name).wishes, None
+            if name != HALF:
+                wishes, samples = replace(wishes, overrides=self.overrides), self.samples.calibration
+            made = quantized(self.source, wishes, samples, CpuExecutor(), known=self.tensors)
+            if not is_narrow(made.graph):
+                made = quantized(self.source, Wishes(float_bw=16), None, CpuExecutor())
+                made.report.notes.append("nothing of it can be in fixed point: it is in half precision")
+            self._uniform[name] = made
+        return self._uniform[name]
+
+    def _recipe(self, name: str) -> _Recipe:
+        precision = name.removesuffix(ALGORITHMS)
+        bits = PRECISIONS[precision]
+        if bits is None:
+            return _Recipe(Wishes(float_bw=16), "half precision")
+        plain = f"weights {bits[0]} bits, activations {bits[1]} bits"
+        wishes = Wishes(weight_bw=bits[0], act_bw=bits[1])
+        if name == precision and precision != "w8a16":
+            return _Recipe(wishes, f"{plain}, ranges as seen")
+        wishes = replace(wishes, act_quantizer=AUTO)
+        if name == precision:
+            return _Recipe(wishes, f"{plain}, ranges searched")
+        advice = recommended(self.source, wishes.settings(wishes.encodings()))
+        return _Recipe(
+            replace(wishes, algorithms=advice.algorithms),
+            ", ".join([plain, "ranges searched", *advice.algorithms]),
+            advice.reasons,
+        )
+
+    def _finish(
+        self, name: str, text: str, made: Quantized, start: float, notes: tuple[str, ...] = ()
+    ) -> tuple[Graph, CandidateResult]:
+        """The candidate with what was done for it: notes of its own, then the quantizer's."""
+        candidate = self._evaluate(name, text, made.graph, start)
+        rules = tuple((rule, tuple(places)) for rule, places in made.report.rules.items())
+        all_notes = (*notes, *made.report.notes)
+        return made.graph, CandidateResult(replace(candidate, notes=all_notes), rules, all_notes)
+
+    def _evaluate(self, name: str, text: str, graph: Graph, start: float) -> Candidate:
+        """How accurate a graph is and what it costs; ``start`` is the start time of its quantization."""
+        evaluation = self.evaluator.evaluate(graph)
+        return Candidate(
+            name=name,
+            text=text,
+            backend="htp-sim",
+            samples=evaluation.samples,
+            score=evaluation.score,
+            drop=evaluation.drop,
+            sqnr_db=evaluation.sqnr_db,
+            weight_bytes=stored_bytes(graph),
+            cost=relative_cost(graph, self.source),
+            is_met=evaluation.drop <= self.limit if self.has_limit else None,
+            seconds=time.monotonic() - start,
+        )
+
+
+def is_fixed_point(graph: Graph) -> bool:
+    """Whether the graph is in fixed point already."""
+    made = [value for node in graph.nodes if not node.op.is_encoder for value in node.outputs]
+    return any(graph.types[name].encoding is not None for name in (*graph.inputs, *filter(None, made)))
+
+
+def has_quantization_pairs(graph: Graph) -> bool:
+    """Whether the model was trained with quantization: it holds pairs of encoding and decoding."""
+    return any(isinstance(node.op, Dequantize) for node in graph.nodes)
+
+
+def _describe_widths(calibrated: Calibrated, best: Mixed) -> str:
+    """How many layers have which widths."""
+    widths, groups, weights = best.widths, len(calibrated.parts.groups), len(calibrated.parts.weights)
+    parts = [
+        f"{count} of {total} {kind}"
+        for count, total, kind in (
+            (len(widths.wide), groups, "values in 16 bits"),
+            (len(widths.half), groups, "values in half precision"),
+            (len(widths.small), weights, "weights in 4 bits"),
+            (len(widths.fine), weights, "weights in 16 bits"),
+        )
+        if count
+    ]
+    return f"{', '.join(parts)}, the rest in 8" if parts else "everything in 8 bits"
+
+
+def _describe_search(calibrated: Calibrated, best: Mixed, cost: Sensitivity) -> list[str]:
+    parts = len(calibrated.parts.groups) + len(calibrated.parts.weights)
+    measured = f"{cost.runs} runs, {cost.passes:.1f} passes over {cost.samples} samples"
+    return [
+        f"mixed: sensitivity of {parts} parts from {measured}",
+        f"mixed: {best.taken} of {best.steps} steps to more bits, found with {best.tries} tries",
+    ]

@@ -1,0 +1,62 @@
+"""Confirms the chosen candidate with compiler and emulator; takes a wider one where it does not hold."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from edgewright.build.stages import CompileResult, EvaluationResult
+from edgewright.core.errors import BackendCrash, EdgewrightError, UnsupportedOp
+
+__all__ = ["Confirmation", "confirm_candidate"]
+
+# Exit codes of what a compiler says to a graph: that it has no such op, or nothing before it ends.
+REFUSALS = frozenset({UnsupportedOp.exit_code, BackendCrash.exit_code})
+Compiled = tuple[CompileResult, EvaluationResult]
+
+
+@dataclass(frozen=True)
+class Confirmation:
+    """The candidate that is built."""
+
+    name: str
+    # None where the compiler refuses every candidate.
+    compiled: Compiled | None
+    # Another candidate was compiled after it: its files must be written again.
+    is_overwritten: bool = False
+    # What the compiler said where it took no candidate.
+    refusal: EdgewrightError | None = None
+    notes: tuple[str, ...] = ()
+
+
+def confirm_candidate(
+    names: Sequence[str], limit: float, compile_candidate: Callable[[str], Compiled]
+) -> Confirmation:
+    """The first candidate that compiles and keeps the limit, or the one that loses least.
+
+    Args:
+        names: the chosen candidate and those that are wider, in order.
+        limit: points of the metric that may be lost.
+        compile_candidate: compiles and evaluates a candidate.
+    """
+    compiled: dict[str, Compiled] = {}
+    refusal: EdgewrightError | None = None
+    notes: list[str] = []
+    reason = ""
+    for place, name in enumerate(names):
+        try:
+            compiled[name] = compile_candidate(name)
+        except EdgewrightError as problem:
+            if problem.exit_code not in REFUSALS:
+                raise
+            refusal, reason = problem, f"is refused by the compiler ({problem.what})"
+        else:
+            drop = compiled[name][1].drop
+            if drop <= limit:
+                return Confirmation(name, compiled[name], notes=tuple(notes))
+            reason = f"loses {drop:.2f} points on the emulator"
+        notes += [f"{name} {reason}: {wider} is taken" for wider in names[place + 1 : place + 2]]
+    last = names[-1]
+    if not compiled:
+        return Confirmation(last, None, refusal=refusal, notes=tuple(notes))
+    best = min(compiled, key=lambda name: compiled[name][1].drop)
+    notes += [f"{last} {reason}: {best} is taken"] if best != last else []
+    return Confirmation(best, compiled[best], is_overwritten=best != last, notes=tuple(notes))

@@ -1,0 +1,116 @@
+"""The stage "convert": from the model as it was imported to the graph that is quantized."""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from edgewright.analyse.metric import choose_metric
+from edgewright.analyse.records import Finding, Metric
+from edgewright.build.candidate_builder import has_quantization_pairs, is_fixed_point
+from edgewright.build.estimates import sizes_by_precision
+from edgewright.build.ledger import sha256_of
+from edgewright.build.model_checks import check_htp_support
+from edgewright.build.open_model import OpenedModel, list_model_files
+from edgewright.build.records import Source
+from edgewright.build.request import BuildRequest
+from edgewright.build.stateful_samples import RecurrentState
+from edgewright.core.errors import EdgewrightError
+from edgewright.core.numbers import Array
+from edgewright.data.samples import BuildSamples
+from edgewright.frontends.conversion import ConversionRequest, Rewrites, convert_graph
+from edgewright.ir.graph import Graph
+from edgewright.model.model import Model
+from edgewright.ops.cost import node_macs
+from edgewright.passes.pipeline import FOR_HTP, run_passes
+from edgewright.quantize.portable import portable_encodings
+from edgewright.quantize.tensor_encodings import EncodingSet, encodings_of
+
+__all__ = ["Conversion", "ConversionResult", "convert_model", "describe_conversion", "export_encodings"]
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class Conversion:
+    """A converted graph, and what of it the HTP refuses."""
+
+    graph: Graph
+    notes: list[str] = field(default_factory=list)
+    problems: list[EdgewrightError] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class ConversionResult:
+    """What is known once the model is converted."""
+
+    source: Source
+    metric: Metric
+    # It came quantized, and is built as it is.
+    is_quantized: bool
+    tensors: tuple[str, ...]
+    states: tuple[RecurrentState, ...]
+    notes: tuple[str, ...]
+    findings: tuple[Finding, ...]
+
+
+def convert_model(request: BuildRequest, opened: OpenedModel) -> Conversion:
+    """Rewrites the imported graph, unrolls its recurrent layers and looks for what the HTP refuses."""
+    assert opened.graph is not None
+    graph = opened.graph.copy()
+    if opened.source is not None:
+        convert_graph(graph, opened.source, ConversionRequest(request.model))
+    conversion = Conversion(graph)
+    count = run_passes(graph, FOR_HTP)["unroll_recurrent"]
+    if count:
+        layers = "a recurrent layer was" if count == 1 else f"{count} recurrent layers were"
+        note = f"{layers} written out step by step: the HTP takes them in no other form"
+        conversion.notes.append(note)
+        conversion.findings.append(Finding("note", "model", note))
+    checks = check_htp_support(request, graph)
+    conversion.problems += checks.problems
+    conversion.findings += checks.hints
+    for finding in checks.hints:
+        if finding.grade == "warning":
+            log.warning("%s", finding.what)
+    return conversion
+
+
+def describe_conversion(
+    request: BuildRequest, opened: OpenedModel, conversion: Conversion, samples: BuildSamples
+) -> ConversionResult:
+    """Facts about the source model, and how its accuracy will be measured."""
+    graph = conversion.graph
+    source = Source(
+        file=request.model.name,
+        format=opened.format,
+        sha256=sha256_of(request.model),
+        file_bytes=sum(path.stat().st_size for path in list_model_files(request.model)),
+        nodes=len(graph) if opened.report is None else opened.report.nodes,
+        parameters=sum(array.size for name, array in graph.constants.items() if graph.consumers(name)),
+        macs=sum(node_macs(graph, node) for node in graph.nodes),
+        weight_bytes=sizes_by_precision(graph)["source"],
+    )
+    return ConversionResult(
+        source,
+        choose_metric(graph, samples.labels, request.metric, _run_first_sample(graph, samples)),
+        is_fixed_point(graph) or has_quantization_pairs(graph),
+        tuple(sorted(opened.tensors)),
+        opened.states,
+        (*opened.notes, *conversion.notes),
+        tuple(conversion.findings),
+    )
+
+
+def export_encodings(opened: OpenedModel, source: Graph, quantized: Graph) -> EncodingSet:
+    """Encodings of a quantized graph that every converter takes for the same source model."""
+    if opened.graph is None or opened.source is None:
+        return encodings_of(quantized)
+    plain = Rewrites(is_simplified=False).apply(opened.graph.copy())
+    return portable_encodings(quantized, source, plain, opened.tensors)
+
+
+def _run_first_sample(graph: Graph, samples: BuildSamples) -> Mapping[str, Array]:
+    """What the float model gives for one sample."""
+    (sample,) = samples.evaluation.select(1)
+    return Model.of(graph).run(sample)

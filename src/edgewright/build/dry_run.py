@@ -1,0 +1,25 @@
+"""A dry run: the pre-flight, and a conversion in memory that shows what the compiler would refuse."""
+
+import time
+
+from edgewright.build.convert import convert_model
+from edgewright.build.preflight import PreflightResult, run_preflight
+from edgewright.build.request import BuildRequest
+
+__all__ = ["dry_run", "preview_conversion"]
+
+
+def dry_run(request: BuildRequest) -> PreflightResult:
+    """All that stands in the way of a build and what it will need; nothing is written."""
+    return preview_conversion(request, run_preflight(request))
+
+
+def preview_conversion(request: BuildRequest, result: PreflightResult) -> PreflightResult:
+    """Adds to a pre-flight what the stage "convert" would find."""
+    if result.opened.graph is not None:
+        start = time.monotonic()
+        conversion = convert_model(request, result.opened)
+        result.problems += conversion.problems
+        result.hints += conversion.findings
+        result.seconds += time.monotonic() - start
+    return result

@@ -1,0 +1,245 @@
+"""Opens samples for a graph, whatever holds them: arrays, iterables, folders, archives, input lists."""
+
+import tempfile
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from edgewright.config.preprocessing import Preprocessing
+from edgewright.core.errors import BadInput, ShapeMismatch, UsageError, Where, shown
+from edgewright.core.files import file_size
+from edgewright.core.numbers import Array
+from edgewright.data.audio import AudioSamples, is_audio
+from edgewright.data.indexed_samples import IndexedSamples
+from edgewright.data.sample_files import open_folder, open_input_list
+from edgewright.data.sample_format import SampleFormat, is_matching_shape, make_shape_error
+from edgewright.data.tensor_files import read_array_header
+from edgewright.ir.graph import Graph
+from edgewright.ir.types import TensorType
+from edgewright.quantize.executor import Samples
+
+__all__ = ["Data", "list_data_notes", "open_samples"]
+
+# One sample is a mapping of arrays by input name, an array (for a model of one input), or a sequence of
+# arrays in the order of the inputs. A mapping or an array in place of an iterable holds all samples, stacked.
+# A text is the path of a folder, of an .npz or .npy file, or of an input list.
+Data = Iterable[Any] | Mapping[str, Any] | str | Path
+
+
+def open_samples(
+    graph: Graph,
+    data: Data,
+    *,
+    passes: int = 1,
+    is_native: bool = False,
+    preprocessing: Preprocessing | None = None,
+    sample_rate: int | None = None,
+) -> Samples:
+    """Samples that fit the graph's inputs and can be iterated as often as needed.
+
+    Args:
+        graph: the graph they are for.
+        data: what holds them, see ``Data``.
+        passes: how often they will be iterated; a generator that is needed more than once is kept in a file
+            on disk.
+        is_native: raw files hold the datatypes of the graph, float32 otherwise.
+        preprocessing: how images are preprocessed; other samples are left as they are.
+        sample_rate: the rate that sound is resampled to, in Hz; that of its files where none is given.
+    """
+    sample_format = SampleFormat(graph)
+    if isinstance(data, str | Path):
+        if is_audio(Path(data)):
+            return AudioSamples(sample_format, Path(data), sample_rate)
+        return _open_files(sample_format, Path(data), preprocessing, is_native=is_native)
+    if isinstance(data, Mapping) or hasattr(data, "__array__"):
+        return _StackedSamples(sample_format, sample_format.match_inputs(data))
+    if not isinstance(data, Iterable):
+        raise UsageError(
+            f"the data is of type {type(data).__name__}, expected arrays, an iterable of samples or a path",
+            do="give a list of dictionaries {input name: array}",
+        )
+    if iter(data) is data:
+        return _SpooledSamples(sample_format, data) if passes > 1 else _IterableSamples(sample_format, data)
+    kind = _SizedSamples if isinstance(data, Sized) else _IterableSamples
+    return kind(sample_format, data)
+
+
+def list_data_notes(samples: Samples | None, preprocessing: Preprocessing | None = None) -> tuple[str, ...]:
+    """What a user should know about how data was understood."""
+    notes = tuple(getattr(samples, "notes", ()))
+    is_idle = samples is not None and not getattr(samples, "has_images", False)
+    if is_idle and preprocessing is not None and preprocessing != Preprocessing():
+        return (*notes, "mean, std, layout and color are for images: these samples are taken as they are")
+    return notes
+
+
+def _open_files(
+    sample_format: SampleFormat, path: Path, images: Preprocessing | None, *, is_native: bool
+) -> Samples:
+    if path.is_dir():
+        return open_folder(sample_format, path, is_native=is_native, preprocessing=images)
+    if path.suffix in {".npz", ".npy"}:
+        return _open_numpy_file(sample_format, path)
+    return open_input_list(sample_format, path, is_native=is_native)
+
+
+class _IterableSamples:
+    """An iterable of samples, started again each time."""
+
+    def __init__(self, sample_format: SampleFormat, items: Iterable[Any]) -> None:
+        self._format, self._items = sample_format, items
+
+    def __iter__(self) -> Iterator[Mapping[str, Array]]:
+        for number, item in enumerate(self._items):
+            yield self._format.convert_sample(item, number)
+
+
+class _SizedSamples(_IterableSamples):
+    """One whose length is known."""
+
+    def __len__(self) -> int:
+        return len(self._items) if isinstance(self._items, Sized) else 0
+
+
+class _SpooledSamples:
+    """Samples of a generator: passed on as they come, and kept in a file for the next iteration."""
+
+    def __init__(self, sample_format: SampleFormat, items: Iterable[Any]) -> None:
+        self._format, self._items = sample_format, items
+        self._file: IO[bytes] | None = None
+        self._count = 0
+
+    def __iter__(self) -> Iterator[Mapping[str, Array]]:
+        return self._read_first_time() if self._file is None else self._read_again(self._file)
+
+    def _read_first_time(self) -> Iterator[Mapping[str, Array]]:
+        self._file = tempfile.TemporaryFile(prefix="edgewright-")  # noqa: SIM115 - later iterations read it
+        for number, item in enumerate(self._items):
+            sample = self._format.convert_sample(item, number)
+            for name in self._format.types:
+                np.lib.format.write_array(self._file, sample[name], allow_pickle=False)
+            self._count = number + 1
+            yield sample
+
+    def _read_again(self, file: IO[bytes]) -> Iterator[Mapping[str, Array]]:
+        file.seek(0)
+        for _ in range(self._count):
+            yield {name: np.lib.format.read_array(file, allow_pickle=False) for name in self._format.types}
+
+
+class _StackedSamples(IndexedSamples):
+    """Samples along the first axis of one array for each input."""
+
+    def __init__(
+        self, sample_format: SampleFormat, arrays: Mapping[str, Array], notes: Sequence[str] = ()
+    ) -> None:
+        self._format = sample_format
+        self.notes = tuple(notes)
+        self._columns = {
+            name: _Column(name, array, sample_format.types[name]) for name, array in arrays.items()
+        }
+        counts = {name: len(column) for name, column in self._columns.items()}
+        if len(set(counts.values())) > 1:
+            described = ", ".join(f"'{shown(name, 60)}' has {count}" for name, count in counts.items())
+            raise ShapeMismatch(f"the inputs have different numbers of samples: {described}")
+        self._length = next(iter(counts.values()), 0)
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __getitem__(self, number: int) -> Mapping[str, Array]:
+        """One sample."""
+        arrays = {name: column.read_part(number) for name, column in self._columns.items()}
+        return self._format.convert_sample(arrays, number)
+
+
+class _Column:
+    """The array of one input, in as many parts as it has samples."""
+
+    def __init__(self, name: str, array: Array, expected: TensorType) -> None:
+        self._array = array
+        # Elements of the first axis that make one sample; 0: the axis only counts samples.
+        self._batch = 0
+        if array.ndim and is_matching_shape(array.shape[1:], expected.shape):
+            return
+        first = expected.shape[0] if expected.shape else 0
+        self._batch = first if isinstance(first, int) else 1
+        is_batched = array.ndim == expected.rank and is_matching_shape(array.shape[1:], expected.shape[1:])
+        if not (is_batched and self._batch and len(array) % self._batch == 0):
+            raise make_shape_error(name, array, expected)
+
+    def __len__(self) -> int:
+        return len(self._array) // max(self._batch, 1)
+
+    def read_part(self, number: int) -> Array:
+        """The array of one sample."""
+        step = max(self._batch, 1)
+        part: Array = self._array[number * step : (number + 1) * step]
+        return part if self._batch else part[0]
+
+
+def _open_numpy_file(sample_format: SampleFormat, path: Path) -> _StackedSamples:
+    """The stacked arrays of an .npz file, or of an .npy file, which may be larger than memory."""
+    file_size(path)
+    try:
+        loaded = np.load(path, mmap_mode="r", allow_pickle=False)
+        if isinstance(loaded, np.ndarray):
+            return _StackedSamples(sample_format, sample_format.match_inputs(loaded))
+        with loaded:
+            return _open_archive(sample_format, path, loaded)
+    except (ValueError, EOFError, OSError, KeyError, zipfile.BadZipFile) as problem:
+        raise BadInput(
+            f"the file is no readable {path.suffix} file: {shown(problem)}",
+            Where(file=str(path)),
+            do="write it with numpy again",
+        ) from None
+
+
+def _open_archive(sample_format: SampleFormat, path: Path, loaded: Mapping[str, Array]) -> _StackedSamples:
+    """The arrays named after inputs; others beside them (labels ...) are left alone."""
+    known = [name for name in loaded if name in sample_format.types or name in sample_format.spellings]
+    if known:
+        return _StackedSamples(
+            sample_format, sample_format.match_inputs({name: loaded[name] for name in known})
+        )
+    shapes = {name: read_array_header(path, name)[0] for name in loaded}
+    (input_name, expected), *more = sample_format.types.items()
+    fitting = [name for name, shape in shapes.items() if _match_stacked_shape(shape, expected) is not None]
+    if more or len(fitting) != 1:
+        raise _make_naming_error(sample_format, path, shapes)
+    name = fitting[0]
+    array = loaded[name].reshape(_match_stacked_shape(shapes[name], expected) or shapes[name])
+    note = (
+        f"no array of '{shown(path.name, 60)}' is named after the input '{shown(input_name, 60)}': "
+        f"'{shown(name, 60)}' {list(shapes[name])} is the only one that fits and is used"
+    )
+    return _StackedSamples(sample_format, {input_name: array}, [note])
+
+
+def _match_stacked_shape(shape: tuple[int, ...], expected: TensorType) -> tuple[int, ...] | None:
+    """The shape as stacked samples of an input, axes of 1 put in where they are missing; None: no fit."""
+    if not shape or not expected.shape:
+        return None
+    sample = tuple(size for size in shape[1:] if size != 1)
+    if not is_matching_shape(sample, [dim for dim in expected.shape[1:] if dim != 1]):
+        return None
+    sizes = iter(sample)
+    return (shape[0], *(1 if dim == 1 else next(sizes) for dim in expected.shape[1:]))
+
+
+def _make_naming_error(
+    sample_format: SampleFormat, path: Path, shapes: Mapping[str, tuple[int, ...]]
+) -> BadInput:
+    arrays = ", ".join(f"'{shown(name, 60)}' {list(shape)}" for name, shape in list(shapes.items())[:10])
+    expected = ", ".join(
+        f"'{shown(name, 60)}' {tensor_type}" for name, tensor_type in list(sample_format.types.items())[:10]
+    )
+    first = shown(next(iter(sample_format.types)), 60)
+    return BadInput(
+        f"no array is named after an input, found {arrays or 'none'}, expected {expected}",
+        Where(file=str(path)),
+        do=f"name the arrays after the inputs: numpy.savez(file, **{{'{first}': array}})",
+    )
