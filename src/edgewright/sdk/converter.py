@@ -11,7 +11,7 @@ from edgewright.config.onnx import OnnxOnly
 from edgewright.config.preserve_io import PreserveIo
 from edgewright.config.pytorch import PytorchOnly
 from edgewright.config.quantizer import Quantizer
-from edgewright.config.spelling import spell_option
+from edgewright.config.spelling import has_option, spell_option
 from edgewright.config.tensorflow import TensorflowOnly
 from edgewright.config.tflite import TfliteOnly
 from edgewright.core.errors import EdgewrightError, UsageError, shown
@@ -288,8 +288,10 @@ def _name_checker(options: ConverterOptions, files: SavedFiles) -> list[str]:
 
 def _list_changes(tensors: Sequence[IoTensor]) -> list[str]:
     """What differs from the source, one line for each kind of change."""
-    types = f"{spell_option('preserve_io', 'datatype')} keeps the type of the source"
-    layouts = f"{spell_option('preserve_io', 'layout')} keeps the source's"
+    types = f"; {spell_option('preserve_io', 'datatype')} keeps the type of the source"
+    layouts = f"; {spell_option('preserve_io', 'layout')} keeps the source's"
+    if not has_option("preserve_io"):
+        types = layouts = ""
     names: dict[tuple[str, str], list[str]] = {}
     for tensor in tensors:
         if tensor.dtype != tensor.source_dtype:
@@ -299,4 +301,4 @@ def _list_changes(tensors: Sequence[IoTensor]) -> list[str]:
         if tensor.layout in CHANNELS_LAST:
             change = f"the layout became {tensor.layout}"
             names.setdefault((change, layouts), []).append(f"'{shown(tensor.name, 60)}'")
-    return [f"{change} for {', '.join(listed)}; {advice}" for (change, advice), listed in names.items()]
+    return [f"{change} for {', '.join(listed)}{advice}" for (change, advice), listed in names.items()]

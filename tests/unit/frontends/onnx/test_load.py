@@ -76,14 +76,14 @@ def test_disconnected_nodes_are_kept_when_asked_for():
 @pytest.mark.parametrize(
     ("wishes", "says", "do"),
     [
-        ({"input_shapes": {"imag": (1,)}}, "input_shapes= names the input 'imag'", "did you mean 'image'?"),
-        ({"input_dtypes": {"zzz": DType.INT_8}}, "input_dtypes= names the input 'zzz'", "use one of 'image'"),
+        ({"input_shapes": {"imag": (1,)}}, "input_shapes=... names the input 'imag'", "did you mean 'image'?"),
+        ({"input_dtypes": {"zzz": DType.INT_8}}, "input_dtypes=... names the input 'zzz'", "use one of 'image'"),
         (
             {"symbols": {"hieght": 3}},
-            "symbols= names the symbolic dimension",
+            "symbols=... names the symbolic dimension",
             "did you mean 'height'?",
         ),
-        ({"outputs": ["resul"]}, "outputs= names the value 'resul'", "did you mean 'result'?"),
+        ({"outputs": ["resul"]}, "outputs=... names the value 'resul'", "did you mean 'result'?"),
         ({"symbols": {"height": 0}}, "size 0, expected 1 or more", ""),
         ({"batch": 0}, "batch 0 is given, expected 1 or more", ""),
         (
