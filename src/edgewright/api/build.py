@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from edgewright.artifacts.encodings import EncodingsSource
 from edgewright.build.build import build_model
 from edgewright.build.records import BuildRecord
 from edgewright.build.request import BuildRequest
@@ -10,7 +11,6 @@ from edgewright.config.preprocessing import Preprocessing
 from edgewright.config.umbrella import Shapes
 from edgewright.data.open_samples import Data
 from edgewright.data.samples import DataRequest
-from edgewright.model.quantizing import OverridesSource
 from edgewright.reports.html import report_page
 
 __all__ = ["build", "run_build"]
@@ -34,7 +34,7 @@ def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two 
     input_shapes: Mapping[str, Sequence[int]] | None = None,
     symbols: Mapping[str, int] | None = None,
     outputs: Sequence[str] = (),
-    overrides: OverridesSource | None = None,
+    overrides: EncodingsSource | None = None,
     resume: bool = False,
 ) -> BuildRecord:
     """Brings a model to a chip: converts, quantizes, compiles, evaluates, and writes files and a report.

@@ -13,8 +13,8 @@ from edgewright.core.errors import EdgewrightError, shown
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.graph import Graph, Node
 from edgewright.lower.names import NameTable
-from edgewright.passes.partition.htp_gaps import htp_gaps
-from edgewright.passes.partition.regions import Region, regions
+from edgewright.passes.partition.htp_gaps import find_htp_gaps
+from edgewright.passes.partition.regions import Region, split_into_regions
 
 __all__ = ["CPU", "SplitBackend", "SplitSession"]
 
@@ -42,7 +42,7 @@ class SplitBackend:
 
     def prepare(self, graph: Graph, options: RunOptions) -> Session:
         """A session of parts; which nodes are on the CPU, and why, goes to the log."""
-        reasons = {gap.node: gap.reason for gap in htp_gaps(graph)}
+        reasons = {gap.node: gap.reason for gap in find_htp_gaps(graph)}
         for _ in range(MOST_TRIES):
             parts = _split(graph, reasons, self._first.name, options)
             try:
@@ -145,7 +145,7 @@ def _is_wide(graph: Graph, node: Node) -> bool:
 def _split(graph: Graph, reasons: Mapping[str, str], first: str, options: RunOptions) -> list[Region]:
     place = first.partition(" ")[0]
     wanted = [*graph.outputs, *options.extra_outputs]
-    return regions(graph, lambda node: CPU if node.name in reasons else place, wanted)
+    return split_into_regions(graph, lambda node: CPU if node.name in reasons else place, wanted)
 
 
 def _refused(problem: EdgewrightError, parts: Sequence[Region], reasons: Mapping[str, str]) -> dict[str, str]:

@@ -13,7 +13,7 @@ from edgewright.model.saving import SaveOptions, make_records
 from edgewright.ops.cost import node_macs
 from edgewright.ops.recurrent import Recurrent
 from edgewright.passes.htp.unroll_recurrent import MOST_STEPS
-from edgewright.passes.partition.htp_gaps import Gap, htp_gaps
+from edgewright.passes.partition.htp_gaps import Gap, find_htp_gaps
 
 __all__ = ["ModelChecks", "check_htp_support", "check_weight_size"]
 
@@ -32,7 +32,7 @@ class ModelChecks:
 def check_htp_support(request: BuildRequest, graph: Graph) -> ModelChecks:
     """Everything of a converted graph that the compiler would refuse, without touching its weights."""
     checks = ModelChecks()
-    gaps = htp_gaps(graph)
+    gaps = find_htp_gaps(graph)
     try:
         make_records(graph, request.name, SaveOptions())
     except EdgewrightError as problem:

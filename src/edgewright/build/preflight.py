@@ -10,6 +10,7 @@ from pathlib import Path
 from edgewright.abi.libraries import find_libraries
 from edgewright.analyse.metric import RIGHT, choose_metric
 from edgewright.analyse.records import Finding
+from edgewright.artifacts.encodings import load_encodings
 from edgewright.build.estimates import (
     Estimate,
     available_memory,
@@ -32,7 +33,6 @@ from edgewright.core.errors import (
 from edgewright.core.files import file_size
 from edgewright.core.numbers import Array
 from edgewright.data.samples import BuildSamples, read_samples
-from edgewright.model.quantizing import Wishes
 from edgewright.targets.soc import FIRST_WITH_HALF, Soc, find_htp_soc
 
 __all__ = ["PreflightResult", "as_finding", "run_preflight", "sort_problems"]
@@ -78,7 +78,7 @@ def run_preflight(request: BuildRequest) -> PreflightResult:
     with _CollectProblems(result):
         _check_output(request)
     with _CollectProblems(result):
-        Wishes(overrides=request.overrides).encodings()
+        load_encodings(request.overrides)
     result.opened = open_model(request)
     result.problems += result.opened.problems
     result.hints += [Finding("note", "model", note) for note in result.opened.notes]

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from edgewright.artifacts.encodings import EncodingsSource
 from edgewright.config.build import AUTO, BuildData, BuildOutput, BuildTarget, Sound
 from edgewright.config.group import OptionGroup
 from edgewright.config.preprocessing import Preprocessing
@@ -12,7 +13,6 @@ from edgewright.config.quantize import PRECISIONS
 from edgewright.config.umbrella import ModelFile, Shapes
 from edgewright.core.errors import UsageError
 from edgewright.data.samples import DataRequest
-from edgewright.model.quantizing import OverridesSource
 
 __all__ = ["BuildRequest", "parse_build_request"]
 
@@ -36,7 +36,7 @@ class BuildRequest:
     metric: str = AUTO
     shapes: Shapes = field(default_factory=Shapes)
     # An encodings file, or its content, that comes before what is computed.
-    overrides: OverridesSource | None = None
+    overrides: EncodingsSource | None = None
     # Values of the source that become the outputs, in place of its own.
     outputs: tuple[str, ...] = ()
     is_resumed: bool = False

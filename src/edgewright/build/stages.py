@@ -20,7 +20,7 @@ from edgewright.core.numbers import Array
 from edgewright.data.samples import BuildSamples
 from edgewright.ir.graph import Graph
 from edgewright.lower.names import sanitized
-from edgewright.model.quantize import without_pairs
+from edgewright.model.quantize import take_pairs
 from edgewright.run.compiled_model import load_context
 from edgewright.targets.soc import Soc
 
@@ -111,7 +111,7 @@ def analyse_candidate(
     emulator: HtpNativeBackend | None,
 ) -> AnalysisResult:
     """Where accuracy is lost, and what fixes it."""
-    plain, _ = without_pairs(source)
+    plain, _ = take_pairs(source)
     few: Sequence[Mapping[str, Array]] = list(samples.evaluation.select(LAYER_SAMPLES))
     try:
         layers = layers_of(plain, graph, few, emulator=emulator, seconds=EMULATOR_SECONDS)

@@ -10,7 +10,7 @@ from edgewright.model.model import Model
 from edgewright.model.open_model import any_model
 from edgewright.model.profile.measure import profile_log
 from edgewright.model.profile.summary import Measure, summarise
-from edgewright.passes.partition.htp_gaps import htp_gaps
+from edgewright.passes.partition.htp_gaps import find_htp_gaps
 
 __all__ = ["LayerTime", "QNNDebugger"]
 
@@ -66,7 +66,7 @@ class QNNDebugger:
         """What would help, each with the layer that it is about."""
         self._check()
         graph = self._model.fixed_graph()
-        gaps = [f"HTP cannot run {gap.node} ({gap.op}): {gap.reason}" for gap in htp_gaps(graph)[:5]]
+        gaps = [f"HTP cannot run {gap.node} ({gap.op}): {gap.reason}" for gap in find_htp_gaps(graph)[:5]]
         is_float = not any(kind.dtype.is_fixed_point for kind in graph.types.values())
         slow = [layer for layer in self._layers if layer.share >= WORTH_SAYING]
         suggestions = [text for layer in slow for text in _suggest_for_layer(layer, is_float=is_float)]

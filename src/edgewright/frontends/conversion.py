@@ -117,6 +117,8 @@ class ConversionRequest:
     float_bits: int = 32
     float_bias_bits: int | None = None
     encodings: SourceEncodings = SourceEncodings.LEAVE
+    # Whether those that are taken are left out of the result.
+    ignores_encodings: bool = False
     # Whether nodes that quantize activations stay where encodings are taken.
     keeps_quant_nodes: bool = False
 
@@ -157,7 +159,9 @@ def convert_graph(graph: Graph, model: SourceModel, request: ConversionRequest) 
     is_left = request.encodings is SourceEncodings.LEAVE
     is_quantized = model.keeps_integers and request.encodings is not SourceEncodings.TAKE
     if not (is_left or is_quantized):
-        encodings = take_source_encodings(graph, keep_pairs=request.keeps_quant_nodes)
+        encodings = take_source_encodings(
+            graph, keep_pairs=request.keeps_quant_nodes, is_ignored=request.ignores_encodings
+        )
         converted = replace(converted, encodings=tuple(encodings))
     _rewrite_for_files(converted, request, is_quantized=is_quantized)
     _retype_for_files(converted, request, is_quantized=is_quantized)

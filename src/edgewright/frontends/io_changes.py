@@ -11,10 +11,15 @@ from edgewright.ir.types import TensorType
 from edgewright.lower.lower import SOURCE_ORDERS
 from edgewright.ops.quant import Dequantize, Quantize
 from edgewright.ops.rearrange import Transpose
-from edgewright.passes.layout.orders import channel_first, channel_last
-from edgewright.passes.layout.spatial_io import spatial_io
+from edgewright.passes.layout.orders import order_channel_first, order_channel_last
+from edgewright.passes.layout.spatial_io import drop_io_transposes
 from edgewright.passes.target.colour_io import Colours, recolour_input
-from edgewright.passes.target.retype_io import lead_input, lead_output, retype_input, retype_output
+from edgewright.passes.target.retype_io import (
+    insert_after_input,
+    insert_before_output,
+    retype_input,
+    retype_output,
+)
 
 __all__ = [
     "CHANNEL_FIRST",
@@ -46,11 +51,11 @@ def transpose_io(graph: Graph, io: IoConfig) -> None:
         tensor = io.tensor(name)
         if order := _find_order(tensor, tensor.layout, tensor.source_layout):
             outer = graph.types[name].permuted(tuple(order.index(axis) for axis in range(len(order))))
-            lead_input(graph, name, outer, Transpose(perm=order))
+            insert_after_input(graph, name, outer, Transpose(perm=order))
     for name in _list_computed_outputs(graph):
         tensor = io.tensor(name)
         if order := _find_order(tensor, tensor.source_layout, tensor.layout):
-            lead_output(graph, name, Transpose(perm=order))
+            insert_before_output(graph, name, Transpose(perm=order))
 
 
 def label_layouts(graph: Graph, io: IoConfig, names: Iterable[str] | None = None) -> None:
@@ -72,7 +77,7 @@ def move_channels_last(graph: Graph, io: IoConfig, kept: Collection[str]) -> Non
     turned = set(CHANNEL_FIRST.values())
     given = {name: tensor.source_layout for name, tensor in io.tensors.items() if name in graph.inputs}
     others = [name for name, layout in given.items() if layout is not None and layout not in turned]
-    spatial_io(graph, {*kept, *custom, *others})
+    drop_io_transposes(graph, {*kept, *custom, *others})
     for name in kept:
         tensor_type = graph.types[name]
         if tensor_type.rank in CHANNEL_FIRST and is_channel_first(graph, name):
@@ -95,14 +100,16 @@ def retype_io(graph: Graph, io: IoConfig, source_types: Mapping[str, TensorType]
         if tensor.params is not None:
             dtype, encoding = find_stored_type(tensor)
             outer = replace(graph.types[name], dtype=dtype, encoding=encoding)
-            lead_input(graph, name, outer, Dequantize(encoding=encoding, dtype=graph.types[name].dtype))
+            insert_after_input(
+                graph, name, outer, Dequantize(encoding=encoding, dtype=graph.types[name].dtype)
+            )
         else:
             retype_input(graph, name, _choose_dtype(tensor, graph.types[name], source_types[name]))
     for name in _list_computed_outputs(graph):
         tensor = io.tensor(name)
         if tensor.params is not None:
             dtype, encoding = find_stored_type(tensor)
-            lead_output(graph, name, Quantize(encoding=encoding, dtype=dtype))
+            insert_before_output(graph, name, Quantize(encoding=encoding, dtype=dtype))
         else:
             retype_output(graph, name, _choose_dtype(tensor, graph.types[name], source_types[name]))
 
@@ -122,8 +129,8 @@ def is_channel_first(graph: Graph, name: str) -> bool:
     rank = graph.types[name].rank
     producer = graph.producer(name)
     if producer is not None:
-        return isinstance(producer.op, Transpose) and producer.op.perm == channel_first(rank)
-    readers, order = graph.consumers(name), channel_last(rank)
+        return isinstance(producer.op, Transpose) and producer.op.perm == order_channel_first(rank)
+    readers, order = graph.consumers(name), order_channel_last(rank)
     return bool(readers) and all(isinstance(r.op, Transpose) and r.op.perm == order for r in readers)
 
 

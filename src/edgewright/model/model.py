@@ -21,7 +21,7 @@ from edgewright.ir.types import TensorType
 from edgewright.model.saving import SavedFiles, SaveOptions, load_graph, save_dlc, save_graph
 from edgewright.model.source_map import SourceTensor, map_source_tensors
 from edgewright.model.surface import Surface
-from edgewright.passes.target.float_io import between_real_numbers
+from edgewright.passes.target.float_io import with_float_io
 from edgewright.quantize.tensor_encodings import encodings_of
 
 __all__ = ["Model", "TensorInfo", "load"]
@@ -208,7 +208,7 @@ class _Ready:
         return {name: how for name, how in placement.items() if name in names}
 
     def _prepare(self, is_real: bool) -> tuple[Session, Surface]:
-        graph = between_real_numbers(self.graph) if is_real else self.graph
+        graph = with_float_io(self.graph) if is_real else self.graph
         return self._backend.prepare(graph, self._options), Surface(graph)
 
 

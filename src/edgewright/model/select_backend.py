@@ -11,7 +11,7 @@ from edgewright.model.open_model import any_model
 from edgewright.model.profile.measure import Effort, profile
 from edgewright.model.random_inputs import make_random_inputs
 from edgewright.ops.cost import node_macs
-from edgewright.passes.partition.htp_gaps import htp_gaps
+from edgewright.passes.partition.htp_gaps import find_htp_gaps
 
 __all__ = ["CAPABILITIES", "BackendChoice", "Candidate", "Capability", "select_backend"]
 
@@ -95,7 +95,7 @@ class _Facts:
     """What a graph asks of a processor."""
 
     def __init__(self, graph: Graph) -> None:
-        gaps = htp_gaps(graph)
+        gaps = find_htp_gaps(graph)
         self.missing = sorted({gap.op for gap in gaps})
         cost = {node.name: node_macs(graph, node) + 1 for node in graph.nodes}
         self.share = 1 - sum(cost[gap.node] for gap in gaps) / max(sum(cost.values()), 1)

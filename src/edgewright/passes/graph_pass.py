@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from edgewright.core.registry import Registry
 from edgewright.ir.graph import Graph, Node
 
-__all__ = ["PASSES", "GraphPass", "Refused", "graph_pass", "rewrite_each"]
+__all__ = ["PASSES", "GraphPass", "Refused", "register_pass", "rewrite_each"]
 
 log = logging.getLogger(__name__)
 
@@ -49,7 +49,7 @@ class GraphPass:
 PASSES: Registry[str, GraphPass] = Registry("pass")
 
 
-def graph_pass(
+def register_pass(
     after: tuple[str, ...] = (), rtol: float = 0.0
 ) -> Callable[[Callable[[Graph], int]], Callable[[Graph], int]]:
     """Registers a pass under its function's name; ``after`` names passes that must have run before it."""

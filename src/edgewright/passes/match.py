@@ -13,15 +13,15 @@ from edgewright.ir.op import Op
 
 __all__ = [
     "NEAR",
+    "drop_reader",
     "drop_unread",
     "drop_unread_constant",
-    "hand_over",
+    "find_maker",
+    "find_op",
     "is_number",
-    "made_by",
     "number_of",
-    "op_of",
-    "per_channel",
-    "swapped",
+    "read_channel_vector",
+    "swap_operands",
     "take_over",
 ]
 
@@ -38,30 +38,30 @@ def number_of(graph: Graph, value: str) -> float | None:
 
 def is_number(graph: Graph, value: str, number: float, tolerance: float = NEAR) -> bool:
     """Whether a value is that number, as far as the model's precision can tell."""
-    found = number_of(graph, value)
-    return found is not None and math.isclose(found, number, rel_tol=tolerance, abs_tol=0.0)
+    constant = number_of(graph, value)
+    return constant is not None and math.isclose(constant, number, rel_tol=tolerance, abs_tol=0.0)
 
 
-def made_by(graph: Graph, value: str, *kinds: type[Op]) -> Node | None:
+def find_maker(graph: Graph, value: str, *kinds: type[Op]) -> Node | None:
     """The node that makes a value, if its op is of one of the kinds."""
     node = graph.producer(value)
     return node if node is not None and isinstance(node.op, kinds) else None
 
 
-def op_of(graph: Graph, value: str, kind: type[O]) -> O | None:
+def find_op(graph: Graph, value: str, kind: type[O]) -> O | None:
     """The op that makes a value, if it is of the kind."""
     node = graph.producer(value)
     return node.op if node is not None and isinstance(node.op, kind) else None
 
 
-def swapped(node: Node | None) -> Iterator[tuple[str, str]]:
+def swap_operands(node: Node | None) -> Iterator[tuple[str, str]]:
     """The operands of a commutative op, both ways round."""
     if node is not None:
         yield node.inputs[0], node.inputs[1]
         yield node.inputs[1], node.inputs[0]
 
 
-def per_channel(graph: Graph, value: str, rank: int, channels: Dim) -> Array | None:
+def read_channel_vector(graph: Graph, value: str, rank: int, channels: Dim) -> Array | None:
     """A constant that has one number for each channel of the last axis (or one for all) as a vector."""
     array = graph.constants.get(value)
     if array is None or array.ndim > rank or not isinstance(channels, int):
@@ -78,7 +78,7 @@ def take_over(graph: Graph, node: Node, op: Op, inputs: list[str]) -> None:
     drop_unread(graph, *old)
 
 
-def hand_over(graph: Graph, node: Node, reader: Node) -> Node:
+def drop_reader(graph: Graph, node: Node, reader: Node) -> Node:
     """Takes a reader out that has nothing left to do; the node before it makes its output."""
     outputs, types = list(reader.outputs), graph.output_types(reader)
     graph.remove(reader)

@@ -32,21 +32,21 @@ from edgewright.passes.fuse import (  # noqa: F401 - registers the passes
 )
 from edgewright.passes.graph_pass import PASSES
 from edgewright.passes.htp import (  # noqa: F401 - registers the passes
-    biased_products,
+    bound_masks,
     compare_to_zero,
     complete_norms,
+    convert_around_moves,
     expand_blocks,
-    explicit_windows,
-    finite_masks,
     fit_biases,
-    flat_rows,
-    last_axis_softmax,
-    neurons,
-    one_encoding,
-    reciprocals,
+    flatten_rows,
+    move_softmax_axis,
+    pad_ceil_windows,
+    replace_biased_matmul,
+    replace_reciprocals,
     unroll_recurrent,
     widen_conv_1d,
     wrap_indices,
+    write_neurons,
 )
 from edgewright.passes.layout import absorb_transposes, assign_layout, narrow_transposes  # noqa: F401
 from edgewright.passes.target import narrow_int64, promote_scalars, resolve_symbols  # noqa: F401
@@ -114,23 +114,23 @@ LEGACY = ("narrow_int64",)
 # What QNN artifacts cannot hold.
 TARGET = ("resolve_symbols", "promote_scalars", "take_source_names")
 # What a model is given before it is quantized for HTP, which has no recurrent layers and no endless masks.
-FOR_HTP = ("finite_masks", "unroll_recurrent", "merge_moves", "drop_identity", "drop_dead_code")
+FOR_HTP = ("bound_masks", "unroll_recurrent", "merge_moves", "drop_identity", "drop_dead_code")
 # What HTP asks for besides: run on a copy, right before a graph is compiled for it.
 HTP = (
     "narrow_int64",
     "promote_scalars",
     "compare_to_zero",
-    "neurons",
-    "reciprocals",
+    "write_neurons",
+    "replace_reciprocals",
     "complete_norms",
-    "explicit_windows",
+    "pad_ceil_windows",
     "widen_conv_1d",
     "expand_blocks",
-    "biased_products",
-    "flat_rows",
-    "last_axis_softmax",
+    "replace_biased_matmul",
+    "flatten_rows",
+    "move_softmax_axis",
     "wrap_indices",
-    "one_encoding",
+    "convert_around_moves",
     "fit_biases",
 )
 

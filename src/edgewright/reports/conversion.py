@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 
 from edgewright.ir.contract import IoTensor
-from edgewright.model.quantizing import AppliedRule
+from edgewright.quantize.report import AppliedRule, QuantizationSummary
 from edgewright.reports.numbers import format_amount, format_shape
 from edgewright.reports.page import Block, Table
 from edgewright.sdk.conversion import Conversion
-from edgewright.sdk.converter_quantizer import Quantization
 
 __all__ = ["make_io_table", "make_page", "make_rules_table"]
 
@@ -33,7 +32,7 @@ def make_rules_table(rules: Sequence[AppliedRule]) -> Table:
     return Table("Rules applied", ("rule", "times", "what it asks for"), rows, frozenset({1}))
 
 
-def _describe_quantization(quantization: Quantization) -> list[Block]:
+def _describe_quantization(quantization: QuantizationSummary) -> list[Block]:
     return [
         quantization.coverage,
         *([make_rules_table(quantization.rules)] if quantization.rules else []),

@@ -11,7 +11,7 @@ from edgewright.ir.contract import IoTensor, contract
 from edgewright.ir.graph import Graph
 from edgewright.ir.types import TensorType
 from edgewright.model.saving import SavedFiles
-from edgewright.sdk.converter_quantizer import Quantization
+from edgewright.quantize.report import QuantizationSummary
 
 __all__ = ["Conversion", "read_copyright", "record_conversion", "spell_command"]
 
@@ -34,7 +34,7 @@ class Conversion:
     ops: int
     parameters: int
     macs: int
-    quantization: Quantization | None = None
+    quantization: QuantizationSummary | None = None
 
 
 def record_conversion(

@@ -34,12 +34,14 @@ from edgewright.ir.text import to_text
 from edgewright.lower.lower import QNN_PACKAGE, LowerOptions
 from edgewright.lower.names import sanitized
 from edgewright.model.saving import SavedFiles, SaveOptions, save_graph
+from edgewright.quantize.overrides import KnownEncodings
+from edgewright.quantize.report import QuantizationSummary
 from edgewright.quantize.tensor_encodings import TensorEncoding
 from edgewright.run.op_packages import load_op_packages, map_ops_to_packages, use_converter_packages
 from edgewright.sdk.conversion import Conversion, read_copyright, record_conversion
-from edgewright.sdk.converter_quantizer import Known, Quantization, quantize_converted
+from edgewright.sdk.converter_quantizer import quantize_converted
 from edgewright.sdk.custom_io import describe_io, find_full_names, list_pinned_encodings, retype_quantized
-from edgewright.sdk.encoding_listing import with_listing
+from edgewright.sdk.encoding_listing import add_listing
 from edgewright.sdk.io_config import list_unknown_inputs, raise_all
 from edgewright.sdk.io_templates import describe_custom_io, write_template
 from edgewright.sdk.pytorch_outputs import with_output_names
@@ -145,24 +147,25 @@ def _make_request(options: ConverterOptions, io: IoConfig) -> ConversionRequest:
         float_bits=32 if quantizer.is_asked_for else output.float_bw,
         float_bias_bits=None if quantizer.is_asked_for else output.float_bias_bw,
         encodings=SourceEncodings.TAKE if quantizer.is_asked_for else SourceEncodings.LEAVE,
+        ignores_encodings=quantizer.ignore_encodings,
         keeps_quant_nodes=quantizer.keep_quant_nodes,
     )
 
 
 def _quantize(
     converted: ConvertedGraph, options: ConverterOptions, io: IoConfig
-) -> tuple[Graph, Quantization | None]:
+) -> tuple[Graph, QuantizationSummary | None]:
     graph, quantizer = converted.graph, options.quantizer
     if not quantizer.is_asked_for:
         return graph, None
-    encodings = () if quantizer.ignore_encodings else converted.encodings
-    known = Known(
-        _add_pins(encodings, options, io), converted.model.tensors, _list_float_io(converted, options, io)
-    )
+    known = KnownEncodings(_add_pins(converted.encodings, options, io), converted.model.tensors)
+    float_io = _list_float_io(converted, options, io)
     # Guide 11119: whoever keeps the types of the source has its data as well.
     is_kept = any(name in options.preserve.dtypes() for name in graph.inputs)
     is_native = quantizer.use_native_input_files or is_kept
-    graph, quantization = quantize_converted(graph, quantizer, options.output, known, is_native=is_native)
+    graph, quantization = quantize_converted(
+        graph, quantizer, options.output, known, float_io, is_native=is_native
+    )
     retype_quantized(graph, io)
     return graph, quantization
 
@@ -244,7 +247,7 @@ def _save(graph: Graph, options: ConverterOptions, command: str, *, is_quantized
     )
     files = save_graph(graph, target, about)
     if options.quantizer.dump_encoding_json and is_quantized:
-        files = with_listing(files, files.cpp, graph)
+        files = add_listing(files, files.cpp, graph)
     return with_output_names(files, graph) if options.pytorch.dump_out_names else files
 
 

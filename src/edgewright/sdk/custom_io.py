@@ -16,8 +16,8 @@ from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph
 from edgewright.ir.types import TensorType
 from edgewright.ops.quant import Convert
-from edgewright.passes.target.float_io import float_input, float_output
-from edgewright.passes.target.retype_io import lead_input, lead_output
+from edgewright.passes.target.float_io import make_input_float, make_output_float
+from edgewright.passes.target.retype_io import insert_after_input, insert_before_output
 from edgewright.quantize.tensor_encodings import TensorEncoding
 from edgewright.sdk.io_config import check_io, raise_all
 
@@ -135,7 +135,7 @@ def _retype(graph: Graph, tensor: TensorConfig, where: Where) -> None:
     inner, word = graph.types[tensor.name], tensor.dtype or ""
     is_input = tensor.name in graph.inputs
     if word not in FIXED_POINT:
-        (float_input if is_input else float_output)(graph, tensor.name, PLAIN[word])
+        (make_input_float if is_input else make_output_float)(graph, tensor.name, PLAIN[word])
         return
     dtype, encoding = _choose_encoding(tensor, inner, where)
     if (dtype, encoding) == (inner.dtype, inner.encoding):
@@ -143,9 +143,11 @@ def _retype(graph: Graph, tensor: TensorConfig, where: Where) -> None:
     if is_input:
         outer = replace(inner, dtype=dtype, encoding=encoding)
         op = Convert(dtype=inner.dtype, encoding=inner.encoding, source=encoding)
-        lead_input(graph, tensor.name, outer, op)
+        insert_after_input(graph, tensor.name, outer, op)
     else:
-        lead_output(graph, tensor.name, Convert(dtype=dtype, encoding=encoding, source=inner.encoding))
+        insert_before_output(
+            graph, tensor.name, Convert(dtype=dtype, encoding=encoding, source=inner.encoding)
+        )
 
 
 def _choose_encoding(tensor: TensorConfig, inner: TensorType, where: Where) -> tuple[DType, Encoding]:

@@ -31,10 +31,10 @@ from edgewright.frontends.open_source import FixedSource, fix_shapes, open_sourc
 from edgewright.frontends.tensorflow.load import TensorflowSource
 from edgewright.lower.lower import QNN_PACKAGE, LowerOptions
 from edgewright.model.saving import SaveOptions, save_dlc
+from edgewright.quantize.report import QuantizationSummary
 from edgewright.run.op_packages import map_ops_to_packages, use_converter_packages
 from edgewright.sdk.conversion import Conversion, read_copyright, record_conversion
-from edgewright.sdk.converter_quantizer import Quantization
-from edgewright.sdk.encoding_listing import with_listing
+from edgewright.sdk.encoding_listing import add_listing
 from edgewright.sdk.io_config import (
     check_file_names,
     check_io,
@@ -44,7 +44,7 @@ from edgewright.sdk.io_config import (
     raise_all,
 )
 from edgewright.sdk.io_templates import describe_io_config, write_template
-from edgewright.sdk.qairt_encodings import Kept, kept_encodings
+from edgewright.sdk.qairt_encodings import KeptEncodings, keep_encodings
 from edgewright.sdk.qairt_quantizer import QairtQuantizerOptions, quantize_dlc
 from edgewright.sdk.tensorflow_notes import describe_rewrite_errors, list_unconsumed_nodes, validate_rewrites
 
@@ -78,7 +78,7 @@ def convert_to_dlc(options: QairtConverterOptions, command: str = "edgewright") 
         conversion, kept = _convert(options, command)
     files = conversion.files
     if options.overrides.dump_encoding_json:
-        files = with_listing(files, files.dlc, kept.encodings())
+        files = add_listing(files, files.dlc, kept.encodings())
     return replace(conversion, files=files, notes=(*conversion.notes, *kept.notes))
 
 
@@ -98,7 +98,7 @@ def _fill_input_spec(options: QairtConverterOptions) -> InputSpec:
     return InputSpec.from_options(options.source, options.onnx, options.tensorflow, options.tflite)
 
 
-def _convert(options: QairtConverterOptions, command: str) -> tuple[Conversion, Kept]:
+def _convert(options: QairtConverterOptions, command: str) -> tuple[Conversion, KeptEncodings]:
     path, target = _check_source(options), _choose_output(options)
     about = _make_save_options(options, command)
     with progress(f"converting {path.name}", total=3) as step:
@@ -115,12 +115,10 @@ def _convert(options: QairtConverterOptions, command: str) -> tuple[Conversion, 
         check_io(io, imported)
         step()
         converted = convert_source(_make_request(options, io), source)
-        overrides = options.overrides
-        encodings = () if overrides.ignore_encodings else converted.encodings
-        file = overrides.quantization_overrides
-        kept = kept_encodings(converted.graph, converted.model.tensors, encodings, file)
+        file = options.overrides.quantization_overrides
+        kept = keep_encodings(converted.graph, converted.model.tensors, converted.encodings, file)
         step()
-        files = save_dlc(converted.graph, target, kept.added_to(about))
+        files = save_dlc(converted.graph, target, kept.add_to(about))
         step()
     notes = (*converted.notes, *_list_tensorflow_notes(options, spec, source))
     return record_conversion(converted.graph, converted.io_types, files, notes), kept
@@ -140,6 +138,7 @@ def _make_request(options: QairtConverterOptions, io: IoConfig) -> ConversionReq
         float_bits=output.float_bitwidth,
         float_bias_bits=output.float_bias_bitwidth,
         encodings=SourceEncodings.TAKE_FROM_FLOAT if is_default else SourceEncodings.TAKE,
+        ignores_encodings=overrides.ignore_encodings,
         keeps_quant_nodes=overrides.keep_quant_nodes,
     )
 
@@ -167,7 +166,9 @@ def _convert_and_quantize(options: QairtConverterOptions, command: str) -> Conve
         replace(t, source_dtype=sources[t.name].source_dtype, source_shape=sources[t.name].source_shape)
         for t in quantized.contract
     )
-    quantization = Quantization(quantized.coverage, quantized.rules, quantized.converts, quantized.notes)
+    quantization = QuantizationSummary(
+        quantized.coverage, quantized.rules, quantized.converts, quantized.notes
+    )
     return replace(conversion, files=quantized.files, contract=tensors, quantization=quantization)
 
 

@@ -11,20 +11,20 @@ import edgewright as ew
 from edgewright.backends.base import RunOptions
 from edgewright.backends.registry import find_backend
 from edgewright.model.surface import Surface
-from edgewright.passes.partition.htp_gaps import htp_gaps
-from edgewright.passes.partition.regions import regions
+from edgewright.passes.partition.htp_gaps import find_htp_gaps
+from edgewright.passes.partition.regions import split_into_regions
 from edgewright.tools.qnn_net_run import main as net_run
 
 RNG = np.random.default_rng(5)
 
 
 def saved(path, nodes, weights=None):
-    ends = [
+    io = [
         helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
         for name, shape in (("x", [1, 4, 8, 8]), ("y", None))
     ]
     constants = [onnx.numpy_helper.from_array(array, name) for name, array in (weights or {}).items()]
-    graph = helper.make_graph(nodes, "net", ends[:1], ends[1:], constants)
+    graph = helper.make_graph(nodes, "net", io[:1], io[1:], constants)
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), path)
     return path
 
@@ -50,7 +50,7 @@ def model(tmp_path_factory, data):
 
 
 def test_what_htp_lacks_is_found_with_its_reason(model):
-    (gap,) = htp_gaps(model.graph)
+    (gap,) = find_htp_gaps(model.graph)
     assert (gap.node, gap.op, gap.reason) == ("product", "ReduceProd", "HTP has no ReduceProd")
 
 
@@ -108,7 +108,7 @@ def test_layer_dumps_come_from_all_parts(model, data):
 
 
 def test_regions_cover_every_node_once_and_in_an_order_that_runs(model):
-    parts = regions(model.graph, lambda node: node.name[:1], model.graph.outputs)
+    parts = split_into_regions(model.graph, lambda node: node.name[:1], model.graph.outputs)
     known = set(model.graph.inputs)
     seen = []
     for part in parts:

@@ -33,7 +33,7 @@ def encoding_of(model, name):
 
 
 def test_the_function_is_there_whether_its_package_was_imported_or_not():
-    import edgewright.quantize.settings  # noqa: F401 - Python would put the package in the function's place
+    import edgewright.quantize.request  # noqa: F401 - Python would put the package in the function's place
 
     assert callable(ew.quantize)
 
@@ -214,11 +214,11 @@ def test_a_saved_model_computes_the_same_once_it_is_loaded(model, digits, tmp_pa
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"act_bw": 0}, "act_bits is 0"),
-        ({"act_bw": 3}, "act_bits is 3"),
-        ({"weight_bw": 64}, "weight_bits is 64"),
-        ({"bias_bw": 16}, "bias_bits is 16"),
-        ({"float_bw": 8}, "float_bits is 8"),
+        ({"act_bw": 0}, "act_bw=0 is not possible"),
+        ({"act_bw": 3}, "act_bw=3 is not possible"),
+        ({"weight_bw": 64}, "weight_bw=64 is not possible"),
+        ({"bias_bw": 16}, "bias_bw=16 is not possible"),
+        ({"float_bw": 8}, "float_bw=8 is not possible"),
         ({"act_quantizer": "best"}, "no scheme 'best'"),
         ({"algorithms": ["magic"]}, "no algorithm 'magic'"),
         ({"block_size": 16}, "blocks of 16 are asked for weights of 8 bits"),
@@ -231,7 +231,7 @@ def test_a_saved_model_computes_the_same_once_it_is_loaded(model, digits, tmp_pa
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
-def test_wishes_that_nobody_can_grant_are_refused(model, digits, options, words):
+def test_requests_that_cannot_be_met_are_refused(model, digits, options, words):
     with pytest.raises(ew.EdgewrightError, match=words):
         ew.quantize(model, digits[0][:2], **options)
 
@@ -310,8 +310,8 @@ def test_files_that_do_not_fit_are_one_clear_error(model, tmp_path, name, conten
 
 def test_weights_that_are_not_finite_are_named(tmp_path, digits):
     nodes = [helper.make_node("MatMul", ["x", "w"], ["y"])]
-    ends = [("x", TensorProto.FLOAT, [1, 2])], [("y", TensorProto.FLOAT, [1, 2])]
-    path = save(tmp_path / "m.onnx", nodes, *ends, {"w": np.float32([[1, np.nan], [2, 3]])})
+    io = [("x", TensorProto.FLOAT, [1, 2])], [("y", TensorProto.FLOAT, [1, 2])]
+    path = save(tmp_path / "m.onnx", nodes, *io, {"w": np.float32([[1, np.nan], [2, 3]])})
     with pytest.raises(BadInput, match="the weights have 1 times NaN"):
         ew.quantize(path, [np.ones((1, 2), np.float32)])
 

@@ -24,8 +24,8 @@ FIRES = {
         ("DepthWiseConv1d", "plain", None),
         ("TransposeConv1d", "group", None),
     ],
-    "flat_rows": [("FullyConnected", "keep_dims", "w8a8")],
-    "last_axis_softmax": [("Softmax", "axis", None), ("Softmax", "axis", "w8a8")],
+    "flatten_rows": [("FullyConnected", "keep_dims", "w8a8")],
+    "move_softmax_axis": [("Softmax", "axis", None), ("Softmax", "axis", "w8a8")],
     "wrap_indices": [("Gather", "vector", None), ("GatherNd", "elements", None), ("ScatterNd", "none", None)],
     "complete_norms": [
         ("LayerNorm", "beta_only", None),
@@ -33,14 +33,20 @@ FIRES = {
         ("RmsNorm", "plain", "w8a16"),
     ],
     "compare_to_zero": [("Cast", "to_bool", None)],
-    "neurons": [("ElementWiseSoftplus", "plain", None), ("ElementWiseSoftplus", "plain", "w8a8")],
-    "reciprocals": [("ElementWiseUnary", "reciprocal", None), ("ElementWiseUnary", "reciprocal", "w8a8")],
-    "explicit_windows": [("PoolAvg2d", "ceil", None), ("PoolMax2d", "ceil", "w8a8")],
+    "write_neurons": [("ElementWiseSoftplus", "plain", None), ("ElementWiseSoftplus", "plain", "w8a8")],
+    "replace_reciprocals": [
+        ("ElementWiseUnary", "reciprocal", None),
+        ("ElementWiseUnary", "reciprocal", "w8a8"),
+    ],
+    "pad_ceil_windows": [("PoolAvg2d", "ceil", None), ("PoolMax2d", "ceil", "w8a8")],
     "unroll_recurrent": [
         *(("Lstm", label, None) for label in ("plain", "coupled", "peepholes", "reverse", "one_step")),
         *(("Gru", label, None) for label in ("plain", "biases", "half_biases")),
     ],
-    "one_encoding": [("ResizeNearestNeighbor", "smaller", "w8a8"), ("ScatterElements", "add", "w8a16")],
+    "convert_around_moves": [
+        ("ResizeNearestNeighbor", "smaller", "w8a8"),
+        ("ScatterElements", "add", "w8a16"),
+    ],
 }
 
 
@@ -100,7 +106,7 @@ def test_blocks_of_wide_filters_become_eight_bits_exactly():
 def test_a_product_with_bias_becomes_fully_connected():
     graph, feed = product(MatMul(), (4, 32), (32, 8))
     before = reference.run(graph, feed)["y"]
-    assert PASSES["biased_products"](graph) == 1
+    assert PASSES["replace_biased_matmul"](graph) == 1
     assert graph.node("n").op.qnn_name() == "FullyConnected"
     np.testing.assert_array_equal(reference.run(graph, feed)["y"], before)
 
@@ -125,6 +131,6 @@ def test_a_mask_of_the_least_float_becomes_one_that_fixed_point_holds():
     )
     feed = {"scores": np.float32([[1, 2, 3]]), "hidden": np.float32([[0, 0, 1]])}
     before = reference.run(graph, feed)["y"]
-    assert PASSES["finite_masks"](graph) == 1
+    assert PASSES["bound_masks"](graph) == 1
     assert float(graph.constants[graph.node("bias").inputs[1]][0]) == -1e4
     np.testing.assert_array_equal(reference.run(graph, feed)["y"], before)

@@ -11,7 +11,7 @@ from edgewright.ir.graph import Graph
 from edgewright.ir.text import to_text
 from edgewright.ir.verify import verify
 from edgewright.passes.graph_pass import PASSES
-from edgewright.passes.layout.spatial_io import spatial_io
+from edgewright.passes.layout.spatial_io import drop_io_transposes
 from edgewright.passes.pipeline import (
     ALWAYS,
     FINISH,
@@ -47,11 +47,11 @@ def assert_same(found: list[Array], expected: list[Array], rtol: float) -> None:
 
 
 def assert_pass_keeps_the_meaning_and_settles(graph: Graph, name: str) -> None:
-    inputs, ends = feed(graph), (list(graph.inputs), list(graph.outputs))
+    inputs, io = feed(graph), (list(graph.inputs), list(graph.outputs))
     before = results(graph, inputs)
     PASSES[name](graph)
     verify(graph, after=name)
-    assert (graph.inputs, graph.outputs) == ends
+    assert (graph.inputs, graph.outputs) == io
     assert_same(results(graph, inputs), before, PASSES[name].rtol)
     assert PASSES[name].function(graph) == 0, "a second run must find nothing"
 
@@ -75,10 +75,10 @@ def test_a_pass_keeps_the_meaning_of_small_networks(name: str, model: str) -> No
 @given(graph=chains())
 def test_a_pipeline_keeps_the_meaning(order: str, graph: Graph) -> None:
     note(to_text(graph))
-    inputs, ends = feed(graph), (list(graph.inputs), list(graph.outputs))
+    inputs, io = feed(graph), (list(graph.inputs), list(graph.outputs))
     before = results(graph, inputs)
     run_passes(graph, ORDERS[order], is_checked=True)
-    assert (graph.inputs, graph.outputs) == ends
+    assert (graph.inputs, graph.outputs) == io
     assert_same(results(graph, inputs), before, 1e-3)
 
 
@@ -96,12 +96,12 @@ def test_a_pipeline_finds_nothing_the_second_time(graph: Graph) -> None:
 
 @settings(max_examples=60)
 @given(graph=chains())
-def test_turned_ends_are_the_same_network(graph: Graph) -> None:
+def test_transposed_inputs_and_outputs_are_the_same_network(graph: Graph) -> None:
     note(to_text(graph))
     inputs = feed(graph)
     before = results(graph, inputs)
     run_passes(graph, LAYOUT)
-    spatial_io(graph)
+    drop_io_transposes(graph)
     verify(graph, after="spatial_io")
     for name in graph.inputs:
         if graph.types[name].layout is not None:

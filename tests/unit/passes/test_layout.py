@@ -11,8 +11,8 @@ from edgewright.ir.verify import verify
 from edgewright.ops.activation import Relu, Sigmoid
 from edgewright.ops.matmul import FullyConnected, MatMul
 from edgewright.ops.rearrange import Reshape, Transpose
-from edgewright.passes.layout.orders import channel_first, channel_last
-from edgewright.passes.layout.spatial_io import spatial_io
+from edgewright.passes.layout.orders import order_channel_first, order_channel_last
+from edgewright.passes.layout.spatial_io import drop_io_transposes
 from edgewright.passes.pipeline import LAYOUT, run_passes
 from tests.unit.passes.nets import SPATIAL, Net, cnn_head, feed, results, transposes
 
@@ -23,7 +23,7 @@ def laid_out(graph: Graph) -> Graph:
 
 
 @pytest.mark.parametrize("name", SPATIAL)
-def test_a_spatial_network_keeps_transposes_only_at_its_ends(name: str) -> None:
+def test_a_spatial_network_keeps_transposes_only_at_inputs_and_outputs(name: str) -> None:
     graph = SPATIAL[name]()
     inputs = feed(graph)
     before = results(graph, inputs)
@@ -34,25 +34,25 @@ def test_a_spatial_network_keeps_transposes_only_at_its_ends(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SPATIAL)
-def test_with_spatial_ends_a_spatial_network_has_no_transposes(name: str) -> None:
+def test_with_spatial_io_a_spatial_network_has_no_transposes(name: str) -> None:
     graph = SPATIAL[name]()
     inputs = feed(graph)
     before = results(graph, inputs)
     laid_out(graph)
-    spatial_io(graph)
+    drop_io_transposes(graph)
     verify(graph)
     assert transposes(graph) == 0
-    turned = {name: np.transpose(array, channel_last(array.ndim)) for name, array in inputs.items()}
+    turned = {name: np.transpose(array, order_channel_last(array.ndim)) for name, array in inputs.items()}
     for found, expected in zip(results(graph, turned), before, strict=True):
-        back = np.transpose(found, channel_first(found.ndim)) if found.ndim > 2 else found
+        back = np.transpose(found, order_channel_first(found.ndim)) if found.ndim > 2 else found
         np.testing.assert_allclose(back, expected, rtol=1e-5, atol=1e-5)
 
 
-def test_ends_that_must_stay_keep_their_transposes_and_their_names() -> None:
+def test_io_that_must_stay_keeps_its_transposes_and_names() -> None:
     graph = laid_out(SPATIAL["chain"]())
     output = graph.outputs[0]
-    assert spatial_io(graph, keep=("x", output)) == 0
-    assert spatial_io(graph, keep=("x",)) == 1
+    assert drop_io_transposes(graph, keep=("x", output)) == 0
+    assert drop_io_transposes(graph, keep=("x",)) == 1
     assert graph.outputs == [output]
     assert graph.types[output].layout == "NHWC"
     assert graph.types["x"].shape == (1, 4, 6, 6)
@@ -117,7 +117,7 @@ def test_a_mask_of_one_channel_is_spatial_first_too() -> None:
     mask = net.emit(Sigmoid(), net.relu(net.conv(net.x, 1)))
     graph = net.done(mask)
     run_passes(graph, [name for name in LAYOUT if name != "transpose_to_reshape"], is_checked=True)
-    spatial_io(graph)
+    drop_io_transposes(graph)
     assert transposes(graph) == 0
     assert graph.types[mask].layout == "NHWC"
 

@@ -25,8 +25,7 @@ one_to_one(
 @lowers(activation.Relu1, activation.Relu6, activation.ReluMinMax)
 def clip(w: Writer, op: Unary, inputs: list[str], node: Node) -> str:
     """Bounds as constants of the input's datatype."""
-    bounds = {activation.Relu1: (-1.0, 1.0), activation.Relu6: (0.0, 6.0)}
-    low, high = (op.min_value, op.max_value) if isinstance(op, activation.ReluMinMax) else bounds[type(op)]
+    low, high = op.value_range()
     dtype = w.type(node.outputs[0]).dtype
     return w.node("Clip", inputs[0], w.scalar(low, dtype), w.scalar(high, dtype))
 

@@ -12,7 +12,7 @@ from edgewright.core.errors import EdgewrightError, Problems, UnsupportedFeature
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.graph import Graph, Node
 from edgewright.ops.source import SourceOp
-from edgewright.passes.target.float_io import between_real_numbers
+from edgewright.passes.target.float_io import with_float_io
 
 __all__ = ["exported"]
 
@@ -25,7 +25,7 @@ def exported(graph: Graph) -> tuple[onnx.ModelProto, dict[str, Array]]:
     Ops in fixed point are float ops between DequantizeLinear and QuantizeLinear, those that only move
     elements too: few engines have the latter for every integer type.
     """
-    plain = between_real_numbers(graph)
+    plain = with_float_io(graph)
     writer = _Exporting(plain)
     for value in plain.inputs:
         writer.add_input(value)

@@ -6,7 +6,7 @@ from edgewright.backends.cpu.writer import Writer
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
-from edgewright.ops.matmul import MatMul, Product
+from edgewright.ops.matmul import Product
 
 __all__ = ["is_packed", "packed_product"]
 
@@ -54,7 +54,7 @@ def packed_product(w: Writer, node: Node, rows: str, dtype: DType) -> str:
 
 def _inner(node: Node) -> int:
     """The axis of the weights that is summed over."""
-    return 0 if isinstance(node.op, MatMul) and not node.op.transpose_in1 else 1
+    return 1 if node.op.has_rows else 0
 
 
 def _block(node: Node, encoding: Encoding, array: Array) -> int:

@@ -48,7 +48,7 @@ def htp_sums(graph: Graph, node: Node) -> SumForm | None:
 
 def has_coarse_sums(graph: Graph, node: Node) -> bool:
     """Whether a node is a sum of products that HTP cuts before it rounds it."""
-    is_product = isinstance(node.op, Conv2d | DepthWiseConv2d | FullyConnected)
+    is_product = RULES.get(type(node.op)) in (_convolution, _fully_connected)
     return is_product and not _is_fine(node.op) and htp_sums(graph, node) is not None
 
 

@@ -15,7 +15,7 @@ from edgewright.ops.elementwise_unary import ElementWiseLog
 from edgewright.ops.quant import Convert
 from edgewright.passes.target.datatypes import replace_dtypes
 from edgewright.passes.target.narrow_float import narrow_float
-from edgewright.passes.target.retype_io import lead_input, lead_output
+from edgewright.passes.target.retype_io import insert_after_input, insert_before_output
 
 __all__ = ["with_halves"]
 
@@ -44,10 +44,12 @@ def with_halves(graph: Graph, outputs: Iterable[str]) -> Graph:
         if _is_storing(wide, node):
             _stored_in_steps(wide, node)
     for name in [name for name in wide.inputs if name in declared]:
-        lead_input(wide, name, wide.types[name].with_dtype(declared[name]), Cast(dtype=DType.FLOAT_32))
+        insert_after_input(
+            wide, name, wide.types[name].with_dtype(declared[name]), Cast(dtype=DType.FLOAT_32)
+        )
     for name in dict.fromkeys(outputs):
         if declared.get(name) == DType.FLOAT_16 and wide.producer(name) is not None:
-            lead_output(wide, name, Cast(dtype=DType.FLOAT_16))
+            insert_before_output(wide, name, Cast(dtype=DType.FLOAT_16))
     wide.sort()
     return wide
 

@@ -7,7 +7,7 @@ from edgewright.core.numbers import DType
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.types import TensorType
 from edgewright.ops.quant import Convert
-from edgewright.passes.target.retype_io import lead_input, lead_output
+from edgewright.passes.target.retype_io import insert_after_input, insert_before_output
 
 __all__ = ["with_unsigned"]
 
@@ -30,10 +30,10 @@ def with_unsigned(graph: Graph, outputs: Iterable[str]) -> Graph:
         if not signed.keys().isdisjoint((*node.inputs, *node.outputs)):
             _refit(found, node)
     for name in [name for name in found.inputs if name in signed]:
-        lead_input(found, name, signed[name], _turn(signed[name], found.types[name]))
+        insert_after_input(found, name, signed[name], _turn(signed[name], found.types[name]))
     for name in dict.fromkeys(outputs):
         if name in signed and found.producer(name) is not None:
-            lead_output(found, name, _turn(found.types[name], signed[name]))
+            insert_before_output(found, name, _turn(found.types[name], signed[name]))
     found.sort()
     return found
 

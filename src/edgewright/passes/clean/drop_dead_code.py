@@ -1,12 +1,12 @@
 """Removes nodes and constants that no output depends on."""
 
 from edgewright.ir.graph import Graph
-from edgewright.passes.graph_pass import graph_pass
+from edgewright.passes.graph_pass import register_pass
 
 __all__ = ["drop_dead_code"]
 
 
-@graph_pass()
+@register_pass()
 def drop_dead_code(graph: Graph) -> int:
     """Nodes from the back, then constants nobody reads."""
     before = len(graph) + len(graph.constants)

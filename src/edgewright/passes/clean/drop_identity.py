@@ -19,7 +19,7 @@ from edgewright.ops.elementwise import (
 from edgewright.ops.rearrange import Concat, Reshape, Transpose
 from edgewright.ops.rearrange_fill import Pad, Tile
 from edgewright.ops.rearrange_slice import StridedSlice
-from edgewright.passes.graph_pass import Refused, graph_pass, rewrite_each
+from edgewright.passes.graph_pass import Refused, register_pass, rewrite_each
 
 __all__ = ["drop_identity"]
 
@@ -34,26 +34,26 @@ NEUTRAL: dict[type[Op], tuple[float, tuple[int, ...]]] = {
 }
 
 
-@graph_pass()
+@register_pass()
 def drop_identity(graph: Graph) -> int:
     """One value instead of two that are the same."""
     return rewrite_each(graph, _drop)
 
 
 def _drop(graph: Graph, node: Node) -> bool:
-    source = _same(graph, node)
-    if source is None or graph.types[source] != _unlabelled(graph, node, source):
+    source = _find_returned_input(graph, node)
+    if source is None or graph.types[source] != _forget_layout(graph, node, source):
         return False
     output = node.outputs[0]
     if output in graph.outputs:
-        _hand_over(graph, node, source, output)
+        _keep_output_name(graph, node, source, output)
         return True
     graph.remove(node)
     graph.replace_uses(output, source)
     return True
 
 
-def _same(graph: Graph, node: Node) -> str | None:
+def _find_returned_input(graph: Graph, node: Node) -> str | None:
     """The input that the node gives back as it is; None where it does something."""
     if type(node.op) in NEUTRAL:
         return _without_neutral(graph, node)
@@ -61,7 +61,7 @@ def _same(graph: Graph, node: Node) -> str | None:
     return node.inputs[0] if is_idle is not None and is_idle(graph, node) else None
 
 
-def _unlabelled(graph: Graph, node: Node, source: str) -> TensorType:
+def _forget_layout(graph: Graph, node: Node, source: str) -> TensorType:
     """The output's type with the source's layout name: a reshape or transpose forgets it."""
     output = graph.types[node.outputs[0]]
     return replace(output, layout=graph.types[source].layout)
@@ -99,7 +99,7 @@ IDLE: dict[type[Op], Callable[[Graph, Node], bool]] = {
 }
 
 
-def _hand_over(graph: Graph, node: Node, source: str, output: str) -> None:
+def _keep_output_name(graph: Graph, node: Node, source: str, output: str) -> None:
     """The output keeps its name: the value before it takes that name."""
     if graph.producer(source) is None or source in graph.outputs:
         raise Refused("its output is a graph output and must be a tensor of its own")

@@ -3,8 +3,8 @@
 from edgewright.core.numbers import DType
 from edgewright.ir.graph import Graph, Node
 from edgewright.ops.cast import Cast
-from edgewright.passes.graph_pass import Refused, graph_pass, rewrite_each
-from edgewright.passes.match import drop_unread, made_by
+from edgewright.passes.graph_pass import Refused, register_pass, rewrite_each
+from edgewright.passes.match import drop_unread, find_maker
 
 __all__ = ["merge_casts"]
 
@@ -23,14 +23,14 @@ WIDENING = (
 )
 
 
-@graph_pass()
+@register_pass()
 def merge_casts(graph: Graph) -> int:
     """The second cast reads what the first one read."""
     return rewrite_each(graph, _merge)
 
 
 def _merge(graph: Graph, node: Node) -> bool:
-    before = made_by(graph, node.inputs[0], Cast) if isinstance(node.op, Cast) else None
+    before = find_maker(graph, node.inputs[0], Cast) if isinstance(node.op, Cast) else None
     if before is None:
         return False
     source, between = graph.types[before.inputs[0]], graph.types[before.outputs[0]]

@@ -2,12 +2,12 @@
 
 from edgewright.ir.graph import Graph, Node
 from edgewright.ops.rearrange import Reshape, Transpose
-from edgewright.passes.graph_pass import graph_pass, rewrite_each
+from edgewright.passes.graph_pass import register_pass, rewrite_each
 
 __all__ = ["merge_moves"]
 
 
-@graph_pass()
+@register_pass()
 def merge_moves(graph: Graph) -> int:
     """The second reads what the first read; the first goes when nobody else needs it."""
     return rewrite_each(graph, _merge)

@@ -2,13 +2,13 @@
 
 from edgewright.ir.graph import Graph, Node
 from edgewright.ops.rearrange import Reshape, Transpose
-from edgewright.passes.graph_pass import graph_pass, rewrite_each
+from edgewright.passes.graph_pass import register_pass, rewrite_each
 from edgewright.passes.layout.orders import is_view
 
 __all__ = ["transpose_to_reshape"]
 
 
-@graph_pass(after=("assign_layout",))
+@register_pass(after=("assign_layout",))
 def transpose_to_reshape(graph: Graph) -> int:
     """[N,C,1,1] to [N,1,1,C] and the like."""
     return rewrite_each(graph, _rewrite)

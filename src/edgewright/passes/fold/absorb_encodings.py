@@ -9,7 +9,7 @@ from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.types import TensorType
 from edgewright.ops.quant import Convert, Dequantize, Quantize
-from edgewright.passes.graph_pass import graph_pass, rewrite_each
+from edgewright.passes.graph_pass import register_pass, rewrite_each
 
 __all__ = ["absorb_encodings"]
 
@@ -17,7 +17,7 @@ __all__ = ["absorb_encodings"]
 TOP = 127
 
 
-@graph_pass(after=("fold_moved_weights",))
+@register_pass(after=("fold_moved_weights",))
 def absorb_encodings(graph: Graph) -> int:
     """An op whose operands are all decoded and whose results are all encoded means just that on fixed point.
 
@@ -28,12 +28,12 @@ def absorb_encodings(graph: Graph) -> int:
 
 def _absorb(graph: Graph, node: Node) -> bool:
     if isinstance(node.op, Quantize):
-        return _requantize(graph, node, node.op)
+        return _merge_requantization(graph, node, node.op)
     # They say themselves what integers stand for; what the source alone knows stays as it is.
     if node.op.has_fixed_types:
         return False
-    stored = [_stored(graph, value) for value in node.inputs]
-    encoders = [_encoder(graph, value) for value in node.outputs]
+    stored = [_find_stored(graph, value) for value in node.inputs]
+    encoders = [_find_encoder(graph, value) for value in node.outputs]
     if any(item is None for item in (*stored, *encoders)):
         return False
     if not any(item in graph.types and graph.types[item].dtype.is_fixed_point for item in stored):
@@ -50,26 +50,26 @@ def _absorb(graph: Graph, node: Node) -> bool:
 def _rewire(graph: Graph, node: Node, stored: "list[str | _OneNumber | None]") -> None:
     for place, value in enumerate(stored):
         if isinstance(value, _OneNumber):
-            graph.set_input(node, place, _encoded(graph, value.name))
+            graph.set_input(node, place, _encode_number(graph, value.name))
         elif value is not None and value != node.inputs[place]:
             graph.set_input(node, place, value)
 
 
-def _requantize(graph: Graph, node: Node, op: Quantize) -> bool:
+def _merge_requantization(graph: Graph, node: Node, op: Quantize) -> bool:
     """What is decoded only to be encoded again changes its encoding, or nothing at all."""
     before = graph.producer(node.inputs[0])
     if before is None or not isinstance(before.op, Dequantize) or before.inputs[0] in graph.constants:
         return False
     source = before.inputs[0]
-    found, made = graph.types[source], node.outputs[0]
-    if (found.dtype, found.encoding) == (op.dtype, op.encoding) and made not in graph.outputs:
+    source_type, made = graph.types[source], node.outputs[0]
+    if (source_type.dtype, source_type.encoding) == (op.dtype, op.encoding) and made not in graph.outputs:
         graph.replace_uses(made, source)
         graph.remove(node)
         return True
-    wanted = graph.types[made]
+    result_type = graph.types[made]
     graph.remove(node)
-    convert = Convert(dtype=op.dtype, encoding=op.encoding, source=found.encoding)
-    graph.add(Node(node.name, convert, [source], [made], node.source), [wanted])
+    convert = Convert(dtype=op.dtype, encoding=op.encoding, source=source_type.encoding)
+    graph.add(Node(node.name, convert, [source], [made], node.source), [result_type])
     return True
 
 
@@ -80,7 +80,7 @@ class _OneNumber:
     name: str
 
 
-def _stored(graph: Graph, value: str) -> "str | _OneNumber | None":
+def _find_stored(graph: Graph, value: str) -> "str | _OneNumber | None":
     """The fixed-point value behind an operand; itself where it holds no real numbers, None without one."""
     if not value or not graph.types[value].dtype.is_float:
         return value
@@ -92,7 +92,7 @@ def _stored(graph: Graph, value: str) -> "str | _OneNumber | None":
     return _OneNumber(value) if is_number else None
 
 
-def _encoded(graph: Graph, name: str) -> str:
+def _encode_number(graph: Graph, name: str) -> str:
     array = graph.constants[name]
     number = float(array.reshape(-1)[0])
     encoding = Encoding((abs(number) / TOP if number else 1.0,), (0,))
@@ -101,7 +101,7 @@ def _encoded(graph: Graph, name: str) -> str:
     return graph.add_constant(graph.fresh_name(name), stored, tensor_type, of=name)
 
 
-def _encoder(graph: Graph, value: str) -> Node | str | None:
+def _find_encoder(graph: Graph, value: str) -> Node | str | None:
     """The only reader of a real result, where it encodes it; the value where it is no real number."""
     if not value or not graph.types[value].dtype.is_float:
         return value
@@ -113,7 +113,7 @@ def _encoder(graph: Graph, value: str) -> Node | str | None:
 def _take_over(graph: Graph, value: str, encoder: Node) -> None:
     """The op makes what was encoded from its result, under that name."""
     made = encoder.outputs[0]
-    wanted = graph.types[made]
+    encoded_type = graph.types[made]
     graph.remove(encoder)
     graph.rename_value(value, made)
-    graph.types[made] = wanted
+    graph.types[made] = encoded_type

@@ -3,14 +3,14 @@
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import given
 from edgewright.ops.norm import Batchnorm
-from edgewright.passes.fold.linear import Affine, absorb, linear_before, reshape_between
-from edgewright.passes.graph_pass import Refused, graph_pass, rewrite_each
-from edgewright.passes.match import hand_over
+from edgewright.passes.fold.linear import Affine, absorb, find_product, find_reshape
+from edgewright.passes.graph_pass import Refused, register_pass, rewrite_each
+from edgewright.passes.match import drop_reader
 
 __all__ = ["fold_batchnorm"]
 
 
-@graph_pass(after=("assign_layout",), rtol=1e-4)
+@register_pass(after=("assign_layout",), rtol=1e-4)
 def fold_batchnorm(graph: Graph) -> int:
     """Left out by --disable_batchnorm_folding."""
     return rewrite_each(graph, _fold)
@@ -20,8 +20,8 @@ def _fold(graph: Graph, node: Node) -> bool:
     if not isinstance(node.op, Batchnorm):
         return False
     x = node.inputs[0]
-    between = reshape_between(graph, x)
-    before = linear_before(graph, between.inputs[0] if between is not None else x)
+    between = find_reshape(graph, x)
+    before = find_product(graph, between.inputs[0] if between is not None else x)
     if before is None:
         return False
     if graph.types[before.outputs[0]].shape[-1] != graph.types[x].shape[-1]:
@@ -32,5 +32,5 @@ def _fold(graph: Graph, node: Node) -> bool:
     affine = Affine(graph.constants[weight], graph.constants[bias] if bias else None)
     merged = absorb(graph, before, affine)
     merged.notes.update({name: node.notes[name] for name in ("gamma", "beta") if name in node.notes})
-    hand_over(graph, between or merged, node)
+    drop_reader(graph, between or merged, node)
     return True

@@ -13,9 +13,9 @@ from edgewright.ops.elementwise import (
     ElementWiseSubtract,
 )
 from edgewright.ops.rearrange import Reshape
-from edgewright.passes.fold.linear import Affine, absorb, linear_before, reshape_between
-from edgewright.passes.graph_pass import graph_pass, rewrite_each
-from edgewright.passes.match import hand_over, made_by, per_channel
+from edgewright.passes.fold.linear import Affine, absorb, find_product, find_reshape
+from edgewright.passes.graph_pass import register_pass, rewrite_each
+from edgewright.passes.match import drop_reader, find_maker, read_channel_vector
 
 __all__ = ["fold_channels"]
 
@@ -23,56 +23,56 @@ __all__ = ["fold_channels"]
 MOST_CHANNELS = 1 << 20
 
 
-@graph_pass(after=("assign_layout",), rtol=1e-4)
+@register_pass(after=("assign_layout",), rtol=1e-4)
 def fold_channels(graph: Graph) -> int:
     """A summand of each channel becomes the bias, a factor goes into the weights."""
     return rewrite_each(graph, _fold)
 
 
 def _fold(graph: Graph, node: Node) -> bool:
-    for x, affine in _readings(graph, node):
-        between = reshape_between(graph, x)
-        before = linear_before(graph, between.inputs[0] if between is not None else x)
+    for x, affine in _list_readings(graph, node):
+        between = find_reshape(graph, x)
+        before = find_product(graph, between.inputs[0] if between is not None else x)
         if before is None or graph.types[x].shape != graph.types[node.outputs[0]].shape:
             continue
         changed = absorb(graph, before, affine)
-        hand_over(graph, between or changed, node)
+        drop_reader(graph, between or changed, node)
         return True
     return False
 
 
-def _readings(graph: Graph, node: Node) -> Iterator[tuple[str, Affine]]:
+def _list_readings(graph: Graph, node: Node) -> Iterator[tuple[str, Affine]]:
     """The ways to read a node as a change of each channel of one operand."""
     if isinstance(node.op, (ElementWiseAdd, ElementWiseMultiply)):
         for x, other in (node.inputs, reversed(node.inputs)):
-            vector = _vector(graph, x, other)
+            vector = _read_vector(graph, x, other)
             if vector is not None:
                 yield x, Affine(shift=vector) if isinstance(node.op, ElementWiseAdd) else Affine(vector)
     elif isinstance(node.op, (ElementWiseSubtract, ElementWiseDivide)):
         x, other = node.inputs
-        vector = _vector(graph, x, other)
+        vector = _read_vector(graph, x, other)
         if vector is not None:
-            yield x, _inverse(node, vector)
+            yield x, _invert_operand(node, vector)
 
 
-def _inverse(node: Node, vector: Array) -> Affine:
+def _invert_operand(node: Node, vector: Array) -> Affine:
     if isinstance(node.op, ElementWiseSubtract):
         return Affine(shift=-vector)
     with np.errstate(all="ignore"):
         return Affine(scale=(1 / vector.astype(np.float64)))
 
 
-def _vector(graph: Graph, x: str, other: str) -> Array | None:
+def _read_vector(graph: Graph, x: str, other: str) -> Array | None:
     """The other operand as one number for each channel, also where a reshape has split the channels."""
     tensor_type = graph.types[x]
     if x in graph.constants or tensor_type.rank < 1 or not tensor_type.dtype.is_float:
         return None
-    between = made_by(graph, x, Reshape)
+    between = find_maker(graph, x, Reshape)
     (width,) = graph.types[x if between is None else between.inputs[0]].shape[-1:] or (0,)
     if not isinstance(width, int) or width > MOST_CHANNELS:
         return None
     if between is None:
-        return per_channel(graph, other, tensor_type.rank, width)
+        return read_channel_vector(graph, other, tensor_type.rank, width)
     array = graph.constants.get(other)
     if array is None or array.ndim > tensor_type.rank:
         return None

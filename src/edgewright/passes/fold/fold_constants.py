@@ -6,7 +6,7 @@ from edgewright.core.errors import EdgewrightError
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph, Node
 from edgewright.ops.rearrange_fill import Shape
-from edgewright.passes.graph_pass import Refused, graph_pass, rewrite_each
+from edgewright.passes.graph_pass import Refused, register_pass, rewrite_each
 
 __all__ = ["LARGEST_RESULT", "fold_constants"]
 
@@ -15,7 +15,7 @@ __all__ = ["LARGEST_RESULT", "fold_constants"]
 LARGEST_RESULT = 1 << 20
 
 
-@graph_pass()
+@register_pass()
 def fold_constants(graph: Graph) -> int:
     """Replaces such nodes by their results."""
     return rewrite_each(graph, _fold)
@@ -32,7 +32,7 @@ def _fold(graph: Graph, node: Node) -> bool:
     if any(value in graph.outputs for value in node.outputs):
         raise Refused("its result is a graph output and must be made by a node")
     _check_size(graph, node, values)
-    results = _results(node, [graph.constants[v] if v else None for v in node.inputs])
+    results = _compute_results(node, [graph.constants[v] if v else None for v in node.inputs])
     types = graph.output_types(node)
     graph.remove(node)
     for name, array, tensor_type in zip([v for v in node.outputs if v], results, types, strict=False):
@@ -40,7 +40,7 @@ def _fold(graph: Graph, node: Node) -> bool:
     return True
 
 
-def _results(node: Node, arrays: list[Array | None]) -> tuple[Array, ...]:
+def _compute_results(node: Node, arrays: list[Array | None]) -> tuple[Array, ...]:
     try:
         with np.errstate(all="ignore"):
             return node.op.values_for(arrays)
@@ -52,11 +52,11 @@ def _fold_shape(graph: Graph, node: Node) -> bool:
     """Sizes that are numbers do not depend on what the input holds."""
     if node.outputs[0] in graph.outputs:
         raise Refused("its result is a graph output and must be made by a node")
-    source, wanted = graph.types[node.inputs[0]], graph.types[node.outputs[0]]
+    source, result_type = graph.types[node.inputs[0]], graph.types[node.outputs[0]]
     stand_in = np.broadcast_to(np.zeros((), source.dtype.numpy), source.static_shape())
     (sizes,) = node.op.values_for([stand_in])
     graph.remove(node)
-    graph.add_constant(node.outputs[0], sizes, wanted)
+    graph.add_constant(node.outputs[0], sizes, result_type)
     return True
 
 

@@ -9,13 +9,13 @@ from edgewright.ir.graph import Graph, Node
 from edgewright.ir.types import TensorType
 from edgewright.ops.quant import Dequantize
 from edgewright.ops.rearrange import Reshape, Transpose
-from edgewright.passes.graph_pass import graph_pass, rewrite_each
+from edgewright.passes.graph_pass import register_pass, rewrite_each
 from edgewright.passes.match import drop_unread, drop_unread_constant
 
 __all__ = ["fold_moved_weights"]
 
 
-@graph_pass(after=("merge_moves",))
+@register_pass(after=("merge_moves",))
 def fold_moved_weights(graph: Graph) -> int:
     """A move behind the Dequantize of a constant goes before it, where it costs nothing in a run.
 
@@ -29,7 +29,7 @@ def _fold(graph: Graph, node: Node) -> bool:
     if before is None or not isinstance(before.op, Dequantize) or before.inputs[0] not in graph.constants:
         return False
     stored = before.inputs[0]
-    moved = _moved(node, graph.constants[stored], graph.types[stored], before.op)
+    moved = _move_weights(node, graph.constants[stored], graph.types[stored], before.op)
     if moved is None:
         return False
     array, tensor_type, op = moved
@@ -41,7 +41,7 @@ def _fold(graph: Graph, node: Node) -> bool:
     return True
 
 
-def _moved(
+def _move_weights(
     node: Node, array: Array, tensor_type: TensorType, op: Dequantize
 ) -> tuple[Array, TensorType, Dequantize] | None:
     """The integers after a transpose or a reshape, and the decoding of them."""

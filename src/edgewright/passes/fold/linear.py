@@ -12,7 +12,7 @@ from edgewright.ops.rearrange import Reshape
 from edgewright.passes.graph_pass import Refused
 from edgewright.passes.match import drop_unread_constant
 
-__all__ = ["Affine", "absorb", "linear_before", "reshape_between"]
+__all__ = ["Affine", "absorb", "find_product", "find_reshape"]
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Affine:
     shift: Array | None = None
 
 
-def linear_before(graph: Graph, value: str) -> Node | None:
+def find_product(graph: Graph, value: str) -> Node | None:
     """The linear op that makes a value and can still be changed; refuses where others read the value."""
     node = graph.producer(value)
     if node is None or not node.op.is_product:
@@ -35,12 +35,12 @@ def linear_before(graph: Graph, value: str) -> Node | None:
     return node
 
 
-def reshape_between(graph: Graph, value: str) -> Node | None:
+def find_reshape(graph: Graph, value: str) -> Node | None:
     """The reshape that stands between a linear op and its reader; refuses where others read its result."""
     between = graph.producer(value)
     if between is None or not isinstance(between.op, Reshape):
         return None
-    if linear_before(graph, between.inputs[0]) is not None and not graph.is_used_once(value):
+    if find_product(graph, between.inputs[0]) is not None and not graph.is_used_once(value):
         raise Refused(f"the reshape '{between.name}' is read elsewhere too")
     return between
 
@@ -49,11 +49,11 @@ def absorb(graph: Graph, node: Node, affine: Affine) -> Node:
     """The linear op with a change of its output channels in its weights and bias."""
     weights, bias = node.inputs[1], given(node.inputs, 2) or ""
     _check(graph, node, weights, bias, affine)
-    inputs = [node.inputs[0], _scaled_weights(graph, node, affine), _changed_bias(graph, node, bias, affine)]
+    inputs = [node.inputs[0], _scale_weights(graph, node, affine), _change_bias(graph, node, bias, affine)]
     types = graph.output_types(node)
     graph.remove(node)
     kept = [value for value in inputs if value]
-    changed = Node(node.name, node.op, kept, node.outputs, node.source, (), _notes(node, affine))
+    changed = Node(node.name, node.op, kept, node.outputs, node.source, (), _update_notes(node, affine))
     graph.add(changed, types)
     for old in {weights, bias}:
         drop_unread_constant(graph, old)
@@ -71,16 +71,16 @@ def _check(graph: Graph, node: Node, weights: str, bias: str, affine: Affine) ->
         raise Refused("a factor or summand is not finite")
 
 
-def _scaled_weights(graph: Graph, node: Node, affine: Affine) -> str:
+def _scale_weights(graph: Graph, node: Node, affine: Affine) -> str:
     name = node.inputs[1]
     if affine.scale is None:
         return name
     weights = graph.constants[name]
-    product = weights * _aligned(node, weights, affine.scale).astype(weights.dtype)
+    product = weights * _align_scale(node, weights, affine.scale).astype(weights.dtype)
     return graph.add_constant(graph.fresh_name(name), product, graph.types[name], of=name)
 
 
-def _aligned(node: Node, weights: Array, scale: Array) -> Array:
+def _align_scale(node: Node, weights: Array, scale: Array) -> Array:
     """One factor for each output channel, in a shape that broadcasts against the weights."""
     if node.op.has_rows:
         return scale[:, None]
@@ -91,7 +91,7 @@ def _aligned(node: Node, weights: Array, scale: Array) -> Array:
     return scale
 
 
-def _changed_bias(graph: Graph, node: Node, name: str, affine: Affine) -> str:
+def _change_bias(graph: Graph, node: Node, name: str, affine: Affine) -> str:
     if not name and affine.shift is None:
         return ""
     dtype = graph.types[node.outputs[0]].dtype.numpy
@@ -102,7 +102,7 @@ def _changed_bias(graph: Graph, node: Node, name: str, affine: Affine) -> str:
     return graph.add_constant(graph.fresh_name(name or f"{node.name}_bias"), shifted, of=name)
 
 
-def _notes(node: Node, affine: Affine) -> dict[str, Array]:
+def _update_notes(node: Node, affine: Affine) -> dict[str, Array]:
     """A batch norm folded before keeps telling the output's spread (gamma) and mean (beta)."""
     notes = dict(node.notes)
     for name in ("gamma", "beta"):

@@ -3,13 +3,13 @@
 from edgewright.ir.graph import Graph, Node
 from edgewright.ops.rearrange import Reshape, Transpose
 from edgewright.ops.rearrange_blocks import ChannelShuffle
-from edgewright.passes.graph_pass import graph_pass, rewrite_each
-from edgewright.passes.match import made_by, take_over
+from edgewright.passes.graph_pass import register_pass, rewrite_each
+from edgewright.passes.match import find_maker, take_over
 
 __all__ = ["fuse_channel_shuffle"]
 
 
-@graph_pass(after=("fold_constants", "merge_moves"))
+@register_pass(after=("fold_constants", "merge_moves"))
 def fuse_channel_shuffle(graph: Graph) -> int:
     """[.., g * c, ..] -> [.., g, c, ..] -> [.., c, g, ..] -> [.., g * c, ..]."""
     return rewrite_each(graph, _fuse)
@@ -18,12 +18,12 @@ def fuse_channel_shuffle(graph: Graph) -> int:
 def _fuse(graph: Graph, node: Node) -> bool:
     if not isinstance(node.op, Reshape):
         return False
-    swap = made_by(graph, node.inputs[0], Transpose)
-    split = made_by(graph, swap.inputs[0], Reshape) if swap is not None else None
+    swap = find_maker(graph, node.inputs[0], Transpose)
+    split = find_maker(graph, swap.inputs[0], Reshape) if swap is not None else None
     if swap is None or split is None or not isinstance(swap.op, Transpose):
         return False
     x, whole = split.inputs[0], graph.types[node.outputs[0]].shape
-    parts, axis = graph.types[split.outputs[0]].shape, _swapped_axis(swap.op.perm)
+    parts, axis = graph.types[split.outputs[0]].shape, _find_swapped_axis(swap.op.perm)
     if axis is None or graph.types[x].shape != whole or len(parts) != len(whole) + 1:
         return False
     groups = parts[axis]
@@ -34,7 +34,7 @@ def _fuse(graph: Graph, node: Node) -> bool:
     return True
 
 
-def _swapped_axis(perm: tuple[int, ...]) -> int | None:
+def _find_swapped_axis(perm: tuple[int, ...]) -> int | None:
     """The first of two neighbours that change places while all others stay."""
     moved = [place for place, axis in enumerate(perm) if place != axis]
     is_swap = len(moved) == 2 and moved[1] == moved[0] + 1

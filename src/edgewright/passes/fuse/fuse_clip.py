@@ -6,22 +6,22 @@ from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op
 from edgewright.ops.activation import Relu, Relu1, Relu6, ReluMinMax
 from edgewright.ops.elementwise import ElementWiseMaximum, ElementWiseMinimum
-from edgewright.passes.graph_pass import Refused, graph_pass, rewrite_each
-from edgewright.passes.match import number_of, swapped, take_over
+from edgewright.passes.graph_pass import Refused, register_pass, rewrite_each
+from edgewright.passes.match import number_of, swap_operands, take_over
 
-__all__ = ["bounds_of", "fuse_clip"]
+__all__ = ["find_bounds", "fuse_clip"]
 
 NAMED: dict[tuple[float, float], Op] = {(0.0, math.inf): Relu(), (-1.0, 1.0): Relu1(), (0.0, 6.0): Relu6()}
 Bounds = tuple[float, float]
 
 
-@graph_pass(after=("fold_constants",))
+@register_pass(after=("fold_constants",))
 def fuse_clip(graph: Graph) -> int:
     """One op for all bounds of a value (a double Relu too), and bounds that have a name by their name."""
     return rewrite_each(graph, _fuse)
 
 
-def bounds_of(graph: Graph, node: Node | None) -> tuple[str, Bounds] | None:
+def find_bounds(graph: Graph, node: Node | None) -> tuple[str, Bounds] | None:
     """The value that a node keeps between two numbers, and the numbers; None for any other node."""
     if node is None or not graph.types[node.outputs[0]].dtype.is_float:
         return None
@@ -32,7 +32,7 @@ def bounds_of(graph: Graph, node: Node | None) -> tuple[str, Bounds] | None:
         return node.inputs[0], (node.op.min_value, node.op.max_value)
     if not isinstance(node.op, (ElementWiseMaximum, ElementWiseMinimum)):
         return None
-    for x, other in swapped(node):
+    for x, other in swap_operands(node):
         number = number_of(graph, other)
         if number is not None and graph.types[x].shape == graph.types[node.outputs[0]].shape:
             is_lower = isinstance(node.op, ElementWiseMaximum)
@@ -41,10 +41,10 @@ def bounds_of(graph: Graph, node: Node | None) -> tuple[str, Bounds] | None:
 
 
 def _fuse(graph: Graph, node: Node) -> bool:
-    outer = bounds_of(graph, node)
+    outer = find_bounds(graph, node)
     if outer is None:
         return False
-    inner = bounds_of(graph, graph.producer(outer[0]))
+    inner = find_bounds(graph, graph.producer(outer[0]))
     x, (low, high) = inner or outer
     if inner is not None:
         low, high = max(low, outer[1][0]), min(high, outer[1][1])

@@ -5,13 +5,13 @@ import numpy as np
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import given
 from edgewright.ops.matmul import FullyConnected, MatMul
-from edgewright.passes.graph_pass import Refused, graph_pass, rewrite_each
+from edgewright.passes.graph_pass import Refused, register_pass, rewrite_each
 from edgewright.passes.match import take_over
 
 __all__ = ["fuse_fully_connected"]
 
 
-@graph_pass(after=("fold_constants",), rtol=1e-6)
+@register_pass(after=("fold_constants",), rtol=1e-6)
 def fuse_fully_connected(graph: Graph) -> int:
     """Products x @ w with a constant w of rank 2; the weights are a transposed view of it."""
     return rewrite_each(graph, _fuse)

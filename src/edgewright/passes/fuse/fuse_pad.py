@@ -9,22 +9,22 @@ from edgewright.ir.graph import Graph, Node
 from edgewright.ops.conv import Convolution
 from edgewright.ops.pool import PoolMax2d, PoolMax3d, Rounding
 from edgewright.ops.rearrange_fill import Pad, Scheme
-from edgewright.passes.graph_pass import Refused, graph_pass, rewrite_each
-from edgewright.passes.match import drop_unread, made_by
+from edgewright.passes.graph_pass import Refused, register_pass, rewrite_each
+from edgewright.passes.match import drop_unread, find_maker
 
 __all__ = ["fuse_pad"]
 
 Pair = tuple[Dim, Dim]
 
 
-@graph_pass(after=("assign_layout",))
+@register_pass(after=("assign_layout",))
 def fuse_pad(graph: Graph) -> int:
     """Zeros before a convolution, minus infinity before a maximum."""
     return rewrite_each(graph, _fuse)
 
 
 def _fuse(graph: Graph, node: Node) -> bool:
-    pad = made_by(graph, node.inputs[0], Pad) if node.inputs else None
+    pad = find_maker(graph, node.inputs[0], Pad) if node.inputs else None
     if pad is None or not isinstance(node.op, (Convolution, PoolMax2d, PoolMax3d)):
         return False
     assert isinstance(pad.op, Pad)
@@ -38,9 +38,9 @@ def _fuse(graph: Graph, node: Node) -> bool:
 
 
 def _check(node: Node, pad: Pad) -> None:
-    wanted = 0.0 if isinstance(node.op, Convolution) else -math.inf
-    if pad.scheme != Scheme.CONSTANT or float(pad.pad_constant_value) != wanted:
-        raise Refused(f"it pads by {pad.scheme.name} {pad.pad_constant_value}, expected {wanted}")
+    padding = 0.0 if isinstance(node.op, Convolution) else -math.inf
+    if pad.scheme != Scheme.CONSTANT or float(pad.pad_constant_value) != padding:
+        raise Refused(f"it pads by {pad.scheme.name} {pad.pad_constant_value}, expected {padding}")
     if pad.pad_amount[0] != (0, 0) or pad.pad_amount[-1] != (0, 0):
         raise Refused("it pads batch or channels")
     if isinstance(node.op, (PoolMax2d, PoolMax3d)) and node.op.rounding_mode != Rounding.FLOOR:

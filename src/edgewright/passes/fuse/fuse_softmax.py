@@ -5,13 +5,13 @@ from edgewright.ops.elementwise import ElementWiseDivide, ElementWiseSubtract
 from edgewright.ops.elementwise_unary import ElementWiseExp
 from edgewright.ops.reduce import ReduceMax, ReduceSum
 from edgewright.ops.reduce_softmax import Softmax
-from edgewright.passes.graph_pass import Refused, graph_pass, rewrite_each
-from edgewright.passes.match import made_by, op_of, take_over
+from edgewright.passes.graph_pass import Refused, register_pass, rewrite_each
+from edgewright.passes.match import find_maker, find_op, take_over
 
 __all__ = ["fuse_softmax"]
 
 
-@graph_pass(after=("fold_constants",), rtol=1e-5)
+@register_pass(after=("fold_constants",), rtol=1e-5)
 def fuse_softmax(graph: Graph) -> int:
     """exp(x - max(x)) / sum(exp(x - max(x))), over one axis."""
     return rewrite_each(graph, _fuse)
@@ -20,9 +20,9 @@ def fuse_softmax(graph: Graph) -> int:
 def _fuse(graph: Graph, node: Node) -> bool:
     if not isinstance(node.op, ElementWiseDivide):
         return False
-    power = made_by(graph, node.inputs[0], ElementWiseExp)
-    total = op_of(graph, node.inputs[1], ReduceSum)
-    shifted = made_by(graph, power.inputs[0], ElementWiseSubtract) if power is not None else None
+    power = find_maker(graph, node.inputs[0], ElementWiseExp)
+    total = find_op(graph, node.inputs[1], ReduceSum)
+    shifted = find_maker(graph, power.inputs[0], ElementWiseSubtract) if power is not None else None
     if power is None or total is None or shifted is None:
         return False
     summed, largest = graph.producer(node.inputs[1]), graph.producer(shifted.inputs[1])

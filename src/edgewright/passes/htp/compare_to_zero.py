@@ -7,12 +7,12 @@ from edgewright.ir.graph import Graph, Node
 from edgewright.ir.types import TensorType
 from edgewright.ops.cast import Cast
 from edgewright.ops.elementwise import ElementWiseNotEqual
-from edgewright.passes.graph_pass import graph_pass, rewrite_each
+from edgewright.passes.graph_pass import register_pass, rewrite_each
 
 __all__ = ["compare_to_zero"]
 
 
-@graph_pass()
+@register_pass()
 def compare_to_zero(graph: Graph) -> int:
     """Any number but 0 is true."""
     return rewrite_each(graph, _compare)

@@ -7,14 +7,14 @@ from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.types import TensorType
 from edgewright.ops.norm import Batchnorm, LayerNorm, RmsNorm
-from edgewright.passes.graph_pass import graph_pass, rewrite_each
+from edgewright.passes.graph_pass import register_pass, rewrite_each
 
 __all__ = ["complete_norms"]
 
 MIDDLE = 1 << 15
 
 
-@graph_pass()
+@register_pass()
 def complete_norms(graph: Graph) -> int:
     """HTP computes LayerNorm and RmsNorm with a gamma that is not there, and takes no off-centre 16 bits."""
     return rewrite_each(graph, _complete)
@@ -26,14 +26,14 @@ def _complete(graph: Graph, node: Node) -> bool:
         x = graph.types[node.inputs[0]]
         shape = tuple(x.shape[axis] for axis in node.op.axes)
         if x.is_static and (len(node.inputs) < 2 or not node.inputs[1]):
-            _give(graph, node, 1, _ones(TensorType(shape, x.dtype), x))
+            _give(graph, node, 1, _make_ones(TensorType(shape, x.dtype), x))
             changed = True
     if isinstance(node.op, LayerNorm | RmsNorm | Batchnorm) and len(node.inputs) > 1:
-        changed = _centre(graph, node) or changed
+        changed = _center_weights(graph, node) or changed
     return changed
 
 
-def _ones(kind: TensorType, x: TensorType) -> tuple[TensorType, Array]:
+def _make_ones(kind: TensorType, x: TensorType) -> tuple[TensorType, Array]:
     shape = kind.static_shape()
     if x.encoding is None:
         return kind, np.ones(shape, kind.dtype.numpy)
@@ -56,7 +56,7 @@ def _give(graph: Graph, node: Node, index: int, constant: tuple[TensorType, Arra
     graph.add(node, types)
 
 
-def _centre(graph: Graph, node: Node) -> bool:
+def _center_weights(graph: Graph, node: Node) -> bool:
     name = node.inputs[1]
     kind = graph.types[name] if name in graph.constants else None
     if kind is None or kind.encoding is None or kind.dtype != DType.UFIXED_POINT_16:

@@ -10,12 +10,12 @@ from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 from edgewright.ops.conv import Convolution
 from edgewright.ops.conv_transpose import TransposedConvolution
-from edgewright.passes.graph_pass import Refused, graph_pass, rewrite_each
+from edgewright.passes.graph_pass import Refused, register_pass, rewrite_each
 
 __all__ = ["expand_blocks"]
 
 
-@graph_pass()
+@register_pass()
 def expand_blocks(graph: Graph) -> int:
     """A block's whole factor goes into its integers: 4 bits times a factor up to 16 fit 8 bits exactly."""
     return rewrite_each(graph, _expand)
@@ -36,7 +36,7 @@ def _expand(graph: Graph, node: Node) -> bool:
     stored = ones.decode(graph.constants[name])
     if any(encoding.offsets) or stored.min() < -128 or stored.max() > 127:
         raise Refused("its integers times their factors do not fit 8 bits")
-    wanted = replace(kind, dtype=DType.SFIXED_POINT_8, encoding=channel)
-    fresh = graph.add_constant(graph.fresh_name(name), stored.astype(np.int8), wanted, of=name)
+    eight_bit_type = replace(kind, dtype=DType.SFIXED_POINT_8, encoding=channel)
+    fresh = graph.add_constant(graph.fresh_name(name), stored.astype(np.int8), eight_bit_type, of=name)
     graph.set_input(node, 1, fresh)
     return True

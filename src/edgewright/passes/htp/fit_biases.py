@@ -6,12 +6,12 @@ from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.types import TensorType
-from edgewright.passes.graph_pass import graph_pass, rewrite_each
+from edgewright.passes.graph_pass import register_pass, rewrite_each
 
 __all__ = ["fit_biases"]
 
 
-@graph_pass()
+@register_pass()
 def fit_biases(graph: Graph) -> int:
     """The bias has 32 bits and input scale x channel scale, as the sums that it is added to.
 
@@ -28,11 +28,11 @@ def _fit(graph: Graph, node: Node) -> bool:
     bias = graph.types[node.inputs[2]]
     if bias.encoding is None or bias.shape != (len(scales),):
         return False
-    wanted = Encoding(scales, (0,) * len(scales), 0, 32)
-    if bias.dtype == DType.SFIXED_POINT_32 and _is_alike(bias.encoding, wanted):
+    encoding = Encoding(scales, (0,) * len(scales), 0, 32)
+    if bias.dtype == DType.SFIXED_POINT_32 and _is_alike(bias.encoding, encoding):
         return False
-    stored = _stored(graph.constants[node.inputs[2]], bias.encoding, wanted)
-    fitted = TensorType(bias.shape, DType.SFIXED_POINT_32, bias.layout, wanted)
+    stored = _store_bias(graph.constants[node.inputs[2]], bias.encoding, encoding)
+    fitted = TensorType(bias.shape, DType.SFIXED_POINT_32, bias.layout, encoding)
     name = graph.add_constant(graph.fresh_name(node.inputs[2]), stored, fitted, of=node.inputs[2])
     graph.set_input(node, 2, name)
     return True
@@ -47,12 +47,12 @@ def _sum_scales(given: TensorType, weights: TensorType) -> tuple[float, ...]:
     return tuple(given.encoding.scales[0] * scale for scale in weights.encoding.scales)
 
 
-def _is_alike(found: Encoding, wanted: Encoding) -> bool:
-    return found.axis == wanted.axis and np.allclose(found.scales, wanted.scales, rtol=1e-6)
+def _is_alike(stored: Encoding, fitted: Encoding) -> bool:
+    return stored.axis == fitted.axis and np.allclose(stored.scales, fitted.scales, rtol=1e-6)
 
 
-def _stored(given: Array, found: Encoding, wanted: Encoding) -> Array:
-    real = (given.astype(np.float64) + np.asarray(found.offsets)) * np.asarray(found.scales)
+def _store_bias(given: Array, stored: Encoding, fitted: Encoding) -> Array:
+    real = (given.astype(np.float64) + np.asarray(stored.offsets)) * np.asarray(stored.scales)
     limits = np.iinfo(np.int32)
-    whole: Array = np.clip(np.rint(real / np.asarray(wanted.scales)), limits.min, limits.max).astype(np.int32)
+    whole: Array = np.clip(np.rint(real / np.asarray(fitted.scales)), limits.min, limits.max).astype(np.int32)
     return whole

@@ -13,7 +13,7 @@ from edgewright.ops.matmul import FullyConnected
 from edgewright.ops.rearrange import Concat, Reshape, Transpose
 from edgewright.ops.rearrange_slice import Split
 from edgewright.ops.recurrent import Direction, Gru, Lstm, Recurrent
-from edgewright.passes.graph_pass import Refused, graph_pass, rewrite_each
+from edgewright.passes.graph_pass import Refused, register_pass, rewrite_each
 
 __all__ = ["MOST_STEPS", "unroll_recurrent"]
 
@@ -27,7 +27,7 @@ GRU_GATES = ((1, 2, 3), (7, 8, 9), (4, 5), (10, 11), (6,), (12,))
 GRU_WEIGHTS, GRU_OTHERS = tuple(range(1, 13)), (14,)
 
 
-@graph_pass(rtol=1e-5)
+@register_pass(rtol=1e-5)
 def unroll_recurrent(graph: Graph) -> int:
     """Each step's products, gates and states; the input's products of all steps are one."""
     return rewrite_each(graph, _unroll)
@@ -84,41 +84,41 @@ class _Steps:
         shape = self._kind.static_shape()
         return shape[0] if len(shape) == 2 or not self._op.time_major else shape[1]
 
-    def _parts(self, weights: str, bias: str) -> list[str]:
+    def _compute_input_shares(self, weights: str, bias: str) -> list[str]:
         """The input's share of each step's sums, in the order of the steps."""
         x, count = self._node.inputs[0], self._count()
         if self._kind.rank == 3 and not self._op.time_major:
             x = self._emit(Transpose(perm=(1, 0, 2)), x)
         rows = self._emit(Reshape(shape=(count * self._batch(), self._kind.static_shape()[-1])), x)
-        sums = self._connected(rows, weights, bias)
+        sums = self._connect(rows, weights, bias)
         places = tuple(self._batch() * step for step in range(1, count))
-        found = self._split(sums, 0, places)
-        return found[::-1] if self._op.direction == Direction.REVERSE else found
+        shares = self._split(sums, 0, places)
+        return shares[::-1] if self._op.direction == Direction.REVERSE else shares
 
-    def _named(self, parts: list[str]) -> Iterator[str]:
+    def _name_steps(self, parts: list[str]) -> Iterator[str]:
         """The parts one after the other; what is written meanwhile is called by the step."""
         for number, part in enumerate(parts, 1):
             self._label = f"{self._layer}_step{number}"
             yield part
 
-    def _joined(self, states: list[str]) -> None:
+    def _join_states(self, states: list[str]) -> None:
         """The states of all steps as the layer's first output."""
         ordered = states[::-1] if self._op.direction == Direction.REVERSE else states
         batch, units = self._graph.types[states[0]].static_shape()
         axis = 0 if self._op.time_major else 1
         rows = self._emit(Concat(axis=axis), *ordered) if len(ordered) > 1 else ordered[0]
         shape = (len(states), batch, units) if self._op.time_major else (batch, len(states), units)
-        self._same(rows, self._outputs[0], shape if self._kind.rank == 3 else (batch, units))
+        self._rename_output(rows, self._outputs[0], shape if self._kind.rank == 3 else (batch, units))
 
-    def _stacked(self, places: Sequence[int]) -> str:
+    def _stack_constants(self, places: Sequence[int]) -> str:
         """Constants of several gates as one, zeros for a bias that is left out; "" where all are."""
         arrays = [self._graph.constants.get(self._inputs[place]) for place in places]
         like = next((array for array in arrays if array is not None), None)
         if like is None:
             return ""
-        return self._constant(np.concatenate([np.zeros_like(like) if a is None else a for a in arrays]))
+        return self._add_constant(np.concatenate([np.zeros_like(like) if a is None else a for a in arrays]))
 
-    def _connected(self, x: str, weights: str, bias: str = "") -> str:
+    def _connect(self, x: str, weights: str, bias: str = "") -> str:
         return self._emit(FullyConnected(), x, *filter(None, (weights, bias)))
 
     def _split(self, x: str, axis: int, places: tuple[int, ...]) -> list[str]:
@@ -128,20 +128,20 @@ class _Steps:
         self._add(Split(axis=axis, split_index=places), [x], names)
         return names
 
-    def _gates(self, x: str, count: int) -> list[str]:
+    def _split_gates(self, x: str, count: int) -> list[str]:
         units = self._graph.types[x].static_shape()[1] // count
         return self._split(x, 1, tuple(units * gate for gate in range(1, count)))
 
-    def _rest(self, value: str) -> str:
+    def _subtract_from_one(self, value: str) -> str:
         """What is missing to 1."""
-        one = self._constant(np.ones((1, 1), self._kind.dtype.numpy))
+        one = self._add_constant(np.ones((1, 1), self._kind.dtype.numpy))
         return self._emit(ElementWiseSubtract(), one, value)
 
     def _sum(self, *values: str) -> str:
         given = [value for value in values if value]
         return given[0] if len(given) == 1 else self._emit(ElementWiseAdd(), *given)
 
-    def _product(self, left: str, right: str, output: str = "") -> str:
+    def _multiply(self, left: str, right: str, output: str = "") -> str:
         return self._emit(ElementWiseMultiply(), left, right, output=output)
 
     def _emit(self, op: Op, *inputs: str, output: str = "") -> str:
@@ -153,10 +153,10 @@ class _Steps:
         name = self._graph.fresh_name(self._node.name)
         self._graph.add(Node(name, op, inputs, outputs, self._node.source))
 
-    def _constant(self, array: Array) -> str:
+    def _add_constant(self, array: Array) -> str:
         return self._graph.add_constant(self._graph.fresh_name(f"{self._node.name}_weight"), array)
 
-    def _same(self, value: str, output: str, shape: tuple[int, ...]) -> None:
+    def _rename_output(self, value: str, output: str, shape: tuple[int, ...]) -> None:
         """A value under the name that readers of the layer know."""
         if output:
             self._emit(Reshape(shape=shape), value, output=output)
@@ -176,35 +176,37 @@ class _LstmSteps(_Steps):
     def write(self) -> None:
         # Without weights of its own the input gate is what the forget gate leaves.
         count = 4 if self._inputs[16] else 3
-        own, inner, bias = (self._stacked(gates[:count]) for gates in LSTM_GATES)
+        own, inner, bias = (self._stack_constants(gates[:count]) for gates in LSTM_GATES)
         h, c, states = self._state(10), self._state(11), []
-        for part in self._named(self._parts(own, bias)):
-            total = self._sum(part, self._connected(h, inner)) if h else part
-            h, c = self._step(self._gates(total, count), c)
+        for part in self._name_steps(self._compute_input_shares(own, bias)):
+            total = self._sum(part, self._connect(h, inner)) if h else part
+            h, c = self._step(self._split_gates(total, count), c)
             states.append(h)
         shapes = [self._graph.types[value].static_shape() for value in (c, h)]
-        self._joined(states)
-        self._same(c, self._outputs[1], shapes[0])
-        self._same(h, self._outputs[2], shapes[1])
+        self._join_states(states)
+        self._rename_output(c, self._outputs[1], shapes[0])
+        self._rename_output(h, self._outputs[2], shapes[1])
 
     def _step(self, gates: list[str], c: str) -> tuple[str, str]:
-        forget = self._emit(Sigmoid(), self._looking(gates[0], 19, c))
+        forget = self._emit(Sigmoid(), self._add_peephole(gates[0], 19, c))
         entry = (
-            self._emit(Sigmoid(), self._looking(gates[3], 18, c)) if len(gates) > 3 else self._rest(forget)
+            self._emit(Sigmoid(), self._add_peephole(gates[3], 18, c))
+            if len(gates) > 3
+            else self._subtract_from_one(forget)
         )
-        fresh = self._product(entry, self._emit(Tanh(), gates[1]))
-        cell = self._sum(self._product(forget, c), fresh) if c else fresh
-        output = self._emit(Sigmoid(), self._looking(gates[2], 20, cell))
-        return self._product(output, self._emit(Tanh(), cell)), cell
+        fresh = self._multiply(entry, self._emit(Tanh(), gates[1]))
+        cell = self._sum(self._multiply(forget, c), fresh) if c else fresh
+        output = self._emit(Sigmoid(), self._add_peephole(gates[2], 20, cell))
+        return self._multiply(output, self._emit(Tanh(), cell)), cell
 
-    def _looking(self, gate: str, place: int, cell: str) -> str:
+    def _add_peephole(self, gate: str, place: int, cell: str) -> str:
         """A gate with its peephole."""
         vector = self._inputs[place]
-        return self._sum(gate, self._product(cell, vector)) if vector and cell else gate
+        return self._sum(gate, self._multiply(cell, vector)) if vector and cell else gate
 
     def _state(self, place: int) -> str:
-        found = self._graph.constants.get(self._inputs[place])
-        return "" if found is not None and not found.any() else self._inputs[place]
+        state = self._graph.constants.get(self._inputs[place])
+        return "" if state is not None and not state.any() else self._inputs[place]
 
 
 class _GruSteps(_Steps):
@@ -213,30 +215,32 @@ class _GruSteps(_Steps):
     weights, others = GRU_WEIGHTS, GRU_OTHERS
 
     def write(self) -> None:
-        weights, bias, both, both_bias, last, last_bias = (self._stacked(gates) for gates in GRU_GATES)
+        weights, bias, both, both_bias, last, last_bias = (
+            self._stack_constants(gates) for gates in GRU_GATES
+        )
         h, states = self._first(), []
-        for part in self._named(self._parts(weights, bias)):
-            h = self._step(self._gates(part, 3), h, (both, both_bias), (last, last_bias))
+        for part in self._name_steps(self._compute_input_shares(weights, bias)):
+            h = self._step(self._split_gates(part, 3), h, (both, both_bias), (last, last_bias))
             states.append(h)
         shape = self._graph.types[h].static_shape()
-        self._joined(states)
-        self._same(h, self._outputs[1], (1, *shape))
+        self._join_states(states)
+        self._rename_output(h, self._outputs[1], (1, *shape))
 
     def _step(self, sums: list[str], h: str, both: tuple[str, str], last: tuple[str, str]) -> str:
         assert isinstance(self._op, Gru)
-        again = self._gates(self._connected(h, *both), 2)
+        again = self._split_gates(self._connect(h, *both), 2)
         update, reset = (
             self._emit(Sigmoid(), self._sum(*pair)) for pair in zip(sums[:2], again, strict=True)
         )
         if self._op.linear_before_reset:
-            inner = self._product(reset, self._connected(h, *last))
+            inner = self._multiply(reset, self._connect(h, *last))
         else:
-            inner = self._connected(self._product(reset, h), *last)
+            inner = self._connect(self._multiply(reset, h), *last)
         fresh = self._emit(Tanh(), self._sum(sums[2], inner))
-        return self._sum(self._product(self._rest(update), fresh), self._product(update, h))
+        return self._sum(self._multiply(self._subtract_from_one(update), fresh), self._multiply(update, h))
 
     def _first(self) -> str:
         shape = (self._batch(), self._graph.types[self._inputs[1]].static_shape()[0])
         if not self._inputs[13]:
-            return self._constant(np.zeros(shape, self._kind.dtype.numpy))
+            return self._add_constant(np.zeros(shape, self._kind.dtype.numpy))
         return self._emit(Reshape(shape=shape), self._inputs[13])

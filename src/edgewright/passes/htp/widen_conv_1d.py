@@ -9,35 +9,35 @@ from edgewright.ir.types import TensorType
 from edgewright.ops.conv import Conv1d, Conv2d, DepthWiseConv1d, DepthWiseConv2d
 from edgewright.ops.conv_transpose import TransposeConv1d, TransposeConv2d
 from edgewright.ops.rearrange import Reshape
-from edgewright.passes.graph_pass import graph_pass, rewrite_each
+from edgewright.passes.graph_pass import register_pass, rewrite_each
 
 __all__ = ["widen_conv_1d"]
 
 NO_PAD = (0, 0)
 
 
-@graph_pass()
+@register_pass()
 def widen_conv_1d(graph: Graph) -> int:
     """[n, w, c] is reshaped to [n, 1, w, c] and back."""
     return rewrite_each(graph, _widen)
 
 
 def _widen(graph: Graph, node: Node) -> bool:
-    op = _in_two_dimensions(node.op)
+    op = _widen_op(node.op)
     x, result = graph.types[node.inputs[0]], graph.types[node.outputs[0]]
     if op is None or not (x.is_static and result.is_static and node.inputs[1] in graph.constants):
         return False
-    weights = _taller_weights(graph, node.inputs[1])
+    weights = _widen_weights(graph, node.inputs[1])
     tall_x, tall_y = graph.fresh_name(node.inputs[0]), graph.fresh_name(node.outputs[0])
     graph.remove(node)
-    _reshape(graph, node, (node.inputs[0], tall_x), _taller(x))
+    _reshape(graph, node, node.inputs[0], tall_x, _widen_type(x))
     inputs = [tall_x, weights, *node.inputs[2:]]
-    graph.add(Node(node.name, op, inputs, [tall_y], node.source, (), node.notes), [_taller(result)])
-    _reshape(graph, node, (tall_y, node.outputs[0]), result)
+    graph.add(Node(node.name, op, inputs, [tall_y], node.source, (), node.notes), [_widen_type(result)])
+    _reshape(graph, node, tall_y, node.outputs[0], result)
     return True
 
 
-def _in_two_dimensions(op: Op) -> Op | None:
+def _widen_op(op: Op) -> Op | None:
     if isinstance(op, Conv1d):
         return Conv2d(
             stride=(1, op.stride),
@@ -59,23 +59,23 @@ def _in_two_dimensions(op: Op) -> Op | None:
     return None
 
 
-def _reshape(graph: Graph, node: Node, ends: tuple[str, str], wanted: TensorType) -> None:
-    op = Reshape(shape=wanted.static_shape())
-    graph.add(Node(graph.fresh_name(f"{node.name}_reshape"), op, [ends[0]], [ends[1]]), [wanted])
+def _reshape(graph: Graph, node: Node, source: str, result: str, kind: TensorType) -> None:
+    op = Reshape(shape=kind.static_shape())
+    graph.add(Node(graph.fresh_name(f"{node.name}_reshape"), op, [source], [result]), [kind])
 
 
-def _taller(kind: TensorType) -> TensorType:
+def _widen_type(kind: TensorType) -> TensorType:
     first, *rest = kind.shape
     return replace(kind, shape=(first, 1, *rest), layout=None)
 
 
-def _taller_weights(graph: Graph, name: str) -> str:
+def _widen_weights(graph: Graph, name: str) -> str:
     kind, array = graph.types[name], graph.constants[name]
-    wanted = replace(kind, shape=(1, *kind.shape), layout=None, encoding=_shifted(kind.encoding))
-    return graph.add_constant(graph.fresh_name(name), array[None], wanted, of=name)
+    widened_type = replace(kind, shape=(1, *kind.shape), layout=None, encoding=_shift_axes(kind.encoding))
+    return graph.add_constant(graph.fresh_name(name), array[None], widened_type, of=name)
 
 
-def _shifted(encoding: Encoding | None) -> Encoding | None:
+def _shift_axes(encoding: Encoding | None) -> Encoding | None:
     """Every axis is one place further behind."""
     if encoding is None or encoding.axis is None:
         return encoding

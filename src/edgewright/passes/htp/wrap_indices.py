@@ -6,12 +6,12 @@ from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph, Node
 from edgewright.ops.gather import Gather, GatherElements, GatherNd
 from edgewright.ops.gather_scatter import ScatterElements, ScatterNd
-from edgewright.passes.graph_pass import graph_pass, rewrite_each
+from edgewright.passes.graph_pass import register_pass, rewrite_each
 
 __all__ = ["wrap_indices"]
 
 
-@graph_pass()
+@register_pass()
 def wrap_indices(graph: Graph) -> int:
     """-1 becomes the length of its axis less one."""
     return rewrite_each(graph, _wrap)
@@ -24,13 +24,13 @@ def _wrap(graph: Graph, node: Node) -> bool:
     indices = graph.constants.get(name)
     if indices is None or not data.is_static or indices.min(initial=0) >= 0:
         return False
-    lengths = _lengths(node, data.static_shape(), indices)
+    lengths = _find_lengths(node, data.static_shape(), indices)
     wrapped = np.where(indices < 0, indices + lengths, indices).astype(indices.dtype)
     graph.set_input(node, 1, graph.add_constant(graph.fresh_name(name), wrapped, graph.types[name], of=name))
     return True
 
 
-def _lengths(node: Node, shape: tuple[int, ...], indices: Array) -> Array:
+def _find_lengths(node: Node, shape: tuple[int, ...], indices: Array) -> Array:
     """The length of the axis that each index counts along."""
     if isinstance(node.op, GatherNd):
         first = node.op.batch_dims

@@ -9,14 +9,14 @@ from edgewright.ir.graph import Graph, Node
 from edgewright.ops.matmul import FullyConnected, MatMul
 from edgewright.ops.rearrange import Reshape, Transpose
 from edgewright.ops.reduce import Reduction
-from edgewright.passes.graph_pass import graph_pass, rewrite_each
+from edgewright.passes.graph_pass import register_pass, rewrite_each
 from edgewright.passes.layout.orders import Order
 from edgewright.passes.match import drop_unread
 
 __all__ = ["absorb_transposes", "can_absorb"]
 
 
-@graph_pass(after=("merge_moves", "assign_layout"), rtol=1e-5)
+@register_pass(after=("merge_moves", "assign_layout"), rtol=1e-5)
 def absorb_transposes(graph: Graph) -> int:
     """A transpose goes where each op that reads it can say the same by its own means."""
     return rewrite_each(graph, _absorb)
@@ -31,7 +31,9 @@ def can_absorb(graph: Graph, node: Node, value: str, order: Order) -> bool:
     if isinstance(op, MatMul):
         rank = len(order)
         return order == (*range(rank - 2), rank - 1, rank - 2) and value in node.inputs[:2]
-    return isinstance(op, Reshape) and order[:1] == (0,) and _reader_of_rows(graph, node, value) is not None
+    return (
+        isinstance(op, Reshape) and order[:1] == (0,) and _find_reader_of_rows(graph, node, value) is not None
+    )
 
 
 def _absorb(graph: Graph, node: Node) -> bool:
@@ -40,14 +42,14 @@ def _absorb(graph: Graph, node: Node) -> bool:
         if before is None or not isinstance(before.op, Transpose):
             continue
         if can_absorb(graph, node, value, before.op.perm):
-            _express(graph, node, place, before.op.perm)
+            _absorb_order(graph, node, place, before.op.perm)
             graph.set_input(node, place, before.inputs[0])
             drop_unread(graph, value)
             return True
     return False
 
 
-def _express(graph: Graph, node: Node, place: int, order: Order) -> None:
+def _absorb_order(graph: Graph, node: Node, place: int, order: Order) -> None:
     """Lets the op, or the weights behind it, mean the transposed value."""
     op = node.op
     if isinstance(op, Reduction):
@@ -56,12 +58,12 @@ def _express(graph: Graph, node: Node, place: int, order: Order) -> None:
         flag = f"transpose_in{place}"
         node.op = replace(op, **{flag: not getattr(op, flag)})
     else:
-        reader = _reader_of_rows(graph, node, node.inputs[0])
+        reader = _find_reader_of_rows(graph, node, node.inputs[0])
         assert reader is not None
         _reorder_columns(graph, reader, tuple(int(d) for d in graph.types[node.inputs[0]].shape[1:]), order)
 
 
-def _reader_of_rows(graph: Graph, reshape: Node, value: str) -> Node | None:
+def _find_reader_of_rows(graph: Graph, reshape: Node, value: str) -> Node | None:
     """The one fully connected op that reads the value as rows, if its weights are known."""
     rows, output = graph.types[reshape.outputs[0]], reshape.outputs[0]
     readers = graph.consumers(output)

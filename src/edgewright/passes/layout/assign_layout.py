@@ -12,17 +12,17 @@ from edgewright.ir.dims import evaluate
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op
 from edgewright.ops.rearrange import Transpose
-from edgewright.passes.graph_pass import graph_pass
+from edgewright.passes.graph_pass import register_pass
 from edgewright.passes.layout.absorb_transposes import can_absorb
 from edgewright.passes.layout.orders import (
     Order,
-    channel_first,
-    channel_last,
-    full_rank,
+    expand_type,
     is_view,
+    order_channel_first,
+    order_channel_last,
     order_of,
-    permuted_type,
-    turned_constant,
+    permute_type,
+    transpose_constant,
 )
 
 __all__ = ["assign_layout"]
@@ -35,7 +35,7 @@ END = 0.5
 VIEW = 1.0
 
 
-@graph_pass(after=("merge_moves", "drop_identity"), rtol=1e-5)
+@register_pass(after=("merge_moves", "drop_identity"), rtol=1e-5)
 def assign_layout(graph: Graph) -> int:
     """Turns regions, one rank after the other; returns how many."""
     ranks = {len(node.op.perm) for node in graph.nodes if isinstance(node.op, Transpose)}
@@ -43,7 +43,7 @@ def assign_layout(graph: Graph) -> int:
         _turn(graph, region)
         for rank in sorted(ranks)
         if rank > 2
-        for region in _regions(graph, channel_last(rank))
+        for region in _find_regions(graph, order_channel_last(rank))
         if _is_gain(graph, region)
     )
 
@@ -60,22 +60,24 @@ class _Region:
 
     @property
     def back(self) -> Order:
-        return channel_first(len(self.order))
+        return order_channel_first(len(self.order))
 
     def sources(self) -> list[str]:
         return [value for value in self.values if value not in self.made]
 
 
-def _regions(graph: Graph, order: Order) -> list[_Region]:
-    found = [(node, turned) for node in graph.nodes if (turned := _permuted(graph, node, order)) is not None]
+def _find_regions(graph: Graph, order: Order) -> list[_Region]:
+    permuted = [
+        (node, turned) for node in graph.nodes if (turned := _permute_op(graph, node, order)) is not None
+    ]
     groups = _Groups()
-    for node, (_, moved) in found:
-        groups.join([*node.outputs, *_moved_values(graph, node, moved)])
+    for node, (_, moved) in permuted:
+        groups.join([*node.outputs, *_list_moved_values(graph, node, moved)])
     regions: dict[str, _Region] = {}
-    for node, turned in found:
-        region = regions.setdefault(groups.root(node.outputs[0]), _Region(order))
+    for node, turned in permuted:
+        region = regions.setdefault(groups.find_root(node.outputs[0]), _Region(order))
         region.nodes[node] = turned
-        region.values.update(dict.fromkeys((*node.outputs, *_moved_values(graph, node, turned[1]))))
+        region.values.update(dict.fromkeys((*node.outputs, *_list_moved_values(graph, node, turned[1]))))
         region.made.update(node.outputs)
     return list(regions.values())
 
@@ -86,7 +88,7 @@ class _Groups:
     def __init__(self) -> None:
         self._parents: dict[str, str] = {}
 
-    def root(self, value: str) -> str:
+    def find_root(self, value: str) -> str:
         path = []
         while (parent := self._parents.setdefault(value, value)) != value:
             path.append(value)
@@ -95,28 +97,28 @@ class _Groups:
         return value
 
     def join(self, values: list[str]) -> None:
-        first = self.root(values[0])
+        first = self.find_root(values[0])
         for value in values[1:]:
-            self._parents[self.root(value)] = first
+            self._parents[self.find_root(value)] = first
 
 
-def _permuted(graph: Graph, node: Node, order: Order) -> tuple[Op, list[bool]] | None:
+def _permute_op(graph: Graph, node: Node, order: Order) -> tuple[Op, list[bool]] | None:
     """The op on transposed inputs, where it can work so and every value has the rank for it."""
     rank = len(order)
     if isinstance(node.op, Transpose) or node.subgraphs or not all(node.outputs):
         return None
     if any(graph.types[value].rank != rank for value in node.outputs):
         return None
-    types = [full_rank(graph, value, rank) if value else None for value in node.inputs]
-    found = node.op.permuted(order, *types)  # type: ignore[arg-type]
-    if found is None or any(
-        is_moved and (t is None or t.rank != rank) for t, is_moved in zip(types, found[1], strict=True)
+    types = [expand_type(graph, value, rank) if value else None for value in node.inputs]
+    permuted = node.op.permuted(order, *types)  # type: ignore[arg-type]
+    if permuted is None or any(
+        is_moved and (t is None or t.rank != rank) for t, is_moved in zip(types, permuted[1], strict=True)
     ):
         return None
-    return found
+    return permuted
 
 
-def _moved_values(graph: Graph, node: Node, moved: list[bool]) -> list[str]:
+def _list_moved_values(graph: Graph, node: Node, moved: list[bool]) -> list[str]:
     return [
         value
         for value, is_moved in zip(node.inputs, moved, strict=True)
@@ -127,10 +129,10 @@ def _moved_values(graph: Graph, node: Node, moved: list[bool]) -> list[str]:
 def _is_gain(graph: Graph, region: _Region) -> bool:
     # A region turned before this one may have renamed its borders: then it is looked at in the next round.
     is_fresh = all(value in graph.types for value in region.values)
-    return is_fresh and _cost_turned(graph, region) < _cost_now(graph, region)
+    return is_fresh and _estimate_turned_cost(graph, region) < _measure_cost(graph, region)
 
 
-def _cost_now(graph: Graph, region: _Region) -> float:
+def _measure_cost(graph: Graph, region: _Region) -> float:
     """Elements transposed at the region's borders as they are."""
     cost = 0.0
     for value in region.values:
@@ -138,9 +140,9 @@ def _cost_now(graph: Graph, region: _Region) -> float:
         if value not in region.made and before is not None and order_of(graph, value) == region.back:
             cost += _weight(graph, value, region.order, before.inputs[0])
         else:
-            readers = _turning_readers(graph, value, region.order)
-            ends = [node.outputs[0] for node in readers if _is_costly(graph, node)]
-            cost += max((_weight(graph, value, region.order, end) for end in ends), default=0.0)
+            readers = _list_turning_readers(graph, value, region.order)
+            transposed = [node.outputs[0] for node in readers if _is_costly(graph, node)]
+            cost += max((_weight(graph, value, region.order, result) for result in transposed), default=0.0)
     return cost
 
 
@@ -151,7 +153,7 @@ def _is_costly(graph: Graph, transpose: Node) -> bool:
     return value in graph.outputs or not all(can_absorb(graph, node, value, order) for node in readers)
 
 
-def _cost_turned(graph: Graph, region: _Region) -> float:
+def _estimate_turned_cost(graph: Graph, region: _Region) -> float:
     """Elements that would be transposed if the region worked in the other order."""
     cost = 0.0
     for value in region.sources():
@@ -192,7 +194,7 @@ def _is_turning(node: Node, order: Order) -> bool:
     return isinstance(node.op, Transpose) and node.op.perm == order
 
 
-def _turning_readers(graph: Graph, value: str, order: Order) -> Iterator[Node]:
+def _list_turning_readers(graph: Graph, value: str, order: Order) -> Iterator[Node]:
     return (reader for reader in graph.consumers(value) if _is_turning(reader, order))
 
 
@@ -201,7 +203,7 @@ def _turn(graph: Graph, region: _Region) -> bool:
     turned: dict[str, str] = {}
     for node, (op, moved) in region.nodes.items():
         inputs = [
-            _turned(graph, value, region, turned) if is_moved else value
+            _turn_value(graph, value, region, turned) if is_moved else value
             for value, is_moved in zip(node.inputs, moved, strict=True)
         ]
         _rebuild(graph, node, op, inputs, region, turned)
@@ -212,13 +214,13 @@ def _turn(graph: Graph, region: _Region) -> bool:
     return True
 
 
-def _turned(graph: Graph, value: str, region: _Region, turned: dict[str, str]) -> str:
+def _turn_value(graph: Graph, value: str, region: _Region, turned: dict[str, str]) -> str:
     """The value in the other order: made already, from before a transpose, or by a new one."""
     if value in graph.constants:
-        return turned_constant(graph, value, region.order)
+        return transpose_constant(graph, value, region.order)
     if value not in turned:
         before = graph.producer(value)
-        reader = next(_turning_readers(graph, value, region.order), None)
+        reader = next(_list_turning_readers(graph, value, region.order), None)
         if before is not None and order_of(graph, value) == region.back:
             turned[value] = before.inputs[0]
         elif reader is not None:
@@ -234,16 +236,16 @@ def _rebuild(
     graph: Graph, node: Node, op: Op, inputs: list[str], region: _Region, turned: dict[str, str]
 ) -> None:
     types = graph.output_types(node)
-    names = {value: _new_name(graph, value, region.order) for value in node.outputs}
+    names = {value: _choose_name(graph, value, region.order) for value in node.outputs}
     graph.remove(node)
     graph.add(
         Node(node.name, op, inputs, list(names.values()), node.source, node.subgraphs, node.notes),
-        [permuted_type(tensor_type, region.order) for tensor_type in types],
+        [permute_type(tensor_type, region.order) for tensor_type in types],
     )
     for (value, name), tensor_type in zip(names.items(), types, strict=True):
         turned[value] = name
         graph.source_names.setdefault(name, graph.source_names.get(value, value))
-        for reader in list(_turning_readers(graph, value, region.order)):
+        for reader in list(_list_turning_readers(graph, value, region.order)):
             _read_directly(graph, reader, name)
         if value in graph.outputs or any(r not in region.nodes for r in graph.consumers(value)):
             graph.add(
@@ -252,9 +254,9 @@ def _rebuild(
             )
 
 
-def _new_name(graph: Graph, value: str, order: Order) -> str:
+def _choose_name(graph: Graph, value: str, order: Order) -> str:
     """The name of a graph output that is the value in the other order, or a fresh one."""
-    for reader in _turning_readers(graph, value, order):
+    for reader in _list_turning_readers(graph, value, order):
         name = reader.outputs[0]
         if name in graph.outputs:
             graph.remove(reader)

@@ -9,36 +9,36 @@ from collections.abc import Sequence
 from edgewright.ir.dims import Dim, Shape
 from edgewright.ir.graph import Graph, Node
 from edgewright.ops.rearrange import Reshape, Transpose
-from edgewright.passes.graph_pass import graph_pass, rewrite_each
-from edgewright.passes.match import made_by
+from edgewright.passes.graph_pass import register_pass, rewrite_each
+from edgewright.passes.match import find_maker
 
 __all__ = ["narrow_transposes"]
 
 
-@graph_pass(after=("merge_moves",))
+@register_pass(after=("merge_moves",))
 def narrow_transposes(graph: Graph) -> int:
     """Only past reshapes that add or remove axes of size 1."""
     return rewrite_each(graph, _move)
 
 
 def _move(graph: Graph, node: Node) -> bool:
-    before = made_by(graph, node.inputs[0], Reshape, Transpose) if node.inputs else None
+    before = find_maker(graph, node.inputs[0], Reshape, Transpose) if node.inputs else None
     if before is None or not graph.is_used_once(node.inputs[0]):
         return False
     encoding = graph.types[before.inputs[0]].encoding
     if encoding is not None and encoding.axis is not None:
         return False
     if isinstance(node.op, Transpose) and isinstance(before.op, Reshape):
-        return _before_widening(graph, before, node, node.op.perm)
+        return _transpose_before_widening(graph, before, node, node.op.perm)
     if isinstance(node.op, Reshape) and isinstance(before.op, Transpose):
-        return _behind_narrowing(graph, before, node, before.op.perm)
+        return _transpose_after_narrowing(graph, before, node, before.op.perm)
     return False
 
 
-def _before_widening(graph: Graph, reshape: Node, transpose: Node, perm: Sequence[int]) -> bool:
+def _transpose_before_widening(graph: Graph, reshape: Node, transpose: Node, perm: Sequence[int]) -> bool:
     """Transpose(Reshape(x)) becomes Reshape(Transpose(x)) where the reshape adds axes."""
     narrow, wide = graph.types[reshape.inputs[0]].shape, graph.types[reshape.outputs[0]].shape
-    places = _places(narrow, wide)
+    places = _find_places(narrow, wide)
     if places is None:
         return False
     order = tuple(places.index(axis) for axis in perm if axis in places)
@@ -47,10 +47,10 @@ def _before_widening(graph: Graph, reshape: Node, transpose: Node, perm: Sequenc
     return True
 
 
-def _behind_narrowing(graph: Graph, transpose: Node, reshape: Node, perm: Sequence[int]) -> bool:
+def _transpose_after_narrowing(graph: Graph, transpose: Node, reshape: Node, perm: Sequence[int]) -> bool:
     """Reshape(Transpose(x)) becomes Transpose(Reshape(x)) where the reshape removes axes."""
     wide, narrow = graph.types[reshape.inputs[0]].shape, graph.types[reshape.outputs[0]].shape
-    places = _places(narrow, wide)
+    places = _find_places(narrow, wide)
     if places is None:
         return False
     kept = [perm[place] for place in places]
@@ -61,7 +61,7 @@ def _behind_narrowing(graph: Graph, transpose: Node, reshape: Node, perm: Sequen
     return True
 
 
-def _places(narrow: Shape, wide: Shape) -> list[int] | None:
+def _find_places(narrow: Shape, wide: Shape) -> list[int] | None:
     """Where each axis of the narrow shape stands in the wide one, whose other axes have size 1."""
     places: list[int] = []
     for place, dim in enumerate(wide):

@@ -12,24 +12,24 @@ from edgewright.ops.rearrange import Transpose
 
 __all__ = [
     "Order",
-    "channel_first",
-    "channel_last",
-    "full_rank",
+    "expand_type",
     "is_view",
+    "order_channel_first",
+    "order_channel_last",
     "order_of",
-    "permuted_type",
-    "turned_constant",
+    "permute_type",
+    "transpose_constant",
 ]
 
 Order = tuple[int, ...]
 
 
-def channel_first(rank: int) -> Order:
+def order_channel_first(rank: int) -> Order:
     """The order that brings N, spatial..., C to N, C, spatial..."""
     return (0, rank - 1, *range(1, rank - 1))
 
 
-def channel_last(rank: int) -> Order:
+def order_channel_last(rank: int) -> Order:
     """The order that brings N, C, spatial... to N, spatial..., C."""
     return (0, *range(2, rank), 1)
 
@@ -46,7 +46,7 @@ def order_of(graph: Graph, value: str) -> Order | None:
     return node.op.perm if node is not None and isinstance(node.op, Transpose) else None
 
 
-def full_rank(graph: Graph, value: str, rank: int) -> TensorType:
+def expand_type(graph: Graph, value: str, rank: int) -> TensorType:
     """The type of a value; a constant of lower rank gets the leading axes that broadcasting gives it."""
     tensor_type = graph.types[value]
     if value in graph.constants and 0 < tensor_type.rank < rank:
@@ -54,17 +54,17 @@ def full_rank(graph: Graph, value: str, rank: int) -> TensorType:
     return tensor_type
 
 
-def turned_constant(graph: Graph, value: str, order: Order) -> str:
+def transpose_constant(graph: Graph, value: str, order: Order) -> str:
     """A transposed constant: a view of the old one, under a name of its own."""
-    tensor_type = full_rank(graph, value, len(order))
+    tensor_type = expand_type(graph, value, len(order))
     encoding, added = tensor_type.encoding, tensor_type.rank - graph.types[value].rank
     if encoding is not None and encoding.axis is not None:
         tensor_type = replace(tensor_type, encoding=replace(encoding, axis=encoding.axis + added))
     turned = np.transpose(graph.constants[value].reshape(tensor_type.static_shape()), order)
-    return graph.add_constant(graph.fresh_name(value), turned, permuted_type(tensor_type, order), of=value)
+    return graph.add_constant(graph.fresh_name(value), turned, permute_type(tensor_type, order), of=value)
 
 
-def permuted_type(tensor_type: TensorType, order: Order) -> TensorType:
+def permute_type(tensor_type: TensorType, order: Order) -> TensorType:
     """The type after a transpose by ``order``."""
     encoding = tensor_type.encoding
     if encoding is not None and encoding.axis is not None:

@@ -5,14 +5,14 @@ from dataclasses import replace
 
 from edgewright.ir.graph import Graph, Node
 from edgewright.ops.rearrange import Transpose
-from edgewright.passes.layout.orders import channel_first, channel_last
+from edgewright.passes.layout.orders import order_channel_first, order_channel_last
 
-__all__ = ["spatial_io"]
+__all__ = ["drop_io_transposes"]
 
 LAYOUTS = {3: "NFC", 4: "NHWC", 5: "NDHWC"}
 
 
-def spatial_io(graph: Graph, keep: Collection[str] = ()) -> int:
+def drop_io_transposes(graph: Graph, keep: Collection[str] = ()) -> int:
     """Removes transposes at the graph's ends, except at the values named in ``keep``; returns how many."""
     inputs = [name for name in graph.inputs if name not in keep and _absorb_input(graph, name)]
     outputs = [name for name in graph.outputs if name not in keep and _absorb_output(graph, name)]
@@ -26,7 +26,7 @@ def _absorb_input(graph: Graph, name: str) -> bool:
     if not readers or name in graph.outputs or rank not in LAYOUTS:
         return False
     if not all(
-        isinstance(reader.op, Transpose) and reader.op.perm == channel_last(rank) for reader in readers
+        isinstance(reader.op, Transpose) and reader.op.perm == order_channel_last(rank) for reader in readers
     ):
         return False
     turned = graph.types[readers[0].outputs[0]]
@@ -45,7 +45,7 @@ def _absorb_output(graph: Graph, name: str) -> bool:
     if node is None or not isinstance(node.op, Transpose) or graph.types[name].rank not in LAYOUTS:
         return False
     rank, source = graph.types[name].rank, node.inputs[0]
-    if node.op.perm != channel_first(rank) or graph.producer(source) is None or source in graph.outputs:
+    if node.op.perm != order_channel_first(rank) or graph.producer(source) is None or source in graph.outputs:
         return False
     if graph.consumers(name):
         return False

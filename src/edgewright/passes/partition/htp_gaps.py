@@ -9,7 +9,7 @@ from edgewright.ops.source import SourceOp
 from edgewright.passes.pipeline import HTP, run_passes
 from edgewright.targets.htp_ops import read_htp_ops
 
-__all__ = ["Gap", "htp_gaps"]
+__all__ = ["Gap", "find_htp_gaps"]
 
 # No pass makes others of these, and the library has none of them.
 _FOREIGN = frozenset(
@@ -26,20 +26,20 @@ class Gap:
     reason: str
 
 
-def htp_gaps(graph: Graph) -> list[Gap]:
+def find_htp_gaps(graph: Graph) -> list[Gap]:
     """All such nodes in their order."""
-    prepared = _prepared(graph)
-    found: dict[str, Gap] = {}
+    prepared = _prepare_graph(graph)
+    gaps: dict[str, Gap] = {}
     for node in prepared.nodes:
-        reason = _reason(prepared, node)
-        owner = _owner(graph, node.name)
+        reason = _explain_gap(prepared, node)
+        owner = _find_owner(graph, node.name)
         if reason and owner is not None:
-            found.setdefault(owner.name, Gap(owner.name, _kind(owner), reason))
+            gaps.setdefault(owner.name, Gap(owner.name, owner.op.display_name(), reason))
     order = {node.name: place for place, node in enumerate(graph.nodes)}
-    return sorted(found.values(), key=lambda gap: order[gap.node])
+    return sorted(gaps.values(), key=lambda gap: order[gap.node])
 
 
-def _prepared(graph: Graph) -> Graph:
+def _prepare_graph(graph: Graph) -> Graph:
     """The graph as it would be compiled: many ops are written as others there."""
     prepared = graph.copy()
     try:
@@ -49,7 +49,7 @@ def _prepared(graph: Graph) -> Graph:
     return prepared
 
 
-def _reason(graph: Graph, node: Node) -> str:
+def _explain_gap(graph: Graph, node: Node) -> str:
     if isinstance(node.op, SourceOp):
         return f"{node.op.type} is no QNN op"
     if node.op.qnn_name() not in read_htp_ops():
@@ -59,11 +59,7 @@ def _reason(graph: Graph, node: Node) -> str:
     return f"HTP has no {foreign[0].lower()}" if foreign else ""
 
 
-def _kind(node: Node) -> str:
-    return node.op.display_name()
-
-
-def _owner(graph: Graph, name: str) -> Node | None:
+def _find_owner(graph: Graph, name: str) -> Node | None:
     """The node that a prepared one was made of: passes put something behind its name."""
     known = {node.name: node for node in graph.nodes}
     if name in known:

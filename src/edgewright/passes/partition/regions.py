@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from edgewright.ir.graph import Graph, Node
 
-__all__ = ["Region", "regions"]
+__all__ = ["Region", "split_into_regions"]
 
 
 @dataclass(frozen=True)
@@ -16,13 +16,13 @@ class Region:
     graph: Graph
 
 
-def regions(graph: Graph, place_of: Callable[[Node], str], outputs: list[str]) -> list[Region]:
+def split_into_regions(graph: Graph, place_of: Callable[[Node], str], outputs: list[str]) -> list[Region]:
     """As few regions as going on in one place for as long as possible gives."""
-    groups = _groups(graph, place_of)
+    groups = _group_nodes(graph, place_of)
     return [Region(place, _part(graph, index, groups, outputs)) for index, (place, _) in enumerate(groups)]
 
 
-def _groups(graph: Graph, place_of: Callable[[Node], str]) -> list[tuple[str, list[Node]]]:
+def _group_nodes(graph: Graph, place_of: Callable[[Node], str]) -> list[tuple[str, list[Node]]]:
     waiting = graph.nodes
     known = {*graph.inputs, *graph.constants, ""}
     groups: list[tuple[str, list[Node]]] = []

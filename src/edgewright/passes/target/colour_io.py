@@ -15,8 +15,8 @@ from edgewright.ops.gather import Gather
 from edgewright.ops.rearrange import Concat, Reshape, Transpose
 from edgewright.ops.rearrange_slice import StridedSlice
 from edgewright.ops.resize import ResizeNearestNeighbor
-from edgewright.passes.layout.orders import channel_first
-from edgewright.passes.target.retype_io import lead_input
+from edgewright.passes.layout.orders import order_channel_first
+from edgewright.passes.target.retype_io import insert_after_input
 
 __all__ = ["Colours", "recolour_input"]
 
@@ -82,17 +82,17 @@ def recolour_input(graph: Graph, name: str, colours: Colours, layout: str | None
             Where(tensor=name),
             do="rgb, bgr, rgba, argb32, nv12 and nv21 become rgb or bgr; time_series and other stay",
         )
-    image = _image(graph, name, layout)
+    image = _read_image(graph, name, layout)
     if colours.have in PLANAR:
         _from_planes(graph, image, colours)
     else:
-        _reordered(graph, image, colours)
+        _reorder_channels(graph, image, colours)
     graph.sort()
 
 
-def _image(graph: Graph, name: str, layout: str | None) -> _Image:
-    found = graph.types[name]
-    shape = found.static_shape()
+def _read_image(graph: Graph, name: str, layout: str | None) -> _Image:
+    kind = graph.types[name]
+    shape = kind.static_shape()
     axes = [axis for axis in (1, 3) if len(shape) == 4 and shape[axis] == 3]
     if layout is not None and "C" in layout:
         axes = [axis for axis in axes if layout.index("C") == axis]
@@ -103,17 +103,17 @@ def _image(graph: Graph, name: str, layout: str | None) -> _Image:
             Where(tensor=name),
             do="leave the colour encoding of this input out, or give 'other'",
         )
-    return _Image(name, axes[0], found)
+    return _Image(name, axes[0], kind)
 
 
-def _reordered(graph: Graph, image: _Image, colours: Colours) -> None:
+def _reorder_channels(graph: Graph, image: _Image, colours: Colours) -> None:
     """Picks channels: no arithmetic, so it holds for every datatype."""
     places = np.asarray(PACKED[colours.have], np.int32)[list(PACKED[colours.want])]
     shape = list(image.type.shape)
     shape[image.axis] = WIDTHS[colours.have]
     picks = graph.add_constant(graph.fresh_name(f"{image.name}_channels"), places.astype(np.int32))
     outer = replace(image.type, shape=tuple(shape))
-    lead_input(graph, image.name, outer, Gather(axis=image.axis), picks)
+    insert_after_input(graph, image.name, outer, Gather(axis=image.axis), picks)
 
 
 def _from_planes(graph: Graph, image: _Image, colours: Colours) -> None:
@@ -123,17 +123,17 @@ def _from_planes(graph: Graph, image: _Image, colours: Colours) -> None:
     luma, whole = height * width, height * width * 3 // 2
     flat = replace(image.type, shape=(batch, whole), layout=None)
     # Turned to channels last for QNN's convolution, and back where the network reads channels first.
-    back = Transpose(perm=channel_first(4) if image.axis == 1 else (0, 1, 2, 3))
-    last = lead_input(graph, image.name, flat, back)
-    bright = _plane(graph, image, (0, luma), (batch, height, width, 1))
-    pairs = _plane(graph, image, (luma, whole), (batch, height // 2, width // 2, 2))
+    back = Transpose(perm=order_channel_first(4) if image.axis == 1 else (0, 1, 2, 3))
+    last = insert_after_input(graph, image.name, flat, back)
+    bright = _cut_plane(graph, image, (0, luma), (batch, height, width, 1))
+    pairs = _cut_plane(graph, image, (luma, whole), (batch, height // 2, width // 2, 2))
     doubled = _step(graph, image, ResizeNearestNeighbor(size=(height, width)), pairs)
     pixels = _step(graph, image, Concat(axis=3), bright, doubled)
-    mixed = _step(graph, image, MIX, pixels, *_weights(graph, image, colours))
+    mixed = _step(graph, image, MIX, pixels, *_add_weights(graph, image, colours))
     graph.set_input(last, 0, _step(graph, image, ReluMinMax(min_value=0.0, max_value=BRIGHTEST), mixed))
 
 
-def _plane(graph: Graph, image: _Image, part: tuple[int, int], shape: tuple[int, ...]) -> str:
+def _cut_plane(graph: Graph, image: _Image, part: tuple[int, int], shape: tuple[int, ...]) -> str:
     cut = _step(graph, image, StridedSlice(ranges=((0, shape[0], 1), (*part, 1))), image.name)
     return _step(graph, image, Reshape(shape=shape), cut)
 
@@ -144,8 +144,8 @@ def _step(graph: Graph, image: _Image, op: Op, *values: str) -> str:
     return fresh
 
 
-def _weights(graph: Graph, image: _Image, colours: Colours) -> list[str]:
-    matrix, bias = _matrix(colours)
+def _add_weights(graph: Graph, image: _Image, colours: Colours) -> list[str]:
+    matrix, bias = _compute_matrix(colours)
     named = (("matrix", matrix.reshape(1, 1, 3, 3)), ("shift", bias))
     numbers = image.type.dtype.numpy
     return [graph.add_constant(graph.fresh_name(f"{image.name}_{w}"), a.astype(numbers)) for w, a in named]
@@ -166,7 +166,7 @@ def _check_planes(image: _Image, colours: Colours, height: int, width: int) -> N
         )
 
 
-def _matrix(colours: Colours) -> tuple[Array, Array]:
+def _compute_matrix(colours: Colours) -> tuple[Array, Array]:
     """What a pixel (luma, first chroma, second chroma) is multiplied by, and what is added."""
     from_yuv = np.zeros((3, 3))
     from_yuv[0, :] = LUMA

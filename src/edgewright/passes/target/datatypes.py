@@ -17,18 +17,18 @@ def replace_dtypes(
     graph: Graph, changes: Mapping[DType, DType], convert: Convert, *, keep: Collection[str] = ()
 ) -> int:
     """Changes every value of the datatypes, except those to keep; returns how many."""
-    found = [name for name, t in graph.types.items() if t.dtype in changes and name not in keep]
-    for name in found:
+    names = [name for name, t in graph.types.items() if t.dtype in changes and name not in keep]
+    for name in names:
         dtype = changes[graph.types[name].dtype]
         if name in graph.constants:
             graph.constants[name] = convert(name, graph.constants[name], dtype)
         graph.types[name] = graph.types[name].with_dtype(dtype)
     for node in graph.nodes:
-        node.op = _retyped(node.op, changes)
-    return len(found)
+        node.op = _retype_op(node.op, changes)
+    return len(names)
 
 
-def _retyped(op: Op, changes: Mapping[DType, DType]) -> Op:
+def _retype_op(op: Op, changes: Mapping[DType, DType]) -> Op:
     said = {item.name: getattr(op, item.name) for item in fields(op)}
     changed = {name: changes[v] for name, v in said.items() if isinstance(v, DType) and v in changes}
     return replace(op, **changed) if changed else op

@@ -22,15 +22,15 @@ FLOATS = {16: DType.FLOAT_16, 32: DType.FLOAT_32}
 
 def narrow_float(graph: Graph, bits: int = 16, bias_bits: int | None = None) -> int:
     """Changes float32 values to ``bits`` and biases to ``bias_bits``; returns how many."""
-    wanted = bits if bias_bits is None else bias_bits
-    biases = _own_biases(graph) if wanted != bits else {}
+    bits_of_biases = bits if bias_bits is None else bias_bits
+    biases = _own_biases(graph) if bits_of_biases != bits else {}
     changed = 0
     if bits == 16:
-        changed += replace_dtypes(graph, {DType.FLOAT_32: DType.FLOAT_16}, _narrowed, keep=biases)
+        changed += replace_dtypes(graph, {DType.FLOAT_32: DType.FLOAT_16}, _narrow_array, keep=biases)
     for name in biases:
-        if graph.types[name].dtype != FLOATS[wanted]:
-            graph.constants[name] = _narrowed(name, graph.constants[name], FLOATS[wanted])
-            graph.types[name] = graph.types[name].with_dtype(FLOATS[wanted])
+        if graph.types[name].dtype != FLOATS[bits_of_biases]:
+            graph.constants[name] = _narrow_array(name, graph.constants[name], FLOATS[bits_of_biases])
+            graph.types[name] = graph.types[name].with_dtype(FLOATS[bits_of_biases])
             changed += 1
     return changed
 
@@ -53,7 +53,7 @@ def _is_bias_only(node: Node, name: str) -> bool:
     return node.op.is_product and [i for i, v in enumerate(node.inputs) if v == name] == [2]
 
 
-def _narrowed(name: str, array: Array, dtype: DType) -> Array:
+def _narrow_array(name: str, array: Array, dtype: DType) -> Array:
     """Numbers beyond the range of the type become its largest: an infinity would spoil sums and products."""
     if dtype == DType.FLOAT_32:
         return array

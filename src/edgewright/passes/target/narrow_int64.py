@@ -5,7 +5,7 @@ import numpy as np
 from edgewright.core.errors import UnsupportedFeature, Where
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.graph import Graph
-from edgewright.passes.graph_pass import graph_pass
+from edgewright.passes.graph_pass import register_pass
 from edgewright.passes.target.datatypes import replace_dtypes
 
 __all__ = ["narrow_int64"]
@@ -15,13 +15,13 @@ NARROW = {DType.INT_64: DType.INT_32, DType.UINT_64: DType.UINT_32}
 OPEN_ENDS = (np.iinfo(np.int64).max, np.iinfo(np.int64).min)
 
 
-@graph_pass()
+@register_pass()
 def narrow_int64(graph: Graph) -> int:
     """Types, constants and the datatypes that ops name."""
-    return replace_dtypes(graph, NARROW, _narrowed)
+    return replace_dtypes(graph, NARROW, _narrow_array)
 
 
-def _narrowed(name: str, array: Array, dtype: DType) -> Array:
+def _narrow_array(name: str, array: Array, dtype: DType) -> Array:
     limits = np.iinfo(dtype.numpy)
     inner = array[~np.isin(array, OPEN_ENDS)]
     if inner.size and (inner.min() < limits.min or inner.max() > limits.max):

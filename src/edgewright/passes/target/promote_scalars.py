@@ -3,12 +3,12 @@
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.types import TensorType
 from edgewright.ops.rearrange import Reshape
-from edgewright.passes.graph_pass import graph_pass
+from edgewright.passes.graph_pass import register_pass
 
 __all__ = ["promote_scalars"]
 
 
-@graph_pass(rtol=0.0)
+@register_pass(rtol=0.0)
 def promote_scalars(graph: Graph) -> int:
     """Rank 0 becomes [1]; where an op then makes another shape, a reshape restores the old one."""
     promoted = [name for name, tensor_type in graph.types.items() if tensor_type.rank == 0 and name]
@@ -27,18 +27,20 @@ def _settle(graph: Graph, node: Node) -> None:
         node.op = Reshape(shape=(1,))
     stored = graph.output_types(node)
     made = node.op.types_for(graph.input_types(node))
-    for value, wanted, found in zip([v for v in node.outputs if v], stored, made, strict=False):
-        if found.shape not in {wanted.shape, ()} and wanted.is_static:
-            _restore(graph, value, wanted, found)
+    for value, stored_type, made_type in zip([v for v in node.outputs if v], stored, made, strict=False):
+        if made_type.shape not in {stored_type.shape, ()} and stored_type.is_static:
+            _restore(graph, value, stored_type, made_type)
 
 
-def _restore(graph: Graph, value: str, wanted: TensorType, found: TensorType) -> None:
+def _restore(graph: Graph, value: str, stored_type: TensorType, made_type: TensorType) -> None:
     fresh = graph.fresh_name(value)
     graph.rename_value(value, fresh)
     graph.outputs = [value if v == fresh else v for v in graph.outputs]
     consumers = graph.consumers(fresh)
-    graph.types[fresh] = found
-    graph.add(Node(graph.fresh_name(value), Reshape(shape=wanted.shape), [fresh], [value]), [wanted])
+    graph.types[fresh] = made_type
+    graph.add(
+        Node(graph.fresh_name(value), Reshape(shape=stored_type.shape), [fresh], [value]), [stored_type]
+    )
     for reader in consumers:
         for place, name in enumerate(reader.inputs):
             if name == fresh:

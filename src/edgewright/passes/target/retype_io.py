@@ -6,7 +6,7 @@ from edgewright.ir.op import Op
 from edgewright.ir.types import TensorType
 from edgewright.ops.cast import Cast
 
-__all__ = ["lead_input", "lead_output", "retype_input", "retype_output"]
+__all__ = ["insert_after_input", "insert_before_output", "retype_input", "retype_output"]
 
 
 def retype_input(graph: Graph, name: str, dtype: DType) -> bool:
@@ -14,7 +14,7 @@ def retype_input(graph: Graph, name: str, dtype: DType) -> bool:
     inner = graph.types[name]
     if inner.dtype == dtype:
         return False
-    lead_input(graph, name, inner.with_dtype(dtype), Cast(dtype=inner.dtype))
+    insert_after_input(graph, name, inner.with_dtype(dtype), Cast(dtype=inner.dtype))
     return True
 
 
@@ -22,11 +22,11 @@ def retype_output(graph: Graph, name: str, dtype: DType) -> bool:
     """A cast after the old value makes the output in this type; False where it has the type already."""
     if graph.types[name].dtype == dtype:
         return False
-    lead_output(graph, name, Cast(dtype=dtype))
+    insert_before_output(graph, name, Cast(dtype=dtype))
     return True
 
 
-def lead_input(graph: Graph, name: str, outer: TensorType, op: Op, *more: str) -> Node:
+def insert_after_input(graph: Graph, name: str, outer: TensorType, op: Op, *more: str) -> Node:
     """The input takes a type; an op, with more inputs if needed, makes what its readers read before."""
     readers, inner = graph.consumers(name), graph.types[name]
     graph.types[name] = outer
@@ -41,7 +41,7 @@ def lead_input(graph: Graph, name: str, outer: TensorType, op: Op, *more: str) -
     return lead
 
 
-def lead_output(graph: Graph, name: str, op: Op) -> None:
+def insert_before_output(graph: Graph, name: str, op: Op) -> None:
     """An op makes the output of what was the output before."""
     fresh = graph.fresh_name(name)
     graph.rename_value(name, fresh)

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 from edgewright.ir.graph import Graph, Node
 from edgewright.ops.pool import PoolAvg2d, PoolMax2d, Rounding, room_behind
-from edgewright.passes.graph_pass import Refused, graph_pass, rewrite_each
+from edgewright.passes.graph_pass import Refused, register_pass, rewrite_each
 
-__all__ = ["explicit_windows"]
+__all__ = ["pad_ceil_windows"]
 
 
-@graph_pass()
-def explicit_windows(graph: Graph) -> int:
+@register_pass()
+def pad_ceil_windows(graph: Graph) -> int:
     """The padding behind grows until the windows fit; it does not count."""
     return rewrite_each(graph, _fit)
 

@@ -5,13 +5,13 @@ from dataclasses import replace
 from edgewright.ir.graph import Graph, Node
 from edgewright.ops.matmul import FullyConnected
 from edgewright.ops.rearrange import Reshape
-from edgewright.passes.graph_pass import graph_pass, rewrite_each
+from edgewright.passes.graph_pass import register_pass, rewrite_each
 
-__all__ = ["flat_rows"]
+__all__ = ["flatten_rows"]
 
 
-@graph_pass()
-def flat_rows(graph: Graph) -> int:
+@register_pass()
+def flatten_rows(graph: Graph) -> int:
     """[..., in] makes [rows, out], and that is reshaped."""
     return rewrite_each(graph, _flatten)
 

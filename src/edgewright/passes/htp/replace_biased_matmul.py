@@ -2,13 +2,13 @@
 
 from edgewright.ir.graph import Graph, Node
 from edgewright.ops.matmul import FullyConnected, MatMul
-from edgewright.passes.graph_pass import graph_pass, rewrite_each
+from edgewright.passes.graph_pass import register_pass, rewrite_each
 
-__all__ = ["biased_products"]
+__all__ = ["replace_biased_matmul"]
 
 
-@graph_pass()
-def biased_products(graph: Graph) -> int:
+@register_pass()
+def replace_biased_matmul(graph: Graph) -> int:
     """HTP lets only one input of a MatMul have a scale for each channel, and the bias needs them too."""
     return rewrite_each(graph, _write)
 

@@ -6,27 +6,27 @@ from edgewright.ops.gather_scatter import Reduction, ScatterElements, ScatterNd
 from edgewright.ops.quant import Convert
 from edgewright.ops.resize import Resize, ResizeNearestNeighbor
 from edgewright.ops.resize_axis import Interpolation
-from edgewright.passes.graph_pass import graph_pass, rewrite_each
+from edgewright.passes.graph_pass import register_pass, rewrite_each
 
-__all__ = ["one_encoding"]
+__all__ = ["convert_around_moves"]
 
 PUT_TOGETHER = frozenset({Reduction.NONE, Reduction.ADD})
 
 
-@graph_pass()
-def one_encoding(graph: Graph) -> int:
+@register_pass()
+def convert_around_moves(graph: Graph) -> int:
     """HTP keeps the stored integers of such ops, whatever the output's encoding says."""
     return rewrite_each(graph, _convert) + rewrite_each(graph, _convert_before)
 
 
-def _moves_elements(op: Op) -> bool:
+def _is_move(op: Op) -> bool:
     if isinstance(op, Resize):
         return op.interpolation_mode == Interpolation.NEAREST
     return op.keeps_encoding or isinstance(op, ResizeNearestNeighbor)
 
 
 def _convert(graph: Graph, node: Node) -> bool:
-    if not _moves_elements(node.op) or len(node.outputs) != 1:
+    if not _is_move(node.op) or len(node.outputs) != 1:
         return False
     fixed = {
         (t.dtype, t.encoding) for t in graph.input_types(node) if t is not None and t.encoding is not None
@@ -60,8 +60,8 @@ def _convert_before(graph: Graph, node: Node) -> bool:
             continue
         op = Convert(dtype=result.dtype, encoding=result.encoding, source=kind.encoding)
         fresh = graph.fresh_name(value)
-        wanted = type(kind)(kind.shape, result.dtype, kind.layout, result.encoding)
-        graph.add(Node(graph.fresh_name(f"{node.name}_convert"), op, [value], [fresh]), [wanted])
+        converted_type = type(kind)(kind.shape, result.dtype, kind.layout, result.encoding)
+        graph.add(Node(graph.fresh_name(f"{node.name}_convert"), op, [value], [fresh]), [converted_type])
         graph.set_input(node, index, fresh)
         changed = True
     return changed

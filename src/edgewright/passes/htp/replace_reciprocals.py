@@ -10,13 +10,13 @@ from edgewright.ir.types import TensorType
 from edgewright.ops.elementwise import ElementWiseDivide
 from edgewright.ops.elementwise_generic import ElementWiseUnary, UnaryOperation
 from edgewright.ops.elementwise_unary import Reciprocal
-from edgewright.passes.graph_pass import graph_pass, rewrite_each
+from edgewright.passes.graph_pass import register_pass, rewrite_each
 
-__all__ = ["reciprocals"]
+__all__ = ["replace_reciprocals"]
 
 
-@graph_pass()
-def reciprocals(graph: Graph) -> int:
+@register_pass()
+def replace_reciprocals(graph: Graph) -> int:
     """One, in the datatype of x, over x."""
     return rewrite_each(graph, _divide)
 
@@ -25,7 +25,7 @@ def _divide(graph: Graph, node: Node) -> bool:
     if not _is_reciprocal(node.op):
         return False
     one = graph.fresh_name(f"{node.name}_one")
-    graph.add_constant(one, *_one(graph.types[node.inputs[0]]))
+    graph.add_constant(one, *_make_one(graph.types[node.inputs[0]]))
     types = graph.output_types(node)
     graph.remove(node)
     inputs = [one, node.inputs[0]]
@@ -38,7 +38,7 @@ def _is_reciprocal(op: Op) -> bool:
     return is_generic or isinstance(op, Reciprocal)
 
 
-def _one(x: TensorType) -> tuple[Array, TensorType]:
+def _make_one(x: TensorType) -> tuple[Array, TensorType]:
     """The number 1, as the largest integer where x is stored in fixed point."""
     shape = (1,) * max(x.rank, 1)
     if x.encoding is None:

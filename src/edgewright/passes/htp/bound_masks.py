@@ -4,22 +4,22 @@ import numpy as np
 
 from edgewright.ir.graph import Graph, Node
 from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseMultiply
-from edgewright.passes.graph_pass import graph_pass, rewrite_each
+from edgewright.passes.graph_pass import register_pass, rewrite_each
 from edgewright.passes.match import number_of
 
-__all__ = ["finite_masks"]
+__all__ = ["bound_masks"]
 
 # The least float, as exporters mask with; and what BERT itself takes, which exp() makes 0 just so.
 LEAST, ENOUGH = -1e30, -1e4
 
 
-@graph_pass()
-def finite_masks(graph: Graph) -> int:
+@register_pass()
+def bound_masks(graph: Graph) -> int:
     """(1 - mask) * -3.4e38 has steps of 1e34 in fixed point, which Qualcomm's compiler refuses."""
-    return rewrite_each(graph, _soften)
+    return rewrite_each(graph, _bound_mask)
 
 
-def _soften(graph: Graph, node: Node) -> bool:
+def _bound_mask(graph: Graph, node: Node) -> bool:
     if not isinstance(node.op, ElementWiseMultiply) or not _is_mask(graph, node.outputs[0]):
         return False
     for place, value in enumerate(node.inputs):

@@ -4,19 +4,19 @@ from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op
 from edgewright.ops.activation import ElementWiseSoftplus, HardSigmoid
 from edgewright.ops.elementwise_generic import ElementWiseNeuron, NeuronOperation
-from edgewright.passes.graph_pass import graph_pass, rewrite_each
+from edgewright.passes.graph_pass import register_pass, rewrite_each
 
-__all__ = ["neurons"]
+__all__ = ["write_neurons"]
 
 
-@graph_pass()
-def neurons(graph: Graph) -> int:
+@register_pass()
+def write_neurons(graph: Graph) -> int:
     """The same function with the same parameters."""
     return rewrite_each(graph, _rename)
 
 
 def _rename(graph: Graph, node: Node) -> bool:
-    op = _neuron(node.op)
+    op = _make_neuron(node.op)
     if op is None:
         return False
     types = graph.output_types(node)
@@ -25,7 +25,7 @@ def _rename(graph: Graph, node: Node) -> bool:
     return True
 
 
-def _neuron(op: Op) -> ElementWiseNeuron | None:
+def _make_neuron(op: Op) -> ElementWiseNeuron | None:
     if isinstance(op, HardSigmoid):
         return ElementWiseNeuron(operation=NeuronOperation.HARD_SIGMOID, alpha=op.alpha, beta=op.beta)
     if isinstance(op, ElementWiseSoftplus):
