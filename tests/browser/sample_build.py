@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 
 import edgewright as ew
-from edgewright.analyse.advice import findings_of
-from edgewright.analyse.layers import layers_of
+from edgewright.analyse.advice import list_findings
+from edgewright.analyse.layers import measure_layers
 from edgewright.analyse.records import Accuracy, Metric
-from edgewright.analyse.tensors import tensor_views
+from edgewright.analyse.tensors import view_worst_tensors
 from edgewright.build.records import Artifact, BuildRecord, Candidate, Preflight, Source, Stage
 from edgewright.core.numbers import Array
 from edgewright.ir.contract import contract
@@ -48,8 +48,8 @@ def record() -> BuildRecord:
     source, quantized = mnist()
     before, after = source.fixed_graph(), quantized.fixed_graph()
     held = digits()[0][1::5]
-    layers = layers_of(before, after, held)
-    tensors = tensor_views(before, after, held, layers)
+    layers = measure_layers(before, after, held)
+    tensors = view_worst_tensors(before, after, held, layers)
     types = {name: before.types[name] for name in (*before.inputs, *before.outputs)}
     candidates = tuple(_candidate(precision) for precision in COSTS)
     return BuildRecord(
@@ -72,7 +72,7 @@ def record() -> BuildRecord:
         candidates=candidates,
         layers=layers,
         tensors=tensors,
-        findings=findings_of(before, after, layers, tensors, quantized.report),
+        findings=list_findings(before, after, layers, tensors, quantized.report),
         data=("500 digits from examples/data/digits.npz; every fifth calibrates, the others evaluate",),
         choices=("ranges: all that was seen (tf), plain convolutions need no more",),
         stages=(Stage("preflight", 0.2, 120), Stage("quantize", 1.4, 190), Stage("evaluate", 3.1, 195)),

@@ -5,7 +5,7 @@ import os
 import pytest
 
 import edgewright as ew
-from edgewright.reports.html import report_page
+from edgewright.reports.html import render_report
 from tests.browser.sample_build import EXAMPLES, hostile, record
 from tests.optional import CHROMIUM, NEEDS_BROWSER
 
@@ -58,7 +58,7 @@ def open_page(browser, tmp_path):
         path = what
         if not isinstance(what, os.PathLike):
             path = tmp_path / "report.html"
-            path.write_bytes(b"".join(report_page(what)))
+            path.write_bytes(b"".join(render_report(what)))
         page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
         page.said = []
         page.on("console", lambda message: page.said.append(message.text))
@@ -162,7 +162,7 @@ def test_copying_an_override_gives_the_exact_text(open_page):
 
 def test_a_browser_that_cannot_unpack_the_plots_says_so(browser, tmp_path):
     path = tmp_path / "report.html"
-    path.write_bytes(b"".join(report_page(record())))
+    path.write_bytes(b"".join(render_report(record())))
     page = browser.new_page()
     page.add_init_script("delete window.DecompressionStream")
     page.goto(path.as_uri())

@@ -11,7 +11,7 @@ from edgewright.config.preprocessing import Preprocessing
 from edgewright.config.umbrella import Shapes
 from edgewright.data.open_samples import Data
 from edgewright.data.samples import DataRequest
-from edgewright.reports.html import report_page
+from edgewright.reports.html import render_report
 
 __all__ = ["build", "run_build"]
 
@@ -87,4 +87,4 @@ def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two 
 
 def run_build(request: BuildRequest) -> BuildRecord:
     """Builds what is requested and writes the report as the last file."""
-    return build_model(request, report_page)
+    return build_model(request, render_report)

@@ -82,7 +82,7 @@ class CandidateBuilder:
 
     def _build_uniform(self, name: str) -> tuple[Graph, CandidateResult]:
         start = time.monotonic()
-        recipe = self._recipe(name)
+        recipe = self._choose_recipe(name)
         return self._finish(name, recipe.text, self._quantize(name), start, recipe.reasons)
 
     def _build_mixed(self) -> tuple[Graph, CandidateResult]:
@@ -94,11 +94,11 @@ class CandidateBuilder:
         calibrated = Calibrated(base, samples, executor)
         effects, cost = effects_of(calibrated, samples, executor)
         goal = Goal(self.limit, MIXED_SHARE_OF_LIMIT * self.limit)
-        best = mixed(calibrated, effects, self._measure_drop, goal, self._allowed_widths())
+        best = mixed(calibrated, effects, self._measure_drop, goal, self._list_allowed_widths())
         notes = (f"mixed: begins with {MIXED_BASE}", *_describe_search(calibrated, best, cost))
         return self._finish(MIXED, _describe_widths(calibrated, best), best.quantized, start, notes)
 
-    def _allowed_widths(self) -> May:
+    def _list_allowed_widths(self) -> May:
         version = self.architecture
         return May(
             have_fine=version is None or version >= FIRST_WITH_WIDE_WEIGHTS,
@@ -111,7 +111,7 @@ class CandidateBuilder:
     def _quantize(self, name: str) -> QuantizedGraph:
         """A uniform precision; kept, since mixed precision may begin with it."""
         if name not in self._uniform:
-            request, samples = self._recipe(name).request, None
+            request, samples = self._choose_recipe(name).request, None
             if name != HALF:
                 request = replace(request, overrides=load_encodings(self.overrides))
                 samples = self.samples.calibration
@@ -123,7 +123,7 @@ class CandidateBuilder:
             self._uniform[name] = made
         return self._uniform[name]
 
-    def _recipe(self, name: str) -> _Recipe:
+    def _choose_recipe(self, name: str) -> _Recipe:
         precision = name.removesuffix(ALGORITHMS)
         bits = PRECISIONS[precision]
         if bits is None:

@@ -74,11 +74,11 @@ def _open_source(request: BuildRequest, opened: OpenedModel) -> None:
     source = open_source(request.model, _make_input_spec(request.shapes, request.outputs))
     source.decide()
     opened.format = source.format
-    opened.inputs = _inputs_graph(source.inputs)
+    opened.inputs = _make_inputs_graph(source.inputs)
     shapes = _choose_shapes(request, source, opened)
     fixed = fix_shapes(request.model, _make_input_spec(shapes, request.outputs))
     opened.notes += fixed.notes
-    opened.inputs = _inputs_graph(fixed.model.inputs)
+    opened.inputs = _make_inputs_graph(fixed.model.inputs)
     _import_source(fixed, opened)
 
 
@@ -109,7 +109,7 @@ def _import_source(fixed: FixedSource, opened: OpenedModel) -> None:
         opened.states = record_states(fixed.imported.states)
 
 
-def _inputs_graph(inputs: Mapping[str, TensorType]) -> Graph:
+def _make_inputs_graph(inputs: Mapping[str, TensorType]) -> Graph:
     graph = Graph("inputs")
     for name, tensor_type in inputs.items():
         graph.add_input(name, tensor_type)

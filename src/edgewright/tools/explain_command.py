@@ -27,7 +27,7 @@ def run(name: CodeName, report: Report, _messages: Messages) -> None:
 
 TOOL = Tool(
     "edgewright explain",
-    "Say what an error code of QNN or of Edgewright means, why it appears and what helps.",
+    "Explain an error code of QNN or Edgewright: what it means, why it appears and what helps.",
     (CodeName, Report, Messages),
     run,
     examples=(

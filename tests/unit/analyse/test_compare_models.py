@@ -7,7 +7,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import edgewright as ew
-from edgewright.analyse.compare_models import wilson
+from edgewright.analyse.compare_models import compute_wilson_interval
 from edgewright.core.errors import UsageError
 from tests.cli import models
 from tests.cli.models import save
@@ -68,10 +68,10 @@ def test_probabilities_are_taken_as_they_are(tmp_path):
 
 
 def test_the_interval_is_wilsons():
-    low, high = wilson(98, 100)
+    low, high = compute_wilson_interval(98, 100)
     assert (round(low, 4), round(high, 4)) == (0.93, 0.9945)
-    assert wilson(0, 0) == (0.0, 1.0)
-    assert wilson(5, 5)[1] == 1.0
+    assert compute_wilson_interval(0, 0) == (0.0, 1.0)
+    assert compute_wilson_interval(5, 5)[1] == 1.0
 
 
 def test_models_in_different_layouts_are_compared(tmp_path):
@@ -93,7 +93,7 @@ def test_a_quantized_model_is_compared_on_the_backend_that_is_asked_for(tmp_path
 
 
 def test_models_with_other_inputs_or_outputs_are_refused(tmp_path, data):
-    with pytest.raises(UsageError, match="different ends"):
+    with pytest.raises(UsageError, match="different inputs or outputs"):
         ew.compare(scaled(tmp_path / "a.onnx", [1.0] * 4), models.two_inputs(tmp_path / "b.onnx"), data)
 
 

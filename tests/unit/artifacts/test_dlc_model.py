@@ -89,5 +89,5 @@ def test_weights_beside_a_dlc_are_refused(saved):
 def test_a_net_json_named_as_a_dlc_is_refused(model, tmp_path):
     path = tmp_path / "m.dlc"
     path.write_bytes(model.save(tmp_path / "digits.cpp").net_json.read_bytes())
-    with pytest.raises(BadInput, match="not a DLC or is cut off"):
+    with pytest.raises(BadInput, match="not a DLC or is truncated"):
         ew.load(path)
