@@ -14,7 +14,7 @@ from edgewright.analyse.spots import aligned
 from edgewright.backends.cpu import CpuBackend
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph
-from edgewright.quantize.encodings import covered_range
+from edgewright.quantize.encodings import compute_covered_range
 from edgewright.quantize.observers import Extremes, HistogramObserver
 
 __all__ = ["tensor_views"]
@@ -69,7 +69,7 @@ class _Looking:
         extremes: dict[str, Extremes] = {}
         for value, array in self._each(run):
             found = Extremes.of(array)
-            extremes[value] = found.merged(extremes[value]) if value in extremes else found
+            extremes[value] = found.merge(extremes[value]) if value in extremes else found
         counts = {value: _Count(self._quantized, value, found) for value, found in extremes.items()}
         for value, array in self._each(run):
             counts[value].add(array)
@@ -94,7 +94,7 @@ class _Count:
         self._flat = FlatEnds(graph, value)
         assert kind.encoding is not None
         self._encoding, self._dtype = kind.encoding, kind.dtype
-        low, high = covered_range(kind.encoding, kind.dtype)
+        low, high = compute_covered_range(kind.encoding, kind.dtype)
         self._low, self._high, self._step = float(low[0]), float(high[0]), kind.encoding.scales[0]
         self._observer, self._noise = HistogramObserver(extremes, BINS), Noise()
         self._rounding = Noise()
