@@ -82,7 +82,7 @@ class CandidateBuilder:
 
     def _build_uniform(self, name: str) -> tuple[Graph, CandidateResult]:
         start = time.monotonic()
-        recipe = self._recipe(name)
+        recipe = self._choose_recipe(name)
         return self._finish(name, recipe.text, self._quantize(name), start, recipe.reasons)
 
     def _build_mixed(self) -> tuple[Graph, CandidateResult]:
@@ -94,11 +94,13 @@ class CandidateBuilder:
         calibrated = Calibrated(base, samples, executor)
         effects, cost = measure_effects(calibrated, samples, executor)
         goal = Goal(self.limit, MIXED_SHARE_OF_LIMIT * self.limit)
-        best = find_cheapest_widths(calibrated, effects, self._measure_drop, goal, self._allowed_widths())
+        best = find_cheapest_widths(
+            calibrated, effects, self._measure_drop, goal, self._list_allowed_widths()
+        )
         notes = (f"mixed: begins with {MIXED_BASE}", *_describe_search(calibrated, best, cost))
         return self._finish(MIXED, _describe_widths(calibrated, best), best.quantized, start, notes)
 
-    def _allowed_widths(self) -> May:
+    def _list_allowed_widths(self) -> May:
         version = self.architecture
         return May(
             have_fine=version is None or version >= FIRST_WITH_WIDE_WEIGHTS,
@@ -111,7 +113,7 @@ class CandidateBuilder:
     def _quantize(self, name: str) -> QuantizedGraph:
         """A uniform precision; kept, since mixed precision may begin with it."""
         if name not in self._uniform:
-            request, samples = self._recipe(name).request, None
+            request, samples = self._choose_recipe(name).request, None
             if name != HALF:
                 request = replace(request, overrides=load_encodings(self.overrides))
                 samples = self.samples.calibration
@@ -123,7 +125,7 @@ class CandidateBuilder:
             self._uniform[name] = made
         return self._uniform[name]
 
-    def _recipe(self, name: str) -> _Recipe:
+    def _choose_recipe(self, name: str) -> _Recipe:
         precision = name.removesuffix(ALGORITHMS)
         bits = PRECISIONS[precision]
         if bits is None:
@@ -145,7 +147,7 @@ class CandidateBuilder:
     def _finish(
         self, name: str, text: str, made: QuantizedGraph, start: float, notes: tuple[str, ...] = ()
     ) -> tuple[Graph, CandidateResult]:
-        """The candidate with what was done for it: notes of its own, then the quantizer's."""
+        """The candidate with its own notes, then the quantizer's."""
         candidate = self._evaluate(name, text, made.graph, start)
         rules = tuple((rule, tuple(places)) for rule, places in made.report.rules.items())
         all_notes = (*notes, *made.report.notes)

@@ -29,7 +29,7 @@ def make_page(conversion: Conversion) -> list[Block]:
 def make_rules_table(rules: Sequence[AppliedRule]) -> Table:
     """The rules that a quantizer followed."""
     rows = tuple((rule.name, str(rule.count), rule.text) for rule in rules)
-    return Table("Rules applied", ("rule", "times", "what it asks for"), rows, frozenset({1}))
+    return Table("Rules applied", ("rule", "times", "what it requires"), rows, frozenset({1}))
 
 
 def describe_quantization(quantization: QuantizationSummary) -> list[Block]:
@@ -37,7 +37,7 @@ def describe_quantization(quantization: QuantizationSummary) -> list[Block]:
         quantization.coverage,
         *([make_rules_table(quantization.rules)] if quantization.rules else []),
         *(
-            [f"{quantization.converts} conversions between precisions were put in"]
+            [f"{quantization.converts} conversions between precisions were inserted"]
             if quantization.converts
             else []
         ),
@@ -46,7 +46,7 @@ def describe_quantization(quantization: QuantizationSummary) -> list[Block]:
 
 
 def make_io_table(tensors: Sequence[IoTensor]) -> Table:
-    """Inputs and outputs, beside the source's shape and type where there is a source."""
+    """Inputs and outputs, with the source's shape and type if there is a source."""
     has_source = any(tensor.source_dtype for tensor in tensors)
     has_scales = any(tensor.scale is not None for tensor in tensors)
     headers = ("", "name", "type", "shape", "layout", *(("in the source",) if has_source else ()))

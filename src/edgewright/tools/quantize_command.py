@@ -39,7 +39,7 @@ TOOL = Tool(
     examples=(
         (f"{NAME} model.onnx --data samples/", "8 bits, a scale for each channel; writes model_w8a8.dlc"),
         (f"{NAME} model.onnx --data samples.npz --precision w4a16", "weights in 4 bits, activations in 16"),
-        (f"{NAME} model.onnx --data images/ --mean 127.5 --std 127.5", "images, brought to -1 to 1"),
+        (f"{NAME} model.onnx --data images/ --mean 127.5 --std 127.5", "images, scaled to -1 to 1"),
         (f"{NAME} model.onnx --data list.txt -o m_qdq.onnx", "an ONNX model that any ONNX runtime runs"),
         (f"{NAME} model.onnx --precision fp16", "half precision, which needs no samples"),
     ),

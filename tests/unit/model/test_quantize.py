@@ -325,7 +325,7 @@ def test_a_graph_that_only_a_run_makes_cannot_be_quantized(tmp_path):
     nodes = [helper.make_node("Reshape", ["x", "shape"], ["y"])]
     inputs = [("x", TensorProto.FLOAT, [4]), ("shape", TensorProto.INT64, [2])]
     path = save(tmp_path / "m.onnx", nodes, inputs, [("y", TensorProto.FLOAT, None)])
-    with pytest.raises(UnsupportedFeature, match="depends on values that only a run gives"):
+    with pytest.raises(UnsupportedFeature, match="depends on values that are known only in a run"):
         ew.quantize(path, [(np.ones(4, np.float32), np.int64([2, 2]))])
 
 

@@ -1,4 +1,4 @@
-"""Encodings files: AIMET 0.5.0, 0.6.1, 1.0.0 and 2.0.0, and the plainer JSON that hand-written ones have."""
+"""Encodings files: AIMET 0.5.0, 0.6.1, 1.0.0 and 2.0.0, and the simpler JSON of hand-written ones."""
 
 from edgewright.artifacts.encodings.load import EncodingsSource, load_encodings
 from edgewright.artifacts.encodings.reader import parse_encodings, read_encodings
