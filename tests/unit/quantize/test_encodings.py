@@ -158,7 +158,7 @@ def test_blocks_move_with_their_axes():
     weights = np.random.default_rng(2).normal(size=(5, 32)).astype(np.float32)
     blocks = encode_blocks(weights, 0, 1, 8)
     stored = blocks.encode(weights, DType.SFIXED_POINT_8)
-    np.testing.assert_array_equal(blocks.permute((1, 0)).decode(stored.T), blocks.decode(stored).T)
+    np.testing.assert_array_equal(blocks.permuted((1, 0)).decode(stored.T), blocks.decode(stored).T)
 
 
 def test_a_range_check_tells_good_ranges_from_bad_ones():

@@ -177,7 +177,7 @@ def tails_of(ends: list[float]) -> Tails:
 def reached(elements: int, bits: int = 8, ends: tuple[float, ...] = (6.0, 7.0, 8.0, 10.0)) -> float:
     """The upper end for values of which a sample has so many elements."""
     seen = Extremes.from_bounds(0.0, max(ends))
-    found = tails_of(list(ends)).beyond("v", seen, elements, bits)
+    found = tails_of(list(ends)).extend_range("v", seen, elements, bits)
     assert found.low[0] == 0.0
     return float(found.high[0])
 
