@@ -1,1 +1,1 @@
-"""What a Python program calls: every function returns records and prints nothing."""
+"""Public functions that fill a request and call a job; all public names are in ``edgewright/__init__.pyi``."""
