@@ -1,1 +1,1 @@
-"""Public functions that fill a request and call a job; all public names are in ``edgewright/__init__.pyi``."""
+"""Public functions that fill a request and call a job; ``edgewright/__init__.pyi`` lists all public names."""
