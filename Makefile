@@ -67,6 +67,7 @@ lint: $(READY)
 	$(PY) checks/lazy_start.py
 	$(PY) checks/hygiene.py
 	$(PY) checks/dead_code.py
+	$(PY) checks/names.py
 
 # The recorded public surface: commit the difference together with the change that makes it.
 api: $(READY)

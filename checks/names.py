@@ -15,9 +15,20 @@ VERBS = frozenset(Path(__file__).with_name("verbs.txt").read_text("utf-8").split
 
 # Questions, conversions and copies: is_float, has_bias, to_json, from_file, as_text, with_batch.
 OPENINGS = frozenset("is has can may must needs to from as of with without".split())
-# What a reader meets first is held to the rule; these folders may only get better.
-LOOSE = frozenset("abi artifacts backends config core frontends ir lower ops targets".split())
-STRICT_INSIDE_LOOSE = ("frontends/_common",)
+# What a reader meets first keeps the rule; these folders have so many names to mend and may only get better.
+CEILINGS = {
+    "abi": 38,
+    "artifacts": 267,
+    "backends": 308,
+    "config": 105,
+    "core": 54,
+    "frontends": 939,
+    "ir": 100,
+    "lower": 25,
+    "ops": 228,
+    "targets": 2,
+}
+STRICT_INSIDE = ("frontends/_common",)
 # Decorators that leave a function a function; under any other one, it has the name of what it registers.
 PLAIN_DECORATORS = frozenset(
     "staticmethod classmethod contextmanager abstractmethod cache lru_cache override wraps overload".split()
@@ -26,7 +37,7 @@ PLAIN_DECORATORS = frozenset(
 VAGUE = frozenset("found seen told done wanted wishes wish ends rung tmp stuff thing things".split())
 # Names that users know (of models and of the course's classes) or that a library calls.
 EXCEPTIONS = frozenset(
-    "main error fits op_package inference postprocess_output encodings fixed_graph graph_for".split()
+    "main error fits supports_device op_package inference postprocess_output encodings fixed_graph graph_for".split()
 )
 
 
@@ -71,7 +82,7 @@ def count_names(root: Path) -> dict[str, list[str]]:
     problems: dict[str, list[str]] = {}
     for path in sorted(root.rglob("*.py")):
         inside = path.relative_to(root).as_posix()
-        strict = next((name for name in STRICT_INSIDE_LOOSE if inside.startswith(f"{name}/")), None)
+        strict = next((name for name in STRICT_INSIDE if inside.startswith(f"{name}/")), None)
         problems.setdefault(strict or inside.partition("/")[0], []).extend(find_vague_names(path))
     return problems
 
@@ -82,9 +93,19 @@ def main(arguments: list[str]) -> int:
     if "--count" in arguments:
         print("\n".join(f"{folder}: {len(lines)}" for folder, lines in problems.items() if lines))
         return 0
-    strict = [line for folder, lines in problems.items() if folder not in LOOSE for line in lines]
-    print("\n".join(strict) if strict else "names: functions are verbs, variables say what they hold")
-    return 1 if strict else 0
+    refused = [line for folder, lines in problems.items() for line in _refuse(folder, lines)]
+    print("\n".join(refused) if refused else "names: functions are verbs, variables say what they hold")
+    return 1 if refused else 0
+
+
+def _refuse(folder: str, lines: list[str]) -> list[str]:
+    """What makes the check fail: every line of a strict folder, or a count that does not match its ceiling."""
+    ceiling = CEILINGS.get(folder, 0)
+    if len(lines) > ceiling:
+        return [*lines, f"{folder}: {len(lines)} names break the rules, at most {ceiling} may"]
+    if len(lines) < ceiling:
+        return [f"{folder}: {len(lines)} names break the rules now; lower its ceiling in checks/names.py"]
+    return []
 
 
 if __name__ == "__main__":

@@ -31,11 +31,11 @@ def main(folder: str) -> int:
         param_type=f"int{request['weight_bits']}",
         activation_type=f"int{request['act_bits']}",
         quant_scheme=request["scheme"],
-        config_file=str(_config(Path(aimet.__file__).parent, place, request)),
-        dummy_input=next(_samples(place)),
+        config_file=str(_write_config(Path(aimet.__file__).parent, place, request)),
+        dummy_input=next(_read_samples(place)),
         providers=["CPUExecutionProvider"],
     )
-    sim.compute_encodings(_samples(place))
+    sim.compute_encodings(_read_samples(place))
     # Biases are the caller's: their scales follow from what it makes of inputs and weights.
     sim.export(
         folder, "result", export_model=False, export_int32_bias=False, encoding_version=request["version"]
@@ -43,23 +43,23 @@ def main(folder: str) -> int:
     return 0
 
 
-def _config(package: Path, place: Path, request: dict[str, Any]) -> Path:
+def _write_config(package: Path, place: Path, request: dict[str, Any]) -> Path:
     """AIMET's own configuration with what was asked for put in."""
     kind = "default_config_per_channel" if request["per_channel"] else "default_config"
-    found = json.loads((package / "common" / "quantsim_config" / f"{kind}.json").read_text(encoding="utf-8"))
-    found["defaults"]["params"]["is_symmetric"] = str(request["per_channel"] or request["symmetric_weights"])
+    config = json.loads((package / "common" / "quantsim_config" / f"{kind}.json").read_text(encoding="utf-8"))
+    config["defaults"]["params"]["is_symmetric"] = str(request["per_channel"] or request["symmetric_weights"])
     if request["symmetric_activations"]:
-        found["defaults"]["ops"]["is_symmetric"] = "True"
+        config["defaults"]["ops"]["is_symmetric"] = "True"
     if not request["per_row"]:
         for product in ("Gemm", "MatMul"):
-            found["op_type"].get(product, {}).pop("per_channel_quantization", None)
-        found["op_type"] = {op: rules for op, rules in found["op_type"].items() if rules}
+            config["op_type"].get(product, {}).pop("per_channel_quantization", None)
+        config["op_type"] = {op: rules for op, rules in config["op_type"].items() if rules}
     target = place / "config.json"
-    target.write_text(json.dumps(found), encoding="utf-8")
+    target.write_text(json.dumps(config), encoding="utf-8")
     return target
 
 
-def _samples(place: Path) -> Iterator[dict[str, Any]]:
+def _read_samples(place: Path) -> Iterator[dict[str, Any]]:
     for file in sorted((place / "samples").iterdir()):
         with np.load(file, allow_pickle=False) as stored:
             yield {name: stored[name] for name in stored.files}

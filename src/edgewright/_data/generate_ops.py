@@ -12,7 +12,7 @@ PORT_FIELDS = ("name", "required", "rank")
 PARAM_FIELDS = ("name", "kind", "type", "required", "default", "enum")
 
 
-def slim(op: dict[str, Any]) -> dict[str, Any]:
+def reduce_entry(op: dict[str, Any]) -> dict[str, Any]:
     """The fields of one op that are kept."""
     return {
         "in_2_22": op["in_2_22"],
@@ -26,7 +26,7 @@ def slim(op: dict[str, Any]) -> dict[str, Any]:
 def main() -> None:
     """Writes ops.json beside this file."""
     catalogue = json.loads(Path(sys.argv[1]).read_text())
-    ops = {name: slim(op) for name, op in sorted(catalogue.items()) if not name.startswith("_")}
+    ops = {name: reduce_entry(op) for name, op in sorted(catalogue.items()) if not name.startswith("_")}
     (Path(__file__).parent / "ops.json").write_text(json.dumps(ops, indent=1) + "\n")
 
 

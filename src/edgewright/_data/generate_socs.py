@@ -16,7 +16,7 @@ MARKET_NAMES = {
 }
 
 
-def slim(name: str, chip: dict[str, Any]) -> dict[str, Any]:
+def reduce_entry(name: str, chip: dict[str, Any]) -> dict[str, Any]:
     """The fields of one chip that are kept."""
     numbers = [chip.get("soc_model"), chip.get("soc_model_docs_2_25")]
     marketing = chip.get("marketing")
@@ -33,7 +33,9 @@ def slim(name: str, chip: dict[str, Any]) -> dict[str, Any]:
 def main() -> None:
     """Writes socs.json beside this file, a chip a line."""
     table = json.loads(Path(sys.argv[1]).read_text())
-    lines = [f" {json.dumps(name)}: {json.dumps(slim(name, chip))}" for name, chip in sorted(table.items())]
+    lines = [
+        f" {json.dumps(name)}: {json.dumps(reduce_entry(name, chip))}" for name, chip in sorted(table.items())
+    ]
     (Path(__file__).parent / "socs.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
 
