@@ -90,7 +90,7 @@ class Builder:
             folded = tuple(array for array in followed if array is not None)
         if folded is not None:
             names = [
-                self.constant(array, tensor_type) for array, tensor_type in zip(folded, types, strict=False)
+                self.add_constant(array, tensor_type) for array, tensor_type in zip(folded, types, strict=False)
             ]
             if isinstance(op, VIEWS):
                 self._remember(names, inputs[0])
@@ -107,7 +107,7 @@ class Builder:
             self._dynamic.update(values)
         return values
 
-    def constant(self, array: Array, tensor_type: TensorType | None = None, name: str | None = None) -> str:
+    def add_constant(self, array: Array, tensor_type: TensorType | None = None, name: str | None = None) -> str:
         """Adds a constant and returns its name."""
         key = (
             (array.tobytes(), array.dtype.str, array.shape)
@@ -123,12 +123,12 @@ class Builder:
             self._scalars[key] = value
         return value
 
-    def scalar(self, number: float | bool, like: str | DType, rank: int = 0) -> str:
+    def add_scalar(self, number: float | bool, like: str | DType, rank: int = 0) -> str:
         """A constant of one element in the datatype of another value."""
         dtype = like if isinstance(like, DType) else self.dtype(like)
-        return self.constant(np.full((1,) * rank, number).astype(dtype.numpy))
+        return self.add_constant(np.full((1,) * rank, number).astype(dtype.numpy))
 
-    def known(self, value: str) -> Array | None:
+    def find_array(self, value: str) -> Array | None:
         """The value as an array where it is constant or follows from constants; None where it does not."""
         if value in self.graph.constants:
             return self.graph.constants[value]
@@ -136,33 +136,33 @@ class Builder:
             return None
         return self._evaluate(value)
 
-    def array(self, value: str) -> Array:
+    def read_array(self, value: str) -> Array:
         """The value as an array; raises NeedsValue where it is not known."""
         self.type(value)
-        found = self.known(value)
+        found = self.find_array(value)
         if found is None:
             raise NeedsValue(value)
         return found
 
-    def dims(self, value: str) -> Shape:
+    def read_dims(self, value: str) -> Shape:
         """A vector of integers that may hold symbolic dimensions; raises NeedsValue where it is not known."""
         if value in self._dims:
             found = tuple(_as_dim(item) for item in self._dims[value].reshape(-1))
             self._check_foreseeable(found, value)
             return found
-        array = self.array(value)
+        array = self.read_array(value)
         if array.dtype.kind not in "biu" and not np.all(np.isfinite(array.astype(np.float64))):
             raise BadInput(f"a parameter is {array.tolist()}, expected whole numbers", Where(tensor=value))
         return tuple(int(item) for item in array.reshape(-1))
 
-    def ints(self, value: str) -> tuple[int, ...]:
+    def read_ints(self, value: str) -> tuple[int, ...]:
         """A vector of integers that must be numbers."""
-        found = self.dims(value)
+        found = self.read_dims(value)
         if any(isinstance(item, Expr) for item in found):
             raise NeedsValue(value)
         return tuple(int(item) for item in found)
 
-    def counted_at_run(self, hint: str) -> Expr:
+    def count_at_run(self, hint: str) -> Expr:
         """A new dimension that only a run can tell: values may have it, no parameter may depend on it."""
         name = self.graph.fresh_name(f"{hint}_count")
         self._counted.add(name)
@@ -174,7 +174,7 @@ class Builder:
         array[:] = list(dims)
         self._dims[value] = array
 
-    def symbols(self, value: str) -> frozenset[str]:
+    def list_symbols(self, value: str) -> frozenset[str]:
         """Names of the symbols that a vector of dimensions depends on; none where the value is no such."""
         items = self._dims[value].reshape(-1) if value in self._dims else ()
         return frozenset().union(*(item.symbols for item in items if isinstance(item, Expr)))
@@ -200,12 +200,12 @@ class Builder:
             return value
         return self.emit(Transpose(perm=tuple(order)), value)
 
-    def channel_last(self, value: str) -> str:
+    def move_channels_last(self, value: str) -> str:
         """N, C, spatial... to N, spatial..., C."""
         rank = self.rank(value)
         return self.transpose(value, (0, *range(2, rank), 1))
 
-    def channel_first(self, value: str) -> str:
+    def move_channels_first(self, value: str) -> str:
         """N, spatial..., C to N, C, spatial..."""
         rank = self.rank(value)
         return self.transpose(value, (0, rank - 1, *range(1, rank - 1)))

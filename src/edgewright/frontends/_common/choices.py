@@ -14,7 +14,7 @@ def truth(ctx: Builder, condition: str) -> bool | None:
             f"the condition is {ctx.type(condition)}, expected one element",
             do="reduce it to one element in the source model",
         )
-    known = ctx.known(condition)
+    known = ctx.find_array(condition)
     return None if known is None else bool(known.reshape(-1)[0])
 
 

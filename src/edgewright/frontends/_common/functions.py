@@ -47,12 +47,12 @@ FRACTION_BITS = {16: 10, 32: 23, 64: 52}
 
 def add(ctx: Builder, value: str, number: float) -> str:
     """The value plus a number."""
-    return ctx.emit(ElementWiseAdd(), value, ctx.scalar(number, value))
+    return ctx.emit(ElementWiseAdd(), value, ctx.add_scalar(number, value))
 
 
 def multiply(ctx: Builder, value: str, number: float) -> str:
     """The value times a number; itself for 1."""
-    return value if number == 1 else ctx.emit(ElementWiseMultiply(), value, ctx.scalar(number, value))
+    return value if number == 1 else ctx.emit(ElementWiseMultiply(), value, ctx.add_scalar(number, value))
 
 
 def square_plus(ctx: Builder, value: str, number: float) -> str:
@@ -68,7 +68,7 @@ def tangent(ctx: Builder, x: str) -> str:
 def inverse_cosine(ctx: Builder, x: str) -> str:
     """A right angle less the inverse sine."""
     angle = ctx.emit(ElementWiseAsin(), x)
-    return ctx.emit(ElementWiseSubtract(), ctx.scalar(math.pi / 2, angle), angle)
+    return ctx.emit(ElementWiseSubtract(), ctx.add_scalar(math.pi / 2, angle), angle)
 
 
 def hyperbolic_sine(ctx: Builder, x: str) -> str:
@@ -97,7 +97,7 @@ def inverse_hyperbolic_cosine(ctx: Builder, x: str) -> str:
 
 def inverse_hyperbolic_tangent(ctx: Builder, x: str) -> str:
     """Half the logarithm of (1 + x) / (1 - x)."""
-    below = ctx.emit(ElementWiseSubtract(), ctx.scalar(1, x), x)
+    below = ctx.emit(ElementWiseSubtract(), ctx.add_scalar(1, x), x)
     ratio = ctx.emit(ElementWiseDivide(), add(ctx, x, 1), below)
     return multiply(ctx, ctx.emit(ElementWiseLog(), ratio), 0.5)
 
@@ -108,7 +108,7 @@ def error_function(ctx: Builder, x: str) -> str:
     ratio = ctx.emit(ElementWiseDivide(), ctx.emit(Gelu(), scaled), scaled)
     solved = add(ctx, multiply(ctx, ratio, 2), -1)
     # There the next term of the series is below the precision of the type, and the quotient loses its own.
-    near = ctx.scalar(2.0 ** (-FRACTION_BITS.get(ctx.dtype(x).bits, 10) / 2), x)
+    near = ctx.add_scalar(2.0 ** (-FRACTION_BITS.get(ctx.dtype(x).bits, 10) / 2), x)
     is_near = ctx.emit(ElementWiseLess(), ctx.emit(ElementWiseAbs(), scaled), near)
     return ctx.emit(ElementWiseSelect(), is_near, multiply(ctx, scaled, math.sqrt(2 / math.pi)), solved)
 

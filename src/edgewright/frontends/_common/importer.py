@@ -135,7 +135,7 @@ class GraphImporter:
         while pending:
             current = pending.pop()
             # A shape may be all that is missing: values are asked for once shapes are numbers.
-            symbols = self._builder.symbols(current) or self._graph.types[current].symbols
+            symbols = self._builder.list_symbols(current) or self._graph.types[current].symbols
             if symbols and symbols <= self._input_symbols():
                 self._result.shapes_for = _label(where)
                 continue

@@ -31,7 +31,7 @@ def sliced(ctx: Builder, value: str, ranges: Sequence[Range]) -> str:
 
 def python_number(ctx: Builder, value: str) -> float | int | bool:
     """The one element of a value that must be known."""
-    array, dtype = ctx.array(value), ctx.dtype(value)
+    array, dtype = ctx.read_array(value), ctx.dtype(value)
     if array.size != 1 or array.dtype == object or dtype.is_complex:
         raise BadInput(f"{ctx.type(value)} is given, expected one number", do="give one real number")
     item = array.reshape(-1)[0]
@@ -42,10 +42,10 @@ def python_number(ctx: Builder, value: str) -> float | int | bool:
 
 def places_of(ctx: Builder, value: str, hint: str) -> str:
     """The index tuples of what is not 0, one a row; how many there are, only a run can tell."""
-    known = ctx.known(value)
+    known = ctx.find_array(value)
     if known is not None:
-        return ctx.constant(np.argwhere(known).astype(np.int64))
-    return ctx.emit(NonZero(count=ctx.counted_at_run(hint), dtype=DType.INT_64), value)
+        return ctx.add_constant(np.argwhere(known).astype(np.int64))
+    return ctx.emit(NonZero(count=ctx.count_at_run(hint), dtype=DType.INT_64), value)
 
 
 def broadcast_to(ctx: Builder, value: str, wanted: Shape) -> str:

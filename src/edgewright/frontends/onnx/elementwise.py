@@ -126,7 +126,7 @@ def total(ctx: Context, node: SourceNode) -> str:
 def mean(ctx: Context, node: SourceNode) -> str:
     """The sum divided by the number of operands."""
     added = _chained(ctx, binary.ElementWiseAdd(), node)
-    return ctx.emit(binary.ElementWiseDivide(), added, ctx.scalar(len(node.inputs), added))
+    return ctx.emit(binary.ElementWiseDivide(), added, ctx.add_scalar(len(node.inputs), added))
 
 
 def _chained(ctx: Context, op: Op, node: SourceNode) -> str:

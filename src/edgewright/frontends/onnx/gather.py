@@ -42,7 +42,7 @@ def gather_nd(ctx: Context, node: SourceNode) -> str:
 def one_hot(ctx: Context, node: SourceNode) -> str:
     """Depth and values are parameters; indices may be of any number type."""
     indices, depth, values = node.inputs[:3]
-    found = ctx.array(values).reshape(-1)
+    found = ctx.read_array(values).reshape(-1)
     if found.size != VALUES or found.dtype == object:
         raise BadInput(f"values are {ctx.type(values)}, expected two numbers", do="give [off, on]")
     number = float if ctx.dtype(values).is_float else bool if ctx.dtype(values) == DType.BOOL_8 else int
@@ -100,7 +100,7 @@ def _axis(ctx: Context, node: SourceNode) -> int:
 
 
 def _depth(ctx: Context, value: str) -> int:
-    found = ctx.ints(value)
+    found = ctx.read_ints(value)
     if len(found) != 1:
         raise BadInput(f"depth is {ctx.type(value)}, expected one number", do="give one number")
     return found[0]
@@ -112,6 +112,6 @@ def _reversed_places(ctx: Context, x: str, lengths: str) -> str:
     steps = iota(ctx, shape_value(ctx, x, 1, 2), time, DType.INT_64)
     ends = ctx.reshape(cast_to(ctx, lengths, DType.INT_64), (batch, 1))
     is_inside = ctx.emit(ElementWiseLess(), steps, ends)
-    last = ctx.emit(ElementWiseSubtract(), ends, ctx.constant(np.ones((), np.int64)))
+    last = ctx.emit(ElementWiseSubtract(), ends, ctx.add_constant(np.ones((), np.int64)))
     mirrored = ctx.emit(ElementWiseSubtract(), last, steps)
     return ctx.reshape(ctx.emit(ElementWiseSelect(), is_inside, mirrored, steps), (batch, time, 1))

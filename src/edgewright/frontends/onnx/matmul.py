@@ -51,10 +51,10 @@ def gemm(ctx: Context, node: SourceNode) -> str:
         return _added(ctx, _scaled(ctx, rows, alpha), bias)
     weights = _scaled(ctx, right if turns[1] else ctx.transpose(right, (1, 0)), alpha)
     units, x = ctx.shape(weights)[0], ctx.transpose(left, (1, 0)) if turns[0] else left
-    if bias and ctx.known(bias) is not None and isinstance(units, int):
-        row = _as_row(ctx.array(bias), units)
+    if bias and ctx.find_array(bias) is not None and isinstance(units, int):
+        row = _as_row(ctx.read_array(bias), units)
         if row is not None:
-            return connected(ctx, x, weights, bias if _is_row(ctx, bias, units) else ctx.constant(row))
+            return connected(ctx, x, weights, bias if _is_row(ctx, bias, units) else ctx.add_constant(row))
     return _added(ctx, connected(ctx, x, weights), bias)
 
 
@@ -81,8 +81,8 @@ def _scaled(ctx: Context, value: str, factor: float) -> str:
         return value
     if value in ctx.graph.constants:
         array = ctx.graph.constants[value]
-        return ctx.constant((array * np.asarray(factor, np.float32)).astype(array.dtype))
-    return ctx.emit(ElementWiseMultiply(), value, ctx.scalar(factor, value))
+        return ctx.add_constant((array * np.asarray(factor, np.float32)).astype(array.dtype))
+    return ctx.emit(ElementWiseMultiply(), value, ctx.add_scalar(factor, value))
 
 
 def _added(ctx: Context, rows: str, bias: str) -> str:

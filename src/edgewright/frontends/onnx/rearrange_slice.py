@@ -82,7 +82,7 @@ def pad(ctx: Context, node: SourceNode) -> str:
 def center_crop_pad(ctx: Context, node: SourceNode) -> str:
     """The middle of what is too long, zeros around what is too short."""
     x = node.inputs[0]
-    shape, targets = ctx.shape(x), ctx.dims(node.inputs[1])
+    shape, targets = ctx.shape(x), ctx.read_dims(node.inputs[1])
     axes = [normal_axis(axis, len(shape)) for axis in node.attr("axes", list(range(len(shape))))]
     if len(axes) != len(targets):
         raise ShapeMismatch(
@@ -134,7 +134,7 @@ def _amounts(ctx: Context, node: SourceNode) -> tuple[list[Dim], list[Dim]]:
     """Amounts before and after each axis."""
     rank = ctx.rank(node.inputs[0])
     amounts = given_dims(ctx, node, "pads", 1)
-    axes = ctx.ints(node.input(3)) if node.input(3) else tuple(range(rank))
+    axes = ctx.read_ints(node.input(3)) if node.input(3) else tuple(range(rank))
     if amounts is None or len(amounts) != 2 * len(axes):
         raise ShapeMismatch(
             f"{0 if amounts is None else len(amounts)} amounts are given for {len(axes)} axes",
@@ -172,7 +172,7 @@ def _wrapped(ctx: Context, value: str, axis: int, pair: tuple[Dim, Dim]) -> str:
         if dim == 0:
             raise ShapeMismatch("an empty axis is wrapped around", do="pad with a constant")
         places = np.arange(-int(pair[0]), int(dim) + int(pair[1])) % int(dim)
-        return ctx.emit(Gather(axis=axis), value, ctx.constant(places.astype(np.int64)))
+        return ctx.emit(Gather(axis=axis), value, ctx.add_constant(places.astype(np.int64)))
     parts = [value]
     whole: list[Range] = [(0, d, 1) for d in ctx.shape(value)]
     for place, part in ((0, (dim - pair[0], dim, 1)), (2, (0, pair[1], 1))):

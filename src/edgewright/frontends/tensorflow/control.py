@@ -30,7 +30,7 @@ def choose(ctx: Context, node: SourceNode) -> list[str]:
 def case(ctx: Context, node: SourceNode) -> list[str]:
     """The branch of a number that must be known; the last one where it is none of them."""
     branches = node.attributes.functions("branches")
-    place = ctx.ints(node.need(0)[0])[0]
+    place = ctx.read_ints(node.need(0)[0])[0]
     if not branches:
         raise BadInput("no branches are given, expected one or more", node.where, do="export the model again")
     return ctx.inline(branches[place if 0 <= place < len(branches) else -1], node.inputs[1:])
@@ -81,7 +81,7 @@ def merge(ctx: Context, node: SourceNode) -> list[str]:
         return [ctx.nothing(), ctx.nothing()]
     if len(live) > 1 and len({*node.inputs}) > 1:
         raise ctx.refuse(node, "its branches do not tell which condition they depend on")
-    return [node.inputs[live[0]], ctx.constant(np.asarray(live[0], np.int32))]
+    return [node.inputs[live[0]], ctx.add_constant(np.asarray(live[0], np.int32))]
 
 
 @tf_op(CHOICE)
@@ -118,5 +118,5 @@ def _number(ctx: Context, condition: str) -> str:
     """A condition of one element; a tensor holds where it is not empty, a number where it is not 0."""
     found = ctx.type(condition)
     if found.rank:
-        return ctx.constant(np.asarray(found.count != 0))
+        return ctx.add_constant(np.asarray(found.count != 0))
     return condition

@@ -23,7 +23,7 @@ def non_max_suppression(ctx: Context, node: SourceNode) -> str:
     boxes, scores, limit = node.need(0, 1, 2)
     most = int(python_number(ctx, limit))
     if most < 1:
-        return ctx.constant(np.zeros(0, np.int32))
+        return ctx.add_constant(np.zeros(0, np.int32))
     op = NonMaxSuppression(
         iou_threshold=_overlap(ctx, node),
         score_threshold=_number(ctx, node, 4, LOWEST),
@@ -34,7 +34,7 @@ def non_max_suppression(ctx: Context, node: SourceNode) -> str:
     rows = ctx.emit(
         op, ctx.reshape(boxes, (1, *ctx.shape(boxes))), ctx.reshape(scores, (1, 1, *ctx.shape(scores)))
     )
-    picked = ctx.emit(Gather(axis=1), rows, ctx.constant(np.asarray([2], np.int64)))
+    picked = ctx.emit(Gather(axis=1), rows, ctx.add_constant(np.asarray([2], np.int64)))
     return cast_to(ctx, ctx.reshape(picked, ctx.shape(rows)[:1]), DType.INT_32)
 
 

@@ -129,14 +129,14 @@ def bias_add(ctx: Context, node: SourceNode) -> str:
 def without_nan(ctx: Context, node: SourceNode) -> str:
     """Zero where the second operand is."""
     x, y = node.need(0, 1)
-    is_zero = ctx.emit(binary.ElementWiseEqual(), y, ctx.scalar(0, y))
+    is_zero = ctx.emit(binary.ElementWiseEqual(), y, ctx.add_scalar(0, y))
     if node.op == "DivNoNan":
         result = ctx.emit(
-            binary.ElementWiseDivide(), x, ctx.emit(binary.ElementWiseSelect(), is_zero, ctx.scalar(1, y), y)
+            binary.ElementWiseDivide(), x, ctx.emit(binary.ElementWiseSelect(), is_zero, ctx.add_scalar(1, y), y)
         )
     else:
         result = ctx.emit(binary.ElementWiseMultiply(), x, y)
-    return ctx.emit(binary.ElementWiseSelect(), is_zero, ctx.scalar(0, result), result)
+    return ctx.emit(binary.ElementWiseSelect(), is_zero, ctx.add_scalar(0, result), result)
 
 
 @tf_op("IsFinite")

@@ -25,7 +25,7 @@ def gather(ctx: Context, node: SourceNode) -> str:
     """Along one axis, the first one where none is named."""
     x, indices = node.need(0, 1)
     batch = node.attributes.whole("batch_dims")
-    axis = normal_axis(ctx.ints(node.inputs[2])[0], ctx.rank(x)) if len(node.inputs) > 2 else 0
+    axis = normal_axis(ctx.read_ints(node.inputs[2])[0], ctx.rank(x)) if len(node.inputs) > 2 else 0
     if batch:
         batch = normal_axis(batch, ctx.rank(indices) + 1)
         return _batched(ctx, node, x, indices, axis, batch)
@@ -44,7 +44,7 @@ def one_hot(ctx: Context, node: SourceNode) -> str:
     """Depth and values are parameters."""
     indices, depth, on, off = node.need(0, 1, 2, 3)
     op = OneHot(
-        depth=ctx.ints(depth)[0],
+        depth=ctx.read_ints(depth)[0],
         axis=normal_axis(node.attributes.whole("axis", -1), ctx.rank(indices) + 1),
         on_value=python_number(ctx, on),
         off_value=python_number(ctx, off),

@@ -67,8 +67,8 @@ def soft_non_max_suppression(ctx: Context, node: SourceNode) -> list[str]:
         raise ctx.refuse(node, f"scores decay with sigma {sigma}, expected 0")
     places, number, limit = _suppressed(ctx, node)
     scores = ctx.emit(Gather(axis=0), node.inputs[1], places)
-    is_kept = ctx.emit(ElementWiseLess(), ctx.constant(np.arange(limit, dtype=np.int32)), number)
-    kept = ctx.emit(ElementWiseSelect(), is_kept, scores, ctx.scalar(0.0, scores))
+    is_kept = ctx.emit(ElementWiseLess(), ctx.add_constant(np.arange(limit, dtype=np.int32)), number)
+    kept = ctx.emit(ElementWiseSelect(), is_kept, scores, ctx.add_scalar(0.0, scores))
     return [places, kept, number]
 
 

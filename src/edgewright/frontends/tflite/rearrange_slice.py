@@ -18,7 +18,7 @@ __all__: list[str] = []
 def slice_(ctx: Context, node: SourceNode) -> str:
     """From a place on, so many elements; -1 is all that are left."""
     x, begins, sizes = node.need(0, 1, 2)
-    shape, starts, counts = ctx.shape(x), ctx.dims(begins), ctx.dims(sizes)
+    shape, starts, counts = ctx.shape(x), ctx.read_dims(begins), ctx.read_dims(sizes)
     if not len(shape) == len(starts) == len(counts):
         raise ShapeMismatch(f"{len(starts)} places and {len(counts)} sizes for {ctx.type(x)}", node.where)
     ranges: list[Range] = [
@@ -32,7 +32,7 @@ def slice_(ctx: Context, node: SourceNode) -> str:
 def reverse(ctx: Context, node: SourceNode) -> str:
     """Some axes back to front."""
     x, axes = node.need(0, 1)
-    turned = normal_axes(ctx.ints(axes), ctx.rank(x))
+    turned = normal_axes(ctx.read_ints(axes), ctx.rank(x))
     ranges: list[Range] = [
         (dim - 1, -1, -1) if axis in turned else (0, dim, 1) for axis, dim in enumerate(ctx.shape(x))
     ]
@@ -43,7 +43,7 @@ def reverse(ctx: Context, node: SourceNode) -> str:
 def strided_slice(ctx: Context, node: SourceNode) -> str:
     """Python's slicing, with masks for what is left out, new and gone axes."""
     x, *bounds = node.need(0, 1, 2, 3)
-    spec = _Spec(node, *(ctx.dims(value) for value in bounds))
+    spec = _Spec(node, *(ctx.read_dims(value) for value in bounds))
     ranges, shape = spec.applied(ctx.shape(x))
     return ctx.reshape(sliced(ctx, x, ranges), shape)
 
