@@ -7,7 +7,7 @@ from pathlib import Path
 from edgewright.core.errors import UsageError
 from edgewright.core.numbers import Array
 from edgewright.model.model import Model
-from edgewright.model.open_model import any_model
+from edgewright.model.open_model import open_any_model
 from edgewright.model.profile.measure import profile_log
 from edgewright.model.profile.summary import Measure, summarise
 from edgewright.passes.partition.htp_gaps import find_htp_gaps
@@ -37,7 +37,7 @@ class QNNDebugger:
     def __init__(self, model_path: Model | Path | str, backend: str = "cpu") -> None:
         self.model_path = model_path
         self.backend = backend
-        self._model = any_model(model_path)
+        self._model = open_any_model(model_path)
         self._layers: list[LayerTime] = []
 
     @property

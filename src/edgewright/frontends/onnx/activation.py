@@ -65,7 +65,9 @@ def selu(ctx: Context, node: SourceNode) -> str:
 def leaky_relu(ctx: Context, node: SourceNode) -> str:
     """A Prelu of one slope."""
     x = node.inputs[0]
-    return ctx.emit(activation.Prelu(), x, ctx.add_scalar(node.attr("alpha", 0.01), x, rank=min(ctx.rank(x), 1)))
+    return ctx.emit(
+        activation.Prelu(), x, ctx.add_scalar(node.attr("alpha", 0.01), x, rank=min(ctx.rank(x), 1))
+    )
 
 
 @onnx_op("ThresholdedRelu")

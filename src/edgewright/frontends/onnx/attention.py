@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from edgewright.core.errors import ShapeMismatch
 from edgewright.core.numbers import DType
-from edgewright.frontends._common.products import product
+from edgewright.frontends._common.products import emit_product
 from edgewright.frontends.onnx.attention_parts import (
     Scores,
     attend,
@@ -77,7 +77,7 @@ def attention_of_runtime(ctx: Context, node: SourceNode) -> list[str]:
     if node.input(6) or node.attr("do_rotary", 0) or node.attr("past_present_share_buffer", 0):
         raise ctx.refuse(node, "it turns its positions or shares the buffer of its cache")
     heads = head_count(node, "num_heads")
-    projected = product(ctx, node.inputs[0], node.inputs[1])
+    projected = emit_product(ctx, node.inputs[0], node.inputs[1])
     if node.input(2):
         projected = ctx.emit(ElementWiseAdd(), projected, node.input(2))
     width = ctx.shape(projected)[-1]

@@ -9,7 +9,7 @@ import onnx
 from edgewright.core.errors import BadInput, LimitExceeded, ShapeMismatch, UnsupportedOp
 from edgewright.core.numbers import Array
 from edgewright.frontends._common.builder import NeedsValue
-from edgewright.frontends._common.choices import either, is_true, truth
+from edgewright.frontends._common.choices import find_truth, is_true, select_value
 from edgewright.frontends.onnx.context import Context
 from edgewright.frontends.onnx.registry import onnx_op
 from edgewright.frontends.onnx.source import SourceNode
@@ -28,7 +28,7 @@ Rows = list[list[str]]
 def if_(ctx: Context, node: SourceNode) -> list[str]:
     """The branch that a known condition picks; both branches and a choice where it is not known."""
     branches = node.need("then_branch"), node.need("else_branch")
-    is_true = truth(ctx, node.inputs[0])
+    is_true = find_truth(ctx, node.inputs[0])
     if is_true is not None:
         return ctx.inline(branches[0] if is_true else branches[1], [])
     try:
@@ -131,7 +131,7 @@ def length_of(ctx: Context, value: str, axis: int) -> int:
 
 def _either(ctx: Context, condition: str, left: str, right: str) -> str:
     if left == right or (ctx.is_tensor(left) and ctx.is_tensor(right)):
-        return either(ctx, condition, left, right)
+        return select_value(ctx, condition, left, right)
     raise NeedsValue(condition)
 
 

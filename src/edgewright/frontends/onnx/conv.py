@@ -162,7 +162,9 @@ def _emit_transposed(
             stride=stride, pad_amount=pads, dilation=dilation, group=group, output_padding=padding
         )
     order = (*range(2, rank), 0, 1)
-    return ctx.move_channels_first(ctx.emit(op, ctx.move_channels_last(x), ctx.transpose(filters, order), *bias))
+    return ctx.move_channels_first(
+        ctx.emit(op, ctx.move_channels_last(x), ctx.transpose(filters, order), *bias)
+    )
 
 
 def _deep(ctx: Context, value: str) -> str:

@@ -3,7 +3,7 @@
 from functools import reduce
 
 from edgewright.core.errors import ShapeMismatch
-from edgewright.frontends._common.functions import gelu_operand
+from edgewright.frontends._common.functions import find_gelu_operand
 from edgewright.frontends._common.terms import cast_to
 from edgewright.frontends.onnx.context import Context
 from edgewright.frontends.onnx.registry import Handler, one_to_one, onnx_op
@@ -72,7 +72,7 @@ for _name, _op in _BINARY.items():
 def product(ctx: Context, node: SourceNode) -> str:
     """The last product of a Gelu that was written out is that Gelu."""
     left, right = _aligned(ctx, node)
-    operand = gelu_operand(ctx, left, right)
+    operand = find_gelu_operand(ctx, left, right)
     return ctx.emit(Gelu(), operand) if operand else ctx.emit(binary.ElementWiseMultiply(), left, right)
 
 

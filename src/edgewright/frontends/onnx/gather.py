@@ -4,7 +4,7 @@ import numpy as np
 
 from edgewright.core.errors import BadInput, ShapeMismatch
 from edgewright.core.numbers import DType
-from edgewright.frontends._common.terms import cast_to, places_of
+from edgewright.frontends._common.terms import cast_to, emit_nonzero_places
 from edgewright.frontends.onnx.context import Context
 from edgewright.frontends.onnx.rearrange_fill import iota, shape_value
 from edgewright.frontends.onnx.registry import MICROSOFT, onnx_op
@@ -61,7 +61,7 @@ def one_hot(ctx: Context, node: SourceNode) -> str:
 def non_zero(ctx: Context, node: SourceNode) -> str:
     """A column of indices for each element that is not 0; how many there are, only a run can tell."""
     x = node.inputs[0] if ctx.rank(node.inputs[0]) else ctx.reshape(node.inputs[0], (1,))
-    return ctx.transpose(places_of(ctx, x, "NonZero"), (1, 0))
+    return ctx.transpose(emit_nonzero_places(ctx, x, "NonZero"), (1, 0))
 
 
 @onnx_op("Compress", since=9)
@@ -73,7 +73,7 @@ def compress(ctx: Context, node: SourceNode) -> str:
     if not node.has("axis"):
         x = ctx.reshape(x, (ctx.type(x).count,))
     axis = normal_axis(node.attr("axis", 0), ctx.rank(x))
-    places = places_of(ctx, condition, "NonZero")
+    places = emit_nonzero_places(ctx, condition, "NonZero")
     return ctx.emit(Gather(axis=axis), x, ctx.reshape(places, ctx.shape(places)[:1]))
 
 

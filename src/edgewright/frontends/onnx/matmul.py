@@ -4,7 +4,7 @@ import numpy as np
 
 from edgewright.core.errors import ShapeMismatch
 from edgewright.core.numbers import Array
-from edgewright.frontends._common.products import connected, is_weight, product
+from edgewright.frontends._common.products import emit_fully_connected, emit_product, is_weight
 from edgewright.frontends.onnx.context import Context
 from edgewright.frontends.onnx.registry import MICROSOFT, onnx_op
 from edgewright.frontends.onnx.source import SourceNode
@@ -19,7 +19,7 @@ __all__: list[str] = []
 @onnx_op("MatMul")
 def matmul(ctx: Context, node: SourceNode) -> str:
     """Vectors become matrices and back, as numpy's matmul has it."""
-    return product(ctx, node.inputs[0], node.inputs[1])
+    return emit_product(ctx, node.inputs[0], node.inputs[1])
 
 
 @onnx_op("FusedMatMul", domain=MICROSOFT)
@@ -33,7 +33,7 @@ def fused_matmul(ctx: Context, node: SourceNode) -> str:
         transpose_in0=bool(node.attr("transA", 0)) and ctx.rank(left) > 1,
         transpose_in1=bool(node.attr("transB", 0)) and ctx.rank(right) > 1,
     )
-    return _scaled(ctx, product(ctx, left, right, turned), node.attr("alpha", 1.0))
+    return _scaled(ctx, emit_product(ctx, left, right, turned), node.attr("alpha", 1.0))
 
 
 @onnx_op("Gemm")
@@ -54,8 +54,10 @@ def gemm(ctx: Context, node: SourceNode) -> str:
     if bias and ctx.find_array(bias) is not None and isinstance(units, int):
         row = _as_row(ctx.read_array(bias), units)
         if row is not None:
-            return connected(ctx, x, weights, bias if _is_row(ctx, bias, units) else ctx.add_constant(row))
-    return _added(ctx, connected(ctx, x, weights), bias)
+            return emit_fully_connected(
+                ctx, x, weights, bias if _is_row(ctx, bias, units) else ctx.add_constant(row)
+            )
+    return _added(ctx, emit_fully_connected(ctx, x, weights), bias)
 
 
 def _is_row(ctx: Context, bias: str, units: Dim) -> bool:

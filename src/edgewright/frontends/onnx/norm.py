@@ -228,7 +228,9 @@ def _even_lrn(ctx: Context, node: SourceNode, size: int, *numbers: Any) -> str:
         ctx, "AveragePool", square, kernel_shape=[size, 1], strides=[1, 1], pads=pads, count_include_pad=1
     )
     weighted = in_onnx(ctx, "Mul", ctx.reshape(mean, ctx.shape(x)), ctx.add_scalar(alpha, x))
-    power = in_onnx(ctx, "Pow", in_onnx(ctx, "Add", weighted, ctx.add_scalar(bias, x)), ctx.add_scalar(beta, x))
+    power = in_onnx(
+        ctx, "Pow", in_onnx(ctx, "Add", weighted, ctx.add_scalar(bias, x)), ctx.add_scalar(beta, x)
+    )
     return in_onnx(ctx, "Div", x, power)
 
 

@@ -5,7 +5,7 @@ import numpy as np
 from edgewright.core.errors import BadInput, LimitExceeded, ShapeMismatch
 from edgewright.core.numbers import Array, DType
 from edgewright.frontends._common.builder import LARGEST_FOLD, NeedsValue
-from edgewright.frontends._common.terms import python_number
+from edgewright.frontends._common.terms import read_number
 from edgewright.frontends.onnx.context import Context
 from edgewright.frontends.onnx.registry import MICROSOFT, onnx_op
 from edgewright.frontends.onnx.source import SourceNode
@@ -45,7 +45,7 @@ def size(ctx: Context, node: SourceNode) -> str:
 def constant_of_shape(ctx: Context, node: SourceNode) -> str:
     """A filled tensor; a constant where its shape is known and no bomb."""
     filling = ctx.tensor(node.need("value"), node) if node.has("value") else np.zeros(1, np.float32)
-    number = python_number(ctx, ctx.add_constant(filling))
+    number = read_number(ctx, ctx.add_constant(filling))
     dims = ctx.read_dims(node.inputs[0])
     op = ConstantOfShape(value=number, shape=dims, dtype=DType.of(filling.dtype))
     (result,) = op.infer(ctx.type(node.inputs[0]))

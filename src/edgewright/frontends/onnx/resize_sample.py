@@ -157,7 +157,9 @@ def _cubic_weights(ctx: Context, distance: str) -> str:
     d = ctx.emit(ElementWiseAbs(), distance)
     near = ctx.emit(ElementWiseMinimum(), d, ctx.add_scalar(1.0, d))
     far = ctx.emit(
-        ElementWiseMinimum(), ctx.emit(ElementWiseMaximum(), d, ctx.add_scalar(1.0, d)), ctx.add_scalar(2.0, d)
+        ElementWiseMinimum(),
+        ctx.emit(ElementWiseMaximum(), d, ctx.add_scalar(1.0, d)),
+        ctx.add_scalar(2.0, d),
     )
     a = CUBIC
     inner = _polynomial(ctx, near, (a + 2, -(a + 3), 0.0, 1.0))

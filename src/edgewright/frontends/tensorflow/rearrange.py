@@ -7,7 +7,7 @@ import numpy as np
 
 from edgewright.core.errors import BadInput, ShapeMismatch
 from edgewright.frontends._common.builder import NeedsValue
-from edgewright.frontends._common.terms import broadcast_to, sliced
+from edgewright.frontends._common.terms import broadcast_to, emit_slice
 from edgewright.frontends.tensorflow.context import Context
 from edgewright.frontends.tensorflow.registry import tf_op
 from edgewright.frontends.tensorflow.source import SourceNode
@@ -153,7 +153,7 @@ def reverse(ctx: Context, node: SourceNode) -> str:
     else:
         chosen = normal_axes(ctx.read_ints(axes), ctx.rank(x))
     ranges = [(dim - 1, -1, -1) if axis in chosen else (0, dim, 1) for axis, dim in enumerate(ctx.shape(x))]
-    return sliced(ctx, x, ranges)
+    return emit_slice(ctx, x, ranges)
 
 
 @tf_op("DepthToSpace", "SpaceToDepth")

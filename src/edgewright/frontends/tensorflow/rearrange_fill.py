@@ -5,7 +5,7 @@ import numpy as np
 from edgewright.core.errors import BadInput, LimitExceeded, ShapeMismatch
 from edgewright.core.numbers import Array, DType
 from edgewright.frontends._common.builder import LARGEST_FOLD, NeedsValue
-from edgewright.frontends._common.terms import cast_to, python_number
+from edgewright.frontends._common.terms import cast_to, read_number
 from edgewright.frontends.tensorflow.context import Context
 from edgewright.frontends.tensorflow.registry import tf_op
 from edgewright.frontends.tensorflow.source import SourceNode
@@ -52,7 +52,7 @@ def broadcast_args(ctx: Context, node: SourceNode) -> str:
 def fill(ctx: Context, node: SourceNode) -> str:
     """One number everywhere."""
     dims, value = node.need(0, 1)
-    return filled(ctx, dims, python_number(ctx, value), ctx.dtype(value))
+    return filled(ctx, dims, read_number(ctx, value), ctx.dtype(value))
 
 
 @tf_op("ZerosLike", "OnesLike")
@@ -85,7 +85,7 @@ def range_(ctx: Context, node: SourceNode) -> str:
 @tf_op("LinSpace")
 def linear_space(ctx: Context, node: SourceNode) -> str:
     """Numbers at equal distances."""
-    start, stop, count = (python_number(ctx, value) for value in node.need(0, 1, 2))
+    start, stop, count = (read_number(ctx, value) for value in node.need(0, 1, 2))
     _check_count(int(count))
     return ctx.add_constant(np.linspace(start, stop, int(count)).astype(ctx.dtype(node.inputs[0]).numpy))
 
@@ -106,7 +106,7 @@ def pad(ctx: Context, node: SourceNode) -> str:
     if node.op == "MirrorPad":
         scheme = MIRRORS[node.choice("mode", "REFLECT", tuple(MIRRORS))]
         return ctx.emit(Pad(scheme=scheme, pad_amount=pairs), x)
-    number = python_number(ctx, node.need(2)[0]) if node.op == "PadV2" else _zero(ctx.dtype(x))
+    number = read_number(ctx, node.need(2)[0]) if node.op == "PadV2" else _zero(ctx.dtype(x))
     return ctx.emit(Pad(scheme=Scheme.CONSTANT, pad_amount=pairs, pad_constant_value=number), x)
 
 
@@ -114,7 +114,7 @@ def pad(ctx: Context, node: SourceNode) -> str:
 def band(ctx: Context, node: SourceNode) -> str:
     """Zeros outside of a band around the diagonal."""
     x = node.need(0)[0]
-    below, above = (int(python_number(ctx, value)) for value in node.need(1, 2))
+    below, above = (int(read_number(ctx, value)) for value in node.need(1, 2))
     dims = ctx.shape(x)[-2:]
     if len(dims) < 2 or not is_static(dims):
         raise NeedsValue(x, is_shape=True)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from edgewright.core.errors import BadInput, ShapeMismatch
 from edgewright.frontends._common.builder import NeedsValue
-from edgewright.frontends._common.terms import sliced
+from edgewright.frontends._common.terms import emit_slice
 from edgewright.frontends.tensorflow.context import Context
 from edgewright.frontends.tensorflow.registry import tf_op
 from edgewright.frontends.tensorflow.source import SourceNode
@@ -48,7 +48,7 @@ def strided_slice(ctx: Context, node: SourceNode) -> str:
             do="give one of each for every axis",
         )
     ranges, shape = _ranges(cut, ctx.shape(x))
-    result = sliced(ctx, x, ranges)
+    result = emit_slice(ctx, x, ranges)
     sizes = iter(ctx.shape(result))
     final: list[Dim] = []
     for kind in shape:
@@ -91,7 +91,7 @@ def slice_(ctx: Context, node: SourceNode) -> str:
         (start, dim if length == -1 else start + length, 1)
         for start, length, dim in zip(starts, sizes, shape, strict=True)
     ]
-    return sliced(ctx, x, ranges)
+    return emit_slice(ctx, x, ranges)
 
 
 @tf_op("Split")

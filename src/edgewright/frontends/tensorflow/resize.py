@@ -2,7 +2,7 @@
 
 from edgewright.core.errors import BadInput
 from edgewright.core.numbers import DType
-from edgewright.frontends._common.terms import cast_to, python_number
+from edgewright.frontends._common.terms import cast_to, read_number
 from edgewright.frontends.tensorflow.context import Context
 from edgewright.frontends.tensorflow.registry import tf_op
 from edgewright.frontends.tensorflow.source import SourceNode
@@ -95,7 +95,7 @@ def glimpse(ctx: Context, node: SourceNode) -> str:
 
 
 def _filling(ctx: Context, node: SourceNode) -> float:
-    return float(python_number(ctx, node.inputs[3])) if len(node.inputs) > 3 else 0.0
+    return float(read_number(ctx, node.inputs[3])) if len(node.inputs) > 3 else 0.0
 
 
 def _size(ctx: Context, node: SourceNode) -> tuple[int, ...]:

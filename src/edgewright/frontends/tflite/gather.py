@@ -7,7 +7,7 @@ import numpy as np
 from edgewright.core.errors import BadInput, LimitExceeded, ShapeMismatch
 from edgewright.core.numbers import DType
 from edgewright.frontends._common.builder import LARGEST_FOLD
-from edgewright.frontends._common.terms import cast_to, places_of, python_number
+from edgewright.frontends._common.terms import cast_to, emit_nonzero_places, read_number
 from edgewright.frontends.tflite.context import Context
 from edgewright.frontends.tflite.registry import tflite_op
 from edgewright.frontends.tflite.source import SourceNode
@@ -59,7 +59,7 @@ def embedding_lookup(ctx: Context, node: SourceNode) -> str:
 def one_hot(ctx: Context, node: SourceNode) -> str:
     """Depth and both values must be known."""
     indices, *others = node.need(0, 1, 2, 3)
-    depth, on, off = (python_number(ctx, value) for value in others)
+    depth, on, off = (read_number(ctx, value) for value in others)
     if depth < 0:
         raise BadInput(f"depth is {depth}, expected 0 or more", node.where)
     axis = normal_axis(node.option("axis"), ctx.rank(indices) + 1)
@@ -72,7 +72,7 @@ def one_hot(ctx: Context, node: SourceNode) -> str:
 def where(ctx: Context, node: SourceNode) -> str:
     """The places of what is not 0."""
     (x,) = node.need(0)
-    return places_of(ctx, x, "Where")
+    return emit_nonzero_places(ctx, x, "Where")
 
 
 @tflite_op("SCATTER_ND")

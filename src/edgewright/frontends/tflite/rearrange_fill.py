@@ -5,7 +5,7 @@ import numpy as np
 from edgewright.core.errors import BadInput, LimitExceeded, ShapeMismatch
 from edgewright.core.numbers import DType
 from edgewright.frontends._common.builder import LARGEST_FOLD
-from edgewright.frontends._common.terms import broadcast_to, cast_to, python_number
+from edgewright.frontends._common.terms import broadcast_to, cast_to, read_number
 from edgewright.frontends.tflite.context import Context
 from edgewright.frontends.tflite.registry import tflite_op
 from edgewright.frontends.tflite.source import SourceNode
@@ -44,7 +44,7 @@ def broadcast_args(ctx: Context, node: SourceNode) -> str:
 def pad(ctx: Context, node: SourceNode) -> str:
     """With zeros, or with the value of the third input."""
     x, amounts = node.need(0, 1)
-    filling = python_number(ctx, node.input(2)) if node.input(2) else 0
+    filling = read_number(ctx, node.input(2)) if node.input(2) else 0
     return _padded(ctx, node, x, amounts, Scheme.CONSTANT, filling)
 
 
@@ -62,7 +62,9 @@ def mirror_pad(ctx: Context, node: SourceNode) -> str:
 def fill(ctx: Context, node: SourceNode) -> str:
     """One value everywhere."""
     shape, value = node.need(0, 1)
-    return broadcast_to(ctx, ctx.reshape(value, (1,) * max(len(ctx.read_dims(shape)), 0)), ctx.read_dims(shape))
+    return broadcast_to(
+        ctx, ctx.reshape(value, (1,) * max(len(ctx.read_dims(shape)), 0)), ctx.read_dims(shape)
+    )
 
 
 @tflite_op("SHAPE")
@@ -81,7 +83,7 @@ def rank(ctx: Context, node: SourceNode) -> str:
 @tflite_op("RANGE")
 def range_(ctx: Context, node: SourceNode) -> str:
     """Numbers in equal steps; all three bounds must be known."""
-    start, limit, step = (python_number(ctx, value) for value in node.need(0, 1, 2))
+    start, limit, step = (read_number(ctx, value) for value in node.need(0, 1, 2))
     if step == 0 or not np.isfinite([start, limit, step]).all():
         raise BadInput(f"a range from {start} to {limit} in steps of {step}", node.where)
     if abs((limit - start) / step) > LARGEST_FOLD:

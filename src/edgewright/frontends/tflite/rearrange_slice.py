@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from edgewright.core.errors import BadInput, ShapeMismatch
-from edgewright.frontends._common.terms import sliced
+from edgewright.frontends._common.terms import emit_slice
 from edgewright.frontends.tflite.context import Context
 from edgewright.frontends.tflite.registry import tflite_op
 from edgewright.frontends.tflite.source import SourceNode
@@ -25,7 +25,7 @@ def slice_(ctx: Context, node: SourceNode) -> str:
         (start, dim if count == -1 else start + count, 1)
         for start, count, dim in zip(starts, counts, shape, strict=True)
     ]
-    return sliced(ctx, x, ranges)
+    return emit_slice(ctx, x, ranges)
 
 
 @tflite_op("REVERSE_V2")
@@ -36,7 +36,7 @@ def reverse(ctx: Context, node: SourceNode) -> str:
     ranges: list[Range] = [
         (dim - 1, -1, -1) if axis in turned else (0, dim, 1) for axis, dim in enumerate(ctx.shape(x))
     ]
-    return sliced(ctx, x, ranges)
+    return emit_slice(ctx, x, ranges)
 
 
 @tflite_op("STRIDED_SLICE")
@@ -45,7 +45,7 @@ def strided_slice(ctx: Context, node: SourceNode) -> str:
     x, *bounds = node.need(0, 1, 2, 3)
     spec = _Spec(node, *(ctx.read_dims(value) for value in bounds))
     ranges, shape = spec.applied(ctx.shape(x))
-    return ctx.reshape(sliced(ctx, x, ranges), shape)
+    return ctx.reshape(emit_slice(ctx, x, ranges), shape)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import numpy as np
 
 from edgewright.core.errors import BadInput, LimitExceeded
 from edgewright.core.numbers import Array
-from edgewright.frontends._common.terms import sliced
+from edgewright.frontends._common.terms import emit_slice
 from edgewright.frontends.tflite.context import Context
 from edgewright.frontends.tflite.registry import tflite_op
 from edgewright.frontends.tflite.source import SourceNode
@@ -68,7 +68,7 @@ def _fitted(ctx: Context, x: str, wanted: tuple[int, ...]) -> str:
     """The last two axes cut, or filled with zeros, to the wanted lengths."""
     shape = ctx.sizes(x)
     kept = (*shape[:-2], *(min(size, goal) for size, goal in zip(shape[-2:], wanted, strict=True)))
-    cut = sliced(ctx, x, [(0, size, 1) for size in kept])
+    cut = emit_slice(ctx, x, [(0, size, 1) for size in kept])
     missing = [goal - size for size, goal in zip(kept[-2:], wanted, strict=True)]
     if not any(missing):
         return cut
