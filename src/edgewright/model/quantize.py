@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from edgewright.config.preprocessing import Preprocessing
 from edgewright.core.errors import UsageError, Where
 from edgewright.data.open_samples import Data, list_data_notes, open_samples
+from edgewright.frontends.conversion import Rewrites
 from edgewright.ir.graph import Graph
 from edgewright.model.changed_weights import rebuilding_note
-from edgewright.model.convert import Rewrites
 from edgewright.model.model import Model
 from edgewright.ops.quant import Dequantize
 from edgewright.quantize.executor import Executor
