@@ -13,7 +13,7 @@ PYTEST = $(PY) -m pytest -n $(JOBS)
 # What 'make test' leaves to 'make test-rest', so that no test is run by both.
 REST = slow or torch or browser
 
-.PHONY: demo demo-full test test-rest test-full test-compat bench bench-accuracy lint api docs format clean
+.PHONY: demo demo-full test test-rest test-full test-compat mutate bench bench-accuracy lint api docs format clean
 .DEFAULT_GOAL := test
 
 $(READY): pyproject.toml constraints.txt
@@ -43,6 +43,11 @@ test-full: test test-rest
 # Every op sample in every datatype that HTP takes, simulation against the genuine emulator.
 test-compat: $(READY)
 	$(PYTEST) tests/native
+
+# Which small changes to ops, passes, quantize and lower no test beside them notices: half an hour.
+mutate: $(READY)
+	$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[mutate]'
+	$(PY) -m tests.mutation.run --jobs $(JOBS) $(ARGS)
 
 bench: $(READY)
 	$(PY) -m benchmarks.run

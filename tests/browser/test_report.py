@@ -111,7 +111,7 @@ def test_the_report_opens_in_two_seconds(built, open_page):
     assert built.stat().st_size < 3_000_000
 
 
-def test_light_and_dark_are_told_apart_and_the_button_changes_them(open_page):
+def test_light_and_dark_differ_and_the_button_changes_them(open_page):
     shade = "getComputedStyle(document.body).backgroundColor"
     light, dark = (open_page(record(), scheme=scheme) for scheme in ("light", "dark"))
     before = light.evaluate(shade), dark.evaluate(shade)

@@ -59,8 +59,8 @@ def mobile_net(path, size=64, channels=16, blocks=6):
         helper.make_node("Flatten", ["pooled"], ["flat"], name="flat"),
         helper.make_node("MatMul", ["flat", "fc"], ["features"], name="classify"),
     ]
-    ends = [("image", FLOAT, [1, 3, size, size])], [("features", FLOAT, [1, 20])]
-    return save(path, nodes, *ends, constants)
+    io = [("image", FLOAT, [1, 3, size, size])], [("features", FLOAT, [1, 20])]
+    return save(path, nodes, *io, constants)
 
 
 def inputs(size=8, count=3) -> list[Array]:

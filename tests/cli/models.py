@@ -80,7 +80,7 @@ def strange_net(path):
     return save(path, nodes, [("x", FLOAT, [2])], [("y", FLOAT, [2])])
 
 
-def with_loose_ends(path):
+def with_unused_values(path):
     """An input that nobody reads, and a node that leads nowhere."""
     nodes = [
         helper.make_node("Relu", ["x"], ["y"], name="relu"),

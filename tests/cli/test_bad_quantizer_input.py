@@ -30,8 +30,8 @@ def network(path, weight=None):
         helper.make_node("Conv", ["x", "w", "b"], ["c"], pads=[1, 1, 1, 1], name="conv"),
         helper.make_node("Relu", ["c"], ["y"], name="relu"),
     ]
-    ends = [("x", models.FLOAT, [1, 3, 6, 6])], [("y", models.FLOAT, [1, 4, 6, 6])]
-    return models.save(path, nodes, *ends, constants)
+    io = [("x", models.FLOAT, [1, 3, 6, 6])], [("y", models.FLOAT, [1, 4, 6, 6])]
+    return models.save(path, nodes, *io, constants)
 
 
 @dataclass(frozen=True)

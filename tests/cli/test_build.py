@@ -181,8 +181,8 @@ def test_everything_that_stands_in_the_way_comes_at_once(call, tmp_path):
         helper.make_node("NonZero", ["x"], ["places"], name="post/NonZero"),
         helper.make_node("Whatever", ["x"], ["y"], name="post/Odd", domain="strange.ops"),
     ]
-    ends = [("places", INT64, [2, None]), ("y", FLOAT, [1, 4])]
-    model = save(tmp_path / "odd.onnx", nodes, [("x", FLOAT, [1, 4])], ends)
+    io = [("places", INT64, [2, None]), ("y", FLOAT, [1, 4])]
+    model = save(tmp_path / "odd.onnx", nodes, [("x", FLOAT, [1, 4])], io)
     np.save(tmp_path / "wrong.npy", np.zeros((8, 5), np.float32))
     words = (
         "--data",
@@ -345,8 +345,8 @@ def test_a_model_that_came_quantized_is_built_as_it_is(call, data, tmp_path, sim
 def test_open_dimensions_get_the_sizes_of_the_samples(call, tmp_path, simulated):
     weights = {"w": np.random.default_rng(0).normal(size=(6, 8)).astype(np.float32)}
     nodes = [helper.make_node("MatMul", ["x", "w"], ["y"])]
-    ends = [("x", FLOAT, ["batch", "length", 6])], [("y", FLOAT, ["batch", "length", 8])]
-    model = save(tmp_path / "open.onnx", nodes, *ends, weights)
+    io = [("x", FLOAT, ["batch", "length", 6])], [("y", FLOAT, ["batch", "length", 8])]
+    model = save(tmp_path / "open.onnx", nodes, *io, weights)
     words = (model, *TO, "--precision", "w8a8", "-o", tmp_path / "out")
     refused = call(main, *words, "--random-data")
     assert refused.code == 2
@@ -380,8 +380,8 @@ def test_a_model_that_the_compiler_refuses_keeps_its_other_files_and_its_report(
 @pytest.mark.skipif(not IS_NATIVE, reason=NO_WHEEL)
 def test_an_input_that_is_a_single_number_reaches_the_emulator(call, tmp_path):
     nodes = [helper.make_node("Mul", ["x", "factor"], ["y"])]
-    ends = [("x", FLOAT, [1, 6]), ("factor", FLOAT, [])], [("y", FLOAT, [1, 6])]
-    model = save(tmp_path / "scaled.onnx", nodes, *ends)
+    io = [("x", FLOAT, [1, 6]), ("factor", FLOAT, [])], [("y", FLOAT, [1, 6])]
+    model = save(tmp_path / "scaled.onnx", nodes, *io)
     answer = call(main, model, "--random-data", *TO, "--precision", "w8a8", "-o", tmp_path / "out")
     assert answer.code == 0, answer.err
     record = json.loads((tmp_path / "out" / "report.json").read_text())

@@ -24,8 +24,8 @@ def layer(path, kind, steps, **attributes):
     node = helper.make_node(
         kind, ["x", "w", "r", "b"], ["y", "last"], name=kind.lower(), hidden_size=UNITS, **attributes
     )
-    ends = [("y", FLOAT, [steps, 1, 1, UNITS]), ("last", FLOAT, [1, 1, UNITS])]
-    return save(path, [node], [("x", FLOAT, [steps, 1, WIDTH])], ends, weights)
+    io = [("y", FLOAT, [steps, 1, 1, UNITS]), ("last", FLOAT, [1, 1, UNITS])]
+    return save(path, [node], [("x", FLOAT, [steps, 1, WIDTH])], io, weights)
 
 
 @pytest.mark.skipif(not IS_NATIVE, reason=NO_WHEEL)

@@ -294,7 +294,7 @@ def test_a_context_of_the_simulation_is_for_no_device_and_check_says_so(call, he
 
 
 @pytest.mark.parametrize(("name", "kind"), [("net.dlc", "a zip such as a DLC"), ("c.json", "JSON")])
-def test_another_file_is_told_for_what_it_is(call, here, name, kind):
+def test_another_kind_of_file_is_named_for_what_it_is(call, here, name, kind):
     (here / "c.json").write_text("{}")
     answer = call(describe, "--context_binary", name)
     assert (answer.code, f"the file is {kind}, expected a context binary" in answer.err) == (3, True)

@@ -85,7 +85,7 @@ def test_onnx_runtimes_own_provider_gives_the_same_bytes_through_the_onnx_file(c
     assert [array.tobytes() for array in found] == results(here / "ours")
 
 
-def test_an_embedded_binary_with_float_ends_gives_the_decoded_values(call, here):
+def test_an_embedded_binary_with_float_io_gives_the_decoded_values(call, here):
     words = ("net.bin", "-o", "deep/net_ctx.onnx", "--embed", "--float_io")
     assert call(edgewright, "export-ep-context", *words).code == 0
     run(call, "--retrieve_context", "net.bin", "--output_dir", "ours")

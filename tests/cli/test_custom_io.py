@@ -159,7 +159,7 @@ def calibrated(tmp_path):
     return "--input_list", tmp_path / "list.txt"
 
 
-def ends_of(found):
+def io_types(found):
     return [found.graph.types[name] for name in (*found.graph.inputs, *found.graph.outputs)]
 
 
@@ -177,7 +177,7 @@ def test_encodings_of_the_file_come_before_those_of_the_quantizer(
     answer, found = converted(entry("image", *fields), *calibrated)
     assert answer.code == 0
     assert found.inputs[0].dtype == dtype
-    first, _ = ends_of(found)
+    first, _ = io_types(found)
     assert (first.encoding.scales, first.encoding.offsets) == ((0.01,), (offset,))
     x = np.fromfile(image.with_name("0.raw"), np.float32).reshape(1, 6, 6, 3)
     got = found.run({"image": x})["features"]
@@ -186,11 +186,13 @@ def test_encodings_of_the_file_come_before_those_of_the_quantizer(
 
 def test_a_quantized_output_gets_the_encoding_of_the_file(converted, calibrated):
     _, found = converted(entry("features", "QuantParam: {Scale: 0.25, Offset: 0}"), *calibrated)
-    assert ends_of(found)[1].encoding.scales == (0.25,)
+    assert io_types(found)[1].encoding.scales == (0.25,)
 
 
 @pytest.mark.parametrize(("dtype", "word"), [("float32", "float32"), ("int8", "sfixed_point_8")])
-def test_ends_of_a_quantized_model_take_the_type_of_the_file(converted, calibrated, image, dtype, word):
+def test_inputs_and_outputs_of_a_quantized_model_take_the_type_of_the_file(
+    converted, calibrated, image, dtype, word
+):
     text = entry("image", f"Datatype: {dtype}") + entry("features", f"Datatype: {dtype}")
     _, found = converted(text, *calibrated)
     assert [end.dtype for end in (*found.inputs, *found.outputs)] == [word, word]
@@ -212,7 +214,7 @@ def test_ends_of_a_quantized_model_take_the_type_of_the_file(converted, calibrat
         (entry("image", "QuantParam: {Scale: 1, Offset: 300}"), (), "expected -255 to 255"),
     ],
 )
-def test_wishes_that_do_not_fit_are_errors(converted, text, words, says):
+def test_requests_that_do_not_fit_are_errors(converted, text, words, says):
     answer, found = converted(text, *words)
     assert (answer.code, says in answer.err, found) == (2, True, None)
 
@@ -306,7 +308,7 @@ def test_an_image_is_quantized_as_bytes(call, image, tmp_path):
     words = ("--input_type", "image", "image", "--input_list", tmp_path / "list.txt")
     assert call(main, "-i", image, "-o", tmp_path / "m", *words).code == 0
     found = ew.load(tmp_path / "m_net.json")
-    first, _ = ends_of(found)
+    first, _ = io_types(found)
     assert (found.inputs[0].dtype, first.encoding.scales, first.encoding.offsets) == (
         "ufixed_point_8",
         (1.0,),

@@ -344,7 +344,7 @@ def test_models_that_cannot_be_run_are_answered_clearly(call, here, model, code,
     assert (answer.code, why in answer.err) == (code, True)
 
 
-def test_wrong_sizes_are_told_all_at_once(call, here, digits, digit):
+def test_wrong_sizes_are_reported_all_at_once(call, here, digits, digit):
     digit.tofile("good.raw")
     digit.astype(np.float64).tofile("wide.raw")
     np.save("turned.npy", digit.transpose(0, 3, 1, 2))

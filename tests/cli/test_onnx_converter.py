@@ -221,7 +221,7 @@ def test_batch_norms_are_folded_unless_that_is_disabled(call, image, tmp_path):
 
 
 def test_disconnected_nodes_are_dropped_unless_they_are_kept(call, tmp_path):
-    path = models.with_loose_ends(tmp_path / "m.onnx")
+    path = models.with_unused_values(tmp_path / "m.onnx")
     kinds = []
     for words in ([], ["--keep_disconnected_nodes"]):
         assert call(main, "-i", path, *words).code == 0
@@ -323,8 +323,8 @@ def test_a_dry_run_lists_what_is_unsupported_and_writes_nothing(call, tmp_path, 
     assert [p.name for p in tmp_path.iterdir()] == ["m.onnx"]
 
 
-def test_a_dry_run_of_a_good_model_ends_with_0_and_names_loose_ends(call, tmp_path):
-    path = models.with_loose_ends(tmp_path / "m.onnx")
+def test_a_dry_run_of_a_good_model_exits_with_0_and_names_unused_values(call, tmp_path):
+    path = models.with_unused_values(tmp_path / "m.onnx")
     answer = call(main, "-i", path, "--dry_run")
     assert answer.code == 0
     assert "unused inputs: idle" in answer.out

@@ -83,7 +83,7 @@ def test_the_imported_graph_is_dumped_as_text(call, image, tmp_path):
     assert "Conv2d" in (tmp_path / "g.txt").read_text()
 
 
-def test_indices_are_integers_without_being_told(call, tokens, tmp_path):
+def test_indices_become_integers_without_an_option(call, tokens, tmp_path):
     assert call(main, "-i", tokens, "-d", "ids", "1,5", "-o", tmp_path / "m.cpp").code == 0
     assert ew.load(tmp_path / "m_net.json").inputs[0].dtype == "int32"
 
@@ -200,7 +200,7 @@ COLOURED = """
 """
 
 
-def test_custom_io_changes_the_ends_of_a_program(call, torch, image, tmp_path):
+def test_custom_io_changes_inputs_and_outputs_of_a_program(call, torch, image, tmp_path):
     (tmp_path / "io.yaml").write_text(COLOURED)
     words = ("-i", image, "-d", "x", "1,3,8,8", "--custom_io", tmp_path / "io.yaml", "-o", tmp_path / "m.cpp")
     answer = call(main, *words)

@@ -86,7 +86,7 @@ def test_an_environment_without_aimet_is_named(call, words, tmp_path, monkeypatc
     assert not (tmp_path / "q.dlc").exists()
 
 
-def test_a_failure_of_aimet_is_told_with_its_last_words(call, words, tmp_path, monkeypatch):
+def test_a_failure_of_aimet_is_reported_with_its_last_words(call, words, tmp_path, monkeypatch):
     python = tmp_path / "python"
     python.write_text("#!/bin/sh\necho 'Traceback' >&2\necho 'ValueError: no such scheme' >&2\nexit 1\n")
     python.chmod(0o755)

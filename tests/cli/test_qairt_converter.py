@@ -18,7 +18,7 @@ def reference(path, feed):
     return dict(zip(names, session.run(names, feed), strict=True))
 
 
-def ends(path):
+def read_io(path):
     model = ew.load(path)
     return {item.name: (item.dtype, item.shape, item.layout) for item in (*model.inputs, *model.outputs)}
 
@@ -38,7 +38,7 @@ def test_layouts_and_types_stay_the_source_s(call, image, tmp_path):
     assert answer.code == 0
     assert f"wrote {tmp_path / 'image.dlc'}" in answer.out
     assert "batch 'batch' of 'image' was set to 1; --onnx_batch sets another one" in answer.out
-    assert ends(tmp_path / "image.dlc") == {
+    assert read_io(tmp_path / "image.dlc") == {
         "image": ("float32", (1, 3, 6, 6), "NCHW"),
         "features": ("float32", (1, 4, 6, 6), "NCHW"),
     }
@@ -47,7 +47,7 @@ def test_layouts_and_types_stay_the_source_s(call, image, tmp_path):
     np.testing.assert_allclose(got, reference(image, {"image": x})["features"], rtol=1e-4, atol=1e-4)
 
 
-def test_int64_ends_stay_int64_around_32_bit_integers(call, tokens, tmp_path):
+def test_int64_inputs_and_outputs_stay_around_32_bit_integers(call, tokens, tmp_path):
     assert call(main, "-i", tokens).code == 0
     model = ew.load(tmp_path / "tokens.dlc")
     ids = np.array([[3, 1, 4, 1, 9]], np.int64)
@@ -121,7 +121,7 @@ def test_a_dlc_is_converted_already(call, tmp_path):
 def test_symbolic_dimensions_are_fixed_by_shape_batch_or_name(call, tmp_path, words, dims):
     path = models.symbolic_net(tmp_path / "m.onnx")
     assert call(main, "-i", path, *words).code == 0
-    assert ends(tmp_path / "m.dlc")["x"][1] == dims
+    assert read_io(tmp_path / "m.dlc")["x"][1] == dims
 
 
 def test_errors_spell_the_options_of_this_tool(call, tmp_path):
@@ -151,7 +151,7 @@ def test_a_name_that_looks_like_an_option_is_left_alone(call, tmp_path):
 @pytest.mark.parametrize("flag", ["--out_tensor_node", "--out_tensor_name"])
 def test_an_output_may_be_any_value(call, image, tmp_path, flag):
     assert call(main, "-i", image, flag, "c").code == 0
-    assert list(ends(tmp_path / "image.dlc")) == ["image", "c"]
+    assert list(read_io(tmp_path / "image.dlc")) == ["image", "c"]
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ def test_a_source_type_that_the_model_does_not_have_is_an_error(call, image, tmp
 
 def test_a_source_layout_is_kept_and_must_fit(call, image, tmp_path):
     assert call(main, "-i", image, "--source_model_input_layout", "image", "NCHW").code == 0
-    assert ends(tmp_path / "image.dlc")["image"] == ("float32", (1, 3, 6, 6), "NCHW")
+    assert read_io(tmp_path / "image.dlc")["image"] == ("float32", (1, 3, 6, 6), "NCHW")
     answer = call(main, "-i", image, "-l", "image", "NCF")
     assert (answer.code, "the layout NCF has 3 axes, the tensor has 4" in answer.err) == (2, True)
     answer = call(main, "-i", image, "-l", "imag", "NCHW")

@@ -139,7 +139,7 @@ def test_everything_wrong_comes_at_once(tmp_path):
     assert len(caught.value.errors) == 2
 
 
-def test_a_layout_is_turned_at_both_ends(converted, image):
+def test_a_layout_is_transposed_at_input_and_output(converted, image):
     answer, dlc = converted(config("Layout: NHWC", "Layout: NHWC"))
     assert answer.code == 0
     model = ew.load(dlc)
@@ -243,7 +243,7 @@ def test_the_command_line_comes_before_the_file(converted):
         ),
     ],
 )
-def test_wishes_that_do_not_fit_the_model_are_errors(converted, text, code, says):
+def test_requests_that_do_not_fit_the_model_are_errors(converted, text, code, says):
     answer, dlc = converted(text)
     assert (answer.code, says in answer.err) == (code, True)
     assert not dlc.exists()
@@ -278,8 +278,8 @@ def test_a_template_changes_nothing_until_it_is_edited(call, image, tmp_path):
 )
 def test_any_name_survives_the_template(call, tmp_path, name):
     nodes = [models.helper.make_node("Relu", [name], [f"{name}/out"])]
-    ends = [(name, models.FLOAT, [1, 2])], [(f"{name}/out", models.FLOAT, [1, 2])]
-    path = models.save(tmp_path / "m.onnx", nodes, *ends)
+    io = [(name, models.FLOAT, [1, 2])], [(f"{name}/out", models.FLOAT, [1, 2])]
+    path = models.save(tmp_path / "m.onnx", nodes, *io)
     assert call(main, "-i", path, "--dump_io_config_template", tmp_path / "t.yaml").code == 0
     found = read_io_config(tmp_path / "t.yaml")
     assert (list(found.inputs), list(found.outputs)) == ([name], [f"{name}/out"])

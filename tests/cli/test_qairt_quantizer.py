@@ -114,7 +114,7 @@ def test_the_defaults_are_the_guide_s(quantize, truth):
     np.testing.assert_allclose(scores(path), scores(path, "cpu"), atol=0.5)
 
 
-def test_what_was_done_is_said(quantize):
+def test_the_report_says_what_was_done(quantize):
     answer, _ = quantize()
     assert "encodings: 0 from the file, " in answer.out
     assert "clamp-in-producer" in answer.out
@@ -234,7 +234,7 @@ def test_ranges_are_searched_where_asked(quantize, truth):
     assert sqnr(truth, scores(path)) > 20
 
 
-def test_ends_stay_float_where_asked(quantize):
+def test_inputs_and_outputs_stay_float_where_asked(quantize):
     for words, kept in (([], {"image", "scores"}), (["scores"], {"scores"})):
         graph = graph_of(quantize("--preserve_io_datatype", *words)[1])
         found = {name for name in ("image", "scores") if graph.types[name].dtype == DType.FLOAT_32}
@@ -464,8 +464,8 @@ def test_products_of_activations_get_16_bits_where_asked(call, tmp_path):
         helper.make_node("MatMul", ["p", "q"], ["m"], name="product"),
         helper.make_node("Sigmoid", ["m"], ["y"], name="end"),
     ]
-    ends = [(name, models.FLOAT, [2, 2]) for name in ("a", "b")], [("y", models.FLOAT, [2, 2])]
-    assert call(convert, "-i", models.save(tmp_path / "net.onnx", nodes, *ends)).code == 0
+    io = [(name, models.FLOAT, [2, 2]) for name in ("a", "b")], [("y", models.FLOAT, [2, 2])]
+    assert call(convert, "-i", models.save(tmp_path / "net.onnx", nodes, *io)).code == 0
     np.arange(4, dtype=np.float32).tofile(tmp_path / "0.raw")
     (tmp_path / "list.txt").write_text(f"a:={tmp_path}/0.raw b:={tmp_path}/0.raw\n")
     words = ("--input_dlc", tmp_path / "net.dlc", "--input_list", tmp_path / "list.txt")
@@ -535,8 +535,8 @@ def test_layers_stand_before_tensors_in_the_list(call, dlc, tmp_path):
 
 def test_names_with_colons_are_names(call, tmp_path):
     nodes = [helper.make_node("Add", ["onnx::Add_0", "b:0"], ["y"])]
-    ends = [(name, models.FLOAT, [1, 4]) for name in ("onnx::Add_0", "b:0", "y")]
-    assert call(convert, "-i", models.save(tmp_path / "net.onnx", nodes, ends[:2], ends[2:])).code == 0
+    io = [(name, models.FLOAT, [1, 4]) for name in ("onnx::Add_0", "b:0", "y")]
+    assert call(convert, "-i", models.save(tmp_path / "net.onnx", nodes, io[:2], io[2:])).code == 0
     np.ones((1, 4), np.float32).tofile(tmp_path / "a.raw")
     (tmp_path / "list.txt").write_text(f"b:0:={tmp_path}/a.raw onnx::Add_0:={tmp_path}/a.raw\n", "utf-8")
     answer = call(main, "--input_dlc", tmp_path / "net.dlc", "--input_list", tmp_path / "list.txt")

@@ -133,8 +133,8 @@ def test_options_without_effect_are_said(call, model, data):
 
 
 def open_net(path):
-    ends = [("x", models.FLOAT, ["n", 4, "length"])], [("y", models.FLOAT, ["n", 4, "length"])]
-    return models.save(path, [helper.make_node("Relu", ["x"], ["y"], name="relu")], *ends)
+    io = [("x", models.FLOAT, ["n", 4, "length"])], [("y", models.FLOAT, ["n", 4, "length"])]
+    return models.save(path, [helper.make_node("Relu", ["x"], ["y"], name="relu")], *io)
 
 
 def test_open_dimensions_have_the_sizes_of_the_samples_and_that_is_said(call, tmp_path):
@@ -170,8 +170,8 @@ def test_a_model_that_cannot_be_quantized_says_so(call, tmp_path):
     rng = np.random.default_rng(0)
     weights = {name: rng.random((1, 8, 2), np.float32) for name in ("w", "r")}
     node = helper.make_node("LSTM", ["x", "w", "r"], ["y"], hidden_size=2, name="lstm")
-    ends = [("x", models.FLOAT, [3, 1, 2])], [("y", models.FLOAT, [3, 1, 1, 2])]
-    source = models.save(tmp_path / "m.onnx", [node], *ends, weights)
+    io = [("x", models.FLOAT, [3, 1, 2])], [("y", models.FLOAT, [3, 1, 1, 2])]
+    source = models.save(tmp_path / "m.onnx", [node], *io, weights)
     np.save(tmp_path / "x.npy", rng.random((5, 3, 1, 2), np.float32))
     answer = call(main, source, "--data", tmp_path / "x.npy")
     assert answer.code == 0, answer.err

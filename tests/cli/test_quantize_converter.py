@@ -45,9 +45,9 @@ def convert(call, tmp_path, *words):
 def kinds(path):
     """Datatypes of graph inputs and outputs, weights of convolutions and biases."""
     found = tensors(path)
-    ends = {t["data_type"] for t in found.values() if t["type"] in (0, 1)}
+    io = {t["data_type"] for t in found.values() if t["type"] in (0, 1)}
     static = {t["data_type"] for t in found.values() if t["type"] == 4}
-    return ends, static
+    return io, static
 
 
 def test_the_defaults_are_the_guides_eight_bits_everywhere_and_one_encoding_a_tensor(call, listed, tmp_path):
@@ -63,10 +63,10 @@ def test_the_defaults_are_the_guides_eight_bits_everywhere_and_one_encoding_a_te
 
 def test_the_contract_shows_scales_and_offsets(call, listed, tmp_path):
     answer = convert(call, tmp_path, "--input_list", listed, "--json")
-    ends = {item["name"]: item for item in json.loads(answer.out)["contract"]}
+    io = {item["name"]: item for item in json.loads(answer.out)["contract"]}
     stored = tensors(tmp_path / "m_net.json")["Input3"]["quant_params"]["scale_offset"]
-    assert ends["Input3"]["scale"] == pytest.approx(stored["scale"])
-    assert ends["Input3"]["offset"] == stored["offset"] == 0
+    assert io["Input3"]["scale"] == pytest.approx(stored["scale"])
+    assert io["Input3"]["offset"] == stored["offset"] == 0
     table = convert(call, tmp_path, "--input_list", listed).out.splitlines()
     assert table[1].split()[-2:] == ["scale", "offset"]
 
@@ -86,8 +86,8 @@ def test_the_contract_shows_scales_and_offsets(call, listed, tmp_path):
 )
 def test_widths_and_grids_are_those_that_were_asked_for(call, listed, tmp_path, words, wanted):
     convert(call, tmp_path, "--input_list", listed, *words)
-    ends, static = kinds(tmp_path / "m_net.json")
-    assert ends == wanted[0]
+    io, static = kinds(tmp_path / "m_net.json")
+    assert io == wanted[0]
     # Integers that are parameters (pads, shapes) stay what they are.
     assert {code for code in static if code in (FIXED_8, FIXED_16, SIGNED_8, SIGNED_32)} == wanted[1]
 
@@ -124,7 +124,7 @@ def test_restricted_steps_narrow_the_range(call, listed, tmp_path):
     assert after == pytest.approx(before * 255 / 127, rel=1e-4)
 
 
-def test_preserved_ends_stay_float(call, digits, listed, tmp_path):
+def test_preserved_inputs_and_outputs_stay_float(call, digits, listed, tmp_path):
     answer = convert(call, tmp_path, "--input_list", listed, "--preserve_io")
     found = tensors(tmp_path / "m_net.json")
     assert {found["Input3"]["data_type"], found[OUTPUT]["data_type"]} == {0x0232}

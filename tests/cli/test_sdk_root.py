@@ -103,7 +103,7 @@ def test_names_that_are_no_libraries_say_so(root):
 
 
 @linux_only
-def test_the_check_for_linux_only_looks_where_it_is_told_to(root, tmp_path):
+def test_the_check_for_linux_only_looks_where_it_is_asked_to(root, tmp_path):
     (tmp_path / "bin").mkdir()
     for name in ("sh", "id"):
         (tmp_path / "bin" / name).symlink_to(shutil.which(name))

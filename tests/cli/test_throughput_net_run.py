@@ -67,7 +67,7 @@ def thread(name="t", **more):
     return {"threadName": name, "backend": "cpu", "context": "c", "model": "digits", **more}
 
 
-def test_threads_run_as_often_as_they_are_told(run, pictures):
+def test_threads_run_as_often_as_asked(run, pictures):
     answer, found = run(thread("a", loop=5), thread("b", loop=7), iteration=3)
     assert answer.code == 0, answer.err
     assert [(t["name"], t["executions"]) for t in found["threads"]] == [("a", 15), ("b", 21)]
@@ -238,7 +238,7 @@ def test_a_recorder_records_one_thread(run, pictures):
     assert run(thread("a", backend="saver"), thread("b"), backends=[backend])[0].code == 0
 
 
-def test_what_is_wrong_with_a_file_of_a_thread_is_told(run, pictures):
+def test_what_is_wrong_with_a_file_of_a_thread_is_reported(run, pictures):
     Path("1.raw").write_bytes(b"short")
     answer, _ = run(thread())
     assert (answer.code, "the file has 5 bytes, expected 3136" in answer.err) == (3, True)
@@ -258,7 +258,7 @@ def test_what_is_wrong_with_a_file_of_a_thread_is_told(run, pictures):
         ("a", {}, ("--output", "."), "cannot write '.': it is a folder"),
     ],
 )
-def test_what_could_not_be_written_in_the_end_is_told_before_anything_runs(
+def test_what_cannot_be_written_is_reported_before_anything_runs(
     run, pictures, thread_name, model, words, why
 ):
     long = thread(thread_name, loopUnit="second", loop=4)

@@ -88,7 +88,7 @@ def test_a_worker_without_memory_is_an_error():
     assert "Conv2d" in str(caught.value)
 
 
-def test_a_forked_child_is_told_and_the_parent_works_on():
+def test_a_forked_child_gets_an_error_and_the_parent_works_on():
     with QnnRuntime() as runtime:
         context = compiled(runtime)
         wanted = context.run("net", {"x": values()})["y"]

@@ -13,6 +13,10 @@ from edgewright.ir.types import TensorType
 from edgewright.ops.elementwise import Binary, Unary
 
 __all__ = [
+    "GELU_TANH_CUBE",
+    "GELU_TANH_SLOPE",
+    "SELU_ALPHA",
+    "SELU_SCALE",
     "ElementWiseSoftplus",
     "Elu",
     "Gelu",
@@ -29,6 +33,12 @@ __all__ = [
 
 X = (TensorType((2, 3, 4)),)
 _ERF = np.frompyfunc(math.erf, 1, 1)
+# Gelu by a hyperbolic tangent: x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))), which is
+# x * sigmoid(GELU_TANH_SLOPE * x + GELU_TANH_CUBE * x^3).
+GELU_TANH_SLOPE = 2 * math.sqrt(2 / math.pi)
+GELU_TANH_CUBE = 0.044715 * GELU_TANH_SLOPE
+# Selu is SELU_SCALE times an Elu (arXiv:1706.02515); these are the numbers in single precision.
+SELU_ALPHA, SELU_SCALE = 1.67326319217681884765625, 1.05070102214813232421875
 
 
 @register

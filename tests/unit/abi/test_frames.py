@@ -82,7 +82,7 @@ def test_a_class_that_is_not_in_the_set_cannot_come_back():
         through(Stranger())
 
 
-def test_the_end_of_the_other_side_is_told():
+def test_the_end_of_the_other_process_is_reported():
     ours, theirs = socket.socketpair()
     ours.sendall(b"\x05")
     ours.close()

@@ -17,8 +17,8 @@ FLOAT = TensorProto.FLOAT
 
 def scaled(path, factor, shift=0.0, shape=(1, 4)):
     nodes = [helper.make_node("Mul", ["x", "factor"], ["m"]), helper.make_node("Add", ["m", "shift"], ["y"])]
-    ends = [("x", FLOAT, shape)], [("y", FLOAT, shape)]
-    return ew.convert(save(path, nodes, *ends, {"factor": np.float32(factor), "shift": np.float32(shift)}))
+    io = [("x", FLOAT, shape)], [("y", FLOAT, shape)]
+    return ew.convert(save(path, nodes, *io, {"factor": np.float32(factor), "shift": np.float32(shift)}))
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ def test_a_quantized_model_is_compared_on_the_backend_that_is_asked_for(tmp_path
     assert 30 < found.sqnr_db < 60
 
 
-def test_models_with_other_ends_are_refused(tmp_path, data):
+def test_models_with_other_inputs_or_outputs_are_refused(tmp_path, data):
     with pytest.raises(UsageError, match="different ends"):
         ew.compare(scaled(tmp_path / "a.onnx", [1.0] * 4), models.two_inputs(tmp_path / "b.onnx"), data)
 

@@ -17,8 +17,8 @@ def model(tmp_path, *tail):
         "w", TensorProto.FLOAT, [16, 16], RANDOM.normal(0, 4, 256).astype(np.float32)
     )
     nodes = [helper.make_node("MatMul", ["x", "w"], ["far"], name="far"), *tail]
-    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [4, 16]) for name in ("x", "y")]
-    graph = helper.make_graph(nodes, "g", ends[:1], ends[1:], [weights])
+    io = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [4, 16]) for name in ("x", "y")]
+    graph = helper.make_graph(nodes, "g", io[:1], io[1:], [weights])
     path = tmp_path / "m.onnx"
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
     return ew.convert(path)

@@ -24,8 +24,8 @@ def net(tmp_path, first, second, between):
     weights = [
         helper.make_tensor(n, TensorProto.FLOAT, w.shape, w) for n, w in (("w1", first), ("w2", second))
     ]
-    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [4, 16]) for name in ("x", "y")]
-    graph = helper.make_graph(nodes, "g", ends[:1], ends[1:], [*weights, *shapes])
+    io = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [4, 16]) for name in ("x", "y")]
+    graph = helper.make_graph(nodes, "g", io[:1], io[1:], [*weights, *shapes])
     path = tmp_path / "m.onnx"
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
     return ew.convert(path)

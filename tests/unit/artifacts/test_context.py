@@ -233,7 +233,7 @@ def _disturb(document, rng, junk):
         here = here[key]
 
 
-def test_a_file_of_ours_is_told_from_others(tmp_path):
+def test_a_file_of_ours_is_distinguished_from_others(tmp_path):
     other = tmp_path / "other.bin"
     other.write_bytes(b"\0\0\0\2" + bytes(64))
     assert is_framed(save(tmp_path, conv_graph()))

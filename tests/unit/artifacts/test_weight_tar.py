@@ -106,7 +106,7 @@ def test_arrays_outlive_the_object_that_gave_them(tmp_path):
     assert not array.flags.writeable
 
 
-def test_a_stranger_may_put_any_byte_into_a_bool(tmp_path):
+def test_a_file_may_hold_any_byte_as_a_bool(tmp_path):
     (tmp_path / "m.bin").write_bytes(tar_of(("w.raw", b"\x00\x01\x02\xff")))
     assert open_weights(tmp_path / "m.bin").array("w", DType.BOOL_8, (4,)).tolist() == [
         False,

@@ -29,11 +29,11 @@ def model(kind: str, weights: Array, shape: tuple[int, ...], **attributes: objec
     ]
     stored = [numpy_helper.from_array(weights, "w"), numpy_helper.from_array(weights.dtype.type(3), "w_zero")]
     x = helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)
-    ends = [
+    io = [
         helper.make_tensor_value_info("y", TensorProto.FLOAT, None),
         helper.make_tensor_value_info("sum", TensorProto.INT32, None),
     ]
-    graph = helper.make_graph(nodes, "g", [x], ends, stored)
+    graph = helper.make_graph(nodes, "g", [x], io, stored)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 

@@ -87,7 +87,7 @@ def test_engine_is_within_one_step_of_the_reference(case: Case) -> None:
     assert set(session.placement().values()) == {"engine"}
 
 
-def test_integers_are_transposed_only_at_the_ends() -> None:
+def test_integers_are_transposed_only_at_input_and_output() -> None:
     kinds = written(convolution(CASES[0])[0])
     assert kinds.count("Transpose") == 2
     assert kinds[-1] == "Transpose"

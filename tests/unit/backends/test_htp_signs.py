@@ -30,13 +30,13 @@ def results(model, images, backend):
     return np.concatenate([*(next(iter(model.run({name: x}, backend=backend).values())) for x in images)])
 
 
-def test_activations_become_unsigned_and_the_ends_stay(network):
+def test_activations_become_unsigned_and_inputs_and_outputs_stay(network):
     graph = network.fixed_graph()
     found = with_unsigned(graph, graph.outputs)
-    ends = {*graph.inputs, *graph.outputs}
-    inside = [t for n, t in found.types.items() if n not in found.constants and n not in ends]
+    io = {*graph.inputs, *graph.outputs}
+    inside = [t for n, t in found.types.items() if n not in found.constants and n not in io]
     assert not [t for t in inside if t.dtype == DType.SFIXED_POINT_8]
-    assert [found.types[name] for name in ends] == [graph.types[name] for name in ends]
+    assert [found.types[name] for name in io] == [graph.types[name] for name in io]
 
 
 def test_plain_arithmetic_gives_the_same_integers_either_way(network, images):

@@ -89,9 +89,9 @@ def test_an_open_batch_counts_as_one_and_hides_no_product(tmp_path):
         helper.make_node("Conv", ["x", "w"], ["c"], "conv", pads=[1, 1, 1, 1]),
         helper.make_node("Relu", ["c"], ["y"], "relu"),
     ]
-    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["batch", 4, 8, 8]) for name in "xy"]
+    io = [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["batch", 4, 8, 8]) for name in "xy"]
     weight = onnx.numpy_helper.from_array(np.ones((4, 4, 3, 3), np.float32), "w")
-    graph = helper.make_graph(nodes, "net", ends[:1], ends[1:], [weight])
+    graph = helper.make_graph(nodes, "net", io[:1], io[1:], [weight])
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), tmp_path / "n.onnx")
     model = ew.convert(tmp_path / "n.onnx")
     session = session_for(model.graph)

@@ -19,12 +19,12 @@ RNG = np.random.default_rng(5)
 
 
 def saved(path, nodes, weights=None):
-    ends = [
+    io = [
         helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
         for name, shape in (("x", [1, 4, 8, 8]), ("y", None))
     ]
     constants = [onnx.numpy_helper.from_array(array, name) for name, array in (weights or {}).items()]
-    graph = helper.make_graph(nodes, "net", ends[:1], ends[1:], constants)
+    graph = helper.make_graph(nodes, "net", io[:1], io[1:], constants)
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), path)
     return path
 

@@ -39,13 +39,13 @@ def _graph(weights, *, with_weights):
         nodes.append(helper.make_node("MatMul", [value, read], [f"h{place}"], name=f"product_{place}"))
         value = f"h{place}"
     nodes.append(helper.make_node("NonZero", [value], ["places"], name="post/NonZero"))
-    ends = [
+    io = [
         helper.make_tensor_value_info(value, TensorProto.FLOAT, [1, SIDE]),
         helper.make_tensor_value_info("places", TensorProto.INT64, [2, None]),
     ]
     given = [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, SIDE])]
     small = [] if is_float else [helper.make_tensor("scale", TensorProto.FLOAT, [], [0.01])]
-    return helper.make_graph(nodes, "g", given, ends, [*small, *(weights if with_weights else [])])
+    return helper.make_graph(nodes, "g", given, io, [*small, *(weights if with_weights else [])])
 
 
 def _about():

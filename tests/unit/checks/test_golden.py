@@ -24,7 +24,7 @@ def test_a_recorded_text_is_found_equal_and_a_changed_one_shows_the_line(folder:
         shared._compare_with_golden("deep/a.txt", "one\nthree\n")
 
 
-def test_changed_bytes_are_told_by_their_position(folder: Path):
+def test_changed_bytes_are_reported_by_their_position(folder: Path):
     (folder / "a.bin").write_bytes(b"\xff\xfe\x01\x02")
     with pytest.raises(pytest.fail.Exception, match="differs from byte 2 on: 4 bytes recorded, 3 found"):
         shared._compare_with_golden("a.bin", b"\xff\xfe\x09")

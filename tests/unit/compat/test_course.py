@@ -25,10 +25,10 @@ def quantized():
 
 
 @pytest.fixture
-def two_ends(tmp_path):
-    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 4]) for name in ("a", "b", "s", "d")]
+def two_inputs_and_outputs(tmp_path):
+    io = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 4]) for name in ("a", "b", "s", "d")]
     nodes = [helper.make_node("Add", ["a", "b"], ["s"]), helper.make_node("Sub", ["a", "b"], ["d"])]
-    graph = helper.make_graph(nodes, "net", ends[:2], ends[2:])
+    graph = helper.make_graph(nodes, "net", io[:2], io[2:])
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), tmp_path / "two.onnx")
     return tmp_path / "two.onnx"
 
@@ -95,8 +95,8 @@ def test_a_float_model_is_not_quantized():
     )
 
 
-def test_several_inputs_and_outputs_are_named(two_ends):
-    engine = ew.QNNInference(two_ends, backend="cpu")
+def test_several_inputs_and_outputs_are_named(two_inputs_and_outputs):
+    engine = ew.QNNInference(two_inputs_and_outputs, backend="cpu")
     feed = {name: np.full((1, 4), value, np.float32) for name, value in (("a", 3), ("b", 1))}
     found = engine.inference(feed)
     assert (float(found["s"][0, 0]), float(found["d"][0, 0])) == (4, 2)
@@ -137,8 +137,8 @@ def test_the_profiler_has_the_keys_of_the_course():
 
 def test_the_selector_chooses_as_in_the_course():
     info = {"operations": ["Conv2d", "ReLU", "Dense"], "max_tensor_size": 4 << 20, "precision": "int8"}
-    wishes = {"power_critical": True, "performance_critical": True}
-    assert ew.BackendSelector().select_optimal_backend(info, wishes) == "htp"
+    requirements = {"power_critical": True, "performance_critical": True}
+    assert ew.BackendSelector().select_optimal_backend(info, requirements) == "htp"
 
 
 @pytest.mark.parametrize(
@@ -153,16 +153,16 @@ def test_the_selector_knows_limits(info, chosen):
 
 
 @pytest.mark.parametrize(
-    ("info", "wishes"),
+    ("info", "requirements"),
     [
         ({"operations": "Conv2d"}, {}),
         ({"operations": [], "max_tensor_size": "big"}, {}),
         ({"operations": []}, {"power_critcal": True}),
     ],
 )
-def test_odd_words_for_the_selector_are_errors(info, wishes):
+def test_odd_words_for_the_selector_are_errors(info, requirements):
     with pytest.raises(ew.EdgewrightError):
-        ew.BackendSelector().select_optimal_backend(info, wishes)
+        ew.BackendSelector().select_optimal_backend(info, requirements)
 
 
 def test_every_backend_says_whether_it_is_there():

@@ -146,14 +146,14 @@ def test_a_negative_number_of_iterations_is_endless():
         (("contexts", 1, "executeAsyncQueueDepth"), 0, "expected a whole number from 1 to 4096"),
     ],
 )
-def test_a_wrong_key_is_told_with_its_path(path, value, why):
+def test_a_wrong_key_is_reported_with_its_path(path, value, why):
     with pytest.raises(EdgewrightError) as caught:
         case_of(changed(path, value), "case.json")
     assert why in str(caught.value)
     assert "where: case.json" in str(caught.value)
 
 
-def test_all_wrong_keys_are_told_at_once():
+def test_all_wrong_keys_are_reported_at_once():
     document = changed(("backends", 0, "backendPath"), None)
     document["models"][1]["inputDataType"] = 3
     document["testCase"]["threads"][1]["loop"] = 0

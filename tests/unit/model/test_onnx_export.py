@@ -96,8 +96,8 @@ def test_names_that_look_like_the_writers_own_do_not_get_in_the_way(tmp_path):
         helper.make_node("Add", ["t2", "t3"], ["t4"]),
         helper.make_node("Mul", ["t4", "t1"], ["t9"]),
     ]
-    ends = [("t1", FLOAT, [2, 3])], [("t9", FLOAT, [2, 3]), ("t4", FLOAT, [2, 3])]
-    source = save(tmp_path / "m.onnx", nodes, *ends, {"t3": np.float32([1, 2, 3])})
+    io = [("t1", FLOAT, [2, 3])], [("t9", FLOAT, [2, 3]), ("t4", FLOAT, [2, 3])]
+    source = save(tmp_path / "m.onnx", nodes, *io, {"t3": np.float32([1, 2, 3])})
     feed = {"t1": np.float32([[-1, 0, 1], [2, 3, 4]])}
     wanted = run_file(source, feed)
     model = ew.convert(source)
@@ -114,8 +114,8 @@ def test_names_that_look_like_the_writers_own_do_not_get_in_the_way(tmp_path):
 
 def test_an_output_that_is_an_input_or_comes_twice_is_written(tmp_path):
     nodes = [helper.make_node("Identity", ["x"], ["y"]), helper.make_node("Relu", ["x"], ["z"])]
-    ends = [("x", FLOAT, [4])], [("y", FLOAT, [4]), ("z", FLOAT, [4])]
-    model = ew.convert(save(tmp_path / "m.onnx", nodes, *ends))
+    io = [("x", FLOAT, [4])], [("y", FLOAT, [4]), ("z", FLOAT, [4])]
+    model = ew.convert(save(tmp_path / "m.onnx", nodes, *io))
     feed = {"x": np.float32([-1, -0.5, 0.5, 1])}
     found = run_file(ew.quantize(model, [feed]).save(tmp_path / "q.onnx").onnx, feed)
     np.testing.assert_allclose(found["y"], feed["x"], atol=0.01)
@@ -135,8 +135,8 @@ def test_large_weights_go_into_a_file_beside(tmp_path):
 
 def test_ops_without_a_form_in_onnx_are_listed_and_nothing_is_written(tmp_path):
     nodes = [helper.make_node("StringNormalizer", ["x"], ["y"])]
-    ends = [("x", TensorProto.STRING, [2])], [("y", TensorProto.STRING, [2])]
-    model = ew.convert(save(tmp_path / "m.onnx", nodes, *ends))
+    io = [("x", TensorProto.STRING, [2])], [("y", TensorProto.STRING, [2])]
+    model = ew.convert(save(tmp_path / "m.onnx", nodes, *io))
     with pytest.raises(Problems, match="op 'StringNormalizer' cannot be written in opset 21"):
         model.save(tmp_path / "q.onnx")
     assert not (tmp_path / "q.onnx").exists()
@@ -148,9 +148,9 @@ def test_dimensions_that_the_file_would_have_to_compute_must_be_numbers(tmp_path
         helper.make_node("Concat", ["s", "two", "rest"], ["t"], axis=0),
         helper.make_node("Reshape", ["x", "t"], ["y"]),
     ]
-    ends = [("x", FLOAT, ["batch", "length"])], [("y", FLOAT, ["batch", 2, None])]
+    io = [("x", FLOAT, ["batch", "length"])], [("y", FLOAT, ["batch", 2, None])]
     constants = {"two": np.int64([2]), "rest": np.int64([-1])}
-    model = ew.convert(save(tmp_path / "m.onnx", nodes, *ends, constants))
+    model = ew.convert(save(tmp_path / "m.onnx", nodes, *io, constants))
     with pytest.raises(UnsupportedFeature, match="symbolic dimensions"):
         model.save(tmp_path / "q.onnx")
 

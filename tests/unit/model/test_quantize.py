@@ -231,7 +231,7 @@ def test_a_saved_model_computes_the_same_once_it_is_loaded(model, digits, tmp_pa
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
-def test_wishes_that_nobody_can_grant_are_refused(model, digits, options, words):
+def test_requests_that_cannot_be_met_are_refused(model, digits, options, words):
     with pytest.raises(ew.EdgewrightError, match=words):
         ew.quantize(model, digits[0][:2], **options)
 
@@ -310,8 +310,8 @@ def test_files_that_do_not_fit_are_one_clear_error(model, tmp_path, name, conten
 
 def test_weights_that_are_not_finite_are_named(tmp_path, digits):
     nodes = [helper.make_node("MatMul", ["x", "w"], ["y"])]
-    ends = [("x", TensorProto.FLOAT, [1, 2])], [("y", TensorProto.FLOAT, [1, 2])]
-    path = save(tmp_path / "m.onnx", nodes, *ends, {"w": np.float32([[1, np.nan], [2, 3]])})
+    io = [("x", TensorProto.FLOAT, [1, 2])], [("y", TensorProto.FLOAT, [1, 2])]
+    path = save(tmp_path / "m.onnx", nodes, *io, {"w": np.float32([[1, np.nan], [2, 3]])})
     with pytest.raises(BadInput, match="the weights have 1 times NaN"):
         ew.quantize(path, [np.ones((1, 2), np.float32)])
 

@@ -46,8 +46,8 @@ def test_times_are_measured_here_and_said(quantized):
 
 def test_an_op_that_htp_lacks_keeps_a_model_from_it(tmp_path):
     nodes = [helper.make_node("ReduceProd", ["x"], ["y"], "product", axes=[1], keepdims=1)]
-    ends = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [1, s]) for n, s in (("x", 4), ("y", 1))]
-    graph = helper.make_graph(nodes, "net", ends[:1], ends[1:])
+    io = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [1, s]) for n, s in (("x", 4), ("y", 1))]
+    graph = helper.make_graph(nodes, "net", io[:1], io[1:])
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), tmp_path / "p.onnx")
     data = [{"x": np.random.default_rng(0).random((1, 4), np.float32)}]
     choice = ew.select_backend(ew.quantize(tmp_path / "p.onnx", data), measure=False)

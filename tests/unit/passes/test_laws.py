@@ -47,11 +47,11 @@ def assert_same(found: list[Array], expected: list[Array], rtol: float) -> None:
 
 
 def assert_pass_keeps_the_meaning_and_settles(graph: Graph, name: str) -> None:
-    inputs, ends = feed(graph), (list(graph.inputs), list(graph.outputs))
+    inputs, io = feed(graph), (list(graph.inputs), list(graph.outputs))
     before = results(graph, inputs)
     PASSES[name](graph)
     verify(graph, after=name)
-    assert (graph.inputs, graph.outputs) == ends
+    assert (graph.inputs, graph.outputs) == io
     assert_same(results(graph, inputs), before, PASSES[name].rtol)
     assert PASSES[name].function(graph) == 0, "a second run must find nothing"
 
@@ -75,10 +75,10 @@ def test_a_pass_keeps_the_meaning_of_small_networks(name: str, model: str) -> No
 @given(graph=chains())
 def test_a_pipeline_keeps_the_meaning(order: str, graph: Graph) -> None:
     note(to_text(graph))
-    inputs, ends = feed(graph), (list(graph.inputs), list(graph.outputs))
+    inputs, io = feed(graph), (list(graph.inputs), list(graph.outputs))
     before = results(graph, inputs)
     run_passes(graph, ORDERS[order], is_checked=True)
-    assert (graph.inputs, graph.outputs) == ends
+    assert (graph.inputs, graph.outputs) == io
     assert_same(results(graph, inputs), before, 1e-3)
 
 
@@ -96,7 +96,7 @@ def test_a_pipeline_finds_nothing_the_second_time(graph: Graph) -> None:
 
 @settings(max_examples=60)
 @given(graph=chains())
-def test_turned_ends_are_the_same_network(graph: Graph) -> None:
+def test_transposed_inputs_and_outputs_are_the_same_network(graph: Graph) -> None:
     note(to_text(graph))
     inputs = feed(graph)
     before = results(graph, inputs)

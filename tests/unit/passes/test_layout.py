@@ -23,7 +23,7 @@ def laid_out(graph: Graph) -> Graph:
 
 
 @pytest.mark.parametrize("name", SPATIAL)
-def test_a_spatial_network_keeps_transposes_only_at_its_ends(name: str) -> None:
+def test_a_spatial_network_keeps_transposes_only_at_inputs_and_outputs(name: str) -> None:
     graph = SPATIAL[name]()
     inputs = feed(graph)
     before = results(graph, inputs)
@@ -34,7 +34,7 @@ def test_a_spatial_network_keeps_transposes_only_at_its_ends(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SPATIAL)
-def test_with_spatial_ends_a_spatial_network_has_no_transposes(name: str) -> None:
+def test_with_spatial_io_a_spatial_network_has_no_transposes(name: str) -> None:
     graph = SPATIAL[name]()
     inputs = feed(graph)
     before = results(graph, inputs)
@@ -48,7 +48,7 @@ def test_with_spatial_ends_a_spatial_network_has_no_transposes(name: str) -> Non
         np.testing.assert_allclose(back, expected, rtol=1e-5, atol=1e-5)
 
 
-def test_ends_that_must_stay_keep_their_transposes_and_their_names() -> None:
+def test_io_that_must_stay_keeps_its_transposes_and_names() -> None:
     graph = laid_out(SPATIAL["chain"]())
     output = graph.outputs[0]
     assert drop_io_transposes(graph, keep=("x", output)) == 0

@@ -82,7 +82,7 @@ def test_a_symbol_that_is_the_batch_by_position_only_is_found() -> None:
     assert graph.types["y"].shape == (symbol("len"), symbol("len"))
 
 
-def test_floats_become_16_bits_at_the_ends_too() -> None:
+def test_floats_become_16_bits_at_inputs_and_outputs_too() -> None:
     graph = chain()
     narrow_float(graph, 16)
     verify(graph)
@@ -138,7 +138,7 @@ def test_numbers_beyond_float16_are_clamped_and_said(caplog) -> None:
     assert "1 elements of 'mask' exceed the largest float16 and are clamped" in caplog.text
 
 
-def test_casts_at_the_ends_keep_the_source_types() -> None:
+def test_casts_at_inputs_and_outputs_keep_the_source_types() -> None:
     graph = chain()
     narrow_float(graph, 16)
     output = graph.outputs[0]

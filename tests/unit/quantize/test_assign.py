@@ -514,7 +514,7 @@ def test_weights_with_nan_are_refused_before_anything_runs():
 
 
 @pytest.mark.parametrize(
-    ("wishes", "message"),
+    ("options", "message"),
     [
         ({"act_bits": 4}, r"act_bits is 4, expected one of \[8, 16\]"),
         ({"weight_bits": 3}, r"weight_bits is 3, expected one of \[4, 8, 16\]"),
@@ -524,9 +524,9 @@ def test_weights_with_nan_are_refused_before_anything_runs():
         ({"steps": (-0x80, 0x8000)}, "do not fit 16 bits"),
     ],
 )
-def test_settings_that_make_no_sense_are_refused(wishes, message):
+def test_settings_that_make_no_sense_are_refused(options, message):
     with pytest.raises(UsageError, match=message):
-        Settings(**wishes)
+        Settings(**options)
 
 
 def test_every_rule_that_a_report_names_is_explained():

@@ -93,7 +93,7 @@ def test_the_memory_does_not_grow_with_the_number_of_samples():
     assert peak(40) < peak(5) * 1.2 + 100_000
 
 
-def test_progress_is_told_sample_by_sample():
+def test_progress_is_reported_sample_by_sample():
     graph = residual()
     heard: list[tuple[str, int | None, int]] = []
 

@@ -29,7 +29,7 @@ def test_a_function_is_the_ops_meaning_everywhere(tmp_path):
         assert np.array_equal(loaded.run({"x": X})["y"], quantized.run({"x": X})["y"])
 
 
-def test_shapes_may_be_told_with_data_types(tmp_path):
+def test_shapes_may_be_given_with_data_types(tmp_path):
     ew.op_package("Strange", "Wobble", shapes=lambda x, **_: [(x, "float32")])(doubled)
     model = ew.convert(wobble_net(tmp_path / "m.onnx", 2.0))
     assert model.run({"x": X})["y"].shape == (2, 3)

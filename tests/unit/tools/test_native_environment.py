@@ -46,7 +46,7 @@ def test_an_installed_wheel_says_version_folder_licence_and_glibc():
     assert "htp-sim is the simulation" in text
 
 
-def test_another_system_is_told_where_they_run(monkeypatch):
+def test_on_another_system_the_message_says_where_they_run(monkeypatch):
     monkeypatch.setattr(platform, "machine", lambda: "aarch64")
     state = check_native_libraries()
     assert (state.finding.state, state.finding.is_problem) == ("absent", False)

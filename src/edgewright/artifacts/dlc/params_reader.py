@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from edgewright.artifacts import raw_data
-from edgewright.artifacts.dlc.flat import FlatBuffer, Table
 from edgewright.artifacts.dlc.tables import GraphDataSlot, ModelSlot, NodeDataSlot, PlaceSlot, TensorDataSlot
 from edgewright.core.errors import BadInput, LimitExceeded, Where, shown
+from edgewright.core.flatbuffer import FlatBuffer, Table
 from edgewright.core.numbers import Array, DType
 
 __all__ = ["GraphData", "TensorFile", "read_params"]
@@ -116,8 +116,7 @@ class _Reader:
     def _span(self, tensor: Table, where: Where) -> memoryview:
         place = tensor.child(TensorDataSlot.PLACE)
         if place is None:
-            span = tensor.blob(TensorDataSlot.BYTES)
-            return self._buffer.content[span.start : span.start + span.size]
+            return tensor.blob(TensorDataSlot.BYTES)
         offset, size = place.integer(PlaceSlot.OFFSET, "q"), place.integer(PlaceSlot.SIZE, "q")
         there = 0 if self._raw is None else len(self._raw)
         if offset < 0 or size < 0 or offset + size > there:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from edgewright.artifacts.description import Description, check_unique
-from edgewright.artifacts.dlc.flat import FlatBuffer, Table
 from edgewright.artifacts.dlc.metadata import GraphNotes, read_metadata
 from edgewright.artifacts.dlc.params_reader import GraphData, TensorFile, read_params
 from edgewright.artifacts.dlc.spelling import TYPE_WORDS, Spelling, in_qnn
@@ -28,6 +27,7 @@ from edgewright.artifacts.dlc.zip_reader import open_members
 from edgewright.artifacts.net_json.fields import as_name
 from edgewright.artifacts.wiring import check_order
 from edgewright.core.errors import BadInput, LimitExceeded, UnsupportedFeature, Where, shown
+from edgewright.core.flatbuffer import FlatBuffer, Table
 from edgewright.core.numbers import Array, DType
 from edgewright.lower.lower import QNN_PACKAGE
 from edgewright.lower.qnn_graph import QnnGraph, QnnNode, QnnScalar, QnnTensor, TensorKind

@@ -4,7 +4,6 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 
-from edgewright.artifacts.dlc.flat import Table
 from edgewright.artifacts.dlc.formats import Layout, layout_of
 from edgewright.artifacts.dlc.tables import (
     UNDEFINED,
@@ -17,6 +16,7 @@ from edgewright.artifacts.dlc.tables import (
 from edgewright.artifacts.net_json.fields import as_name
 from edgewright.artifacts.net_json.tensors import dtype_of, value_of
 from edgewright.core.errors import BadInput, LimitExceeded, UnsupportedFeature, Where, shown
+from edgewright.core.flatbuffer import Table
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
 from edgewright.lower.qnn_graph import QnnScalar, QnnTensor, TensorKind
@@ -67,7 +67,7 @@ def _kind(table: Table, where: Where) -> TensorKind:
 
 
 def _dims(table: Table, dtype: DType, where: Where) -> tuple[int, ...]:
-    dims = table.integers(TensorSlot.DIMS, _LARGEST_RANK)
+    dims = tuple(table.numbers(TensorSlot.DIMS, "u4", _LARGEST_RANK).tolist())
     size = math.prod(dims) * dtype.numpy.itemsize
     if size > _LARGEST_TENSOR:
         raise LimitExceeded(f"dims {list(dims)} need {size} bytes, at most {_LARGEST_TENSOR} fit", where)

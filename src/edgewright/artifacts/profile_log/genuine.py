@@ -7,9 +7,9 @@ the CSV beside them: FlatBuffers one after another, each behind its size; the fi
 import struct
 from collections.abc import Iterator
 
-from edgewright.artifacts.dlc.flat import FlatBuffer, Table
 from edgewright.artifacts.profile_log.writer import ProfileEvent, ProfileLog
 from edgewright.core.errors import BadInput, Where
+from edgewright.core.flatbuffer import FlatBuffer, Table
 
 __all__ = ["GENUINE", "is_genuine", "read_genuine"]
 

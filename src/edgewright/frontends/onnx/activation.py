@@ -17,7 +17,6 @@ __all__ = ["gelu_tanh"]
 # Above it softplus is its argument in single precision. QNN's own default of -1 reads as "always linear".
 SOFTPLUS_THRESHOLD = 20.0
 SINGLE = 32
-SELU_ALPHA, SELU_GAMMA = 1.67326319217681884765625, 1.05070102214813232421875
 
 one_to_one(
     {
@@ -58,8 +57,8 @@ def celu(ctx: Context, node: SourceNode) -> str:
 @onnx_op("Selu")
 def selu(ctx: Context, node: SourceNode) -> str:
     """A scaled Elu."""
-    result = ctx.emit(activation.Elu(alpha=node.attr("alpha", SELU_ALPHA)), node.inputs[0])
-    return multiply(ctx, result, node.attr("gamma", SELU_GAMMA))
+    result = ctx.emit(activation.Elu(alpha=node.attr("alpha", activation.SELU_ALPHA)), node.inputs[0])
+    return multiply(ctx, result, node.attr("gamma", activation.SELU_SCALE))
 
 
 @onnx_op("LeakyRelu")
@@ -161,9 +160,9 @@ def clip(ctx: Context, node: SourceNode) -> str:
 
 
 def gelu_tanh(ctx: Context, x: str) -> str:
-    """X / 2 * (1 + tanh(u)) is x * sigmoid(2 * u), with u = sqrt(2 / pi) * (x + 0.044715 * x^3)."""
-    factor = 2 * math.sqrt(2 / math.pi)
-    inner = square_plus(ctx, multiply(ctx, x, math.sqrt(0.044715 * factor)), factor)
+    """Gelu by a hyperbolic tangent, which QNN does not have as an op."""
+    bent = multiply(ctx, x, math.sqrt(activation.GELU_TANH_CUBE))
+    inner = square_plus(ctx, bent, activation.GELU_TANH_SLOPE)
     argument = ctx.emit(binary.ElementWiseMultiply(), x, inner)
     return ctx.emit(binary.ElementWiseMultiply(), x, ctx.emit(activation.Sigmoid(), argument))
 

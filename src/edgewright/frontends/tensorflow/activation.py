@@ -11,9 +11,6 @@ from edgewright.ops.reduce_softmax import LogSoftmax, Softmax
 
 __all__: list[str] = []
 
-# Self-normalising networks, arXiv:1706.02515.
-SELU_ALPHA, SELU_SCALE = 1.6732632423543772, 1.0507009873554805
-
 one_to_one(
     {
         "Elu": activation.Elu(),
@@ -36,7 +33,8 @@ def leaky_relu(ctx: Context, node: SourceNode) -> str:
 @tf_op("Selu")
 def selu(ctx: Context, node: SourceNode) -> str:
     """An Elu of fixed form, scaled."""
-    return multiply(ctx, ctx.emit(activation.Elu(alpha=SELU_ALPHA), *node.need(0)), SELU_SCALE)
+    bent = ctx.emit(activation.Elu(alpha=activation.SELU_ALPHA), *node.need(0))
+    return multiply(ctx, bent, activation.SELU_SCALE)
 
 
 @tf_op("Softsign")

@@ -1,12 +1,12 @@
 """TFLite activations."""
 
-import math
-
 from edgewright.core.numbers import DType
 from edgewright.frontends.tflite.context import Context
 from edgewright.frontends.tflite.registry import one_to_one, tflite_op
 from edgewright.frontends.tflite.source import SourceNode
 from edgewright.ops.activation import (
+    GELU_TANH_CUBE,
+    GELU_TANH_SLOPE,
     Elu,
     Gelu,
     HardSwish,
@@ -46,12 +46,11 @@ def leaky_relu(ctx: Context, node: SourceNode) -> str:
 
 @tflite_op("GELU")
 def gelu(ctx: Context, node: SourceNode) -> str:
-    """The exact form, or x * sigmoid(2 * u) with u = sqrt(2 / pi) * (x + 0.044715 * x^3)."""
+    """The exact form, or the approximation by a hyperbolic tangent."""
     (x,) = node.need(0)
     if not node.option("approximate"):
         return ctx.emit(Gelu(), x)
-    factor = 2 * math.sqrt(2 / math.pi)
     square = ctx.emit(ElementWiseMultiply(), x, x)
-    bent = ctx.emit(ElementWiseMultiply(), square, ctx.scalar(0.044715 * factor, x))
-    inner = ctx.emit(ElementWiseAdd(), bent, ctx.scalar(factor, x))
+    bent = ctx.emit(ElementWiseMultiply(), square, ctx.scalar(GELU_TANH_CUBE, x))
+    inner = ctx.emit(ElementWiseAdd(), bent, ctx.scalar(GELU_TANH_SLOPE, x))
     return ctx.emit(ElementWiseMultiply(), x, ctx.emit(Sigmoid(), ctx.emit(ElementWiseMultiply(), x, inner)))

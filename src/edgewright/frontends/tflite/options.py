@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from edgewright.frontends.tflite.flat import Table
+from edgewright.core.flatbuffer import Table
 
 __all__ = ["fields_of", "read_options"]
 
@@ -159,4 +159,4 @@ def _read(table: Table, slot: int, kind: str, default: Any) -> Any:
         if not table.has(slot):
             return default
         return tuple(table.numbers(slot, "i4" if kind == INTS else "f4").tolist())
-    return table.number(slot, kind, default)
+    return table.real(slot, kind, default) if kind == "f" else table.integer(slot, kind, default)

@@ -9,17 +9,18 @@ from typing import Any
 import numpy as np
 
 from edgewright.core.errors import BadInput, LimitExceeded, UnsupportedFeature, Where, shown
+from edgewright.core.flatbuffer import FlatBuffer, Table
 from edgewright.core.numbers import Array, DType
 from edgewright.frontends._common.mapping import mapped
 from edgewright.frontends._common.stored import LARGEST_DIM, LARGEST_RANK, stored_array
 from edgewright.frontends.tflite.codes import BUILTINS, DTYPES, IDENTIFIER, RESOURCE
-from edgewright.frontends.tflite.flat import Table, root_table
 from edgewright.frontends.tflite.options import read_options
 from edgewright.frontends.tflite.sparse import dense
 
 __all__ = ["Operator", "Quantization", "Signature", "Subgraph", "Tensor", "TfliteFile"]
 
 VERSION = 3
+_ADVICE = "check that the file is complete and is a TFLite model"
 # Tensors and operators together: many subgraphs of a small file could be the same table.
 MOST_RECORDS = 1 << 21
 # The place of an operand that is left out.
@@ -95,8 +96,7 @@ class TfliteFile:
         if bytes(data[4:8]) != IDENTIFIER:
             raise BadInput("not a TFLite model: 'TFL3' is missing at its head", where, do="check the file")
         try:
-            model = root_table(data)
-            self._read(model)
+            self._read(FlatBuffer(data, "the TFLite model", where, _ADVICE).root())
         except (BadInput, LimitExceeded, UnsupportedFeature) as problem:
             raise type(problem)(problem.what, where, problem.do) from None
 
@@ -118,22 +118,22 @@ class TfliteFile:
         return stored_array(data, tensor.dtype, tensor.shape, where)
 
     def _read(self, model: Table) -> None:
-        version = model.number(0, "I")
+        version = model.integer(0, "I")
         if version != VERSION:
             raise UnsupportedFeature(
                 f"the file has version {version}, expected {VERSION}", do="convert it with a newer TensorFlow"
             )
-        self._buffers = model.tables(4)
-        codes = [_op_code(table) for table in model.tables(1)]
-        self.subgraphs = [self._subgraph(table, codes) for table in model.tables(2)]
+        self._buffers = list(model.children(4))
+        codes = [_op_code(table) for table in model.children(1)]
+        self.subgraphs = [self._subgraph(table, codes) for table in model.children(2)]
         if not self.subgraphs:
             raise BadInput("the model holds no graph", do="export the model again")
         self._check_calls()
-        self.signatures = [self._signature(table) for table in model.tables(7)]
+        self.signatures = [self._signature(table) for table in model.children(7)]
 
     def _subgraph(self, table: Table, codes: Sequence[tuple[str, bool, int]]) -> Subgraph:
-        tensors = table.tables(0)
-        operators = table.tables(3)
+        tensors = list(table.children(0))
+        operators = list(table.children(3))
         self._records += len(tensors) + len(operators)
         if self._records > MOST_RECORDS:
             raise LimitExceeded(
@@ -149,14 +149,14 @@ class TfliteFile:
         )
 
     def _signature(self, table: Table) -> Signature:
-        place = table.number(4, "I")
+        place = table.integer(4, "I")
         if place >= len(self.subgraphs):
             raise _outside("signature", "subgraph", place, len(self.subgraphs))
         count = len(self.subgraphs[place].tensors)
         inputs, outputs = (
             {
-                item.text(0): _places([item.number(1, "I")], count, "signature")[0]
-                for item in table.tables(slot)
+                item.text(0): _places([item.integer(1, "I")], count, "signature")[0]
+                for item in table.children(slot)
             }
             for slot in (0, 1)
         )
@@ -179,7 +179,7 @@ class TfliteFile:
             )
         table = self._buffers[buffer]
         # Files of more than 2 GB keep their weights behind the flatbuffer.
-        start, size = table.number(1, "Q"), table.number(2, "Q")
+        start, size = table.integer(1, "Q"), table.integer(2, "Q")
         if start <= 1 or not size:
             return table.numbers(0, "u1")
         if start + size > len(self._data):
@@ -194,7 +194,7 @@ class TfliteFile:
 def _op_code(table: Table) -> tuple[str, bool, int]:
     """Name, whether it is a custom op, and version."""
     # Old files have only a byte; new ones put 127 there where the code is larger.
-    code = max(table.number(0, "b"), table.number(3, "i"))
+    code = max(table.integer(0, "b"), table.integer(3, "i"))
     if not 0 <= code < len(BUILTINS):
         raise UnsupportedFeature(
             f"op code {code} is not known, expected 0 to {len(BUILTINS) - 1}",
@@ -202,15 +202,15 @@ def _op_code(table: Table) -> tuple[str, bool, int]:
         )
     is_custom = BUILTINS[code] == "CUSTOM"
     name = table.text(1) if is_custom else BUILTINS[code]
-    return name or "CUSTOM", is_custom, table.number(2, "i", 1)
+    return name or "CUSTOM", is_custom, table.integer(2, "i", 1)
 
 
 def _operator(table: Table, codes: Sequence[tuple[str, bool, int]], tensors: int) -> Operator:
-    place = table.number(0, "I")
+    place = table.integer(0, "I")
     if place >= len(codes):
         raise _outside("operator", "op code", place, len(codes))
     name, is_custom, version = codes[place]
-    options = table.table(4) or table.table(12)
+    options = table.child(4) or table.child(12)
     return Operator(
         name,
         _places(table.numbers(1, "i4"), tensors, name, lowest=ABSENT),
@@ -223,7 +223,7 @@ def _operator(table: Table, codes: Sequence[tuple[str, bool, int]], tensors: int
 
 
 def _tensor(table: Table) -> Tensor:
-    name, code = table.text(3), table.number(1, "b")
+    name, code = table.text(3), table.integer(1, "b")
     where = Where(tensor=name)
     if code not in DTYPES and code not in {RESOURCE, RESOURCE + 1}:
         raise UnsupportedFeature(f"datatype code {code} is not known", where, do="export the model again")
@@ -233,9 +233,9 @@ def _tensor(table: Table) -> Tensor:
         shape,
         tuple(table.numbers(7, "i4").tolist()),
         DTYPES.get(code),
-        table.number(2, "I"),
-        _quantization(table.table(4), shape, where),
-        table.table(6),
+        table.integer(2, "I"),
+        _quantization(table.child(4), shape, where),
+        table.child(6),
         table.truth(5),
     )
 
@@ -254,7 +254,7 @@ def _quantization(table: Table | None, shape: tuple[int, ...], where: Where) -> 
     """None where the tensor is not quantized; a range without a scale says nothing that counts."""
     if table is None:
         return None
-    scales, zeros, axis = table.numbers(2, "f4"), table.numbers(3, "i8"), table.number(6, "i")
+    scales, zeros, axis = table.numbers(2, "f4"), table.numbers(3, "i8"), table.integer(6, "i")
     if not len(scales):
         return None
     # Zero is a scale too: TensorFlow writes it for channels of zeros.

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from edgewright.core.errors import BadInput, LimitExceeded, Where
+from edgewright.core.flatbuffer import Table
 from edgewright.core.numbers import Array, DType
 from edgewright.frontends._common.stored import LARGEST_RANK, stored_array
-from edgewright.frontends.tflite.flat import Table
 
 __all__ = ["dense"]
 
@@ -23,7 +23,7 @@ def dense(data: Any, dtype: DType, shape: tuple[int, ...], table: Table, where: 
     """Walks the levels of the stored tree from the root to the values and puts these into their places."""
     order = table.numbers(0, "i4").tolist()
     blocks = table.numbers(1, "i4").tolist()
-    levels = table.tables(2)
+    levels = list(table.children(2))
     _check(shape, order, blocks, levels, where)
     sizes = _level_sizes(shape, order, blocks, levels, where)
     places: Array = np.zeros(1, np.int64)
@@ -62,7 +62,7 @@ def _level_sizes(
 ) -> list[int]:
     """The length of the axis that each level stands for: of blocks, or inside a block."""
     rank = len(shape)
-    inner = [int(level.number(1, "i")) for level in levels[rank:]]
+    inner = [level.integer(1, "i") for level in levels[rank:]]
     if any(size < 1 for size in inner):
         raise _damaged(f"blocks have sizes {inner}, expected 1 or more", where)
     outer = list(shape)
@@ -75,9 +75,9 @@ def _level_sizes(
 
 def _descend(level: Table, size: int, places: Array, paths: Array, where: Where) -> tuple[Array, Array]:
     """One level down: the children of each node, all of them or those that are listed."""
-    if level.number(0, "b") != SPARSE_CSR:
-        if int(level.number(1, "i")) != size:
-            raise _damaged(f"a dense level has size {level.number(1, 'i')}, expected {size}", where)
+    if level.integer(0, "b") != SPARSE_CSR:
+        if level.integer(1, "i") != size:
+            raise _damaged(f"a dense level has size {level.integer(1, 'i')}, expected {size}", where)
         _check_count(len(places) * size, where)
         children = (places[:, None] * size + np.arange(size)).reshape(-1)
         steps = np.tile(np.arange(size), len(places))
@@ -112,7 +112,7 @@ def _indices(paths: Array, order: list[int], blocks: list[int], sizes: list[int]
 
 
 def _vector(level: Table, slot: int, where: Where) -> Array:
-    kind, table = level.number(slot, "B"), level.table(slot + 1)
+    kind, table = level.integer(slot, "B"), level.child(slot + 1)
     if kind not in VECTORS or table is None:
         raise _damaged(f"a level keeps a vector of kind {kind}, expected one of {list(VECTORS)}", where)
     return table.numbers(0, VECTORS[kind]).astype(np.int64)

@@ -34,8 +34,8 @@ def chain():
     return model(nodes, [info("image", ("batch", 3, "height"))], [info("result", None)])
 
 
-def shapes(**wishes):
-    return {n: t.shape for n, t in OnnxSource.open(chain(), Overrides(**wishes)).inputs.items()}["image"]
+def shapes(**options):
+    return {n: t.shape for n, t in OnnxSource.open(chain(), Overrides(**options)).inputs.items()}["image"]
 
 
 def test_shapes_batch_and_symbols_fix_dimensions():
@@ -60,8 +60,8 @@ def test_an_input_may_get_another_datatype():
 
 @pytest.mark.parametrize("output", ["middle", "loose", "image"])
 def test_any_value_may_be_an_output(output):
-    wishes = Overrides(outputs=[output], input_shapes={"image": (1, 3, 1)})
-    graph = OnnxSource.open(chain(), wishes).build({}).graph
+    options = Overrides(outputs=[output], input_shapes={"image": (1, 3, 1)})
+    graph = OnnxSource.open(chain(), options).build({}).graph
     x = np.asarray([-1, 0, 2], np.float32).reshape(1, 3, 1)
     expected = {"middle": np.maximum(x, 0), "loose": -x, "image": x}[output]
     (found,) = CpuBackend().prepare(graph, RunOptions()).run({"image": x}).values()
@@ -74,7 +74,7 @@ def test_disconnected_nodes_are_kept_when_asked_for():
 
 
 @pytest.mark.parametrize(
-    ("wishes", "says", "do"),
+    ("options", "says", "do"),
     [
         ({"input_shapes": {"imag": (1,)}}, "input_shapes= names the input 'imag'", "did you mean 'image'?"),
         ({"input_dtypes": {"zzz": DType.INT_8}}, "input_dtypes= names the input 'zzz'", "use one of 'image'"),
@@ -94,9 +94,9 @@ def test_disconnected_nodes_are_kept_when_asked_for():
         ({"input_shapes": {"image": (1, 3, -4)}}, r"shape \[1, 3, -4\] is given", "none below 0"),
     ],
 )
-def test_wishes_that_do_not_fit_say_what_would(wishes, says, do):
+def test_requests_that_do_not_fit_say_what_would(options, says, do):
     with pytest.raises(EdgewrightError, match=says) as caught:
-        OnnxSource.open(chain(), Overrides(**wishes))
+        OnnxSource.open(chain(), Overrides(**options))
     assert do in caught.value.do
 
 

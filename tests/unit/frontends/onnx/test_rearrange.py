@@ -201,7 +201,7 @@ def test_range_over_a_symbolic_size_counts_up_to_it() -> None:
     assert converted.graph is not None
 
 
-def test_range_after_a_past_starts_where_that_ends() -> None:
+def test_a_range_after_a_past_starts_where_the_past_stops() -> None:
     text = """g (float[P] past, float[N] x) => (int64[N] y) {
         p = Size(past)  n = Size(x)  one = Constant<value_int=1>()  end = Add(p, n)
         y = Range(p, end, one) }"""

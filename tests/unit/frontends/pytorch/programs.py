@@ -68,14 +68,14 @@ def decomposed(folder: Path, module: nn.Module, *inputs: torch.Tensor) -> Path:
     return path
 
 
-def converted(path: Path, *inputs: torch.Tensor, **wishes) -> Model:
+def converted(path: Path, *inputs: torch.Tensor, **options) -> Model:
     """The file as a model that runs; inputs tell shapes and types in their order."""
     names = [f"in{index}" for index in range(len(inputs))] if path.suffix == ".pt" else None
     if names is not None:
         arrays = [item.numpy() for item in inputs]
-        wishes["input_shapes"] = {n: a.shape for n, a in zip(names, arrays, strict=True)}
-        wishes["dtype_hints"] = {n: DType.of(a.dtype) for n, a in zip(names, arrays, strict=True)}
-    source = TorchSource.open(path, Overrides(**wishes))
+        options["input_shapes"] = {n: a.shape for n, a in zip(names, arrays, strict=True)}
+        options["dtype_hints"] = {n: DType.of(a.dtype) for n, a in zip(names, arrays, strict=True)}
+    source = TorchSource.open(path, Overrides(**options))
     imported = source.build({})
     if imported.problems:
         raise Problems(imported.problems)

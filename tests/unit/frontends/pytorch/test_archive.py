@@ -71,7 +71,7 @@ def test_other_formats_keep_their_readers_under_any_name(start, tmp_path):
     assert kind_of(path) is None
 
 
-def test_the_kinds_of_archives_are_told_by_their_members(tmp_path):
+def test_the_kind_of_an_archive_follows_from_its_members(tmp_path):
     kinds = {
         Kind.SCRIPT: {"m/constants.pkl": b"", "m/code/a.py": b""},
         Kind.EXPORTED: {"m/archive_format": b"pt2", "m/models/model.json": b"{}"},

@@ -135,7 +135,7 @@ def test_a_branch_on_data_is_decided_when_the_model_runs(sign, tmp_path):
     assert_same(scripted(tmp_path, module), module, (sign * torch.rand(2, 3),))
 
 
-def test_state_starts_from_what_the_file_stores_and_the_user_is_told(tmp_path):
+def test_state_starts_from_what_the_file_stores_and_a_message_says_so(tmp_path):
     path = scripted(tmp_path, Counter())
     x = torch.ones(3)
     model = converted(path, x)

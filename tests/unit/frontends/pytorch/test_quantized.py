@@ -102,9 +102,9 @@ def test_a_quantized_layer_keeps_its_stored_weights_and_is_within_a_step(name, t
     model = held(Rounded(stored), x, tmp_path, stored[0].scale)
     integers = [a for n, a in model.fixed_graph().constants.items() if a.dtype == np.int8 and a.size > 8]
     assert len(integers) == 1
-    ends = [node.op for node in model.fixed_graph().nodes]
-    assert any(isinstance(op, Quantize) for op in ends)
-    assert any(isinstance(op, Dequantize) for op in ends)
+    network_ops = [node.op for node in model.fixed_graph().nodes]
+    assert any(isinstance(op, Quantize) for op in network_ops)
+    assert any(isinstance(op, Dequantize) for op in network_ops)
 
 
 def test_dynamic_layers_keep_integers_for_weights_alone(tmp_path):

@@ -482,14 +482,14 @@ def made(name: str) -> dict[str, np.ndarray]:
     function, inputs = CASES[name]
     with tf.Graph().as_default() as graph:
         shapes = [[None] * x.ndim if name.endswith("-open-sizes") else x.shape for x in inputs]
-        ends = [
+        io = [
             v1.placeholder(x.dtype, shape, f"x{i}")
             for i, (x, shape) in enumerate(zip(inputs, shapes, strict=True))
         ]
-        found = function(*ends)
+        found = function(*io)
         results = [tf.identity(value, f"y{i}") for i, value in enumerate(_flat(found))]
         with v1.Session(graph=graph) as session:
-            values = session.run(results, dict(zip(ends, inputs, strict=True)))
+            values = session.run(results, dict(zip(io, inputs, strict=True)))
         stored = graph.as_graph_def(add_shapes=False)
     for node in stored.node:
         for key in [key for key in node.attr if key.startswith("_")]:

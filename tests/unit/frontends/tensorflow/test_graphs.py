@@ -39,8 +39,8 @@ def written(tmp_path):
     return write
 
 
-def converted(path, **wishes):
-    return ew.convert(path, **wishes)
+def converted(path, **options):
+    return ew.convert(path, **options)
 
 
 def plus_one(*inputs):
@@ -240,8 +240,8 @@ def test_a_resource_that_is_no_variable_is_refused(written):
 
 def test_the_keys_of_a_signature_may_be_the_names_of_nodes(written):
     nodes = graph(placeholder("x", 2, 3), node("y", "Neg", "x"), node("z", "Abs", "y"))
-    ends = signature({"y": ("x:0", (2, 3))}, {"x": ("z:0", (2, 3))})
-    file = written(saved_model(nodes, {"serving_default": ends}), "saved_model.pb")
+    io = signature({"y": ("x:0", (2, 3))}, {"x": ("z:0", (2, 3))})
+    file = written(saved_model(nodes, {"serving_default": io}), "saved_model.pb")
     np.testing.assert_array_equal(converted(file).run({"y": X})["x"], X)
 
 

@@ -16,8 +16,8 @@ from edgewright.frontends.tensorflow.load import TensorflowSource
 CLOSE = {"rtol": 0, "atol": 1e-5}
 
 
-def opened(path, **wishes):
-    return TensorflowSource.open(path, Overrides(**wishes))
+def opened(path, **options):
+    return TensorflowSource.open(path, Overrides(**options))
 
 
 def test_a_saved_model_is_called_by_the_keys_of_its_signature(saved_models, expected):

@@ -388,8 +388,8 @@ def recurrent() -> Iterator[Case]:
     both = [x(4, 2, 3), *side, *other, *states, *others, *[None] * 9]
     names = (("joined", True, [OUT]), ("apart", False, [OUT, replace(OUT)]))
     for name, is_joined, results in names:
-        wishes = {**lstm, "time_major": True, "merge_outputs": is_joined}
-        yield single(f"both_lstms-{name}", "BIDIRECTIONAL_SEQUENCE_LSTM", both, wishes, results, 1e-5)
+        options = {**lstm, "time_major": True, "merge_outputs": is_joined}
+        yield single(f"both_lstms-{name}", "BIDIRECTIONAL_SEQUENCE_LSTM", both, options, results, 1e-5)
     state = Tensor((2, 5), is_variable=True, name="h")
     layer = [x(2, 4, 3), weights(5, 3), weights(5, 5, seed=1), weights(5, seed=2), state]
     rnn = {"fused_activation_function": 4}

@@ -2,11 +2,13 @@
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+import numpy as np
 
 from edgewright.core.errors import BadInput, LimitExceeded, Where, shown
+from edgewright.core.numbers import Array
 
-__all__ = ["FlatBuffer", "Span", "Table"]
+__all__ = ["FlatBuffer", "Table"]
 
 _U16 = struct.Struct("<H")
 _U32 = struct.Struct("<I")
@@ -19,21 +21,14 @@ _VISITS_PER_BYTE = 64
 _MOST_VISITS = 1 << 29
 
 
-@dataclass(frozen=True)
-class Span:
-    """A range of bytes in the buffer."""
-
-    start: int
-    size: int
-
-
 class FlatBuffer:
-    """A buffer with its identifier; `called` names it in messages."""
+    """A buffer with its identifier; `called` names it in messages, `do` says what to do about damage."""
 
-    def __init__(self, content: memoryview, called: str, where: Where) -> None:
+    def __init__(self, content: memoryview, called: str, where: Where, do: str = "") -> None:
         self.content = content
         self.called = called
         self.where = where
+        self._do = do
         self._visits = min(_VISITS_PER_BYTE * len(content), _MOST_VISITS) + 1024
         if len(content) < _HEADER:
             raise BadInput(f"{called} has {len(content)} bytes, a FlatBuffer has at least {_HEADER}", where)
@@ -76,24 +71,24 @@ class FlatBuffer:
             raise self.damaged(position, "an offset is 0")
         return position + offset
 
-    def vector(self, position: int, item: int) -> Span:
-        """The items of the vector at a position, each of `item` bytes; start and number of items."""
+    def vector(self, position: int, item: int) -> memoryview:
+        """The items of the vector at a position, each of `item` bytes."""
         count = self.number(_U32, position)
         if count * item > len(self.content) - position - 4:
             left = len(self.content) - position - 4
             raise self.damaged(position, f"a vector has {count} items of {item} bytes, {left} bytes are left")
-        return Span(position + 4, count)
+        return self.content[position + 4 : position + 4 + count * item]
 
     def text(self, position: int) -> str:
         """The string at a position."""
-        span = self.vector(position, 1)
-        if span.size > _LONGEST_TEXT:
+        content = self.vector(position, 1)
+        if len(content) > _LONGEST_TEXT:
             raise LimitExceeded(
-                f"{self.called} holds a text of {span.size} bytes, at most {_LONGEST_TEXT} are read",
+                f"{self.called} holds a text of {len(content)} bytes, at most {_LONGEST_TEXT} are read",
                 self.where,
             )
-        self.visit(span.size)
-        raw = bytes(self.content[span.start : span.start + span.size])
+        self.visit(len(content))
+        raw = bytes(content)
         try:
             return raw.decode("utf-8")
         except UnicodeDecodeError as problem:
@@ -108,7 +103,7 @@ class FlatBuffer:
 
     def damaged(self, position: int, what: str) -> BadInput:
         """The error for content that cannot be."""
-        return BadInput(f"{self.called} is damaged at byte {position}: {what}", self.where)
+        return BadInput(f"{self.called} is damaged at byte {position}: {what}", self.where, self._do)
 
     def _check(self, position: int, size: int) -> None:
         if position < 0 or position + size > len(self.content):
@@ -133,10 +128,14 @@ class Table:
         place = self._place(slot)
         return default if place is None else self.buffer.number(_FORMS[form], place)
 
-    def real(self, slot: int, form: str) -> float:
+    def real(self, slot: int, form: str, default: float = 0.0) -> float:
         """A floating-point number."""
         place = self._place(slot)
-        return 0.0 if place is None else self.buffer.real(_FORMS[form], place)
+        return default if place is None else self.buffer.real(_FORMS[form], place)
+
+    def truth(self, slot: int, *, default: bool = False) -> bool:
+        """A boolean."""
+        return bool(self.integer(slot, "b", default))
 
     def text(self, slot: int) -> str:
         """A string, empty where there is none."""
@@ -150,34 +149,41 @@ class Table:
 
     def children(self, slot: int) -> Iterator["Table"]:
         """The tables of a vector."""
-        for place in self._items(slot):
-            yield self.buffer.table(self.buffer.target(place))
+        return map(self.buffer.table, self._targets(slot))
 
     def texts(self, slot: int) -> Iterator[str]:
         """The strings of a vector."""
-        for place in self._items(slot):
-            yield self.buffer.text(self.buffer.target(place))
+        return map(self.buffer.text, self._targets(slot))
 
-    def integers(self, slot: int, most: int) -> tuple[int, ...]:
-        """The uint32 numbers of a vector of at most `most`."""
-        span = self._vector(slot, 4)
-        if span.size > most:
-            where = self.buffer.where
-            raise LimitExceeded(f"{self.buffer.called} holds a list of {span.size}, expected {most}", where)
-        return struct.unpack_from(f"<{span.size}I", self.buffer.content, span.start)
-
-    def blob(self, slot: int) -> Span:
-        """The place of a vector of bytes."""
+    def blob(self, slot: int) -> memoryview:
+        """The bytes of a vector; none where it is left out."""
         return self._vector(slot, 1)
 
-    def _items(self, slot: int) -> Iterator[int]:
-        span = self._vector(slot, 4)
-        self.buffer.visit(span.size)
-        return iter(range(span.start, span.start + 4 * span.size, 4))
+    def numbers(self, slot: int, dtype: str, most: int | None = None) -> Array:
+        """The numbers of a vector of at most `most`, as a view of the file; none where it is left out."""
+        kind = np.dtype(dtype).newbyteorder("<")
+        numbers = np.frombuffer(self._vector(slot, kind.itemsize), kind)
+        if most is not None and len(numbers) > most:
+            what = f"{self.buffer.called} holds a list of {len(numbers)}, expected {most}"
+            raise LimitExceeded(what, self.buffer.where)
+        return numbers
 
-    def _vector(self, slot: int, item: int) -> Span:
+    def _targets(self, slot: int) -> Iterator[int]:
+        """Where the offsets of a vector lead."""
         place = self._place(slot)
-        return Span(0, 0) if place is None else self.buffer.vector(self.buffer.target(place), item)
+        if place is None:
+            return
+        start = self.buffer.target(place)
+        count = len(self.buffer.vector(start, 4)) // 4
+        self.buffer.visit(count)
+        for index in range(1, count + 1):
+            yield self.buffer.target(start + 4 * index)
+
+    def _vector(self, slot: int, item: int) -> memoryview:
+        place = self._place(slot)
+        if place is None:
+            return self.buffer.content[:0]
+        return self.buffer.vector(self.buffer.target(place), item)
 
     def _place(self, slot: int) -> int | None:
         entry = 4 + 2 * slot
