@@ -1,4 +1,4 @@
-"""The tensors of a source model and what is made of them: where each went can be told in the end."""
+"""The tensors of a source model and what is made of them: so that each can be found again."""
 
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping, Sequence

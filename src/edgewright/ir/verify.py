@@ -23,7 +23,7 @@ def verify(graph: Graph, after: str = "") -> None:
 
 def problems_of(graph: Graph, after: str = "", outer: Types | None = None) -> list[EdgewrightError]:
     """What is wrong with a graph; ``outer`` are values of the graphs around it, which it may read."""
-    blame = f"report this: pass '{after}' broke the graph" if after else "mend the graph where it is built"
+    blame = f"report this: pass '{after}' broke the graph" if after else "fix the graph where it is built"
     around = outer or {}
     findings = [*_definitions(graph), *_uses(graph, around), *_constants(graph), *_index(graph)]
     types = {**around, **graph.types}
