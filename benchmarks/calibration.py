@@ -29,8 +29,8 @@ from benchmarks.models import inputs_for, model_files
 from edgewright.backends.executor import CpuExecutor
 from edgewright.quantize.groups import Groups
 from edgewright.quantize.quantizer import observe
-from edgewright.quantize.schemes import Scheme, scheme_named
-from edgewright.quantize.settings import Settings
+from edgewright.quantize.request import QuantizationRequest
+from edgewright.quantize.schemes import Scheme
 
 __all__ = ["measure_all"]
 
@@ -93,12 +93,12 @@ def _feeds(path: Path, count: int) -> list[Feed]:
 
 
 def _session(model: str | bytes, *, is_plain: bool = False) -> onnxruntime.InferenceSession:
-    settings = onnxruntime.SessionOptions()
+    request = onnxruntime.SessionOptions()
     if is_plain:
-        settings.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    settings.intra_op_num_threads = 1
-    settings.log_severity_level = 4
-    return onnxruntime.InferenceSession(model, settings, providers=["CPUExecutionProvider"])
+        request.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    request.intra_op_num_threads = 1
+    request.log_severity_level = 4
+    return onnxruntime.InferenceSession(model, request, providers=["CPUExecutionProvider"])
 
 
 def _plain(path: Path, feeds: list[Feed]) -> None:
@@ -127,17 +127,17 @@ def _floor(path: Path, feeds: list[Feed]) -> None:
 def _ours(path: Path, feeds: list[Feed], scheme: str = "min-max") -> None:
     """What the quantizer does with samples, up to the ranges; the conversion of the model is not counted."""
     graph = _converted(path)
-    settings = Settings(act_scheme=scheme_named(scheme))
-    groups = Groups(graph, settings, {})
-    seen = observe(graph, groups, settings, feeds, CpuExecutor(threads=1))
-    _ranges(seen, settings.act_scheme, settings)
+    request = QuantizationRequest(act_quantizer=scheme)
+    groups = Groups(graph, request, {})
+    seen = observe(graph, groups, request, feeds, CpuExecutor(threads=1))
+    _ranges(seen, request.act_scheme, request)
 
 
-def _ranges(seen: Any, scheme: Scheme, settings: Settings) -> None:
+def _ranges(seen: Any, scheme: Scheme, request: QuantizationRequest) -> None:
     from edgewright.quantize.observers import Histogram
 
     if scheme.needs_histogram:
-        scheme.ranges(Histogram.stacked(list(seen.values())), settings.act_grid(8))
+        scheme.ranges(Histogram.stacked(list(seen.values())), request.act_grid(8))
 
 
 CONVERTED: dict[Path, Any] = {}

@@ -26,8 +26,8 @@ from edgewright.data.samples import DataRequest, read_samples
 from edgewright.quantize.mixed.calibrated import Calibrated
 from edgewright.quantize.mixed.cheapest import effects_of, probes_of, watched_values
 from edgewright.quantize.quantizer import quantize_graph
+from edgewright.quantize.request import QuantizationRequest
 from edgewright.quantize.sensitivity import Effort, sensitivity
-from edgewright.quantize.settings import Settings
 
 __all__ = ["prepare_builder"]
 
@@ -100,9 +100,9 @@ def _row(name: str, candidates: Sequence[Candidate]) -> str:
 
 def _ranks(builder: CandidateBuilder) -> float:
     """Rank correlation between the quick sensitivity and the one of each part on many samples."""
-    executor, samples, settings = CpuExecutor(1), builder.samples.calibration, Settings(is_per_row=True)
-    base = quantize_graph(builder.source, settings, samples, executor)
-    calibrated = Calibrated(base, settings, {}, samples, executor)
+    executor, samples = CpuExecutor(1), builder.samples.calibration
+    base = quantize_graph(builder.source, QuantizationRequest(per_row=True), samples, executor)
+    calibrated = Calibrated(base, samples, executor)
     _, quick = effects_of(calibrated, samples, executor)
     print(f"  sensitivity of {len(quick.effects)} parts: {quick.runs} runs, {quick.passes:.1f} passes")
     graph, few = calibrated.graph, samples.select(TRUE_SAMPLES)

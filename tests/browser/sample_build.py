@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 
 import edgewright as ew
-from edgewright.analyse.advice import findings_of
-from edgewright.analyse.layers import layers_of
+from edgewright.analyse.advice import list_findings
+from edgewright.analyse.layers import measure_layers
 from edgewright.analyse.records import Accuracy, Metric
-from edgewright.analyse.tensors import tensor_views
+from edgewright.analyse.tensors import view_worst_tensors
 from edgewright.build.records import Artifact, BuildRecord, Candidate, Preflight, Source, Stage
 from edgewright.core.numbers import Array
 from edgewright.ir.contract import contract
@@ -48,8 +48,8 @@ def record() -> BuildRecord:
     source, quantized = mnist()
     before, after = source.fixed_graph(), quantized.fixed_graph()
     held = digits()[0][1::5]
-    layers = layers_of(before, after, held)
-    tensors = tensor_views(before, after, held, layers)
+    layers = measure_layers(before, after, held)
+    tensors = view_worst_tensors(before, after, held, layers)
     types = {name: before.types[name] for name in (*before.inputs, *before.outputs)}
     candidates = tuple(_candidate(precision) for precision in COSTS)
     return BuildRecord(
@@ -72,7 +72,7 @@ def record() -> BuildRecord:
         candidates=candidates,
         layers=layers,
         tensors=tensors,
-        findings=findings_of(before, after, layers, tensors, quantized.report),
+        findings=list_findings(before, after, layers, tensors, quantized.report),
         data=("500 digits from examples/data/digits.npz; every fifth calibrates, the others evaluate",),
         choices=("ranges: all that was seen (tf), plain convolutions need no more",),
         stages=(Stage("preflight", 0.2, 120), Stage("quantize", 1.4, 190), Stage("evaluate", 3.1, 195)),
@@ -108,18 +108,18 @@ def hostile() -> BuildRecord:
 def _candidate(precision: str) -> Candidate:
     source, quantized = mnist(precision)
     samples, labels = digits()
-    found = [quantized.run(sample, backend="htp-sim")[OUTPUT] for sample in samples[1::5]]
-    wanted = [source.run(sample)[OUTPUT] for sample in samples[1::5]]
+    result = [quantized.run(sample, backend="htp-sim")[OUTPUT] for sample in samples[1::5]]
+    expected = [source.run(sample)[OUTPUT] for sample in samples[1::5]]
     score, whole = (
         float(np.mean(np.stack(runs).reshape(len(runs), -1).argmax(-1) == labels[1::5])) * 100
-        for runs in (found, wanted)
+        for runs in (result, expected)
     )
-    noise = np.square(np.stack(wanted) - np.stack(found)).sum()
-    sqnr = float(10 * np.log10(np.square(np.stack(wanted)).sum() / noise))
+    noise = np.square(np.stack(expected) - np.stack(result)).sum()
+    sqnr = float(10 * np.log10(np.square(np.stack(expected)).sum() / noise))
     weights, acts = (4, 8) if precision == "w4a8" else (16, 16) if precision == "fp16" else (8, 8)
     text = f"weights of {weights} bits, activations of {acts if precision != 'w8a16' else 16}"
     return Candidate(
-        *(precision, text, "htp-sim", len(found), score, whole - score, sqnr, 5998 * weights // 8),
+        *(precision, text, "htp-sim", len(result), score, whole - score, sqnr, 5998 * weights // 8),
         cost=COSTS[precision],
         is_met=whole - score <= 1,
         is_chosen=precision == "w8a8",

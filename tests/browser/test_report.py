@@ -5,7 +5,7 @@ import os
 import pytest
 
 import edgewright as ew
-from edgewright.reports.html import report_page
+from edgewright.reports.html import render_report
 from tests.browser.sample_build import EXAMPLES, hostile, record
 from tests.optional import CHROMIUM, NEEDS_BROWSER
 
@@ -58,7 +58,7 @@ def open_page(browser, tmp_path):
         path = what
         if not isinstance(what, os.PathLike):
             path = tmp_path / "report.html"
-            path.write_bytes(b"".join(report_page(what)))
+            path.write_bytes(b"".join(render_report(what)))
         page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
         page.said = []
         page.on("console", lambda message: page.said.append(message.text))
@@ -90,9 +90,9 @@ def test_the_report_of_a_real_build_shows_all_plots_and_says_nothing_on_the_cons
     built, open_page, scheme, tmp_path
 ):
     page = open_page(built, scheme=scheme)
-    found = sizes(page)
-    assert {"plot-layers", "plot-tensor-0"} <= {name for name, *_ in found}
-    for name, width, height, paths in found:
+    result = sizes(page)
+    assert {"plot-layers", "plot-tensor-0"} <= {name for name, *_ in result}
+    for name, width, height, paths in result:
         assert width > 100, name
         assert height > 100, name
         assert paths > 5, name
@@ -156,13 +156,13 @@ def test_copying_an_override_gives_the_exact_text(open_page):
     page = open_page(record())
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.click("#findings .finding .code button")
-    wanted = next(finding.do for finding in record().findings if finding.do)
-    assert page.evaluate("navigator.clipboard.readText()") == wanted
+    expected = next(finding.do for finding in record().findings if finding.do)
+    assert page.evaluate("navigator.clipboard.readText()") == expected
 
 
 def test_a_browser_that_cannot_unpack_the_plots_says_so(browser, tmp_path):
     path = tmp_path / "report.html"
-    path.write_bytes(b"".join(report_page(record())))
+    path.write_bytes(b"".join(render_report(record())))
     page = browser.new_page()
     page.add_init_script("delete window.DecompressionStream")
     page.goto(path.as_uri())

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import pytest
 
 from edgewright.tools.qnn_onnx_converter import main as convert
+from tests.cli import models
 from tests.cli.models import DIGITS_MODEL
 
 
@@ -29,6 +30,18 @@ def call(capsys):
         return answer
 
     return run
+
+
+@pytest.fixture
+def image(tmp_path):
+    """A network of images."""
+    return models.image_net(tmp_path / "image.onnx")
+
+
+@pytest.fixture
+def tokens(tmp_path):
+    """A network of token ids."""
+    return models.token_net(tmp_path / "tokens.onnx")
 
 
 @pytest.fixture(scope="session")

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+import onnxruntime
 from onnx import TensorProto, helper
 
 FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
@@ -22,6 +23,13 @@ def save(path, nodes, inputs, outputs, constants=None, opset=17):
     imports = [helper.make_opsetid("", opset), helper.make_opsetid("strange.ops", 1)]
     onnx.save(helper.make_model(graph, opset_imports=imports, ir_version=8), path)
     return path
+
+
+def run_onnx(path, feed):
+    """The outputs of a model by name, from ONNX Runtime."""
+    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    names = [item.name for item in session.get_outputs()]
+    return dict(zip(names, session.run(names, feed), strict=True))
 
 
 def image_net(path, channels=3, size=6):

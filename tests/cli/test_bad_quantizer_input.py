@@ -289,12 +289,12 @@ def test_options_of_the_quantizer(call, tmp_path, monkeypatch, case):
     ("arguments", "says"),
     [
         *(
-            ({width: value}, f"is {value}, expected one of")
+            ({width: value}, f"{width}={value} is not possible, expected one of")
             for width in ("act_bw", "weight_bw")
             for value in (0, 3, 64)
         ),
         *(
-            ({width: value}, f"is {value}, expected one of")
+            ({width: value}, f"{width}={value} is not possible, expected one of")
             for width in ("bias_bw", "float_bw")
             for value in (0, 3, 64)
         ),
@@ -304,12 +304,12 @@ def test_options_of_the_quantizer(call, tmp_path, monkeypatch, case):
         ({"algorithms": ["magic"]}, "there is no algorithm 'magic'"),
         ({"block_size": 16}, "weights of 8 bits, expected 4 bits"),
         ({"steps": (127, -128)}, "steps from 127 to -128"),
-        ({"steps": "wide"}, "steps are 'wide', expected two whole numbers"),
+        ({"steps": "wide"}, "steps=wide is not possible, expected two whole numbers"),
         ({"steps": (1, 2, 3)}, "expected two whole numbers"),
         ({"threads": -1}, "threads is '-1', expected a whole number from 0 to 1024"),
         ({"threads": 10**7}, "threads is '10000000', expected a whole number from 0 to 1024"),
-        ({"act_bw": 8.0}, "act_bw is 8.0, expected a whole number"),
-        ({"weight_bw": "8"}, "weight_bw is '8', expected a whole number"),
+        ({"act_bw": 8.0}, "act_bw=8.0 is not possible, expected one of [8, 16]"),
+        ({"weight_bw": "8"}, "weight_bw='8' is not possible, expected one of [4, 8, 16]"),
         ({"act_quantizer": "percentile", "percentile": "99"}, "the percentile is '99', expected 90 to 100"),
         ({"weight_bw": 4, "block_size": -1}, "blocks of -1 are asked for, expected 1 or more"),
         ({"overrides": {"activation_encodings": {1, 2}}}, "cannot be written as JSON"),

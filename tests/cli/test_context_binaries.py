@@ -55,7 +55,7 @@ def test_the_weights_of_a_model_are_not_written_over(call, here, tmp_path):
     words = ("--model", tmp_path / "net_net.json", "--backend", "htp-sim", "--output_dir", tmp_path)
     answer = call(generate, *words)
     assert answer.code == 2
-    assert "net.bin' would be written over, it is a file of the model that is read" in answer.err
+    assert "net.bin' would be overwritten, it is a file of the model that is read" in answer.err
     assert (tmp_path / "net.bin").read_bytes() == weights
 
 
@@ -170,7 +170,7 @@ def test_named_tensors_are_given_out_beside_the_outputs(call, here):
 @pytest.mark.parametrize(
     ("words", "code", "why"),
     [
-        (("--set_output_tensors", "net:nothing"), 2, "which no op of graph 'net' makes"),
+        (("--set_output_tensors", "net:nothing"), 2, "which no op of graph 'net' computes"),
         (("--set_output_tensors", "ne:features"), 2, "did you mean 'net'?"),
         (("--enable_intermediate_outputs", "--set_output_tensors", "a:b"), 2, "were given together"),
         (("--dlc_path", "net.dlc"), 2, "--dlc_path goes with --model libQnnModelDlc.so"),

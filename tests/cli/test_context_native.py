@@ -127,8 +127,8 @@ def test_the_onnx_file_says_what_a_provider_needs(call, here):
     [
         (("net.bin", "-o", "elsewhere/net.onnx"), "add --copy or --embed"),
         (("net.bin", "--graph", "nte"), "did you mean 'net'?"),
-        (("net.bin", "-o", "net.bin"), "would be written over"),
-        (("net.bin", "-o", "net.bin", "--embed"), "would be written over"),
+        (("net.bin", "-o", "net.bin"), "would be overwritten"),
+        (("net.bin", "-o", "net.bin", "--embed"), "would be overwritten"),
         (("net.bin", "--embed", "--copy"), "were given together"),
     ],
 )
@@ -142,7 +142,7 @@ def test_the_source_of_a_binary_is_not_written_over_by_its_wrapper(call, here, t
         (tmp_path / name).write_bytes((here / name).read_bytes())
     answer = call(edgewright, "export-ep-context", tmp_path / "net.bin")
     assert answer.code == 2
-    assert "net.onnx' is there already, and holds another model" in answer.err
+    assert "net.onnx' already exists and holds another model" in answer.err
     assert (tmp_path / "net.onnx").read_bytes() == (here / "net.onnx").read_bytes()
     (tmp_path / "net.onnx").unlink()
     for _ in range(2):
@@ -190,7 +190,7 @@ def test_settings_of_a_graph_reach_the_compiler(call, here):
     [
         (("--target", "SM8550"), 0, "yes: net.bin on SM8550"),
         (("--target", "v73", "--device_version", "2.99"), 0, "yes: "),
-        (("--target", "SM8550", "--device_version", "2.31"), 4, "the device has QNN 2.31, older than 2."),
+        (("--target", "SM8550", "--device_version", "2.31"), 4, "the device has QNN 2.31, older than the 2."),
         (("--target", "SM8450"), 4, "compiled for v73, SM8450 is the older v69"),
         (("--target", "SM8650"), 4, "compiled for v73, SM8650 is the newer v75"),
         (("--target", "SSG2115P"), 4, "MB of VTCM, SSG2115P has 2"),

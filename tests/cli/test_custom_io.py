@@ -25,11 +25,6 @@ KEPT = "Layout: {Model: NCHW, Custom: NCHW}"
 
 
 @pytest.fixture
-def image(tmp_path):
-    return models.image_net(tmp_path / "image.onnx")
-
-
-@pytest.fixture
 def converted(call, image, tmp_path):
     """Converts the image network with a file; returns the answer and the model, if there is one."""
 
@@ -245,7 +240,7 @@ def test_the_template_keeps_everything_as_the_source_has_it(call, converted, ima
 def test_a_template_does_not_take_the_place_of_the_model(call, image):
     before = image.read_bytes()
     answer = call(main, "-i", image, "--dump_custom_io_config_template", image)
-    assert (answer.code, "would be written over" in answer.err) == (2, True)
+    assert (answer.code, "would be overwritten" in answer.err) == (2, True)
     assert image.read_bytes() == before
 
 

@@ -9,17 +9,11 @@ from edgewright.tools.qairt_converter import main as qairt
 from edgewright.tools.qnn_onnx_converter import main as onnx
 from edgewright.tools.qnn_tensorflow_converter import main as tensorflow
 from edgewright.tools.qnn_tflite_converter import main as tflite
-from tests.cli import models
 from tests.unit.frontends.tensorflow.graph_writer import graph, node, placeholder
 from tests.unit.frontends.tflite.cases import x as image_tensor
 from tests.unit.frontends.tflite.writer import Operator, Subgraph, Tensor, model
 
 RNG = np.random.default_rng(3)
-
-
-@pytest.fixture
-def image(tmp_path):
-    return models.image_net(tmp_path / "image.onnx")
 
 
 def reference(path, x):

@@ -12,7 +12,7 @@ from edgewright.model.convert import Rewrites
 from edgewright.quantize.mixed.calibrated import Calibrated, Widths
 from edgewright.quantize.portable import portable_encodings
 from edgewright.quantize.quantizer import quantize_graph
-from edgewright.quantize.settings import Settings
+from edgewright.quantize.request import QuantizationRequest
 from edgewright.tools.qairt_converter import main as qairt_converter
 from edgewright.tools.qairt_quantizer import main as qairt_quantizer
 from edgewright.tools.qnn_onnx_converter import main as onnx_converter
@@ -38,11 +38,11 @@ def source() -> Graph:
 def mixed(source, digits) -> Graph:
     """The digit classifier: the end in 16 bits, the first weights in 4, the second ones in 16."""
     feeds = [{"Input3": image} for image in digits]
-    base = quantize_graph(source, Settings(is_per_row=True), feeds, Engine())
-    found = Calibrated(base, Settings(is_per_row=True), {}, feeds, Engine())
+    base = quantize_graph(source, QuantizationRequest(per_row=True), feeds, Engine())
+    found = Calibrated(base, feeds, Engine())
     weights, groups = list(found.parts.weights), list(found.parts.groups)
     wide, small, fine = groups[2:], weights[:1], weights[1:2]
-    return found.quantized(Widths(frozenset(wide), small=frozenset(small), fine=frozenset(fine))).graph
+    return found.quantize(Widths(frozenset(wide), small=frozenset(small), fine=frozenset(fine))).graph
 
 
 @pytest.fixture

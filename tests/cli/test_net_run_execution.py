@@ -113,7 +113,7 @@ def test_synchronous_runs_are_not_queued_whatever_the_file_says(call, here, digi
 
 def test_what_fails_in_a_queue_is_reported_as_without_one(call, here, digits, pictures):
     answer = run(call, digits, *configured(**QUEUE), "--timeout", "1", "--num_inferences", "8")
-    assert (answer.code, "took more than 1 microseconds and was given up" in answer.err) == (7, True)
+    assert (answer.code, "took more than 1 microseconds and was abandoned" in answer.err) == (7, True)
     assert described()["is_complete"] is False
 
 
@@ -178,7 +178,7 @@ def test_what_has_no_room_in_the_cache_is_read_again(call, digits, pictures, wor
 def test_an_execution_that_takes_too_long_is_given_up(call, here, digits, pictures):
     answer = run(call, digits, "--timeout", "1")
     assert answer.code == 7
-    assert "an execution of graph 'digits' took more than 1 microseconds and was given up" in answer.err
+    assert "an execution of graph 'digits' took more than 1 microseconds and was abandoned" in answer.err
     assert "raise --timeout, or leave it out" in answer.err
 
 
@@ -194,7 +194,7 @@ def test_a_process_that_gave_an_execution_up_ends_with_the_exit_code_of_the_erro
     answer = subprocess.run(
         [sys.executable, "-c", started, *words], capture_output=True, text=True, check=False
     )
-    assert (answer.returncode, "given up" in answer.stderr) == (7, True), answer.stderr
+    assert (answer.returncode, "abandoned" in answer.stderr) == (7, True), answer.stderr
 
 
 @pytest.mark.parametrize("time", ["0", "60000000"])

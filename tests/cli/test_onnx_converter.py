@@ -7,7 +7,6 @@ import time
 
 import numpy as np
 import onnx
-import onnxruntime
 import pytest
 
 import edgewright as ew
@@ -22,22 +21,6 @@ def net_json(path):
 def inputs_of(path, kind=0):
     tensors = net_json(path)["graph"]["tensors"]
     return {name: t for name, t in tensors.items() if t["type"] == kind}
-
-
-def reference(path, feed):
-    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
-    names = [item.name for item in session.get_outputs()]
-    return dict(zip(names, session.run(names, feed), strict=True))
-
-
-@pytest.fixture
-def image(tmp_path):
-    return models.image_net(tmp_path / "image.onnx")
-
-
-@pytest.fixture
-def tokens(tmp_path):
-    return models.token_net(tmp_path / "tokens.onnx")
 
 
 def test_three_files_are_written_beside_the_source(call, image, tmp_path):
@@ -68,7 +51,7 @@ def test_weights_of_the_source_are_not_written_over(call, image, tmp_path):
     before = (tmp_path / "image.bin").read_bytes()
     answer = call(main, "-i", image)
     assert answer.code == 2
-    assert "image.bin' would be written over, it is no weights file of a converted model" in answer.err
+    assert "image.bin' would be overwritten, it is not the weights file of a converted model" in answer.err
     assert (tmp_path / "image.bin").read_bytes() == before
     assert call(main, "-i", image, "-o", tmp_path / "m.cpp").code == 0
     assert call(main, "-i", image, "-o", tmp_path / "m.cpp").code == 0
@@ -82,7 +65,7 @@ def test_images_become_nhwc_and_that_is_said(call, image, tmp_path):
     assert (found["dims"], found["axis_format"], found["src_axis_format"]) == ([1, 6, 6, 3], "NHWC", "NCHW")
     x = np.random.default_rng(0).random((1, 3, 6, 6), np.float32)
     got = ew.load(tmp_path / "m_net.json").run({"image": x.transpose(0, 2, 3, 1)})["features"]
-    want = reference(image, {"image": x})["features"]
+    want = models.run_onnx(image, {"image": x})["features"]
     np.testing.assert_allclose(got.transpose(0, 3, 1, 2), want, rtol=1e-4, atol=1e-4)
 
 
@@ -123,7 +106,7 @@ def test_int64_becomes_int32_unless_it_is_kept(call, tokens, tmp_path, words, dt
     model = ew.load(tmp_path / "m_net.json")
     ids = np.array([[3, 1, 4, 1, 9]], dtypes[0])
     got = model.run({"ids": ids})
-    want = reference(tokens, {"ids": ids.astype(np.int64)})
+    want = models.run_onnx(tokens, {"ids": ids.astype(np.int64)})
     assert got["best"].dtype == dtypes[1]
     np.testing.assert_array_equal(got["best"], want["best"])
     np.testing.assert_allclose(got["rows"], want["rows"])
@@ -154,7 +137,7 @@ def test_an_input_of_another_type_is_cast(call, image, tmp_path):
     assert call(main, "-i", image, "-o", tmp_path / "m", "--input_dtype", "image", "uint8").code == 0
     x = np.random.default_rng(0).integers(0, 255, (1, 6, 6, 3)).astype(np.uint8)
     got = ew.load(tmp_path / "m_net.json").run({"image": x})["features"]
-    want = reference(image, {"image": x.transpose(0, 3, 1, 2).astype(np.float32)})["features"]
+    want = models.run_onnx(image, {"image": x.transpose(0, 3, 1, 2).astype(np.float32)})["features"]
     np.testing.assert_allclose(got.transpose(0, 3, 1, 2), want, rtol=1e-4, atol=1e-2)
 
 
@@ -256,7 +239,7 @@ def test_floats_take_as_many_bits_as_asked_for(call, image, tmp_path, words, typ
     assert found == [np.dtype(name) for name in types]
     x = np.random.default_rng(0).random((1, 3, 6, 6), np.float32)
     got = model.run({"image": x.transpose(0, 2, 3, 1).astype(found[0])})["features"]
-    want = reference(image, {"image": x})["features"]
+    want = models.run_onnx(image, {"image": x})["features"]
     np.testing.assert_allclose(got.transpose(0, 3, 1, 2), want, rtol=1e-2, atol=2e-2)
 
 

@@ -115,7 +115,7 @@ def test_dlcs_hold_custom_ops_and_are_quantized(call, built, tmp_path):
 
 @pytest.mark.parametrize(
     ("factor", "words"),
-    [(13.0, "thirteen is not a factor"), (14.0, "the op's function of the op package answered 8000")],
+    [(13.0, "thirteen is not a factor"), (14.0, "the op's function of the op package returned 8000")],
 )
 def test_a_package_that_fails_is_one_error_with_exit_code_7(call, built, tmp_path, factor, words):
     model = converted(call, built, tmp_path, factor)
@@ -171,7 +171,7 @@ def test_a_folder_that_is_no_package_is_never_removed(call, built, tmp_path):
     (tmp_path / "Strange").mkdir()
     (tmp_path / "Strange/thesis.txt").write_text("years of work")
     answer = call(generate, "-p", built / "Strange.xml", "-o", tmp_path, "-f")
-    assert (answer.code, "is no generated op package" in answer.err) == (2, True)
+    assert (answer.code, "is not a generated op package" in answer.err) == (2, True)
     assert (tmp_path / "Strange/thesis.txt").exists()
 
 

@@ -32,7 +32,7 @@ def test_the_table_says_that_times_of_htp_are_not_of_a_device(call):
     assert answer.code == 0
     assert "htp (simulation)" in answer.out
     assert "Slowest ops on cpu:" in answer.out
-    assert "not of a device" in answer.out
+    assert "not from a device" in answer.out
 
 
 def test_a_backend_that_cannot_is_said_and_the_others_run(call):

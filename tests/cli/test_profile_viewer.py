@@ -189,7 +189,7 @@ def test_options_that_find_nothing_to_do_say_so(call, log):
 def test_a_log_of_ours_that_is_cut_is_called_so(call, log, tmp_path):
     (tmp_path / "cut.log").write_bytes(Path(log).read_bytes()[:200])
     answer = view(call, tmp_path / "cut.log")
-    assert (answer.code, "the log is cut or damaged" in answer.err) == (3, True)
+    assert (answer.code, "the log is truncated or damaged" in answer.err) == (3, True)
 
 
 def test_a_reader_of_ones_own_is_said_to_be_code_and_run(call, log, tmp_path):
@@ -205,7 +205,7 @@ def test_a_reader_of_ones_own_is_said_to_be_code_and_run(call, log, tmp_path):
     [
         ("libMyReader.so", 4, "is a compiled library, whose interface is not public"),
         ("nonsense", 2, "expected csv, trace, html or a Python file"),
-        ("broken.py", 3, "the reader stopped: ZeroDivisionError"),
+        ("broken.py", 3, "the reader failed: ZeroDivisionError"),
         ("odd.py", 3, "returned int, expected bytes or text"),
         ("libQnnChrometraceProfilingReader.so", 0, ""),
     ],

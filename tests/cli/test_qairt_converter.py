@@ -2,7 +2,6 @@ import json
 
 import numpy as np
 import onnx
-import onnxruntime
 import pytest
 from onnx import helper
 
@@ -12,25 +11,9 @@ from edgewright.tools.qairt_converter import main
 from tests.cli import models
 
 
-def reference(path, feed):
-    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
-    names = [item.name for item in session.get_outputs()]
-    return dict(zip(names, session.run(names, feed), strict=True))
-
-
 def read_io(path):
     model = ew.load(path)
     return {item.name: (item.dtype, item.shape, item.layout) for item in (*model.inputs, *model.outputs)}
-
-
-@pytest.fixture
-def image(tmp_path):
-    return models.image_net(tmp_path / "image.onnx")
-
-
-@pytest.fixture
-def tokens(tmp_path):
-    return models.token_net(tmp_path / "tokens.onnx")
 
 
 def test_layouts_and_types_stay_the_source_s(call, image, tmp_path):
@@ -44,14 +27,14 @@ def test_layouts_and_types_stay_the_source_s(call, image, tmp_path):
     }
     x = np.random.default_rng(0).random((1, 3, 6, 6), np.float32)
     got = ew.load(tmp_path / "image.dlc").run({"image": x})["features"]
-    np.testing.assert_allclose(got, reference(image, {"image": x})["features"], rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(got, models.run_onnx(image, {"image": x})["features"], rtol=1e-4, atol=1e-4)
 
 
 def test_int64_inputs_and_outputs_stay_around_32_bit_integers(call, tokens, tmp_path):
     assert call(main, "-i", tokens).code == 0
     model = ew.load(tmp_path / "tokens.dlc")
     ids = np.array([[3, 1, 4, 1, 9]], np.int64)
-    got, want = model.run({"ids": ids}), reference(tokens, {"ids": ids})
+    got, want = model.run({"ids": ids}), models.run_onnx(tokens, {"ids": ids})
     assert (got["best"].dtype, model.inputs[0].dtype) == (np.int64, "int64")
     np.testing.assert_array_equal(got["best"], want["best"])
     np.testing.assert_allclose(got["rows"], want["rows"])

@@ -12,11 +12,6 @@ SOURCE = "Src Model Parameters: {DataType: float32, Layout: NCHW}"
 
 
 @pytest.fixture
-def image(tmp_path):
-    return models.image_net(tmp_path / "image.onnx")
-
-
-@pytest.fixture
 def converted(call, image, tmp_path):
     """Converts the image network with a configuration; returns the answer and the DLC."""
 

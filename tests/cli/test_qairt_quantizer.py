@@ -74,7 +74,7 @@ def test_the_float_dlc_is_not_written_over(quantize, dlc):
     before = dlc.read_bytes()
     answer, _ = quantize("--output_dlc", dlc)
     assert answer.code == 2
-    assert "net.dlc' would be written over" in answer.err
+    assert "net.dlc' would be overwritten" in answer.err
     assert dlc.read_bytes() == before
 
 

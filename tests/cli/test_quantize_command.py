@@ -120,7 +120,7 @@ def test_the_model_itself_is_not_written_over(call, model, data, digits):
     before = model.read_bytes()
     answer = call(main, model, "--data", data, "-o", model)
     assert answer.code == 2
-    assert "would be written over, it is a file of the model that is read" in answer.err
+    assert "would be overwritten, it is a file of the model that is read" in answer.err
     assert model.read_bytes() == before
     assert call(main, digits, "--data", data, "-o", digits.with_name("digits.cpp")).code == 2
 

@@ -217,7 +217,7 @@ def test_net_run_takes_floats_and_gives_floats(call, digits, listed, tmp_path, b
     answer = call(net_run, *words, "--output_dir", tmp_path / "out")
     assert answer.code == 0
     assert ("on backend htp (" in answer.out) == (backend == "libQnnHtp.so")
-    assert ("CPU backend takes no quantized models" in answer.out) == (backend == "libQnnCpu.so")
+    assert ("CPU backend does not run quantized models" in answer.out) == (backend == "libQnnCpu.so")
     found = [
         np.fromfile(tmp_path / "out" / f"Result_{n}" / f"{OUTPUT}.raw", np.float32).argmax()
         for n in range(25)

@@ -13,10 +13,10 @@ from edgewright.quantize.mixed.calibrated import Calibrated
 from edgewright.quantize.mixed.cheapest import effects_of
 from edgewright.quantize.mixed.moves import May, moves, widths_after
 from edgewright.quantize.quantizer import quantize_graph
-from edgewright.quantize.settings import Settings
+from edgewright.quantize.request import QuantizationRequest
 from tests.unit.quantize.nets import Engine, Net, samples
 
-SETTINGS = Settings(is_per_row=True, float_bits=16)
+REQUEST = QuantizationRequest(per_row=True, float_bw=16)
 
 
 def network():
@@ -37,8 +37,8 @@ def network():
 def steps():
     graph = network()
     feeds = samples(graph, 6)
-    base = quantize_graph(graph, SETTINGS, feeds, Engine())
-    found = Calibrated(base, SETTINGS, {}, feeds, Engine())
+    base = quantize_graph(graph, REQUEST, feeds, Engine())
+    found = Calibrated(base, feeds, Engine())
     effects, _ = effects_of(found, feeds, Engine())
     return found, effects, moves(found.graph, found.parts, effects, May()), feeds
 
@@ -46,7 +46,7 @@ def steps():
 @pytest.mark.parametrize("part", [0.0, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 1.0])
 def test_the_emulator_takes_any_widths_along_the_list_and_agrees(steps, part: float) -> None:
     found, effects, moved, feeds = steps
-    graph = found.quantized(widths_after(moved[: round(part * len(moved))], effects.small)).graph
+    graph = found.quantize(widths_after(moved[: round(part * len(moved))], effects.small)).graph
     name = graph.outputs[0]
     given = graph.types["x"]
     x = feeds[0]["x"]

@@ -1,4 +1,4 @@
-"""The numbers of QNN's enums, under names of our own."""
+"""The numbers of QNN's enums, under our own names."""
 
 from enum import IntEnum
 
@@ -52,7 +52,7 @@ class ProfileUnit(IntEnum):
 
 
 class NumericError(IntEnum):
-    """Codes that are told apart here; the library's own text says the rest."""
+    """Codes that are distinguished here; the library's own text explains the rest."""
 
     UNSUPPORTED = 1000
     UNKNOWN_OP = 4005

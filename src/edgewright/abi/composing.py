@@ -10,7 +10,7 @@ from edgewright.abi.model_library import ModelLibrary, Refused, Unloadable
 from edgewright.abi.structs import OpConfig, QuantizeParams, Tensor
 from edgewright.abi.tables import BACKEND_TABLE
 
-# As typing spells it, without loading it: a process that only composes must start fast.
+# Defined as in typing, without importing it: a process that only composes must start fast.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
-# Fields of a scalar's union by datatype; a text is told apart by its own.
+# Fields of a scalar's union by datatype; text has its own field.
 _SCALARS = {
     0x0008: "int_8",
     0x0016: "int_16",
@@ -42,12 +42,12 @@ _NOT_SUPPORTED = 1000
 
 
 class Recorder:
-    """A backend that builds nothing and remembers everything."""
+    """A backend that builds nothing and records everything."""
 
     def __init__(self) -> None:
         self.graphs: list[dict[str, Any]] = []
         self.pages: list[tuple[int, int, int]] = []
-        # Bytes that lie in no page of the library's file: they are sent.
+        # Bytes that are not in the library's file: they are sent.
         self.sent: list[bytes] = []
         self._sent_bytes = 0
         self._ids = 0
@@ -88,14 +88,14 @@ class Recorder:
         for start, end, offset in self.pages:
             if start <= address and address + size <= end:
                 return "file", offset + address - start, size
-        # At once: what a function keeps on its stack is gone when it returns.
+        # Copied now: data on the function's stack is gone when it returns.
         self.sent.append(ctypes.string_at(address, size) if address else b"")
         self._sent_bytes += len(self.sent[-1])
         return "sent", self._sent_bytes - len(self.sent[-1]), size
 
 
 def main(path: str, prefix: str) -> None:
-    """Composes the library and writes the answer; what the library prints itself goes to stderr."""
+    """Composes the library and writes the answer; the library's own output goes to stderr."""
     line = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     recorder = Recorder()
@@ -112,7 +112,7 @@ def main(path: str, prefix: str) -> None:
     except Refused as problem:
         answer["refused"] = str(problem)
     _write(line, answer, recorder.sent)
-    # Without the library's own destructors: nothing of it is needed any more.
+    # Without the library's destructors: it is not needed any more.
     os._exit(0)
 
 
@@ -138,7 +138,7 @@ def _as_json(value: Any) -> str:
 
 
 def _table(recorder: Recorder) -> tuple[Any, list[Any]]:
-    """The function table; ctypes' callbacks must live as long as it is used."""
+    """The function table; its ctypes callbacks must live as long as it is used."""
     create = CFUNCTYPE(c_uint64, c_void_p, c_char_p, c_void_p, POINTER(c_void_p))(recorder.create_graph)
     tensor = CFUNCTYPE(c_uint64, c_void_p, POINTER(Tensor))(recorder.create_tensor)
     node = CFUNCTYPE(c_uint64, c_void_p, OpConfig)(recorder.add_node)
@@ -151,7 +151,7 @@ def _table(recorder: Recorder) -> tuple[Any, list[Any]]:
 
 
 def _read_only_pages(path: str) -> Iterator[tuple[int, int, int]]:
-    """Start, end and offset in the file of what the library has mapped and cannot change."""
+    """Start, end and file offset of the library's read-only pages."""
     real = os.path.realpath(path)
     with open("/proc/self/maps") as maps:  # noqa: PTH123 - pathlib takes as long to load as a composition
         lines = maps.read().splitlines()
@@ -172,7 +172,7 @@ def _scalar(found: Any) -> tuple[int, Any]:
 
 
 def _encoding(found: QuantizeParams) -> tuple[Any, ...] | None:
-    """Width (0 where the datatype tells it), axis, scales and offsets."""
+    """Width (0 where the datatype implies it), axis, scales and offsets."""
     if found.definition != 1:
         return None
     of = found.of

@@ -24,7 +24,7 @@ class Closed(Exception):
 
 
 class Codec:
-    """Turns values into JSON and arrays, and back; only the classes that it was given can come back."""
+    """Turns values into JSON and arrays, and back; only the classes it was given can be decoded."""
 
     def __init__(self, classes: Sequence[type]) -> None:
         self._classes = {kind.__name__: kind for kind in classes}
@@ -42,7 +42,7 @@ class Codec:
         return value
 
     def decode(self, value: Any, arrays: Sequence[Array]) -> Any:
-        """What was encoded."""
+        """The value that was encoded."""
         if isinstance(value, list):
             return [self.decode(item, arrays) for item in value]
         if not isinstance(value, dict):
@@ -98,7 +98,7 @@ def send(to: socket.socket, codec: Codec, value: Any) -> None:
 
 
 def receive(source: socket.socket, codec: Codec) -> Any:
-    """Waits for one message; `Closed` where the other side ended."""
+    """Waits for one message; `Closed` if the other side is gone."""
     length, head = _HEAD.unpack(_exactly(source, _HEAD.size))
     if length > LONGEST_TEXT or head > LONGEST_TEXT:
         raise Closed

@@ -79,7 +79,7 @@ class SaverConfig(Structure):
 
 
 class HtpGraphBlob(Structure):
-    """The head of what HTP says of a compiled graph; the rest of it is not read."""
+    """The head of HTP's description of a compiled graph; the rest is not read."""
 
     _fields_ = (
         ("version", u32),

@@ -15,7 +15,7 @@ from edgewright.core.errors import BackendCrash, EnvironmentProblem, Where
 
 __all__ = ["Interface", "load_backend", "load_system"]
 
-# Where the function table stands behind the provider's head.
+# Offsets of the function table after the provider's head.
 _BACKEND_TABLE_AT = 40
 _SYSTEM_TABLE_AT = 32
 
@@ -42,7 +42,7 @@ class Interface:
         return self._functions[name](*arguments) & CAUGHT
 
     def version(self) -> LibraryVersion:
-        """The library's version by its own account."""
+        """The version that the library reports."""
         head = ctypes.cast(self.address, POINTER(ProviderHead)).contents
         build = c_char_p()
         if self.has("backendGetBuildId"):
@@ -90,7 +90,7 @@ def _provider(path: Path, entry: str) -> tuple[ctypes.CDLL, int]:
 
 
 def _opened(path: Path) -> ctypes.CDLL:
-    """The library; what it prints while it is loaded goes to stderr, not among a tool's own lines."""
+    """The library; its output while loading goes to stderr, not among a tool's own lines."""
     kept = os.dup(1)
     os.dup2(2, 1)
     try:

@@ -8,7 +8,7 @@ from ctypes import c_uint32 as u32
 
 from edgewright.abi.structs import Tensor
 
-# As typing spells it, without loading it: a process that only composes must start fast.
+# Defined as in typing, without importing it: a process that only composes must start fast.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,7 +47,7 @@ class Unloadable(Exception):
 
 
 class Refused(Exception):
-    """The library answered an error."""
+    """The library returned an error."""
 
 
 class GraphInfo(Structure):
@@ -62,7 +62,7 @@ class GraphInfo(Structure):
 
 
 class GraphConfigInfo(Structure):
-    """How the graph of a name is to be compiled."""
+    """How the graph with this name is compiled."""
 
     _fields_ = (("name", c_char_p), ("configs", c_void_p))
 
@@ -71,7 +71,7 @@ _Graphs = POINTER(POINTER(GraphInfo))
 
 
 class ModelLibrary:
-    """A loaded model library. It is code: load it only in a process that may end."""
+    """A loaded model library. It is code: load it only in a process that may crash."""
 
     def __init__(self, path: str, prefix: str = "QnnModel") -> None:
         try:
@@ -84,7 +84,7 @@ class ModelLibrary:
     def compose(
         self, backend: Any, table: int, context: Any, configs: Sequence[GraphConfigInfo] = ()
     ) -> list[GraphInfo]:
-        """The graphs that the library builds through a function table, which lies at ``table``."""
+        """The graphs that the library builds through a function table, which is at ``table``."""
 
         class Table(Structure):
             _fields_ = (("functions", c_void_p * self._pointers),)
@@ -115,7 +115,7 @@ class ModelLibrary:
 
 
 def table_size(sdk: str) -> int:
-    """Pointers in the table of the SDK that a library names; one that names none is taken for 2.22."""
+    """Pointers in the table of the SDK that a library names; one that names none counts as 2.22."""
     named = ".".join(sdk.rpartition("v")[2].split(".")[:2])
     if not named:
         return _TABLES["2.22"]

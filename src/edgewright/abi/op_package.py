@@ -44,7 +44,7 @@ class PackageLibrary:
         if self._interface.version.major != 1:
             found = f"{self._interface.version.major}.{self._interface.version.minor}"
             raise EnvironmentProblem(
-                f"the op package has interface {found}, expected 1.x", Where(file=path), do="build it anew"
+                f"the op package has interface {found}, expected 1.x", Where(file=path), do="build it again"
             )
         self._check(self._call("init", None), "init")
 
@@ -79,14 +79,14 @@ class PackageLibrary:
     def _check(self, code: int, what: str, op: str | None = None) -> None:
         if code:
             raise BackendCrash(
-                f"{what} of the op package answered {code}, expected 0",
+                f"{what} of the op package returned {code}, expected 0",
                 Where(file=self._path, op=op),
                 do="see what the package prints, or correct its source",
             )
 
 
 class ConverterLibrary:
-    """A library that tells the shapes and data types of outputs."""
+    """A library that infers the shapes and data types of outputs."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -106,7 +106,7 @@ class ConverterLibrary:
         code = int(self._infer(byref(node), found, count))
         if code:
             raise BackendCrash(
-                f"{INFER} answered {code}, expected 0",
+                f"{INFER} returned {code}, expected 0",
                 Where(file=self._path, op=op),
                 do="correct the library's source for these inputs",
             )
@@ -162,7 +162,7 @@ def _opened(path: str) -> ctypes.CDLL:
         return ctypes.CDLL(path)
     except OSError as problem:
         raise EnvironmentProblem(
-            f"the library cannot be loaded: {shown(problem, 400)}", Where(file=path), do="build it anew"
+            f"the library cannot be loaded: {shown(problem, 400)}", Where(file=path), do="build it again"
         ) from None
 
 

@@ -1,4 +1,4 @@
-"""The structs of op packages as ctypes: the interface, and what the CPU backend hands over."""
+"""The structs of op packages as ctypes: the interface, and what the CPU backend passes."""
 
 import ctypes
 from ctypes import POINTER, Structure, c_char_p, c_double, c_size_t, c_void_p

@@ -38,13 +38,13 @@ class Version(Structure):
 
 
 class ProviderHead(Structure):
-    """What stands before the function table of a backend's provider."""
+    """What comes before the function table of a backend's provider."""
 
     _fields_ = (("backend_id", u32), ("name", c_char_p), ("core", Version), ("backend", Version))
 
 
 class SystemProviderHead(Structure):
-    """What stands before the function table of the System library's provider."""
+    """What comes before the function table of the System library's provider."""
 
     _fields_ = (("backend_id", u32), ("name", c_char_p), ("system", Version))
 
@@ -212,5 +212,5 @@ class EventData(Structure):
     _fields_ = (("type", u32), ("unit", u32), ("value", u64), ("identifier", c_char_p))
 
 
-assert ctypes.sizeof(Tensor) == 144, "this machine lays out structs in another way"
+assert ctypes.sizeof(Tensor) == 144, "this machine lays out structs differently"
 assert ctypes.sizeof(OpConfig) == 80

@@ -26,7 +26,7 @@ class _GraphInfoV3(Structure):
 
 
 class GraphInfo(Structure):
-    """A graph in a binary; versions 1 to 3 begin alike."""
+    """A graph in a binary; versions 1 to 3 start alike."""
 
     _fields_ = (("version", u32), ("of", _GraphInfoV3))
 

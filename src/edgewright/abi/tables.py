@@ -1,4 +1,4 @@
-"""The function tables of QNN's providers: the order of the functions and what they take."""
+"""The function tables of QNN's providers: the order of the functions and their arguments."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ctypes import c_uint64 as u64
 from edgewright.abi.structs import Config, EventData, OpConfig, OperationName, Tensor
 from edgewright.abi.system_structs import BinaryInfo
 
-# As typing spells it, without loading it: a process that only composes must start fast.
+# Defined as in typing, without importing it: a process that only composes must start fast.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any

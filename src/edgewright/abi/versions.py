@@ -37,7 +37,7 @@ class LibraryVersion:
 def library_version(
     build_id: str, core: tuple[int, int, int], backend: tuple[int, int, int]
 ) -> LibraryVersion:
-    """The version of a library; one of another core API is refused, its structs would not fit."""
+    """The version of a library; one of another core API is refused, because its structs differ."""
     if core[0] != CORE_MAJOR:
         raise EnvironmentProblem(
             f"the library has core API {'.'.join(map(str, core))}, expected {CORE_MAJOR}.x",

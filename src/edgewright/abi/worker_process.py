@@ -1,4 +1,4 @@
-"""A process of its own for code that may crash: asked over a socket, its end turned into an error."""
+"""A separate process for code that may crash: called over a socket, its end becomes an error."""
 
 import os
 import signal
@@ -18,12 +18,12 @@ TAIL = 1200
 
 
 class WorkerProcess:
-    """The caller's end. Requests are not guarded against each other: that is the caller's part.
+    """The caller's side. Requests are not guarded against each other: that is up to the caller.
 
     Args:
-        module: what the process runs; it gets the number of its socket.
-        called: what errors call it, as in "the worker of libQnnHtp.so".
-        codec: how messages are spelled.
+        module: what the process runs; its argument is the number of its socket.
+        called: its name in errors, as in "the worker of libQnnHtp.so".
+        codec: how messages are encoded.
         seconds: how long an answer may take.
         where: the file that errors are about.
     """
@@ -47,7 +47,7 @@ class WorkerProcess:
 
     @property
     def is_alive(self) -> bool:
-        """Whether it can be asked from this process."""
+        """Whether it can be called from this process."""
         return self._owner == os.getpid() and self.process.poll() is None
 
     def exchange(self, request: str, arguments: dict[str, Any]) -> Any:
@@ -62,9 +62,7 @@ class WorkerProcess:
                 "raise the timeout, or use a smaller graph",
             ) from None
         except (Closed, OSError):
-            raise self._ended(
-                f"ended with {self._how()} during '{request}'", "see what it said last"
-            ) from None
+            raise self._ended(f"ended with {self._how()} during '{request}'", "see its last output") from None
 
     def must_be_ours(self) -> None:
         """Refuses a worker of another process, and one that is gone."""
@@ -77,7 +75,7 @@ class WorkerProcess:
             raise self._ended(f"is gone (exit code {self.process.returncode})", "prepare the model again")
 
     def stop(self) -> None:
-        """Ends the process."""
+        """Stops the process."""
         if self._owner != os.getpid():
             return
         self._line.close()
@@ -87,7 +85,7 @@ class WorkerProcess:
         self._said.close()
 
     def _how(self) -> str:
-        """How it ended; one that closed its line and goes on is ended here."""
+        """How it ended; one that closed its socket but still runs is killed here."""
         try:
             code = self.process.wait(timeout=min(self.seconds, 10))
         except subprocess.TimeoutExpired:
@@ -101,12 +99,12 @@ class WorkerProcess:
         self._said.seek(0, os.SEEK_END)
         self._said.seek(max(0, self._said.tell() - TAIL))
         tail = " ".join(self._said.read().decode(errors="replace").split())
-        said = f"; it said last: {tail}" if tail else "; it said nothing"
+        said = f"; its last output: {tail}" if tail else "; it printed nothing"
         return BackendCrash(f"{self._called} {what}{said}", self._where, do=do)
 
 
 def serve(descriptor: int, codec: Codec, answer: Callable[[str, dict[str, Any]], Any]) -> None:
-    """The worker's end: answers requests until the caller is gone."""
+    """The worker's side: answers requests until the caller is gone."""
     with socket.socket(fileno=descriptor) as line:
         while True:
             try:

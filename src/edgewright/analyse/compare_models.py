@@ -7,22 +7,20 @@ from pathlib import Path
 
 import numpy as np
 
+from edgewright.analyse.statistics import compute_wilson_interval, is_distribution
 from edgewright.config.preprocessing import Preprocessing
 from edgewright.core.errors import ShapeMismatch, UsageError, Where, shown
 from edgewright.core.events import progress
 from edgewright.core.numbers import Array
 from edgewright.core.words import did_you_mean
 from edgewright.data.open_samples import Data, open_samples
-from edgewright.model.convert import convert
-from edgewright.model.model import Model, TensorInfo, load
-from edgewright.model.saving import is_stored
+from edgewright.model.model import Model, TensorInfo
+from edgewright.model.open_model import any_model
 
-__all__ = ["Agreement", "OutputDifference", "compare", "wilson"]
+__all__ = ["Agreement", "OutputDifference", "compare"]
 
 CHANNELS_LAST = frozenset({"NFC", "NHWC", "NDHWC"})
 _Infos = Mapping[str, TensorInfo]
-# Of a normal distribution, 95 % lie within so many standard deviations.
-NORMAL_95 = 1.959964
 
 
 @dataclass(frozen=True)
@@ -38,7 +36,7 @@ class Agreement:
     @classmethod
     def of(cls, same: int, count: int) -> "Agreement":
         """The share and its interval."""
-        return cls(same, count, same / count if count else math.nan, *wilson(same, count))
+        return cls(same, count, same / count if count else math.nan, *compute_wilson_interval(same, count))
 
 
 @dataclass(frozen=True)
@@ -75,19 +73,19 @@ def compare(
         b: what is compared with it; the same input and output names, in any layout and datatype.
         data: samples for ``a``, in any form that ``quantize`` takes.
         backend: what ``b`` runs on; ``a`` runs on the CPU.
-        preprocessing: what is done to images, as for ``quantize``.
+        preprocessing: how images are preprocessed, as for ``quantize``.
         threads: 0 leaves the number to the engine.
     """
-    first, second = _opened(a), _opened(b)
-    sides = _Sides(first, second)
+    first, second = any_model(a), any_model(b)
+    pair = _ModelPair(first, second)
     samples = open_samples(first.fixed_graph(), data, preprocessing=preprocessing)
-    sums = {name: _Sums(name, sides.class_axis(name)) for name in sides.outputs}
+    sums = {name: _OutputSums(name, pair.find_class_axis(name)) for name in pair.outputs}
     with progress("comparing", total=len(samples) if isinstance(samples, Sized) else None) as step:
         for sample in samples:
-            wanted = first.run(sample, threads=threads)
-            found = second.run(sides.inputs_of_second(sample), backend=backend, threads=threads)
+            references = first.run(sample, threads=threads)
+            outputs = second.run(pair.convert_inputs(sample), backend=backend, threads=threads)
             for name, part in sums.items():
-                part.add(wanted[name], sides.output_of_second(name, found[name]))
+                part.add(references[name], pair.convert_output(name, outputs[name]))
             step()
     results = [part.result() for part in sums.values()]
     if results and not results[0].samples:
@@ -95,17 +93,7 @@ def compare(
     return results
 
 
-def wilson(same: int, count: int) -> tuple[float, float]:
-    """The 95 % interval of a share."""
-    if not count:
-        return 0.0, 1.0
-    share, spread = same / count, NORMAL_95**2 / count
-    centre = (share + spread / 2) / (1 + spread)
-    reach = math.sqrt(share * (1 - share) * spread + spread**2 / 4) / (1 + spread)
-    return max(0.0, centre - reach), min(1.0, centre + reach)
-
-
-class _Sides:
+class _ModelPair:
     """Two models of the same inputs and outputs, which may differ in their layouts."""
 
     def __init__(self, first: Model, second: Model) -> None:
@@ -117,34 +105,36 @@ class _Sides:
             if name not in self._first or name not in self._second:
                 known = self._second if name in self._first else self._first
                 raise UsageError(
-                    f"the models have different ends: '{shown(name)}' is in one of them only",
+                    f"the models have different inputs or outputs: '{shown(name)}' is in one of them only",
                     do=did_you_mean(name, list(known), "compare models that come from the same source"),
                 )
 
-    def class_axis(self, name: str) -> int | None:
+    def find_class_axis(self, name: str) -> int | None:
         """The axis of classes: the channels."""
         item = self._first[name]
         if len(item.shape) < 2:
             return None
         return 1 if len(item.shape) > 3 and item.layout not in CHANNELS_LAST else len(item.shape) - 1
 
-    def inputs_of_second(self, sample: Mapping[str, Array]) -> dict[str, Array]:
+    def convert_inputs(self, sample: Mapping[str, Array]) -> dict[str, Array]:
         """A sample of the first model in the layouts of the second."""
-        return {name: self._moved(name, sample[name], self._first, self._second) for name in self._inputs}
+        return {
+            name: self._move_channels(name, sample[name], self._first, self._second) for name in self._inputs
+        }
 
-    def output_of_second(self, name: str, array: Array) -> Array:
+    def convert_output(self, name: str, array: Array) -> Array:
         """An output of the second model in the layout of the first."""
-        return self._moved(name, array, self._second, self._first)
+        return self._move_channels(name, array, self._second, self._first)
 
     @staticmethod
-    def _moved(name: str, array: Array, made: _Infos, wanted: _Infos) -> Array:
-        is_last, shall_be_last = (infos[name].layout in CHANNELS_LAST for infos in (made, wanted))
+    def _move_channels(name: str, array: Array, made: _Infos, expected: _Infos) -> Array:
+        is_last, shall_be_last = (infos[name].layout in CHANNELS_LAST for infos in (made, expected))
         if is_last == shall_be_last or array.ndim < 3:
             return array
         return np.ascontiguousarray(np.moveaxis(array, *((-1, 1) if is_last else (1, -1))))
 
 
-class _Sums:
+class _OutputSums:
     """What is known of an output after some samples: sums, no arrays."""
 
     def __init__(self, name: str, axis: int | None) -> None:
@@ -152,15 +142,15 @@ class _Sums:
         self._samples = self._rows = self._same = 0
         self._signal = self._other = self._noise = self._product = self._kl = self._largest = 0.0
 
-    def add(self, wanted: Array, found: Array) -> None:
+    def add(self, reference: Array, output: Array) -> None:
         """Another sample."""
-        if wanted.shape != found.shape:
+        if reference.shape != output.shape:
             raise ShapeMismatch(
-                f"the outputs have the shapes {list(wanted.shape)} and {list(found.shape)}",
+                f"the outputs have the shapes {list(reference.shape)} and {list(output.shape)}",
                 Where(tensor=self._name),
                 do="compare models that come from the same source",
             )
-        first, second = wanted.astype(np.float64), found.astype(np.float64)
+        first, second = reference.astype(np.float64), output.astype(np.float64)
         gap = first - second
         self._samples += 1
         self._signal += float(np.vdot(first, first))
@@ -172,8 +162,8 @@ class _Sums:
             self._add_classes(np.moveaxis(first, self._axis, -1), np.moveaxis(second, self._axis, -1))
 
     def _add_classes(self, first: Array, second: Array) -> None:
-        is_spread = _is_distribution(first)
-        p, q = (_distribution(array, is_spread=is_spread) for array in (first, second))
+        is_spread = is_distribution(first)
+        p, q = (_to_distribution(array, is_spread=is_spread) for array in (first, second))
         self._kl += float(np.sum(p * (np.log(p) - np.log(q))))
         choices = first.argmax(-1) == second.argmax(-1)
         self._same += int(choices.sum())
@@ -195,18 +185,7 @@ class _Sums:
         )
 
 
-def _opened(model: Model | str | Path) -> Model:
-    if isinstance(model, Model):
-        return model
-    return load(model) if is_stored(model) else convert(model)
-
-
-def _is_distribution(rows: Array) -> bool:
-    """Whether rows are probabilities already."""
-    return bool((rows >= 0).all() and np.allclose(rows.sum(-1), 1.0, atol=1e-3))
-
-
-def _distribution(rows: Array, *, is_spread: bool) -> Array:
+def _to_distribution(rows: Array, *, is_spread: bool) -> Array:
     """Probabilities above 0: nothing may be divided by what a quantizer rounded away."""
     if is_spread:
         raised = np.maximum(rows, 1e-12)

@@ -7,12 +7,12 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from edgewright.analyse.flat_ends import FlatEnds
-from edgewright.analyse.gains import channel_gains
+from edgewright.analyse.channel_gains import find_channel_gains
+from edgewright.analyse.comparison_points import ComparisonPoint, align_layout, list_comparison_points
 from edgewright.analyse.noise import Noise
-from edgewright.analyse.own_noise import OwnNoise, own_noise
+from edgewright.analyse.own_noise import OwnNoise, measure_own_noise
 from edgewright.analyse.records import Layer
-from edgewright.analyse.spots import Spot, aligned, spots_of
+from edgewright.analyse.saturation_limits import SaturationLimits
 from edgewright.backends.base import Backend, RunOptions
 from edgewright.backends.cpu import CpuBackend
 from edgewright.backends.htp import HtpSimBackend
@@ -24,19 +24,19 @@ from edgewright.ir.graph import Graph, Node
 from edgewright.model.surface import Surface
 from edgewright.quantize.roles import roles_of
 
-__all__ = ["ValuesRun", "layers_of"]
+__all__ = ["ValueRunner", "measure_layers"]
 
 log = logging.getLogger(__name__)
 
-# The emulator takes its time.
-SAMPLES, EMULATED_SAMPLES, OWN_SAMPLES = 8, 3, 2
+# Samples for the simulation, for the emulator, which is slow, and for what ops add by themselves.
+LAYER_SAMPLES, EMULATED_SAMPLES, OWN_SAMPLES = 8, 3, 2
 # Elements of all values that are held at a time; some copies of them are made.
-LARGEST_BATCH = 1 << 24
+MOST_ELEMENTS = 1 << 24
 
 Feeds = Sequence[Mapping[str, Array]]
 
 
-def layers_of(
+def measure_layers(
     source: Graph,
     quantized: Graph,
     samples: Iterable[Mapping[str, Array]],
@@ -53,40 +53,44 @@ def layers_of(
         emulator: the genuine backend; its distances are None without it and where it refuses a graph.
         seconds: what the emulator may take; values that it has no time for are None.
     """
-    count = SAMPLES if emulator is None else EMULATED_SAMPLES
-    given = list(itertools.islice(samples, SAMPLES))
+    count = LAYER_SAMPLES if emulator is None else EMULATED_SAMPLES
+    given = list(itertools.islice(samples, LAYER_SAMPLES))
     # From all of them: neighbours in a folder are alike.
-    measuring = _Measuring(source, quantized, given[:: max(1, len(given) // count)][:count])
+    meter = _NoiseMeter(source, quantized, given[:: max(1, len(given) // count)][:count])
     deadline = time.monotonic() + seconds
     simulated: dict[str, float | None] = {}
     emulated: dict[str, float | None] = {}
     own: dict[str, OwnNoise] = {}
-    spots = [spot for spot in spots_of(source, quantized) if spot.value not in measuring.gains.unknown]
-    batches = list(_batches(quantized, spots))
+    points = [
+        point for point in list_comparison_points(source, quantized) if point.value not in meter.gains.unknown
+    ]
+    batches = list(_split_into_batches(quantized, points))
     with progress("comparing layers", total=len(batches)) as step:
         for batch in batches:
-            done = 0
+            samples_run = 0
             if emulator is not None:
-                found, done = measuring.noises(batch, emulator, deadline=deadline)
-                emulated |= found
+                noises, samples_run = meter.measure_noises(batch, emulator, deadline=deadline)
+                emulated |= noises
             # On the same samples, so that the figures compare.
-            simulated |= measuring.noises(batch, HtpSimBackend(), count=done or count)[0]
-            own |= measuring.own(batch)
+            simulated |= meter.measure_noises(batch, HtpSimBackend(), count=samples_run or count)[0]
+            own |= meter.measure_own(batch)
             step()
     return tuple(
-        _layer(quantized, spot, (simulated.get(spot.value), emulated.get(spot.value)), own.get(spot.value))
-        for spot in spots
+        _make_layer(
+            quantized, point, (simulated.get(point.value), emulated.get(point.value)), own.get(point.value)
+        )
+        for point in points
     )
 
 
-class ValuesRun:
+class ValueRunner:
     """Chosen values of a graph on a backend, as real numbers."""
 
     def __init__(self, graph: Graph, backend: Backend, values: Sequence[str]) -> None:
-        asked = graph.copy()
-        asked.outputs = list(values)
-        self._surface = Surface(asked)
-        self._session = backend.prepare(asked, RunOptions())
+        part = graph.copy()
+        part.outputs = list(values)
+        self._surface = Surface(part)
+        self._session = backend.prepare(part, RunOptions())
 
     def __call__(self, feed: Mapping[str, Array]) -> dict[str, Array]:
         """The values for one sample."""
@@ -94,7 +98,7 @@ class ValuesRun:
 
 
 @dataclass
-class _Measuring:
+class _NoiseMeter:
     """Two graphs, the samples, and the scales of channels that are no noise."""
 
     source: Graph
@@ -102,80 +106,89 @@ class _Measuring:
     feeds: Feeds
 
     def __post_init__(self) -> None:
-        self.gains = channel_gains(self.source, self.quantized)
+        self.gains = find_channel_gains(self.source, self.quantized)
 
-    def noises(
-        self, spots: Sequence[Spot], backend: Backend, *, count: int = SAMPLES, deadline: float = math.inf
+    def measure_noises(
+        self,
+        points: Sequence[ComparisonPoint],
+        backend: Backend,
+        *,
+        count: int = LAYER_SAMPLES,
+        deadline: float = math.inf,
     ) -> tuple[dict[str, float | None], int]:
         """The noise of values on a backend in dB, and the samples there was time for.
 
         Nothing where it refuses the graph.
         """
-        sums = {spot.value: Noise() for spot in spots}
-        done = 0
+        sums = {point.value: Noise() for point in points}
+        count_run = 0
         try:
             if time.monotonic() < deadline:
-                found = ValuesRun(self.quantized, backend, list(sums))
-                truth = ValuesRun(self.source, CpuBackend(), list(sums))
+                quantized_run = ValueRunner(self.quantized, backend, list(sums))
+                float_run = ValueRunner(self.source, CpuBackend(), list(sums))
             for feed in self.feeds[:count]:
                 if time.monotonic() >= deadline:
                     break
-                self._add(sums, truth(feed), found(feed))
-                done += 1
+                self._add_sample(sums, float_run(feed), quantized_run(feed))
+                count_run += 1
         except EdgewrightError as problem:
             log.warning("layers are not compared on %s: %s", backend.name, problem.what)
             return {}, 0
-        return {value: noise.sqnr_db() for value, noise in sums.items()} if done else {}, done
+        return {value: noise.sqnr_db() for value, noise in sums.items()} if count_run else {}, count_run
 
-    def _add(
-        self, sums: Mapping[str, Noise], wanted: Mapping[str, Array], results: Mapping[str, Array]
+    def _add_sample(
+        self, sums: Mapping[str, Noise], references: Mapping[str, Array], results: Mapping[str, Array]
     ) -> None:
         for value, noise in sums.items():
-            gain = self.gains.shaped(self.quantized, value)
+            gain = self.gains.broadcast_gain(self.quantized, value)
             result = results[value] if gain is None else results[value] * gain
-            expected = aligned(wanted[value], result.shape)
-            noise.add(FlatEnds(self.quantized, value).cut(expected) if gain is None else expected, result)
+            expected = align_layout(references[value], result.shape)
+            if gain is None:
+                expected = SaturationLimits(self.quantized, value).clip(expected)
+            noise.add(expected, result)
 
-    def own(self, spots: Sequence[Spot]) -> dict[str, OwnNoise]:
+    def measure_own(self, points: Sequence[ComparisonPoint]) -> dict[str, OwnNoise]:
         """What ops add by themselves."""
-        return own_noise(self.source, self.quantized, spots, self.feeds[:OWN_SAMPLES], self.gains)
+        return measure_own_noise(self.source, self.quantized, points, self.feeds[:OWN_SAMPLES], self.gains)
 
 
-def _batches(graph: Graph, spots: Sequence[Spot]) -> Iterator[list[Spot]]:
-    """Spots whose values are held together."""
-    batch: list[Spot] = []
+def _split_into_batches(graph: Graph, points: Sequence[ComparisonPoint]) -> Iterator[list[ComparisonPoint]]:
+    """Points whose values are held together."""
+    batch: list[ComparisonPoint] = []
     size = 0
-    for spot in spots:
-        count = math.prod(graph.types[spot.value].static_shape())
-        if batch and size + count > LARGEST_BATCH:
+    for point in points:
+        count = math.prod(graph.types[point.value].static_shape())
+        if batch and size + count > MOST_ELEMENTS:
             yield batch
             batch, size = [], 0
-        batch.append(spot)
+        batch.append(point)
         size += count
     if batch:
         yield batch
 
 
-def _layer(graph: Graph, spot: Spot, found: tuple[float | None, float | None], own: OwnNoise | None) -> Layer:
-    kind = graph.types[spot.value]
-    node = spot.node
+def _make_layer(
+    graph: Graph, point: ComparisonPoint, noises: tuple[float | None, float | None], own: OwnNoise | None
+) -> Layer:
+    kind = graph.types[point.value]
+    node = point.node
     return Layer(
         node=node.name,
-        op=spot.op,
-        tensor=spot.value,
-        source=graph.source_names.get(spot.value, spot.value),
+        op=point.op,
+        tensor=point.value,
+        source=graph.source_names.get(point.value, point.value),
         dtype=dtype_word(kind.dtype),
         bits=kind.dtype.bits if kind.encoding is None else kind.encoding.bitwidth,
-        weight_bits=_weight_bits(graph, node),
+        weight_bits=_find_weight_bits(graph, node),
         macs=node.op.macs(graph.input_types(node), graph.output_types(node)),
-        sim_db=found[0],
-        emulator_db=found[1],
+        sim_db=noises[0],
+        emulator_db=noises[1],
         own_db=None if own is None else own[0],
         weight_db=None if own is None or not roles_of(graph, node).weights else own[1],
     )
 
 
-def _weight_bits(graph: Graph, node: Node) -> int | None:
+def _find_weight_bits(graph: Graph, node: Node) -> int | None:
     places = sorted(roles_of(graph, node).weights)
     if not places:
         return None

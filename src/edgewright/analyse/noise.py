@@ -6,13 +6,13 @@ import numpy as np
 
 from edgewright.core.numbers import Array
 
-__all__ = ["EXACT_DB", "Noise", "decibels"]
+__all__ = ["EXACT_DB", "Noise", "to_decibels"]
 
 # Single precision knows no more: what is closer is exact.
 EXACT_DB = 120.0
 
 
-def decibels(signal: float, noise: float) -> float | None:
+def to_decibels(signal: float, noise: float) -> float | None:
     """Signal over noise in dB, within what single precision can tell; None where there is no signal."""
     if not (math.isfinite(signal) and math.isfinite(noise)) or signal <= 0:
         return None
@@ -30,11 +30,11 @@ class Noise:
     def __init__(self) -> None:
         self._found: list[float] = []
 
-    def add(self, wanted: Array, found: Array) -> None:
+    def add(self, reference: Array, result: Array) -> None:
         """Another sample; one without a signal tells nothing."""
-        a, b = (array.reshape(-1).astype(np.float64) for array in (wanted, found))
+        a, b = (array.reshape(-1).astype(np.float64) for array in (reference, result))
         gap = a - b
-        sqnr = decibels(float(np.vdot(a, a)), float(np.vdot(gap, gap)))
+        sqnr = to_decibels(float(np.vdot(a, a)), float(np.vdot(gap, gap)))
         if sqnr is not None:
             self._found.append(sqnr)
 

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from edgewright.analyse.flat_ends import FlatEnds
-from edgewright.analyse.gains import Gains
+from edgewright.analyse.channel_gains import ChannelGains
+from edgewright.analyse.comparison_points import ComparisonPoint, align_layout
 from edgewright.analyse.noise import Noise
-from edgewright.analyse.spots import Spot, aligned
+from edgewright.analyse.saturation_limits import SaturationLimits
 from edgewright.backends.base import RunOptions
 from edgewright.backends.cpu import CpuBackend
 from edgewright.core.errors import EdgewrightError
@@ -16,75 +16,78 @@ from edgewright.ir.graph import Graph, Node
 from edgewright.ir.types import TensorType
 from edgewright.ops.quant import Convert
 
-__all__ = ["OwnNoise", "own_noise"]
+__all__ = ["OwnNoise", "measure_own_noise"]
 
 # The whole, and the part that comes from rounded weights, in dB.
 OwnNoise = tuple[float | None, float | None]
 Feeds = Sequence[Mapping[str, Array]]
 
 
-def own_noise(
-    source: Graph, quantized: Graph, spots: Sequence[Spot], feeds: Feeds, gains: Gains
+def measure_own_noise(
+    source: Graph, quantized: Graph, points: Sequence[ComparisonPoint], feeds: Feeds, gains: ChannelGains
 ) -> dict[str, OwnNoise]:
-    """The noise of spots by value; those that cannot be computed alone are left out.
+    """The noise of each point by value; those that cannot be computed alone are left out.
 
     ``gains`` undo the scales that channels of a value were given before rounding.
     """
-    apart = _Apart(source, quantized, gains)
-    kept = [spot for spot in spots if apart.add(spot)]
+    isolated = _IsolatedOps(source, quantized, gains)
+    known_points = [point for point in points if isolated.add(point)]
     try:
-        return apart.measured(kept, feeds) if kept else {}
+        return isolated.measure(known_points, feeds) if known_points else {}
     except EdgewrightError:
         # An op that only runs in its place: the noise up to here is known, its own is not.
         return {}
 
 
-class _Apart:
+class _IsolatedOps:
     """A graph of single ops, each with inputs of its own: what the float model has in their places."""
 
-    def __init__(self, source: Graph, quantized: Graph, gains: Gains) -> None:
+    def __init__(self, source: Graph, quantized: Graph, gains: ChannelGains) -> None:
         self._source, self._quantized, self._gains = source, quantized, gains
-        self._graph = Graph("apart")
+        self._graph = Graph("isolated")
         # Results get the names that they have there: nothing else may be called so.
         self._graph.reserve((*quantized.types, *source.types))
         self._inputs: dict[str, str] = {}
 
-    def add(self, spot: Spot) -> bool:
-        """Takes the ops of a spot in; False where one of its inputs is not in the float model."""
+    def add(self, point: ComparisonPoint) -> bool:
+        """Adds the ops of a point; False where one of its inputs is not in the float model."""
         inside: dict[str, str] = {}
-        if self._only_passes_on(spot.node):
+        if self._is_passed_on(point.node):
             return False
-        if any(node.subgraphs or not self._is_known(node, spot) for node in spot.nodes):
+        if any(node.subgraphs or not self._is_known(node, point) for node in point.nodes):
             return False
-        for node in spot.nodes:
-            inputs = [self._input(value, inside) for value in node.inputs]
+        for node in point.nodes:
+            inputs = [self._add_input(value, inside) for value in node.inputs]
             outputs = [self._graph.fresh_name(value) if value else "" for value in node.outputs]
             inside.update(zip(node.outputs, outputs, strict=True))
-            types = [self._float_type(value) for value in node.outputs if value]
+            types = [self._make_float_type(value) for value in node.outputs if value]
             self._graph.add(Node(self._graph.free_name(node.name), node.op, inputs, outputs), types)
-        self._graph.rename_value(inside[spot.value], spot.value)
-        self._graph.outputs.append(spot.value)
+        self._graph.rename_value(inside[point.value], point.value)
+        self._graph.outputs.append(point.value)
         return True
 
-    def measured(self, spots: Sequence[Spot], feeds: Feeds) -> dict[str, OwnNoise]:
-        wanted = list(dict.fromkeys([*self._inputs, *(spot.value for spot in spots)]))
-        given = [value for value in wanted if value in self._source.inputs]
+    def measure(self, points: Sequence[ComparisonPoint], feeds: Feeds) -> dict[str, OwnNoise]:
+        values = list(dict.fromkeys([*self._inputs, *(point.value for point in points)]))
+        given = [value for value in values if value in self._source.inputs]
         before = self._source.copy()
-        before.outputs = [value for value in wanted if value not in given]
+        before.outputs = [value for value in values if value not in given]
         exact, alone = (CpuBackend().prepare(graph, RunOptions()) for graph in (before, self._graph))
-        sums = {s.value: (Noise(), Noise()) for s in spots}
+        sums = {point.value: (Noise(), Noise()) for point in points}
         for feed in feeds:
             truth = {**exact.run(feed), **{value: np.asarray(feed[value]) for value in given}}
-            found = alone.run({name: self._scaled(value, truth) for value, name in self._inputs.items()})
+            results = alone.run(
+                {name: self._scale_value(value, truth) for value, name in self._inputs.items()}
+            )
             for value, (whole, weights) in sums.items():
-                expected = aligned(truth[value], self._quantized.types[value].static_shape())
-                gain = self._gain(value)
-                cut = FlatEnds(self._quantized, value).cut if self._gains.is_plain(value) else np.asarray
-                weights.add(cut(expected), cut(found[value]) * gain)
-                whole.add(cut(expected), self._rounded(value, found[value]) * gain)
+                expected = align_layout(truth[value], self._quantized.types[value].static_shape())
+                gain = self._find_gain(value)
+                limits = SaturationLimits(self._quantized, value)
+                clip = limits.clip if self._gains.is_plain(value) else np.asarray
+                weights.add(clip(expected), clip(results[value]) * gain)
+                whole.add(clip(expected), self._round_value(value, results[value]) * gain)
         return {value: (whole.sqnr_db(), weights.sqnr_db()) for value, (whole, weights) in sums.items()}
 
-    def _only_passes_on(self, node: Node) -> bool:
+    def _is_passed_on(self, node: Node) -> bool:
         """Whether the op rounds nothing: what it reads has the encoding of its result."""
         types = self._quantized.types
         read = types.get(node.inputs[0]) if node.inputs else None
@@ -92,37 +95,40 @@ class _Apart:
             node.op.keeps_encoding and read is not None and read.encoding == types[node.outputs[0]].encoding
         )
 
-    def _is_known(self, node: Node, spot: Spot) -> bool:
-        made = {value for other in spot.nodes for value in other.outputs}
+    def _is_known(self, node: Node, point: ComparisonPoint) -> bool:
+        made = {value for other in point.nodes for value in other.outputs}
         return all(
-            not value or value in made or value in self._quantized.constants or self._base(value) is not None
+            not value
+            or value in made
+            or value in self._quantized.constants
+            or self._find_source_value(value) is not None
             for value in node.inputs
         )
 
-    def _base(self, value: str) -> str | None:
+    def _find_source_value(self, value: str) -> str | None:
         """The value of the float model that a node reads, behind changes of precision."""
         maker = self._quantized.producer(value)
         while value not in self._source.types and maker is not None and isinstance(maker.op, Convert):
             value = maker.inputs[0]
             maker = self._quantized.producer(value)
-        found = self._source.types.get(value)
+        source_type = self._source.types.get(value)
         if value in self._gains.unknown:
             return None
-        return value if found is not None and found.is_static else None
+        return value if source_type is not None and source_type.is_static else None
 
-    def _input(self, value: str, inside: Mapping[str, str]) -> str:
+    def _add_input(self, value: str, inside: Mapping[str, str]) -> str:
         if not value or value in inside:
             return inside.get(value, "")
         if value in self._quantized.constants:
-            return self._constant(value)
-        base = self._base(value)
+            return self._add_constant(value)
+        base = self._find_source_value(value)
         assert base is not None
         if base not in self._inputs:
             name = self._graph.fresh_name(base)
-            self._inputs[base] = self._graph.add_input(name, self._float_type(base))
+            self._inputs[base] = self._graph.add_input(name, self._make_float_type(base))
         return self._inputs[base]
 
-    def _constant(self, value: str) -> str:
+    def _add_constant(self, value: str) -> str:
         if value not in self._graph.constants:
             encoding, array = self._quantized.types[value].encoding, self._quantized.constants[value]
             real = array if encoding is None else encoding.decode(array)
@@ -130,7 +136,7 @@ class _Apart:
             self._graph.add_constant(value, real.astype(np.float32) if is_half else real)
         return value
 
-    def _float_type(self, value: str) -> TensorType:
+    def _make_float_type(self, value: str) -> TensorType:
         """The type of a value in the quantized graph's layout and the float graph's precision."""
         before, after = self._source.types.get(value), self._quantized.types.get(value)
         kind = after or before
@@ -139,20 +145,20 @@ class _Apart:
             return kind
         return TensorType(kind.shape, DType.FLOAT_32 if before is None else before.dtype, kind.layout)
 
-    def _scaled(self, value: str, truth: Mapping[str, Array]) -> Array:
+    def _scale_value(self, value: str, truth: Mapping[str, Array]) -> Array:
         """A value of the float model as the quantized graph has it."""
-        found = truth[value]
+        array = truth[value]
         if value in self._quantized.types:
-            found = aligned(found, self._quantized.types[value].static_shape())
-        if self._gains.is_plain(value) or found.dtype.kind != "f":
-            return found
-        return np.asarray(found / self._gain(value), found.dtype)
+            array = align_layout(array, self._quantized.types[value].static_shape())
+        if self._gains.is_plain(value) or array.dtype.kind != "f":
+            return array
+        return np.asarray(array / self._find_gain(value), array.dtype)
 
-    def _gain(self, value: str) -> Array:
-        gain = self._gains.shaped(self._quantized, value)
+    def _find_gain(self, value: str) -> Array:
+        gain = self._gains.broadcast_gain(self._quantized, value)
         return np.ones((), np.float32) if gain is None else gain
 
-    def _rounded(self, value: str, real: Array) -> Array:
+    def _round_value(self, value: str, real: Array) -> Array:
         kind = self._quantized.types[value]
         if kind.encoding is not None:
             return kind.encoding.decode(kind.encoding.encode(real, kind.dtype))

@@ -5,33 +5,33 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from edgewright.analyse.flat_ends import FlatEnds
-from edgewright.analyse.gains import channel_gains
-from edgewright.analyse.layers import ValuesRun
+from edgewright.analyse.channel_gains import find_channel_gains
+from edgewright.analyse.comparison_points import align_layout
+from edgewright.analyse.layers import ValueRunner
 from edgewright.analyse.noise import EXACT_DB, Noise
 from edgewright.analyse.records import Layer, TensorView
-from edgewright.analyse.spots import aligned
+from edgewright.analyse.saturation_limits import SaturationLimits
 from edgewright.backends.cpu import CpuBackend
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph
 from edgewright.quantize.encodings import covered_range
 from edgewright.quantize.observers import Extremes, HistogramObserver
 
-__all__ = ["tensor_views"]
+__all__ = ["view_worst_tensors"]
 
-SAMPLES, SHOWN, LOOKED_AT = 16, 12, 24
+VIEW_SAMPLES, MOST_SHOWN, MOST_EXAMINED = 16, 12, 24
 BINS = 65
-# Halves of a step beyond the ends are rounded, not cut.
-HALF = 0.5
+# Half a step beyond the range is rounded, not clipped.
+HALF_STEP = 0.5
 
 
-def tensor_views(
+def view_worst_tensors(
     source: Graph,
     quantized: Graph,
     samples: Iterable[Mapping[str, Array]],
     layers: Sequence[Layer],
     *,
-    count: int = SHOWN,
+    count: int = MOST_SHOWN,
 ) -> tuple[TensorView, ...]:
     """The worst tensors in fixed point: those that add most noise themselves, inputs of the model with them.
 
@@ -44,54 +44,54 @@ def tensor_views(
     """
     measured = [(layer.own_db, layer.tensor) for layer in layers if layer.own_db is not None]
     inputs = [name for name in quantized.inputs if name in source.inputs]
-    values = [*inputs, *(tensor for _, tensor in sorted(measured)[:LOOKED_AT])]
-    values = [value for value in values if _is_whole(quantized, value)]
-    looking = _Looking(source, quantized, values, list(itertools.islice(samples, SAMPLES)))
-    views = looking.views({layer.tensor: layer.sim_db for layer in layers})
+    values = [*inputs, *(tensor for _, tensor in sorted(measured)[:MOST_EXAMINED])]
+    values = [value for value in values if _has_single_encoding(quantized, value)]
+    collector = _ValueCollector(source, quantized, values, list(itertools.islice(samples, VIEW_SAMPLES)))
+    views = collector.collect_views({layer.tensor: layer.sim_db for layer in layers})
     return tuple(sorted(views, key=lambda view: EXACT_DB if view.own_db is None else view.own_db)[:count])
 
 
-class _Looking:
+class _ValueCollector:
     """Some values of the float graph, in the scales of the quantized one."""
 
     def __init__(
         self, source: Graph, quantized: Graph, values: Sequence[str], feeds: Sequence[Mapping[str, Array]]
     ) -> None:
         self._source, self._quantized, self._feeds = source, quantized, feeds
-        self._values, self._gains = list(dict.fromkeys(values)), channel_gains(source, quantized)
+        self._values, self._gains = list(dict.fromkeys(values)), find_channel_gains(source, quantized)
         self._made = [value for value in self._values if value not in source.inputs]
 
-    def views(self, sim_db: Mapping[str, float | None]) -> list[TensorView]:
-        """The values of each, counted: one pass for the ends, one for what is between."""
+    def collect_views(self, sim_db: Mapping[str, float | None]) -> list[TensorView]:
+        """The statistics of each value: one pass for its extremes, one for its histogram."""
         if not self._values or not self._feeds:
             return []
-        run = ValuesRun(self._source, CpuBackend(), self._made)
+        run = ValueRunner(self._source, CpuBackend(), self._made)
         extremes: dict[str, Extremes] = {}
-        for value, array in self._each(run):
-            found = Extremes.of(array)
-            extremes[value] = found.merged(extremes[value]) if value in extremes else found
-        counts = {value: _Count(self._quantized, value, found) for value, found in extremes.items()}
-        for value, array in self._each(run):
+        for value, array in self._iterate_values(run):
+            reach = Extremes.of(array)
+            extremes[value] = reach.merged(extremes[value]) if value in extremes else reach
+        counts = {value: _TensorStatistics(self._quantized, value, extremes[value]) for value in extremes}
+        for value, array in self._iterate_values(run):
             counts[value].add(array)
         names = self._quantized.source_names
         return [count.view(v, names.get(v, v), sim_db.get(v)) for v, count in counts.items()]
 
-    def _each(self, run: ValuesRun) -> Iterator[tuple[str, Array]]:
+    def _iterate_values(self, run: ValueRunner) -> Iterator[tuple[str, Array]]:
         for feed in self._feeds:
-            found = run(feed) if self._made else {}
+            outputs = run(feed) if self._made else {}
             for value in self._values:
-                array = np.asarray(found[value] if value in found else feed[value], np.float32)
-                gain = self._gains.shaped(self._quantized, value)
-                moved = aligned(array, self._quantized.types[value].static_shape())
+                array = np.asarray(outputs[value] if value in outputs else feed[value], np.float32)
+                gain = self._gains.broadcast_gain(self._quantized, value)
+                moved = align_layout(array, self._quantized.types[value].static_shape())
                 yield value, moved if gain is None else moved / gain
 
 
-class _Count:
+class _TensorStatistics:
     """What is known of one value: its histogram, what is beyond its encoding, what rounding costs."""
 
     def __init__(self, graph: Graph, value: str, extremes: Extremes) -> None:
         kind = graph.types[value]
-        self._flat = FlatEnds(graph, value)
+        self._limits = SaturationLimits(graph, value)
         assert kind.encoding is not None
         self._encoding, self._dtype = kind.encoding, kind.dtype
         low, high = covered_range(kind.encoding, kind.dtype)
@@ -104,21 +104,21 @@ class _Count:
         """Another sample."""
         self._observer.add(array)
         self._size += array.size
-        # What nobody who reads it can tell is no loss.
-        array = self._flat.cut(array)
+        # What no reader can see is no loss.
+        array = self._limits.clip(array)
         rounded = self._encoding.decode(self._encoding.encode(array, self._dtype))
         self._noise.add(array, rounded)
         self._rounding.add(np.clip(array, self._low, self._high), rounded)
-        reach = HALF * self._step
+        reach = HALF_STEP * self._step
         self._beyond += int(np.count_nonzero((array < self._low - reach) | (array > self._high + reach)))
 
     def view(self, value: str, source: str, sim_db: float | None) -> TensorView:
         """The record of it."""
         histogram = self._observer.histogram()
-        edges = (float(histogram.first[0]) - HALF + np.arange(BINS + 1)) * float(histogram.width[0])
-        # Bins have their centres at whole steps: the outer ones reach beyond what was seen.
-        ends = min(0.0, float(histogram.extremes.low[0])), max(0.0, float(histogram.extremes.high[0]))
-        edges = np.clip(edges, *ends)
+        edges = (float(histogram.first[0]) - HALF_STEP + np.arange(BINS + 1)) * float(histogram.width[0])
+        # Bins have their centres at whole steps: the outer ones reach beyond the values.
+        value_range = min(0.0, float(histogram.extremes.low[0])), max(0.0, float(histogram.extremes.high[0]))
+        edges = np.clip(edges, *value_range)
         return TensorView(
             tensor=value,
             source=source,
@@ -136,7 +136,7 @@ class _Count:
         )
 
 
-def _is_whole(graph: Graph, value: str) -> bool:
+def _has_single_encoding(graph: Graph, value: str) -> bool:
     """Whether a value is in fixed point, with one encoding for all of it."""
     encoding = graph.types[value].encoding
     return encoding is not None and len(encoding.scales) == 1 and graph.types[value].is_static

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from edgewright.artifacts.encodings import EncodingsSource
 from edgewright.build.build import build_model
 from edgewright.build.records import BuildRecord
 from edgewright.build.request import BuildRequest
@@ -10,8 +11,7 @@ from edgewright.config.preprocessing import Preprocessing
 from edgewright.config.umbrella import Shapes
 from edgewright.data.open_samples import Data
 from edgewright.data.samples import DataRequest
-from edgewright.model.quantizing import OverridesSource
-from edgewright.reports.html import report_page
+from edgewright.reports.html import render_report
 
 __all__ = ["build", "run_build"]
 
@@ -34,7 +34,7 @@ def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two 
     input_shapes: Mapping[str, Sequence[int]] | None = None,
     symbols: Mapping[str, int] | None = None,
     outputs: Sequence[str] = (),
-    overrides: OverridesSource | None = None,
+    overrides: EncodingsSource | None = None,
     resume: bool = False,
 ) -> BuildRecord:
     """Brings a model to a chip: converts, quantizes, compiles, evaluates, and writes files and a report.
@@ -52,8 +52,8 @@ def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two 
         eval_data: samples to evaluate on; otherwise some of ``data`` are held apart.
         calibration_samples: how many samples calibrate at most.
         evaluation_samples: how many samples evaluate at most.
-        preprocessing: what is done to images.
-        sample_rate: what sound is brought to, in Hz.
+        preprocessing: how images are preprocessed.
+        sample_rate: the rate that sound is resampled to, in Hz.
         input_shapes: shapes for inputs whose dimensions are symbolic, or other shapes than the declared ones.
         symbols: numbers for symbolic dimensions by their names.
         outputs: values of the graph that become the outputs, in place of the model's own.
@@ -87,4 +87,4 @@ def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two 
 
 def run_build(request: BuildRequest) -> BuildRecord:
     """Builds what is requested and writes the report as the last file."""
-    return build_model(request, report_page)
+    return build_model(request, render_report)

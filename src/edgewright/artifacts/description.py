@@ -1,35 +1,35 @@
-"""What the files of one model say about themselves beside its graph."""
+"""The metadata that the files of a model hold besides its graph."""
 
 import re
 from collections import Counter
 from dataclasses import dataclass
 
-from edgewright.core.errors import BadInput, UsageError, Where, shown
-from edgewright.lower.qnn_graph import QnnGraph, QnnNode
+from edgewright.core.errors import BadInput, UnsupportedFeature, UsageError, Where, shown
+from edgewright.lower.qnn_graph import QnnGraph, QnnNode, QnnScalar, QnnTensor
 
-__all__ = ["Description", "check_names", "check_unique"]
+__all__ = ["Description", "check_names", "check_scalar_type", "check_tensor_type", "check_unique"]
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-# With '.raw' behind it a name still fits the 100 bytes that a tar header has for it.
+# With '.raw' appended, a name still fits the 100 bytes of a tar header.
 _LONGEST_NAME = 96
 
 
 @dataclass(frozen=True)
 class Description:
-    """Names of the files that belong together and the texts that a user may set."""
+    """Names of the files that belong together, and texts that a user may set."""
 
     cpp_name: str = "model.cpp"
     bin_name: str = "model.bin"
     # The tool and its options as one text: 'qnn-onnx-converter; act_bitwidth=8; ...'
     command: str = "edgewright"
     copyright_text: str = ""
-    # What a user calls this version of the model, and how it was quantized; net.json has no place for them.
+    # The user's version of the model, and how it was quantized; net.json has no place for them.
     model_version: str = ""
     quantizer_command: str = ""
-    # Encodings files as texts, kept for a quantizer: what the source model says, and what its user does.
+    # Encodings files as texts, kept for a quantizer: those of the source model, and those of its user.
     source_encodings: str = ""
     override_encodings: str = ""
-    # Stands in for the package of every node where it is given.
+    # Replaces the package of every node if given.
     package: str | None = None
     # First part of the names of the two exported functions.
     prefix: str = "QnnModel"
@@ -53,10 +53,27 @@ def check_names(graph: QnnGraph) -> None:
     check_unique("node", [node.name for node in graph.nodes])
     for kind, names in (("graph", [graph.name]), ("tensor", graph.tensors), ("parameter", params)):
         for name in names:
-            # Parameters are not members of the tar: they may be longer by the name of their node.
+            # Parameters are not members of the tar: they may be longer by their node's name.
             _check_name(kind, name, _LONGEST_NAME if kind != "parameter" else 2 * _LONGEST_NAME)
     for node in graph.nodes:
         _check_name("node", node.name, _LONGEST_NAME)
+
+
+def check_tensor_type(tensor: QnnTensor) -> None:
+    """Refuses a tensor of a data type that QNN has no number for."""
+    if not tensor.dtype.is_qnn:
+        raise UnsupportedFeature(
+            f"QNN has no data type for '{tensor.dtype.name}'",
+            Where(tensor=tensor.name),
+            do="convert the tensor to a type that QNN has, such as FLOAT_32 or INT_32",
+        )
+
+
+def check_scalar_type(name: str, scalar: QnnScalar, where: Where) -> None:
+    """Refuses a parameter of a data type that QNN has no number for."""
+    if not scalar.dtype.is_qnn:
+        what = f"QNN has no data type for '{scalar.dtype.name}' of parameter '{name}'"
+        raise UnsupportedFeature(what, where)
 
 
 def check_unique(kind: str, names: list[str]) -> None:

@@ -12,19 +12,19 @@ from edgewright.lower.qnn_graph import QnnTensor
 
 __all__ = ["array_at", "data_of", "stored_size", "to_chunks"]
 
-# Elements that are put in order at once where a tensor does not lie in memory as it is written.
+# Elements that are reordered at once if a tensor's memory order is not that of the file.
 _REORDERED_AT_ONCE = 1 << 20
 _SMALL_ENOUGH_TO_COPY = 1 << 26
 
 
 def data_of(tensor: QnnTensor) -> Array:
-    """The data of a static tensor as it is stored: what the tensor says, two elements a byte for 4 bits."""
+    """The data of a static tensor as it is stored: two elements per byte for 4 bits."""
     data = tensor.data
     if data is None:
         raise BadInput("a static tensor has no data", Where(tensor=tensor.name))
     if data.shape != tensor.dims or data.dtype.newbyteorder("=") != tensor.dtype.numpy:
         found, expected = f"{data.dtype} {data.shape}", f"{tensor.dtype.numpy} {tensor.dims}"
-        raise BadInput(f"the data is {found}, the tensor says {expected}", Where(tensor=tensor.name))
+        raise BadInput(f"the data is {found}, the tensor needs {expected}", Where(tensor=tensor.name))
     return _packed(data) if tensor.dtype.is_fixed_point and tensor.dtype.bits == 4 else data
 
 
@@ -37,7 +37,7 @@ def stored_size(dtype: DType, dims: tuple[int, ...]) -> int:
 def to_chunks(data: Array) -> Iterator[bytes | memoryview]:
     """The bytes of an array in any memory order."""
     data = data.astype(data.dtype.newbyteorder("<"), copy=False)
-    # As integers: some element types (bfloat16) know no buffer protocol.
+    # As integers: some element types (bfloat16) have no buffer protocol.
     plain = data.view(f"u{data.dtype.itemsize}") if data.dtype.kind == "V" else data
     if plain.flags.c_contiguous or plain.nbytes <= _SMALL_ENOUGH_TO_COPY:
         yield np.ascontiguousarray(plain).reshape(-1).view(np.uint8).data
@@ -56,14 +56,14 @@ def array_at(content: Any, offset: int, dtype: DType, dims: tuple[int, ...]) -> 
     if dtype.is_fixed_point and dtype.bits == 4:
         return _unpacked(np.frombuffer(content, np.uint8, -(-count // 2), offset), dtype, dims)
     if dtype == DType.BOOL_8:
-        # A stranger's byte may be neither 0 nor 1, which numpy must never see inside a bool.
+        # An untrusted byte may be neither 0 nor 1, which numpy must never see inside a bool.
         flags: Array = np.frombuffer(content, np.uint8, count, offset) != 0
         return flags.reshape(dims)
     return np.frombuffer(content, dtype.numpy.newbyteorder("<"), count, offset).reshape(dims)
 
 
 def _packed(data: Array) -> Array:
-    """Two values a byte, the low half first; the last half byte of an odd number of them is 0."""
+    """Two values per byte, the low half first; for an odd count the last half byte is 0."""
     halves = np.ascontiguousarray(data).reshape(-1).view(np.uint8) & 15
     if halves.size % 2:
         halves = np.append(halves, np.uint8(0))

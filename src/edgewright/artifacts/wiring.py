@@ -11,7 +11,7 @@ _WRITTEN_BY_NODES = frozenset({TensorKind.NATIVE, TensorKind.APP_READ, TensorKin
 
 
 def check_order(tensors: dict[str, QnnTensor], nodes: list[QnnNode], file: Where) -> None:
-    """Every tensor is written once, by a node that stands before those that read it."""
+    """Every tensor is written once, by a node that comes before those that read it."""
     made_here = {TensorKind.NATIVE, TensorKind.APP_READ}
     ready = {name for name, tensor in tensors.items() if tensor.kind not in made_here}
     written: set[str] = set()

@@ -13,7 +13,7 @@ from edgewright.build.candidate_builder import CandidateBuilder
 from edgewright.build.candidates import (
     AS_GIVEN,
     CandidateResult,
-    chosen_result,
+    find_chosen,
     list_candidates,
     list_wider_candidates,
     mark_chosen,
@@ -29,7 +29,7 @@ from edgewright.build.deploy import (
     remove_stale,
     write_models,
 )
-from edgewright.build.dry_run import preview_conversion
+from edgewright.build.dry_run import try_conversion
 from edgewright.build.ledger import Ledger, has_state, list_versions, take_fingerprint
 from edgewright.build.open_model import OpenedModel, open_model
 from edgewright.build.plain import to_json
@@ -88,8 +88,8 @@ class _Build:
         preflight = self._ledger.run_stage("preflight", Preflight, self._preflight)
         self._known = self._ledger.run_stage("convert", ConversionResult, self._convert)
         results, compiled, evaluation = self._confirm(self._quantize())
-        chosen = chosen_result(results)
-        graph = load_stored_graph(self._path(chosen.candidate.name))
+        chosen = find_chosen(results)
+        graph = load_stored_graph(self._locate_graph(chosen.candidate.name))
         analyse = partial(self._analyse, graph, chosen, compiled.backend)
         analysis = self._ledger.run_stage("analyse", AnalysisResult, analyse)
         record = self._record(preflight, results, graph, compiled, evaluation, analysis)
@@ -104,7 +104,7 @@ class _Build:
             self._checked = run_preflight(self._request)
             if self._checked.problems:
                 # A build that cannot start says all that is in its way, as a dry run does.
-                preview_conversion(self._request, self._checked)
+                try_conversion(self._request, self._checked)
         self._checked.check()
         return self._checked.record()
 
@@ -121,14 +121,14 @@ class _Build:
             # Nothing was built that another run could go on with.
             self._ledger.close()
             raise Problems(sort_problems(conversion.problems))
-        store_graph(conversion.graph, self._path("float"))
+        store_graph(conversion.graph, self._locate_graph("float"))
         samples = self._read_samples(conversion.graph, self._opened.states)
         return describe_conversion(self._request, self._opened, conversion, samples)
 
     @cached_property
     def _source(self) -> Graph:
         """The float graph as it was stored: the same bytes whether this run converted it or not."""
-        return load_stored_graph(self._path("float"))
+        return load_stored_graph(self._locate_graph("float"))
 
     @cached_property
     def _samples(self) -> BuildSamples:
@@ -174,7 +174,7 @@ class _Build:
 
     def _build_candidate(self, name: str) -> CandidateResult:
         graph, result = self._candidates.build(name)
-        store_graph(graph, self._path(name))
+        store_graph(graph, self._locate_graph(name))
         return result
 
     def _confirm(
@@ -182,24 +182,24 @@ class _Build:
     ) -> tuple[tuple[CandidateResult, ...], CompileResult, EvaluationResult]:
         """Compiles what was chosen, and the next wider candidate where that fails or loses too much."""
         limit = self._request.limit
-        names = [chosen_result(results).candidate.name, *list_wider_candidates(results, limit)]
+        names = [find_chosen(results).candidate.name, *list_wider_candidates(results, limit)]
         confirmed = confirm_candidate(names, limit, self._compile_candidate)
         self._notes += confirmed.notes
         self._refusal = confirmed.refusal
         if confirmed.is_overwritten:
-            self._compile(load_stored_graph(self._path(confirmed.name)))
+            self._compile(load_stored_graph(self._locate_graph(confirmed.name)))
         compiled = confirmed.compiled or self._simulate_candidate(confirmed.name)
         return mark_chosen(results, confirmed.name), *compiled
 
     def _compile_candidate(self, name: str) -> Compiled:
-        graph = load_stored_graph(self._path(name))
+        graph = load_stored_graph(self._locate_graph(name))
         compiled = self._ledger.run_stage(f"compile {name}", CompileResult, partial(self._compile, graph))
         return compiled, self._evaluate_candidate(name, graph, compiled.backend)
 
     def _simulate_candidate(self, name: str) -> Compiled:
         """A candidate that the compiler refuses: all files but the binary, evaluated by the simulation."""
         compiled = CompileResult(SIMULATION, list_artifacts(self._request, self._staged))
-        graph = load_stored_graph(self._path(name))
+        graph = load_stored_graph(self._locate_graph(name))
         return compiled, self._evaluate_candidate(name, graph, SIMULATION)
 
     def _evaluate_candidate(self, name: str, graph: Graph, backend: str) -> EvaluationResult:
@@ -229,7 +229,7 @@ class _Build:
     ) -> BuildRecord:
         request, source, known = self._request, self._source, self._known
         limit = request.max_drop
-        chosen = chosen_result(results)
+        chosen = find_chosen(results)
         types = {name: source.types[name] for name in (*source.inputs, *source.outputs)}
         preflight = replace(preflight, findings=(*preflight.findings, *known.findings))
         return BuildRecord(
@@ -273,7 +273,7 @@ class _Build:
         publish(self._staged, self._request.output, last=(REPORT, RECORD))
         self._ledger.close()
 
-    def _path(self, name: str) -> Path:
+    def _locate_graph(self, name: str) -> Path:
         return self._ledger.folder / f"graph_{name.replace(' ', '_').replace('+', '_')}"
 
 

@@ -4,6 +4,7 @@ import time
 from dataclasses import dataclass, field, replace
 
 from edgewright.analyse.evaluate import Evaluator
+from edgewright.artifacts.encodings import EncodingsSource, load_encodings
 from edgewright.backends.executor import CpuExecutor
 from edgewright.build.candidates import ALGORITHMS, AS_GIVEN, HALF, MIXED, MIXED_BASE, CandidateResult
 from edgewright.build.records import Candidate
@@ -13,16 +14,16 @@ from edgewright.data.samples import BuildSamples
 from edgewright.ir.graph import Graph
 from edgewright.model.model import Model
 from edgewright.model.narrow import is_narrow
-from edgewright.model.quantize import quantized_model
-from edgewright.model.quantizing import OverridesSource, Wishes, quantized
+from edgewright.model.quantize import find_fixed_point, quantize_model
 from edgewright.ops.quant import Dequantize
 from edgewright.quantize.cost import relative_cost, stored_bytes
 from edgewright.quantize.mixed.calibrated import Calibrated
 from edgewright.quantize.mixed.cheapest import Goal, Mixed, effects_of, mixed
 from edgewright.quantize.mixed.moves import May
-from edgewright.quantize.overrides import resolve
-from edgewright.quantize.quantizer import Quantized
+from edgewright.quantize.overrides import KnownEncodings
+from edgewright.quantize.quantizer import QuantizedGraph, quantize_graph
 from edgewright.quantize.recommended import recommended
+from edgewright.quantize.request import QuantizationRequest
 from edgewright.quantize.rules import FIRST_WITH_WIDE_WEIGHTS
 from edgewright.quantize.sensitivity import Sensitivity
 from edgewright.targets.soc import FIRST_WITH_HALF
@@ -39,7 +40,7 @@ SEARCH_SAMPLES = 128
 class _Recipe:
     """How a uniform precision is quantized."""
 
-    wishes: Wishes
+    request: QuantizationRequest
     text: str
     reasons: tuple[str, ...] = ()
 
@@ -57,10 +58,10 @@ class CandidateBuilder:
     # Whether the user gave that limit: then candidates say whether they keep it.
     has_limit: bool = True
     # Encodings that come before those computed.
-    overrides: OverridesSource | None = None
+    overrides: EncodingsSource | None = None
     # Version of the Hexagon processor; None: the newest.
     architecture: int | None = None
-    _uniform: dict[str, Quantized] = field(default_factory=dict)
+    _uniform: dict[str, QuantizedGraph] = field(default_factory=dict)
 
     def build(self, name: str) -> tuple[Graph, CandidateResult]:
         """The graph of a candidate, and how good it is."""
@@ -75,12 +76,13 @@ class CandidateBuilder:
         if is_fixed_point(self.source):
             return self.source, CandidateResult(self._evaluate(AS_GIVEN, text, self.source, start))
         model = Model.of(self.source, self.tensors)
-        made = quantized_model(model, self.samples.calibration, Wishes(), CpuExecutor())
-        return self._finish(AS_GIVEN, text, Quantized(made.fixed_graph(), made.report, self.source), start)
+        made = quantize_model(model, QuantizationRequest(), self.samples.calibration, CpuExecutor())
+        quantized = QuantizedGraph(made.fixed_graph(), made.report, self.source)
+        return self._finish(AS_GIVEN, text, quantized, start)
 
     def _build_uniform(self, name: str) -> tuple[Graph, CandidateResult]:
         start = time.monotonic()
-        recipe = self._recipe(name)
+        recipe = self._choose_recipe(name)
         return self._finish(name, recipe.text, self._quantize(name), start, recipe.reasons)
 
     def _build_mixed(self) -> tuple[Graph, CandidateResult]:
@@ -89,62 +91,61 @@ class CandidateBuilder:
         base, samples, executor = self._quantize(MIXED_BASE), self.samples.calibration, CpuExecutor()
         if not any(kind.dtype.is_fixed_point for kind in base.graph.types.values()):
             return self._finish(MIXED, "everything in half precision", base, start)
-        wishes = replace(self._recipe(MIXED_BASE).wishes, overrides=self.overrides)
-        file = wishes.encodings()
-        pins = resolve(self.source, file.tensors, self.tensors).pins
-        calibrated = Calibrated(base, wishes.settings(file), pins, samples, executor)
+        calibrated = Calibrated(base, samples, executor)
         effects, cost = effects_of(calibrated, samples, executor)
         goal = Goal(self.limit, MIXED_SHARE_OF_LIMIT * self.limit)
-        best = mixed(calibrated, effects, self._measure_drop, goal, self._allowed_widths())
+        best = mixed(calibrated, effects, self._measure_drop, goal, self._list_allowed_widths())
         notes = (f"mixed: begins with {MIXED_BASE}", *_describe_search(calibrated, best, cost))
         return self._finish(MIXED, _describe_widths(calibrated, best), best.quantized, start, notes)
 
-    def _allowed_widths(self) -> May:
+    def _list_allowed_widths(self) -> May:
         version = self.architecture
         return May(
             have_fine=version is None or version >= FIRST_WITH_WIDE_WEIGHTS,
             have_half=version is None or version >= FIRST_WITH_HALF,
         )
 
-    def _measure_drop(self, made: Quantized, is_quick: bool) -> float:
+    def _measure_drop(self, made: QuantizedGraph, is_quick: bool) -> float:
         return self.evaluator.evaluate(made.graph, count=SEARCH_SAMPLES if is_quick else None).drop
 
-    def _quantize(self, name: str) -> Quantized:
+    def _quantize(self, name: str) -> QuantizedGraph:
         """A uniform precision; kept, since mixed precision may begin with it."""
         if name not in self._uniform:
-            wishes, samples = self._recipe(name).wishes, None
+            request, samples = self._choose_recipe(name).request, None
             if name != HALF:
-                wishes, samples = replace(wishes, overrides=self.overrides), self.samples.calibration
-            made = quantized(self.source, wishes, samples, CpuExecutor(), known=self.tensors)
+                request = replace(request, overrides=load_encodings(self.overrides))
+                samples = self.samples.calibration
+            known = KnownEncodings(tensors=self.tensors)
+            made = quantize_graph(self.source, request, samples, CpuExecutor(), known)
             if not is_narrow(made.graph):
-                made = quantized(self.source, Wishes(float_bw=16), None, CpuExecutor())
+                made = quantize_graph(self.source, QuantizationRequest(float_bw=16))
                 made.report.notes.append("nothing of it can be in fixed point: it is in half precision")
             self._uniform[name] = made
         return self._uniform[name]
 
-    def _recipe(self, name: str) -> _Recipe:
+    def _choose_recipe(self, name: str) -> _Recipe:
         precision = name.removesuffix(ALGORITHMS)
         bits = PRECISIONS[precision]
         if bits is None:
-            return _Recipe(Wishes(float_bw=16), "half precision")
+            return _Recipe(QuantizationRequest(float_bw=16), "half precision")
         plain = f"weights {bits[0]} bits, activations {bits[1]} bits"
-        wishes = Wishes(weight_bw=bits[0], act_bw=bits[1])
+        request = QuantizationRequest(weight_bw=bits[0], act_bw=bits[1])
         if name == precision and precision != "w8a16":
-            return _Recipe(wishes, f"{plain}, ranges as seen")
-        wishes = replace(wishes, act_quantizer=AUTO)
+            return _Recipe(request, f"{plain}, ranges as seen")
+        request = replace(request, act_quantizer=AUTO)
         if name == precision:
-            return _Recipe(wishes, f"{plain}, ranges searched")
-        advice = recommended(self.source, wishes.settings(wishes.encodings()))
+            return _Recipe(request, f"{plain}, ranges searched")
+        advice = recommended(self.source, request)
         return _Recipe(
-            replace(wishes, algorithms=advice.algorithms),
+            replace(request, algorithms=advice.algorithms),
             ", ".join([plain, "ranges searched", *advice.algorithms]),
             advice.reasons,
         )
 
     def _finish(
-        self, name: str, text: str, made: Quantized, start: float, notes: tuple[str, ...] = ()
+        self, name: str, text: str, made: QuantizedGraph, start: float, notes: tuple[str, ...] = ()
     ) -> tuple[Graph, CandidateResult]:
-        """The candidate with what was done for it: notes of its own, then the quantizer's."""
+        """The candidate with its own notes, then the quantizer's."""
         candidate = self._evaluate(name, text, made.graph, start)
         rules = tuple((rule, tuple(places)) for rule, places in made.report.rules.items())
         all_notes = (*notes, *made.report.notes)
@@ -170,8 +171,7 @@ class CandidateBuilder:
 
 def is_fixed_point(graph: Graph) -> bool:
     """Whether the graph is in fixed point already."""
-    made = [value for node in graph.nodes if not node.op.is_encoder for value in node.outputs]
-    return any(graph.types[name].encoding is not None for name in (*graph.inputs, *filter(None, made)))
+    return find_fixed_point(graph) is not None
 
 
 def has_quantization_pairs(graph: Graph) -> bool:

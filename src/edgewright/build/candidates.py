@@ -16,7 +16,7 @@ __all__ = [
     "MIXED_BASE",
     "CandidateResult",
     "choose_candidate",
-    "chosen_result",
+    "find_chosen",
     "list_candidates",
     "list_wider_candidates",
     "mark_chosen",
@@ -84,14 +84,14 @@ def mark_chosen(results: Sequence[CandidateResult], name: str) -> tuple[Candidat
     )
 
 
-def chosen_result(results: Sequence[CandidateResult]) -> CandidateResult:
+def find_chosen(results: Sequence[CandidateResult]) -> CandidateResult:
     """The candidate that was chosen."""
     return next(result for result in results if result.candidate.is_chosen)
 
 
 def list_wider_candidates(results: Sequence[CandidateResult], limit: float) -> list[str]:
     """Candidates that keep the limit and cost at least as much as the chosen one, the cheapest first."""
-    chosen = chosen_result(results).candidate
+    chosen = find_chosen(results).candidate
     accurate = [result.candidate for result in results if result.candidate.drop <= limit]
     wider = [each for each in accurate if each.cost >= chosen.cost and each is not chosen]
     return [candidate.name for candidate in sorted(wider, key=lambda each: each.cost)]

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from edgewright.analyse.metric import choose_metric
 from edgewright.analyse.records import Finding, Metric
 from edgewright.build.candidate_builder import has_quantization_pairs, is_fixed_point
-from edgewright.build.estimates import sizes_by_precision
-from edgewright.build.ledger import sha256_of
+from edgewright.build.estimates import estimate_weight_sizes
+from edgewright.build.ledger import hash_model
 from edgewright.build.model_checks import check_htp_support
 from edgewright.build.open_model import OpenedModel, list_model_files
 from edgewright.build.records import Source
@@ -84,12 +84,12 @@ def describe_conversion(
     source = Source(
         file=request.model.name,
         format=opened.format,
-        sha256=sha256_of(request.model),
+        sha256=hash_model(request.model),
         file_bytes=sum(path.stat().st_size for path in list_model_files(request.model)),
         nodes=len(graph) if opened.report is None else opened.report.nodes,
         parameters=sum(array.size for name, array in graph.constants.items() if graph.consumers(name)),
         macs=sum(node_macs(graph, node) for node in graph.nodes),
-        weight_bytes=sizes_by_precision(graph)["source"],
+        weight_bytes=estimate_weight_sizes(graph)["source"],
     )
     return ConversionResult(
         source,

@@ -47,7 +47,7 @@ def write_models(
     model.save(folder / f"{request.name}.dlc", about)
     model.save(folder / f"{request.name}.cpp", about)
     types = {name: source.types[name] for name in (*source.inputs, *source.outputs)}
-    specs = _input_specs(request, contract(graph, types), data)
+    specs = _describe_io(request, contract(graph, types), data)
     write_all(
         {
             folder / "quantization_config.json": [to_json(encodings_document(overrides, "0.6.1"))],
@@ -108,7 +108,7 @@ def publish(staged: Path, output: Path, last: Sequence[str] = ()) -> None:
         path.replace(target)
 
 
-def _input_specs(
+def _describe_io(
     request: BuildRequest, tensors: Sequence[IoTensor], data: Sequence[str]
 ) -> Mapping[str, object]:
     """What a program must know to feed the model."""

@@ -6,15 +6,15 @@ from edgewright.build.convert import convert_model
 from edgewright.build.preflight import PreflightResult, run_preflight
 from edgewright.build.request import BuildRequest
 
-__all__ = ["dry_run", "preview_conversion"]
+__all__ = ["run_dry", "try_conversion"]
 
 
-def dry_run(request: BuildRequest) -> PreflightResult:
+def run_dry(request: BuildRequest) -> PreflightResult:
     """All that stands in the way of a build and what it will need; nothing is written."""
-    return preview_conversion(request, run_preflight(request))
+    return try_conversion(request, run_preflight(request))
 
 
-def preview_conversion(request: BuildRequest, result: PreflightResult) -> PreflightResult:
+def try_conversion(request: BuildRequest, result: PreflightResult) -> PreflightResult:
     """Adds to a pre-flight what the stage "convert" would find."""
     if result.opened.graph is not None:
         start = time.monotonic()

@@ -16,11 +16,11 @@ __all__ = [
     "EMULATOR_SECONDS",
     "GRAPH_LIMIT",
     "Estimate",
-    "available_memory",
     "estimate_build",
-    "free_disk",
-    "nearest_folder",
-    "sizes_by_precision",
+    "estimate_weight_sizes",
+    "find_nearest_folder",
+    "read_available_memory",
+    "read_free_disk",
 ]
 
 # A graph of the HTP, weights included.
@@ -46,11 +46,11 @@ class Estimate:
     disk_mb: float = 0.0
 
 
-def sizes_by_precision(graph: Graph) -> dict[str, int]:
+def estimate_weight_sizes(graph: Graph) -> dict[str, int]:
     """The bytes of all weights in each precision, and as they are ("source")."""
-    real = [array for array in _weights(graph) if array.dtype.kind == "f"]
+    real = [array for array in _list_weights(graph) if array.dtype.kind == "f"]
     elements = sum(array.size for array in real)
-    plain = sum(array.nbytes for array in _weights(graph)) - sum(array.nbytes for array in real)
+    plain = sum(array.nbytes for array in _list_weights(graph)) - sum(array.nbytes for array in real)
     sizes = {"source": plain + sum(array.nbytes for array in real)}
     for precision, bits in PRECISIONS.items():
         sizes[precision] = plain + elements * (16 if bits is None else bits[0]) // 8
@@ -62,7 +62,7 @@ def estimate_build(graph: Graph, calibration: int, evaluation: int, precision: s
     candidates = AUTO_CANDIDATES if precision == AUTO else 1
     runs = candidates * (CALIBRATION_RUNS * calibration + EVALUATION_RUNS * evaluation)
     macs = sum(node_macs(graph, node) for node in graph.nodes)
-    sizes = sizes_by_precision(graph)
+    sizes = estimate_weight_sizes(graph)
     weights = sizes["source"] / 1e6
     # The float model, a changed copy of it, the engine's copy, and the quantized one.
     memory = STARTING_MB + 3.5 * weights
@@ -74,7 +74,7 @@ def estimate_build(graph: Graph, calibration: int, evaluation: int, precision: s
     return Estimate(seconds, memory, disk)
 
 
-def available_memory() -> float | None:
+def read_available_memory() -> float | None:
     """Megabytes that can be had without swapping; None where the system does not say."""
     try:
         with Path("/proc/meminfo").open(encoding="ascii") as file:
@@ -84,12 +84,12 @@ def available_memory() -> float | None:
         return None
 
 
-def free_disk(folder: Path) -> float:
+def read_free_disk(folder: Path) -> float:
     """Megabytes that are free where a folder is, or will be."""
-    return shutil.disk_usage(nearest_folder(folder)).free / 1e6
+    return shutil.disk_usage(find_nearest_folder(folder)).free / 1e6
 
 
-def nearest_folder(folder: Path) -> Path:
+def find_nearest_folder(folder: Path) -> Path:
     """The folder itself, or the nearest one above it that exists."""
     for each in (folder, *folder.absolute().parents):
         if each.is_dir():
@@ -97,5 +97,5 @@ def nearest_folder(folder: Path) -> Path:
     return Path(os.sep)
 
 
-def _weights(graph: Graph) -> list[Array]:
+def _list_weights(graph: Graph) -> list[Array]:
     return [array for name, array in graph.constants.items() if graph.consumers(name)]

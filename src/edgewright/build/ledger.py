@@ -22,7 +22,7 @@ from edgewright.core.events import progress
 from edgewright.core.files import write_whole
 from edgewright.data.open_samples import Data
 
-__all__ = ["Ledger", "has_state", "list_versions", "sha256_of", "take_fingerprint"]
+__all__ = ["Ledger", "has_state", "hash_model", "list_versions", "take_fingerprint"]
 
 FOLDER, STATE = ".build", "state.json"
 CHUNK = 1 << 20
@@ -45,7 +45,7 @@ class Ledger:
 
     @classmethod
     def open(cls, request: BuildRequest, fingerprint: Mapping[str, str]) -> "tuple[Ledger, list[str]]":
-        """The ledger of an output folder, and what was found there."""
+        """The ledger of an output folder, and notes about an interrupted build there."""
         folder = request.output / FOLDER
         state = _read_state(folder)
         changed = [part for part in fingerprint if state.get("print", {}).get(part) != fingerprint[part]]
@@ -72,7 +72,7 @@ class Ledger:
         start = time.monotonic()
         with progress(name):
             result = work()
-        seconds, peak = time.monotonic() - start, peak_mb()
+        seconds, peak = time.monotonic() - start, read_peak_memory()
         self._finished[name] = {"seconds": seconds, "peak_mb": peak, "result": to_plain(result)}
         self._save()
         self.stages.append(Stage(name, seconds, peak))
@@ -107,10 +107,10 @@ def take_fingerprint(request: BuildRequest) -> dict[str, str]:
     overrides = request.overrides
     given = Path(overrides).read_text("utf-8") if isinstance(overrides, str | Path) else str(overrides)
     return {
-        "the model": _digest([*map(_hash_file, list_model_files(request.model))]),
-        "the data": _digest([*map(_data_fingerprint, sources), str(numbers)]),
-        "an option": _digest([json.dumps(to_plain(options), sort_keys=True), given]),
-        "a version": _digest([str(list_versions())]),
+        "the model": _hash_texts([*map(_hash_file, list_model_files(request.model))]),
+        "the data": _hash_texts([*map(_hash_data, sources), str(numbers)]),
+        "an option": _hash_texts([json.dumps(to_plain(options), sort_keys=True), given]),
+        "a version": _hash_texts([str(list_versions())]),
     }
 
 
@@ -123,16 +123,16 @@ def list_versions() -> tuple[tuple[str, str], ...]:
     """Packages that have a say in the result, and their versions."""
     names = ("edgewright", "numpy", "onnx", "onnxruntime", "onnxruntime-qnn")
     python = ".".join(map(str, sys.version_info[:3]))
-    return (*((name, _version(name)) for name in names), ("python", python))
+    return (*((name, _find_version(name)) for name in names), ("python", python))
 
 
-def sha256_of(path: Path) -> str:
+def hash_model(path: Path) -> str:
     """Of a file's content, or of all files of a folder."""
     files = list_model_files(path) if path.is_dir() else [path]
-    return _hash_file(files[0]) if len(files) == 1 else _digest([_hash_file(file) for file in files])
+    return _hash_file(files[0]) if len(files) == 1 else _hash_texts([_hash_file(file) for file in files])
 
 
-def peak_mb() -> float:
+def read_peak_memory() -> float:
     """The largest memory of this process so far; 0 where the system does not say."""
     try:
         import resource  # not on Windows
@@ -153,14 +153,14 @@ def _read_state(folder: Path) -> dict[str, Any]:
     return state if is_ours else {}
 
 
-def _version(name: str) -> str:
+def _find_version(name: str) -> str:
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
         return "not installed"
 
 
-def _data_fingerprint(data: Data | None) -> str:
+def _hash_data(data: Data | None) -> str:
     """Files by name, size and time: hashing gigabytes of images would cost more than it saves."""
     if data is None:
         return ""
@@ -168,20 +168,20 @@ def _data_fingerprint(data: Data | None) -> str:
         path = Path(data)
         files = sorted(path.rglob("*")) if path.is_dir() else [path]
         stats = [(str(file), file.stat()) for file in files if file.is_file()]
-        return _digest([f"{name} {stat.st_size} {stat.st_mtime_ns}" for name, stat in stats])
+        return _hash_texts([f"{name} {stat.st_size} {stat.st_mtime_ns}" for name, stat in stats])
     if isinstance(data, Mapping):
-        return _digest([f"{name} {_array_fingerprint(array)}" for name, array in data.items()])
+        return _hash_texts([f"{name} {_hash_array(array)}" for name, array in data.items()])
     if hasattr(data, "__array__"):
-        return _array_fingerprint(data)
+        return _hash_array(data)
     if isinstance(data, Sequence):
-        return _digest([_data_fingerprint(item) for item in data])
+        return _hash_texts([_hash_data(item) for item in data])
     raise UsageError(
         f"the data is a {type(data).__name__}, which can be walked only once",
         do="give a list of samples, stacked arrays or a path",
     )
 
 
-def _array_fingerprint(array: Any) -> str:
+def _hash_array(array: Any) -> str:
     plain = np.ascontiguousarray(array)
     return f"{plain.dtype} {plain.shape} {hashlib.sha256(plain.tobytes()).hexdigest()}"
 
@@ -194,5 +194,5 @@ def _hash_file(path: Path) -> str:
     return digest.hexdigest()
 
 
-def _digest(parts: Sequence[str]) -> str:
+def _hash_texts(parts: Sequence[str]) -> str:
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from edgewright.analyse.records import Finding
-from edgewright.build.estimates import GRAPH_LIMIT, sizes_by_precision
+from edgewright.build.estimates import GRAPH_LIMIT, estimate_weight_sizes
 from edgewright.build.request import BuildRequest
 from edgewright.config.build import AUTO
 from edgewright.core.errors import EdgewrightError, LimitExceeded, UnsupportedOp, Where
@@ -39,7 +39,7 @@ def check_htp_support(request: BuildRequest, graph: Graph) -> ModelChecks:
         checks.problems.append(problem)
         # The graph could not be prepared: 64-bit integers, which a pass makes narrower, say nothing.
         gaps = [gap for gap in gaps if "int_64" not in gap.reason]
-    checks.problems += [_unsupported_op(request, graph, gap) for gap in gaps]
+    checks.problems += [_make_op_error(request, graph, gap) for gap in gaps]
     checks.hints += _describe_coverage(graph, gaps)
     checks.hints += _warn_of_recurrent_ops(graph)
     return checks
@@ -48,7 +48,7 @@ def check_htp_support(request: BuildRequest, graph: Graph) -> ModelChecks:
 def check_weight_size(request: BuildRequest, graph: Graph) -> ModelChecks:
     """Whether the weights fit into a graph of the HTP, in the precisions that may be chosen."""
     checks = ModelChecks()
-    sizes = sizes_by_precision(graph)
+    sizes = estimate_weight_sizes(graph)
     precisions = NARROWEST_AND_WIDEST if request.precision == AUTO else (request.precision,)
     smallest = min(sizes[name] for name in precisions)
     text = ", ".join(f"{name} {sizes[name] / 2**30:.2f} GiB" for name in sizes)
@@ -67,7 +67,7 @@ def check_weight_size(request: BuildRequest, graph: Graph) -> ModelChecks:
     return checks
 
 
-def _unsupported_op(request: BuildRequest, graph: Graph, gap: Gap) -> EdgewrightError:
+def _make_op_error(request: BuildRequest, graph: Graph, gap: Gap) -> EdgewrightError:
     node = graph.node(gap.node)
     return UnsupportedOp(
         gap.reason,

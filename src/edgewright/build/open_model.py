@@ -74,14 +74,14 @@ def _open_stored(request: BuildRequest, opened: OpenedModel) -> None:
 
 
 def _open_source(request: BuildRequest, opened: OpenedModel) -> None:
-    source = open_source(request.model, _input_overrides(request.shapes, request.outputs))
+    source = open_source(request.model, _make_overrides(request.shapes, request.outputs))
     source.decide()
     opened.format = source.format
-    opened.inputs = _inputs_graph(source.inputs)
+    opened.inputs = _make_inputs_graph(source.inputs)
     shapes = _choose_shapes(request, source, opened)
-    fixed = fixed_source(request.model, _input_overrides(shapes, request.outputs))
+    fixed = fixed_source(request.model, _make_overrides(shapes, request.outputs))
     opened.notes += fixed.notes
-    opened.inputs = _inputs_graph(fixed.opened.inputs)
+    opened.inputs = _make_inputs_graph(fixed.opened.inputs)
     _import_source(fixed, opened)
 
 
@@ -119,14 +119,14 @@ def _import_source(fixed: FixedSource, opened: OpenedModel) -> None:
         opened.problems.append(problem)
 
 
-def _inputs_graph(inputs: Mapping[str, TensorType]) -> Graph:
+def _make_inputs_graph(inputs: Mapping[str, TensorType]) -> Graph:
     graph = Graph("inputs")
     for name, tensor_type in inputs.items():
         graph.add_input(name, tensor_type)
     return graph
 
 
-def _input_overrides(shapes: Shapes, outputs: Sequence[str]) -> Overrides:
+def _make_overrides(shapes: Shapes, outputs: Sequence[str]) -> Overrides:
     return Overrides(
         dict(shapes.input_dims),
         shapes.batch,

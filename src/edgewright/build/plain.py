@@ -10,7 +10,7 @@ __all__ = ["from_plain", "to_json", "to_plain"]
 
 T = TypeVar("T")
 # JSON has no word for these.
-_ODD = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
+_NOT_IN_JSON = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
 
 def to_plain(value: Any) -> Any:
@@ -33,26 +33,26 @@ def to_json(value: Any) -> bytes:
 
 def from_plain(kind: type[T], value: Any) -> T:
     """The record of a type that ``to_plain`` was given."""
-    made: T = _made(kind, value)
+    made: T = _make_value(kind, value)
     return made
 
 
-def _made(kind: Any, value: Any) -> Any:
+def _make_value(kind: Any, value: Any) -> Any:
     origin = get_origin(kind)
     if origin is types.UnionType:
         inner = [each for each in get_args(kind) if each is not type(None)]
-        return None if value is None else _made(inner[0] if len(inner) == 1 else Any, value)
+        return None if value is None else _make_value(inner[0] if len(inner) == 1 else Any, value)
     if origin is tuple:
-        return _tuple(get_args(kind), value)
+        return _make_tuple(get_args(kind), value)
     if dataclasses.is_dataclass(kind):
         hints = get_type_hints(kind)
-        return kind(**{name: _made(hints[name], item) for name, item in value.items()})  # type: ignore[operator]
+        return kind(**{name: _make_value(hints[name], item) for name, item in value.items()})  # type: ignore[operator]
     if kind is float:
-        return _ODD.get(value, value) if isinstance(value, str) else float(value)
+        return _NOT_IN_JSON.get(value, value) if isinstance(value, str) else float(value)
     return value
 
 
-def _tuple(kinds: tuple[Any, ...], values: Any) -> tuple[Any, ...]:
+def _make_tuple(kinds: tuple[Any, ...], values: Any) -> tuple[Any, ...]:
     if len(kinds) == 2 and kinds[1] is Ellipsis:
-        return tuple(_made(kinds[0], item) for item in values)
-    return tuple(_made(kind, item) for kind, item in zip(kinds, values, strict=True))
+        return tuple(_make_value(kinds[0], item) for item in values)
+    return tuple(_make_value(kind, item) for kind, item in zip(kinds, values, strict=True))

@@ -10,12 +10,13 @@ from pathlib import Path
 from edgewright.abi.libraries import find_libraries
 from edgewright.analyse.metric import RIGHT, choose_metric
 from edgewright.analyse.records import Finding
+from edgewright.artifacts.encodings import load_encodings
 from edgewright.build.estimates import (
     Estimate,
-    available_memory,
     estimate_build,
-    free_disk,
-    nearest_folder,
+    find_nearest_folder,
+    read_available_memory,
+    read_free_disk,
 )
 from edgewright.build.model_checks import check_weight_size
 from edgewright.build.open_model import OpenedModel, open_model
@@ -32,7 +33,6 @@ from edgewright.core.errors import (
 from edgewright.core.files import file_size
 from edgewright.core.numbers import Array
 from edgewright.data.samples import BuildSamples, read_samples
-from edgewright.model.quantizing import Wishes
 from edgewright.targets.soc import FIRST_WITH_HALF, Soc, find_htp_soc
 
 __all__ = ["PreflightResult", "as_finding", "run_preflight", "sort_problems"]
@@ -47,7 +47,7 @@ EXIT_ORDER = (4, 3, 6, 2)
 
 @dataclass
 class PreflightResult:
-    """What the pre-flight found, and what it opened on the way."""
+    """The findings of the pre-flight, and what it opened for them."""
 
     chip: Soc | None = None
     opened: OpenedModel = field(default_factory=OpenedModel)
@@ -78,7 +78,7 @@ def run_preflight(request: BuildRequest) -> PreflightResult:
     with _CollectProblems(result):
         _check_output(request)
     with _CollectProblems(result):
-        Wishes(overrides=request.overrides).encodings()
+        load_encodings(request.overrides)
     result.opened = open_model(request)
     result.problems += result.opened.problems
     result.hints += [Finding("note", "model", note) for note in result.opened.notes]
@@ -129,9 +129,9 @@ def _check_output(request: BuildRequest) -> None:
         raise UsageError(
             f"'{shown(out)}' is a file, expected a folder to write to", do="name another one: -o"
         )
-    if not os.access(nearest_folder(out), os.W_OK | os.X_OK):
+    if not os.access(find_nearest_folder(out), os.W_OK | os.X_OK):
         raise EnvironmentProblem(
-            f"'{shown(nearest_folder(out))}' cannot be written to", do="name another folder with -o"
+            f"'{shown(find_nearest_folder(out))}' cannot be written to", do="name another folder with -o"
         )
     taken = [request.model.parent] if not request.model.is_dir() else [request.model]
     data = request.data.data
@@ -147,7 +147,7 @@ def _check_data(request: BuildRequest, result: PreflightResult) -> None:
     """Reads the first sample of each part; all headers were looked at before."""
     inputs = result.opened.inputs
     if inputs is None or any(not inputs.types[name].is_static for name in inputs.inputs):
-        # The model, or its open shapes, must be fixed first; that there are files can be seen all the same.
+        # The model, or its open shapes, must be fixed first; that the files exist is checked all the same.
         _check_paths(request)
         return
     samples = read_samples(inputs, request.data)
@@ -166,7 +166,7 @@ def _check_data(request: BuildRequest, result: PreflightResult) -> None:
 def _describe_pixels(sample: Mapping[str, Array]) -> Iterator[Finding]:
     """The most frequent mistake: pixels that should have been normalised."""
     for name, array in sample.items():
-        if array.ndim == 4 and array.dtype.kind == "f" and _are_pixels(array):
+        if array.ndim == 4 and array.dtype.kind == "f" and _has_pixels(array):
             yield Finding(
                 "note",
                 "data",
@@ -175,7 +175,7 @@ def _describe_pixels(sample: Mapping[str, Array]) -> Iterator[Finding]:
             )
 
 
-def _are_pixels(array: Array) -> bool:
+def _has_pixels(array: Array) -> bool:
     is_whole = bool((array == array.round()).all())
     return is_whole and array.min(initial=0) >= 0 and bool(array.max(initial=0) > LARGEST_NORMALISED)
 
@@ -207,7 +207,7 @@ def _check_model(request: BuildRequest, result: PreflightResult) -> None:
 
 
 def _check_resources(request: BuildRequest, estimate: Estimate) -> Iterator[Finding]:
-    memory, disk = available_memory(), free_disk(request.output)
+    memory, disk = read_available_memory(), read_free_disk(request.output)
     if memory is not None and estimate.memory_mb > memory:
         what = f"about {estimate.memory_mb:.0f} MB of memory will be needed, {memory:.0f} MB are free"
         yield Finding("warning", "memory", what, do="close other programs, or use a machine with more memory")

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from edgewright.artifacts.encodings import EncodingsSource
 from edgewright.config.build import AUTO, BuildData, BuildOutput, BuildTarget, Sound
 from edgewright.config.group import OptionGroup
 from edgewright.config.preprocessing import Preprocessing
@@ -12,7 +13,6 @@ from edgewright.config.quantize import PRECISIONS
 from edgewright.config.umbrella import ModelFile, Shapes
 from edgewright.core.errors import UsageError
 from edgewright.data.samples import DataRequest
-from edgewright.model.quantizing import OverridesSource
 
 __all__ = ["BuildRequest", "parse_build_request"]
 
@@ -36,7 +36,7 @@ class BuildRequest:
     metric: str = AUTO
     shapes: Shapes = field(default_factory=Shapes)
     # An encodings file, or its content, that comes before what is computed.
-    overrides: OverridesSource | None = None
+    overrides: EncodingsSource | None = None
     # Values of the source that become the outputs, in place of its own.
     outputs: tuple[str, ...] = ()
     is_resumed: bool = False
@@ -77,7 +77,7 @@ def parse_build_request(  # noqa: PLR0913, PLR0917 - the groups of options, in t
     return BuildRequest(
         model=path,
         target=target.target,
-        output=Path(output.output or f"{name}_{_as_file_name(target.target)}"),
+        output=Path(output.output or f"{name}_{_to_file_name(target.target)}"),
         data=DataRequest(
             None if data.random_data else data.data,
             data.eval_data,
@@ -94,11 +94,11 @@ def parse_build_request(  # noqa: PLR0913, PLR0917 - the groups of options, in t
         overrides=target.quantization_overrides,
         outputs=target.out_node,
         is_resumed=output.resume,
-        command=_portable_command(path, (data, target, images, sound, shapes)),
+        command=_spell_command(path, (data, target, images, sound, shapes)),
     )
 
 
-def _portable_command(model: Path, groups: Sequence[OptionGroup]) -> str:
+def _spell_command(model: Path, groups: Sequence[OptionGroup]) -> str:
     """The command line without folders: it is the same on every machine, and so is what is written."""
     words = (word for group in groups for word in _spell_group(group))
     return shlex.join(["edgewright", "build", model.name, *words])
@@ -121,5 +121,5 @@ def _spell_value(name: str, value: object) -> Iterator[str]:
         yield Path(text).name if name in PATHS else text
 
 
-def _as_file_name(target: str) -> str:
+def _to_file_name(target: str) -> str:
     return "".join(c if c.isalnum() else "_" for c in target)

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from edgewright.analyse.advice import findings_of
-from edgewright.analyse.evaluate import Evaluator, Measured
-from edgewright.analyse.layers import layers_of
+from edgewright.analyse.advice import list_findings
+from edgewright.analyse.evaluate import Evaluator, Measurement
+from edgewright.analyse.layers import measure_layers
 from edgewright.analyse.records import Accuracy, Finding, Layer, TensorView
-from edgewright.analyse.tensors import tensor_views
+from edgewright.analyse.tensors import view_worst_tensors
 from edgewright.backends.qnn.backend import HtpNativeBackend
 from edgewright.backends.qnn.options import HtpOptions
 from edgewright.build.candidates import CandidateResult
@@ -20,7 +20,7 @@ from edgewright.core.numbers import Array
 from edgewright.data.samples import BuildSamples
 from edgewright.ir.graph import Graph
 from edgewright.lower.names import sanitized
-from edgewright.model.quantize import without_pairs
+from edgewright.model.quantize import take_pairs
 from edgewright.run.compiled_model import load_context
 from edgewright.targets.soc import Soc
 
@@ -69,9 +69,9 @@ class AnalysisResult:
 
 def evaluate_candidate(evaluator: Evaluator, graph: Graph, backend: str, folder: Path) -> EvaluationResult:
     """Float, simulation, and the emulator on as many samples as it has time for."""
-    simulated = evaluator.measured(graph, SIMULATION)
-    figures = [*evaluator.accuracy(evaluator.reference), *evaluator.accuracy(simulated)]
-    drop, answers = evaluator.summed(simulated).drop, evaluator.answers()
+    simulated = evaluator.measure_graph(graph, SIMULATION)
+    figures = [*evaluator.list_accuracy(evaluator.reference), *evaluator.list_accuracy(simulated)]
+    drop, answers = evaluator.summarise(simulated).drop, evaluator.count_answers()
     if backend != NATIVE:
         return EvaluationResult(
             tuple(figures), drop, answers, ("the genuine emulator did not run: figures are the simulation's",)
@@ -81,10 +81,10 @@ def evaluate_candidate(evaluator: Evaluator, graph: Graph, backend: str, folder:
     except EdgewrightError as problem:
         # The files are complete: an emulator that cannot run them is reported, and no reason to lose them.
         return EvaluationResult(tuple(figures), drop, answers, (f"the emulator did not run: {problem.what}",))
-    figures += evaluator.accuracy(emulated)
+    figures += evaluator.list_accuracy(emulated)
     # The emulator's figures count for the samples it had time for, the simulation's for the others.
-    same_samples = evaluator.summed(simulated.first(emulated.samples))
-    extra = evaluator.summed(emulated).drop - same_samples.drop
+    same_samples = evaluator.summarise(simulated.keep_first(emulated.samples))
+    extra = evaluator.summarise(emulated).drop - same_samples.drop
     extra *= emulated.samples / max(simulated.samples, 1)
     notes = []
     if emulated.samples < simulated.samples:
@@ -92,7 +92,7 @@ def evaluate_candidate(evaluator: Evaluator, graph: Graph, backend: str, folder:
     return EvaluationResult(tuple(figures), drop + extra, answers, tuple(notes))
 
 
-def _run_emulator(evaluator: Evaluator, graph: Graph, folder: Path) -> Measured:
+def _run_emulator(evaluator: Evaluator, graph: Graph, folder: Path) -> Measurement:
     """The very binary that is written, on the emulator."""
     compiled = load_context(folder / CONTEXTS / HTP_BINARY)
 
@@ -100,7 +100,7 @@ def _run_emulator(evaluator: Evaluator, graph: Graph, folder: Path) -> Measured:
         outputs = compiled.run(sample)
         return {name: outputs[sanitized(name)] for name in graph.outputs}
 
-    return evaluator.measure(run, NATIVE, seconds=EMULATOR_SECONDS)
+    return evaluator.measure_runner(run, NATIVE, seconds=EMULATOR_SECONDS)
 
 
 def analyse_candidate(
@@ -111,12 +111,12 @@ def analyse_candidate(
     emulator: HtpNativeBackend | None,
 ) -> AnalysisResult:
     """Where accuracy is lost, and what fixes it."""
-    plain, _ = without_pairs(source)
+    plain, _ = take_pairs(source)
     few: Sequence[Mapping[str, Array]] = list(samples.evaluation.select(LAYER_SAMPLES))
     try:
-        layers = layers_of(plain, graph, few, emulator=emulator, seconds=EMULATOR_SECONDS)
-        tensors = tensor_views(plain, graph, few, layers)
-        return AnalysisResult(layers, tensors, findings_of(plain, graph, layers, tensors, chosen.report()))
+        layers = measure_layers(plain, graph, few, emulator=emulator, seconds=EMULATOR_SECONDS)
+        tensors = view_worst_tensors(plain, graph, few, layers)
+        return AnalysisResult(layers, tensors, list_findings(plain, graph, layers, tensors, chosen.report()))
     except EdgewrightError as problem:
         what = f"layers could not be compared with the float model: {problem.what}"
         return AnalysisResult((), (), (Finding("note", "analysis", what),))

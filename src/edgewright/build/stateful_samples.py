@@ -67,7 +67,7 @@ class StatefulSamples(IndexedSamples):
         self._samples, self._states = samples, states
         self._model = Model.of(graph)
         # The states before each sample that was reached so far.
-        self._before: list[dict[str, Array]] = [{s.input: _initial_value(graph, s) for s in states}]
+        self._before: list[dict[str, Array]] = [{s.input: _make_initial_value(graph, s) for s in states}]
 
     def __len__(self) -> int:
         sized: Any = self._samples
@@ -85,6 +85,6 @@ class StatefulSamples(IndexedSamples):
         return {**source[number], **self._before[number]}
 
 
-def _initial_value(graph: Graph, state: RecurrentState) -> Array:
+def _make_initial_value(graph: Graph, state: RecurrentState) -> Array:
     expected = graph.types[state.input]
     return np.array(state.initial).astype(expected.dtype.numpy).reshape(expected.static_shape())

@@ -26,7 +26,7 @@ def store_graph(graph: Graph, path: Path) -> None:
     arrays = dict(_list_arrays(graph))
     write_all(
         {
-            path.with_suffix(".raw"): _padded_bytes(arrays),
+            path.with_suffix(".raw"): _pad_arrays(arrays),
             path.with_suffix(".json"): [json.dumps(_write_index(arrays)).encode()],
             path.with_suffix(".graph"): [to_text(graph).encode()],
         }
@@ -66,7 +66,7 @@ def _write_index(arrays: Mapping[_Key, Array]) -> list[dict[str, Any]]:
     return entries
 
 
-def _padded_bytes(arrays: Mapping[_Key, Array]) -> Iterator[bytes | memoryview]:
+def _pad_arrays(arrays: Mapping[_Key, Array]) -> Iterator[bytes | memoryview]:
     for array in arrays.values():
         yield np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
         yield bytes(-array.nbytes % ALIGNMENT)

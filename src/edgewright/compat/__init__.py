@@ -1,1 +1,1 @@
-"""The classes that the Edge AI course writes around QNN, with its names and with what they leave open."""
+"""The classes that the Edge AI course builds around QNN, under its names, with the gaps filled in."""

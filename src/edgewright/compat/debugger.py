@@ -1,4 +1,4 @@
-"""The course's debugger of speed: which layers are slow, and what would help."""
+"""The course's performance debugger: which layers are slow, and what would help."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -15,13 +15,13 @@ from edgewright.passes.partition.htp_gaps import find_htp_gaps
 
 __all__ = ["LayerTime", "QNNDebugger"]
 
-# A layer that takes less of the whole is not worth a word.
+# Layers with a smaller share of the time are not reported.
 WORTH_SAYING = 0.05
 
 
 @dataclass(frozen=True)
 class LayerTime:
-    """A layer with its time, in milliseconds where the backend tells microseconds."""
+    """A layer with its time, in milliseconds where the backend reports microseconds."""
 
     layer: str
     op: str
@@ -63,7 +63,7 @@ class QNNDebugger:
         return tuple(self._layers[:top])
 
     def suggest_optimizations(self) -> tuple[str, ...]:
-        """What would help, each with the layer that it is about."""
+        """What would help, layer by layer."""
         self._check()
         graph = self._model.fixed_graph()
         gaps = [f"HTP cannot run {gap.node} ({gap.op}): {gap.reason}" for gap in find_htp_gaps(graph)[:5]]

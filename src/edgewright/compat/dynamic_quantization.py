@@ -23,13 +23,13 @@ Inputs = Array | Mapping[str, Array]
 
 
 @dataclass
-class _Seen:
+class _Extremes:
     least: float = float("inf")
     most: float = float("-inf")
 
 
 class DynamicQuantization:
-    """Watches a float model while it works, then says how to quantize it."""
+    """Records the ranges of a float model while it runs, then quantizes it."""
 
     def __init__(self, model_path: Model | Path | str, bitwidth: int = 8) -> None:
         self.model_path = model_path
@@ -41,11 +41,11 @@ class DynamicQuantization:
         self._watched = [v for v in (*self._graph.inputs, *made) if types[v].dtype.is_float]
         extra = tuple(value for value in self._watched if value not in self._graph.inputs)
         self._session = find_backend("cpu").prepare(self._graph, RunOptions(extra_outputs=extra))
-        self._seen: dict[str, _Seen] = {}
+        self._extremes: dict[str, _Extremes] = {}
         self.samples = 0
 
     def inference(self, inputs: Inputs) -> dict[str, Array]:
-        """Runs the model, keeps the ranges of what it saw, and gives its outputs."""
+        """Runs the model, records its ranges, and returns its outputs."""
         feed = self._check_inputs(inputs)
         values = {**feed, **self._session.run(feed)}
         for name in self._watched:
@@ -64,7 +64,7 @@ class DynamicQuantization:
             raise UsageError(
                 "no statistics were collected", do="call inference or collect_statistics with data first"
             )
-        return {name: self._choose_params(extremes) for name, extremes in self._seen.items()}
+        return {name: self._choose_params(extremes) for name, extremes in self._extremes.items()}
 
     def apply_quantization(self, quantization_params: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
         """The parameters as a document for ``--quantization_overrides`` and ``ew.quantize(overrides=)``."""
@@ -73,13 +73,13 @@ class DynamicQuantization:
         return {"activation_encodings": listed, "param_encodings": self._encode_weights()}
 
     def quantize(self, **choices: Any) -> QuantizedModel:
-        """The model in fixed point, on what was seen so far; choices as of ``ew.quantize``."""
+        """The model in fixed point, with the ranges so far; choices are those of ``ew.quantize``."""
         config = self.apply_quantization(self.compute_quantization_params())
         choices.setdefault("act_bw", self._grid.bits)
         return quantize(self._model, overrides=config, **choices)
 
     def _encode_weights(self) -> dict[str, dict[str, Any]]:
-        """Weights are known without a run: 8 bits around zero."""
+        """Weights are known without a run: symmetric 8 bits."""
         grid = Grid(8, is_symmetric=True)
         encodings = {}
         for node in self._graph.nodes:
@@ -103,7 +103,7 @@ class DynamicQuantization:
     def _watch(self, name: str, array: Array) -> None:
         if not array.size:
             return
-        extremes = self._seen.setdefault(name, _Seen())
+        extremes = self._extremes.setdefault(name, _Extremes())
         least, most = float(array.min()), float(array.max())
         if not np.isfinite((least, most)).all():
             raise UsageError(
@@ -112,7 +112,7 @@ class DynamicQuantization:
             )
         extremes.least, extremes.most = min(extremes.least, least), max(extremes.most, most)
 
-    def _choose_params(self, extremes: _Seen) -> dict[str, float]:
+    def _choose_params(self, extremes: _Extremes) -> dict[str, float]:
         encoding = self._grid.encoding(extremes.least, extremes.most)
         low, high = covered_range(encoding, self._grid.dtype)
         return {

@@ -1,4 +1,4 @@
-"""Inference as the Edge AI course has it: prepare inputs, run, bring outputs back, on buffers that stay."""
+"""Inference as in the Edge AI course: encode inputs, run, decode outputs, in buffers that can be reused."""
 
 import threading
 from collections.abc import Mapping
@@ -24,9 +24,9 @@ Arrays = Array | Mapping[str, Array]
 
 
 class QNNInference:
-    """A model that is ready on a backend, or a context binary on the one that it is for.
+    """A model prepared on a backend, or a context binary on the backend that it was compiled for.
 
-    A model with one input takes an array, one with several a dictionary; outputs are given back the same
+    A model with one input takes an array, one with several a dictionary; outputs are returned the same
     way. ``reuse_buffers``: results are written into the same arrays each time, so copy what you keep.
     Several threads may use one object.
     """
@@ -38,7 +38,7 @@ class QNNInference:
         self.backend, self._graph, self._session = _prepare_model(model_path, backend)
         self._reuse = reuse_buffers
         self._types = self._graph.types
-        # One set for each thread: they would write into each other's numbers.
+        # One set of buffers for each thread: they would overwrite each other's values.
         self._local = threading.local()
 
     @property
@@ -49,7 +49,7 @@ class QNNInference:
 
     @property
     def input_scale(self) -> float:
-        """The step of the only input; 1 where it is not quantized."""
+        """The scale of the only input; 1 where it is not quantized."""
         return self._pair(self._graph.inputs, "inputs")[0]
 
     @property
@@ -59,7 +59,7 @@ class QNNInference:
 
     @property
     def output_scale(self) -> float:
-        """The step of the only output; 1 where it is not quantized."""
+        """The scale of the only output; 1 where it is not quantized."""
         return self._pair(self._graph.outputs, "outputs")[0]
 
     @property
@@ -72,7 +72,7 @@ class QNNInference:
         return self.postprocess_output(self._session.run(self._encode_inputs(input_data)))
 
     def preprocess_input(self, data: Arrays) -> Arrays:
-        """Inputs as the model stores them: quantized where it is, float32 elsewhere."""
+        """Inputs as the model stores them: quantized where the model is, float32 elsewhere."""
         stored = self._encode_inputs(data)
         kept = stored if self._reuse else {name: array.copy() for name, array in stored.items()}
         return self._return_outputs(kept, isinstance(data, Mapping))
@@ -100,7 +100,7 @@ class QNNInference:
         return self._quantize_into_buffer(name, array, kind, kind.encoding)
 
     def _quantize_into_buffer(self, name: str, array: Array, kind: TensorType, encoding: Encoding) -> Array:
-        """The same integers as `Encoding.encode` gives, without new memory."""
+        """The same integers as from `Encoding.encode`, without new memory."""
         real = self._take_buffer(f"{name} real", array.shape, np.float32)
         stored = self._take_buffer(f"{name} stored", array.shape, kind.dtype.numpy)
         low, high = encoding.limits(kind.dtype)
@@ -147,7 +147,8 @@ class QNNInference:
     def _pair(self, names: list[str], word: str) -> tuple[float, int]:
         if len(names) != 1:
             raise UsageError(
-                f"the model has {len(names)} {word}, expected one", do="ask model.encodings() for all of them"
+                f"the model has {len(names)} {word}, expected one",
+                do="call model.encodings() for all of them",
             )
         encoding = self._types[names[0]].encoding
         return (1.0, 0) if encoding is None else (encoding.scales[0], -encoding.offsets[0])

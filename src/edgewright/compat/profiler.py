@@ -1,4 +1,4 @@
-"""The course's profiler: latencies, processor and memory of any function."""
+"""The course's profiler: latency, CPU and memory use of any function."""
 
 import time
 from collections.abc import Callable
@@ -17,7 +17,7 @@ MEGABYTE = 1 << 20
 
 
 class QNNProfiler:
-    """Measures inferences; ``metrics`` keeps what was measured, by name."""
+    """Measures inferences; ``metrics`` keeps the results by name."""
 
     def __init__(self) -> None:
         self.metrics: dict[str, dict[str, float]] = {}
@@ -25,9 +25,9 @@ class QNNProfiler:
     def profile_inference(
         self, inference_func: Callable[[Data], object], input_data: Data, num_runs: int = 100, name: str = ""
     ) -> dict[str, float]:
-        """Average and percentiles in milliseconds, runs a second, percent of a processor, added megabytes.
+        """Average and percentiles in milliseconds, runs per second, CPU percentage, added megabytes.
 
-        One run before the others is not counted: it may compile.
+        A first run is not counted, because it may compile.
         """
         if num_runs < 1:
             raise UsageError(f"num_runs is {num_runs}, expected 1 or more")

@@ -1,4 +1,4 @@
-"""The course's backend selector and its check of what is there."""
+"""The course's backend selector and its check for available backends."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,14 +11,14 @@ from edgewright.targets.htp_ops import read_htp_ops
 
 __all__ = ["BackendSelector", "BackendSupport", "ModelInfo", "check_backend_support"]
 
-# Words of other frameworks that the course uses for QNN's ops.
+# Names from other frameworks that the course uses for QNN's ops.
 _SPELLINGS = {"dense": "FullyConnected", "relu": "Relu", "batchnorm": "Batchnorm", "linear": "FullyConnected"}
 ModelInfo = Mapping[str, object]
 
 
 @dataclass(frozen=True)
 class BackendSupport:
-    """Whether a backend can run here, and what it is or why it is not there."""
+    """Whether a backend can run here, and its name or why it cannot."""
 
     backend: str
     is_available: bool
@@ -26,22 +26,22 @@ class BackendSupport:
 
 
 def check_backend_support() -> dict[str, BackendSupport]:
-    """Every backend that QNN has, by its short name."""
+    """Every QNN backend by its short name."""
     return {name.lower(): _support(name) for name in BACKENDS}
 
 
 class BackendSelector:
-    """Chooses by what is said about a model; `select_backend` looks at the model itself."""
+    """Chooses by a description of a model; `select_backend` looks at the model itself."""
 
     def select_optimal_backend(
         self, model_info: ModelInfo, constraints: Mapping[str, bool] | None = None
     ) -> str:
-        """The backend with most points: ``operations`` and ``max_tensor_size`` (bytes) of the model."""
+        """The backend with the best score for the model's ``operations`` and ``max_tensor_size`` (bytes)."""
         points = self.score_backends(model_info, constraints or {})
         return max(points, key=lambda name: points[name])
 
     def score_backends(self, model_info: ModelInfo, constraints: Mapping[str, bool]) -> dict[str, float]:
-        """Points of each backend."""
+        """The score of each backend."""
         operations, largest = _read_operations(model_info), _read_largest_tensor(model_info)
         unknown = [name for name in constraints if name not in _CONSTRAINTS]
         if unknown:

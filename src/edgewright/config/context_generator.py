@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from edgewright.config.declare import opt
 from edgewright.config.group import OptionGroup
+from edgewright.config.log_options import LOG_LEVEL
 from edgewright.config.model_options import DLC_FILES, MODEL_PREFIX, OP_PACKAGES, OUTPUT_TENSORS, dlc_problem
 from edgewright.config.rules import Check, Excludes
 from edgewright.config.values import key_values, names
@@ -117,10 +118,7 @@ class GeneratorLog(OptionGroup):
 
     title = "Messages"
 
-    log_level: str | None = opt(
-        choices=("error", "warn", "warning", "info", "debug", "verbose"),
-        help="the least grave messages to show",
-    )
+    log_level: str | None = LOG_LEVEL
     verbose: bool = opt(help="show all messages")
 
     @property

@@ -2,19 +2,25 @@
 
 from dataclasses import dataclass
 
-from edgewright.config.converter_parts import CPP_FILE, DebugLog, OpPackages
+from edgewright.config.converter_parts import (
+    COLOURS,
+    CPP_FILE,
+    INPUT_DTYPES,
+    INPUT_LAYOUTS,
+    LAYOUTS,
+    OUT_NAMES,
+    OpPackages,
+)
 from edgewright.config.declare import opt
 from edgewright.config.group import OptionGroup
+from edgewright.config.log_options import LOG_LEVEL, DebugLog
 from edgewright.config.model_options import PACKAGE_LIBRARIES
 from edgewright.config.quantizer import Quantizer
 from edgewright.config.shape_options import INPUT_SHAPES
 from edgewright.config.values import OneOf
 
 __all__ = [
-    "COLOUR_ENCODINGS",
     "CONVERTER",
-    "DTYPES",
-    "LAYOUTS",
     "ArchChecker",
     "ConverterLog",
     "CustomIo",
@@ -26,15 +32,6 @@ __all__ = [
     "Target",
 ]
 
-LAYOUTS = ("NCDHW", "NDHWC", "NCHW", "NHWC", "NFC", "NCF", "NTF", "TNF", "NF", "NC", "F", "NONTRIVIAL")
-COLOUR_ENCODINGS = ("bgr", "rgb", "rgba", "argb32", "nv21", "nv12", "time_series", "other")
-DTYPES = (
-    *("float32", "float16", "float64", "bool"),
-    *("int8", "int16", "int32", "int64"),
-    *("uint8", "uint16", "uint32", "uint64"),
-)
-_LEVELS = ("error", "warn", "warning", "info", "debug", "verbose")
-
 
 @dataclass(frozen=True)
 class Source(OptionGroup):
@@ -43,15 +40,7 @@ class Source(OptionGroup):
     title = "Source model"
 
     input_network: str = opt(also="-i", metavar="FILE", help="the model to convert")
-    out_names: tuple[str, ...] = opt(
-        "--out_node",
-        "--out_name",
-        fills="outputs",
-        repeated=True,
-        metavar="NAME",
-        help="a tensor that becomes an output of the converted model, in place of the outputs of the source; "
-        "give it once for each output",
-    )
+    out_names: tuple[str, ...] = opt("--out_node", "--out_name", like=OUT_NAMES)
     input_dims: tuple[tuple[str, tuple[int, ...]], ...] = opt("--input_dim", "-d", like=INPUT_SHAPES)
     input_types: tuple[tuple[str, str], ...] = opt(
         "--input_type",
@@ -65,29 +54,20 @@ class Source(OptionGroup):
     )
     input_dtypes: tuple[tuple[str, str], ...] = opt(
         "--input_dtype",
-        keyed=True,
-        type=(str, OneOf(DTYPES)),
-        metavar=("NAME", "DTYPE"),
+        like=INPUT_DTYPES,
         example="--input_dtype data float32",
         help="the data type of an input, float32 where nothing is said; once for each input",
     )
     input_encodings: tuple[tuple[str, ...], ...] = opt(
         "--input_encoding",
         "-e",
-        nargs=(2, 3),
-        keyed=True,
-        type=(str, OneOf(COLOUR_ENCODINGS)),
-        metavar=("NAME", "IN", "[OUT]"),
+        like=COLOURS,
         example="--input_encoding data rgba rgb",
-        help=f"the colour encoding of an input, and the one the model wants: {', '.join(COLOUR_ENCODINGS)}; "
-        "both are bgr where nothing is said",
     )
     input_layouts: tuple[tuple[str, str], ...] = opt(
         "--input_layout",
         "-l",
-        keyed=True,
-        type=(str, OneOf(LAYOUTS)),
-        metavar=("NAME", "LAYOUT"),
+        like=INPUT_LAYOUTS,
         example="--input_layout data NCHW",
         help=f"the layout that an input has in the source: {', '.join(LAYOUTS)}; it does not change the "
         "layout of the converted input (--preserve_io and --custom_io do)",
@@ -196,7 +176,7 @@ class Target(OptionGroup):
 class ConverterLog(DebugLog):
     """How much the converter says."""
 
-    log_level: str | None = opt(choices=_LEVELS, help="the least grave messages to show")
+    log_level: str | None = LOG_LEVEL
 
     @property
     def loudness(self) -> str | None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from edgewright.config.converter import LAYOUTS
+from edgewright.config.converter_parts import LAYOUTS
 from edgewright.config.io_config import DESIRED_DTYPES, QuantParams, TensorConfig, quant_params, read_field
 from edgewright.config.io_config_tree import Entry, read_tree
 from edgewright.config.values import OneOf

@@ -17,10 +17,14 @@ __all__ = [
 _SWITCH = opt(nargs="?", const=True, metavar="[{true,false}]")
 PER_CHANNEL = opt(
     like=_SWITCH,
+    fills="per_channel",
     help="one encoding for each output channel of convolution weights; replaces those of the model",
 )
-PER_ROW = opt(like=_SWITCH, help="one encoding for each row of MatMul and FullyConnected weights")
+PER_ROW = opt(
+    like=_SWITCH, fills="per_row", help="one encoding for each row of MatMul and FullyConnected weights"
+)
 RESTRICTED_STEPS = opt(
+    fills="steps",
     type=hex_range,
     metavar='"MIN MAX"',
     example='--restrict_quantization_steps "-0x80 0x7F"',

@@ -43,6 +43,10 @@ class OptionGroup:
         """The flags of the group by the fields of a request that they fill."""
         return {option.fills or name: option.name for name, option in cls.options().items()}
 
+    def values(self) -> dict[str, Any]:
+        """Its values by the fields of a request that they fill."""
+        return {option.fills or name: getattr(self, name) for name, option in self.options().items()}
+
     def given(self) -> Given:
         """The options that have another value than their default, by flag."""
         return _given(type(self), {name: getattr(self, name) for name in self.options()})

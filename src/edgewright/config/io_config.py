@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from edgewright.config.converter import DTYPES, LAYOUTS
+from edgewright.config.converter_parts import DTYPES, LAYOUTS
 from edgewright.config.io_config_tree import Entry, read_tree
 from edgewright.config.values import LARGEST_NUMBER, OneOf, dims
 from edgewright.core.errors import EdgewrightError, Problems, shown

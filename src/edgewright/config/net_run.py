@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from edgewright.config.declare import opt
 from edgewright.config.group import OptionGroup
+from edgewright.config.log_options import LOG_LEVEL
 from edgewright.config.model_options import DLC_FILES, MODEL_PREFIX, OP_PACKAGES, OUTPUT_TENSORS, dlc_problem
 from edgewright.config.rules import Check, Excludes, Needs, OneRequired, Rule, WithoutEffect
 from edgewright.config.values import key_values, names, number_from, seconds
@@ -213,7 +214,7 @@ class NetRunLog(OptionGroup):
     title = "Messages"
 
     log_level: str | None = opt(
-        choices=("error", "warn", "warning", "info", "debug", "verbose"),
+        like=LOG_LEVEL,
         help="the least grave messages to show; debug and verbose show tracebacks too",
     )
 

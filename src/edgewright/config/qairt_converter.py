@@ -2,14 +2,25 @@
 
 from dataclasses import dataclass
 
-from edgewright.config.converter import COLOUR_ENCODINGS, DTYPES, LAYOUTS, DryRun
-from edgewright.config.converter_parts import DebugLog, OpPackages
+from edgewright.config.converter import DryRun
+from edgewright.config.converter_parts import (
+    COLOURS,
+    INPUT_DTYPES,
+    INPUT_LAYOUTS,
+    LAYOUTS,
+    OUT_NAMES,
+    SAVED_MODEL_TAG,
+    SIGNATURE_KEY,
+    SUBGRAPH_SIGNATURE,
+    UNUSED_NODES,
+    OpPackages,
+)
 from edgewright.config.declare import opt
 from edgewright.config.encoding_options import DUMPED_ENCODINGS
 from edgewright.config.group import OptionGroup
+from edgewright.config.log_options import DebugLog
 from edgewright.config.rules import Excludes
 from edgewright.config.shape_options import BATCH_SIZE, INPUT_SHAPES, SYMBOL_SIZES
-from edgewright.config.values import OneOf
 
 __all__ = [
     "QAIRT_CONVERTER",
@@ -43,29 +54,17 @@ class QairtSource(OptionGroup):
         help="the shape of an input in the source's layout, dimensions separated by commas; once for each "
         "input",
     )
-    out_names: tuple[str, ...] = opt(
-        "--out_tensor_node",
-        "--out_tensor_name",
-        fills="outputs",
-        repeated=True,
-        metavar="NAME",
-        help="a tensor that becomes an output of the converted model, in place of the outputs of the source; "
-        "give it once for each output",
-    )
+    out_names: tuple[str, ...] = opt("--out_tensor_node", "--out_tensor_name", like=OUT_NAMES)
     input_dtypes: tuple[tuple[str, str], ...] = opt(
         "--source_model_input_datatype",
-        keyed=True,
-        type=(str, OneOf(DTYPES)),
-        metavar=("NAME", "DTYPE"),
+        like=INPUT_DTYPES,
         example="--source_model_input_datatype data float32",
         help="the data type that an input has in the source; an ONNX model must agree",
     )
     input_layouts: tuple[tuple[str, str], ...] = opt(
         "--source_model_input_layout",
         "-l",
-        keyed=True,
-        type=(str, OneOf(LAYOUTS)),
-        metavar=("NAME", "LAYOUT"),
+        like=INPUT_LAYOUTS,
         example="--source_model_input_layout data NCHW",
         help=f"the layout that an input has in the source: {', '.join(LAYOUTS)}; the converted input keeps "
         "it unless --io_config asks for another",
@@ -73,14 +72,8 @@ class QairtSource(OptionGroup):
     colour_encodings: tuple[tuple[str, ...], ...] = opt(
         "--desired_input_color_encoding",
         "--input_color_encoding",
-        fills="input_encodings",
-        nargs=(2, 3),
-        keyed=True,
-        type=(str, OneOf(COLOUR_ENCODINGS)),
-        metavar=("NAME", "IN", "[OUT]"),
+        like=COLOURS,
         example="--desired_input_color_encoding data rgba rgb",
-        help=f"the colour encoding of an input, and the one the model wants: {', '.join(COLOUR_ENCODINGS)}; "
-        "both are bgr where nothing is said",
     )
 
 
@@ -170,14 +163,9 @@ class QairtTensorflow(OptionGroup):
     title = "TensorFlow"
 
     tf_no_optimization: bool = opt(help="leave out the optional rewrites")
-    tf_show_unconsumed_nodes: bool = opt(help="list the nodes that the outputs do not depend on")
-    tf_saved_model_tag: str | None = opt(
-        metavar="TAG", help="the tag of a graph in a SavedModel, 'serve' where nothing is said"
-    )
-    tf_saved_model_signature_key: str | None = opt(
-        metavar="KEY",
-        help="the signature that names inputs and outputs, 'serving_default' where nothing is said",
-    )
+    tf_show_unconsumed_nodes: bool = UNUSED_NODES
+    tf_saved_model_tag: str | None = SAVED_MODEL_TAG
+    tf_saved_model_signature_key: str | None = SIGNATURE_KEY
     tf_validate_models: bool = opt(help="compare the original with the optimized model on inputs of ones")
 
 
@@ -187,9 +175,7 @@ class QairtTflite(OptionGroup):
 
     title = "TFLite"
 
-    tflite_signature_name: str | None = opt(
-        metavar="NAME", help="the signature whose subgraph is converted, the first where nothing is said"
-    )
+    tflite_signature_name: str | None = SUBGRAPH_SIGNATURE
 
 
 @dataclass(frozen=True)

@@ -93,14 +93,22 @@ class QairtPrecision(OptionGroup):
 
     title = "Precision"
 
-    act_bitwidth: int = opt(choices=(8, 16), default=8, help="bits of quantized activations")
-    weights_bitwidth: int = opt(choices=(8, 4, 16), default=8, help="bits of quantized weights")
-    bias_bitwidth: int = opt(choices=(8, 32), default=8, help="bits of quantized biases")
+    act_bitwidth: int = opt(fills="act_bw", choices=(8, 16), default=8, help="bits of quantized activations")
+    weights_bitwidth: int = opt(
+        fills="weight_bw", choices=(8, 4, 16), default=8, help="bits of quantized weights"
+    )
+    bias_bitwidth: int = opt(fills="bias_bw", choices=(8, 32), default=8, help="bits of quantized biases")
     float_bitwidth: int = opt(
-        also="--float_bw", choices=(32, 16), default=32, help="bits of tensors that stay float"
+        fills="float_bw",
+        also="--float_bw",
+        choices=(32, 16),
+        default=32,
+        help="bits of tensors that stay float",
     )
     float_bias_bitwidth: int | None = opt(
-        choices=(32, 16), help="bits of biases that stay float, those of --float_bitwidth by default"
+        fills="float_bias_bw",
+        choices=(32, 16),
+        help="bits of biases that stay float, those of --float_bitwidth by default",
     )
     use_per_channel_quantization: bool = PER_CHANNEL
     use_per_row_quantization: bool = PER_ROW
@@ -120,12 +128,14 @@ class QairtCalibration(OptionGroup):
 
     act_calibration: str = opt(
         "--act_quantizer_calibration",
+        fills="act_quantizer",
         choices=(*CALIBRATIONS, "auto"),
         default="min-max",
         help="how the range of activations is chosen; auto keeps what comes closest to the float model",
     )
     param_calibration: str = opt(
         "--param_quantizer_calibration",
+        fills="param_quantizer",
         choices=CALIBRATIONS,
         default="min-max",
         help="how the range of weights is chosen",

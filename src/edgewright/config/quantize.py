@@ -8,7 +8,7 @@ from edgewright.config.group import OptionGroup
 from edgewright.config.rules import Check, Given
 from edgewright.core.errors import UsageError
 
-__all__ = ["PRECISIONS", "QuantizeTo", "Quantizing"]
+__all__ = ["PRECISIONS", "QuantizeOptions", "QuantizeOutput"]
 
 # Bits of weights and of activations; none where all stays in floating point.
 PRECISIONS: dict[str, tuple[int, int] | None] = {
@@ -32,7 +32,7 @@ def _data_problem(given: Given) -> UsageError | None:
 
 
 @dataclass(frozen=True)
-class Quantizing(OptionGroup):
+class QuantizeOptions(OptionGroup):
     """How the model is quantized."""
 
     title = "Quantization"
@@ -55,12 +55,12 @@ class Quantizing(OptionGroup):
     param_quantizer: str = opt(choices=SCHEMES, default="tf", help="how the range of weights is chosen")
     algorithms: tuple[str, ...] = ALGORITHM_NAMES
     quantization_overrides: str | None = opt(
-        metavar="FILE", help="a JSON file with encodings that come before those computed"
+        fills="overrides", metavar="FILE", help="a JSON file with encodings that come before those computed"
     )
 
 
 @dataclass(frozen=True)
-class QuantizeTo(OptionGroup):
+class QuantizeOutput(OptionGroup):
     """Where the quantized model goes."""
 
     title = "Output"

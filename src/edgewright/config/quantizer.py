@@ -49,7 +49,9 @@ class Quantizer(OptionGroup):
     )
 
     quantization_overrides: str | None = opt(
-        metavar="FILE", help="a JSON file with encodings that replace those of the model and those computed"
+        fills="overrides",
+        metavar="FILE",
+        help="a JSON file with encodings that replace those of the model and those computed",
     )
     keep_quant_nodes: bool = opt(help="keep the quantization nodes of activations in the graph")
     input_list: str | None = opt(

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from edgewright.config.converter import CONVERTER
+from edgewright.config.converter_parts import SAVED_MODEL_TAG, SIGNATURE_KEY, UNUSED_NODES
 from edgewright.config.declare import opt
 from edgewright.config.group import OptionGroup
 
@@ -15,17 +16,12 @@ class TensorflowOnly(OptionGroup):
 
     title = "TensorFlow"
 
-    show_unconsumed_nodes: bool = opt(help="list the nodes that the outputs do not depend on")
+    show_unconsumed_nodes: bool = UNUSED_NODES
     allow_unconsumed_nodes: bool = opt(
         help="convert a graph with such nodes; it always is, so the option changes nothing"
     )
-    saved_model_tag: str | None = opt(
-        metavar="TAG", help="the tag of a graph in a SavedModel, 'serve' where nothing is said"
-    )
-    saved_model_signature_key: str | None = opt(
-        metavar="KEY",
-        help="the signature that names inputs and outputs, 'serving_default' where nothing is said",
-    )
+    saved_model_tag: str | None = SAVED_MODEL_TAG
+    saved_model_signature_key: str | None = SIGNATURE_KEY
 
 
 TENSORFLOW_CONVERTER: tuple[type[OptionGroup], ...] = (*CONVERTER, TensorflowOnly)

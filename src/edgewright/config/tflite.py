@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from edgewright.config.converter import CONVERTER
+from edgewright.config.converter_parts import SUBGRAPH_SIGNATURE
 from edgewright.config.declare import opt
 from edgewright.config.group import OptionGroup
 
@@ -15,9 +16,7 @@ class TfliteOnly(OptionGroup):
 
     title = "TFLite"
 
-    signature_name: str | None = opt(
-        metavar="NAME", help="the signature whose subgraph is converted, the first where nothing is said"
-    )
+    signature_name: str | None = SUBGRAPH_SIGNATURE
     show_unconsumed_nodes: bool = opt(help="list the tensors that nothing reads")
     dump_relay: str | None = opt(
         metavar="FILE", help="write the graph as text, as it stands after the import"

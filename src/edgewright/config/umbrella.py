@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from edgewright.config.converter_parts import CPP_FILE
 from edgewright.config.declare import opt
 from edgewright.config.group import OptionGroup
+from edgewright.config.log_options import LOG_LEVEL
 from edgewright.config.rules import Excludes, Needs
 from edgewright.config.shape_options import BATCH_SIZE, INPUT_SHAPES, INPUT_VALUES, SYMBOL_SIZES
 from edgewright.config.values import number_within
@@ -168,10 +169,7 @@ class Messages(OptionGroup):
     title = "Messages"
 
     debug: bool = opt(help="say what happens in detail; show tracebacks")
-    log_level: str | None = opt(
-        choices=("error", "warn", "warning", "info", "debug", "verbose"),
-        help="the least grave messages to show",
-    )
+    log_level: str | None = LOG_LEVEL
 
     @property
     def loudness(self) -> str | None:

@@ -29,7 +29,7 @@ PROBLEMS_LISTED = 20
 
 
 def shown(value: object, limit: int = LONGEST_VALUE) -> str:
-    """The value as printable text of at most `limit` characters, its middle left out where it is longer."""
+    """The value as printable text of at most `limit` characters, with the middle left out if it is longer."""
     text = str(value)
     if len(text) > limit:
         # Cut before escaping too: a name of a gigabyte must not be walked character by character.
@@ -59,11 +59,11 @@ class Where:
 
 
 class EdgewrightError(Exception):
-    """The base of every error that a user's model, options or machine can cause.
+    """The base class of every error that a user's model, options or machine can cause.
 
     Catch it to catch all of them. `what` states the found and the expected value, `where` names the file,
     op, node and tensor, and `do` is an action that helps. Command line tools print it without a traceback
-    and leave with its exit code; `--debug` shows the traceback too.
+    and exit with its exit code; `--debug` shows the traceback too.
     """
 
     code: ClassVar[str] = "error"
@@ -95,7 +95,7 @@ class EdgewrightError(Exception):
 class UsageError(EdgewrightError):
     """The command line or the arguments of a call are wrong.
 
-    An option is unknown, misses its value, has a value outside its choices, or excludes another option that
+    An option is unknown, lacks its value, has a value outside its choices, or excludes another option that
     was given as well. Nothing was read or written. `--help` lists the options and their values.
     """
 
@@ -114,7 +114,7 @@ class BadInput(EdgewrightError):
 
 
 class ShapeMismatch(EdgewrightError):
-    """A tensor has another shape than the op or the caller needs.
+    """A tensor has a different shape than the op or the caller needs.
 
     The message gives both shapes. For a model with symbolic dimensions, fix them with `-d NAME DIMS`.
     """
@@ -124,7 +124,7 @@ class ShapeMismatch(EdgewrightError):
 
 
 class TypeMismatch(EdgewrightError):
-    """A tensor has another data type than the op or the caller needs.
+    """A tensor has a different data type than the op or the caller needs.
 
     The message gives both types. Input files are read as float32 unless native input files are asked for.
     """
@@ -145,7 +145,7 @@ class LimitExceeded(EdgewrightError):
 
 
 class UnsupportedOp(EdgewrightError):
-    """An op of the source model has no meaning on the target.
+    """An op of the source model has no equivalent on the target.
 
     All such ops of a model are reported together. Cut the graph before them with `--out_node`, replace them
     in the source model, or provide an op package.
@@ -159,7 +159,7 @@ class UnsupportedFeature(EdgewrightError):
     """An op or a file is known, but not in the variant that was found.
 
     The op has an attribute value, a rank or a data type, or the file a version or section, that cannot be
-    honoured. The result would be wrong, therefore there is none.
+    honoured. The result would be wrong, so there is none.
     """
 
     code = "unsupported-feature"
@@ -167,7 +167,7 @@ class UnsupportedFeature(EdgewrightError):
 
 
 class NotBuiltYet(EdgewrightError):
-    """An option or a function that Edgewright knows, and plans, but does not have yet.
+    """An option or a function that is planned, but not built yet.
 
     Leave the option out. It is never ignored silently.
     """
@@ -197,7 +197,7 @@ class EnvironmentProblem(EdgewrightError):
 
 
 class BackendCrash(EdgewrightError):
-    """A backend library ended its worker process or returned an error of its own.
+    """A backend library crashed its worker process or returned an error.
 
     The message gives the library's code or signal. The Edgewright process itself is unharmed.
     """
@@ -207,7 +207,7 @@ class BackendCrash(EdgewrightError):
 
 
 class Problems(EdgewrightError):
-    """Several errors of one kind, found in one go, so that they can be mended in one go.
+    """Several errors of one kind, found in one go, so that they can be fixed in one go.
 
     It has the code and the exit code of the first one; `errors` holds all of them. The text lists the first
     twenty and counts the rest.
@@ -225,11 +225,11 @@ class Problems(EdgewrightError):
         self.__dict__.update(code=flat[0].code, exit_code=flat[0].exit_code)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle by the errors, not by the text made from them."""
+        """Pickle the errors, not the text made from them."""
         return Problems, (self.errors,)
 
     def __str__(self) -> str:
-        """One error as itself; several as a list, with advice that is the same for all given once."""
+        """One error as itself; several as a list, with advice shared by all given once."""
         if len(self.errors) == 1:
             return str(self.errors[0])
         lines = [f"error[{self.code}]: {self.what}"]
@@ -247,7 +247,7 @@ class Problems(EdgewrightError):
 
 
 def located(problem: EdgewrightError, where: Where) -> EdgewrightError:
-    """The same error with the place filled in where it did not say one; inner places come first."""
+    """The same error with the place filled in where it had none; inner places take precedence."""
     if type(problem).__init__ is not EdgewrightError.__init__:
         return problem
     inner = problem.where

@@ -1,4 +1,4 @@
-"""Progress of long work: the library says how far it is, whoever listens may draw it."""
+"""Progress of long work: the library reports it, and listeners may draw it."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -11,37 +11,37 @@ __all__ = ["Listener", "Work", "listening", "progress"]
 
 @dataclass
 class Work:
-    """One piece of long work and how far it has come."""
+    """One piece of long work and how far it has got."""
 
     title: str
     total: int | None = None
     done: int = 0
-    began: float = field(default_factory=time.monotonic)
+    started: float = field(default_factory=time.monotonic)
 
     @property
     def seconds(self) -> float:
-        """The time since the work began."""
-        return time.monotonic() - self.began
+        """The time since the work started."""
+        return time.monotonic() - self.started
 
 
 class Listener(Protocol):
-    """Someone who wants to know; calls come from the thread that does the work."""
+    """Receives progress, in the thread that does the work."""
 
     def start_work(self, work: Work) -> None:
-        """The work begins."""
+        """The work starts."""
 
     def advance_work(self, work: Work) -> None:
         """Another step of the work is done."""
 
     def end_work(self, work: Work) -> None:
-        """The work is over, finished or not: `done` tells."""
+        """The work is over, finished or not: see `done`."""
 
 
 @contextmanager
 def progress(title: str, total: int | None = None) -> Iterator[Callable[..., None]]:
-    """Announce long work; call what it yields after each step (with a number where that was several)."""
+    """Announce long work; call what it yields after each step (with a count for several steps)."""
     work = Work(title, total)
-    # Taken once: work that began unheard stays unheard, so a listener sees every start before its steps.
+    # Looked up once, so that a listener sees the start of all work whose steps it sees.
     listener = _listeners[-1] if _listeners else None
 
     def step(count: int = 1) -> None:

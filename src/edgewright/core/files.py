@@ -1,4 +1,4 @@
-"""Files written whole or not at all, and files of strangers read within limits."""
+"""Files written completely or not at all, and untrusted files read within limits."""
 
 import errno
 import mmap
@@ -30,12 +30,12 @@ _DRIVE = re.compile(r"[A-Za-z]:")
 
 
 def write_whole(path: Path | str, chunks: Chunks) -> None:
-    """Stream the chunks into the file, which appears complete or not at all; missing folders are made."""
+    """Stream the chunks into the file, which appears complete or not at all; missing folders are created."""
     write_all({path: chunks})
 
 
 def write_all(files: Mapping[Path | str, Chunks] | Mapping[Path, Chunks] | Mapping[str, Chunks]) -> None:
-    """Write several files that belong together: either all of them appear, or none, and old ones stay."""
+    """Write several files that belong together: either all of them appear, or none and old ones stay."""
     contents = {Path(path): chunks for path, chunks in files.items()}
     for path in contents:
         _check_target(path)
@@ -46,14 +46,14 @@ def write_all(files: Mapping[Path | str, Chunks] | Mapping[Path, Chunks] | Mappi
             _make_folder(path.parent, made)
             _stage(path, chunks, staged)
         _publish(staged)
-    # Everything: a ^C between two chunks must not leave half a file either.
+    # All exceptions: ^C between two chunks must not leave half a file either.
     except BaseException:
         _remove(staged.values(), made)
         raise
 
 
 def check_target(path: Path | str) -> None:
-    """Refuse early a file that could not be written later, when the work is done."""
+    """Refuse a file that cannot be written, before the work and not after it."""
     path = Path(path)
     _check_target(path)
     ground = _ground(path.parent)
@@ -65,18 +65,18 @@ def check_target(path: Path | str) -> None:
 
 
 def keep_sources(sources: Iterable[Path], written: Iterable[Path]) -> None:
-    """Refuse to write over a file that is read: what it held could not be had again."""
+    """Refuse to overwrite a file that is read: its content would be lost."""
     kept = [path for path in sources if path.exists()]
     for path in written:
         if path.exists() and any(path.samefile(source) for source in kept):
             raise UsageError(
-                f"'{shown(path)}' would be written over, it is a file of the model that is read",
+                f"'{shown(path)}' would be overwritten, it is a file of the model that is read",
                 do="name another file or folder for what is written",
             )
 
 
 def write_folder(folder: Path | str, files: Mapping[str, Chunks]) -> None:
-    """Write a folder of files that appears complete or not at all, in place of an older one of that name."""
+    """Write a folder of files that appears complete or not at all, replacing an older one of that name."""
     folder = Path(folder)
     _check_replaceable(folder)
     made: list[Path] = []
@@ -97,11 +97,11 @@ def write_folder(folder: Path | str, files: Mapping[str, Chunks]) -> None:
 
 
 def inside(folder: Path | str, relative: str, file: str | None = None) -> Path:
-    """The path that a file of a stranger names, which must stay inside `folder`.
+    """The path that an untrusted file names, which must stay inside `folder`.
 
     Args:
         folder: the folder that may be used.
-        relative: the path as the stranger's file spells it.
+        relative: the path as the untrusted file spells it.
         file: that file, for the message.
     """
     parts = relative.replace("\\", "/").split("/")
@@ -164,7 +164,7 @@ def _check_target(path: Path) -> None:
 
 
 def _check_replaceable(folder: Path) -> None:
-    """A folder of plain files may be replaced; anything else is not ours to take away."""
+    """A folder of plain files may be replaced; anything else is not ours to remove."""
     with _writing(folder):
         if not folder.exists():
             return
@@ -223,12 +223,12 @@ def _ground(folder: Path) -> Path:
 
 def _stage(path: Path, chunks: Chunks, staged: dict[Path, Path]) -> None:
     temporary = path.with_name(f".{path.name[:64]}.{secrets.token_hex(4)}.part")
-    # Noted before it exists: a signal right after the opening must find it in the list.
+    # Listed before it exists: a signal right after the opening must find it in the list.
     staged[path] = temporary
     with _writing(path):
         file = temporary.open("xb")
     try:
-        # The guard is around the write alone: an error of whoever yields the chunks is not a writing error.
+        # Only the write is guarded: an error while the chunks are made is not a writing error.
         for chunk in chunks:
             with _writing(path):
                 file.write(chunk)
@@ -257,7 +257,7 @@ def _publish(staged: dict[Path, Path]) -> None:
 
 
 def _set_aside(path: Path) -> Path | None:
-    """Keep the old file under another name as well, so that it can come back."""
+    """Keep the old file under a second name, so that it can be restored."""
     if not path.exists():
         return None
     kept = path.with_name(f".{path.name[:64]}.{secrets.token_hex(4)}.old")
@@ -310,9 +310,9 @@ def _reading(path: Path) -> Iterator[None]:
 _WRITING_ADVICE = {
     errno.ENOSPC: "free some space or write elsewhere",
     errno.EDQUOT: "free some space or write elsewhere",
-    errno.EACCES: "write to a folder that you may write to",
-    errno.EPERM: "write to a folder that you may write to",
-    errno.EROFS: "write to a folder that you may write to",
+    errno.EACCES: "use a folder that you may write to",
+    errno.EPERM: "use a folder that you may write to",
+    errno.EROFS: "use a folder that you may write to",
     errno.ENAMETOOLONG: "use a shorter name",
 }
 

@@ -15,7 +15,7 @@ _U32 = struct.Struct("<I")
 _I32 = struct.Struct("<i")
 _HEADER = 8  # offset of the root table, then the identifier
 _LONGEST_TEXT = 1 << 20
-# Offsets may lead to one place many times, so that a small file could describe a huge tree. Real writers
+# Many offsets may lead to the same place, so that a small file could describe a huge tree. Real writers
 # share vtables and at most names, which costs a few visits to each byte; this many are allowed.
 _VISITS_PER_BYTE = 64
 _MOST_VISITS = 1 << 29
@@ -35,11 +35,11 @@ class FlatBuffer:
 
     @property
     def identifier(self) -> bytes:
-        """The four letters that tell what the buffer holds."""
+        """The four letters that name the buffer's kind."""
         return bytes(self.content[4:_HEADER])
 
     def root(self) -> "Table":
-        """The table that all others hang on."""
+        """The root table."""
         return self.table(self.target(0))
 
     def table(self, position: int) -> "Table":
@@ -95,14 +95,14 @@ class FlatBuffer:
             raise self.damaged(position, f"the text '{shown(raw)}' is not UTF-8") from problem
 
     def visit(self, cost: int) -> None:
-        """Counts the work that the file asks for."""
+        """Counts the work that the file causes."""
         self._visits -= cost
         if self._visits < 0:
-            what = f"{self.called} of {len(self.content)} bytes leads to its parts too often"
+            what = f"{self.called} of {len(self.content)} bytes refers to its parts too often"
             raise LimitExceeded(what, self.where)
 
     def damaged(self, position: int, what: str) -> BadInput:
-        """The error for content that cannot be."""
+        """The error for impossible content."""
         return BadInput(f"{self.called} is damaged at byte {position}: {what}", self.where, self._do)
 
     def _check(self, position: int, size: int) -> None:
@@ -111,7 +111,7 @@ class FlatBuffer:
 
 
 class Table:
-    """One table; fields are asked for by slot, and one that is not there has its default."""
+    """One table; fields are read by slot, and a missing one has its default."""
 
     def __init__(self, buffer: FlatBuffer, position: int, vtable: int, vtable_size: int) -> None:
         self.buffer = buffer

@@ -41,7 +41,7 @@ def set_level(name: str) -> None:
 
 
 def is_debugging() -> bool:
-    """Whether details meant for debugging are wanted, tracebacks of expected failures among them."""
+    """Whether debugging details are shown, such as tracebacks of expected failures."""
     return _ROOT.isEnabledFor(logging.DEBUG)
 
 
@@ -68,7 +68,7 @@ class _ToStderr(logging.Handler):
             print(self._line(record), file=sys.stderr)  # noqa: T201 - the one place where log lines come out
         except BrokenPipeError:
             raise
-        except Exception:  # a log line must not end the work it is about
+        except Exception:  # logging must not break the work it is about
             self.handleError(record)
 
     def _line(self, record: logging.LogRecord) -> str:

@@ -1,4 +1,4 @@
-"""What this process takes of its machine: memory and processor time."""
+"""What this process uses of its machine: memory and CPU time."""
 
 import os
 import time
@@ -10,7 +10,7 @@ _STATUS = Path("/proc/self/statm")
 
 
 def memory_in_use() -> int:
-    """Bytes of memory that this process holds now; the most it ever held where the system tells no more."""
+    """Bytes of memory that this process uses now; its peak where the system reports only that."""
     try:
         return int(_STATUS.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, IndexError, AttributeError):
@@ -18,7 +18,7 @@ def memory_in_use() -> int:
 
 
 def processor_time() -> float:
-    """Seconds that all threads of this process have computed."""
+    """CPU seconds of all threads of this process."""
     return time.process_time_ns() / 1e9
 
 

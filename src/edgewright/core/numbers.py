@@ -59,7 +59,7 @@ class DType(IntEnum):
 
     @property
     def bits(self) -> int:
-        """Bits of one element as the type's name says."""
+        """Bits of one element, as in the type's name."""
         return _BITS[self]
 
     @property
@@ -69,7 +69,7 @@ class DType(IntEnum):
 
     @property
     def is_fixed_point(self) -> bool:
-        """Whether values mean something only together with an encoding."""
+        """Whether values have a meaning only with an encoding."""
         return 0x300 <= self < 0x500
 
     @property

@@ -1,4 +1,4 @@
-"""The one door to heavy packages: loaded where needed, missed with a message that says what to install."""
+"""The one way to import heavy packages: only when needed, with a message on what to install."""
 
 import importlib
 from dataclasses import dataclass
@@ -56,7 +56,7 @@ def require(module: str, to: str) -> Any:
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as missing:
-        # Installed but broken is another trouble than absent: it keeps its own message and traceback.
+        # Installed but broken is not absent: it keeps its own message and traceback.
         if missing.name != top:
             raise
         raise EnvironmentProblem(

@@ -75,7 +75,7 @@ def import_families(package: str, *names: str) -> None:
 
 
 def _find_caller(inner: set[str]) -> tuple[str, int]:
-    """Where the code outside some modules is that called into them."""
+    """File and line of the code that called into some modules from outside."""
     frame = inspect.currentframe()
     while frame is not None and frame.f_globals["__name__"] in inner:
         frame = frame.f_back

@@ -1,4 +1,4 @@
-"""Signals that ask for an end, noted where an exception in the wrong place would leave threads behind."""
+"""Signals that stop the process, recorded where an exception would leave threads behind."""
 
 import signal
 import threading
@@ -16,7 +16,7 @@ _NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
 def noted(stop: threading.Event) -> Iterator[list[int]]:
     """Sets the event where a signal would raise KeyboardInterrupt; the list has the numbers of the signals.
 
-    ``Thread.join`` of Python 3.11 takes a thread for ended when an exception interrupts it.
+    ``Thread.join`` of Python 3.11 considers a thread finished when an exception interrupts it.
     """
     found: list[int] = []
     before = _raising() if threading.current_thread() is threading.main_thread() else {}
@@ -47,14 +47,14 @@ def held() -> Iterator[None]:
 
 
 def leave_to_caller() -> None:
-    """Ignores what a terminal sends to all its processes: the caller hears it too, and ends its workers."""
+    """Ignores what a terminal sends to all its processes: the caller gets it too, and stops its workers."""
     for name in ("SIGINT", "SIGHUP"):
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_IGN)
 
 
 def _raising() -> dict[int, Handler]:
-    """Handlers in Python; what is ignored, or ends the process without them, stays as it is."""
+    """The handlers written in Python; signals that are ignored or have the default action are left alone."""
     numbers = [getattr(signal, name) for name in _NAMES if hasattr(signal, name)]
     handlers = {int(number): signal.getsignal(number) for number in numbers}
     return {number: handler for number, handler in handlers.items() if callable(handler)}

@@ -1,4 +1,4 @@
-"""Names in messages: lists of them, and guesses at what a mistyped one was meant to be."""
+"""Names in messages: lists of them, and suggestions for mistyped ones."""
 
 from collections.abc import Iterable, Sequence
 
@@ -8,7 +8,7 @@ __all__ = ["closest", "did_you_mean", "quote_names"]
 
 
 def closest(word: str, known: Iterable[str]) -> str | None:
-    """The known word most like `word`, or None where nothing comes near."""
+    """The known word most like `word`, or None where none is close."""
     from difflib import get_close_matches  # only needed once something is wrong
 
     by_folded = {name.lower(): name for name in known}
@@ -17,7 +17,7 @@ def closest(word: str, known: Iterable[str]) -> str | None:
 
 
 def did_you_mean(word: str, known: Iterable[str], otherwise: str = "") -> str:
-    """The advice for a mistyped word: the closest known one, or `otherwise` where nothing comes near."""
+    """The advice for a mistyped word: the closest known one, or `otherwise` where none is close."""
     guess = closest(word, known)
     return otherwise if guess is None else f"did you mean '{guess}'?"
 

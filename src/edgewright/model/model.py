@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 
 # Sessions of graphs that were specialised on the values or shapes of bound inputs.
 SPECIALISED_KEPT = 8
-# How files of frameworks end: they are converted, not loaded.
+# Suffixes of framework files, which are converted, not loaded.
 SOURCES = frozenset({".onnx", ".tflite", ".pb", ".meta", ".pt", ".pt2"})
 
 
@@ -55,12 +55,12 @@ class Model:
     outputs: list[TensorInfo]
     # Builds the graph for given inputs; set where ``graph`` is None.
     specialise: Callable[[Mapping[str, Array]], Graph] | None = None
-    # Names of the source model's tensors, gone ones too, where the source was at hand.
+    # Names of the source model's tensors, including removed ones, if the source was available.
     source_tensors: frozenset[str] = frozenset()
-    # What one run leaves for the next: outputs to give to inputs, and what these start with.
+    # What one run leaves for the next: outputs that become inputs, and their initial values.
     states: tuple[State, ...] = ()
     _sessions: dict[object, "_Ready"] = field(default_factory=dict)
-    # What auto was found to be.
+    # The backend chosen for auto.
     _backend: str = ""
 
     @classmethod
@@ -74,8 +74,8 @@ class Model:
         """Runs the model: numpy in, a dict of numpy out by the source's output names.
 
         Inputs and outputs that the graph stores in fixed point are real numbers here; stored integers are
-        taken as they are. ``threads``: 0 leaves the number to the engine. The backend ``auto`` is the one
-        that `select_backend` finds at the first run.
+        accepted as they are. ``threads``: 0 leaves the number to the engine. The backend ``auto`` is the one
+        that `select_backend` chooses at the first run.
         """
         if backend == "auto":
             backend = self._choose_backend(inputs)
@@ -107,7 +107,7 @@ class Model:
             bound = [item.name for item in self.inputs if item.is_bound]
             if not bound:
                 raise UnsupportedFeature(
-                    "the graph depends on the numbers of its symbolic dimensions",
+                    "the graph depends on the sizes of its symbolic dimensions",
                     do=f"fix them with {spell_option('input_shapes')} or {spell_option('symbols')}",
                 )
             raise UnsupportedFeature(
@@ -123,10 +123,10 @@ class Model:
         return save_graph(self.graph, path, options)
 
     def encodings(self, version: str = "1.0.0") -> dict[str, Any]:
-        """The encodings of a quantized model by the source's names, as AIMET's files have them.
+        """The encodings of a quantized model by the source's names, in the format of AIMET's files.
 
-        ``version``: 0.5.0, 0.6.1, 1.0.0 or 2.0.0 of those files. ``overrides`` of a quantizer takes it back
-        and makes the same model of the same source, unless weights or biases were changed before they were
+        ``version``: 0.5.0, 0.6.1, 1.0.0 or 2.0.0 of those files. ``overrides`` of a quantizer accepts them
+        and gives the same model from the same source, unless weights or biases were changed before they were
         rounded (``cle``, ``bc``, ``auto``; a note of the report says so): those are only in saved files.
         """
         return encodings_document(encodings_of(self.fixed_graph()), version)
@@ -139,7 +139,7 @@ class Model:
         """The graph, where it does not depend on the inputs of a run."""
         if self.graph is None:
             raise UnsupportedFeature(
-                "the graph depends on values that only a run gives, this needs it before",
+                "the graph depends on values that are known only in a run, but is needed before",
                 do=f"fix open dimensions with {spell_option('input_shapes')} or {spell_option('symbols')}, "
                 f"and make such inputs constants with {spell_option('input_values')}",
             )
@@ -166,12 +166,12 @@ class Model:
         return self._sessions[key]
 
     def _learn_bound(self, graph: Graph) -> None:
-        """Notes the inputs that became constants of a graph: an import stops at the first it needs."""
+        """Records the inputs that became constants of a graph: an import stops at the first it needs."""
         kept = set(graph.inputs)
         fresh = {item.name for item in self.inputs if not item.is_bound and item.name not in kept}
         if fresh:
             self.inputs = [replace(i, is_bound=i.is_bound or i.name in fresh) for i in self.inputs]
-            # Made before it was known that these values matter.
+            # These were made before it was known that the values matter.
             self._sessions.clear()
 
     def _make_session_key(self, inputs: Mapping[str, Array]) -> tuple[object, ...]:
@@ -184,7 +184,7 @@ class Model:
 
 
 class _Ready:
-    """A graph on a backend: a session for stored integers, or one for real numbers where it has such."""
+    """A graph on a backend: a session for stored integers, and one for real numbers if supported."""
 
     def __init__(self, graph: Graph, backend: str, threads: int) -> None:
         self.graph = graph
@@ -223,7 +223,7 @@ def load(path: Path | str, weight_file: Path | str | None = None) -> Model:
 
 
 def describe_tensor(name: str, tensor_type: TensorType, *, is_bound: bool = False) -> TensorInfo:
-    """The contract of a value."""
+    """A value as an input or output of a model."""
     return TensorInfo(
         name, dtype_word(tensor_type.dtype), shape_of(tensor_type), tensor_type.layout, is_bound
     )

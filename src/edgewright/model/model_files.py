@@ -39,12 +39,12 @@ def list_model_parts(path: Path) -> list[Path]:
 
 
 def load_model_graphs(files: Sequence[Path], prefix: str = "QnnModel") -> list[Graph]:
-    """The graphs of all files, each with a name of its own; ``prefix`` is that of model libraries."""
+    """The graphs of all files, each with a unique name; ``prefix`` is that of model libraries."""
     graphs = [graph for file in files for graph in load_program(file, prefix=prefix).graphs]
     name, count = Counter(graph.name for graph in graphs).most_common(1)[0]
     if count > 1:
         raise UsageError(
-            f"{count} graphs are named '{shown(name)}', expected a name of its own for each",
+            f"{count} graphs are named '{shown(name)}', expected a different name for each",
             do="convert one of the models again under another file name",
         )
     return graphs

@@ -1,30 +1,29 @@
 """From a float model and data to a model in fixed point."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
-
+from edgewright.artifacts.encodings import EncodingsSource, load_encodings
 from edgewright.backends.executor import CpuExecutor
 from edgewright.config.preprocessing import Preprocessing
-from edgewright.core.errors import UsageError, Where, shown
+from edgewright.core.errors import UsageError, Where
 from edgewright.data.open_samples import Data, list_data_notes, open_samples
 from edgewright.ir.graph import Graph
 from edgewright.model.changed_weights import rebuilding_note
 from edgewright.model.convert import Rewrites, convert
 from edgewright.model.model import Model, load
-from edgewright.model.quantizing import OverridesSource, Wishes, quantized
 from edgewright.model.saving import is_stored
 from edgewright.ops.quant import Dequantize
 from edgewright.quantize.executor import Executor
+from edgewright.quantize.overrides import KnownEncodings
+from edgewright.quantize.quantizer import quantize_graph
 from edgewright.quantize.report import QuantizationReport
+from edgewright.quantize.request import QuantizationRequest
 from edgewright.quantize.source_encodings import take_source_encodings
 from edgewright.quantize.tensor_encodings import TensorEncoding
 
-__all__ = ["QuantizedModel", "quantize", "quantized_model", "without_pairs"]
-
-# They have fixed-point results in models that were trained with quantization too.
+__all__ = ["QuantizedModel", "find_fixed_point", "quantize", "quantize_model", "take_pairs"]
 
 
 @dataclass
@@ -49,7 +48,7 @@ def quantize(  # noqa: PLR0913 - every one is a choice of its own, and all are g
     param_quantizer: str = "tf",
     percentile: float = 99.99,
     algorithms: Collection[str] = (),
-    overrides: OverridesSource | None = None,
+    overrides: EncodingsSource | None = None,
     steps: tuple[int, int] | None = None,
     ignore_encodings: bool = False,
     preprocessing: Preprocessing | None = None,
@@ -83,9 +82,7 @@ def quantize(  # noqa: PLR0913 - every one is a choice of its own, and all are g
         preprocessing: what is done to images: mean, std, layout and order of colours.
         threads: threads for calibration; 0 leaves it to the engine.
     """
-    widths = {"act_bw": act_bw, "weight_bw": weight_bw, "bias_bw": bias_bw, "float_bw": float_bw}
-    _check_call(steps, {**widths, "block_size": block_size})
-    wishes = Wishes(
+    request = QuantizationRequest(
         act_bw=act_bw,
         weight_bw=weight_bw,
         bias_bw=bias_bw,
@@ -97,69 +94,63 @@ def quantize(  # noqa: PLR0913 - every one is a choice of its own, and all are g
         param_quantizer=param_quantizer,
         percentile=percentile,
         algorithms=(algorithms,) if isinstance(algorithms, str) else tuple(algorithms or ()),
-        overrides=overrides,
+        overrides=load_encodings(overrides),
         steps=steps,
     )
     opened = model if isinstance(model, Model) else load(model) if is_stored(model) else convert(model)
-    return quantized_model(
-        *(opened, data, wishes, CpuExecutor(threads)),
+    return quantize_model(
+        *(opened, request, data, CpuExecutor(threads)),
         ignore_encodings=ignore_encodings,
         preprocessing=preprocessing,
     )
 
 
-def quantized_model(
+def quantize_model(
     model: Model,
+    request: QuantizationRequest,
     data: Data | None,
-    wishes: Wishes,
     executor: Executor,
     *,
     ignore_encodings: bool = False,
     preprocessing: Preprocessing | None = None,
 ) -> QuantizedModel:
-    """A quantized twin of a converted model."""
+    """Quantizes a converted model, which is left as it is."""
     _check_float(model.fixed_graph())
-    graph, brought = without_pairs(model.fixed_graph())
-    if data is None and wishes.overrides is None and wishes.float_bw == 32 and not brought:
+    graph, source = take_pairs(model.fixed_graph())
+    if data is None and request.overrides is None and request.float_bw == 32 and not source:
         raise UsageError(
             "there is neither data nor an encoding to quantize with",
             do="give calibration samples, overrides, or float_bw=16 for half precision",
         )
     samples = None
     if data is not None:
-        samples = open_samples(graph, data, passes=wishes.passes, preprocessing=preprocessing)
-    kept = () if ignore_encodings else brought
-    result = quantized(graph, wishes, samples, executor, brought=kept, known=model.source_tensors)
+        samples = open_samples(graph, data, passes=request.passes, preprocessing=preprocessing)
+    known = KnownEncodings(() if ignore_encodings else source, model.source_tensors)
+    result = quantize_graph(graph, request, samples, executor, known)
     result.report.notes[:0] = list_data_notes(samples, preprocessing)
     result.report.notes += rebuilding_note(graph, result.graph)
     plain = Model.of(result.graph)
     return QuantizedModel(result.graph, plain.inputs, plain.outputs, report=result.report)
 
 
-def _check_call(steps: object, numbers: Mapping[str, object]) -> None:
-    """What Python's callers may get wrong and command lines cannot."""
-    for name, number in numbers.items():
-        if not isinstance(number, int | np.integer):
-            raise UsageError(f"{name} is {number!r}, expected a whole number")
-    if steps is not None and not (isinstance(steps, tuple | list) and [type(s) for s in steps] == [int, int]):
-        raise UsageError(
-            f"steps are '{shown(steps)}', expected two whole numbers",
-            do="give, for example, steps=(-128, 127)",
-        )
+def find_fixed_point(graph: Graph) -> str | None:
+    """The first value that is computed in fixed point; None in a float graph."""
+    results = [value for node in graph.nodes if not node.op.is_encoder for value in node.outputs]
+    values = (*graph.inputs, *filter(None, results))
+    return next((name for name in values if graph.types[name].encoding is not None), None)
 
 
 def _check_float(graph: Graph) -> None:
-    made = [value for node in graph.nodes if not node.op.is_encoder for value in node.outputs]
-    for name in (*graph.inputs, *filter(None, made)):
-        if graph.types[name].encoding is not None:
-            raise UsageError(
-                f"the model is in fixed point already ({graph.types[name]}), expected a float model",
-                Where(tensor=name),
-                do="save it as it is, or quantize the float model that it was made from",
-            )
+    name = find_fixed_point(graph)
+    if name is not None:
+        raise UsageError(
+            f"the model is in fixed point already ({graph.types[name]}), expected a float model",
+            Where(tensor=name),
+            do="save it as it is, or quantize the float model that it was made from",
+        )
 
 
-def without_pairs(graph: Graph) -> tuple[Graph, list[TensorEncoding]]:
+def take_pairs(graph: Graph) -> tuple[Graph, list[TensorEncoding]]:
     """The graph as it was before training with quantization, and the encodings that it learned."""
     if not any(isinstance(node.op, Dequantize) for node in graph.nodes):
         return graph, []

@@ -1,4 +1,4 @@
-"""Inputs by chance, for measurements that need no others."""
+"""Random inputs, for measurements that need no others."""
 
 from edgewright.config.umbrella import RunInputs
 from edgewright.core.numbers import Array

@@ -1,4 +1,4 @@
-"""Where the arrays of a run come from: named files, an input list, or chance."""
+"""Where the arrays of a run come from: named files, an input list, or a random generator."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -34,7 +34,7 @@ _DTYPES = {word: dtype for dtype in DType for word in (dtype.name.lower(), dtype
 
 
 def open_input_sets(model: Model, chosen: RunInputs) -> list["InputSet"]:
-    """The sets that the options ask for; their files are read when a set is used."""
+    """The sets that the options describe; their files are read when a set is used."""
     names = [item.name for item in model.inputs]
     if chosen.random is not None:
         return [InputSet(_with_batch_1(model.inputs), {}, chosen.random)]
@@ -55,7 +55,7 @@ class InputSet:
         self._seed = seed
 
     def feed(self) -> Feed:
-        """The arrays by input name; all files that do not fit come at once."""
+        """The arrays by input name; all files that do not fit are reported at once."""
         generator = np.random.default_rng(self._seed)
         arrays: Feed = {}
         problems: list[EdgewrightError] = []
@@ -74,7 +74,7 @@ def _match_named_files(names: Sequence[str], chosen: RunInputs) -> dict[str, Pat
     files = {name: Path(file) for name, file in chosen.inputs}
     problems: list[EdgewrightError] = [
         UsageError(
-            f"--input names '{shown(name)}', which is no input of the model", do=did_you_mean(name, names)
+            f"--input names '{shown(name)}', which is not an input of the model", do=did_you_mean(name, names)
         )
         for name in files
         if name not in names
@@ -102,7 +102,7 @@ def _make_random_array(item: TensorInfo, generator: np.random.Generator) -> Arra
     input_type = _make_tensor_type(item)
     if not input_type.is_static:
         raise UsageError(
-            f"input '{shown(item.name)}' has the symbolic shape {input_type}, random values need numbers",
+            f"input '{shown(item.name)}' has the symbolic shape {input_type}, random values need fixed sizes",
             do=f"add {_spell_shape(item.name)} or {spell_option('batch')} and {spell_option('symbols')} for "
             "its dimensions",
         )
@@ -125,7 +125,7 @@ def _read(item: TensorInfo, file: Path) -> Array:
         return array
     if not input_type.is_static:
         raise ShapeMismatch(
-            f"a raw file does not tell the symbolic dimensions of {input_type}",
+            f"a raw file does not record the symbolic dimensions of {input_type}",
             Where(file=str(file), tensor=item.name),
             do=f"give a .npy file, or the shape with {_spell_shape(item.name)}",
         )

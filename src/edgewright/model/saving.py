@@ -41,7 +41,7 @@ _TAR_MAGIC = slice(257, 262)
 
 @dataclass(frozen=True)
 class SaveOptions:
-    """What the files say of themselves, and how tensors are named."""
+    """The metadata of the files, and how tensors are named."""
 
     command: str = "edgewright"
     copyright_text: str = ""
@@ -51,7 +51,7 @@ class SaveOptions:
     quantizer_command: str = ""
     source_encodings: str = ""
     override_encodings: str = ""
-    # Weights of 4 bits take half a byte each, and not one.
+    # 4-bit weights take half a byte each instead of one.
     pack_4_bit_weights: bool = False
     # Of an ONNX file; None: the lowest that holds the model.
     opset: int | None = None
@@ -93,7 +93,7 @@ class SavedFiles:
         matches = [path for path in self.paths if path.name.endswith(ending)]
         if not matches:
             written = ", ".join(path.name for path in self.paths)
-            raise UsageError(f"no {ending} was written, but {written}", do="save the model under such a name")
+            raise UsageError(f"no {ending} was written, only {written}", do="save it under such a name")
         return matches[0]
 
 
@@ -183,7 +183,7 @@ def _read_context_program(path: Path) -> Program:
 
 
 def make_records(graph: Graph, name: str, options: SaveOptions) -> QnnGraph:
-    """The records of a graph under another name, with what QNN cannot hold changed; it stays as it is."""
+    """The records of a graph under another name, adapted to what QNN can hold; the graph is not changed."""
     prepared = graph.copy()
     prepared.name = sanitized(name)
     run_passes(prepared, TARGET)
@@ -193,7 +193,7 @@ def make_records(graph: Graph, name: str, options: SaveOptions) -> QnnGraph:
 
 
 def _narrow_types(graph: Graph) -> None:
-    """Constants whose encodings have 4 bits get types of 4 bits, which formats pack."""
+    """Gives constants with 4-bit encodings 4-bit types, which formats pack."""
     for name in graph.constants:
         constant_type = graph.types[name]
         if (
@@ -212,7 +212,7 @@ def _check_replaceable(files: SavedFiles) -> None:
     with files.bin.open("rb") as opened:
         if opened.read(_TAR_MAGIC.stop)[_TAR_MAGIC] != b"ustar":
             raise UsageError(
-                f"'{shown(files.bin)}' would be written over, it is no weights file of a converted model",
+                f"'{shown(files.bin)}' would be overwritten, it is not the weights file of a converted model",
                 do="write to another folder or under another name (-o): it may hold the source's own weights",
             )
 

@@ -1,4 +1,4 @@
-"""Which backend suits a model: by ops, tensor sizes, precision and measured time, each said as a reason."""
+"""Which backend suits a model: by ops, tensor sizes, precision and measured time, each with its reason."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ __all__ = ["CAPABILITIES", "BackendChoice", "Candidate", "Capability", "select_b
 MEGABYTE = 1 << 20
 # Points that a candidate can win; the weights are those of the Edge AI course's selector.
 OPS, SIZES, PRECISION, POWER, SPEED, MEASURED = 30, 25, 20, 25, 20, 25
-# What HTP costs here is measured in the simulation: the emulator takes seconds to compile a model.
+# HTP times are measured in the simulation: the emulator takes seconds to compile a model.
 _MEASURED_AS = {"cpu": "cpu", "htp": "htp-sim"}
 _SHORT = Effort(runs=10, seconds=1.0, warmup=1)
 
@@ -42,7 +42,7 @@ CAPABILITIES = {
 
 @dataclass(frozen=True)
 class Candidate:
-    """A backend with its points, and what they are for; ``is_possible`` says whether it can be taken."""
+    """A backend with its points and their reasons; ``is_possible`` says whether it can be chosen."""
 
     backend: str
     points: float
@@ -53,7 +53,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class BackendChoice:
-    """The backend that was chosen, and all that were looked at, the best first."""
+    """The backend that was chosen, and all candidates, the best first."""
 
     backend: str
     reasons: tuple[str, ...]
@@ -75,11 +75,11 @@ def select_backend(
     """Chooses the backend for a model, with reasons.
 
     Args:
-        model: a model or a file of one.
+        model: a model or a model file.
         power_critical: whether it runs on a battery.
-        performance_critical: whether latency on the device counts.
-        inputs: arrays to measure on; random ones where they are left out.
-        measure: whether the model is run here for a second on each; without it, choices are by its facts.
+        performance_critical: whether latency on the device matters.
+        inputs: arrays to measure on; random if left out.
+        measure: whether to run the model for a second on each; otherwise only its properties count.
     """
     opened = any_model(model)
     feed = dict(inputs) if inputs is not None else make_random_inputs(opened)
@@ -92,7 +92,7 @@ def select_backend(
 
 
 class _Facts:
-    """What a graph asks of a processor."""
+    """What a graph demands of a processor."""
 
     def __init__(self, graph: Graph) -> None:
         gaps = find_htp_gaps(graph)
@@ -123,7 +123,7 @@ def _score_backend(
     ):
         if is_priority:
             points += weight * share_of
-            reasons.append(f"{word} counts: {share_of:.0%} of the best on a device")
+            reasons.append(f"{word} matters: {share_of:.0%} of the best on a device")
     if name in times:
         points += MEASURED * min(times.values()) / times[name]
         as_ = "" if name == "cpu" else " in the simulation"

@@ -10,7 +10,7 @@ __all__ = ["SourceTensor", "map_source_tensors"]
 
 @dataclass(frozen=True)
 class SourceTensor:
-    """A tensor of the source model; ``tensor`` is empty where it is gone, and ``why`` says how."""
+    """A tensor of the source model; ``tensor`` is empty where it was removed, and ``why`` says why."""
 
     name: str
     tensor: str = ""
@@ -18,7 +18,7 @@ class SourceTensor:
 
 
 def map_source_tensors(graph: Graph) -> tuple[SourceTensor, ...]:
-    """Every tensor of the source, as far as the graph was made from one; those that are found come first."""
+    """Every tensor of the graph's source, if it has one; those that still exist come first."""
     record = lower(graph)
     tensors_by_source: dict[str, str] = {}
     for name in record.tensors:

@@ -32,7 +32,7 @@ class Surface:
         return {name: self._encode_value(name, np.asarray(array)) for name, array in inputs.items()}
 
     def is_real(self, inputs: Mapping[str, Array]) -> bool:
-        """Whether something is stored as integers, and all that is given for it are real numbers."""
+        """Whether some inputs are stored as integers, and all values given for them are real numbers."""
         given = (inputs.get(name) for name, t in self._inputs.items() if t.encoding is not None)
         is_float = all(isinstance(array, np.ndarray) and array.dtype == np.float32 for array in given)
         return self._has_fixed and is_float

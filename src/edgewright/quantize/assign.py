@@ -12,9 +12,9 @@ from edgewright.quantize.masks import leave_out_masks
 from edgewright.quantize.pins import Origin, Pin, Placed
 from edgewright.quantize.precision import Deciding, Precision
 from edgewright.quantize.report import QuantizationReport, TensorRecord
+from edgewright.quantize.request import QuantizationRequest
 from edgewright.quantize.roles import roles_of
 from edgewright.quantize.saturation import leave_out_flat_ends
-from edgewright.quantize.settings import Settings
 from edgewright.quantize.spans import Seen, Spans, wanted_grid
 from edgewright.quantize.weights.encode import (
     bias_placed,
@@ -39,23 +39,28 @@ class Plan:
 
 
 def assign(
-    graph: Graph, groups: Groups, settings: Settings, pins: Mapping[str, Pin], seen: Seen | None
+    graph: Graph, groups: Groups, request: QuantizationRequest, pins: Mapping[str, Pin], seen: Seen | None
 ) -> Plan:
     """The plan for what was seen; without it, what has no encoding stays in floating point."""
-    return _Assignment(graph, groups, settings, pins, seen).run()
+    return _Assignment(graph, groups, request, pins, seen).run()
 
 
 class _Assignment:
     def __init__(
-        self, graph: Graph, groups: Groups, settings: Settings, pins: Mapping[str, Pin], seen: Seen | None
+        self,
+        graph: Graph,
+        groups: Groups,
+        request: QuantizationRequest,
+        pins: Mapping[str, Pin],
+        seen: Seen | None,
     ) -> None:
-        self._graph, self._groups, self._settings, self._pins = graph, groups, settings, pins
+        self._graph, self._groups, self._request, self._pins = graph, groups, request, pins
         self._plan = Plan()
         self._roles = {node.name: roles_of(graph, node) for node in graph.nodes}
-        self._spans = Spans(graph, groups, settings, seen)
+        self._spans = Spans(graph, groups, request, seen)
         leave_out_masks(graph, groups, self._spans, self._plan.report)
         leave_out_flat_ends(graph, groups, self._spans, self._plan.report)
-        deciding = Deciding(graph, groups, self._spans, settings, self._roles)
+        deciding = Deciding(graph, groups, self._spans, request, self._roles)
         self._precisions = deciding.run(pins, self._plan.report, are_weights_known=seen is not None)
 
     def run(self) -> Plan:
@@ -101,7 +106,7 @@ class _Assignment:
         if precision.is_rigid:
             return Placed(self._graph.types[value].dtype)
         if not precision.is_fixed:
-            bits = self._settings.float_bias_bits if place in self._roles[node.name].biases else 0
+            bits = self._request.float_bias_bw if place in self._roles[node.name].biases else None
             return Placed(DType[f"FLOAT_{bits}"] if bits else _float(precision))
         output = next((v for v in node.outputs if is_real(self._graph, v)), None)
         if output is not None and node.op.keeps_encoding and value in data_inputs(self._graph, node):
@@ -118,22 +123,22 @@ class _Assignment:
         for place in sorted(roles.weights):
             value = node.inputs[place]
             pin = self._pins.get(value)
-            placed = weight_placed(self._graph.constants[value], roles, self._settings, pin)
+            placed = weight_placed(self._graph.constants[value], roles, self._request, pin)
             self._plan.reads[node.name, place] = self._fitted(node, roles, placed)
             self._record(value, "weight", self._plan.reads[node.name, place], pin, Origin.WEIGHTS)
-            if pin is None and weight_bits(self._settings) != self._settings.weight_bits:
+            if pin is None and weight_bits(self._request) != self._request.weight_bw:
                 self._plan.report.applied("wide-weights", node.name)
         for place in sorted(roles.biases):
             value = node.inputs[place]
             bias, pin = self._graph.constants[value], self._pins.get(value)
-            placed = bias_placed(bias, self._scales(node, roles, bias.size), self._settings, pin)
+            placed = bias_placed(bias, self._scales(node, roles, bias.size), self._request, pin)
             self._plan.reads[node.name, place] = placed
             self._record(value, "bias", placed, pin, Origin.DERIVED)
 
     def _fitted(self, node: Node, roles: Roles, weights: Placed) -> Placed:
         """Weights whose scales leave room for the bias."""
         biases = [self._graph.constants[node.inputs[place]] for place in sorted(roles.biases)]
-        if not node.op.is_product or not biases or self._settings.bias_bits != 32:
+        if not node.op.is_product or not biases or self._request.bias_bw != 32:
             return weights
         scales = product_scales(self._plan.reads[node.name, 0], weights, biases[0].size)
         fitted, is_raised = fitted_to_bias(weights, scales, biases[0])

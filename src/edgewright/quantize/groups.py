@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 from edgewright.ir.graph import Graph, Node
 from edgewright.ops.rearrange_fill import Pad
 from edgewright.quantize.pins import Origin, Pin, Placed
+from edgewright.quantize.request import QuantizationRequest
 from edgewright.quantize.rules import fixed_encoding
-from edgewright.quantize.settings import Settings
 
 __all__ = ["Groups", "data_inputs", "is_real"]
 
@@ -25,8 +25,8 @@ def data_inputs(graph: Graph, node: Node) -> list[str]:
 class Groups:
     """The values of a graph in groups of one encoding each, with what is pinned of them."""
 
-    def __init__(self, graph: Graph, settings: Settings, pins: Mapping[str, Pin]) -> None:
-        self._graph, self._settings = graph, settings
+    def __init__(self, graph: Graph, request: QuantizationRequest, pins: Mapping[str, Pin]) -> None:
+        self._graph, self._request = graph, request
         self._parent: dict[str, str] = {}
         self._pins: dict[str, Pin] = dict(pins)
         self._clamped: set[str] = set()
@@ -35,7 +35,7 @@ class Groups:
         for node in graph.nodes:
             if node.op.keeps_encoding:
                 self._join_moved(node)
-            elif node.op.specific().is_clamp and settings.is_relu_squashed:
+            elif node.op.specific().is_clamp and not request.disable_relu_squashing:
                 self._join_clamped(node)
 
     def find(self, value: str) -> str:
@@ -54,7 +54,7 @@ class Groups:
     def bits(self, value: str) -> int:
         """The width of a value's group."""
         pin = self.pin(value)
-        return self._settings.act_bits if pin is None or pin.is_float else pin.bits
+        return self._request.act_bw if pin is None or pin.is_float else pin.bits
 
     def members(self, values: Iterable[str]) -> dict[str, list[str]]:
         """Values by group."""
@@ -82,8 +82,8 @@ class Groups:
         pin = self._pins.get(value)
         if not is_real(self._graph, value) or (pin is not None and pin.placed is not None):
             return
-        bits = self._settings.act_bits if pin is None else pin.bits
-        found = fixed_encoding(node.op, bits, is_symmetric=self._settings.is_act_symmetric)
+        bits = self._request.act_bw if pin is None else pin.bits
+        found = fixed_encoding(node.op, bits, is_symmetric=self._request.is_act_symmetric)
         if found is not None:
             rule, encoding, dtype = found
             self._pins[value] = Pin(bits, Placed(dtype, encoding), Origin.RULE, rule.name)

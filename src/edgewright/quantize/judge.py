@@ -13,8 +13,7 @@ from edgewright.quantize.calibrate import observe_extremes
 from edgewright.quantize.executor import Executor, Samples
 from edgewright.quantize.groups import Groups, is_real
 from edgewright.quantize.pins import Pin
-from edgewright.quantize.schemes import MinMax
-from edgewright.quantize.settings import Settings
+from edgewright.quantize.request import QuantizationRequest
 
 __all__ = ["WORTH_DB", "Judge", "Part", "judged_values"]
 
@@ -62,11 +61,11 @@ class Judge:
                 noises.append(10 * np.log10(np.maximum(noise / signal, LEAST_NOISE)).mean())
         return float(np.mean(noises)) if noises else 0.0
 
-    def noise_at_once(self, graph: Graph, settings: Settings, pins: Mapping[str, Pin]) -> float:
+    def noise_at_once(self, graph: Graph, request: QuantizationRequest, pins: Mapping[str, Pin]) -> float:
         """The noise of a float graph when its values cover just what they have in these samples."""
-        groups = Groups(graph, settings, pins)
+        groups = Groups(graph, request, pins)
         seen = observe_extremes(graph, groups.observed(), self.feeds, self.executor)
-        plan = assign(graph, groups, replace(settings, act_scheme=MinMax()), pins, seen)
+        plan = assign(graph, groups, replace(request, act_quantizer="tf"), pins, seen)
         return self.noise(apply(graph, plan))
 
     def _outputs(self, graph: Graph) -> dict[str, list[Array]]:

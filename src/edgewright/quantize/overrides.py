@@ -1,6 +1,6 @@
 """Encodings that a file, or the source model itself, gives: found in the graph, checked, and pinned."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from edgewright.core.errors import EdgewrightError, Problems, UsageError, Where, shown
@@ -11,9 +11,9 @@ from edgewright.ir.graph import Graph
 from edgewright.ir.traits import Roles
 from edgewright.quantize.pins import Origin, Pin, Placed
 from edgewright.quantize.roles import roles_of
-from edgewright.quantize.tensor_encodings import TensorEncoding
+from edgewright.quantize.tensor_encodings import EncodingSet, TensorEncoding
 
-__all__ = ["Resolved", "resolve"]
+__all__ = ["KnownEncodings", "ResolvedEncodings", "resolve_encodings"]
 
 ACTIVATION_WIDTHS = (8, 16)
 WEIGHT_WIDTHS = (4, 8, 16)
@@ -22,20 +22,40 @@ FLOAT_WIDTHS = (16, 32)
 
 
 @dataclass
-class Resolved:
+class ResolvedEncodings:
     """Pins by value, and the names of a file that no value of the graph has any more."""
 
     pins: dict[str, Pin] = field(default_factory=dict)
     ignored: list[str] = field(default_factory=list)
 
 
-def resolve(
+@dataclass(frozen=True)
+class KnownEncodings:
+    """What is known of a graph's tensors before it is quantized."""
+
+    # Encodings that the source model itself had.
+    source: Sequence[TensorEncoding] = ()
+    # The names of all of its tensors: overrides of one that is gone are ignored.
+    tensors: Collection[str] = ()
+    # What was found in the graph already; it comes before all else.
+    resolved: ResolvedEncodings = field(default_factory=ResolvedEncodings)
+
+    def resolve(self, graph: Graph, overrides: EncodingSet | None) -> ResolvedEncodings:
+        """Pins for a graph: overrides come before what the source model had."""
+        own = resolve_encodings(graph, self.source, origin=Origin.SOURCE)
+        given = resolve_encodings(graph, overrides.tensors if overrides else (), self.tensors)
+        return ResolvedEncodings(
+            {**own.pins, **given.pins, **self.resolved.pins}, [*given.ignored, *self.resolved.ignored]
+        )
+
+
+def resolve_encodings(
     graph: Graph,
     tensors: Iterable[TensorEncoding],
     known: Collection[str] = (),
     *,
     origin: str = Origin.FILE,
-) -> Resolved:
+) -> ResolvedEncodings:
     """Finds the values that entries name and checks that they fit; all problems are reported together.
 
     ``known`` are the names of the source model: an entry for one of them whose value was folded away is
@@ -43,23 +63,23 @@ def resolve(
     """
     names, gone = _named_values(graph), {*known, *graph.source_names.values()}
     uses = _Uses(graph)
-    found = Resolved()
+    resolved = ResolvedEncodings()
     problems: list[EdgewrightError] = []
     for tensor in tensors:
         values = names.get(tensor.name, [])
         # What the model itself brought was there; conversion may have folded it away since.
         if not values and (tensor.name in gone or origin == Origin.SOURCE):
-            found.ignored.append(tensor.name)
+            resolved.ignored.append(tensor.name)
         elif not values:
             problems.append(_unknown(tensor.name, names.keys() | gone))
         for value in values:
             try:
-                found.pins[value] = _pin(graph, value, tensor, uses, origin)
+                resolved.pins[value] = _pin(graph, value, tensor, uses, origin)
             except EdgewrightError as problem:
                 problems.append(problem)
     if problems:
         raise problems[0] if len(problems) == 1 else Problems(problems)
-    return found
+    return resolved
 
 
 class _Uses:

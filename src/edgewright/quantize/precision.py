@@ -10,8 +10,8 @@ from edgewright.quantize.fragile import fragile_nodes
 from edgewright.quantize.groups import Groups, data_inputs, is_real
 from edgewright.quantize.pins import Pin
 from edgewright.quantize.report import QuantizationReport
+from edgewright.quantize.request import QuantizationRequest
 from edgewright.quantize.rules import float_rule
-from edgewright.quantize.settings import Settings
 from edgewright.quantize.spans import Spans
 
 __all__ = ["FIXED", "Deciding", "Precision"]
@@ -38,11 +38,16 @@ class Deciding:
     """Decides node by node, forward; then lets moves follow what reads them, backward."""
 
     def __init__(
-        self, graph: Graph, groups: Groups, spans: Spans, settings: Settings, roles: Mapping[str, Roles]
+        self,
+        graph: Graph,
+        groups: Groups,
+        spans: Spans,
+        request: QuantizationRequest,
+        roles: Mapping[str, Roles],
     ) -> None:
-        self._graph, self._groups, self._spans, self._settings = graph, groups, spans, settings
+        self._graph, self._groups, self._spans, self._request = graph, groups, spans, request
         self._roles = roles
-        self._fragile = fragile_nodes(graph) if settings.is_fragile_float else set()
+        self._fragile = fragile_nodes(graph) if request.is_fragile_float else set()
         self._found: dict[str, Precision] = {}
 
     def run(
@@ -123,4 +128,4 @@ class Deciding:
             self._found[node.name] = readers[0]
 
     def _in_float(self) -> Precision:
-        return Precision(self._settings.float_dtype)
+        return Precision(self._request.float_dtype)

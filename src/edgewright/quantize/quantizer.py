@@ -1,7 +1,7 @@
-"""The whole way: from a float graph, samples and wishes to a fixed-point graph and a report."""
+"""The one way to quantize: from a float graph, a request and samples to a fixed-point graph and a report."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from edgewright.ir.graph import Graph
 from edgewright.quantize.apply import apply
@@ -10,25 +10,26 @@ from edgewright.quantize.calibrate import check_constants, observe_extremes, obs
 from edgewright.quantize.executor import Executor, Samples
 from edgewright.quantize.groups import Groups, is_real
 from edgewright.quantize.judge import WORTH_DB, Judge
-from edgewright.quantize.overrides import Resolved
+from edgewright.quantize.overrides import KnownEncodings
 from edgewright.quantize.pins import Pin
 from edgewright.quantize.recommended import recommended
 from edgewright.quantize.report import QuantizationReport
+from edgewright.quantize.request import QuantizationRequest
 from edgewright.quantize.roles import roles_of
 from edgewright.quantize.search import Found, searched
-from edgewright.quantize.settings import Settings
 from edgewright.quantize.spans import Seen
 from edgewright.quantize.weights.balance import balanced
 from edgewright.quantize.weights.bias_correction import corrected, input_means, with_biases
-from edgewright.quantize.weights.cle import Equalization, equalize
+from edgewright.quantize.weights.cle import equalize
 from edgewright.quantize.weights.even_channels import channel_reach
 from edgewright.quantize.weights.layerwise import LAYERWISE, fitted_weights
+from edgewright.quantize.wide_products import widen_products
 
-__all__ = ["Quantized", "observe", "quantize_graph"]
+__all__ = ["QuantizedGraph", "observe", "quantize_graph"]
 
 
 @dataclass(frozen=True)
-class Quantized:
+class QuantizedGraph:
     """A graph in fixed point, and what was done."""
 
     graph: Graph
@@ -36,80 +37,106 @@ class Quantized:
     # The float graph as other corrections left it, and whether weights were fitted or biases corrected after.
     source: Graph
     has_corrected_biases: bool = False
+    # What was asked for, with nothing left open, and what was settled before any range was chosen.
+    request: QuantizationRequest = field(default_factory=QuantizationRequest)
+    pins: Mapping[str, Pin] = field(default_factory=dict)
 
 
 def quantize_graph(
     graph: Graph,
-    settings: Settings,
+    request: QuantizationRequest,
     samples: Samples | None = None,
     executor: Executor | None = None,
-    overrides: Resolved | None = None,
-) -> Quantized:
-    """Quantizes a graph; the given one is left as it is.
+    known: KnownEncodings | None = None,
+) -> QuantizedGraph:
+    """Quantizes a float graph, which is left as it is.
 
-    With samples, whatever ``overrides`` do not say is calibrated on them by the executor. Without, it stays
-    in floating point (float fallback).
+    Args:
+        graph: rewritten and laid out as it shall be.
+        request: widths, schemes, corrections and overrides.
+        samples: what no encoding is known for is calibrated on them; without any, it stays in floating point
+            (float fallback).
+        executor: runs the samples.
+        known: encodings that the source model brought, and the names of its tensors.
     """
-    given = overrides or Resolved()
+    resolved = (known or KnownEncodings()).resolve(graph, request.overrides)
+    pins = resolved.pins
+    if request.use_dynamic_16_bit_weights:
+        pins |= widen_products(graph, pins)
+    _check_graph(graph)
+    settled, advice = _name_algorithms(graph, request.settle())
+    work, notes = _prepare_graph(graph, settled, pins, samples, executor)
+    if samples is None or executor is None:
+        plan = assign(work, Groups(work, settled, pins), settled, pins, None)
+        found = Found(work, work, plan, _list_left_out(settled))
+    else:
+        choose_ranges = searched if settled.is_searched else _calibrate
+        found = choose_ranges(work, settled, pins, samples, executor)
+    report = found.plan.report
+    report.ignored += resolved.ignored
+    report.notes += [*advice, *notes, *found.notes]
+    report.notes[:0] = request.list_notes()
+    is_corrected = found.graph is not found.source
+    return QuantizedGraph(
+        apply(found.graph, found.plan), report, found.source, is_corrected, settled, resolved.pins
+    )
+
+
+def _check_graph(graph: Graph) -> None:
+    """Refuses weights that are not finite, and NaN in any other constant."""
     read = [value for value in graph.constants if is_real(graph, value) and graph.consumers(value)]
-    weights = _weights(graph)
+    weights = _list_weights(graph)
     check_constants(graph, [value for value in read if value in weights])
     check_constants(graph, read, is_infinity_allowed=True)
-    settings, advice = _advised(graph, settings)
-    work, notes = _prepared(graph, settings, given.pins, samples, executor)
-    if samples is None or executor is None:
-        plan = assign(work, Groups(work, settings, given.pins), settings, given.pins, None)
-        found = Found(work, work, plan, _without_samples(settings))
-    else:
-        way = searched if settings.is_searched else _calibrated
-        found = way(work, settings, given.pins, samples, executor)
-    report = found.plan.report
-    report.ignored += given.ignored
-    report.notes += [*advice, *notes, *found.notes]
-    return Quantized(apply(found.graph, found.plan), report, found.source, found.graph is not found.source)
 
 
-def _advised(graph: Graph, settings: Settings) -> tuple[Settings, tuple[str, ...]]:
-    """Settings that name what "auto" stands for, and why."""
-    if "auto" not in settings.algorithms:
-        return settings, ()
-    advice = recommended(graph, settings)
-    named = [name for name in settings.algorithms if name != "auto"]
-    return replace(settings, algorithms=tuple(dict.fromkeys([*named, *advice.algorithms]))), advice.reasons
+def _list_weights(graph: Graph) -> set[str]:
+    """Weights and biases."""
+    roles = {node: roles_of(graph, node) for node in graph.nodes}
+    return {node.inputs[place] for node, role in roles.items() for place in role.weights | role.biases}
 
 
-def _without_samples(settings: Settings) -> list[str]:
-    """What cannot be done: equalization alone looks at weights only."""
-    return [f"{name}: left out, it needs samples" for name in settings.algorithms if name != "cle"]
+def _name_algorithms(
+    graph: Graph, request: QuantizationRequest
+) -> tuple[QuantizationRequest, tuple[str, ...]]:
+    """The request with what "auto" stands for, and why."""
+    if "auto" not in request.algorithms:
+        return request, ()
+    advice = recommended(graph, request)
+    named = [name for name in request.algorithms if name != "auto"]
+    return replace(request, algorithms=tuple(dict.fromkeys([*named, *advice.algorithms]))), advice.reasons
 
 
-def _calibrated(
-    graph: Graph, settings: Settings, pins: Mapping[str, Pin], samples: Samples, executor: Executor
+def _list_left_out(request: QuantizationRequest) -> list[str]:
+    """What cannot be done without samples: equalization alone looks at weights only."""
+    return [f"{name}: left out, it needs samples" for name in request.algorithms if name != "cle"]
+
+
+def _calibrate(
+    graph: Graph,
+    request: QuantizationRequest,
+    pins: Mapping[str, Pin],
+    samples: Samples,
+    executor: Executor,
 ) -> Found:
     """Ranges as the scheme chooses them, after weights and before biases."""
     work, fitted, notes = graph, dict[str, Pin](), list[str]()
-    if any(name in settings.algorithms for name in LAYERWISE):
-        work, fitted, notes = fitted_weights(graph, settings, pins, samples, Judge(graph, samples, executor))
-    known = {**pins, **fitted}
-    groups = Groups(work, settings, known)
-    seen = observe(work, groups, settings, samples, executor)
-    plan = assign(work, groups, settings, known, seen)
-    if "bc" in settings.algorithms:
+    if any(name in request.algorithms for name in LAYERWISE):
+        work, fitted, notes = fitted_weights(graph, request, pins, samples, Judge(graph, samples, executor))
+    settled = {**pins, **fitted}
+    groups = Groups(work, request, settled)
+    seen = observe(work, groups, request, samples, executor)
+    plan = assign(work, groups, request, settled, seen)
+    if "bc" in request.algorithms:
         work, changed = corrected(work, plan, input_means(work, samples, executor))
         notes.append(f"bc: corrected {len(changed)} biases")
-        plan = assign(work, groups, settings, known, seen)
+        plan = assign(work, groups, request, settled, seen)
     return Found(graph, work, plan, notes)
 
 
-def _weights(graph: Graph) -> set[str]:
-    """Weights and biases."""
-    roles = {node: roles_of(graph, node) for node in graph.nodes}
-    return {node.inputs[place] for node, found in roles.items() for place in found.weights | found.biases}
-
-
-def _prepared(
+def _prepare_graph(
     graph: Graph,
-    settings: Settings,
+    request: QuantizationRequest,
     pins: Mapping[str, Pin],
     samples: Samples | None,
     executor: Executor | None,
@@ -117,42 +144,44 @@ def _prepared(
     """The graph after what is done before anything is measured, and what was done."""
     notes: list[str] = []
     work = graph
-    if "cle" in settings.algorithms and samples is not None and executor is not None:
-        work, notes = _equalized(graph, settings, pins, samples, executor)
-    elif "cle" in settings.algorithms:
-        work, done = equalize(graph)
-        notes = _said(done)
-    if "smooth" in settings.algorithms and samples is not None and executor is not None:
-        work, said = balanced(work, settings, pins, samples, Judge(work, samples, executor))
-        notes += said
-    if any(name in settings.algorithms for name in ("bc", "adaround")):
+    if "cle" in request.algorithms and samples is not None and executor is not None:
+        work, notes = _equalize(graph, request, pins, samples, executor)
+    elif "cle" in request.algorithms:
+        work, equalization = equalize(graph)
+        notes = equalization.list_notes()
+    if "smooth" in request.algorithms and samples is not None and executor is not None:
+        work, balance_notes = balanced(work, request, pins, samples, Judge(work, samples, executor))
+        notes += balance_notes
+    if any(name in request.algorithms for name in ("bc", "adaround")):
         work = with_biases(work)
     return work, notes
 
 
-def _equalized(
-    graph: Graph, settings: Settings, pins: Mapping[str, Pin], samples: Samples, executor: Executor
+def _equalize(
+    graph: Graph,
+    request: QuantizationRequest,
+    pins: Mapping[str, Pin],
+    samples: Samples,
+    executor: Executor,
 ) -> tuple[Graph, list[str]]:
     """The equalized graph, unless the samples show that it does harm.
 
     Weights gain by it, but channels of activations may reach less equally far than before.
     """
-    work, done = equalize(graph, lambda twin, values: channel_reach(twin, values, samples, executor))
-    if done.chains:
+    work, equalization = equalize(graph, lambda twin, values: channel_reach(twin, values, samples, executor))
+    if equalization.chains:
         judge = Judge(graph, samples, executor)
-        gain = judge.noise_at_once(graph, settings, pins) - judge.noise_at_once(work, settings, pins)
+        gain = judge.noise_at_once(graph, request, pins) - judge.noise_at_once(work, request, pins)
         if gain < WORTH_DB:
             return graph, [f"cle: left out, it gains {gain:.1f} dB on {len(judge.feeds)} samples"]
-    return work, _said(done)
+    return work, equalization.list_notes()
 
 
-def _said(done: Equalization) -> list[str]:
-    return [f"cle: {line}" for line in done.lines()]
-
-
-def observe(graph: Graph, groups: Groups, settings: Settings, samples: Samples, executor: Executor) -> Seen:
+def observe(
+    graph: Graph, groups: Groups, request: QuantizationRequest, samples: Samples, executor: Executor
+) -> Seen:
     """The statistics that the scheme of the activations needs: one pass, or two."""
     extremes = observe_extremes(graph, groups.observed(), samples, executor)
-    if not settings.act_scheme.needs_histogram:
+    if not request.act_scheme.needs_histogram:
         return extremes
     return observe_histograms(graph, extremes, samples, executor)

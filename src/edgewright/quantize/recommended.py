@@ -6,8 +6,8 @@ from edgewright.ir.graph import Graph
 from edgewright.ops.matmul import MatMul
 from edgewright.ops.norm import AxesNorm
 from edgewright.ops.reduce_softmax import Softmax
+from edgewright.quantize.request import QuantizationRequest
 from edgewright.quantize.roles import roles_of
-from edgewright.quantize.settings import Settings
 
 __all__ = ["Recommendation", "recommended"]
 
@@ -20,25 +20,25 @@ class Recommendation:
     reasons: tuple[str, ...]
 
 
-def recommended(graph: Graph, settings: Settings) -> Recommendation:
+def recommended(graph: Graph, request: QuantizationRequest) -> Recommendation:
     """What to ask for, for a float graph and the widths that it gets.
 
     Learned rounding gains 0.3 dB in 8 bits (MobileNetV2, a minute): it is for 4 bits.
     """
     chosen: dict[str, str] = {}
     depthwise = sum(node.op.is_depthwise for node in graph.nodes)
-    if depthwise and not settings.is_per_channel:
+    if depthwise and not request.per_channel:
         chosen["cle"] = (
             f"cle: {depthwise} depthwise convolutions share one encoding a weight, so channels are equalized"
         )
-    if _is_transformer(graph) and settings.act_bits == 8:
+    if _is_transformer(graph) and request.act_bw == 8:
         chosen["smooth"] = "smooth: a transformer, whose channels reach unequally far, in 8 bits"
     products = sum(bool(roles_of(graph, n).weights) and n.op.is_product for n in graph.nodes)
-    if products and settings.weight_bits == 4:
+    if products and request.weight_bw == 4:
         chosen["seq_mse"] = f"seq_mse: {products} products with weights of 4 bits, whose ranges matter most"
         chosen["adaround"] = "adaround: 4 bits lose most where each weight is rounded for itself"
     # A search tries corrected biases by itself, learned rounding corrects them.
-    if products and "adaround" not in chosen and not settings.is_searched:
+    if products and "adaround" not in chosen and not request.is_searched:
         chosen["bc"] = "bc: rounded weights move the means of outputs"
     return Recommendation(tuple(chosen), tuple(chosen.values()))
 

@@ -4,8 +4,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from edgewright.quantize.pins import Origin, Placed
+from edgewright.quantize.rules import RULES
 
-__all__ = ["QuantizationReport", "TensorRecord"]
+__all__ = ["AppliedRule", "QuantizationReport", "QuantizationSummary", "TensorRecord"]
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,25 @@ class TensorRecord:
     low: float | None = None
     high: float | None = None
     note: str = ""
+
+
+@dataclass(frozen=True)
+class AppliedRule:
+    """A rule of the target, and how often it was applied."""
+
+    name: str
+    text: str
+    count: int
+
+
+@dataclass(frozen=True)
+class QuantizationSummary:
+    """What a tool says of a quantization: where encodings came from, which rules were applied, notes."""
+
+    coverage: str
+    rules: tuple[AppliedRule, ...]
+    converts: int
+    notes: tuple[str, ...]
 
 
 @dataclass
@@ -37,6 +57,19 @@ class QuantizationReport:
     def applied(self, rule: str, where: str) -> None:
         """Remembers that a rule was applied."""
         self.rules.setdefault(rule, []).append(where)
+
+    @property
+    def is_all_float(self) -> bool:
+        """Whether nothing has an encoding."""
+        return not any(record.placed.encoding for record in self.tensors)
+
+    def list_rules(self) -> tuple[AppliedRule, ...]:
+        """The rules that were applied, in words."""
+        return tuple(AppliedRule(name, RULES[name].text, len(hits)) for name, hits in self.rules.items())
+
+    def summarize(self, *notes: str) -> QuantizationSummary:
+        """The report in a few lines; the given notes come before its own."""
+        return QuantizationSummary(self.coverage(), self.list_rules(), self.converts, (*notes, *self.notes))
 
     def counts(self) -> dict[str, int]:
         """Number of tensors by origin of their encoding."""

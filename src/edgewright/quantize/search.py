@@ -17,9 +17,9 @@ from edgewright.quantize.groups import Groups
 from edgewright.quantize.judge import Judge, Part
 from edgewright.quantize.observers import Extremes, Histogram
 from edgewright.quantize.pins import Origin, Pin
+from edgewright.quantize.request import QuantizationRequest
 from edgewright.quantize.roles import roles_of
-from edgewright.quantize.schemes import MinMax, Mse, Percentile, Scheme
-from edgewright.quantize.settings import Settings
+from edgewright.quantize.schemes import Mse, Percentile, Scheme
 from edgewright.quantize.spans import Seen
 from edgewright.quantize.tails import Tails
 from edgewright.quantize.weights.bias_correction import corrected, input_means, with_biases
@@ -65,17 +65,17 @@ class Found:
 
 
 def searched(
-    graph: Graph, settings: Settings, pins: Mapping[str, Pin], samples: Samples, executor: Executor
+    graph: Graph, request: QuantizationRequest, pins: Mapping[str, Pin], samples: Samples, executor: Executor
 ) -> Found:
     """What was found best for the graph."""
     work = with_biases(graph)
     notes: list[str] = []
     judge = Judge(work, samples, executor)
-    if settings.act_bits == 8 and settings.is_per_channel:
-        work, notes = _with_even_channels(work, settings, pins, samples, judge)
-    rounded, fitted, done = fitted_weights(work, settings, pins, samples, judge)
+    if request.act_bw == 8 and request.per_channel:
+        work, notes = _with_even_channels(work, request, pins, samples, judge)
+    rounded, fitted, done = fitted_weights(work, request, pins, samples, judge)
     notes += done
-    search = _Search(rounded, settings, {**pins, **fitted}, samples, judge)
+    search = _Search(rounded, request, {**pins, **fitted}, samples, judge)
     choice, decibels = search.best()
     final, plan = search.planned(choice)
     notes.append(f"search: {_described(choice)}; {-decibels:.1f} dB on {len(judge.feeds)} samples")
@@ -84,7 +84,7 @@ def searched(
 
 
 def _with_even_channels(
-    graph: Graph, settings: Settings, pins: Mapping[str, Pin], samples: Samples, judge: Judge
+    graph: Graph, request: QuantizationRequest, pins: Mapping[str, Pin], samples: Samples, judge: Judge
 ) -> tuple[Graph, list[str]]:
     before, inside = values_before_depthwise(graph, pins), values_before_gates(graph, pins)
     reach = channel_reach(graph, [*before, *inside], samples, judge.executor)
@@ -93,7 +93,7 @@ def _with_even_channels(
     if not inside:
         return work, notes
     apart, count = gated(work, {value: reach[value] for value in inside})
-    gain = judge.noise_at_once(work, settings, pins) - judge.noise_at_once(apart, settings, pins)
+    gain = judge.noise_at_once(work, request, pins) - judge.noise_at_once(apart, request, pins)
     if gain < WORTH_OPS_DB:
         return work, notes
     return apart, [
@@ -104,12 +104,17 @@ def _with_even_channels(
 
 class _Search:
     def __init__(
-        self, graph: Graph, settings: Settings, pins: Mapping[str, Pin], samples: Samples, judge: Judge
+        self,
+        graph: Graph,
+        request: QuantizationRequest,
+        pins: Mapping[str, Pin],
+        samples: Samples,
+        judge: Judge,
     ) -> None:
         self._graph, self._pins, self._judge = graph, pins, judge
         # Ranges are chosen here: what the plan gets covers just what it shall.
-        self._settings = replace(settings, act_scheme=MinMax())
-        self._groups = Groups(graph, settings, pins)
+        self._request = replace(request, act_quantizer="tf")
+        self._groups = Groups(graph, request, pins)
         self._few, self._all = self._chosen(Part(samples, is_judging=False))
         self._means = input_means(graph, samples, judge.executor)
         self._weights = self._searched_weights()
@@ -132,11 +137,11 @@ class _Search:
         """The graph with its biases and the plan; the final one takes all samples into account."""
         pins = {**self._weights, **self._pins} if choice.weights != "min-max" else self._pins
         seen = self._seen(choice, self._all if is_final else self._few)
-        plan = assign(self._graph, self._groups, self._settings, pins, seen)
+        plan = assign(self._graph, self._groups, self._request, pins, seen)
         if not choice.is_corrected:
             return self._graph, plan
         graph, _ = corrected(self._graph, plan, self._means)
-        return graph, assign(graph, self._groups, self._settings, pins, seen)
+        return graph, assign(graph, self._groups, self._request, pins, seen)
 
     def _seen(self, choice: _Choice, ranges: "_Ranges") -> Seen:
         """The ranges of the chosen schemes, each in its stretch."""
@@ -152,7 +157,7 @@ class _Search:
         others = observe_extremes(graph, values, judges, executor, tails.add)
         every = {value: extremes.merged(others[value]) for value, extremes in few.items()}
         reached = [self._beyond(seen, tails) for seen in (few, every)]
-        if self._settings.act_bits > 8 or not every:
+        if self._request.act_bw > 8 or not every:
             pairs = zip(reached, (few, every), strict=True)
             wide, plain = ({"roomy": beyond, "min-max": seen} for beyond, seen in pairs)
             return wide, plain
@@ -181,15 +186,15 @@ class _Search:
         return {"min-max": reached, **chosen}
 
     def _by_scheme(self, seen: Mapping[str, Histogram], scheme: Scheme) -> dict[str, Extremes]:
-        grid = self._settings.act_grid(self._settings.act_bits)
+        grid = self._request.act_grid(self._request.act_bw)
         kept = scheme.ranges(Histogram.stacked(list(seen.values())), grid)
         pairs = zip(kept.low.tolist(), kept.high.tolist(), strict=True)
         return {value: Extremes.between(*pair) for value, pair in zip(seen, pairs, strict=True)}
 
     def _searched_weights(self) -> dict[str, Pin]:
         """Weights whose ranges have the smallest error, searched once."""
-        settings = replace(self._settings, weight_scheme=Mse())
-        plan = assign(self._graph, self._groups, settings, self._pins, self._seen_first())
+        request = replace(self._request, param_quantizer="mse")
+        plan = assign(self._graph, self._groups, request, self._pins, self._seen_first())
         found: dict[str, Pin] = {}
         for node in self._graph.nodes:
             for place in roles_of(self._graph, node).weights:

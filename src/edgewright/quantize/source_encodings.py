@@ -6,25 +6,26 @@ from edgewright.ir.types import TensorType
 from edgewright.ops.activation import Relu
 from edgewright.ops.quant import Dequantize, Quantize
 from edgewright.ops.rearrange import Reshape, Transpose
-from edgewright.passes.target.float_io import make_input_float, make_output_float
+from edgewright.passes.target.float_io import make_all_io_float
 from edgewright.quantize.lift_moves import lift_moves
 from edgewright.quantize.tensor_encodings import TensorEncoding, entry_of
 
 __all__ = ["take_source_encodings"]
 
 
-def take_source_encodings(graph: Graph, *, keep_pairs: bool = False) -> list[TensorEncoding]:
+def take_source_encodings(
+    graph: Graph, *, keep_pairs: bool = False, is_ignored: bool = False
+) -> list[TensorEncoding]:
     """Removes pairs of Quantize and Dequantize, in place, and returns what they say of their tensors.
+
+    Nothing is returned where that ``is_ignored``.
 
     Weights become float constants of the values they stand for, inputs and outputs real numbers. A pair that
     says something else than another one of the same tensor stays where it is, and so do all pairs of
     activations with ``keep_pairs``.
     """
     entries: dict[str, TensorEncoding] = {}
-    for name in list(graph.outputs):
-        make_output_float(graph, name)
-    for name in list(graph.inputs):
-        make_input_float(graph, name)
+    make_all_io_float(graph)
     if not keep_pairs:
         lift_moves(graph)
     for node in graph.nodes:
@@ -37,7 +38,7 @@ def take_source_encodings(graph: Graph, *, keep_pairs: bool = False) -> list[Ten
     for name in [v for v in graph.constants if not graph.consumers(v) and v not in graph.outputs]:
         graph.drop_constant(name)
     graph.sort()
-    return list(entries.values())
+    return [] if is_ignored else list(entries.values())
 
 
 def _take_pair(graph: Graph, node: Node, entries: dict[str, TensorEncoding]) -> None:

@@ -10,8 +10,8 @@ from edgewright.quantize.encodings import Grid, regridded
 from edgewright.quantize.groups import Groups, data_inputs, is_real
 from edgewright.quantize.observers import Extremes, Histogram
 from edgewright.quantize.pins import Placed
+from edgewright.quantize.request import QuantizationRequest
 from edgewright.quantize.rules import second_operand_grid
-from edgewright.quantize.settings import Settings
 
 __all__ = ["MASKED", "Range", "Seen", "Spans", "range_of_array"]
 
@@ -30,8 +30,8 @@ def range_of_array(array: Array) -> Range:
 class Spans:
     """What groups of values cover; groups that nothing is known of have no encoding."""
 
-    def __init__(self, graph: Graph, groups: Groups, settings: Settings, seen: Seen | None) -> None:
-        self._graph, self._groups, self._settings = graph, groups, settings
+    def __init__(self, graph: Graph, groups: Groups, request: QuantizationRequest, seen: Seen | None) -> None:
+        self._graph, self._groups, self._request = graph, groups, request
         self._grids = self._chosen_grids()
         self._ranges: dict[str, Range] = {}
         if seen is not None:
@@ -73,7 +73,7 @@ class Spans:
         value = node.inputs[place]
         grid = wanted_grid(self._graph, node, place, bits)
         if value in self._graph.constants and not self.is_known(value):
-            chosen = grid or self._settings.act_grid(bits)
+            chosen = grid or self._request.act_grid(bits)
             return Placed(chosen.dtype, chosen.encoding(*self._range_beside(node, value)))
         placed = self.placed(value)
         assert placed.encoding is not None
@@ -81,7 +81,7 @@ class Spans:
             grid is None or grid == self._grids[self._groups.find(value)]
         ):
             return placed
-        chosen, found = grid or self._settings.act_grid(bits), self.range(value)
+        chosen, found = grid or self._request.act_grid(bits), self.range(value)
         if found is not None:
             return Placed(chosen.dtype, chosen.encoding(*found))
         return Placed(chosen.dtype, regridded(placed.encoding, placed.dtype, chosen))
@@ -105,7 +105,7 @@ class Spans:
         made = [v for node in self._graph.nodes for v in (*node.inputs, *node.outputs)]
         values = dict.fromkeys(v for v in (*self._graph.inputs, *made) if is_real(self._graph, v))
         roots = self._groups.members(values)
-        return {root: self._settings.act_grid(self._groups.bits(root)) for root in roots}
+        return {root: self._request.act_grid(self._groups.bits(root)) for root in roots}
 
     def _choose_ranges(self, seen: Seen) -> None:
         by_grid: dict[Grid, list[str]] = {}
@@ -117,7 +117,7 @@ class Spans:
                 self.widen(value, (low, high))
 
     def _kept(self, seen: Sequence[Extremes | Histogram], grid: Grid) -> Extremes:
-        scheme = self._settings.act_scheme
+        scheme = self._request.act_scheme
         histograms = [part for part in seen if isinstance(part, Histogram)]
         if len(histograms) == len(seen):
             return scheme.ranges(Histogram.stacked(histograms), grid)

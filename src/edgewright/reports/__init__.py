@@ -1,1 +1,1 @@
-"""Records as text, JSON, CSV, HTML and plots: looks, not numbers."""
+"""Records as text, JSON, CSV, HTML and plots: presentation, not computation."""

@@ -3,51 +3,51 @@
 from edgewright.analyse.records import Accuracy, Finding
 from edgewright.build.records import BuildRecord, Candidate, Preflight
 from edgewright.reports.conversion import make_io_table
-from edgewright.reports.html.verdict import verdict
-from edgewright.reports.html.words import db, duration
+from edgewright.reports.html.verdict import make_verdict
+from edgewright.reports.html.words import format_db, format_duration
 from edgewright.reports.numbers import format_bytes
 from edgewright.reports.page import Block, Table
 
-__all__ = ["page", "preflight_page"]
+__all__ = ["make_page", "make_preflight_page"]
 
 
-def page(record: BuildRecord) -> list[Block]:
+def make_page(record: BuildRecord) -> list[Block]:
     """The page of `edgewright build`; the report says more."""
-    found = verdict(record)
+    verdict = make_verdict(record)
     warnings = [finding.what for finding in record.preflight.findings if finding.grade == "warning"]
     return [
         make_io_table(record.contract),
         *(f"warning: {text}" for text in warnings),
         *(f"data: {line}" for line in record.data),
         *(f"note: {note}" for note in record.notes),
-        _candidates_table(record),
-        _accuracy(record),
-        f"{found.word}: {found.title}",
+        _make_candidates_table(record),
+        _make_accuracy_table(record),
+        f"{verdict.word}: {verdict.title}",
         # What is below the verdict there is not on this page.
-        *(f"  {sentence.replace(' below ', ' in the report ')}" for sentence in found.sentences),
+        *(f"  {sentence.replace(' below ', ' in the report ')}" for sentence in verdict.sentences),
         "",
     ]
 
 
-def preflight_page(found: Preflight) -> list[Block]:
+def make_preflight_page(preflight: Preflight) -> list[Block]:
     """The page of `edgewright build --dry-run`, where nothing stands in the way."""
-    blocks: list[Block] = [line for finding in found.findings for line in _finding(finding)]
+    blocks: list[Block] = [line for finding in preflight.findings for line in _describe_finding(finding)]
     blocks.append(
-        f"pre-flight: nothing stands in the way ({found.seconds:.1f} s); the build will take about "
-        f"{duration(found.expected_seconds)}, {found.expected_memory_mb:.0f} MB of memory and "
-        f"{found.expected_disk_mb:.0f} MB of disk"
+        f"pre-flight: nothing stands in the way ({preflight.seconds:.1f} s); the build will take about "
+        f"{format_duration(preflight.expected_seconds)}, {preflight.expected_memory_mb:.0f} MB of memory and "
+        f"{preflight.expected_disk_mb:.0f} MB of disk"
     )
     return blocks
 
 
-def _candidates_table(record: BuildRecord) -> Table:
+def _make_candidates_table(record: BuildRecord) -> Table:
     headers = ("", "precision", record.metric.name, "lost", "SQNR", "weights", "cost", "time")
-    rows = tuple(_candidate_row(candidate) for candidate in record.candidates)
+    rows = tuple(_make_candidate_row(candidate) for candidate in record.candidates)
     title = f"Precisions that were tried, on {record.candidates[0].backend} (cost: bits x MACs, w8a8 is 1)"
     return Table(title, headers, rows, frozenset(range(2, 8)))
 
 
-def _candidate_row(candidate: Candidate) -> tuple[str, ...]:
+def _make_candidate_row(candidate: Candidate) -> tuple[str, ...]:
     mark = "->" if candidate.is_chosen else ""
     met = "" if candidate.is_met is None or candidate.is_met else " !"
     return (
@@ -55,28 +55,28 @@ def _candidate_row(candidate: Candidate) -> tuple[str, ...]:
         candidate.name,
         f"{candidate.score:.2f} %",
         f"{candidate.drop:.2f}{met}",
-        db(candidate.sqnr_db),
+        format_db(candidate.sqnr_db),
         format_bytes(candidate.weight_bytes),
         f"{candidate.cost:.2f}",
-        duration(candidate.seconds),
+        format_duration(candidate.seconds),
     )
 
 
-def _accuracy(record: BuildRecord) -> Table:
+def _make_accuracy_table(record: BuildRecord) -> Table:
     headers = ("output", "on", "samples", record.metric.name, "95 % interval", "SQNR", "largest difference")
-    rows = tuple(_figures(item) for item in record.accuracy)
+    rows = tuple(_make_accuracy_row(item) for item in record.accuracy)
     return Table("Accuracy on samples held apart", headers, rows, frozenset(range(2, 7)))
 
 
-def _figures(item: Accuracy) -> tuple[str, ...]:
+def _make_accuracy_row(item: Accuracy) -> tuple[str, ...]:
     score = "-" if item.score is None else f"{item.score:.2f} %"
     interval = "-" if item.low is None else f"{item.low:.1f} to {item.high:.1f} %"
-    sqnr = "-" if item.sqnr_db is None else db(item.sqnr_db)
+    sqnr = "-" if item.sqnr_db is None else format_db(item.sqnr_db)
     largest = "-" if item.max_abs is None else f"{item.max_abs:.3g}"
     return item.output, item.backend, str(item.samples), score, interval, sqnr, largest
 
 
-def _finding(finding: Finding) -> list[str]:
+def _describe_finding(finding: Finding) -> list[str]:
     place = f" ({finding.where})" if finding.where else ""
     lines = [f"{finding.grade}: {finding.what}{place}"]
     return [*lines, *([f"  do: {finding.do}"] if finding.do else [])]

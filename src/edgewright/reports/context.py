@@ -1,4 +1,4 @@
-"""Context binaries for readers: what was made, what one holds, whether it is for a chip."""
+"""Context binaries as text: what was made, what one contains, whether it suits a chip."""
 
 from edgewright.backends.qnn.info import GraphInfo
 from edgewright.lower.qnn_graph import QnnTensor

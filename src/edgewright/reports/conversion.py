@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 
 from edgewright.ir.contract import IoTensor
-from edgewright.model.quantizing import AppliedRule
+from edgewright.quantize.report import AppliedRule, QuantizationSummary
 from edgewright.reports.numbers import format_amount, format_shape
 from edgewright.reports.page import Block, Table
 from edgewright.sdk.converter import Conversion
-from edgewright.sdk.converter_quantizer import Quantization
 
 __all__ = ["make_io_table", "make_page", "make_rules_table"]
 
@@ -30,15 +29,15 @@ def make_page(conversion: Conversion) -> list[Block]:
 def make_rules_table(rules: Sequence[AppliedRule]) -> Table:
     """The rules that a quantizer followed."""
     rows = tuple((rule.name, str(rule.count), rule.text) for rule in rules)
-    return Table("Rules applied", ("rule", "times", "what it asks for"), rows, frozenset({1}))
+    return Table("Rules applied", ("rule", "times", "what it requires"), rows, frozenset({1}))
 
 
-def _describe_quantization(quantization: Quantization) -> list[Block]:
+def _describe_quantization(quantization: QuantizationSummary) -> list[Block]:
     return [
         quantization.coverage,
         *([make_rules_table(quantization.rules)] if quantization.rules else []),
         *(
-            [f"{quantization.converts} conversions between precisions were put in"]
+            [f"{quantization.converts} conversions between precisions were inserted"]
             if quantization.converts
             else []
         ),
@@ -47,7 +46,7 @@ def _describe_quantization(quantization: Quantization) -> list[Block]:
 
 
 def make_io_table(tensors: Sequence[IoTensor]) -> Table:
-    """Inputs and outputs, beside the source's shape and type where there is a source."""
+    """Inputs and outputs, with the source's shape and type if there is a source."""
     has_source = any(tensor.source_dtype for tensor in tensors)
     has_scales = any(tensor.scale is not None for tensor in tensors)
     headers = ("", "name", "type", "shape", "layout", *(("in the source",) if has_source else ()))

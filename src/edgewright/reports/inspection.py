@@ -1,4 +1,4 @@
-"""What a model holds and what stands in the way of a conversion, as pages."""
+"""What a model contains and what stands in the way of a conversion, as pages."""
 
 from collections.abc import Sequence
 
@@ -35,11 +35,11 @@ def make_page(inspection: Inspection, *, has_names: bool = False) -> list[Block]
 
 def _list_names(inspection: Inspection, *, has_names: bool) -> list[Block]:
     gone = sum(not item.tensor for item in inspection.source_tensors)
-    line = f"tensors of the source: {len(inspection.source_tensors) - gone} found by name, {gone} gone"
+    line = f"tensors of the source: {len(inspection.source_tensors) - gone} found by name, {gone} removed"
     if not has_names:
         return [f"{line}; --names lists them"]
     rows = tuple((item.name, item.tensor or "-", item.why) for item in inspection.source_tensors)
-    return [Table("Tensors of the source", ("name", "here", "why it is gone"), rows), line]
+    return [Table("Tensors of the source", ("name", "here", "why it was removed"), rows), line]
 
 
 def make_dry_run_page(dry_run: DryRunReport, detail: str) -> list[Block]:
@@ -49,11 +49,11 @@ def make_dry_run_page(dry_run: DryRunReport, detail: str) -> list[Block]:
     blocks: list[Block] = [_make_op_table(report.ops)] if detail == "info" else []
     blocks += _list_obstacles(problems, report.unused_inputs, report.unused_outputs, detail)
     blocks += [
-        f"input '{shown(name)}' must be a constant: it shapes node '{shown(node)}'"
+        f"input '{shown(name)}' must be a constant: it determines the shape of node '{shown(node)}'"
         for name, node in report.bound.items()
     ]
     if report.shapes_for:
-        blocks.append(f"node '{shown(report.shapes_for)}' needs symbolic dimensions as numbers")
+        blocks.append(f"node '{shown(report.shapes_for)}' needs fixed sizes for symbolic dimensions")
     blocks += [f"note: {note}" for note in dry_run.notes]
     is_partial = bool(report.shapes_for or report.bound)
     blocks.append(_share(dry_run.convertible_nodes, dry_run.convertible_macs, is_partial=is_partial))
@@ -91,5 +91,5 @@ def _list_obstacles(
 
 
 def _share(nodes: float, macs: float, *, is_partial: bool) -> str:
-    looked = " that could be looked at" if is_partial else ""
+    looked = " that could be checked" if is_partial else ""
     return f"{100 * nodes:.1f} % of the nodes and {100 * macs:.1f} % of the MACs{looked} convert"

@@ -9,7 +9,7 @@ __all__ = ["as_json"]
 
 
 def as_json(record: Any) -> str:
-    """A record and the records in it; paths become texts, and so do numbers that JSON has no word for."""
+    """A record and the records in it; paths become strings, and so do numbers that JSON cannot hold."""
     return json.dumps(_spell_value(asdict(record)), indent=2, allow_nan=False, default=str)
 
 

@@ -1,4 +1,4 @@
-"""Model libraries for readers: what was built, and what was left out."""
+"""Model libraries as text: what was built, and what was left out."""
 
 from edgewright.reports.numbers import format_bytes
 from edgewright.reports.page import Block

@@ -8,7 +8,7 @@ __all__ = ["make_page"]
 
 
 def make_page(run: NetRun) -> list[Block]:
-    """The report of qnn-net-run; times in the words that scripts look for."""
+    """The report of qnn-net-run; times in the form that scripts look for."""
     record = run.record
     rows = tuple(
         (o.name, o.file_dtype, format_shape(o.shape), o.layout or "-", o.file) for o in record.outputs

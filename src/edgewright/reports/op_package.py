@@ -1,4 +1,4 @@
-"""Generated op packages for readers."""
+"""Generated op packages as text."""
 
 from edgewright.reports.page import Block
 from edgewright.sdk.op_package_generate import GeneratedPackages

@@ -37,7 +37,7 @@ def format_plain(blocks: Sequence[Block]) -> str:
 
 
 def show(blocks: Sequence[Block]) -> None:
-    """Print for whoever reads stdout."""
+    """Print to stdout, drawn on a terminal, plain elsewhere."""
     if sys.stdout.isatty() and os.environ.get("TERM") != "dumb":
         _draw(blocks)
     else:
@@ -76,7 +76,7 @@ def _draw(blocks: Sequence[Block]) -> None:
             drawn.add_column(
                 Text(header), justify="right" if column in block.right else "left", overflow="fold"
             )
-        # Text and not str: a name in brackets is no markup.
+        # Text and not str: a name in brackets is not markup.
         for row in block.cells():
             drawn.add_row(*(Text(cell) for cell in row))
         console.print(drawn)

@@ -25,11 +25,9 @@ def make_page(profile: ModelProfile) -> list[Block]:
     blocks += [f"{item.backend}: {item.problem}" for item in profile.backends if item.problem]
     blocks += [f"note: {item.backend}: {note}" for item in ran for note in item.notes]
     if any(item.backend != "cpu" for item in ran):
-        blocks.append("note: times of htp are those of a simulation or emulation here, not of a device")
+        blocks.append("note: htp times are from a simulation or emulation here, not from a device")
     if any("native" in item.name for item in ran):
-        blocks.append(
-            "note: the emulator works in a process of its own, whose CPU and memory are not counted"
-        )
+        blocks.append("note: the emulator runs in a separate process, whose CPU and memory are not counted")
     return blocks
 
 

@@ -14,7 +14,7 @@ from edgewright.reports.profile_trace import to_trace
 
 __all__ = ["choose_form", "list_opaque_files", "make_log_file", "make_profile_file"]
 
-# The genuine readers make a file of the same kind: their names are taken for ours.
+# The genuine readers' names, which stand for our forms of the same kind.
 FORMS = {
     "csv": "csv",
     "trace": "trace",
@@ -30,7 +30,7 @@ _SUFFIXES = {".csv": "csv", ".json": "trace", ".html": "html", ".htm": "html"}
 
 
 def choose_form(output: str, reader: str | None) -> str:
-    """The form that a reader or the name of a file asks for; "" where the reader is a plug-in."""
+    """The form for a reader or a file name; "" where the reader is a plug-in."""
     if reader is not None:
         return FORMS.get(Path(reader).name, "")
     form = _SUFFIXES.get(Path(output).suffix.lower())
@@ -38,20 +38,20 @@ def choose_form(output: str, reader: str | None) -> str:
         raise UsageError(
             f"--output '{shown(output)}' ends in '{shown(Path(output).suffix)}', expected "
             f"{', '.join(_SUFFIXES)}",
-            do="rename it, or name a form by --reader csv, trace or html",
+            do="rename it, or choose a form with --reader csv, trace or html",
         )
     return form
 
 
 def make_profile_file(form: str, log: ProfileLog, summary: ProfileSummary) -> Iterable[bytes]:
-    """The file of a form."""
+    """The content of a file of this form."""
     if form == "csv":
         return to_csv(log)
     return to_trace(log) if form == "trace" else to_html(log, summary)
 
 
 def make_log_file(output: str, log: ProfileLog) -> Iterable[bytes]:
-    """The file that a name asks for, a profile log by .log."""
+    """The content of a file by its name; a profile log for .log."""
     if Path(output).suffix == ".log":
         return to_chunks(log)
     return make_profile_file(choose_form(output, None), log, summarise(log, output))
@@ -66,6 +66,6 @@ def list_opaque_files(log: ProfileLog, folder: Path) -> dict[Path, list[bytes]]:
         try:
             content = base64.b64decode(event.data, validate=True)
         except binascii.Error:
-            raise BadInput(f"the object of event '{shown(event.identifier)}' is no base64") from None
+            raise BadInput(f"the object of event '{shown(event.identifier)}' is not base64") from None
         files[folder / f"{table(f'{number}_{event.identifier}')}.bin"] = [content]
     return files

@@ -12,10 +12,10 @@ from edgewright.reports.profile_text import make_viewer_text
 
 __all__ = ["to_html"]
 
-# The look of all pages is there.
+# The style of all pages is there.
 _TEMPLATES = Path(__file__).with_name("html")
 _WIDTH = 1000.0
-# Spans narrower than this are drawn as wide as this, or they could not be seen.
+# Narrower spans are drawn this wide, to be visible.
 _NARROWEST = 0.6
 _COLOURS = ("#3b6fb6", "#c4622d", "#4b8f4b", "#8a5aa8", "#b6923b", "#3b9aa0", "#b5446e", "#6b7280")
 
@@ -46,7 +46,7 @@ def _make_context(log: ProfileLog, summary: ProfileSummary) -> dict[str, object]
     word = {"US": "µs", "CYCLES": "cycles"}.get(unit, unit.lower())
     kinds, colours = sum_by_kind(summary), _choose_colours(summary)
     return {
-        "found": summary,
+        "summary": summary,
         "unit": word,
         "said": _write_headline(summary, kinds),
         "tiles": _make_tiles(summary, word),
@@ -78,7 +78,7 @@ def _make_tiles(summary: ProfileSummary, unit: str) -> list[tuple[str, str, str]
         low, high = whole.least / 1000, whole.most / 1000
         tiles.append(("One execution", f"{whole.average / 1000:.3g} ms", f"{low:.3g} to {high:.3g} ms"))
     if summary.per_second:
-        tiles.append(("Throughput", f"{summary.per_second:.1f} /s", "with files and all else"))
+        tiles.append(("Throughput", f"{summary.per_second:.1f} /s", "including files"))
     if summary.ops:
         total = sum(item.average for item in summary.ops)
         tiles.append(("All ops", f"{total:.0f} {unit}", f"{len(summary.ops)} ops"))
@@ -100,7 +100,7 @@ def _make_bars(spans: list[Span], colours: dict[str, str]) -> list[_Bar]:
             span.time,
             span.start / end * _WIDTH,
             max(span.time / end * _WIDTH, _NARROWEST),
-            colours.get(span.op or "(not told)", _COLOURS[-1]),
+            colours.get(span.op or "(unknown)", _COLOURS[-1]),
         )
         for span in spans
     ]

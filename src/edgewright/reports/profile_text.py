@@ -1,4 +1,4 @@
-"""A profile in the words and the order of QNN's viewer, which scripts look for."""
+"""A profile in the wording and order of QNN's viewer, which scripts look for."""
 
 from collections.abc import Callable, Iterable
 
@@ -26,7 +26,7 @@ def make_viewer_text(summary: ProfileSummary) -> str:
     if summary.execution:
         lines += _list_executions(summary)
     if summary.dropped:
-        lines += ["", f"note: {summary.dropped} events were too many and are not in the log"]
+        lines += ["", f"note: {summary.dropped} events exceeded the limit and are not in the log"]
     return "\n".join(lines)
 
 

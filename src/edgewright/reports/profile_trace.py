@@ -7,12 +7,12 @@ from edgewright.model.profile.records import ProfileEvent, ProfileLog
 
 __all__ = ["to_trace"]
 
-# Lanes of the picture: what the tool saw, what the backend told, and the single ops.
+# Lanes of the trace: what the tool measured, what the backend reported, and single ops.
 _LANES = {"tool": 1, "backend": 2, "ops": 3}
 
 
 def to_trace(log: ProfileLog) -> Iterator[bytes]:
-    """The JSON file, one event a line; times in microseconds, as the format has them."""
+    """The JSON file, one event per line; times in microseconds, as the format requires."""
     names = [_make_metadata("process_name", 0, f"{log.graph} on {log.backend}")]
     names += [_make_metadata("thread_name", lane, name) for name, lane in _LANES.items()]
     spans = [_make_span(event) for event in log.events if event.unit == "US"]

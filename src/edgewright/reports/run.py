@@ -1,4 +1,4 @@
-"""What a run gave: a line for each output, and how far it is from the reference."""
+"""The results of a run: a line for each output, and how far it is from the reference."""
 
 import math
 

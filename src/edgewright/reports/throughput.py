@@ -12,7 +12,7 @@ _HEADERS = (
 
 
 def make_page(result: ThroughputResult, file: str | None = None) -> list[Block]:
-    """The report; the last lines have the words that scripts look for."""
+    """The report; the last lines have the form that scripts look for."""
     rows = tuple(_make_row(thread, graph) for thread in result.threads for graph in thread.graphs)
     blocks: list[Block] = [Table("Threads", _HEADERS, rows, frozenset(range(4, len(_HEADERS))))]
     errors = tuple(
@@ -34,9 +34,9 @@ def make_page(result: ThroughputResult, file: str | None = None) -> list[Block]:
 def _list_totals(result: ThroughputResult) -> list[str]:
     how = "" if result.is_complete else ", stopped before the end"
     counted = f"{result.iterations} iterations{how}: {result.executions} executions in {result.seconds:.2f} s"
-    memory = f"memory {result.memory.ready:.0f} MB at the start, {result.memory.end:.0f} MB in the end"
+    memory = f"memory {result.memory.ready:.0f} MB at the start, {result.memory.end:.0f} MB at the end"
     return [
-        f"{counted}, {result.throughput:.2f} inf/sec by all threads",
+        f"{counted}, {result.throughput:.2f} inf/sec over all threads",
         f"{memory}; processor time {result.processor:.2f} s",
     ]
 

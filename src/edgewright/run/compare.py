@@ -13,7 +13,7 @@ __all__ = ["TensorError", "compare_tensors", "keep_worst_errors"]
 
 @dataclass(frozen=True)
 class TensorError:
-    """The difference of one tensor; ``share`` is the largest one over the range of the reference."""
+    """The error of one tensor; ``share`` is the largest difference divided by the range of the reference."""
 
     tensor: str
     max_abs: float
@@ -25,12 +25,12 @@ class TensorError:
 def compare_tensors(
     outputs: Mapping[str, Array], references: Mapping[str, Array], tolerance: float
 ) -> list[TensorError]:
-    """The differences of all tensors of the reference."""
+    """The error of each tensor of the reference."""
     return [_measure_error(name, outputs[name], array, tolerance) for name, array in references.items()]
 
 
 def keep_worst_errors(errors: Iterable[TensorError]) -> list[TensorError]:
-    """For each tensor the largest of its differences."""
+    """The largest error of each tensor."""
     worst_by_tensor: dict[str, TensorError] = {}
     for error in errors:
         if error.tensor not in worst_by_tensor or error.share > worst_by_tensor[error.tensor].share:
@@ -51,7 +51,7 @@ def _measure_error(name: str, output: Array, reference: Array, tolerance: float)
         a, b = output.astype(np.float64), reference.astype(np.float64)
         # Equal infinities and equal not-a-numbers are equal.
         gap = np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0.0, np.abs(a - b))
-        # A number against none is as far away as can be.
+        # A number is infinitely far from not-a-number.
         largest = float(np.max(np.nan_to_num(gap, nan=np.inf), initial=0.0))
         finite = b[np.isfinite(b)]
         width = float(finite.max() - finite.min()) if finite.size > 1 else 0.0

@@ -29,7 +29,7 @@ __all__ = ["CompiledModel", "compile", "load_context"]
 Compilable = Model | str | Path
 
 
-def compile(  # noqa: A001, PLR0913 - the word for it, as in torch.compile; all but two are given by name
+def compile(  # noqa: A001, PLR0913 - named after torch.compile; all but two are keyword-only
     model: Compilable | Mapping[str, Compilable],
     path: Path | str,
     *,
@@ -39,16 +39,16 @@ def compile(  # noqa: A001, PLR0913 - the word for it, as in torch.compile; all 
     vtcm_mb: int | None = None,
     config_file: str | None = None,
 ) -> "CompiledModel":
-    """Writes a context binary, and gives it back ready to run.
+    """Writes a context binary and returns it, ready to run.
 
     Args:
-        model: a model, a converted file, or several by the names that their graphs get.
+        model: a model or a converted file, or several of them by graph name.
         path: the context binary to write.
         target: the chip: SM8650, 'Snapdragon 8 Gen 3', v75 or a SoC number.
         backend: htp (genuine where its wheel is installed, else simulated), htp-native, htp-sim or cpu.
-        optimization_level: 1 to 3: how long the compiler tries.
+        optimization_level: 1 to 3: how hard the compiler tries.
         vtcm_mb: megabytes of the chip's fast memory that each graph may use; 0 for all.
-        config_file: a file of backend settings, as qnn-context-binary-generator takes it.
+        config_file: a backend configuration file, as for qnn-context-binary-generator.
     """
     provider = find_provider(backend)
     config = read_backend_config(config_file, provider.partition("-")[0])
@@ -84,8 +84,8 @@ class CompiledModel:
     def run(self, inputs: Mapping[str, Array], *, graph: str | None = None) -> dict[str, Array]:
         """Runs a graph, by its name where there are several: numpy in, a dict of numpy out.
 
-        Inputs and outputs of fixed point are real numbers here; stored integers are taken as they are. The
-        source's names of inputs are taken too: a binary has them as C can spell them.
+        Fixed-point inputs and outputs are real numbers here; stored integers are accepted as they are. Inputs
+        may have their names from the source, too: a binary spells them as C identifiers.
         """
         chosen = self._find_graph(graph)
         surface = Surface(chosen)
@@ -97,7 +97,7 @@ class CompiledModel:
         return surface.decode_outputs(self._open_session(chosen).run(surface.encode_inputs(named)))
 
     def fits(self, target: str) -> ContextVerdict:
-        """Whether it is a binary for a chip, and why."""
+        """Whether the binary suits a chip, and why."""
         return judge_context(self.info, find_htp_soc(target))
 
     def _find_graph(self, name: str | None) -> Graph:
@@ -122,7 +122,7 @@ class CompiledModel:
 
 
 def _with_axis(name: str, array: Array, graph: Graph) -> Array:
-    """A single number of the source, which has an axis in a binary: QNN knows no rank 0."""
+    """A scalar of the source with the one axis that it has in a binary: QNN has no rank 0."""
     input_type = graph.types.get(name)
     return (
         array.reshape(1) if array.ndim == 0 and input_type is not None and input_type.shape == (1,) else array
@@ -130,7 +130,7 @@ def _with_axis(name: str, array: Array, graph: Graph) -> Array:
 
 
 def _narrow_integers(name: str, array: Array, graph: Graph) -> Array:
-    """Integers of 64 bits as the binary has them, in 32."""
+    """64-bit integers in 32 bits, as the binary stores them."""
     if name not in graph.types or array.dtype.kind not in "iu":
         return array
     input_type = graph.types[name]

@@ -26,7 +26,7 @@ TARGETS = ("CPU", "HTP")
 
 
 def load_op_packages(named: Sequence[str]) -> list[str]:
-    """Registers packages given as 'lib.so:PROVIDER[:TARGET]' or as a Python file; notes about them."""
+    """Registers packages given as 'lib.so:PROVIDER[:TARGET]' or as a Python file; returns notes."""
     notes = []
     for text in named:
         notes += _load(text)
@@ -37,7 +37,7 @@ def load_op_packages(named: Sequence[str]) -> list[str]:
 def use_converter_packages(configs: Sequence[str], libraries: Sequence[str]) -> Iterator[None]:
     """Lets a source use the ops that XML files describe, with shapes from libraries in the same order.
 
-    Python files among the libraries register functions, whose shapes are found by trying them.
+    Python files among the libraries register functions, whose output shapes are found by running them.
     """
     compiled = []
     for name in libraries:
@@ -64,7 +64,7 @@ def use_converter_packages(configs: Sequence[str], libraries: Sequence[str]) -> 
 
 
 def map_ops_to_packages(configs: Sequence[str]) -> dict[str, str]:
-    """QNN's own ops that packages make: an op's name, its package (UseDefaultTranslation in the XML)."""
+    """QNN's own ops that packages implement: op -> package (UseDefaultTranslation in the XML)."""
     packages: dict[str, str] = {}
     for config in configs:
         package = read(config)
@@ -109,7 +109,7 @@ def _load(text: str) -> list[str]:
 
 
 def _say(path: Path) -> None:
-    log.warning("'%s' is an op package: it is code, and it runs in a process of its own", shown(path.name))
+    log.warning("'%s' is an op package: it is code, and it runs in a separate process", shown(path.name))
 
 
 def _run_python(path: Path) -> None:

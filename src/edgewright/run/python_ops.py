@@ -1,4 +1,4 @@
-"""Python functions as the meaning of custom ops: `@edgewright.op_package`."""
+"""Python functions as implementations of custom ops: `@edgewright.op_package`."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -23,16 +23,16 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
 def op_package(
     package: str, op: str | None = None, *, shapes: Callable[..., Any] | None = None
 ) -> Callable[[Function], Function]:
-    """Registers a function as the meaning of a custom op, for conversion, quantization and every run.
+    """Registers a function as the implementation of a custom op, for conversion, quantization and every run.
 
     The function gets the op's inputs as numpy arrays (None where one is left out) and its attributes as
     keywords; it returns an array, or a tuple of them where the op has several outputs.
 
     Args:
-        package: the name of the op package, which QNN artifacts will name.
+        package: the name of the op package in QNN artifacts.
         op: the op's type in the source model; the function's own name where it is left out.
         shapes: gets the inputs' shapes and the attributes, and returns a list with the shape of each output,
-            or with pairs of a shape and a data type such as 'int32'. Without it the function is tried on
+            or with pairs of a shape and a data type such as 'int32'. Without it the function is run on
             zeros.
     """
 
@@ -41,7 +41,7 @@ def op_package(
         for kind, text in (("package", package), ("op", name)):
             if not _NAME.fullmatch(text):
                 raise UsageError(
-                    f"{kind} '{shown(text)}' is no name",
+                    f"{kind} '{shown(text)}' is not a valid name",
                     do="use letters, digits, '_' and '.'",
                 )
         meaning = _make_meaning(function)
@@ -72,7 +72,7 @@ def _infer_by_running(function: Callable[..., Any], name: str) -> ShapeRule:
         for given in inputs:
             if given is not None and not given.is_static:
                 raise BadInput(
-                    f"the shape of an output follows from {given}, which has open dimensions",
+                    f"the shape of an output depends on {given}, which has open dimensions",
                     Where(op=name),
                     do=f"fix them with {spell_option('input_shapes')}, or give shapes= to op_package",
                 )
@@ -81,7 +81,7 @@ def _infer_by_running(function: Callable[..., Any], name: str) -> ShapeRule:
             outputs = _list_outputs(function(*zeros, **params))
         except Exception as problem:
             raise BadInput(
-                f"the function was tried on zeros and failed: {type(problem).__name__}: {shown(problem)}",
+                f"the function failed on a trial run with zeros: {type(problem).__name__}: {shown(problem)}",
                 Where(op=name),
                 do="give shapes= to op_package",
             ) from problem
@@ -91,7 +91,7 @@ def _infer_by_running(function: Callable[..., Any], name: str) -> ShapeRule:
 
 
 def _narrow_array(array: Array) -> Array:
-    # numpy makes float64 of a lone Python number: no network means that.
+    # numpy turns a lone Python number into float64, which no network means.
     return array.astype(np.float32) if array.dtype == np.float64 else array
 
 
@@ -106,7 +106,7 @@ def _infer_by_shapes(shapes: Callable[..., Any], name: str) -> ShapeRule:
             return [TensorType(tuple(shape), dtype_of_word(word) if word else first) for shape, word in pairs]
         except (TypeError, ValueError, KeyError):
             raise BadInput(
-                f"shapes= of op_package told {shown(answer)}, expected a list of shapes",
+                f"shapes= of op_package returned {shown(answer)}, expected a list of shapes",
                 Where(op=name),
                 do="return a list such as [(1, 10)] or [((1, 10), 'int32')]",
             ) from None

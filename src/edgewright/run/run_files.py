@@ -44,7 +44,7 @@ class OutputSummary:
 
 @dataclass(frozen=True)
 class RunReport:
-    """What was run, what came out, and how far it is from the source where that was asked."""
+    """What was run, its outputs, and how far they are from the source, if requested."""
 
     model: str
     runs: int
@@ -98,9 +98,9 @@ def run_files(
     with progress("running", total=len(sets)) as step:
         for number, chosen in enumerate(sets):
             feed = chosen.feed()
-            began = time.perf_counter()
+            started = time.perf_counter()
             results = model.run(feed, backend=backend, threads=outputs.threads)
-            seconds += time.perf_counter() - began
+            seconds += time.perf_counter() - started
             _summarise(summaries, results, number)
             if outputs.output_dir is not None:
                 _write(Path(outputs.output_dir, f"Result_{number}"), results)
@@ -130,7 +130,7 @@ def _choose_backend(model: Model, first: InputSet, asked: str) -> tuple[str, tup
 
 
 def _open_reference(file: str, model: Model, known: Mapping[str, Array]) -> SourceRun:
-    """The source in its own engine, which its content tells."""
+    """The source in its own engine, which its content determines."""
     if is_stored(file):
         raise UsageError(
             f"'{shown(file)}' cannot be compared with itself", do="name its source: --compare model.onnx"

@@ -1,4 +1,4 @@
-"""What a run leaves behind: whole result folders, and files that say what lies in them."""
+"""The results of a run: complete result folders, and files that describe them."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -63,13 +63,13 @@ class RunRecord:
 def choose_graph_folder(folder: Path, graph: Graph, graphs: Sequence[Graph]) -> Path:
     """Where a graph's results go: as with the SDK's tools, several graphs have a folder each.
 
-    The name comes from the model's file, of a stranger perhaps, and must not lead elsewhere.
+    The name comes from the model's file, which may be untrusted, and must not lead elsewhere.
     """
     return folder if len(graphs) == 1 else folder / NameTable(each.name for each in graphs)(graph.name)
 
 
 class ResultFolder:
-    """Writes results as they come; whenever it stops, what is there is whole and described."""
+    """Writes results as they come; whenever it stops, what is there is complete and described."""
 
     def __init__(self, folder: Path, graph: Graph, tensors: Sequence[str], forms: Sequence[bool]) -> None:
         """Prepares a folder.
@@ -91,7 +91,7 @@ class ResultFolder:
         self.outputs = tuple(
             _make_output_record(graph, n, file, form) for n, file in _list_names(tensors) for form in forms
         )
-        # The description of an earlier run would speak of results that are about to be replaced.
+        # The description of an earlier run would describe results that are about to be replaced.
         for name in (RUN_FILE, METADATA_FILE):
             with suppress(OSError):
                 (folder / name).unlink(missing_ok=True)

@@ -36,7 +36,7 @@ Prepare = Callable[[Graph, RunOptions], Session]
 
 @dataclass(frozen=True)
 class RunSource:
-    """Graphs to run, each prepared by the backend that is named."""
+    """Graphs to run, each prepared by the named backend."""
 
     path: str
     backend: str
@@ -53,24 +53,24 @@ class RunSource:
 
     @property
     def is_queueing(self) -> bool:
-        """Whether several executions may be under way; a recorder needs them in their order."""
+        """Whether several executions may be under way; a recorder needs them in order."""
         return "saver" not in self.backend
 
 
 @dataclass(frozen=True)
 class Loading:
-    """How graphs come to a backend: binaries mapped or read, measured at which level, memory shared."""
+    """How graphs are loaded: binaries mapped or read, profiling level, shared memory."""
 
     is_mapped: bool = True
     profiling: str | None = None
     is_shared: bool = False
     platform: str = ""
-    # What is said about the context beside its configuration file.
+    # Settings of the context that override its configuration file.
     priority: str | None = None
     is_strict: bool = False
 
     def read_config(self, file: str | None, backend: str, *, is_context: bool) -> BackendConfig:
-        """The configuration in a file with what is said besides, and what of it has no effect."""
+        """The configuration in a file with these settings, and notes on what has no effect."""
         config = read_backend_config(file, backend.partition("-")[0].partition(" ")[0])
         config = replace(
             config,
@@ -85,19 +85,19 @@ class Loading:
         return replace(config, notes=tuple(notes))
 
     def adapt_options(self, options: HtpOptions) -> HtpOptions:
-        """What the genuine library is asked for besides."""
+        """The genuine library's options with these settings."""
         return replace(options, platform=self.platform, is_shared=self.is_shared)
 
 
 def run_source(options: ModelOptions, profiling: str | None = None, *, is_shared: bool = False) -> RunSource:
-    """The models or the context binary that the options name, with what their configuration asks for."""
+    """The models or the context binary that the options name, with their configuration."""
     platform = ";".join(f"{key}:{value}" for key, value in options.platform_options or ())
     loading = Loading(options.use_mmap, profiling, is_shared, platform)
     return open_runnable_with(options, loading)
 
 
 def open_runnable_with(options: ModelOptions, loading: Loading) -> RunSource:
-    """The same, loaded in a way that is given."""
+    """The same, with explicit loading settings."""
     packages = load_op_packages(options.op_packages or ())
     source = _open_any(options, loading)
     idle = (*_note_idle_prefix(options), *_note_idle_options(source, loading))
@@ -154,7 +154,7 @@ def open_context_source(
 
     Args:
         path: the context binary.
-        config: which of its graphs are wanted, and for which device.
+        config: which of its graphs to open, and for which device.
         loading: how its file is read, and what is measured.
         provider: the backend that is expected: cpu, htp-sim or htp-native.
     """
@@ -211,14 +211,14 @@ def _list_enabled_graphs(names: Sequence[str], config: BackendConfig) -> list[st
 
 
 def _check_strict(info: ContextInfo, config: BackendConfig) -> None:
-    """The strict mode asks whether the binary uses a chip fully: then the chip must be known."""
+    """Strict mode checks whether the binary uses a chip fully, so the chip must be known."""
     if not config.is_strict or not info.is_genuine:
         return
     chip = find_target(None, config)
     if chip is None:
         raise UsageError(
             "'cache_compatibility_mode' is 'strict', but no device is named",
-            do="name its 'soc_model' under 'devices' in the file of backend extensions",
+            do="name its 'soc_model' under 'devices' in the backend extensions file",
         )
     verdict = judge_context(info, chip)
     if not verdict.is_fit:
@@ -232,7 +232,7 @@ def _check_strict(info: ContextInfo, config: BackendConfig) -> None:
 def _open_genuine_context(
     info: ContextInfo, chosen: Sequence[str], config: BackendConfig, loading: Loading
 ) -> RunSource:
-    # The emulator loads binaries of every chip; the binary's own keeps its meaning.
+    # The emulator loads binaries of every chip; the chip that the binary names comes first.
     chip = find_soc(str(info.binary.soc_model)) if info.binary.soc_model else _require_target(config)
     options = loading.adapt_options(make_htp_options(chip, config, {}, loading.profiling))
     content = read_binary(Path(info.file), is_mapped=loading.is_mapped)
@@ -247,7 +247,7 @@ def _open_genuine_context(
 
 
 def _make_io_graph(info: GraphInfo) -> Graph:
-    """A graph of inputs and outputs alone: what the outside of a compiled graph looks like."""
+    """A graph with inputs and outputs only: the interface of a compiled graph."""
     graph = Graph(info.name)
     for tensor in info.inputs:
         graph.add_input(tensor.name, _type(tensor))

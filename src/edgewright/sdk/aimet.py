@@ -5,26 +5,24 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from importlib import resources
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 
 from edgewright.artifacts.encodings import read_encodings
-from edgewright.config.qairt_quantizer import QairtCalibration, QairtPrecision
 from edgewright.core.errors import EnvironmentProblem, UsageError, shown
 from edgewright.core.events import progress
-from edgewright.core.numbers import Array
 from edgewright.core.optional import install_command
 from edgewright.ir.graph import Graph
 from edgewright.model.onnx_export import save_onnx
 from edgewright.quantize.executor import Samples
-from edgewright.quantize.overrides import Resolved, resolve
+from edgewright.quantize.overrides import ResolvedEncodings, resolve_encodings
+from edgewright.quantize.request import QuantizationRequest
 
-__all__ = ["AimetRequest", "aimet_encodings", "aimet_python", "aimet_request"]
+__all__ = ["compute_aimet_encodings", "find_aimet_python"]
 
 # Guide 12997: the setup script leaves the interpreter of AIMET's environment here.
 AIMET_PYTHON = "AIMET_ENV_PYTHON"
@@ -33,78 +31,72 @@ MISSING = 66
 SCHEMES = {"min-max": "min_max", "sqnr": "tf_enhanced"}
 
 
-@dataclass(frozen=True)
-class AimetRequest:
-    """What AIMET is asked for."""
-
-    act_bits: int
-    weight_bits: int
-    scheme: str
-    per_channel: bool
-    per_row: bool
-    symmetric_weights: bool
-    symmetric_activations: bool
-    version: str = "1.0.0"
-
-
-def aimet_request(precision: QairtPrecision, calibration: QairtCalibration) -> AimetRequest:
-    """The request for the options of qairt-quantizer; what AIMET lacks is an error."""
-    methods = {calibration.act_calibration, calibration.param_calibration}
-    if len(methods) > 1 or not methods <= SCHEMES.keys():
-        raise UsageError(
-            f"calibration is '{calibration.act_calibration}' for activations and "
-            f"'{calibration.param_calibration}' for weights, AIMET has one of {', '.join(SCHEMES)} for both",
-            do="choose another method, or leave --use_aimet_quantizer out",
-        )
-    return AimetRequest(
-        act_bits=precision.act_bitwidth,
-        weight_bits=precision.weights_bitwidth,
-        scheme=SCHEMES[methods.pop()],
-        per_channel=precision.use_per_channel_quantization,
-        per_row=precision.use_per_row_quantization,
-        symmetric_weights=calibration.param_schema == "symmetric",
-        symmetric_activations=calibration.act_schema == "symmetric",
-    )
-
-
-def aimet_python() -> Path:
+def find_aimet_python() -> Path:
     """The interpreter that has AIMET: the one that a variable names, or this one."""
-    named = os.environ.get(AIMET_PYTHON)
-    if named:
-        if not Path(named).is_file():
+    python = os.environ.get(AIMET_PYTHON)
+    if python:
+        if not Path(python).is_file():
             raise EnvironmentProblem(
-                f"{AIMET_PYTHON} is '{shown(named)}', expected the Python of an environment", do=_advice()
+                f"{AIMET_PYTHON} is '{shown(python)}', expected the Python of an environment",
+                do=_advise_setup(),
             )
-        return Path(named)
+        return Path(python)
     if importlib.util.find_spec("aimet_onnx") is not None:
         return Path(sys.executable)
     raise EnvironmentProblem(
-        f"quantizing with AIMET needs an environment of its own, and {AIMET_PYTHON} names none", do=_advice()
+        f"quantizing with AIMET needs an environment of its own, and {AIMET_PYTHON} names none",
+        do=_advise_setup(),
     )
 
 
-def aimet_encodings(graph: Graph, samples: Samples, request: AimetRequest, python: Path) -> Resolved:
+def compute_aimet_encodings(
+    graph: Graph, samples: Samples, request: QuantizationRequest, python: Path
+) -> ResolvedEncodings:
     """The encodings that AIMET computes, for the values of the graph; what it leaves out is not in them."""
     with TemporaryDirectory(prefix="edgewright-") as folder:
         place = Path(folder)
-        (place / "request.json").write_text(json.dumps(asdict(request)), encoding="utf-8")
+        (place / "request.json").write_text(json.dumps(_describe_request(request)), encoding="utf-8")
         save_onnx(graph, place / "model.onnx")
         _write_samples(place / "samples", samples)
         _run(python, place)
-        found = read_encodings(place / "result.encodings")
+        encodings = read_encodings(place / "result.encodings")
     # The ONNX model has the names of the graph, not those of the source.
     plain = graph.copy()
     plain.source_names.clear()
-    known = {tensor.name for tensor in found.tensors}
-    return resolve(plain, found.tensors, known)
+    return resolve_encodings(plain, encodings.tensors, {tensor.name for tensor in encodings.tensors})
+
+
+def _check_request(request: QuantizationRequest) -> None:
+    """Refuses what AIMET lacks."""
+    methods = {request.act_quantizer, request.param_quantizer}
+    if len(methods) > 1 or not methods <= SCHEMES.keys():
+        raise UsageError(
+            f"calibration is '{request.act_quantizer}' for activations and "
+            f"'{request.param_quantizer}' for weights, AIMET has one of {', '.join(SCHEMES)} for both",
+            do="choose another method, or leave --use_aimet_quantizer out",
+        )
+
+
+def _describe_request(request: QuantizationRequest) -> dict[str, Any]:
+    """The request as the worker reads it."""
+    _check_request(request)
+    return {
+        "act_bits": request.act_bw,
+        "weight_bits": request.weight_bw,
+        "scheme": SCHEMES[request.act_quantizer],
+        "per_channel": request.per_channel,
+        "per_row": request.per_row,
+        "symmetric_weights": request.param_schema == "symmetric",
+        "symmetric_activations": request.act_schema == "symmetric",
+        "version": "1.0.0",
+    }
 
 
 def _write_samples(folder: Path, samples: Samples) -> None:
     folder.mkdir()
     for number, sample in enumerate(samples):
-        arrays: Mapping[str, Array] = sample
         with (folder / f"{number:08}.npz").open("wb") as file:
-            np.savez(file, allow_pickle=False, **arrays)
+            np.savez(file, allow_pickle=False, **sample)
 
 
 def _run(python: Path, place: Path) -> None:
@@ -113,17 +105,17 @@ def _run(python: Path, place: Path) -> None:
     script.write_bytes((resources.files("edgewright._data") / "aimet_worker.py").read_bytes())
     command = [str(python), str(script), str(place)]
     with progress("AIMET computes encodings"):
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
-    if done.returncode == MISSING:
-        raise EnvironmentProblem(f"'{shown(python)}' has no package 'aimet_onnx'", do=_advice())
-    if done.returncode:
-        last = (done.stderr.strip().splitlines() or [f"it ended with {done.returncode}"])[-1]
+        process = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    if process.returncode == MISSING:
+        raise EnvironmentProblem(f"'{shown(python)}' has no package 'aimet_onnx'", do=_advise_setup())
+    if process.returncode:
+        last = (process.stderr.strip().splitlines() or [f"it ended with {process.returncode}"])[-1]
         raise EnvironmentProblem(
             f"AIMET could not quantize the model: {shown(last)}",
             do="leave --use_aimet_quantizer out, or use another version of aimet-onnx",
         )
 
 
-def _advice() -> str:
+def _advise_setup() -> str:
     install = f"python -m venv aimet; aimet/bin/{install_command('aimet_onnx')}"
     return f"leave --use_aimet_quantizer out, or make one ({install}) and set {AIMET_PYTHON} to its python"

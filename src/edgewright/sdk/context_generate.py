@@ -32,7 +32,7 @@ PROFILE_FILE = "qnn-profiling-data_0.log"
 
 @dataclass(frozen=True)
 class GeneratorOptions:
-    """The options of qnn-context-binary-generator that change what is done."""
+    """The options of qnn-context-binary-generator that affect the result."""
 
     model: ContextModel
     output: ContextOutput
@@ -61,7 +61,7 @@ def generate_context(options: GeneratorOptions) -> GeneratedContext:
     files = _list_model_files(options.model)
     binaries = _name_binaries(options.output, files)
     keep_sources([part for file in files for part in list_model_parts(file)], binaries)
-    began = time.perf_counter()
+    started = time.perf_counter()
     made, more = _make_context(files, options, order)
     written: dict[Path, Chunks] = {path: made.chunks() for path in binaries}
     if order.profiling is not None:
@@ -74,7 +74,7 @@ def generate_context(options: GeneratorOptions) -> GeneratedContext:
         "" if order.provider == "cpu" else str(order.target),
         made.names,
         file_size(binaries[0]),
-        time.perf_counter() - began,
+        time.perf_counter() - started,
         (*notes, *more),
     )
 
@@ -86,8 +86,8 @@ def _order(options: GeneratorOptions) -> tuple[CompileOrder, list[str]]:
     notes = [*config.notes, *config.running.idle_notes(), *_note_target(options, provider, target)]
     if provider == "htp-sim" and "sim" not in options.model.backend.lower():
         notes.append(
-            "made by the simulation, the genuine library is not here: no device loads it; "
-            "pip install 'edgewright[native]' brings the library"
+            "made by the simulation, because the genuine library is not installed: no device loads it; "
+            "pip install 'edgewright[native]' installs the library"
         )
     settings = options.settings
     chip = target or find_soc(DEFAULT_TARGET)
@@ -109,14 +109,14 @@ def _list_model_files(model: ContextModel) -> list[Path]:
 
 
 def _name_binaries(output: ContextOutput, files: Sequence[Path]) -> list[Path]:
-    """Guide 4108: '.bin' is put behind the name; the course: without one the model's name is taken."""
+    """Guide 4108: '.bin' is appended to the name; the course: without a name, the model's is used."""
     stem = files[0].stem.removesuffix("_net")
     names = [output.binary_file or stem, *([output.backend_binary] if output.backend_binary else [])]
     for name in names:
         if Path(name).name != name or name in {"", ".", ".."}:
             raise UsageError(
                 f"'{shown(name)}' is a path, expected the name of a file",
-                do="give the folder by --output_dir",
+                do="give the folder with --output_dir",
             )
     named = [name if name.endswith(".bin") else f"{name}.bin" for name in names]
     if len(set(named)) != len(named):

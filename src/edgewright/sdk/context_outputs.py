@@ -1,4 +1,4 @@
-"""Which tensors the graphs of a context give out."""
+"""Which tensors the graphs of a context output."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ __all__ = ["with_outputs"]
 
 
 def with_outputs(graphs: Sequence[Graph], output: ContextOutput) -> list[Graph]:
-    """The graphs with the tensors that were asked for among their outputs; none is changed itself."""
+    """Copies of the graphs with the requested tensors among their outputs."""
     if output.enable_intermediate_outputs:
         return [_add_outputs(graph, _list_made_tensors(graph)) for graph in graphs]
     names = {graph.name: graph for graph in graphs}
@@ -46,7 +46,7 @@ def _list_made_tensors(graph: Graph) -> list[str]:
 
 
 def _find_tensors(graph: Graph, asked: Sequence[str]) -> list[str]:
-    """Tensors by their own names or by the forms that QNN's files have for them."""
+    """Tensors by their own names or by their spelling in QNN's files."""
     made = _list_made_tensors(graph)
     table = NameTable(made)
     spellings = {table(name): name for name in made} | {name: name for name in made}
@@ -54,7 +54,7 @@ def _find_tensors(graph: Graph, asked: Sequence[str]) -> list[str]:
     if unknown:
         raise UsageError(
             f"--set_output_tensors names the tensor '{shown(unknown[0])}', which no op of graph "
-            f"'{shown(graph.name)}' makes",
-            do=did_you_mean(unknown[0], spellings, "--enable_intermediate_outputs gives out all tensors"),
+            f"'{shown(graph.name)}' computes",
+            do=did_you_mean(unknown[0], spellings, "--enable_intermediate_outputs outputs all tensors"),
         )
     return [spellings[name] for name in asked]

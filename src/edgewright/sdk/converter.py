@@ -37,11 +37,14 @@ from edgewright.passes.pipeline import LEGACY, QUANTIZED, TARGET, run_passes
 from edgewright.passes.target.colour_io import Colours, recolour_input
 from edgewright.passes.target.narrow_float import narrow_float
 from edgewright.passes.target.retype_io import retype_input, retype_output
+from edgewright.quantize.overrides import KnownEncodings
+from edgewright.quantize.report import QuantizationSummary
+from edgewright.quantize.source_encodings import take_source_encodings
 from edgewright.quantize.tensor_encodings import TensorEncoding
 from edgewright.run.op_packages import load_op_packages, map_ops_to_packages, use_converter_packages
-from edgewright.sdk.converter_quantizer import Known, Quantization, own_encodings, quantize_converted
+from edgewright.sdk.converter_quantizer import quantize_converted
 from edgewright.sdk.custom_io import custom_io_of, pinned_ends, retype_quantized
-from edgewright.sdk.encoding_listing import with_listing
+from edgewright.sdk.encoding_listing import add_listing
 from edgewright.sdk.io_config import label_ends, retype_ends, turn_ends
 from edgewright.sdk.pytorch_outputs import with_output_names
 from edgewright.sdk.source_io import (
@@ -100,7 +103,7 @@ class Conversion:
     ops: int
     parameters: int
     macs: int
-    quantization: Quantization | None = None
+    quantization: QuantizationSummary | None = None
 
 
 def convert_files(options: ConverterOptions, command: str = "edgewright") -> Conversion:
@@ -126,17 +129,15 @@ def _converted(options: ConverterOptions, command: str) -> Conversion:
         _check_named(options, graph)
         is_quantized = options.quantizer.is_asked_for
         ends = custom_io_of(options.custom.custom_io, options.source, graph, is_quantized=is_quantized)
-        brought = own_encodings(graph, options.quantizer)
+        brought = _take_encodings(graph, options.quantizer)
         _rewrite(graph, options, before, source.opened, ends)
-        known = Known(
-            _with_pins(brought, options, ends), source.opened.tensors, _float_ends(options, before, ends)
-        )
-        graph, quantization = _quantized(graph, options, known)
+        known = KnownEncodings(_with_pins(brought, options, ends), source.opened.tensors)
+        graph, quantization = _quantized(graph, options, known, _float_ends(options, before, ends))
         (retype_quantized if is_quantized else _retype_float)(graph, ends)
         step()
         files = save_graph(graph, output_path(options), _save_options(options, command))
         if options.quantizer.dump_encoding_json and quantization is not None:
-            files = with_listing(files, files.cpp, graph)
+            files = add_listing(files, files.cpp, graph)
         if options.pytorch.dump_out_names:
             files = with_output_names(files, graph)
         step()
@@ -150,6 +151,15 @@ def _converted(options: ConverterOptions, command: str) -> Conversion:
         sum(array.size for array in graph.constants.values()),
         macs,
         quantization,
+    )
+
+
+def _take_encodings(graph: Graph, quantizer: Quantizer) -> list[TensorEncoding]:
+    """The encodings that an imported graph brings, where they are used; the graph is changed in place."""
+    if not quantizer.is_asked_for:
+        return []
+    return take_source_encodings(
+        graph, keep_pairs=quantizer.keep_quant_nodes, is_ignored=quantizer.ignore_encodings
     )
 
 
@@ -183,13 +193,15 @@ def _checker(options: ConverterOptions, files: SavedFiles) -> list[str]:
     return [f"--arch_checker checks nothing itself: {tool}, reads {shown(files.net_json)}"]
 
 
-def _quantized(graph: Graph, options: ConverterOptions, known: Known) -> tuple[Graph, Quantization | None]:
+def _quantized(
+    graph: Graph, options: ConverterOptions, known: KnownEncodings, float_io: Sequence[str]
+) -> tuple[Graph, QuantizationSummary | None]:
     if not options.quantizer.is_asked_for:
         return graph, None
     # Guide 11119: whoever keeps the types of the source has its data as well.
     is_kept = any(options.preserve.datatype_of(name) for name in graph.inputs)
     is_native = options.quantizer.use_native_input_files or is_kept
-    return quantize_converted(graph, options.quantizer, options.output, known, is_native=is_native)
+    return quantize_converted(graph, options.quantizer, options.output, known, float_io, is_native=is_native)
 
 
 def _loose(options: ConverterOptions, source: SourceModel) -> list[str]:

@@ -1,88 +1,56 @@
-"""The quantizer inside the legacy converters: their options, and the ends of the graph it leaves behind."""
+"""The quantizer inside the legacy converters."""
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator
 
+from edgewright.artifacts.encodings import load_encodings
 from edgewright.backends.executor import CpuExecutor
 from edgewright.config.converter import Output
 from edgewright.config.quantizer import Quantizer
 from edgewright.data.open_samples import open_samples
 from edgewright.ir.graph import Graph
-from edgewright.model.quantizing import AppliedRule, Wishes, applied_rules, quantized
-from edgewright.passes.target.float_io import make_input_float, make_output_float
-from edgewright.quantize.source_encodings import take_source_encodings
-from edgewright.quantize.tensor_encodings import TensorEncoding
+from edgewright.passes.target.float_io import make_io_float
+from edgewright.quantize.overrides import KnownEncodings
+from edgewright.quantize.quantizer import quantize_graph
+from edgewright.quantize.report import QuantizationSummary
+from edgewright.quantize.request import QuantizationRequest
 
-__all__ = ["Known", "Quantization", "own_encodings", "quantize_converted"]
-
-
-@dataclass(frozen=True)
-class Quantization:
-    """What the quantizer did: where encodings came from, which rules it followed, what else is to know."""
-
-    coverage: str
-    rules: tuple[AppliedRule, ...]
-    converts: int
-    notes: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Known:
-    """What is known before: the source's own encodings, its names, and ends that stay real numbers."""
-
-    encodings: Sequence[TensorEncoding]
-    tensors: Collection[str]
-    float_ends: Collection[str]
-
-
-def own_encodings(graph: Graph, quantizer: Quantizer) -> list[TensorEncoding]:
-    """The encodings that an imported graph brings, taken out of its nodes; the graph is changed in place."""
-    if not quantizer.is_asked_for:
-        return []
-    entries = take_source_encodings(graph, keep_pairs=quantizer.keep_quant_nodes)
-    return [] if quantizer.ignore_encodings else entries
+__all__ = ["quantize_converted"]
 
 
 def quantize_converted(
-    graph: Graph, quantizer: Quantizer, output: Output, known: Known, *, is_native: bool
-) -> tuple[Graph, Quantization]:
-    """The graph in fixed point; raw files hold its own datatypes where they are native, else float32."""
-    wishes, samples = _wishes(quantizer, output), None
-    if quantizer.input_list is not None:
-        samples = open_samples(graph, quantizer.input_list, passes=wishes.passes, is_native=is_native)
-    result = quantized(graph, wishes, samples, CpuExecutor(), brought=known.encodings, known=known.tensors)
-    for name in known.float_ends:
-        (make_input_float if name in result.graph.inputs else make_output_float)(result.graph, name)
+    graph: Graph,
+    quantizer: Quantizer,
+    output: Output,
+    known: KnownEncodings,
+    float_io: Collection[str],
+    *,
+    is_native: bool,
+) -> tuple[Graph, QuantizationSummary]:
+    """The graph in fixed point.
+
+    Args:
+        graph: the converted graph.
+        quantizer: what is asked for.
+        output: the width of what stays in floating point.
+        known: encodings of the source and of its inputs and outputs.
+        float_io: inputs and outputs that stay real numbers.
+        is_native: raw files hold the data types of the graph, else float32.
+    """
+    overrides = load_encodings(quantizer.quantization_overrides)
+    request = QuantizationRequest.from_options(quantizer, output, overrides=overrides)
+    data = quantizer.input_list
+    samples = None if data is None else open_samples(graph, data, is_native=is_native)
+    result = quantize_graph(graph, request, samples, CpuExecutor(), known)
+    make_io_float(result.graph, float_io)
     report = result.report
-    is_float = not any(record.placed.encoding for record in report.tensors)
-    notes = (*_notes(quantizer, is_float=is_float), *report.notes)
-    return result.graph, Quantization(report.coverage(), applied_rules(report), report.converts, notes)
+    return result.graph, report.summarize(*_list_notes(quantizer, is_float=report.is_all_float))
 
 
-def _wishes(quantizer: Quantizer, output: Output) -> Wishes:
-    return Wishes(
-        act_bw=quantizer.act_bw,
-        weight_bw=quantizer.weight_bw,
-        bias_bw=quantizer.bias_bw,
-        float_bw=output.float_bw,
-        float_bias_bw=output.float_bias_bw or 0,
-        act_quantizer=quantizer.act_quantizer,
-        param_quantizer=quantizer.param_quantizer,
-        per_channel=quantizer.use_per_channel_quantization,
-        per_row=quantizer.use_per_row_quantization,
-        steps=quantizer.restrict_quantization_steps,
-        algorithms=quantizer.algorithms,
-        overrides=quantizer.quantization_overrides,
-    )
-
-
-def _notes(quantizer: Quantizer, *, is_float: bool) -> list[str]:
-    found = []
+def _list_notes(quantizer: Quantizer, *, is_float: bool) -> Iterator[str]:
     if quantizer.input_list is None and not quantizer.float_fallback:
-        found.append(
+        yield (
             "--quantization_overrides without --input_list counts as --float_fallback: "
             "what the file does not cover stays in floating point"
         )
     if is_float:
-        found.append("there are no encodings: everything stays in floating point")
-    return found
+        yield "there are no encodings: everything stays in floating point"

@@ -9,14 +9,14 @@ from edgewright.ir.graph import Graph
 from edgewright.model.saving import SavedFiles
 from edgewright.quantize.tensor_encodings import EncodingSet, encodings_of
 
-__all__ = ["with_listing"]
+__all__ = ["add_listing"]
 
 
-def with_listing(files: SavedFiles, model: Path, encodings: Graph | EncodingSet) -> SavedFiles:
+def add_listing(files: SavedFiles, model: Path, encodings: Graph | EncodingSet) -> SavedFiles:
     """Writes NAME_encoding.json beside NAME.dlc or NAME.cpp: what overrides of a quantizer take back."""
     listing = model.with_name(f"{model.stem}_encoding.json")
-    found = encodings_of(encodings) if isinstance(encodings, Graph) else encodings
+    entries = encodings_of(encodings) if isinstance(encodings, Graph) else encodings
     # Entries of a width alone ended with 0.6.1.
-    version = "0.6.1" if any(tensor.is_wish for tensor in found.tensors) else "1.0.0"
-    write_whole(listing, [encodings_text(found, version).encode()])
+    version = "0.6.1" if any(tensor.is_wish for tensor in entries.tensors) else "1.0.0"
+    write_whole(listing, [encodings_text(entries, version).encode()])
     return replace(files, paths=(*files.paths, listing))

@@ -40,7 +40,7 @@ PROFILE_FILE = "qnn-profiling-data_0.log"
 
 @dataclass(frozen=True)
 class NetRunOptions:
-    """The options of qnn-net-run that change what is done."""
+    """The options of qnn-net-run that affect the run."""
 
     model: ModelOptions
     inputs: InputFiles
@@ -51,7 +51,7 @@ class NetRunOptions:
 
 @dataclass(frozen=True)
 class NetRun:
-    """What was run, and how long it took, in microseconds; ``wall`` is all runs with their files."""
+    """What was run, and how long it took, in microseconds; ``wall`` covers all runs including their files."""
 
     record: RunRecord
     init: int
@@ -68,7 +68,7 @@ class NetRun:
 
 
 def run_network(options: NetRunOptions) -> NetRun:
-    """Runs every graph on every set of its input list; each result folder is written whole."""
+    """Runs every graph on every set of its input list; each result folder is complete or absent."""
     level = options.profiling.profiling_level
     source = run_source(options.model, level, is_shared=options.execution.shared_buffer)
     check_run_level(level, source.backend)
@@ -86,7 +86,7 @@ def run_network(options: NetRunOptions) -> NetRun:
 
 @dataclass(frozen=True)
 class _Task:
-    """A graph that is to run, with everything that is said about it."""
+    """A graph to run, with all its settings."""
 
     options: NetRunOptions
     source: RunSource
@@ -148,7 +148,7 @@ def _run_graph(task: _Task) -> NetRun:
 
 
 def _run_executions(task: _Task, session: Session, sets: InputSets) -> Iterator[FinishedRun]:
-    """The runs; every set once where neither a number nor a time is said."""
+    """The runs; every set once where neither a count nor a time is given."""
     execution = task.options.execution
     limit = execution.num_inferences
     if limit is None and execution.duration is None:
@@ -161,7 +161,7 @@ def _run_executions(task: _Task, session: Session, sets: InputSets) -> Iterator[
     def run(feed: Mapping[str, Array]) -> dict[str, Array]:
         return limit_of_one.run(lambda: session.run(feed))
 
-    # The way through the deadline costs a little, even where there is none.
+    # Going through the deadline costs a little, even without a limit.
     executed = run if execution.timeout else session.run
     numbers = count_runs(limit, execution.duration)
     if task.limits is None:
@@ -170,7 +170,7 @@ def _run_executions(task: _Task, session: Session, sets: InputSets) -> Iterator[
 
 
 def _queue(options: NetRunOptions, source: RunSource) -> tuple[QueueLimits | None, list[str]]:
-    """The limits of the queue, where the configuration asks for one and nothing speaks against it."""
+    """The limits of the queue, if the configuration asks for one and nothing prevents it."""
     limits = source.running.limits
     if limits is None or options.execution.synchronous:
         return None, []
@@ -221,11 +221,11 @@ def _note_datatypes(graph: Graph, backend: str) -> tuple[str, ...]:
     if backend != "cpu" or not is_fixed:
         return ()
     # Guide 11836: quantized models are incompatible with the CPU backend.
-    return ("the SDK's CPU backend takes no quantized models, this one computes what they mean",)
+    return ("the SDK's CPU backend does not run quantized models, this one does",)
 
 
 def _match_lists(inputs: InputFiles, graphs: Sequence[Graph]) -> list[tuple[Graph, Path]]:
-    """The list of each graph that is to run; __ stands for a graph that is not."""
+    """The list of each graph to run; __ skips a graph."""
     given = inputs.input_list
     pairs = [(g, Path(name)) for g, name in zip(graphs, given, strict=False) if name != "__"]
     if given and len(given) == len(graphs) and not pairs:

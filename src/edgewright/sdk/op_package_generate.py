@@ -36,7 +36,7 @@ def generate_packages(options: PackageOutput) -> GeneratedPackages:
         clash = [path for path in made if out / path in files]
         if clash:
             raise UsageError(
-                f"two packages are named '{package.name}', expected names of their own",
+                f"two packages are named '{package.name}', expected unique names",
                 do="rename one of them, or write them to two folders",
             )
         files |= {out / path: [content] for path, content in made.items()}
@@ -59,7 +59,7 @@ def _list_left_out(package: PackageDef, file: str) -> list[str]:
 
 
 def _clear(folder: Path, *, is_forced: bool) -> None:
-    """Takes an older package away, where that is asked for and it is one."""
+    """Removes an older package if that is requested, and refuses any other folder."""
     if not folder.exists():
         return
     if not is_forced:
@@ -69,7 +69,7 @@ def _clear(folder: Path, *, is_forced: bool) -> None:
     is_package = any((folder / place / "Makefile").is_file() for place in (".", "ConverterOpPackage"))
     if folder.is_symlink() or not is_package:
         raise UsageError(
-            f"'{shown(folder)}' is no generated op package: it has no Makefile",
+            f"'{shown(folder)}' is not a generated op package: it has no Makefile",
             do="remove it yourself, or name another folder",
         )
     shutil.rmtree(folder)

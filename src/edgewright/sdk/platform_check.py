@@ -1,4 +1,4 @@
-"""What qnn-platform-validator can find out on a host: which backends are here, and whether they compute."""
+"""What qnn-platform-validator can check on a host: which backends are here, and whether they work."""
 
 import csv
 import io
@@ -20,7 +20,7 @@ from edgewright.targets.soc import find_soc
 
 __all__ = ["Asked", "BackendCheck", "check_platform", "write_csv"]
 
-# The words of the tool for our backends; the HTP is what newer chips have in place of the DSP.
+# The tool's names for our backends; newer chips have the HTP in place of the DSP.
 _BACKENDS = {"cpu": ("cpu",), "gpu": ("gpu",), "dsp": ("htp",), "htp": ("htp",), "all": ("cpu", "gpu", "htp")}
 _HEADER = (
     "Backend",
@@ -35,7 +35,7 @@ _HEADER = (
 
 @dataclass(frozen=True)
 class BackendCheck:
-    """One backend; empty where a question was not asked."""
+    """One backend; fields that were not requested are empty."""
 
     backend: str
     hardware: str
@@ -48,7 +48,7 @@ class BackendCheck:
 
 @dataclass(frozen=True)
 class Asked:
-    """Which questions were asked."""
+    """Which checks were requested."""
 
     test: bool = False
     core: bool = False
@@ -58,9 +58,9 @@ class Asked:
 def check_platform(
     backend: str, directory: Path | str | None = None, dsp_type: str | None = None, asked: Asked | None = None
 ) -> tuple[BackendCheck, ...]:
-    """What is known of the backends that a word stands for."""
+    """The checks of the backends that a name stands for."""
     if directory is not None and not Path(directory).is_dir():
-        raise UsageError(f"'{shown(directory)}' is no folder, expected the root of an SDK")
+        raise UsageError(f"'{shown(directory)}' is not a folder, expected the root of an SDK")
     if dsp_type is not None:
         find_soc(dsp_type)
     return tuple(_check(name, asked or Asked()) for name in _BACKENDS[backend])

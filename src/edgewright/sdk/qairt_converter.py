@@ -32,12 +32,11 @@ from edgewright.model.inspect import DryRunReport, dry_run
 from edgewright.model.saving import SavedFiles, SaveOptions, save_dlc
 from edgewright.passes.pipeline import LEGACY, QUANTIZED, TARGET, run_passes
 from edgewright.passes.target.narrow_float import narrow_float
+from edgewright.quantize.report import QuantizationSummary
 from edgewright.quantize.source_encodings import take_source_encodings
-from edgewright.quantize.tensor_encodings import TensorEncoding
 from edgewright.run.op_packages import map_ops_to_packages, use_converter_packages
 from edgewright.sdk.converter import MOVES_AS_VIEWS, TIDY, Conversion
-from edgewright.sdk.converter_quantizer import Quantization
-from edgewright.sdk.encoding_listing import with_listing
+from edgewright.sdk.encoding_listing import add_listing
 from edgewright.sdk.io_config import (
     check_ends,
     check_names,
@@ -50,7 +49,7 @@ from edgewright.sdk.io_config import (
     turn_ends,
 )
 from edgewright.sdk.io_config_template import template_text
-from edgewright.sdk.qairt_encodings import Kept, kept_encodings
+from edgewright.sdk.qairt_encodings import KeptEncodings, keep_encodings
 from edgewright.sdk.qairt_quantizer import QairtQuantizerOptions, quantize_dlc
 from edgewright.sdk.source_io import copyright_text, state_notes
 from edgewright.sdk.tensorflow_notes import unconsumed_notes, validate_rewrites, validation_notes
@@ -96,11 +95,11 @@ def _as_asked(options: QairtConverterOptions, command: str) -> Conversion:
     conversion, kept = _converted(options, command)
     files = conversion.files
     if options.overrides.dump_encoding_json:
-        files = with_listing(files, files.dlc, kept.encodings())
+        files = add_listing(files, files.dlc, kept.encodings())
     return replace(conversion, files=files, notes=(*conversion.notes, *kept.notes))
 
 
-def _converted(options: QairtConverterOptions, command: str) -> tuple[Conversion, Kept]:
+def _converted(options: QairtConverterOptions, command: str) -> tuple[Conversion, KeptEncodings]:
     path, target = _source_path(options), dlc_path(options)
     about = _save_options(options, command)
     with progress(f"converting {path.name}", total=3) as step:
@@ -113,7 +112,7 @@ def _converted(options: QairtConverterOptions, command: str) -> tuple[Conversion
         check_ends(config, graph)
         kept = _rewrite(graph, options, config, source, before)
         step()
-        files = save_dlc(graph, target, kept.added_to(about))
+        files = save_dlc(graph, target, kept.add_to(about))
         step()
     notes = (*source.notes, *source.opened.notes, *state_notes(source.opened))
     return _conversion(graph, before, files, (*notes, *_tensorflow_notes(options, config, source))), kept
@@ -142,7 +141,7 @@ def _converted_and_quantized(options: QairtConverterOptions, command: str) -> Co
         replace(end, source_dtype=sources[end.name].source_dtype, source_shape=sources[end.name].source_shape)
         for end in done.contract
     )
-    quantization = Quantization(done.coverage, done.rules, done.converts, done.notes)
+    quantization = QuantizationSummary(done.coverage, done.rules, done.converts, done.notes)
     return replace(conversion, files=done.files, contract=ends, quantization=quantization)
 
 
@@ -223,10 +222,17 @@ def _rewrite(
     config: IoConfig,
     source: FixedSource,
     before: dict[str, TensorType],
-) -> Kept:
+) -> KeptEncodings:
     # A model that is quantized already is written so, unless its encodings are asked for.
     is_quantized = source.opened.keeps_integers and options.overrides == QairtOverrides()
-    taken = [] if is_quantized else _own_encodings(graph, options.overrides)
+    overrides = options.overrides
+    taken = (
+        []
+        if is_quantized
+        else take_source_encodings(
+            graph, keep_pairs=overrides.keep_quant_nodes, is_ignored=overrides.ignore_encodings
+        )
+    )
     turn_ends(graph, config)
     # Guide 10562: rewrites could squash the very layers that overrides name.
     is_plain = options.onnx.no_simplification or options.tensorflow.tf_no_optimization
@@ -236,7 +242,7 @@ def _rewrite(
     label_ends(graph, config)
     recolour_ends(graph, config)
     run_passes(graph, (*MOVES_AS_VIEWS, *TIDY, *(QUANTIZED if is_quantized else ())))
-    kept = kept_encodings(graph, source.opened.tensors, taken, options.overrides.quantization_overrides)
+    kept = keep_encodings(graph, source.opened.tensors, taken, options.overrides.quantization_overrides)
     run_passes(graph, LEGACY)
     narrow_float(graph, options.output.float_bitwidth, options.output.float_bias_bitwidth)
     run_passes(graph, TARGET)
@@ -247,11 +253,6 @@ def _rewrite(
         {n: graph.types[n] if t.encoding and not is_quantized else t for n, t in before.items()},
     )
     return kept
-
-
-def _own_encodings(graph: Graph, overrides: QairtOverrides) -> list[TensorEncoding]:
-    taken = take_source_encodings(graph, keep_pairs=overrides.keep_quant_nodes)
-    return [] if overrides.ignore_encodings else taken
 
 
 def _save_options(options: QairtConverterOptions, command: str) -> SaveOptions:

@@ -9,17 +9,16 @@ from edgewright.core.errors import BadInput, Where
 from edgewright.core.files import read_limited
 from edgewright.ir.graph import Graph
 from edgewright.model.saving import SaveOptions
-from edgewright.quantize.overrides import Resolved, resolve
-from edgewright.quantize.pins import Origin
+from edgewright.quantize.overrides import resolve_encodings
 from edgewright.quantize.tensor_encodings import EncodingSet, TensorEncoding
 
-__all__ = ["Kept", "cached_encodings", "kept_encodings"]
+__all__ = ["KeptEncodings", "keep_encodings", "read_kept_encodings"]
 
 LARGEST_FILE = 1 << 25
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptEncodings:
     """Encodings as the texts that a DLC keeps, and what there is to say about them."""
 
     source: str = ""
@@ -28,19 +27,19 @@ class Kept:
 
     def encodings(self) -> EncodingSet:
         """What a quantizer will use: overrides come before the source's own."""
-        found: dict[str, TensorEncoding] = {}
+        tensors: dict[str, TensorEncoding] = {}
         for text in filter(None, (self.source, self.overrides)):
-            found |= {tensor.name: tensor for tensor in parse_encodings(text.encode(), "encodings").tensors}
-        return EncodingSet(tuple(found.values()))
+            tensors |= {tensor.name: tensor for tensor in parse_encodings(text.encode(), "encodings").tensors}
+        return EncodingSet(tuple(tensors.values()))
 
-    def added_to(self, options: SaveOptions) -> SaveOptions:
+    def add_to(self, options: SaveOptions) -> SaveOptions:
         """The options of a file that holds them."""
         return replace(options, source_encodings=self.source, override_encodings=self.overrides)
 
 
-def kept_encodings(
+def keep_encodings(
     graph: Graph, known: Collection[str], taken: Sequence[TensorEncoding], file: str | None
-) -> Kept:
+) -> KeptEncodings:
     """What the source's own nodes and a file of overrides say; names that the model does not have are errors.
 
     Args:
@@ -52,41 +51,26 @@ def kept_encodings(
     notes = []
     if taken:
         notes.append(f"{len(taken)} encodings of the source model are kept for qairt-quantizer")
-    text = "" if file is None else _text(file)
+    text = "" if file is None else _read_text(file)
     if file is not None:
-        found = parse_encodings(text.encode(), file)
-        resolved = resolve(graph, found.tensors, set(known))
-        notes.append(f"{len(found.tensors)} overrides are kept for qairt-quantizer")
+        overrides = parse_encodings(text.encode(), file)
+        resolved = resolve_encodings(graph, overrides.tensors, set(known))
+        notes.append(f"{len(overrides.tensors)} overrides are kept for qairt-quantizer")
         if resolved.ignored:
             notes.append(f"{len(resolved.ignored)} of them name tensors that conversion folded away")
-    return Kept(encodings_text(EncodingSet(tuple(taken))) if taken else "", text, tuple(notes))
+    return KeptEncodings(encodings_text(EncodingSet(tuple(taken))) if taken else "", text, tuple(notes))
 
 
-def cached_encodings(graph: Graph, description: Description, file: str) -> tuple[Resolved, EncodingSet]:
-    """The encodings that a DLC keeps, for the values of its graph; those of a user come before the source's.
-
-    The set that is returned besides holds the widths that the user's file asks for.
-    """
-    where = f"{file} (its encodings)"
-    sets = {
-        origin: parse_encodings(text.encode(), where)
-        for origin, text in (
-            (Origin.SOURCE, description.source_encodings),
-            (Origin.FILE, description.override_encodings),
-        )
-        if text
-    }
-    joined = Resolved()
-    for origin, found in sets.items():
-        # They were checked when they were put in; what is not there any more was folded away.
-        known = {tensor.name for tensor in found.tensors}
-        resolved = resolve(graph, found.tensors, known, origin=origin)
-        joined.pins.update(resolved.pins)
-        joined.ignored += resolved.ignored
-    return joined, sets.get(Origin.FILE, EncodingSet())
+def read_kept_encodings(description: Description, file: str) -> tuple[EncodingSet, EncodingSet]:
+    """The encodings that a DLC keeps: those of the source model, and those of a user."""
+    texts = (description.source_encodings, description.override_encodings)
+    source, overrides = (
+        parse_encodings(text.encode(), f"{file} (its encodings)") if text else EncodingSet() for text in texts
+    )
+    return source, overrides
 
 
-def _text(file: str) -> str:
+def _read_text(file: str) -> str:
     try:
         return read_limited(file, LARGEST_FILE).decode("utf-8-sig")
     except UnicodeDecodeError as problem:

@@ -1,13 +1,14 @@
 """Quantizes a model file and measures what that cost, as `edgewright quantize` does."""
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from edgewright.analyse.compare_models import OutputDifference, compare
+from edgewright.artifacts.encodings import load_encodings
 from edgewright.backends.executor import CpuExecutor
 from edgewright.config.preprocessing import Preprocessing
-from edgewright.config.quantize import PRECISIONS, QuantizeTo, Quantizing
+from edgewright.config.quantize import PRECISIONS, QuantizeOptions, QuantizeOutput
 from edgewright.config.umbrella import ModelFile, Shapes
 from edgewright.core.files import file_size, keep_sources
 from edgewright.ir.contract import IoTensor, contract
@@ -16,12 +17,13 @@ from edgewright.model.model import Model
 from edgewright.model.model_files import list_model_parts
 from edgewright.model.narrow import is_narrow
 from edgewright.model.open_shapes import shapes_from_samples
-from edgewright.model.quantize import quantized_model
-from edgewright.model.quantizing import AppliedRule, Wishes, applied_rules
+from edgewright.model.quantize import quantize_model
 from edgewright.model.saving import SavedFiles, SaveOptions
+from edgewright.quantize.report import AppliedRule
+from edgewright.quantize.request import QuantizationRequest
 from edgewright.run.run_files import open_model
 
-__all__ = ["QuantizedFiles", "quantize_files", "quantized_path", "weight_bytes"]
+__all__ = ["QuantizedFiles", "name_output", "quantize_files", "weight_bytes"]
 
 KINDS = frozenset({".dlc", ".onnx", ".cpp", ".json", ".bin"})
 
@@ -48,65 +50,65 @@ class QuantizedFiles:
 def quantize_files(
     file: ModelFile,
     shapes: Shapes,
-    wanted: Quantizing,
-    output: QuantizeTo,
+    options: QuantizeOptions,
+    output: QuantizeOutput,
     images: Preprocessing | None = None,
     command: str = "edgewright",
 ) -> QuantizedFiles:
     """Opens, calibrates, writes and compares; where anything fails, nothing is written."""
-    began = time.monotonic()
-    path = quantized_path(file.model, wanted.precision, output)
+    start = time.monotonic()
+    path = name_output(file.model, options.precision, output)
     keep_sources(list_model_parts(Path(file.model)), list_model_parts(path))
-    model, opening = _opened(file, shapes, wanted, path, images)
-    wishes = _wishes(wanted)
-    data = None if PRECISIONS[wanted.precision] is None else wanted.data
-    result = quantized_model(model, data, wishes, CpuExecutor(), preprocessing=images)
+    model, opening = _open_model(file, shapes, options, path, images)
+    request = _fill_request(options)
+    data = None if PRECISIONS[options.precision] is None else options.data
+    result = quantize_model(model, request, data, CpuExecutor(), preprocessing=images)
     # The HTP has no 32-bit floats: where nothing could be quantized there is nothing to simulate.
     backend = "htp-sim" if is_narrow(result.fixed_graph()) else "cpu"
     differences: tuple[OutputDifference, ...] = ()
-    if wanted.data is not None:
-        differences = tuple(compare(model, result, wanted.data, backend=backend, preprocessing=images))
+    if options.data is not None:
+        differences = tuple(compare(model, result, options.data, backend=backend, preprocessing=images))
     about = SaveOptions(command=command, quantizer_command=command)
     files = result.save(path, about)
     before, after = model.fixed_graph(), result.fixed_graph()
     return QuantizedFiles(
         file.model,
-        wanted.precision,
+        options.precision,
         files,
         contract(after, {name: before.types[name] for name in (*before.inputs, *before.outputs)}),
         result.report.coverage(),
-        applied_rules(result.report),
-        (*opening, *_idle(wanted), *result.report.notes, *_notes(wishes, files, backend)),
+        result.report.list_rules(),
+        (*opening, *_list_idle(options), *result.report.notes, *_list_notes(request, files, backend)),
         weight_bytes(before),
         weight_bytes(after, is_packed=_is_packed(files)),
         sum(file_size(path) for path in files.paths),
-        time.monotonic() - began,
+        time.monotonic() - start,
         backend,
         differences,
     )
 
 
-def _opened(
-    file: ModelFile, shapes: Shapes, wanted: Quantizing, path: Path, images: Preprocessing | None
+def _open_model(
+    file: ModelFile, shapes: Shapes, options: QuantizeOptions, path: Path, images: Preprocessing | None
 ) -> tuple[Model, list[str]]:
     """The model, with the sizes of its samples where the file to be written needs numbers, and a note."""
     model = open_model(file, shapes)
-    if wanted.data is None or path.suffix == ".onnx":
+    if options.data is None or path.suffix == ".onnx":
         return model, []
-    fixed, note = shapes_from_samples(model, shapes, wanted.data, images)
+    fixed, note = shapes_from_samples(model, shapes, options.data, images)
     return (open_model(file, fixed), [note]) if note else (model, [])
 
 
-def quantized_path(model: str, precision: str, output: QuantizeTo) -> Path:
+def name_output(model: str, precision: str, output: QuantizeOutput) -> Path:
     """The file to write: MODEL_PRECISION.dlc where nothing, or only a folder, is said."""
     source = Path(model)
     name = f"{source.stem.removesuffix('_net')}_{precision}.dlc"
     if output.output_path is None:
         return source.with_name(name)
-    wanted = Path(output.output_path)
-    if wanted.is_dir():
-        return wanted / name
-    return wanted if wanted.suffix in KINDS else wanted.with_name(f"{wanted.name}.dlc")
+    path = Path(output.output_path)
+    if path.is_dir():
+        return path / name
+    return path if path.suffix in KINDS else path.with_name(f"{path.name}.dlc")
 
 
 def weight_bytes(graph: Graph, *, is_packed: bool = False) -> int:
@@ -123,34 +125,29 @@ def _is_packed(files: SavedFiles) -> bool:
     return any(path.suffix == ".onnx" for path in files.paths)
 
 
-def _notes(wishes: Wishes, files: SavedFiles, backend: str) -> list[str]:
+def _list_notes(request: QuantizationRequest, files: SavedFiles, backend: str) -> list[str]:
     if backend == "cpu":
         return ["nothing could be quantized: the model is the float one; --precision fp16 suits every op"]
-    if wishes.weight_bw != 4 or _is_packed(files):
+    if request.weight_bw != 4 or _is_packed(files):
         return []
     return ["4-bit weights take a byte each in this kind of file; a QDQ model (.onnx) packs two into one"]
 
 
-def _idle(wanted: Quantizing) -> list[str]:
+def _list_idle(options: QuantizeOptions) -> list[str]:
     """What was asked for and means nothing in half precision, which has no ranges to choose."""
-    if PRECISIONS[wanted.precision] is not None:
+    if PRECISIONS[options.precision] is not None:
         return []
-    plain = Quantizing(precision=wanted.precision)
+    plain = QuantizeOptions(precision=options.precision)
     named = ("act_quantizer", "param_quantizer", "algorithms")
-    idle = [f"--{name}" for name in named if getattr(wanted, name) != getattr(plain, name)]
+    idle = [f"--{name}" for name in named if getattr(options, name) != getattr(plain, name)]
     verb = "has" if len(idle) == 1 else "have"
     return [f"{' and '.join(idle)} {verb} no effect: half precision has no ranges to choose"] if idle else []
 
 
-def _wishes(wanted: Quantizing) -> Wishes:
-    bits = PRECISIONS[wanted.precision]
+def _fill_request(options: QuantizeOptions) -> QuantizationRequest:
+    overrides = load_encodings(options.quantization_overrides)
+    bits = PRECISIONS[options.precision]
     if bits is None:
-        return Wishes(float_bw=16, overrides=wanted.quantization_overrides)
-    return Wishes(
-        weight_bw=bits[0],
-        act_bw=bits[1],
-        act_quantizer=wanted.act_quantizer,
-        param_quantizer=wanted.param_quantizer,
-        algorithms=wanted.algorithms,
-        overrides=wanted.quantization_overrides,
-    )
+        return QuantizationRequest(float_bw=16, overrides=overrides)
+    request = QuantizationRequest.from_options(options, overrides=overrides)
+    return replace(request, weight_bw=bits[0], act_bw=bits[1])

@@ -18,10 +18,10 @@ __all__ = ["HOST_TARGET", "SdkRoot", "make_sdk_root"]
 
 HOST_TARGET, WINDOWS_TARGET = "x86_64-linux-clang", "x86_64-windows-msvc"
 MARK, PRODUCT = "sdk.yaml", "edgewright"
-# Tools of the SDK that do not begin as the others do.
+# Tools of the SDK without the usual prefix.
 _MORE_TOOLS = ("envcheck", "check_python_dependency")
 _PREFIXES = ("qnn_", "qairt_")
-# Libraries that are only names here, unless the wheel has them.
+# Libraries that are only placeholders here, unless the wheel has them.
 _NAMED = (*(f"libQnn{word}.so" for word in BACKENDS), "libQnnModelDlc.so", "libQnnSystem.so")
 _PLACEHOLDER = """{name}: a name that Edgewright's tools understand, as in --backend {name}.
 The code is in the Python package edgewright; no program can load this file.
@@ -30,19 +30,19 @@ The code is in the Python package edgewright; no program can load this file.
 
 @dataclass(frozen=True)
 class SdkRoot:
-    """What was made."""
+    """The tree that was made."""
 
     folder: str
     version: str
     tools: tuple[str, ...]
     headers: tuple[str, ...]
-    # Libraries of the installed wheel that are linked, and those that are names alone.
+    # Libraries of the installed wheel that are linked, and those that are placeholders.
     linked: tuple[str, ...]
     named: tuple[str, ...]
 
 
 def make_sdk_root(folder: Path | str, version: str) -> SdkRoot:
-    """Makes the tree, or makes it again; a folder that holds something else is an error."""
+    """Makes the tree, or makes it again; a folder with other content is an error."""
     root = Path(folder).absolute()
     _check_free(root)
     tools = _list_tools()
@@ -75,13 +75,13 @@ def _check_free(root: Path) -> None:
     mark = root / MARK
     if any(root.iterdir()) and not (mark.is_file() and PRODUCT in mark.read_text(errors="replace")[:200]):
         raise UsageError(
-            f"folder '{shown(root)}' holds something else, expected an empty one or an older tree",
+            f"folder '{shown(root)}' has other content, expected an empty folder or an older tree",
             do="name another place, or remove it first",
         )
 
 
 def _list_tools() -> dict[str, str]:
-    """Tools by the SDK's names, and the modules that they are."""
+    """Tools by the SDK's names, and the modules that implement them."""
     stems = sorted(
         path.name.removesuffix(".py")
         for path in (files("edgewright") / "tools").iterdir()
@@ -93,7 +93,7 @@ def _list_tools() -> dict[str, str]:
 def _write_tool_scripts(root: Path, tools: dict[str, str]) -> dict[Path, Chunks]:
     scripts: dict[Path, Chunks] = {}
     for name, module in tools.items():
-        # -P: a file of the current folder that is named like a package is not that package.
+        # -P: a file in the current folder that is named like a package is not that package.
         code = f"import sys; from {module} import main; sys.exit(main())"
         line = f'exec {shlex.quote(sys.executable)} -P -c {shlex.quote(code)} "$@"'
         scripts[root / "bin" / HOST_TARGET / name] = [f"#!/bin/sh\n{line}\n".encode()]
@@ -123,7 +123,7 @@ def _find_genuine_libraries() -> dict[str, Path]:
 
 
 def _link_tools(root: Path, tools: Sequence[str] | dict[str, str]) -> None:
-    """The course calls the tools in bin itself."""
+    """Links the tools into bin itself, where the course calls them."""
     for name in tools:
         link = root / "bin" / name
         link.unlink(missing_ok=True)

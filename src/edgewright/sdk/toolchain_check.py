@@ -1,4 +1,4 @@
-"""Which compilers this machine has, in lines for people."""
+"""Which compilers this machine has, as lines of text."""
 
 import shutil
 from collections.abc import Sequence

@@ -35,7 +35,7 @@ class ErrorCode:
     name: str
     causes: tuple[str, ...]
     fixes: tuple[str, ...]
-    # Public threads in which people met it.
+    # Public threads about it.
     seen: tuple[str, ...] = ()
 
     @property
@@ -45,13 +45,13 @@ class ErrorCode:
 
 
 def find_area(code: int) -> str:
-    """The part of the interface that a code belongs to; "" for a number that is no code of QNN."""
+    """The part of the interface that a code belongs to; "" for a number that is not a QNN code."""
     start = max((first for first in AREAS if first <= code), default=0)
     return AREAS[start] if start and code <= _LAST.get(start, code) else ""
 
 
 def find_error_code(number: int) -> ErrorCode | None:
-    """What is known of a code or of a handle that carries one; None where nothing is."""
+    """What is known about a code, or a handle that carries one; None for unknown ones."""
     code = number & _CODE_BITS if number > _CODE_BITS else number
     return _BY_CODE.get(code)
 
@@ -68,7 +68,7 @@ CODES: tuple[ErrorCode, ...] = (
     ),
     ErrorCode(
         1002,
-        "preparing the graph failed, or memory did",
+        "the graph could not be prepared, or memory ran out",
         (
             "an op could not be placed: its slice does not fit into VTCM, or no kernel has its data types",
             "an op was added that the backend does not have",
@@ -93,18 +93,18 @@ CODES: tuple[ErrorCode, ...] = (
         2000,
         "unknown property",
         ("the library was asked for a capability whose number it does not know",),
-        ("do not decide by it: the HTP library answers so for encodings that it does have",),
+        ("do not rely on it: the HTP library returns it for encodings that it does support",),
     ),
     ErrorCode(
         3110,
         "the op does not pass validation",
         (
-            "data types, ranks, shapes or parameters are not a set that the backend has for this op",
+            "the backend does not support this combination of data types, ranks, shapes or parameters",
             "16-bit activations, or fp16, on a chip before v73",
         ),
         (
-            "look at the report of the refused ops: it lists the data types that each one takes",
-            "give the op another precision with an encodings file, or aim at a newer chip",
+            "look at the report of the refused ops: it lists the data types that each one accepts",
+            "give the op another precision with an encodings file, or target a newer chip",
         ),
         ("onnxruntime#22821", "onnxruntime#21848"),
     ),
@@ -120,7 +120,7 @@ CODES: tuple[ErrorCode, ...] = (
     ErrorCode(
         4005,
         "unknown op or package",
-        ("the op's type is not in the backend's list", "its op package was not registered"),
+        ("the backend does not have the op's type", "its op package was not registered"),
         ("edgewright op NAME shows who has the op", "register the package with --op_packages"),
     ),
     ErrorCode(
@@ -132,29 +132,29 @@ CODES: tuple[ErrorCode, ...] = (
     ErrorCode(
         4950,
         "nothing to return while recording",
-        ("the Saver backend records calls, it computes nothing: calls that return data cannot answer",),
+        ("the Saver backend only records calls: those that return data cannot be answered",),
         ("replay the recording on a backend that computes",),
     ),
     ErrorCode(
         5000,
-        "the context could not be made",
+        "the context could not be created",
         (
             "the QNN libraries on the device are older than those that made the context binary",
             "the binary was compiled for another chip",
-            "the file is damaged or no context binary",
+            "the file is damaged or not a context binary",
         ),
         (
-            "edgewright check X.bin --target CHIP says for which chip and by which version it was made",
+            "edgewright check X.bin --target CHIP shows for which chip and with which version it was made",
             "compile for the chip of the device, with libraries not newer than those on it",
         ),
         ("ai-hub-apps#148",),
     ),
     ErrorCode(
         5005,
-        "the context binary asks for what the device lacks",
+        "the context binary needs what the device lacks",
         (
             "it was compiled for a newer architecture ('Request feature arch with value 79 unsupported')",
-            "the device's driver was updated and no longer takes binaries of the older version",
+            "the device's driver was updated and no longer accepts binaries of the older version",
         ),
         (
             "edgewright check X.bin --target CHIP, then compile for the chip of the device",
@@ -177,14 +177,14 @@ CODES: tuple[ErrorCode, ...] = (
     ),
     ErrorCode(
         6004,
-        "a tensor is not the graph's",
+        "a tensor does not belong to the graph",
         ("execution finds tensors by their ids; those of a loaded context are in its metadata",),
         ("take the ids from the System library after loading a binary",),
     ),
     ErrorCode(
         6007,
         "nodes are out of order",
-        ("a node was added before the one that makes its input",),
+        ("a node was added before the one that computes its input",),
         ("add nodes in the order in which they can run",),
     ),
     ErrorCode(
@@ -197,14 +197,14 @@ CODES: tuple[ErrorCode, ...] = (
         7003,
         "a tensor name is taken",
         ("two tensors of a graph have the same name",),
-        ("give every tensor a name of its own; converters do",),
+        ("give every tensor a unique name; converters do",),
     ),
     ErrorCode(
         7004,
         "a tensor is not valid",
         (
             "a static tensor has no data",
-            "the data type is unknown, or a 4-bit one, which HTP takes in an 8-bit container only",
+            "the data type is unknown, or a 4-bit one, which HTP accepts in an 8-bit container only",
         ),
         ("give static tensors their data", "store 4-bit values in 8 bits with bit width 4"),
     ),
@@ -221,7 +221,7 @@ CODES: tuple[ErrorCode, ...] = (
         30010,
         "the file cannot be read",
         (
-            "it is no context binary, or was cut off on its way",
+            "it is not a context binary, or was truncated in transfer",
             "the application was built for another version, or for another kind of file",
         ),
         (

@@ -43,7 +43,7 @@ def explain(code: str) -> Explanation:
 
 
 def list_known_codes() -> list[tuple[str, str]]:
-    """Every code that has a page of its own, with its name."""
+    """Every code that has its own page, with its name."""
     ours = [(kind.code, _read_first_line(kind)) for kind in _list_error_classes()]
     return [(str(entry.code), entry.name) for entry in CODES] + ours
 
@@ -53,7 +53,7 @@ def _of_area(code: int) -> Explanation:
         str(code),
         "not in the catalogue",
         _name_origin(find_area(code)),
-        ("the library gave a code of this part of its interface that nobody has explained here yet",),
+        ("the library returned a code of this part of its interface that is not explained here yet",),
         ("run again with --log_level verbose: the library's own lines before the code say more",),
     )
 

@@ -1,4 +1,4 @@
-"""Chips by name, market name, architecture or number, and what is known of their HTP."""
+"""Chips by name, market name, architecture or number, and what is known about their HTP."""
 
 import json
 import re
@@ -23,7 +23,7 @@ __all__ = [
 FIRST_HTP = 68
 # The first one that computes in half precision (onnxruntime#21848).
 FIRST_WITH_HALF = 73
-# The chip that the HTP library takes where only an architecture is given (measured, 2.51).
+# The chip that the HTP library assumes where only an architecture is given (measured, 2.51).
 _OF_ARCH = {68: 30, 69: 36, 73: 43, 75: 57, 79: 69, 81: 87, 85: 103}
 _ARCH = re.compile(r"v(?:ersion)?[ _-]?(\d{2})", re.IGNORECASE)
 _NOISE = re.compile(r"^qualcomm|snapdragon|[^a-z0-9+]")
@@ -31,7 +31,7 @@ _NOISE = re.compile(r"^qualcomm|snapdragon|[^a-z0-9+]")
 
 @dataclass(frozen=True)
 class Soc:
-    """One chip; 0 stands for a number that is not public."""
+    """One chip; 0 for numbers that are not public."""
 
     name: str
     # The numbers that QNN knows it by; the first one is the one to write.
@@ -51,7 +51,7 @@ class Soc:
         return self.arch >= FIRST_HTP and self.soc_model > 0
 
     def __str__(self) -> str:
-        """Its name with what it is, as in: SM8650 (Snapdragon 8 Gen 3, v75, SoC 57)."""
+        """Its name and what it is, as in: SM8650 (Snapdragon 8 Gen 3, v75, SoC 57)."""
         parts = [f"Snapdragon {name}" for name in self.names[:1]]
         parts += [f"v{self.arch}"] if self.arch else []
         parts += [f"SoC {self.soc_model}"] if self.soc_model else []
@@ -67,9 +67,9 @@ def list_socs() -> dict[str, Soc]:
 
 def find_soc(text: str) -> Soc:
     """The chip that SM8650, 'Snapdragon 8 Gen 3', v75 or its number 57 stands for."""
-    word = str(text).strip()  # 57 is a natural way to say it in Python
+    word = str(text).strip()  # in Python, 57 is natural
     name = _map_spellings().get(_fold_spelling(word))
-    if name is not None:  # first: 888 is a chip, no number of one
+    if name is not None:  # first: 888 is a chip, not a SoC number
         return list_socs()[name]
     if re.fullmatch(r"[0-9]{1,9}", word):
         return find_soc_by_number(int(word))
@@ -97,7 +97,7 @@ def find_htp_soc(text: str) -> Soc:
 
 
 def find_soc_by_number(number: int) -> Soc:
-    """The chip with a SoC number of QNN; of several the one that most is known of."""
+    """The chip with a SoC number of QNN; if there are several, the one that most is known about."""
     chips = [chip for chip in list_socs().values() if number in chip.soc_models]
     if chips:
         return max(chips, key=lambda chip: (chip.soc_model == number, bool(chip.vtcm_mb), bool(chip.arch)))

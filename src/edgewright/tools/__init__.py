@@ -1,1 +1,1 @@
-"""Command lines: options in, api, reports, exit code out."""
+"""Command lines: options in, a report and an exit code out."""

@@ -1,4 +1,4 @@
-"""What a tool prints in the end: a page for people, or JSON."""
+"""What a tool prints at the end: a page for people, or JSON."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
@@ -14,7 +14,7 @@ Record = TypeVar("Record")
 
 
 def tell(report: Report, record: Record, page: "Callable[[Record], list[Block]]") -> None:
-    """Prints a record in the form that was asked for."""
+    """Prints a record as text or JSON, as requested."""
     from edgewright.reports.json_text import as_json
     from edgewright.reports.page import show
 

@@ -30,11 +30,11 @@ def run(  # noqa: PLR0913, PLR0917 - the groups of options, in their order
     report: Report,
     _messages: Messages,
 ) -> int:
-    """Build, and say how it went; a limit that is missed is exit code 5, with all files written."""
+    """Build and report the result; a missed limit is exit code 5, with all files written."""
     from edgewright.api.build import run_build
     from edgewright.build.request import parse_build_request
-    from edgewright.reports.build import page
-    from edgewright.reports.html import missing_plots
+    from edgewright.reports.build import make_page
+    from edgewright.reports.html import describe_missing_plots
 
     request = parse_build_request(model, data, target, output, images, sound, shapes)
     if output.dry_run:
@@ -42,13 +42,13 @@ def run(  # noqa: PLR0913, PLR0917 - the groups of options, in their order
     try:
         record = run_build(request)
     except KeyboardInterrupt:
-        print(f"finished stages are kept in {request.output}; --resume goes on with them", file=sys.stderr)
+        print(f"finished stages are kept in {request.output}; --resume continues from them", file=sys.stderr)
         raise
-    tell(report, record, page)
+    tell(report, record, make_page)
     where = (Path(request.output) / "report.html").absolute()
     print(f"report: {where}", file=sys.stderr if report.json else sys.stdout)
-    if missing_plots():
-        print(f"note: {missing_plots()}", file=sys.stderr)
+    if describe_missing_plots():
+        print(f"note: {describe_missing_plots()}", file=sys.stderr)
     if record.is_met is False:
         raise AccuracyGate(
             f"more points of {record.metric.name} are lost than the {record.max_drop:g} of --max-drop",
@@ -58,15 +58,15 @@ def run(  # noqa: PLR0913, PLR0917 - the groups of options, in their order
 
 
 def _show_dry_run(request: "BuildRequest", report: Report) -> int:
-    """What stands in the way is the exit code."""
-    from edgewright.build.dry_run import dry_run
+    """The exit code says whether something stands in the way."""
+    from edgewright.build.dry_run import run_dry
     from edgewright.build.preflight import sort_problems
-    from edgewright.reports.build import preflight_page
+    from edgewright.reports.build import make_preflight_page
 
-    result = dry_run(request)
+    result = run_dry(request)
     record = result.record()
     if report.json or record.is_ok:
-        tell(report, record, preflight_page)
+        tell(report, record, make_preflight_page)
     if report.json:
         return 0 if record.is_ok else sort_problems(result.problems)[0].exit_code
     result.check()
@@ -91,7 +91,7 @@ TOOL = Tool(
         (f"{NAME} model.onnx --random-data --target SM8650 --dry-run", "what stands in the way, in seconds"),
         (
             f"{NAME} model.onnx --data samples/ --target SM8650 -o out/ --resume",
-            "go on after an interruption",
+            "continue after an interruption",
         ),
     ),
 )

@@ -1,4 +1,4 @@
-"""`edgewright check`: whether a context binary is one for a chip."""
+"""`edgewright check`: whether a context binary suits a chip."""
 
 from edgewright.config.context import CheckedContext
 from edgewright.config.umbrella import Messages, Report
@@ -6,7 +6,7 @@ from edgewright.tools.tool import Tool
 
 __all__ = ["TOOL"]
 
-# As for all that is refused because the target lacks it.
+# As for everything that the target does not support.
 NOT_FIT = 4
 
 
@@ -27,14 +27,14 @@ def run(checked: CheckedContext, report: Report, _messages: Messages) -> int:
 
 TOOL = Tool(
     "edgewright check",
-    "Say whether a context binary is one for a chip, and why; exit code 0 for yes, 4 for no.",
+    "Say whether a context binary suits a chip, and why; exit code 0 for yes, 4 for no.",
     (CheckedContext, Report, Messages),
     run,
     examples=(
         ("edgewright check m.bin --target SM8650", "will it run on a Snapdragon 8 Gen 3?"),
         (
             "edgewright check m.bin --target v75 --device_version 2.40",
-            "and with the libraries that are there?",
+            "and with the libraries on the device?",
         ),
     ),
 )

@@ -1,4 +1,4 @@
-"""check-python-dependency: says which Python packages are here, and how to get the others."""
+"""check-python-dependency: lists which Python packages are installed, and how to get the others."""
 
 from edgewright.config.umbrella import Messages
 from edgewright.core.errors import EnvironmentProblem
@@ -8,7 +8,7 @@ __all__ = ["TOOL", "main"]
 
 
 def run(_messages: Messages) -> int:
-    """Print a line for each package; only needed ones that do not work are a failure."""
+    """Print a line for each package; only required ones that do not work are a failure."""
     from edgewright.tools.environment import check_packages
 
     findings = check_packages()
@@ -22,7 +22,7 @@ def run(_messages: Messages) -> int:
 
 TOOL = Tool(
     "check-python-dependency",
-    "Say which of the Python packages that Edgewright can use are here, and how to get the others.",
+    "List which of the Python packages that Edgewright can use are installed, and how to get the others.",
     (Messages,),
     run,
     examples=(("check-python-dependency", "look at this environment"),),

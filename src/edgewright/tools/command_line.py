@@ -19,7 +19,7 @@ Groups = Sequence[type[OptionGroup]]
 
 
 def read_words(words: Sequence[str], kinds: Groups, rules: Sequence[Rule]) -> tuple[OptionGroup, ...]:
-    """The groups of a tool, filled from its command line; everything wrong with it is one error."""
+    """The groups of a tool, filled from its command line; all its mistakes are one error."""
     options = [option for kind in kinds for option in kind.options().values()]
     texts, rest = _split(words, [option for option in options if not option.is_positional])
     texts |= _match_positional(rest, [option for option in options if option.is_positional], options)
@@ -81,7 +81,7 @@ def _make_argparse_terms(option: Option) -> dict[str, Any]:
 
 
 def _list_occurrences(texts: Sequence[Any]) -> list[list[str]]:
-    # argparse gives a bare word, or None, where at most one word may follow the flag.
+    # argparse returns a bare word, or None, where at most one word may follow the flag.
     return [[] if text is None else [text] if isinstance(text, str) else list(text) for text in texts]
 
 
@@ -98,7 +98,7 @@ def _match_positional(
     unknown = [word for word in rest if word.startswith("-") and word != "-"]
     plain = [word for word in rest if word not in unknown]
     problems: list[EdgewrightError] = [_refuse_unknown(word, known) for word in unknown]
-    # The value of an unknown option looks like an argument too many: it is not reported a second time.
+    # The value of an unknown option looks like an extra argument: it is not reported a second time.
     if not problems and len(plain) > len(positional):
         extra = plain[len(positional)]
         problems.append(

@@ -38,7 +38,7 @@ TOOL = Tool(
         ("edgewright convert model.onnx -d data 1,3,224,224", "with a shape for a symbolic input"),
         (
             "edgewright convert voice.onnx --input_value sr 16000",
-            "an input that shapes the graph, as a constant",
+            "make an input that shapes the graph a constant",
         ),
     ),
 )

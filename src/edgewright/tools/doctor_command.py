@@ -24,7 +24,7 @@ def run(report: Report, _messages: Messages) -> int:
 
 
 def as_text(findings: Sequence[Finding], native: NativeState | None = None) -> str:
-    """The findings as tables, needed things first, and what to do."""
+    """The findings as tables, required things first, and what to do."""
     needed = [finding for finding in findings if finding.is_needed]
     optional = [finding for finding in findings if not finding.is_needed]
     lines = [
@@ -44,7 +44,7 @@ def as_text(findings: Sequence[Finding], native: NativeState | None = None) -> s
         lines += [f"  {finding.name}: {finding.trouble or finding.state}", f"    do: {finding.do}"]
     absent = [finding for finding in optional if finding.state == "absent"]
     if absent:
-        lines += ["", "To get what is absent:", *(f"  {line}" for line in _suggest_installs(absent))]
+        lines += ["", "To install what is absent:", *(f"  {line}" for line in _suggest_installs(absent))]
     return "\n".join(lines)
 
 
@@ -81,7 +81,7 @@ def _make_table(findings: Sequence[Finding]) -> list[str]:
 
 def _write_verdict(problems: int) -> str:
     if problems == 0:
-        return "Everything that is needed works."
+        return "Everything that is required works."
     return f"{problems} {'problem' if problems == 1 else 'problems'}:"
 
 

@@ -9,7 +9,7 @@ __all__ = ["TOOL", "main"]
 
 
 def run(parts: EnvironmentParts, _messages: Messages) -> int:
-    """Print a line for each compiler; the exit code says whether all that was asked for is there."""
+    """Print a line for each compiler; the exit code says whether all requested ones are there."""
     from edgewright.sdk.toolchain_check import describe_toolchains
 
     asked_parts = {"-n": parts.ndk, "-c": parts.clang, "-m": parts.msvc}

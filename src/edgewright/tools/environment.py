@@ -1,4 +1,4 @@
-"""What this machine has of what Edgewright can use, found out by trying it."""
+"""Which of the things that Edgewright can use this machine has, found by trying them."""
 
 import re
 import shutil
@@ -14,8 +14,8 @@ __all__ = ["Finding", "check_packages", "find_compiler"]
 
 LONGEST_IMPORT = 300  # seconds for all packages together; tensorflow alone may take half a minute
 
-# Announces each package before importing it: where the process dies, the parent knows at which one.
-# Packages print while they are imported: what they say goes to stderr, only our own lines to stdout.
+# Announces each package before importing it: if the process dies, the parent knows at which one.
+# Packages print while they are imported: their output goes to stderr, only our own lines to stdout.
 _TRY_IMPORTS = """
 import importlib, os, sys
 told = os.fdopen(os.dup(1), "w")
@@ -31,7 +31,7 @@ for name in sys.argv[1:]:
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked for: what it gives, whether it works, what to do where it does not."""
+    """One thing that was checked: what it is for, whether it works, what to do if it does not."""
 
     name: str
     gives: str
@@ -48,7 +48,7 @@ class Finding:
 
 
 def check_packages(selected: Sequence[Package] = PACKAGES) -> list[Finding]:
-    """The state of each package; those that are installed are imported in a process of their own."""
+    """The state of each package; those that are installed are imported in a separate process."""
     versions = {package.module: _find_version(package) for package in selected}
     troubles = _find_troubles([module for module, version in versions.items() if version is not None])
     return [
@@ -106,7 +106,7 @@ def _parse_version(version: str) -> tuple[int, ...]:
 
 
 def _find_troubles(modules: Iterable[str]) -> dict[str, str]:
-    """The modules that cannot be imported, and why; one that kills the process is found out too."""
+    """The modules that cannot be imported, and why; one that kills the process is found too."""
     left = list(modules)
     troubles: dict[str, str] = {}
     while left:
@@ -119,7 +119,7 @@ def _find_troubles(modules: Iterable[str]) -> dict[str, str]:
             elif word == "failed":
                 troubles[trying] = text
         if ending:
-            # Without a name nothing could even be tried: then the interpreter itself is the trouble.
+            # Without a name nothing could be tried: the interpreter itself is broken.
             troubles.update({trying: ending} if trying else dict.fromkeys(left, ending))
         if not trying:
             break
@@ -127,7 +127,7 @@ def _find_troubles(modules: Iterable[str]) -> dict[str, str]:
 
 
 def _import_all(modules: Sequence[str]) -> tuple[list[str], str]:
-    # -P: a file of the current folder that is named like a package is not that package.
+    # -P: a file in the current folder that is named like a package is not that package.
     command = [sys.executable, "-P", "-c", _TRY_IMPORTS, *modules]
     try:
         process = subprocess.run(
@@ -136,5 +136,5 @@ def _import_all(modules: Sequence[str]) -> tuple[list[str], str]:
     except subprocess.TimeoutExpired as late:
         said = late.stdout.decode(errors="replace") if isinstance(late.stdout, bytes) else late.stdout or ""
         return said.splitlines(), f"importing it takes longer than {LONGEST_IMPORT} seconds"
-    ending = f"importing it ends the process with code {process.returncode}" if process.returncode else ""
+    ending = f"importing it stops the process with code {process.returncode}" if process.returncode else ""
     return process.stdout.splitlines(), ending

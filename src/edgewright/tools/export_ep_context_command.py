@@ -23,11 +23,11 @@ def run(options: EpContext, report: Report, _messages: Messages) -> None:
 
 TOOL = Tool(
     "edgewright export-ep-context",
-    "Write an ONNX file that runs a context binary in ONNX Runtime's QNN provider as it is.",
+    "Write an ONNX file that runs a context binary unchanged in ONNX Runtime's QNN provider.",
     (EpContext, Report, Messages),
     run,
     examples=(
-        ("edgewright export-ep-context m.bin -o m.onnx", "m.onnx names m.bin, which stays beside it"),
+        ("edgewright export-ep-context m.bin -o m.onnx", "m.onnx refers to m.bin, which stays beside it"),
         (
             "edgewright export-ep-context m.bin --embed --float_io",
             "one file, with float32 inputs and outputs",

@@ -1,4 +1,4 @@
-"""`edgewright inspect`: what a model holds, and what of it can be converted."""
+"""`edgewright inspect`: what a model contains, and which parts can be converted."""
 
 from edgewright.config.umbrella import Messages, ModelFile, Names, Report, Shapes
 from edgewright.tools.answer import tell
@@ -8,7 +8,7 @@ __all__ = ["TOOL"]
 
 
 def run(model: ModelFile, shapes: Shapes, names: Names, report: Report, _messages: Messages) -> None:
-    """Look and report; a model that does not convert is no failure of looking at it."""
+    """Inspect and report; a model that does not convert is not a failure."""
     from edgewright.frontends._common.overrides import Overrides
     from edgewright.model.inspect import inspect
     from edgewright.reports.inspection import make_page

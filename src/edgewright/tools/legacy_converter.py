@@ -1,4 +1,4 @@
-"""What the legacy converters do with their options: convert, or only look with --dry_run."""
+"""What the legacy converters do with their options: convert, or only inspect with --dry_run."""
 
 from typing import TYPE_CHECKING
 
@@ -45,7 +45,7 @@ FIELDS: dict[str, type[OptionGroup]] = {
 
 
 def run_converter(name: str, groups: tuple[OptionGroup, ...]) -> int:
-    """Does what the options of a converter ask for."""
+    """Runs a converter with its options."""
     chosen = {type(group): group for group in groups}
     look, report = chosen.pop(DryRun, DryRun()), chosen.pop(Report)
     assert isinstance(look, DryRun)

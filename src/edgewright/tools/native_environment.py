@@ -1,4 +1,4 @@
-"""What this machine has of the genuine QNN libraries, found out by opening them in a process of their own."""
+"""Which of the genuine QNN libraries this machine has, found by opening them in a separate process."""
 
 import platform
 import re
@@ -30,7 +30,7 @@ class NativeState:
 
 
 def check_native_libraries() -> NativeState:
-    """Whether the libraries are there and open, which version they are, and what to do where not."""
+    """Whether the libraries are there and open, their version, and what to do if not."""
     machine = f"{platform.system()} {platform.machine()}"
     libc, version = platform.libc_ver()
     if sys.platform != "linux" or platform.machine() != "x86_64" or libc != "glibc":
@@ -61,7 +61,7 @@ def _open_libraries(installed: str, lines: tuple[str, ...]) -> NativeState:
 
     libraries = find_libraries()
     if libraries is None:
-        why = "the wheel is installed, libQnnHtp.so is not in it"
+        why = "the wheel is installed, but has no libQnnHtp.so"
         return _make_state("broken", installed, why, f"pip install --force-reinstall {WHEEL}", lines)
     lines += (f"libraries in {libraries.folder}", _find_licence(libraries.folder))
     try:
@@ -82,7 +82,7 @@ def _open_libraries(installed: str, lines: tuple[str, ...]) -> NativeState:
         "HTP is the genuine emulator: --backend htp or libQnnHtp.so; htp-sim is the simulation",
     )
     if not version.is_tested:
-        lines += (f"do: where results are strange, pip install '{WHEEL}' in the version of constraints.txt",)
+        lines += (f"do: if results look wrong, pip install '{WHEEL}' in the version of constraints.txt",)
     return _make_state("works", installed, "", "", lines)
 
 
@@ -100,7 +100,7 @@ def _find_installed_version() -> str | None:
 
 
 def _find_needed_glibc() -> tuple[int, ...]:
-    """The glibc that the wheel's own tag names; () where it has none."""
+    """The glibc version in the wheel's tag; () where it has none."""
     text = metadata.distribution(WHEEL).read_text("WHEEL") or ""
     versions = [(int(a), int(b)) for a, b in _GLIBC.findall(text)]
     return max(versions, default=())

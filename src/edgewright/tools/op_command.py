@@ -22,7 +22,7 @@ def run(op: OpName, report: Report, _messages: Messages) -> None:
 
 TOOL = Tool(
     "edgewright op",
-    "Show what an op means, what it takes and who can run it; without a name list all ops.",
+    "Show what an op means, what it takes and which backends run it; without a name, list all ops.",
     (OpName, Report, Messages),
     run,
     examples=(

@@ -17,7 +17,7 @@ def run(
     report: Report,
     _messages: Messages,
 ) -> int:
-    """Measure, write what was asked for, and report; a failure where no backend ran."""
+    """Measure, write the requested files, and report; a failure if no backend ran."""
     from edgewright.core.errors import UnsupportedFeature
     from edgewright.core.files import write_whole
     from edgewright.model.profile.measure import DEFAULT_BACKENDS, Effort, profile, profile_log

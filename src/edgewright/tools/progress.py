@@ -1,4 +1,4 @@
-"""Progress as tools draw it: a bar on a terminal, a line now and then elsewhere, nothing for short work."""
+"""Progress as tools show it: a bar on a terminal, occasional lines elsewhere, nothing for short work."""
 
 import math
 import sys
@@ -37,14 +37,14 @@ class PlainLines:
         """Nothing yet: the work may be short."""
 
     def advance_work(self, work: Work) -> None:
-        """A line, where the last one is long enough ago."""
+        """A line, if the last one is long enough ago."""
         now = time.monotonic()
         if work.seconds >= self._short and now - self._last >= self._every:
             self._last = now
             self._say(work, _share(work), _estimate_rest(work))
 
     def end_work(self, work: Work) -> None:
-        """A last line, where the work was long."""
+        """A last line, if the work was long."""
         if work.seconds >= self._short:
             self._say(work, _share(work) if work.total and work.done < work.total else "done")
 
@@ -54,7 +54,7 @@ class PlainLines:
 
 
 class Bars:
-    """One bar for each work that takes longer than a second, gone when it ends."""
+    """One bar for each work that takes longer than a second, removed when it ends."""
 
     def __init__(self, short: float = SHORT, console: Any = None) -> None:
         self._short = short
@@ -62,11 +62,11 @@ class Bars:
         self._display: Any = None
         self._tasks: dict[int, Any] = {}
         self._timers: dict[int, threading.Timer] = {}
-        # The timer's thread draws the bar even where the work makes no step for a long time.
+        # The timer's thread draws the bar even if the work makes no step for a long time.
         self._lock = threading.RLock()
 
     def start_work(self, work: Work) -> None:
-        """Begin to wait: the bar comes when the work proves long."""
+        """Start waiting: the bar appears once the work proves long."""
         timer = threading.Timer(self._short, self._draw, [work])
         timer.daemon = True
         with self._lock:
@@ -74,14 +74,14 @@ class Bars:
         timer.start()
 
     def advance_work(self, work: Work) -> None:
-        """Move the bar, where there is one."""
+        """Move the bar, if there is one."""
         task = self._tasks.get(id(work))
         if task is not None:
             with self._lock:
                 self._display.update(task, completed=work.done)
 
     def end_work(self, work: Work) -> None:
-        """Take the bar away, and the display with the last one."""
+        """Remove the bar, and the display with the last one."""
         with self._lock:
             self._timers.pop(id(work)).cancel()
             task = self._tasks.pop(id(work), None)
@@ -92,7 +92,7 @@ class Bars:
                 self._display = None
 
     def _draw(self, work: Work) -> None:
-        display = _make_bars(self._console)  # imports a heavy package: outside the lock, so that steps go on
+        display = _make_bars(self._console)  # a heavy import: outside the lock, so that steps continue
         with self._lock:
             if id(work) not in self._timers:
                 return  # it ended meanwhile
@@ -128,7 +128,7 @@ def _share(work: Work) -> str:
 
 
 def _estimate_rest(work: Work) -> str:
-    """The time that the rest will take if it goes on like this."""
+    """The time that the rest will take at this rate."""
     if work.total is None or not work.done:
         return ""
     seconds = work.seconds / work.done * (work.total - work.done)

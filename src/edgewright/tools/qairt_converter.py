@@ -29,7 +29,7 @@ NAME = "qairt-converter"
 
 
 def run(*groups: OptionGroup) -> int:
-    """Convert, or only look with --dry_run, or only write a template."""
+    """Convert, or only inspect with --dry_run, or only write a template."""
     chosen = {type(group): group for group in groups}
     dry_run, report = chosen.pop(DryRun), chosen.pop(Report)
     assert isinstance(dry_run, DryRun)
@@ -73,7 +73,10 @@ TOOL = Tool(
     run,
     examples=(
         (f"{NAME} -i model.onnx -o out/model.dlc", "convert"),
-        (f"{NAME} -i model.onnx --dump_io_config_template io.yaml", "a file to describe other ends in"),
+        (
+            f"{NAME} -i model.onnx --dump_io_config_template io.yaml",
+            "a template for inputs and outputs",
+        ),
         (f"{NAME} -i model.onnx --io_config io.yaml", "convert with inputs and outputs as described there"),
         (f"{NAME} -i model.onnx --float_bitwidth 16", "store floats in 16 bits"),
     ),

@@ -19,7 +19,7 @@ NAME = "qairt-quantizer"
 
 
 def run(*groups: OptionGroup) -> int:
-    """Quantize and say what came out."""
+    """Quantize and report the result."""
     chosen = {type(group): group for group in groups}
     report = chosen.pop(Report)
     assert isinstance(report, Report)

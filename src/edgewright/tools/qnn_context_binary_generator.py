@@ -24,7 +24,7 @@ def run(
     target: Target,
     report: Report,
 ) -> None:
-    """Make the context binary and say what it is."""
+    """Make the context binary and describe it."""
     from edgewright.reports.context import make_generated_page
     from edgewright.reports.json_text import as_json
     from edgewright.reports.page import show

@@ -38,7 +38,7 @@ def run(file: ContextFile, report: Report, _messages: Messages) -> None:
 
 TOOL = Tool(
     NAME,
-    "Validate a context binary and write what it holds as JSON: graphs, tensors, encodings, chip, versions.",
+    "Validate a context binary and write its content as JSON: graphs, tensors, encodings, chip, versions.",
     (ContextFile, Report, Messages),
     run,
     examples=(

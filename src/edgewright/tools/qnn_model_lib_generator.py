@@ -11,7 +11,7 @@ NAME = "qnn-model-lib-generator"
 
 
 def run(source: LibrarySource, output: LibraryOutput, report: Report) -> None:
-    """Build the libraries and say what was built."""
+    """Build the libraries and list them."""
     from edgewright.reports.model_library import make_page
     from edgewright.sdk.model_library import generate_libraries
 

@@ -56,7 +56,7 @@ TOOL = Tool(
         ),
         (
             f"{NAME} --model m_net.json --backend cpu --input_list in.txt --duration 5",
-            "run over the list again and again for five seconds",
+            "repeat the list for five seconds",
         ),
     ),
     rules=NET_RUN_RULES,

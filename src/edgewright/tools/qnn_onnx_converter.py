@@ -12,7 +12,7 @@ NAME = "qnn-onnx-converter"
 
 
 def run(*groups: OptionGroup) -> int:
-    """Convert, or only look with --dry_run."""
+    """Convert, or only inspect with --dry_run."""
     return run_converter(NAME, groups)
 
 

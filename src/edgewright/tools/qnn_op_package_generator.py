@@ -11,7 +11,7 @@ NAME = "qnn-op-package-generator"
 
 
 def run(output: PackageOutput, _log: PackageLog, report: Report) -> None:
-    """Write the packages and say which files they have."""
+    """Write the packages and list their files."""
     from edgewright.reports.op_package import make_page
     from edgewright.sdk.op_package_generate import generate_packages
 

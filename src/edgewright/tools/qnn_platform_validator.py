@@ -1,4 +1,4 @@
-"""qnn-platform-validator: says which backends this machine has, and whether they compute."""
+"""qnn-platform-validator: shows which backends this machine has, and whether they work."""
 
 from edgewright.config.sdk import PlatformDevice, PlatformQuestion
 from edgewright.config.umbrella import Messages, Report
@@ -33,7 +33,7 @@ def run(question: PlatformQuestion, _device: PlatformDevice, report: Report, _me
 
 TOOL = Tool(
     NAME,
-    "Say which backends this machine has, and whether they compute; devices behind adb are not reached.",
+    "Show which backends this machine has, and whether they work; devices behind adb are not reached.",
     (PlatformQuestion, PlatformDevice, Report, Messages),
     run,
     examples=(

@@ -1,4 +1,4 @@
-"""qnn-profile-viewer: shows what a profiling log says, and writes it as CSV, trace or HTML."""
+"""qnn-profile-viewer: shows a profiling log, and writes it as CSV, trace or HTML."""
 
 from edgewright.config.profile_viewer import ProfileInput, ProfileOutput
 from edgewright.config.rules import WithoutEffect
@@ -11,7 +11,7 @@ NAME = "qnn-profile-viewer"
 
 
 def run(source: ProfileInput, output: ProfileOutput, report: Report, _messages: Messages) -> None:
-    """Read, write what was asked for, then print."""
+    """Read, write the requested files, then print."""
     from logging import getLogger
     from pathlib import Path
 
@@ -45,7 +45,7 @@ def run(source: ProfileInput, output: ProfileOutput, report: Report, _messages: 
 
 TOOL = Tool(
     NAME,
-    "Show a profiling log: times of setting up and of executions, op by op.",
+    "Show a profiling log: times of set-up and executions, op by op.",
     (ProfileInput, ProfileOutput, Report, Messages),
     run,
     examples=(

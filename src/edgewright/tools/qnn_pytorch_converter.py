@@ -12,7 +12,7 @@ NAME = "qnn-pytorch-converter"
 
 
 def run(*groups: OptionGroup) -> int:
-    """Convert, or only look with --dry_run."""
+    """Convert, or only inspect with --dry_run."""
     return run_converter(NAME, groups)
 
 
@@ -25,7 +25,7 @@ TOOL = Tool(
     examples=(
         (f"{NAME} -i model.pt -d input 1,3,224,224", "convert TorchScript, which stores no shapes"),
         (f"{NAME} -i model.pt2", "convert what torch.export.save wrote"),
-        (f"{NAME} -i model.pt -d ids 1,128 --input_dtype ids int64", "an input of integers"),
+        (f"{NAME} -i model.pt -d ids 1,128 --input_dtype ids int64", "an integer input"),
         (f"{NAME} -i model.pt -d x 1,512 -d rate 16000", "a number that the program takes, by its value"),
         (f"{NAME} -i model.pt -d input 1,3,224,224 --dry_run", "only say what would convert"),
     ),

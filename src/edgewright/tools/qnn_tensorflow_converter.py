@@ -26,7 +26,10 @@ TOOL = Tool(
             f"{NAME} -i frozen.pb -d image 1,224,224,3 --out_node Softmax",
             "a frozen graph; ':0' may be left out",
         ),
-        (f"{NAME} -i saved_model_folder -o out/model.cpp", "a SavedModel: its signature names the ends"),
+        (
+            f"{NAME} -i saved_model_folder -o out/model.cpp",
+            "a SavedModel with its default signature",
+        ),
         (f"{NAME} -i saved_model_folder --saved_model_signature_key embed", "another signature"),
         (f"{NAME} -i frozen.pb --float_fallback", "quantize with the ranges of FakeQuant nodes"),
         (f"{NAME} -i frozen.pb --show_unconsumed_nodes", "list what the outputs do not depend on"),

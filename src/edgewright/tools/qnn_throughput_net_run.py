@@ -1,4 +1,4 @@
-"""qnn-throughput-net-run: runs models by several threads on several backends at once."""
+"""qnn-throughput-net-run: runs models in several threads on several backends at once."""
 
 from edgewright.config.throughput import THROUGHPUT, ThroughputFiles
 from edgewright.config.umbrella import Messages, Report
@@ -10,7 +10,7 @@ NAME = "qnn-throughput-net-run"
 
 
 def run(files: ThroughputFiles, report: Report, _messages: Messages) -> int:
-    """Run the test, write its results and say what was measured."""
+    """Run the test, then write and print its results."""
     from edgewright.core.files import check_target, write_whole
     from edgewright.core.log import set_level
     from edgewright.reports.json_text import as_json
@@ -32,7 +32,7 @@ def run(files: ThroughputFiles, report: Report, _messages: Messages) -> int:
 
 TOOL = Tool(
     NAME,
-    "Run models by several threads on several backends at once, and measure latencies and throughput.",
+    "Run models in several threads on several backends at once, and measure latency and throughput.",
     (*THROUGHPUT, Report, Messages),
     run,
     examples=(

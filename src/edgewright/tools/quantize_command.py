@@ -1,7 +1,7 @@
 """`edgewright quantize`: a model in fixed point or half precision, and what that costs."""
 
 from edgewright.config.preprocessing import Preprocessing
-from edgewright.config.quantize import QuantizeTo, Quantizing
+from edgewright.config.quantize import QuantizeOptions, QuantizeOutput
 from edgewright.config.umbrella import Messages, ModelFile, Report, Shapes
 from edgewright.tools.answer import tell
 from edgewright.tools.tool import Tool
@@ -14,9 +14,9 @@ NAME = "edgewright quantize"
 def run(
     model: ModelFile,
     shapes: Shapes,
-    wanted: Quantizing,
+    options: QuantizeOptions,
     images: Preprocessing,
-    output: QuantizeTo,
+    output: QuantizeOutput,
     report: Report,
     _messages: Messages,
 ) -> int:
@@ -25,21 +25,21 @@ def run(
     from edgewright.sdk.converter import command_text
     from edgewright.sdk.quantize_files import quantize_files
 
-    command = command_text(NAME, (model, shapes, wanted, images, output))
-    done = quantize_files(model, shapes, wanted, output, images, command)
-    tell(report, done, page)
+    command = command_text(NAME, (model, shapes, options, images, output))
+    result = quantize_files(model, shapes, options, output, images, command)
+    tell(report, result, page)
     return 0
 
 
 TOOL = Tool(
     NAME,
     "Quantize a model with samples, and compare it with the float model on them.",
-    (ModelFile, Shapes, Quantizing, Preprocessing, QuantizeTo, Report, Messages),
+    (ModelFile, Shapes, QuantizeOptions, Preprocessing, QuantizeOutput, Report, Messages),
     run,
     examples=(
         (f"{NAME} model.onnx --data samples/", "8 bits, a scale for each channel; writes model_w8a8.dlc"),
         (f"{NAME} model.onnx --data samples.npz --precision w4a16", "weights in 4 bits, activations in 16"),
-        (f"{NAME} model.onnx --data images/ --mean 127.5 --std 127.5", "images, brought to -1 to 1"),
+        (f"{NAME} model.onnx --data images/ --mean 127.5 --std 127.5", "images, scaled to -1 to 1"),
         (f"{NAME} model.onnx --data list.txt -o m_qdq.onnx", "an ONNX model that any ONNX runtime runs"),
         (f"{NAME} model.onnx --precision fp16", "half precision, which needs no samples"),
     ),

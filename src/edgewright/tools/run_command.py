@@ -1,4 +1,4 @@
-"""`edgewright run`: runs a model on files or random inputs, and compares it with its own engine."""
+"""`edgewright run`: runs a model on files or random inputs, and compares it with its source engine."""
 
 from edgewright.config.umbrella import (
     Comparison,
@@ -36,7 +36,7 @@ def run(
 
 TOOL = Tool(
     "edgewright run",
-    "Run a model, a source model or a converted one, on a backend of this machine.",
+    "Run a source model or a converted one on a backend of this machine.",
     (ModelFile, Shapes, RunInputs, RunOutputs, Comparison, Report, Messages),
     run,
     examples=(

@@ -1,4 +1,4 @@
-"""What every command line does the same: options, help, errors as text, exit codes, being stopped."""
+"""What all command lines share: options, help, errors as text, exit codes, signals."""
 
 import os
 import signal
@@ -21,7 +21,7 @@ from edgewright.tools.progress import draw_progress
 __all__ = ["Tool", "read_version", "run_guarded"]
 
 BROKEN_PIPE = 128 + 13
-# Signals that ask a process to end; with the default action it would end without cleaning up.
+# Signals that stop a process; with the default action it would stop without cleaning up.
 _STOPPING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
@@ -40,7 +40,7 @@ class Tool:
     rules: tuple[Rule, ...] = ()
 
     def main(self, argv: Sequence[str] | None = None) -> int:
-        """Do what the command line asks for and return the exit code."""
+        """Run the command line and return the exit code."""
         words = list(sys.argv[1:] if argv is None else argv)
         is_json = "--json" in words and Report in self.groups
         return run_guarded(lambda: self._answer(words), is_json=is_json)
@@ -50,7 +50,7 @@ class Tool:
         return write_help(self.name, self.summary, self.groups, self.examples)
 
     def spellings(self) -> dict[str, str]:
-        """Its flags by the fields of requests that they fill."""
+        """Its flags by the request fields that they fill."""
         return {field: flag for group in self.groups for field, flag in group.spellings().items()}
 
     def _answer(self, words: list[str]) -> int:
@@ -87,7 +87,7 @@ def run_guarded(answer: Callable[[], int], *, is_json: bool = False) -> int:
             code = _limit_memory(answer)
             sys.stdout.flush()
         except EdgewrightError as error:
-            # Where only a limit was missed, the record of what was done is on stdout already.
+            # If only a limit was missed, the record of the work is on stdout already.
             if is_json and not isinstance(error, AccuracyGate):
                 print(_as_json(error))
             return _tell(error)
@@ -97,7 +97,7 @@ def run_guarded(answer: Callable[[], int], *, is_json: bool = False) -> int:
             _forget_stdout()
             return BROKEN_PIPE
         except Exception:
-            # Native code that is interrupted, as when it is imported, makes errors of its own out of it.
+            # Native code that is interrupted, for example while it is imported, raises errors of its own.
             if not signals:
                 raise
             return _report_stop(signals)
@@ -116,14 +116,14 @@ def read_version() -> str:
 
 @contextmanager
 def _stop_on_signals() -> Iterator[list[int]]:
-    """The same way out for all of them, with the same cleaning up; their numbers, as they come."""
+    """The same exit and clean-up for all of them; yields the numbers of those received."""
     signals: list[int] = []
 
     def stop(number: int, _frame: FrameType | None) -> None:
         signals.append(number)
         raise KeyboardInterrupt
 
-    # Python allows handlers in the main thread only; a tool called from elsewhere does without.
+    # Python allows handlers in the main thread only; a tool called from another thread does without.
     watched = _STOPPING if threading.current_thread() is threading.main_thread() else ()
     before = {number: signal.signal(number, stop) for number in watched if _is_default(number)}
     try:
@@ -157,9 +157,9 @@ def _tell(error: EdgewrightError) -> int:
 def _as_json(error: EdgewrightError) -> str:
     import json
 
-    errors = getattr(error, "errors", (error,))
+    single = getattr(error, "errors", (error,))
     errors = [
-        {"code": e.code, "what": e.what, "where": str(e.where) if e.where else "", "do": e.do} for e in errors
+        {"code": e.code, "what": e.what, "where": str(e.where) if e.where else "", "do": e.do} for e in single
     ]
     return json.dumps({"exit_code": error.exit_code, "errors": errors}, indent=2)
 
@@ -174,7 +174,7 @@ def _limit_memory(answer: Callable[[], int]) -> int:
 
 
 def _forget_stdout() -> None:
-    # The reader is gone; what Python still holds would fail again when it flushes at exit.
+    # The reader is gone; flushing what is left at exit would fail again.
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, sys.stdout.fileno())
     os.close(null)

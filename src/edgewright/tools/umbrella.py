@@ -23,17 +23,17 @@ class Command:
 COMMANDS: dict[str, Command] = {
     "doctor": Command("edgewright.tools.doctor_command", "say what is installed, what works and what to do"),
     "build": Command(
-        "edgewright.tools.build_command", "do all of it: model and data in, compiled and judged out"
+        "edgewright.tools.build_command", "do it all: from a model and data to a compiled, evaluated model"
     ),
-    "inspect": Command("edgewright.tools.inspect_command", "show what a model holds and what of it converts"),
+    "inspect": Command("edgewright.tools.inspect_command", "show what a model contains and what converts"),
     "convert": Command("edgewright.tools.convert_command", "convert a model to QNN artifacts"),
     "quantize": Command("edgewright.tools.quantize_command", "quantize a model, and measure what that costs"),
-    "run": Command("edgewright.tools.run_command", "run a model, and compare it with its own engine"),
+    "run": Command("edgewright.tools.run_command", "run a model, and compare it with its source"),
     "profile": Command(
         "edgewright.tools.profile_command", "measure a model on all backends side by side, op by op"
     ),
     "op": Command("edgewright.tools.op_command", "show the card of an op, or list all ops"),
-    "check": Command("edgewright.tools.check_command", "say whether a context binary is one for a chip"),
+    "check": Command("edgewright.tools.check_command", "say whether a context binary suits a chip"),
     "export-ep-context": Command(
         "edgewright.tools.export_ep_context_command", "wrap a context binary in an ONNX file"
     ),
@@ -86,6 +86,6 @@ def _write_help() -> str:
             "Commands:",
             *listed,
             "",
-            "edgewright COMMAND --help tells more about a command; --version shows the version.",
+            "edgewright COMMAND --help describes a command; --version shows the version.",
         ]
     )

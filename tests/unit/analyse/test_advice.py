@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import edgewright as ew
-from edgewright.analyse.advice import findings_of
-from edgewright.analyse.layers import layers_of
-from edgewright.analyse.tensors import tensor_views
+from edgewright.analyse.advice import list_findings
+from edgewright.analyse.layers import measure_layers
+from edgewright.analyse.tensors import view_worst_tensors
 from tests.browser.sample_build import digits, mnist
 
 CALIBRATION, HELD = digits()[0][::5], digits()[0][1::5][:8]
@@ -19,9 +19,9 @@ def analysed(**how):
     source = mnist()[0]
     quantized = ew.quantize(source, CALIBRATION, act_quantizer="tf", **how)
     before, after = source.fixed_graph(), quantized.fixed_graph()
-    layers = layers_of(before, after, HELD)
-    tensors = tensor_views(before, after, HELD, layers)
-    return layers, tensors, findings_of(before, after, layers, tensors, quantized.report)
+    layers = measure_layers(before, after, HELD)
+    tensors = view_worst_tensors(before, after, HELD, layers)
+    return layers, tensors, list_findings(before, after, layers, tensors, quantized.report)
 
 
 def overrides_in(findings):
@@ -83,8 +83,8 @@ def test_applied_rules_and_what_was_not_compared_are_notes():
 def test_the_worst_tensors_come_first_and_no_more_than_asked_for():
     source, quantized = mnist()
     before, after = source.fixed_graph(), quantized.fixed_graph()
-    layers = layers_of(before, after, HELD)
-    views = tensor_views(before, after, HELD, layers, count=2)
+    layers = measure_layers(before, after, HELD)
+    views = view_worst_tensors(before, after, HELD, layers, count=2)
     assert len(views) == 2
     assert views[0].own_db <= views[1].own_db
 

@@ -7,8 +7,8 @@ import pytest
 
 import edgewright as ew
 from edgewright.analyse import layers as measuring
-from edgewright.analyse.gains import channel_gains
-from edgewright.analyse.layers import layers_of
+from edgewright.analyse.channel_gains import find_channel_gains
+from edgewright.analyse.layers import measure_layers
 from edgewright.backends.htp import HtpFastSimBackend
 from edgewright.ir.text import parse
 from edgewright.model.model import Model
@@ -20,7 +20,7 @@ HELD = digits()[0][1::5][:8]
 
 def measured(precision="w8a8", **how):
     source, quantized = mnist(precision)
-    return layers_of(source.fixed_graph(), quantized.fixed_graph(), HELD, **how)
+    return measure_layers(source.fixed_graph(), quantized.fixed_graph(), HELD, **how)
 
 
 def by_source(layers):
@@ -28,8 +28,8 @@ def by_source(layers):
 
 
 def test_layers_come_in_order_with_the_names_of_the_source_and_activations_with_their_ops():
-    found = [(layer.op, layer.source, layer.bits, layer.weight_bits, layer.macs) for layer in measured()]
-    assert found == [
+    results = [(layer.op, layer.source, layer.bits, layer.weight_bits, layer.macs) for layer in measured()]
+    assert results == [
         ("Conv2d + Relu", "ReLU32_Output_0", 8, 8, 156_800),
         ("PoolMax2d", "Pooling66_Output_0", 8, None, 0),
         ("Conv2d + Relu", "ReLU114_Output_0", 8, 8, 627_200),
@@ -47,8 +47,8 @@ def test_the_last_layer_is_as_far_from_the_float_model_as_its_output_on_an_avera
 def test_one_sample_of_large_values_does_not_decide_alone():
     source, quantized = (model.fixed_graph() for model in mnist())
     loud = {"Input3": HELD[0]["Input3"] * 20}
-    quiet, both = (layers_of(source, quantized, few)[0].sim_db for few in (HELD[:7], [*HELD[:7], loud]))
-    alone = layers_of(source, quantized, [loud])[0].sim_db
+    quiet, both = (measure_layers(source, quantized, few)[0].sim_db for few in (HELD[:7], [*HELD[:7], loud]))
+    alone = measure_layers(source, quantized, [loud])[0].sim_db
     assert alone < 10 < quiet
     assert both == pytest.approx((7 * quiet + alone) / 8, abs=0.01)
 
@@ -76,7 +76,7 @@ def test_all_backends_are_given_the_same_samples_from_all_that_are_given():
     assert max(gaps) < 1.5
     source, quantized = (model.fixed_graph() for model in mnist())
     chosen = [HELD[0], HELD[2], HELD[4]]
-    assert [layer.sim_db for layer in layers] == [x.sim_db for x in layers_of(source, quantized, chosen)]
+    assert [layer.sim_db for layer in layers] == [x.sim_db for x in measure_layers(source, quantized, chosen)]
 
 
 def test_an_emulator_without_time_leaves_its_figures_out():
@@ -87,13 +87,13 @@ def test_an_emulator_without_time_leaves_its_figures_out():
 
 def test_a_backend_that_refuses_the_graph_leaves_its_figures_out():
     source = mnist()[0].fixed_graph()
-    layers = layers_of(source, source, HELD)
+    layers = measure_layers(source, source, HELD)
     assert [layer.sim_db for layer in layers] == [None] * 5
 
 
 def test_values_held_in_small_batches_give_the_same_figures(monkeypatch):
     whole = measured()
-    monkeypatch.setattr(measuring, "LARGEST_BATCH", 1)
+    monkeypatch.setattr(measuring, "MOST_ELEMENTS", 1)
     assert measured() == whole
 
 
@@ -107,8 +107,8 @@ def test_scales_that_channels_were_given_are_no_noise():
     scaled.constants[second.inputs[1]] = scaled.constants[second.inputs[1]] / factors[:, None]
     model = ew.quantize(ew.Model.of(scaled), digits()[0][::25], act_bw=16, act_quantizer="tf")
     quantized = model.fixed_graph()
-    layers = layers_of(source, quantized, HELD)
-    gains = channel_gains(source, quantized)
+    layers = measure_layers(source, quantized, HELD)
+    gains = find_channel_gains(source, quantized)
     np.testing.assert_allclose(1 / gains.known[layers[0].tensor], factors, rtol=0.01)
     assert gains.unknown == set()
     assert min(layer.sim_db for layer in layers) > 35
@@ -117,7 +117,7 @@ def test_scales_that_channels_were_given_are_no_noise():
 
 def test_a_model_as_it_is_has_no_scales_to_undo():
     source, quantized = mnist()
-    gains = channel_gains(source.fixed_graph(), quantized.fixed_graph())
+    gains = find_channel_gains(source.fixed_graph(), quantized.fixed_graph())
     assert (gains.known, gains.unknown) == ({}, set())
 
 
@@ -143,7 +143,7 @@ def test_an_emulator_that_is_slow_is_compared_on_fewer_samples():
     slow = measured(emulator=Slow(), seconds=0.5)
     assert time.monotonic() - began < 5
     source, quantized = (model.fixed_graph() for model in mnist())
-    assert [layer.sim_db for layer in slow] == [x.sim_db for x in layers_of(source, quantized, HELD[:1])]
+    assert [layer.sim_db for layer in slow] == [x.sim_db for x in measure_layers(source, quantized, HELD[:1])]
     assert all(layer.emulator_db is not None for layer in slow)
 
 
@@ -157,6 +157,6 @@ def test_names_that_count_up_as_exporters_write_them_are_measured():
     model = Model.of(parse(text + "  output d_3\n}\n"))
     samples = [{"x": np.random.default_rng(seed).normal(size=(1, 4)).astype(np.float32)} for seed in range(4)]
     quantized = ew.quantize(model, samples).fixed_graph()
-    found = layers_of(model.fixed_graph(), quantized, samples)
-    assert [layer.tensor for layer in found] == ["d", "d_1", "d_2", "d_3"]
-    assert all(layer.own_db > 20 for layer in found)
+    results = measure_layers(model.fixed_graph(), quantized, samples)
+    assert [layer.tensor for layer in results] == ["d", "d_1", "d_2", "d_3"]
+    assert all(layer.own_db > 20 for layer in results)

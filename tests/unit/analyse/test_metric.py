@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from edgewright.analyse.metric import CLOSENESS, RIGHT, SAME, choose_metric, judged, scored
+from edgewright.analyse.metric import CLOSENESS, RIGHT, SAME, choose_metric, score_metric, score_sample
 from edgewright.core.errors import UsageError
 from edgewright.ir.text import parse
 
@@ -88,7 +88,7 @@ def test_labels_beyond_the_classes_are_refused_with_both_numbers():
 
 def _judged(graph, pairs, labels=None):
     return [
-        judged(
+        score_sample(
             graph,
             "y",
             np.array([a], np.float32),
@@ -102,7 +102,7 @@ def _judged(graph, pairs, labels=None):
 def test_shares_of_answers_come_with_wilsons_interval():
     graph = parse(SCORES)
     items = _judged(graph, [((3, 1, 0), (2, 1, 0)), ((0, 1, 0), (1, 0, 0))], [0, 0])
-    same, right = scored(SAME, items, 3), scored(RIGHT, items, 3)
+    same, right = score_metric(SAME, items, 3), score_metric(RIGHT, items, 3)
     assert (same.score, right.score) == (50, 100)
     assert (round(same.low, 1), round(same.high, 1)) == (9.5, 90.5)
 
@@ -110,10 +110,10 @@ def test_shares_of_answers_come_with_wilsons_interval():
 def test_closeness_is_the_error_over_the_range():
     graph = parse(SCORES)
     items = _judged(graph, [((0, 10, 0), (1, 10, 0)), ((0, 10, 0), (0, 10, 0))])
-    found = scored(CLOSENESS, items, 10)
-    assert found.score == pytest.approx(100 - 100 * np.sqrt(1 / 6) / 10)
-    assert found.low <= found.score <= found.high
-    assert found == scored(CLOSENESS, items, 10)
+    result = score_metric(CLOSENESS, items, 10)
+    assert result.score == pytest.approx(100 - 100 * np.sqrt(1 / 6) / 10)
+    assert result.low <= result.score <= result.high
+    assert result == score_metric(CLOSENESS, items, 10)
 
 
 def test_a_result_that_is_no_number_counts_as_wrong():

@@ -364,7 +364,7 @@ REFUSED = {
     "no-data": (lambda g: g.tensors.update(w=tensor("w", TensorKind.STATIC, dims=(1,))), "has no data"),
     "wrong-data": (
         lambda g: g.tensors.update(w=replace(g.tensors["w"], dims=(3,))),
-        r"the tensor says float32 \(3,\)",
+        r"the tensor needs float32 \(3,\)",
     ),
     "two-nodes": (lambda g: g.nodes.append(g.nodes[1]), "2 nodes are named 'relu'"),
     "newline": (lambda g: g.nodes.append(replace(g.nodes[1], name="a\nb")), "expected a name"),

@@ -124,13 +124,13 @@ def test_members_larger_than_the_file_or_in_each_other_are_refused(tmp_path):
 @pytest.mark.parametrize(
     ("place", "form", "value", "message"),
     [
-        (10, "<H", 2**16 - 1, "no large end is there"),
+        (10, "<H", 2**16 - 1, "large end record is missing"),
         (10, "<H", 2000, "lists 2000 members, at most 1000"),
         (10, "<H", 9, "the list of 9 members ends early"),
-        (16, "<I", 2**32 - 1, "no large end is there"),
+        (16, "<I", 2**32 - 1, "large end record is missing"),
         (16, "<I", 10**9, "the list of members takes bytes"),
         (12, "<I", 10**9, "the list of members takes bytes"),
-        (0, "<I", 0, "there is no end of a zip"),
+        (0, "<I", 0, "the end of the zip is missing"),
     ],
 )  # fmt: skip
 def test_an_end_of_the_zip_that_lies_is_refused(place, form, value, message, tmp_path):
@@ -142,7 +142,7 @@ def test_an_end_of_the_zip_that_lies_is_refused(place, form, value, message, tmp
 
 @pytest.mark.parametrize("content", [b"", b"PK", bytes(22), os.urandom(500), b'{"graph": {}}' * 9])
 def test_what_is_no_dlc_is_refused(content, tmp_path):
-    with pytest.raises(BadInput, match=r"a DLC has at least 22|no end of a zip"):
+    with pytest.raises(BadInput, match=r"a DLC has at least 22|end of the zip is missing"):
         read_bytes(tmp_path, content)
 
 
@@ -270,7 +270,7 @@ TENSORS = {
     "rank": ({"dims": (1,) * 40}, "a list of 40, expected 32"),
     "size": ({"dims": (2**31, 2**31, 2**31)}, "at most .* fit"),
     "bytes": ({"dims": (7,)}, r"the data has 96 bytes, FLOAT_32 \[7\] needs 28"),
-    "text": ({"dtype": 0x608}, "holds texts"),
+    "text": ({"dtype": 0x608}, "holds strings"),
     "name": ({"name": "a\nb"}, "expected a name of 1 to 4096"),
     "long-name": ({"name": "a" * 5000}, "expected a name of 1 to 4096"),
     "huge-name": ({"name": "a" * (1 << 21)}, "a text of 2097152 bytes"),
@@ -320,7 +320,7 @@ def test_a_small_file_that_describes_a_huge_tree_is_refused(tmp_path):
         graph = graph_table(flat, nodes=[node] * 20_000)
         return flat.table({0: ("o", flat.vector([graph] * 20_000))})
 
-    with pytest.raises(LimitExceeded, match="leads to its parts too often"):
+    with pytest.raises(LimitExceeded, match="refers to its parts too often"):
         with_model(tmp_path, root)
 
 

@@ -76,7 +76,7 @@ def test_a_dlc_of_several_graphs_is_not_taken_for_one_of_them(tmp_path):
     path = tmp_path / "m.dlc"
     write_whole(path, writer.to_chunks([conv_graph(), quantized_graph()], Description()))
     with pytest.raises(
-        BadInput, match=r"2 graphs are there \('tiny_conv', 'quantized'\), expected one graph"
+        BadInput, match=r"there are 2 graphs \('tiny_conv', 'quantized'\), expected one graph"
     ):
         ew.load(path)
 
@@ -89,5 +89,5 @@ def test_weights_beside_a_dlc_are_refused(saved):
 def test_a_net_json_named_as_a_dlc_is_refused(model, tmp_path):
     path = tmp_path / "m.dlc"
     path.write_bytes(model.save(tmp_path / "digits.cpp").net_json.read_bytes())
-    with pytest.raises(BadInput, match="not a DLC or is cut off"):
+    with pytest.raises(BadInput, match="not a DLC or is truncated"):
         ew.load(path)

@@ -247,7 +247,7 @@ def test_a_range_without_scale_is_turned_into_one_as_the_guide_says():
 def test_an_entry_with_a_width_alone_is_a_wish():
     found = parsed({"activation_encodings": {"x": [{"bitwidth": 16, "dtype": "int"}]}, "param_encodings": {}})
     assert found.tensors[0].is_wish
-    with pytest.raises(UnsupportedFeature, match="a width alone"):
+    with pytest.raises(UnsupportedFeature, match="only a width"):
         encodings_text(found, "1.0.0")
     assert encodings_document(found, "0.6.1")["activation_encodings"]["x"] == [
         {"bitwidth": 16, "dtype": "int"}
@@ -330,7 +330,7 @@ BAD = {
     ),
     "typed kind": (typed(output_dtype="bfloat16"), "'output_dtype' is 'bfloat16', expected int4 to uint32"),
     "typed shapes": (typed(y_zero_point=[1, 2]), "expected whole numbers of one shape"),
-    "ragged": (typed(y_scale=[[1], [1, 2]]), "no even list of numbers"),
+    "ragged": (typed(y_scale=[[1], [1, 2]]), "nor a regular list of numbers"),
 }
 
 

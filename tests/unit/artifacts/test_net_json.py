@@ -190,7 +190,7 @@ HOSTILE = {
         "no member 'v.raw'",
     ),
     "size-mismatch": (w(dims=[2, 2, 3, 3]), r"'w.raw' has 96 bytes, FLOAT_32 \[2, 2, 3, 3\] needs 144"),
-    "static-text": (w(data_type=int(DType.STRING)), "holds texts"),
+    "static-text": (w(data_type=int(DType.STRING)), "holds strings"),
     "bin-missing": (lambda d: d.update({"model.bin": "gone.bin"}), "does not exist"),
     "bin-parent": (lambda d: d.update({"model.bin": "a/.."}), "path '..'"),
     "bin-null-byte": (lambda d: d.update({"model.bin": "a\0b"}), "does not name a file"),

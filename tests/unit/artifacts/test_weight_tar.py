@@ -89,7 +89,7 @@ def test_order_in_memory_does_not_show_in_the_file(dtype):
 
 def test_data_that_contradicts_its_record_is_refused():
     wrong = QnnTensor("w", TensorKind.STATIC, DType.FLOAT_32, (3,), data=np.zeros(2, np.float32))
-    with pytest.raises(BadInput, match=r"float32 \(2,\), the tensor says float32 \(3,\)"):
+    with pytest.raises(BadInput, match=r"float32 \(2,\), the tensor needs float32 \(3,\)"):
         list(to_chunks([wrong]))
 
 
@@ -129,7 +129,7 @@ HOSTILE = {
     "empty": (b"", "0 bytes, a tar has at least 512"),
     "short": (b"x" * 100, "100 bytes"),
     "noise": (bytes(range(256)) * 8, "no tar header at byte 0"),
-    "cut": (GOOD[:1024], "ends without its end mark"),
+    "cut": (GOOD[:1024], "has no end mark"),
     "checksum": (GOOD[:3] + b"X" + GOOD[4:], "no tar header at byte 0"),
     "folder": (tar_of(("a/w.raw", b"1")), "member 'a/w.raw' is not named"),
     "parent": (tar_of(("../w.raw", b"1")), "is not named"),

@@ -14,7 +14,7 @@ from edgewright.build.candidate_builder import CandidateBuilder
 from edgewright.build.candidates import (
     CandidateResult,
     choose_candidate,
-    chosen_result,
+    find_chosen,
     list_candidates,
     search_precisions,
 )
@@ -70,7 +70,7 @@ def result(name: str, cost: float, drop: float) -> CandidateResult:
 
 
 def chosen(results) -> str:
-    return chosen_result(results).candidate.name
+    return find_chosen(results).candidate.name
 
 
 def test_auto_tries_all_candidates_and_prices_grow_with_widths(searched) -> None:

@@ -9,7 +9,7 @@ import edgewright as ew
 from edgewright.build.candidates import (
     CandidateResult,
     choose_candidate,
-    chosen_result,
+    find_chosen,
     list_wider_candidates,
     mark_chosen,
 )
@@ -36,7 +36,7 @@ def results_of(candidates: list[tuple[float, float]]) -> list[CandidateResult]:
 def test_no_candidate_that_keeps_the_limit_is_cheaper_than_the_chosen_one(
     candidates: list[tuple[float, float]],
 ) -> None:
-    chosen = chosen_result(choose_candidate(results_of(candidates), LIMIT)).candidate
+    chosen = find_chosen(choose_candidate(results_of(candidates), LIMIT)).candidate
     keeping = sorted((cost, drop) for drop, cost in candidates if not drop > LIMIT)
     if keeping:
         assert (chosen.cost, chosen.drop) == keeping[0]

@@ -7,7 +7,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from edgewright.build.convert import convert_model
-from edgewright.build.dry_run import dry_run
+from edgewright.build.dry_run import run_dry
 from edgewright.build.preflight import run_preflight
 from edgewright.build.request import BuildRequest
 from edgewright.core.errors import Problems
@@ -32,7 +32,7 @@ def _kinds(result):
 def test_a_graph_of_gigabytes_is_answered_in_seconds_with_all_reasons(tmp_path, is_inline):
     model = large_model(tmp_path, 2.5, is_inline=is_inline)
     start = time.monotonic()
-    result = dry_run(_request(model, tmp_path / "out", target="SM8450", precision="fp16"))
+    result = run_dry(_request(model, tmp_path / "out", target="SM8450", precision="fp16"))
     assert time.monotonic() - start < SECONDS
     texts = [finding.what for finding in result.record().findings]
     assert any("only known at run time" in text for text in texts)
@@ -47,15 +47,15 @@ def test_a_graph_of_gigabytes_is_answered_in_seconds_with_all_reasons(tmp_path, 
 def test_weights_that_are_beyond_the_limit_in_every_precision_are_an_error(tmp_path):
     model = large_model(tmp_path, 2.5, is_inline=False, dtype=TensorProto.INT8)
     start = time.monotonic()
-    result = dry_run(_request(model, tmp_path / "out"))
+    result = run_dry(_request(model, tmp_path / "out"))
     assert time.monotonic() - start < SECONDS
-    found = [finding for finding in result.record().findings if finding.kind == "limit-exceeded"]
-    assert len(found) == 1
-    assert "a graph of the HTP holds 2 GiB" in found[0].what
+    results = [finding for finding in result.record().findings if finding.kind == "limit-exceeded"]
+    assert len(results) == 1
+    assert "a graph of the HTP holds 2 GiB" in results[0].what
 
 
 def test_a_good_model_has_estimates_and_nothing_in_the_way(tmp_path):
-    result = dry_run(_request(DIGITS_MODEL, tmp_path / "out"))
+    result = run_dry(_request(DIGITS_MODEL, tmp_path / "out"))
     record = result.record()
     assert record.is_ok
     assert 1 < record.expected_seconds < 600
@@ -82,7 +82,7 @@ def test_an_op_that_the_htp_lacks_is_named_as_in_the_source(tmp_path):
         helper.make_node("ReduceProd", ["r"], ["y"], name="head/Prod", axes=[2]),
     ]
     model = save(tmp_path / "p.onnx", nodes, [("x", FLOAT, [1, 3, 3])], [("y", FLOAT, [1, 3, 1])])
-    result = dry_run(_request(model, tmp_path / "out"))
+    result = run_dry(_request(model, tmp_path / "out"))
     (error,) = [finding for finding in result.record().findings if finding.grade == "error"]
     assert error.what == "HTP has no ReduceProd"
     assert "node 'head/Prod'" in error.where
@@ -94,7 +94,7 @@ def test_double_precision_is_refused_before_any_work(tmp_path):
     weights = {"w": np.ones((4, 4))}
     nodes = [helper.make_node("MatMul", ["x", "w"], ["y"], name="product")]
     model = save(tmp_path / "d.onnx", nodes, [("x", double, [1, 4])], [("y", double, [1, 4])], weights)
-    result = dry_run(_request(model, tmp_path / "out"))
+    result = run_dry(_request(model, tmp_path / "out"))
     errors = [finding for finding in result.record().findings if finding.grade == "error"]
     assert any("float_64" in finding.what or "float64" in finding.what for finding in errors)
 
@@ -102,5 +102,5 @@ def test_double_precision_is_refused_before_any_work(tmp_path):
 def test_a_file_that_is_no_model_and_an_output_that_is_a_file_are_both_said(tmp_path):
     (tmp_path / "broken.onnx").write_bytes(b"nonsense")
     (tmp_path / "out").write_text("taken")
-    result = dry_run(_request(tmp_path / "broken.onnx", tmp_path / "out"))
+    result = run_dry(_request(tmp_path / "broken.onnx", tmp_path / "out"))
     assert _kinds(result) >= {"bad-input", "usage"}

@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from checks.layers import check, imports_of
+from checks.layers import PACKAGE, ROWS, check, imports_of
+
+ARCHITECTURE = Path(__file__).parents[3] / "ARCHITECTURE.md"
+SOURCE = ARCHITECTURE.with_name("src")
 
 
 @dataclass(frozen=True)
@@ -106,3 +110,14 @@ def plant(root: Path, path: str, code: str) -> None:
     file = root / "edgewright" / path
     file.parent.mkdir(parents=True)
     file.write_text(code)
+
+
+def test_the_architecture_shows_the_rows_as_they_are() -> None:
+    rows = "\n".join(" | ".join(name or PACKAGE for name in row) for row in ROWS)
+    assert f"```\n{rows}\n```" in ARCHITECTURE.read_text("utf-8")
+
+
+def test_every_folder_has_its_line_in_the_architecture() -> None:
+    page = ARCHITECTURE.read_text("utf-8")
+    folders = [name for row in ROWS for name in row if name and (SOURCE / PACKAGE / name).is_dir()]
+    assert [name for name in folders if not re.search(rf"^\|.*`{name}[`/].*\|", page, re.MULTILINE)] == []

@@ -148,7 +148,7 @@ def test_a_file_in_place_of_a_folder_is_named(tmp_path):
 def test_what_is_read_is_not_written_over_by_any_name(tmp_path):
     (tmp_path / "model").write_bytes(b"weights")
     (tmp_path / "link").symlink_to("model")
-    with pytest.raises(UsageError, match="link' would be written over, it is a file of the model"):
+    with pytest.raises(UsageError, match="link' would be overwritten, it is a file of the model"):
         keep_sources([tmp_path / "model"], [tmp_path / "new", tmp_path / "link"])
     keep_sources([tmp_path / "model"], [tmp_path / "new"])
 

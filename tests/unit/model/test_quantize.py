@@ -33,7 +33,7 @@ def encoding_of(model, name):
 
 
 def test_the_function_is_there_whether_its_package_was_imported_or_not():
-    import edgewright.quantize.settings  # noqa: F401 - Python would put the package in the function's place
+    import edgewright.quantize.request  # noqa: F401 - Python would put the package in the function's place
 
     assert callable(ew.quantize)
 
@@ -214,11 +214,11 @@ def test_a_saved_model_computes_the_same_once_it_is_loaded(model, digits, tmp_pa
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"act_bw": 0}, "act_bits is 0"),
-        ({"act_bw": 3}, "act_bits is 3"),
-        ({"weight_bw": 64}, "weight_bits is 64"),
-        ({"bias_bw": 16}, "bias_bits is 16"),
-        ({"float_bw": 8}, "float_bits is 8"),
+        ({"act_bw": 0}, "act_bw=0 is not possible"),
+        ({"act_bw": 3}, "act_bw=3 is not possible"),
+        ({"weight_bw": 64}, "weight_bw=64 is not possible"),
+        ({"bias_bw": 16}, "bias_bw=16 is not possible"),
+        ({"float_bw": 8}, "float_bw=8 is not possible"),
         ({"act_quantizer": "best"}, "no scheme 'best'"),
         ({"algorithms": ["magic"]}, "no algorithm 'magic'"),
         ({"block_size": 16}, "blocks of 16 are asked for weights of 8 bits"),
@@ -325,7 +325,7 @@ def test_a_graph_that_only_a_run_makes_cannot_be_quantized(tmp_path):
     nodes = [helper.make_node("Reshape", ["x", "shape"], ["y"])]
     inputs = [("x", TensorProto.FLOAT, [4]), ("shape", TensorProto.INT64, [2])]
     path = save(tmp_path / "m.onnx", nodes, inputs, [("y", TensorProto.FLOAT, None)])
-    with pytest.raises(UnsupportedFeature, match="depends on values that only a run gives"):
+    with pytest.raises(UnsupportedFeature, match="depends on values that are known only in a run"):
         ew.quantize(path, [(np.ones(4, np.float32), np.int64([2, 2]))])
 
 

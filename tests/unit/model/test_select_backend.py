@@ -31,7 +31,7 @@ def test_a_quantized_model_goes_to_htp(quantized):
     choice = ew.select_backend(quantized, power_critical=True, performance_critical=True, measure=False)
     assert choice.backend == "htp"
     assert "it computes in int8, htp is made for that" in choice.reasons
-    assert "power counts: 90% of the best on a device" in choice.reasons
+    assert "power matters: 90% of the best on a device" in choice.reasons
 
 
 def test_times_are_measured_here_and_said(quantized):

@@ -1,11 +1,14 @@
 """Laws of passes: each keeps the meaning and settles, and pipelines respect the order that passes ask for."""
 
+import importlib
+import pkgutil
 import time
 
 import numpy as np
 import pytest
 from hypothesis import given, note, settings
 
+import edgewright.passes
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph
 from edgewright.ir.text import to_text
@@ -117,6 +120,8 @@ def test_transposed_inputs_and_outputs_are_the_same_network(graph: Graph) -> Non
 
 
 def test_every_pass_is_in_a_pipeline() -> None:
+    for module in pkgutil.walk_packages(edgewright.passes.__path__, "edgewright.passes."):
+        importlib.import_module(module.name)
     assert {name for order in ORDERS.values() for name in order} == set(PASSES)
 
 

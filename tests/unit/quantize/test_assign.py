@@ -37,19 +37,23 @@ from edgewright.ops.recurrent import Recurrent
 from edgewright.ops.reduce import ReduceMean
 from edgewright.ops.reduce_order import Argmax
 from edgewright.ops.reduce_softmax import Softmax
-from edgewright.quantize.overrides import Resolved
+from edgewright.quantize.overrides import KnownEncodings, ResolvedEncodings
 from edgewright.quantize.pins import Origin, Pin, Placed
-from edgewright.quantize.quantizer import Quantized, quantize_graph
+from edgewright.quantize.quantizer import QuantizedGraph, quantize_graph
+from edgewright.quantize.request import QuantizationRequest
 from edgewright.quantize.rules import RULES
-from edgewright.quantize.settings import Settings
 from tests.unit.quantize.nets import Engine, Net, samples
 from tests.unit.quantize.simulate import simulated
 
+PLAIN = QuantizationRequest()
 
-def quantized(graph: Graph, settings: Settings | None = None, pins=None, data=None) -> Quantized:
-    found = quantize_graph(
-        graph, settings or Settings(), data or samples(graph), Engine(), Resolved(pins or {})
-    )
+
+def pinned(pins: dict[str, Pin]) -> KnownEncodings:
+    return KnownEncodings(resolved=ResolvedEncodings(pins))
+
+
+def quantized(graph: Graph, request: QuantizationRequest = PLAIN, pins=None, data=None) -> QuantizedGraph:
+    found = quantize_graph(graph, request, data or samples(graph), Engine(), pinned(pins or {}))
     verify(found.graph)
     return found
 
@@ -81,24 +85,24 @@ def classifier() -> Graph:
 
 
 WIDTHS = {
-    "w8a8": (Settings(), 25),
-    "w8a16": (Settings(act_bits=16), 34),
-    "w4a16": (Settings(act_bits=16, weight_bits=4), 11),
-    "w16a16": (Settings(act_bits=16, weight_bits=16), 60),
-    "w8a8, one encoding": (Settings(is_per_channel=False), 22),
-    "w8a8, rows": (Settings(is_per_row=True), 25),
-    "w8a8, bias 8": (Settings(bias_bits=8), 20),
-    "w8a8, symmetric": (Settings(is_act_symmetric=True), 20),
-    "w8a8, asymmetric weights": (Settings(is_per_channel=False, is_weight_symmetric=False), 22),
-    "w4a16, blocks": (Settings(act_bits=16, weight_bits=4, block_size=2, is_per_row=True), 13),
+    "w8a8": (QuantizationRequest(), 25),
+    "w8a16": (QuantizationRequest(act_bw=16), 34),
+    "w4a16": (QuantizationRequest(act_bw=16, weight_bw=4), 11),
+    "w16a16": (QuantizationRequest(act_bw=16, weight_bw=16), 60),
+    "w8a8, one encoding": (QuantizationRequest(per_channel=False, param_schema="symmetric"), 22),
+    "w8a8, rows": (QuantizationRequest(per_row=True), 25),
+    "w8a8, bias 8": (QuantizationRequest(bias_bw=8), 20),
+    "w8a8, symmetric": (QuantizationRequest(act_schema="symmetric"), 20),
+    "w8a8, asymmetric weights": (QuantizationRequest(per_channel=False), 22),
+    "w4a16, blocks": (QuantizationRequest(act_bw=16, weight_bw=4, block_size=2, per_row=True), 13),
 }
 
 
 @pytest.mark.parametrize("name", WIDTHS)
 def test_a_network_keeps_its_meaning_as_well_as_its_bits_allow(name):
-    settings, decibels = WIDTHS[name]
+    request, decibels = WIDTHS[name]
     graph = classifier()
-    found = quantized(graph, settings)
+    found = quantized(graph, request)
     assert signal_to_noise(graph, found.graph) > decibels
     assert found.report.converts == 0
     assert (found.graph.inputs, found.graph.outputs) == (graph.inputs, graph.outputs)
@@ -113,7 +117,7 @@ def test_the_given_graph_is_left_as_it_is():
 
 
 def test_weights_biases_and_activations_have_the_types_that_were_asked_for():
-    graph = quantized(classifier(), Settings(act_bits=16, weight_bits=4)).graph
+    graph = quantized(classifier(), QuantizationRequest(act_bw=16, weight_bw=4)).graph
     conv = next(node for node in graph.nodes if node.op.qnn_name() == "Conv2d")
     x, weights, bias = (graph.types[value] for value in conv.inputs)
     assert (x.dtype, x.encoding.bitwidth) == (DType.UFIXED_POINT_16, 16)
@@ -136,7 +140,7 @@ def test_channels_lie_along_the_output_axis_of_every_kind_of_weights():
     flat = net.emit(Reshape(shape=(2, 512)), net.depthwise(net.conv(net.x, 8)))
     product = net.emit(MatMul(), net.dense(flat, 6), net.weights(6, 3))
     turned = net.emit(MatMul(transpose_in1=True), product, net.weights(5, 3))
-    graph = quantized(net.done(turned), Settings(is_per_row=True)).graph
+    graph = quantized(net.done(turned), QuantizationRequest(per_row=True)).graph
     found = [graph.types[node.inputs[1]] for node in graph.nodes if len(node.inputs) > 1]
     assert [(t.encoding.axis, len(t.encoding.scales)) for t in found] == [
         (3, 8),
@@ -149,7 +153,7 @@ def test_channels_lie_along_the_output_axis_of_every_kind_of_weights():
 
 
 def test_rows_have_encodings_of_their_own_only_where_asked():
-    graph = quantized(classifier(), Settings(is_per_row=False)).graph
+    graph = quantized(classifier(), QuantizationRequest(per_row=False)).graph
     dense = next(node for node in graph.nodes if node.op.qnn_name() == "FullyConnected")
     assert graph.types[dense.inputs[1]].encoding.axis is None
 
@@ -187,7 +191,9 @@ def test_a_part_with_a_range_of_its_own_is_converted_before_it_is_joined():
 def test_functions_with_a_known_range_have_the_encoding_of_the_rule(op, bits, is_symmetric, wanted):
     net = Net()
     graph = net.done(net.unary(op, net.conv(net.x, 4)))
-    found = quantized(graph, Settings(act_bits=bits, is_act_symmetric=is_symmetric))
+    found = quantized(
+        graph, QuantizationRequest(act_bw=bits, act_schema="symmetric" if is_symmetric else "asymmetric")
+    )
     encoding = found.graph.types[graph.outputs[0]].encoding
     assert (encoding.scales[0], encoding.offsets[0]) == wanted
     assert set(found.report.rules) & {"unit-range", "tanh-range"}
@@ -291,7 +297,7 @@ def test_float_parts_can_be_half_precision():
     conv = net.conv(net.x, 4)
     graph = net.done(net.conv(conv, 4))
     pins = {graph.outputs[0]: Pin(16, Placed(DType.FLOAT_16))}
-    found = quantized(graph, Settings(float_bits=16), pins).graph
+    found = quantized(graph, QuantizationRequest(float_bw=16), pins).graph
     last = found.nodes[-1]
     assert found.types[found.outputs[0]].dtype == DType.FLOAT_16
     assert [found.types[value].dtype for value in last.inputs] == [DType.FLOAT_16] * 3
@@ -350,7 +356,7 @@ def test_without_data_only_what_is_pinned_or_follows_is_fixed_point():
     eight = Placed(DType.UFIXED_POINT_8, Encoding((0.05,), (-128,)))
     weights = Placed(DType.SFIXED_POINT_8, Encoding((0.01,), (0,)))
     pins = {"x": Pin(8, eight), conv: Pin(8, eight), graph.nodes[0].inputs[1]: Pin(8, weights)}
-    found = quantize_graph(graph, Settings(), overrides=Resolved(pins))
+    found = quantize_graph(graph, QuantizationRequest(), known=pinned(pins))
     verify(found.graph)
     assert found.graph.types[flat].dtype in {DType.UFIXED_POINT_8, DType.FLOAT_32}
     assert found.graph.types[conv].encoding == eight.encoding
@@ -368,7 +374,7 @@ def test_without_data_a_pin_goes_through_ops_that_move_data():
     weights = Pin(8, Placed(DType.SFIXED_POINT_8, Encoding((0.01,), (0,))))
     pins = {"x": Pin(8, eight), flat: Pin(8, eight), graph.outputs[0]: Pin(8, eight)}
     pins |= {node.inputs[1]: weights for node in graph.nodes if len(node.inputs) > 1}
-    found = quantize_graph(graph, Settings(), overrides=Resolved(pins))
+    found = quantize_graph(graph, QuantizationRequest(), known=pinned(pins))
     assert found.graph.types[conv].encoding == eight.encoding
     assert not found.report.converts
 
@@ -377,7 +383,7 @@ def test_the_second_operand_of_a_wide_product_is_symmetric_and_restricted():
     net = Net(2, 4, 4)
     other = net.unary(Tanh(), net.graph.add_input("y", TensorType((2, 4, 4))))
     scaled = net.emit(ElementWiseMultiply(), other, net.constant(np.array(3.0, np.float32)))
-    found = quantized(net.done(net.emit(MatMul(), net.x, scaled)), Settings(act_bits=16))
+    found = quantized(net.done(net.emit(MatMul(), net.x, scaled)), QuantizationRequest(act_bw=16))
     # HTP's products of elements write the type they read: a conversion makes it signed.
     assert found.graph.types[scaled].dtype == DType.UFIXED_POINT_16
     kind = found.graph.types[found.graph.producer(found.graph.outputs[0]).inputs[1]]
@@ -388,11 +394,11 @@ def test_the_second_operand_of_a_wide_product_is_symmetric_and_restricted():
 
 
 def test_wide_weights_are_narrowed_for_old_processors():
-    settings = Settings(act_bits=16, weight_bits=16)
+    request = QuantizationRequest(act_bw=16, weight_bw=16)
     net = Net()
     graph = net.done(net.conv(net.x, 4))
-    old = quantized(graph, replace(settings, architecture=69))
-    new = quantized(graph, replace(settings, architecture=73))
+    old = quantized(graph, replace(request, architecture=69))
+    new = quantized(graph, replace(request, architecture=73))
     weights = graph.nodes[0].inputs[1]
     assert old.graph.types[weights].encoding.bitwidth == 8
     assert "wide-weights" in old.report.rules
@@ -439,7 +445,7 @@ def test_a_mask_of_infinity_keeps_the_scores(bits):
     net = Net(1, 6, 6)
     mask = net.constant(np.triu(np.full((6, 6), -np.inf, np.float32), 1))
     graph = net.done(net.unary(Softmax(axis=2), net.emit(ElementWiseAdd(), net.x, mask)))
-    found = quantized(graph, Settings(act_bits=bits))
+    found = quantized(graph, QuantizationRequest(act_bw=bits))
     assert found.report.rules["masked-softmax"]
     assert signal_to_noise(graph, found.graph) > 25
 
@@ -473,7 +479,7 @@ def test_a_norm_that_is_spelled_out_stays_float_between_its_input_and_its_result
     graph = spelled_out_norm(is_squared_mean=is_squared_mean)
     data = [{"x": sample["x"] + 3} for sample in samples(graph)]
     found = quantized(graph, data=data)
-    plain = quantized(graph, Settings(is_fragile_float=False), data=data)
+    plain = quantized(graph, QuantizationRequest(is_fragile_float=False), data=data)
     assert len(found.report.rules["fragile"]) == len(graph) - 2
     assert found.report.converts == 2
     assert "fragile" not in plain.report.rules
@@ -481,7 +487,7 @@ def test_a_norm_that_is_spelled_out_stays_float_between_its_input_and_its_result
 
 
 def test_sixteen_bits_are_enough_for_a_root():
-    found = quantized(spelled_out_norm(is_squared_mean=False), Settings(act_bits=16))
+    found = quantized(spelled_out_norm(is_squared_mean=False), QuantizationRequest(act_bw=16))
     assert "fragile" not in found.report.rules
 
 
@@ -497,7 +503,7 @@ def test_arithmetic_that_others_read_too_is_not_drawn_into_a_root():
 def test_norms_have_gains_of_the_activations_width_and_biases_of_32_bits():
     net = Net(2, 5, 8)
     graph = net.done(net.emit(LayerNorm(epsilon=1e-5, axes=(2,)), net.x, net.weights(8), net.weights(8)))
-    found = quantized(graph, Settings(act_bits=16)).graph
+    found = quantized(graph, QuantizationRequest(act_bw=16)).graph
     types = [found.types[value].dtype for value in found.nodes[0].inputs]
     assert types == [DType.UFIXED_POINT_16, DType.UFIXED_POINT_16, DType.SFIXED_POINT_32]
     assert signal_to_noise(graph, found) > 60
@@ -509,28 +515,28 @@ def test_weights_with_nan_are_refused_before_anything_runs():
     graph.constants[name] = np.full_like(graph.constants[name], np.nan)
     engine = Engine()
     with pytest.raises(BadInput, match="times NaN"):
-        quantize_graph(graph, Settings(), samples(graph), engine)
+        quantize_graph(graph, QuantizationRequest(), samples(graph), engine)
     assert not engine.runs
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("fields", "message"),
     [
-        ({"act_bits": 4}, r"act_bits is 4, expected one of \[8, 16\]"),
-        ({"weight_bits": 3}, r"weight_bits is 3, expected one of \[4, 8, 16\]"),
-        ({"bias_bits": 16}, r"bias_bits is 16, expected one of \[8, 32\]"),
-        ({"float_bits": 64}, r"float_bits is 64, expected one of \[16, 32\]"),
+        ({"act_bw": 4}, r"act_bw=4 is not possible, expected one of \[8, 16\]"),
+        ({"weight_bw": 3}, r"weight_bw=3 is not possible, expected one of \[4, 8, 16\]"),
+        ({"bias_bw": 16}, r"bias_bw=16 is not possible, expected one of \[8, 32\]"),
+        ({"float_bw": 64}, r"float_bw=64 is not possible, expected one of \[16, 32\]"),
         ({"block_size": 16}, "blocks of 16 are asked for weights of 8 bits"),
         ({"steps": (-0x80, 0x8000)}, "do not fit 16 bits"),
     ],
 )
-def test_settings_that_make_no_sense_are_refused(options, message):
+def test_requests_that_make_no_sense_are_refused(fields, message):
     with pytest.raises(UsageError, match=message):
-        Settings(**options)
+        QuantizationRequest(**fields)
 
 
 def test_every_rule_that_a_report_names_is_explained():
-    found = quantized(classifier(), Settings(act_bits=16, weight_bits=16, architecture=68))
+    found = quantized(classifier(), QuantizationRequest(act_bw=16, weight_bw=16, architecture=68))
     assert found.report.rules.keys() <= RULES.keys()
     assert "clamp-in-producer" in found.report.rules
 

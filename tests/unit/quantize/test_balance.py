@@ -14,11 +14,11 @@ from edgewright.ops.rearrange_slice import Split
 from edgewright.ops.reduce_softmax import Softmax
 from edgewright.quantize.judge import Judge
 from edgewright.quantize.quantizer import quantize_graph
-from edgewright.quantize.settings import Settings
+from edgewright.quantize.request import QuantizationRequest
 from edgewright.quantize.weights.balance import balanced
 from tests.unit.quantize.nets import Engine, Net, samples
 
-SETTINGS = Settings(is_per_row=True, algorithms=("smooth",))
+REQUEST = QuantizationRequest(per_row=True, algorithms=("smooth",))
 TOKENS, CHANNELS, HEADS = 6, 16, 4
 
 
@@ -91,9 +91,9 @@ def test_channels_that_reach_far_are_balanced_for_2_db_at_least(name):
     graph = CASES[name]()
     feeds = samples(graph, 24)
     judge = Judge(graph, feeds, Engine())
-    work, notes = balanced(graph, SETTINGS, {}, feeds, judge)
+    work, notes = balanced(graph, REQUEST, {}, feeds, judge)
     assert notes[0].startswith("smooth: balanced ")
-    assert judge.noise_at_once(graph, SETTINGS, {}) - judge.noise_at_once(work, SETTINGS, {}) > 2
+    assert judge.noise_at_once(graph, REQUEST, {}) - judge.noise_at_once(work, REQUEST, {}) > 2
     assert judge.noise(work) < -90, "the float graph computes what it did"
 
 
@@ -102,7 +102,7 @@ def test_a_norm_that_something_else_reads_stays_as_it_is():
     x = net.emit(LayerNorm(axes=(2,)), net.x, _with_outliers(net))
     graph = net.done(net.emit(ElementWiseAdd(), net.dense_rows(x, CHANNELS), x))
     feeds = samples(graph, 9)
-    work, notes = balanced(graph, SETTINGS, {}, feeds, Judge(graph, feeds, Engine()))
+    work, notes = balanced(graph, REQUEST, {}, feeds, Judge(graph, feeds, Engine()))
     assert work is graph
     assert notes == ["smooth: left out, no activation of products can be scaled where it is made"]
 
@@ -118,15 +118,15 @@ def test_balance_that_gains_nothing_is_left_out_and_said():
         {"x": np.random.default_rng(n).uniform(-1, 1, (1, TOKENS, CHANNELS)).astype(np.float32)}
         for n in range(30)
     ]
-    notes = quantize_graph(net.done(found), SETTINGS, feeds, Engine()).report.notes
+    notes = quantize_graph(net.done(found), REQUEST, feeds, Engine()).report.notes
     assert notes[0].startswith("smooth: left out, it gains ")
 
 
 def test_without_samples_balance_says_what_it_lacks():
-    found = quantize_graph(_through_relu(), SETTINGS)
+    found = quantize_graph(_through_relu(), REQUEST)
     assert found.report.notes == ["smooth: left out, it needs samples"]
 
 
 def test_no_samples_at_all_is_one_error():
     with pytest.raises(UsageError, match="there are no calibration samples"):
-        quantize_graph(_attention(), SETTINGS, [], Engine())
+        quantize_graph(_attention(), REQUEST, [], Engine())

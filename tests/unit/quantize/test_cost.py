@@ -7,7 +7,7 @@ import pytest
 from edgewright.ops.activation import Relu
 from edgewright.quantize.cost import relative_cost, stored_bytes
 from edgewright.quantize.quantizer import quantize_graph
-from edgewright.quantize.settings import Settings
+from edgewright.quantize.request import QuantizationRequest
 from tests.unit.quantize.nets import Engine, Net, samples
 
 
@@ -21,22 +21,22 @@ def small_net():
 )
 def test_cost_is_the_product_of_both_widths_over_that_of_w8a8(widths, cost) -> None:
     graph = small_net()
-    settings = Settings(weight_bits=widths[0], act_bits=widths[1])
-    done = quantize_graph(graph, settings, samples(graph), Engine())
+    request = QuantizationRequest(weight_bw=widths[0], act_bw=widths[1])
+    done = quantize_graph(graph, request, samples(graph), Engine())
     # The Relu has no weights: it counts one 8-bit MAC for each element.
     assert relative_cost(done.graph, graph) == pytest.approx(cost, rel=0.02)
 
 
 def test_half_precision_costs_as_much_as_16_bits_by_16() -> None:
     graph = small_net()
-    done = quantize_graph(graph, Settings(float_bits=16))
+    done = quantize_graph(graph, QuantizationRequest(float_bw=16))
     assert relative_cost(done.graph, graph) == pytest.approx(4.0, rel=0.02)
 
 
 def test_weights_of_4_bits_are_counted_packed() -> None:
     graph = small_net()
     eight, four = (
-        quantize_graph(graph, replace(Settings(), weight_bits=bits), samples(graph), Engine()).graph
+        quantize_graph(graph, replace(QuantizationRequest(), weight_bw=bits), samples(graph), Engine()).graph
         for bits in (8, 4)
     )
     weights = 3 * 3 * (4 * 8 + 8 * 4)

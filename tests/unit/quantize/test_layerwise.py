@@ -12,7 +12,7 @@ from edgewright.ops.conv import Conv1d, Conv2d, Conv3d, DepthWiseConv1d, DepthWi
 from edgewright.ops.conv_transpose import TransposeConv1d, TransposeConv2d, TransposeConv3d
 from edgewright.ops.matmul import FullyConnected, MatMul
 from edgewright.quantize.quantizer import quantize_graph
-from edgewright.quantize.settings import Settings
+from edgewright.quantize.request import QuantizationRequest
 from edgewright.quantize.weights.adaround import Feedback, Steps, descended, error_of
 from edgewright.quantize.weights.products import products_of
 from edgewright.quantize.weights.sequential_mse import chosen_factors
@@ -23,7 +23,7 @@ KINDS = (
     *(TransposeConv1d, TransposeConv2d, TransposeConv3d, FullyConnected, MatMul),
 )
 CASES = [sample for kind in KINDS for sample in kind.samples() if sample.inputs[0].dtype.is_float]
-SETTINGS = Settings(weight_bits=4, is_per_row=True)
+REQUEST = QuantizationRequest(weight_bw=4, per_row=True)
 
 
 def _graph_of(sample: Sample) -> tuple[Graph, dict[str, np.ndarray]]:
@@ -132,8 +132,8 @@ def _noise(graph: Graph, quantized: Graph, feeds) -> float:
 )
 def test_other_data_gains_in_4_bits(algorithms, least):
     graph, feeds = _net(), _samples(60, 3)
-    plain = quantize_graph(graph, SETTINGS, feeds, Engine()).graph
-    found = quantize_graph(graph, replace(SETTINGS, algorithms=algorithms), feeds, Engine())
+    plain = quantize_graph(graph, REQUEST, feeds, Engine()).graph
+    found = quantize_graph(graph, replace(REQUEST, algorithms=algorithms), feeds, Engine())
     others = _samples(40, 8)
     assert _noise(graph, plain, others) - _noise(graph, found.graph, others) > least
     assert f"{'+'.join(algorithms)}: fitted the weights of 4 layers" in found.report.notes[0]
@@ -143,17 +143,17 @@ def test_other_data_gains_in_4_bits(algorithms, least):
     "changes",
     [
         {"block_size": 4},
-        {"is_per_channel": False, "is_per_row": False, "is_weight_symmetric": False},
-        {"weight_bits": 8, "steps": (-127, 127)},
+        {"per_channel": False, "per_row": False},
+        {"weight_bw": 8, "steps": (-127, 127)},
     ],
     ids=["blocks", "one encoding a weight", "restricted steps"],
 )
 def test_any_grid_of_weights_is_kept(changes):
     graph = _net()
-    settings = replace(SETTINGS, algorithms=("seq_mse", "adaround"), **changes)
-    found = quantize_graph(graph, settings, _samples(24, 3), Engine())
+    request = replace(REQUEST, algorithms=("seq_mse", "adaround"), **changes)
+    found = quantize_graph(graph, request, _samples(24, 3), Engine())
     assert found.report.notes[0].startswith("seq_mse+adaround: fitted the weights of 4 layers")
-    plain = quantize_graph(graph, replace(settings, algorithms=()), _samples(24, 3), Engine())
+    plain = quantize_graph(graph, replace(request, algorithms=()), _samples(24, 3), Engine())
     for name, kind in plain.graph.types.items():
         if name in plain.graph.constants and kind.encoding is not None:
             fitted = found.graph.types[name]
@@ -164,31 +164,31 @@ def test_any_grid_of_weights_is_kept(changes):
 
 
 def test_learned_rounding_is_the_same_every_time():
-    settings = replace(SETTINGS, algorithms=("seq_mse", "adaround"))
-    first, second = (quantize_graph(_net(), settings, _samples(30, 3), Engine()).graph for _ in range(2))
+    request = replace(REQUEST, algorithms=("seq_mse", "adaround"))
+    first, second = (quantize_graph(_net(), request, _samples(30, 3), Engine()).graph for _ in range(2))
     for name, array in first.constants.items():
         np.testing.assert_array_equal(array, second.constants[name])
         assert first.types[name].encoding == second.types[name].encoding
 
 
 def test_what_gains_nothing_on_samples_held_back_is_left_out_and_said():
-    settings = replace(SETTINGS, weight_bits=16, algorithms=("adaround",))
-    found = quantize_graph(_net(), settings, _samples(30, 3), Engine())
+    request = replace(REQUEST, weight_bw=16, algorithms=("adaround",))
+    found = quantize_graph(_net(), request, _samples(30, 3), Engine())
     assert found.report.notes[0].startswith("adaround: left out, it gains ")
-    plain = quantize_graph(_net(), replace(settings, algorithms=()), _samples(30, 3), Engine())
+    plain = quantize_graph(_net(), replace(request, algorithms=()), _samples(30, 3), Engine())
     for name, array in plain.graph.constants.items():
         np.testing.assert_array_equal(array, found.graph.constants[name])
 
 
 def test_ranges_alone_leave_the_weights_to_the_bias_correction():
-    settings = replace(SETTINGS, algorithms=("seq_mse", "bc"))
+    request = replace(REQUEST, algorithms=("seq_mse", "bc"))
     graph = _net()
-    found = quantize_graph(graph, settings, _samples(30, 3), Engine())
+    found = quantize_graph(graph, request, _samples(30, 3), Engine())
     for name, array in found.source.constants.items():
         np.testing.assert_array_equal(array, graph.constants[name])
     assert found.report.notes[1] == "bc: corrected 4 biases"
 
 
 def test_without_samples_learned_rounding_says_what_it_lacks():
-    found = quantize_graph(_net(), replace(SETTINGS, algorithms=("adaround",)))
+    found = quantize_graph(_net(), replace(REQUEST, algorithms=("adaround",)))
     assert found.report.notes == ["adaround: left out, it needs samples"]

@@ -17,10 +17,10 @@ from edgewright.quantize.mixed.calibrated import Calibrated, Widths
 from edgewright.quantize.mixed.cheapest import Goal, effects_of, mixed
 from edgewright.quantize.mixed.moves import Effects, May, moves, widths_after
 from edgewright.quantize.quantizer import quantize_graph
-from edgewright.quantize.settings import Settings
+from edgewright.quantize.request import QuantizationRequest
 from tests.unit.quantize.nets import Engine, Net, samples
 
-SETTINGS = Settings(is_per_row=True)
+REQUEST = QuantizationRequest(per_row=True)
 
 
 def uneven():
@@ -36,10 +36,10 @@ def uneven():
     return net.done(net.conv(z, 4)), y
 
 
-def calibrated(graph, settings=SETTINGS, count: int = 6):
+def calibrated(graph, request=REQUEST, count: int = 6):
     feeds = samples(graph, count)
-    base = quantize_graph(graph, settings, feeds, Engine())
-    return base, Calibrated(base, settings, {}, feeds, Engine()), feeds
+    base = quantize_graph(graph, request, feeds, Engine())
+    return base, Calibrated(base, feeds, Engine()), feeds
 
 
 def bits(graph, value: str) -> int:
@@ -49,7 +49,7 @@ def bits(graph, value: str) -> int:
 def test_without_a_difference_the_graph_is_the_one_it_began_with() -> None:
     graph, _ = uneven()
     base, found, _ = calibrated(graph)
-    again = found.quantized(Widths()).graph
+    again = found.quantize(Widths()).graph
     for value, kind in base.graph.types.items():
         assert again.types[value].dtype == kind.dtype
         if kind.encoding is not None:
@@ -63,7 +63,7 @@ def test_widths_are_what_was_asked_for_and_conversions_are_where_they_meet() -> 
     _, found, _ = calibrated(graph)
     weights = list(found.parts.weights)
     root = next(root for root, part in found.parts.groups.items() if y in part.values)
-    made = found.quantized(
+    made = found.quantize(
         Widths(wide=frozenset({root}), small=frozenset(weights[:1]), fine=frozenset(weights[1:2]))
     ).graph
     assert bits(made, y) == 16
@@ -78,7 +78,7 @@ def test_half_precision_has_float_weights() -> None:
     graph, y = uneven()
     _, found, _ = calibrated(graph)
     root = next(root for root, part in found.parts.groups.items() if y in part.values)
-    made = found.quantized(Widths(half=frozenset({root}))).graph
+    made = found.quantize(Widths(half=frozenset({root}))).graph
     assert made.types[y].dtype == DType.FLOAT_16
     assert made.types[graph.producer(graph.producer(y).inputs[0]).inputs[1]].dtype == DType.FLOAT_16
 
@@ -102,7 +102,7 @@ def test_steps_go_from_the_cheapest_widths_to_the_widest() -> None:
     last = widths_after(steps, effects.small)
     assert last == Widths(wide=frozenset(found.parts.groups), fine=frozenset(found.parts.weights))
     costs = [
-        relative_cost(found.quantized(widths_after(steps[:count], effects.small)).graph, graph)
+        relative_cost(found.quantize(widths_after(steps[:count], effects.small)).graph, graph)
         for count in (0, len(steps) // 2, len(steps))
     ]
     assert costs[0] == pytest.approx(0.5, rel=0.02)
@@ -138,7 +138,7 @@ def test_widths_that_lose_exactly_the_limit_keep_it(count: int) -> None:
     may = May(have_fine=False, have_half=False)
     steps = moves(found.graph, found.parts, effects, may)
     costs = [
-        relative_cost(found.quantized(widths_after(steps[:n], [*effects.small])).graph, graph)
+        relative_cost(found.quantize(widths_after(steps[:n], [*effects.small])).graph, graph)
         for n in range(len(steps) + 1)
     ]
     # What is lost falls by one with each step.
@@ -160,7 +160,7 @@ def test_the_first_widths_that_keep_the_limit_are_found_in_few_tries(limit: floa
     assert done.is_met
     assert drop(done.quantized, False) <= limit
     assert done.tries <= 2 + np.log2(done.steps + 1) + 1
-    wide = quantize_graph(graph, replace(SETTINGS, act_bits=16), feeds, Engine())
+    wide = quantize_graph(graph, replace(REQUEST, act_bw=16), feeds, Engine())
     if limit > -40:
         assert relative_cost(done.quantized.graph, graph) < relative_cost(wide.graph, graph)
 

@@ -17,12 +17,12 @@ from edgewright.ops.activation import Relu
 from edgewright.ops.quant import Dequantize, Quantize
 from edgewright.ops.rearrange import Reshape
 from edgewright.passes.pipeline import FINISH, LAYOUT, SIMPLIFY, run_passes
-from edgewright.quantize.overrides import Resolved, resolve
+from edgewright.quantize.overrides import KnownEncodings, resolve_encodings
 from edgewright.quantize.pins import Origin
 from edgewright.quantize.quantizer import quantize_graph
-from edgewright.quantize.settings import Settings
+from edgewright.quantize.request import QuantizationRequest
 from edgewright.quantize.source_encodings import take_source_encodings
-from edgewright.quantize.tensor_encodings import TensorEncoding, encodings_of
+from edgewright.quantize.tensor_encodings import EncodingSet, TensorEncoding, encodings_of
 from tests.unit.quantize.nets import Engine, Net, samples
 from tests.unit.quantize.simulate import simulated
 
@@ -48,9 +48,9 @@ def value(graph: Graph, source: str) -> str:
     return next(v for v, name in graph.source_names.items() if name == source)
 
 
-def quantized(graph: Graph, tensors, settings=None, known=()):
-    found = resolve(graph, tensors, known)
-    return quantize_graph(graph, settings or Settings(), samples(graph), Engine(), found)
+def quantized(graph: Graph, tensors, known=(), **fields):
+    request = QuantizationRequest(overrides=EncodingSet(tuple(tensors)), **fields)
+    return quantize_graph(graph, request, samples(graph), Engine(), KnownEncodings(tensors=known))
 
 
 def eight(name: str, *scales: float, offset: int = -128, **more) -> TensorEncoding:
@@ -102,13 +102,13 @@ def test_a_line_says_how_many_came_from_the_file_and_how_many_did_not():
 
 def test_a_name_that_nobody_knows_is_refused_with_the_nearest_one():
     with pytest.raises(UsageError, match="name the tensor 'conv1") as caught:
-        resolve(network(), [eight("conv1.weigth")])
+        resolve_encodings(network(), [eight("conv1.weigth")])
     assert caught.value.do == "did you mean 'conv1.weight'?"
 
 
 def test_all_unknown_names_are_reported_at_once():
     with pytest.raises(Problems) as caught:
-        resolve(network(), [eight("a"), eight("b"), eight("conv1.weight")])
+        resolve_encodings(network(), [eight("a"), eight("b"), eight("conv1.weight")])
     assert len(caught.value.errors) == 2
 
 
@@ -153,13 +153,13 @@ BAD = {
 def test_an_entry_that_does_not_fit_its_tensor_is_refused(name):
     tensor, message = BAD[name]
     with pytest.raises(EdgewrightError, match=message) as caught:
-        resolve(network(), [tensor])
+        resolve_encodings(network(), [tensor])
     assert caught.value.where.tensor == tensor.name
 
 
 def test_blocks_of_a_file_are_applied():
     graph = network()
-    found = quantized(graph, [lpbq("conv2.weight")], Settings(act_bits=16))
+    found = quantized(graph, [lpbq("conv2.weight")], act_bw=16)
     kind = found.graph.types[value(graph, "conv2.weight")]
     assert (kind.encoding.axis, kind.encoding.block_axis, kind.encoding.bitwidth) == (3, 2, 4)
     verify(found.graph)
@@ -169,10 +169,10 @@ def test_blocks_of_a_file_are_applied():
 @pytest.mark.parametrize("bits", [8, 16])
 def test_encodings_that_were_dumped_give_the_same_graph_without_data(version, bits):
     graph = network()
-    first = quantize_graph(graph, Settings(act_bits=bits, is_per_row=True), samples(graph), Engine())
+    first = quantize_graph(graph, QuantizationRequest(act_bw=bits, per_row=True), samples(graph), Engine())
     text = encodings_text(encodings_of(first.graph), version)
-    again = resolve(graph, parse_encodings(text.encode()).tensors)
-    second = quantize_graph(graph, Settings(act_bits=bits, is_per_row=True), overrides=again)
+    again = EncodingSet(parse_encodings(text.encode()).tensors)
+    second = quantize_graph(graph, QuantizationRequest(act_bw=bits, per_row=True, overrides=again))
     assert second.graph.types == first.graph.types
     for name, array in first.graph.constants.items():
         np.testing.assert_array_equal(second.graph.constants[name], array)
@@ -194,7 +194,7 @@ def test_a_file_may_name_a_tensor_in_the_layout_of_the_source():
     source = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
     found = ew.convert(source).graph
     tensors = [eight("w", *[0.02] * 5), eight("features", 0.5, offset=-100), eight("image", 0.03)]
-    pins = resolve(found, tensors).pins
+    pins = resolve_encodings(found, tensors).pins
     conv = next(node for node in found.nodes if node.op.qnn_name() == "Conv2d")
     assert pins[conv.inputs[1]].placed.encoding.axis == 3
     assert pins[conv.outputs[0]].placed.encoding.offsets == (-100,)
@@ -235,20 +235,20 @@ def qdq_model(*, has_relu: bool = True) -> onnx.ModelProto:
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 19)])
 
 
-def taken(model: onnx.ModelProto) -> tuple[Graph, Resolved]:
+def taken(model: onnx.ModelProto) -> tuple[Graph, KnownEncodings]:
     graph = ew.convert(model).graph.copy()
     entries = take_source_encodings(graph)
     run_passes(graph, (*SIMPLIFY, *LAYOUT, *FINISH), is_checked=True)
-    return graph, resolve(graph, entries, origin=Origin.SOURCE)
+    return graph, KnownEncodings(entries)
 
 
 @pytest.mark.parametrize("has_relu", [True, False], ids=["relu", "relu left out"])
 def test_a_model_trained_with_quantization_keeps_its_encodings_and_its_results(has_relu):
     model = qdq_model(has_relu=has_relu)
-    graph, found = taken(model)
+    graph, known = taken(model)
     assert not [node for node in graph.nodes if isinstance(node.op, (Quantize, Dequantize))]
     assert graph.outputs == ["y"]
-    result = quantize_graph(graph, Settings(), overrides=found)
+    result = quantize_graph(graph, QuantizationRequest(), known=known)
     verify(result.graph)
     assert result.report.counts() == {Origin.SOURCE: len(result.report.tensors)}
     x = np.random.default_rng(3).normal(size=(1, 3, 6, 6)).astype(np.float32)
@@ -261,19 +261,19 @@ def test_a_model_trained_with_quantization_keeps_its_encodings_and_its_results(h
 
 
 def test_a_file_wins_over_the_encodings_of_the_model():
-    graph, found = taken(qdq_model())
-    name = next(v for v in found.pins if graph.source_names.get(v, v) == "relu" or v == "y")
-    given = resolve(graph, [eight(graph.source_names.get(name, name), 0.7, offset=0)])
-    result = quantize_graph(graph, Settings(), overrides=Resolved(found.pins | given.pins))
+    graph, known = taken(qdq_model())
+    pins = known.resolve(graph, None).pins
+    name = next(v for v in pins if graph.source_names.get(v, v) == "relu" or v == "y")
+    given = EncodingSet((eight(graph.source_names.get(name, name), 0.7, offset=0),))
+    result = quantize_graph(graph, QuantizationRequest(overrides=given), known=known)
     assert result.graph.types[name].encoding.scales == (0.7,)
 
 
 def test_encodings_a_channel_replace_one_for_the_whole_weight_of_the_model():
     graph = network()
-    entries = [eight("conv1.weight", 0.01)]
-    pins = resolve(graph, entries, origin=Origin.SOURCE)
-    replaced = quantize_graph(graph, Settings(is_per_channel=True), samples(graph), Engine(), pins)
-    kept = quantize_graph(graph, Settings(is_per_channel=False), samples(graph), Engine(), pins)
+    known = KnownEncodings([eight("conv1.weight", 0.01)])
+    replaced = quantize_graph(graph, QuantizationRequest(per_channel=True), samples(graph), Engine(), known)
+    kept = quantize_graph(graph, QuantizationRequest(per_channel=False), samples(graph), Engine(), known)
     weights = value(graph, "conv1.weight")
     assert len(replaced.graph.types[weights].encoding.scales) == 6
     assert kept.graph.types[weights].encoding.scales == (0.01,)

@@ -6,7 +6,7 @@ from edgewright.ops.norm import LayerNorm
 from edgewright.ops.reduce_softmax import Softmax
 from edgewright.quantize.quantizer import quantize_graph
 from edgewright.quantize.recommended import recommended
-from edgewright.quantize.settings import Settings
+from edgewright.quantize.request import QuantizationRequest
 from tests.unit.quantize.nets import Engine, Net, samples
 
 
@@ -25,36 +25,40 @@ def _transformer():
 
 def test_depthwise_convolutions_with_one_encoding_a_weight_are_equalized():
     graph = _convolutions(has_depthwise=True)
-    assert "cle" in recommended(graph, Settings(is_per_channel=False)).algorithms
-    assert "cle" not in recommended(graph, Settings()).algorithms
-    assert "cle" not in recommended(_convolutions(has_depthwise=False), Settings()).algorithms
+    assert "cle" in recommended(graph, QuantizationRequest(per_channel=False)).algorithms
+    assert "cle" not in recommended(graph, QuantizationRequest()).algorithms
+    assert "cle" not in recommended(_convolutions(has_depthwise=False), QuantizationRequest()).algorithms
 
 
 def test_transformers_in_8_bits_are_balanced():
-    assert recommended(_transformer(), Settings()).algorithms == ("smooth", "bc")
-    assert recommended(_transformer(), Settings(act_bits=16)).algorithms == ("bc",)
-    assert recommended(_transformer(), Settings(is_searched=True)).algorithms == ("smooth",)
+    assert recommended(_transformer(), QuantizationRequest()).algorithms == ("smooth", "bc")
+    assert recommended(_transformer(), QuantizationRequest(act_bw=16)).algorithms == ("bc",)
+    assert recommended(_transformer(), QuantizationRequest(act_quantizer="auto")).algorithms == ("smooth",)
 
 
 def test_weights_of_4_bits_get_ranges_and_rounding_by_layer():
-    found = recommended(_convolutions(has_depthwise=False), Settings(weight_bits=4))
+    found = recommended(_convolutions(has_depthwise=False), QuantizationRequest(weight_bw=4))
     assert found.algorithms == ("seq_mse", "adaround")
 
 
 def test_every_algorithm_has_a_reason_that_begins_with_its_name():
     for graph in (_convolutions(has_depthwise=True), _transformer()):
-        for settings in (Settings(), Settings(weight_bits=4), Settings(is_per_channel=False)):
-            found = recommended(graph, settings)
+        for request in (
+            QuantizationRequest(),
+            QuantizationRequest(weight_bw=4),
+            QuantizationRequest(per_channel=False),
+        ):
+            found = recommended(graph, request)
             assert [reason.split(":")[0] for reason in found.reasons] == list(found.algorithms)
 
 
 def test_a_graph_without_weights_needs_nothing():
     net = Net()
-    assert recommended(net.done(net.unary(Relu(), net.x)), Settings()).algorithms == ()
+    assert recommended(net.done(net.unary(Relu(), net.x)), QuantizationRequest()).algorithms == ()
 
 
 def test_auto_stands_for_what_is_recommended_and_says_why():
     graph = _convolutions(has_depthwise=False)
-    settings = Settings(weight_bits=4, algorithms=("auto",))
-    notes = quantize_graph(graph, settings, samples(graph, 12), Engine()).report.notes
+    request = QuantizationRequest(weight_bw=4, algorithms=("auto",))
+    notes = quantize_graph(graph, request, samples(graph, 12), Engine()).report.notes
     assert [note.split(":")[0] for note in notes] == ["seq_mse", "adaround", "seq_mse+adaround"]

@@ -12,9 +12,8 @@ from edgewright.ops.activation import HardSwish, Relu, Relu6, Sigmoid
 from edgewright.ops.elementwise import ElementWiseMultiply
 from edgewright.quantize.encodings import covered_range
 from edgewright.quantize.observers import Extremes
-from edgewright.quantize.quantizer import Quantized, quantize_graph
-from edgewright.quantize.schemes import Percentile
-from edgewright.quantize.settings import Settings
+from edgewright.quantize.quantizer import QuantizedGraph, quantize_graph
+from edgewright.quantize.request import QuantizationRequest
 from edgewright.quantize.tails import Tails
 from edgewright.quantize.weights.even_channels import channel_reach, evened, values_before_depthwise
 from edgewright.quantize.weights.gates import gated, values_before_gates
@@ -28,7 +27,7 @@ def samples(
     return [{"x": (random.normal(size=shape) * spread).astype(np.float32)} for _ in range(count)]
 
 
-def noise_db(graph: Graph, done: Quantized, feeds: list[dict[str, Array]]) -> float:
+def noise_db(graph: Graph, done: QuantizedGraph, feeds: list[dict[str, Array]]) -> float:
     """Noise over signal of the first output."""
     name, kinds = graph.outputs[0], done.graph.types
     plain, fixed = Engine().prepare(graph, [name]), Engine().prepare(done.graph, [name])
@@ -52,7 +51,7 @@ def before(net: Net, *activations: str) -> tuple[float, float]:
         else:
             results.append(net.emit({"hard-swish": HardSwish, "sigmoid": Sigmoid}[name](), conv))
     net.graph.outputs = results if activations else [conv]
-    graph = quantize_graph(net.graph, Settings(), samples(spread=6.0), Engine()).graph
+    graph = quantize_graph(net.graph, QuantizationRequest(), samples(spread=6.0), Engine()).graph
     low, high = covered_range(graph.types[conv].encoding, graph.types[conv].dtype)
     return float(low[0]), float(high[0])
 
@@ -137,17 +136,17 @@ def spread_of(graph: Graph, values: list[str], feeds: list[dict[str, Array]]) ->
 def test_the_search_takes_a_hard_swish_apart_where_that_brings_the_outputs_closer() -> None:
     feeds = samples(12, 4.0)
     graph = uneven(HardSwish(), (4, 1, 0.1, 0.05))
-    done = quantize_graph(graph, Settings(is_searched=True), feeds, Engine())
+    done = quantize_graph(graph, QuantizationRequest(act_quantizer="auto"), feeds, Engine())
     assert any("took 1 HardSwish apart" in note for note in done.report.notes)
     assert (
         noise_db(graph, done, feeds)
-        < noise_db(graph, quantize_graph(graph, Settings(), feeds, Engine()), feeds) - 3
+        < noise_db(graph, quantize_graph(graph, QuantizationRequest(), feeds, Engine()), feeds) - 3
     )
 
 
 def test_a_hard_swish_with_even_channels_stays_one_op() -> None:
     graph, feeds = uneven(HardSwish(), (1, 1, 1, 1)), samples()
-    done = quantize_graph(graph, Settings(is_searched=True), feeds, Engine())
+    done = quantize_graph(graph, QuantizationRequest(act_quantizer="auto"), feeds, Engine())
     assert any(isinstance(node.op, HardSwish) for node in done.graph.nodes)
     assert not any("apart" in note for note in done.report.notes)
 
@@ -194,9 +193,9 @@ def test_outputs_of_few_elements_are_not_cut_off_in_other_data() -> None:
     net = Net(1, 16)
     net.graph.outputs = [net.dense(net.x, 3)]
     feeds, others = samples(20, shape=(1, 16)), samples(400, shape=(1, 16))
-    settings = Settings()
-    plain = quantize_graph(net.graph, settings, feeds, Engine())
-    found = quantize_graph(net.graph, replace(settings, is_searched=True), feeds, Engine())
+    request = QuantizationRequest()
+    plain = quantize_graph(net.graph, request, feeds, Engine())
+    found = quantize_graph(net.graph, replace(request, act_quantizer="auto"), feeds, Engine())
     assert noise_db(net.graph, found, others) < noise_db(net.graph, plain, others) - 3
 
 
@@ -213,23 +212,23 @@ def outlying() -> tuple[Graph, list[dict[str, Array]]]:
 
 def test_the_search_is_no_worse_than_any_single_scheme_and_says_what_it_chose() -> None:
     graph, feeds = outlying()
-    done = quantize_graph(graph, Settings(is_searched=True), feeds, Engine())
+    done = quantize_graph(graph, QuantizationRequest(act_quantizer="auto"), feeds, Engine())
     found = noise_db(graph, done, feeds)
-    for settings in (Settings(), Settings(act_scheme=Percentile())):
-        assert found <= noise_db(graph, quantize_graph(graph, settings, feeds, Engine()), feeds) + 0.3
+    for request in (QuantizationRequest(), QuantizationRequest(act_quantizer="percentile")):
+        assert found <= noise_db(graph, quantize_graph(graph, request, feeds, Engine()), feeds) + 0.3
     assert any(note.startswith("search: ranges") for note in done.report.notes)
 
 
 def test_sixteen_bits_leave_room_for_more_than_was_seen() -> None:
     graph, feeds = outlying()
     louder = [{"x": feed["x"] * np.float32(1.8)} for feed in feeds]
-    settings = Settings(act_bits=16)
-    plain = quantize_graph(graph, settings, feeds, Engine())
-    roomy = quantize_graph(graph, replace(settings, is_searched=True), feeds, Engine())
+    request = QuantizationRequest(act_bw=16)
+    plain = quantize_graph(graph, request, feeds, Engine())
+    roomy = quantize_graph(graph, replace(request, act_quantizer="auto"), feeds, Engine())
     assert noise_db(graph, roomy, louder) < noise_db(graph, plain, louder) - 20
 
 
 def test_few_samples_calibrate_and_judge() -> None:
     graph, feeds = outlying()
-    done = quantize_graph(graph, Settings(is_searched=True), feeds[:1], Engine())
+    done = quantize_graph(graph, QuantizationRequest(act_quantizer="auto"), feeds[:1], Engine())
     assert noise_db(graph, done, feeds[:1]) < -20

@@ -16,7 +16,7 @@ from edgewright.ops.elementwise import ElementWiseAdd
 from edgewright.ops.matmul import MatMul
 from edgewright.quantize.assign import Plan
 from edgewright.quantize.quantizer import quantize_graph
-from edgewright.quantize.settings import Settings
+from edgewright.quantize.request import QuantizationRequest
 from edgewright.quantize.weights.bias_correction import corrected, input_means, with_biases
 from edgewright.quantize.weights.cle import equalize
 from edgewright.quantize.weights.even_channels import channel_reach
@@ -57,7 +57,7 @@ def _rescale(graph, first, second, scale) -> None:
     graph.constants[second.inputs[1]] = graph.constants[second.inputs[1]] / across
 
 
-ONE_ENCODING = Settings(is_per_channel=False)
+ONE_ENCODING = QuantizationRequest(per_channel=False, param_schema="symmetric")
 
 
 def test_equalization_keeps_the_meaning_of_the_float_graph():
@@ -82,7 +82,7 @@ def test_a_network_whose_channels_were_rescaled_collapses_without_and_recovers_w
     even, uneven = mobile(), mobile(scale=100)
     reference_db = decibels(even, quantize_graph(even, ONE_ENCODING, samples(even), Engine()).graph)
     collapsed = quantize_graph(uneven, ONE_ENCODING, samples(uneven), Engine())
-    with_cle = Settings(is_per_channel=False, algorithms=("cle",))
+    with_cle = QuantizationRequest(per_channel=False, algorithms=("cle",))
     recovered = quantize_graph(uneven, with_cle, samples(uneven), Engine())
     verify(recovered.graph)
     assert decibels(uneven, collapsed.graph) < reference_db - 10
@@ -120,7 +120,7 @@ def test_measured_channels_of_activations_count_in_the_equalization():
 def test_a_relu6_ends_where_its_measured_channels_did():
     graph = mobile(relu=Relu6)
     _, done = equalize(graph, lambda twin, values: channel_reach(twin, values, samples(graph), Engine()))
-    assert "2 Relu6 became Relu, up to what was seen" in done.lines()
+    assert "cle: 2 Relu6 became Relu, up to what was seen" in done.list_notes()
 
 
 def test_channels_have_one_range_on_both_sides_afterwards():
@@ -135,7 +135,7 @@ def test_a_relu6_between_convolutions_becomes_a_relu_and_is_said():
     twin, done = equalize(mobile(relu=Relu6))
     assert len(done.relus) == 2
     assert sum(isinstance(node.op, Relu6) for node in twin.nodes) == 1
-    assert "2 Relu6 became Relu" in done.lines()
+    assert "cle: 2 Relu6 became Relu" in done.list_notes()
 
 
 @pytest.mark.parametrize("how", ["sigmoid", "branch", "add", "output"])
@@ -207,14 +207,14 @@ def test_a_high_bias_moves_into_the_next_convolution():
     assert twin.constants[graph.nodes[0].inputs[2]][0] == pytest.approx(3 * ratio, rel=1e-4)
     for a, b in zip(outputs(graph, samples(graph)), outputs(twin, samples(graph)), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-3)
-    assert "moved high biases of 1 convolutions into the next one" in done.lines()
+    assert "cle: moved high biases of 1 convolutions into the next one" in done.list_notes()
 
 
 def test_biases_stay_and_the_guide_s_words_are_said_where_no_batch_norm_is_known():
     graph = high_biases(has_notes=False)
     twin, done = equalize(graph)
     assert not done.absorbed
-    assert any("Invalid model for HBA quantization algorithm" in line for line in done.lines())
+    assert any("Invalid model for HBA quantization algorithm" in line for line in done.list_notes())
     assert twin.constants[graph.nodes[0].inputs[2]][0] > 5
 
 
@@ -244,8 +244,8 @@ def test_a_corrected_bias_brings_the_mean_of_the_output_back(kind):
     data = positive(graph)
     means = []
     for algorithms in ((), ("bc",)):
-        settings = Settings(act_bits=16, weight_bits=4, is_per_channel=False, algorithms=algorithms)
-        found = quantize_graph(graph, settings, data, Engine())
+        request = QuantizationRequest(act_bw=16, weight_bw=4, per_channel=False, algorithms=algorithms)
+        found = quantize_graph(graph, request, data, Engine())
         verify(found.graph)
         errors = [
             a - b for a, b in zip(outputs(graph, data), outputs(simulated(found.graph), data), strict=True)
@@ -289,5 +289,5 @@ def test_nothing_is_corrected_where_weights_stay_float():
 
 def test_an_algorithm_nobody_knows_is_refused():
     with pytest.raises(UsageError, match="there is no algorithm 'clee'") as caught:
-        Settings(algorithms=("clee",))
+        QuantizationRequest(algorithms=("clee",))
     assert caught.value.do == "did you mean 'cle'?"

@@ -2,19 +2,21 @@ import json
 import re
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from edgewright.analyse.records import Finding
-from edgewright.reports.html import report_page
-from edgewright.reports.html.plotly_bundle import plotly_bundle
+from edgewright.reports.html import render_report
+from edgewright.reports.html.plotly_bundle import load_plotly_bundle
 from tests.browser.sample_build import HOSTILE, hostile, record
 
+ROOT = Path(__file__).parents[3]
 SCRIPT = re.compile(r"<script[^>]*>")
 
 
 def text_of(build):
-    return b"".join(report_page(build)).decode()
+    return b"".join(render_report(build)).decode()
 
 
 def test_the_first_lines_say_what_was_built_how_accurate_it_is_and_which_layer_is_worst():
@@ -43,6 +45,15 @@ def test_the_page_asks_nothing_of_the_network():
     assert "@import" not in text
 
 
+def test_every_section_has_its_link_and_its_row_in_the_guide():
+    text, guide = text_of(record()), (ROOT / "docs/guide/report.md").read_text("utf-8")
+    sections = re.findall(r'<section id="([^"]+)"', text)
+    assert re.findall(r'<li><a href="#([^"]+)">', text) == sections
+    shown = ", ".join(re.findall(r"^\| ([A-Z][^|]*) \|", guide, re.MULTILINE))
+    titles = ["Summary", *re.findall(r"<h2>([^<]+)</h2>", text)]
+    assert [title for title in titles if title not in shown] == []
+
+
 def test_names_cannot_leave_their_places():
     plain, odd = text_of(record()), text_of(hostile())
     assert len(SCRIPT.findall(odd)) == len(SCRIPT.findall(plain))
@@ -69,9 +80,9 @@ def test_a_record_with_little_in_it_makes_a_page_too():
 def no_plotly(monkeypatch):
     # Python's own way to say that a package is not there.
     monkeypatch.setitem(sys.modules, "plotly", None)
-    plotly_bundle.cache_clear()
+    load_plotly_bundle.cache_clear()
     yield
-    plotly_bundle.cache_clear()
+    load_plotly_bundle.cache_clear()
 
 
 @pytest.mark.usefixtures("no_plotly")

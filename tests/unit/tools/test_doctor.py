@@ -52,7 +52,7 @@ def test_a_package_that_kills_the_process_is_found_and_the_others_are_still_trie
     ]
     found = {finding.name: finding for finding in check_packages(wanted)}
     assert [found[package.distribution].state for package in wanted] == ["works", "broken", "works", "broken"]
-    assert "ends the process with code -6" in found["ew_deadly"].trouble
+    assert "stops the process with code -6" in found["ew_deadly"].trouble
 
 
 @pytest.mark.parametrize(
@@ -79,12 +79,12 @@ def test_the_text_names_problems_and_what_to_do():
         *("", "Needed:", "  numpy  2.4   works    arrays", "  onnx   1.23  broken   ONNX models"),
         *("", "Optional:", "  torch  -  absent   PyTorch models"),
         *("", "1 problem:", "  onnx: ImportError: x", "    do: pip install onnx"),
-        *("", "To get what is absent:", "  pip install 'edgewright[pytorch]'"),
+        *("", "To install what is absent:", "  pip install 'edgewright[pytorch]'"),
     ]
 
 
 def test_the_text_of_a_healthy_machine_says_so():
-    assert "Everything that is needed works." in as_text([WORKS, ABSENT])
+    assert "Everything that is required works." in as_text([WORKS, ABSENT])
 
 
 def test_the_json_says_the_same():

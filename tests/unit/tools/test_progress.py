@@ -28,7 +28,7 @@ def test_long_work_prints_a_line_now_and_then_and_one_at_the_end(capsys):
 
 
 def test_a_line_tells_the_time_that_is_left(capsys):
-    work = Work("calibrating", total=4, done=1, began=time.monotonic() - 10)
+    work = Work("calibrating", total=4, done=1, started=time.monotonic() - 10)
     PlainLines(short=0, every=0).advance_work(work)
     assert capsys.readouterr().err == "calibrating: 1 of 4, 10 s, 30 s left\n"
 

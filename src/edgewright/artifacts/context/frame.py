@@ -5,7 +5,7 @@
     10  2  minor version             32     description, then zeros to a multiple of 64, then data
     12  4  zero                      end-32 SHA-256 of everything before it
 
-Numbers are little-endian. A reader takes the file whole or not at all.
+Numbers are little-endian. A reader accepts the whole file or nothing.
 """
 
 import hashlib
@@ -24,10 +24,10 @@ from edgewright.core.files import file_size, mapped
 
 __all__ = ["ALIGNMENT", "MAGIC", "VERSION", "Frame", "framed", "is_framed", "open_frame"]
 
-# The line ends show a file that went through a text transfer, the last byte stops a terminal.
+# The line ends reveal a text-mode transfer, the last byte stops a terminal.
 MAGIC = b"EWCTX\r\n\x1a"
 VERSION = (1, 0)
-# Data of every tensor starts at a multiple of it: mapped weights are aligned for any kernel.
+# The data of every tensor starts at a multiple of this: mapped weights are aligned for any kernel.
 ALIGNMENT = 64
 _HEAD = struct.Struct("<8sHHIQQ")
 _CHECKSUM_BYTES = hashlib.sha256().digest_size
@@ -63,14 +63,14 @@ def framed(
 
 
 def is_framed(path: Path) -> bool:
-    """Whether the file begins as one of ours does."""
+    """Whether the file starts like one of ours."""
     file_size(path)
     with path.open("rb") as file:
         return file.read(len(MAGIC)) == MAGIC
 
 
 def open_frame(path: Path) -> Frame:
-    """Maps a file and checks version, sizes and checksum before anything of it is believed."""
+    """Maps a file and checks version, sizes and checksum before anything else is read."""
     where = Where(file=str(path))
     size = file_size(path)
     if size < _HEAD.size + _CHECKSUM_BYTES:
@@ -85,7 +85,7 @@ def _sizes(content: memoryview, where: Where) -> tuple[int, int, int]:
     """Where the data starts, and the bytes of the description and of the data, which fill the file."""
     magic, major, minor, zero, described, data_bytes = _HEAD.unpack(content[: _HEAD.size])
     if magic != MAGIC or zero:
-        raise _damaged("the file does not begin as a context binary of Edgewright does", where)
+        raise _damaged("the file does not start like a context binary of Edgewright", where)
     if major != VERSION[0]:
         raise UnsupportedFeature(
             f"the context binary has version {major}.{minor}, version {VERSION[0]} is read",
@@ -100,7 +100,7 @@ def _sizes(content: memoryview, where: Where) -> tuple[int, int, int]:
     start += -start % ALIGNMENT
     expected = start + data_bytes + _CHECKSUM_BYTES
     if expected != len(content):
-        raise _damaged(f"the file has {len(content)} bytes, its head says {expected}", where)
+        raise _damaged(f"the file has {len(content)} bytes, its header says {expected}", where)
     return start, described, data_bytes
 
 
@@ -110,7 +110,7 @@ def _check_sum(content: memoryview, where: Where) -> None:
     for start in range(0, end, _HASHED_AT_ONCE):
         checksum.update(content[start : min(start + _HASHED_AT_ONCE, end)])
     if checksum.digest() != bytes(content[end:]):
-        raise _damaged("the checksum does not fit the content: the file was changed or damaged", where)
+        raise _damaged("the checksum does not match the content: the file was changed or damaged", where)
 
 
 def _damaged(what: str, where: Where) -> BadInput:

@@ -1,4 +1,4 @@
-"""The bytes of a context binary back to records; every field may be a stranger's."""
+"""The bytes of a context binary back to records; no field is trusted."""
 
 import math
 from dataclasses import replace
@@ -68,7 +68,7 @@ def _settings(fields: Fields) -> dict[str, int]:
 
 
 class _Reader:
-    """Makes records; bounds what is copied, as many tensors may name the same bytes."""
+    """Makes records; limits what is copied, because many tensors may name the same bytes."""
 
     def __init__(self, data: memoryview, where: Where) -> None:
         self._data = data
@@ -129,7 +129,7 @@ class _Reader:
 
     def _array(self, fields: Fields, dtype: DType, dims: tuple[int, ...]) -> Array:
         if dtype == DType.STRING:
-            raise BadInput("the tensor holds texts, a static tensor of QNN holds numbers", fields.where)
+            raise BadInput("the tensor holds strings, a static tensor of QNN holds numbers", fields.where)
         size = raw_data.stored_size(dtype, dims)
         place = fields.integer("data", 0, _LARGEST_NUMBER)
         if place + size > len(self._data):
@@ -165,7 +165,7 @@ def _dims(fields: Fields, dtype: DType) -> tuple[int, ...]:
     dims = fields.integers(0, _UINT32, "dims")
     size = math.prod(dims) * dtype.numpy.itemsize if len(dims) <= _LARGEST_RANK else 0
     if len(dims) > _LARGEST_RANK or size > _LARGEST_NUMBER:
-        raise LimitExceeded(f"dims {shown(list(dims))} are more than any tensor has", fields.where)
+        raise LimitExceeded(f"dims {shown(list(dims))} are larger than any tensor", fields.where)
     return dims
 
 
@@ -206,7 +206,7 @@ def _check_counts(found: Encoding, dims: tuple[int, ...], where: Where) -> None:
     blocks = slices
     if found.block_axis is not None:
         if found.axis is None or found.axis == found.block_axis:
-            raise BadInput("blocks need an axis beside their own", where)
+            raise BadInput("blocks need an axis besides their own", where)
         blocks = slices * -(-dims[found.block_axis] // found.block_size)
     pairs = slices if found.block_scales else blocks
     counts = (len(found.scales), len(found.offsets), len(found.block_scales) or blocks)

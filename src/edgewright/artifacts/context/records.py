@@ -1,4 +1,4 @@
-"""What a context binary of our own holds beside its bytes."""
+"""The description in a context binary of our own."""
 
 from dataclasses import dataclass, field
 
@@ -8,13 +8,13 @@ __all__ = ["BACKENDS", "SETTINGS", "Context", "ContextHead"]
 
 # The backends that such a file can be for.
 BACKENDS = ("cpu", "htp-sim")
-# What may be said of a graph's compilation, each a whole number.
+# Settings of a graph's compilation, each an integer.
 SETTINGS = ("optimization_level", "vtcm_mb", "fp16_relaxed_precision", "hvx_threads", "dlbc")
 
 
 @dataclass(frozen=True)
 class ContextHead:
-    """Who made the context, for which backend and chip; 0 and "" stand for what was not said."""
+    """Who made the context, for which backend and chip; 0 and "" if not given."""
 
     backend: str
     producer: str

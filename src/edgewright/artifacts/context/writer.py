@@ -10,8 +10,7 @@ from typing import Any
 from edgewright.artifacts import raw_data
 from edgewright.artifacts.context.frame import ALIGNMENT, framed
 from edgewright.artifacts.context.records import Context
-from edgewright.artifacts.description import check_unique
-from edgewright.core.errors import UnsupportedFeature, Where
+from edgewright.artifacts.description import check_tensor_type, check_unique
 from edgewright.ir.encodings import Encoding
 from edgewright.lower.qnn_graph import QnnGraph, QnnNode, QnnTensor, TensorKind
 
@@ -42,7 +41,7 @@ class _Store:
         self._places: dict[bytes, int] = {}
 
     def place(self, tensor: QnnTensor) -> int:
-        """Where the tensor's bytes are going to stand."""
+        """The offset at which the tensor's bytes will be stored."""
         key = self._key(tensor)
         if key is not None and key in self._places:
             return self._places[key]
@@ -98,8 +97,7 @@ def _node(node: QnnNode, store: _Store) -> Json:
 
 
 def _tensor(tensor: QnnTensor, store: _Store) -> Json:
-    if not tensor.dtype.is_qnn:
-        raise UnsupportedFeature(f"QNN has no data type for '{tensor.dtype.name}'", Where(tensor=tensor.name))
+    check_tensor_type(tensor)
     entry: Json = {
         "name": tensor.name,
         "kind": int(tensor.kind),
@@ -132,5 +130,5 @@ def _encoding(encoding: Encoding) -> Json:
 
 
 def _spelled(value: float | bool | str) -> float | bool | str:
-    """JSON has no word for infinities and not-a-number."""
+    """Infinities and not-a-number as strings, because JSON has none."""
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value

@@ -17,7 +17,7 @@ __all__ = ["WeightFile", "open_weights", "to_chunks"]
 _BLOCK = 512
 # tar writes whole records of twenty blocks; some readers expect that.
 _RECORD = 20 * _BLOCK
-# A generated model.cpp tells the size of a tensor in 32 bits.
+# A generated model.cpp stores the size of a tensor in 32 bits.
 _LARGEST_TENSOR = 2**32 - 1
 
 
@@ -50,7 +50,7 @@ class WeightFile:
         self._members = members
 
     def members(self) -> dict[str, tuple[int, int]]:
-        """Where each tensor lies in the file: its offset and its bytes."""
+        """Where each tensor is in the file: its offset and size in bytes."""
         return {name: (member.offset, member.size) for name, member in self._members.items()}
 
     def array(self, name: str, dtype: DType, dims: tuple[int, ...]) -> Array:
@@ -60,14 +60,14 @@ class WeightFile:
         if member is None:
             raise BadInput(f"there is no member '{shown(name)}.raw' among {len(self._members)}", where)
         if dtype == DType.STRING:
-            raise BadInput("the tensor holds texts, a static tensor of QNN holds numbers", where)
+            raise BadInput("the tensor holds strings, a static tensor of QNN holds numbers", where)
         expected = raw_data.stored_size(dtype, dims)
         if member.size != expected:
             shape = list(dims)
             raise BadInput(
                 f"'{shown(name)}.raw' has {member.size} bytes, {dtype.name} {shape} needs {expected}",
                 where,
-                do="take the .bin that was written together with this model",
+                do="use the .bin that was written together with this model",
             )
         return raw_data.array_at(self._content, member.offset, dtype, dims)
 
@@ -93,7 +93,7 @@ def _stored_size(tensor: QnnTensor, data: Array) -> int:
 
 def _header(name: str, size: int) -> bytes:
     info = tarfile.TarInfo(f"{name}.raw")
-    info.size = size  # all else, such as time and owner, stays 0: that keeps the bytes the same
+    info.size = size  # the rest, such as time and owner, stays 0 to keep the bytes the same
     return info.tobuf(tarfile.USTAR_FORMAT)
 
 
@@ -115,7 +115,7 @@ def _members(path: Path, content: memoryview) -> dict[str, _Member]:
             raise _damaged(path, f"there are two members '{shown(name)}.raw'")
         members[name] = _Member(offset, size)
         offset += size + -size % _BLOCK
-    raise _damaged(path, "the tar ends without its end mark, it may be cut off")
+    raise _damaged(path, "the tar has no end mark, it may be truncated")
 
 
 def _read_header(path: Path, block: bytes, offset: int) -> tuple[str, int]:
@@ -135,4 +135,4 @@ def _read_header(path: Path, block: bytes, offset: int) -> tuple[str, int]:
 
 
 def _damaged(path: Path, what: str) -> BadInput:
-    return BadInput(what, Where(file=str(path)), do="take the .bin that was written together with this model")
+    return BadInput(what, Where(file=str(path)), do="use the .bin that was written together with this model")

@@ -1,4 +1,4 @@
-"""C++ literals and comments that hold exactly what they are given, whatever it is."""
+"""C++ literals and comments that reproduce any value exactly."""
 
 import math
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ _PLAIN = frozenset(
     map(ord, " !#$%&'()*+,-./0123456789:;<=>@ABCDEFGHIJKLMNOPQRSTUVWXYZ[]^_`abcdefghijklmnopqrstuvwxyz{|}~")
 )
 
-# Field of the union in Qnn_Scalar_t. Fixed-point scalars have none, nor have the small floats.
+# Field of the union in Qnn_Scalar_t. Fixed-point scalars and small floats have none.
 _SCALAR_FIELDS = {
     DType.FLOAT_32: "floatValue",
     DType.FLOAT_64: "doubleValue",
@@ -35,7 +35,7 @@ _SCALAR_FIELDS = {
 
 def text(value: str) -> str:
     """A string literal; everything but plain characters is an octal escape of three digits."""
-    # '?' too is escaped: two of them may start a trigraph.
+    # '?' is escaped too: two of them may start a trigraph.
     return (
         '"' + "".join(chr(c) if c in _PLAIN else f"\\{c:03o}" for c in value.encode("utf-8", "replace")) + '"'
     )
@@ -69,7 +69,7 @@ def real(value: float, dtype: DType = DType.FLOAT_32) -> str:
 
 
 def array_type(dtype: DType) -> str:
-    """The C type of one stored element; 16-bit floats have none of their own and go as their bits."""
+    """The C type of one stored element; 16-bit floats have none and are written as their bits."""
     if dtype == DType.BOOL_8:
         return "uint8_t"
     stored = dtype.numpy
@@ -108,5 +108,5 @@ def _integer(value: int) -> str:
 
 def _printable(line: str) -> str:
     shown = "".join(c if c.isprintable() else "?" for c in line)
-    # A backslash at the end of a line would glue the next one to it.
+    # A backslash at the end of a line would join the next one to it.
     return shown.replace("*/", "* /").replace("/*", "/ *").rstrip("\\ ")

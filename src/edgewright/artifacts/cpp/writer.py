@@ -1,12 +1,12 @@
-"""model.cpp: C++ that rebuilds the graph through the QNN interface, one function a tensor and a node."""
+"""model.cpp: C++ that rebuilds the graph through the QNN interface, a function for each tensor and node."""
 
 from collections.abc import Iterator
 
 import numpy as np
 
 from edgewright.artifacts.cpp.literals import array_lines, array_type, comment, real, scalar, text
-from edgewright.artifacts.description import Description, check_names
-from edgewright.core.errors import UnsupportedFeature, Where
+from edgewright.artifacts.description import Description, check_names, check_tensor_type
+from edgewright.core.errors import Where
 from edgewright.core.numbers import Array
 from edgewright.ir.encodings import Encoding
 from edgewright.lower.qnn_graph import QnnGraph, QnnNode, QnnTensor, TensorKind
@@ -115,7 +115,7 @@ def _tensor_function(tensor: QnnTensor) -> str:
     buffer = "{.data = nullptr, .dataSize = 0}"
     if tensor.kind == TensorKind.STATIC:
         buffer = f"{{.data = BINVARSTART({tensor.name}), .dataSize = BINLEN({tensor.name})}}"
-    # Unused where no node reads the tensor, which is no reason for a warning.
+    # Unused if no node reads the tensor, which needs no warning.
     return (
         f"[[gnu::unused]] static ModelError_t addTensor_{tensor.name}(QnnModel& model) {{\n"
         "  ModelError_t err = MODEL_NO_ERROR;\n"
@@ -194,14 +194,13 @@ def _locals(tensor: QnnTensor) -> str:
 
 def _data(param: QnnTensor) -> str:
     data: Array = np.empty(0) if param.data is None else param.data
-    # Static: a long table must not lie on the stack. The lone zero stands where there is nothing.
+    # Static: a long table must not be on the stack. A single zero stands for an empty one.
     values = list(array_lines(data, param.dtype)) or ["0"]
     return _list(f"static {array_type(param.dtype)}", f"data_{param.name}", values)
 
 
 def _tensor(tensor: QnnTensor, buffer: str) -> str:
-    if not tensor.dtype.is_qnn:
-        raise UnsupportedFeature(f"QNN has no data type for '{tensor.dtype.name}'", Where(tensor=tensor.name))
+    check_tensor_type(tensor)
     rank = len(tensor.dims)
     return (
         "{\n"

@@ -13,13 +13,13 @@ _SIZES = {"B": 1, "i": 4, "I": 4, "q": 8, "f": 4, "d": 8, "o": 4}
 
 
 class FlatWriter:
-    """Writes children before their parents; everything is known by the number that writing it gave."""
+    """Writes children before their parents; everything is known by the number that writing it returned."""
 
     def __init__(self) -> None:
         import flatbuffers
 
         self._builder: Any = flatbuffers.Builder(1 << 12)
-        # All fields are written: which defaults a reader of another version assumes is not known.
+        # All fields are written: the defaults of readers of other versions are not known.
         self._builder.ForceDefaults(True)
         self._texts: dict[str, int] = {}
 
@@ -60,7 +60,7 @@ class FlatWriter:
             "o": builder.PrependUOffsetTRelativeSlot,
         }
         builder.StartObject(max(fields, default=-1) + 1)
-        # Wide fields first leaves no gaps; the order of slots otherwise.
+        # Wide fields first, which leaves no gaps; otherwise in the order of slots.
         for slot in sorted(fields, key=lambda slot: (-_SIZES[fields[slot][0]], slot)):
             letter, value = fields[slot]
             prepend[letter](slot, value, 0)

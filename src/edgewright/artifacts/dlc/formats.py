@@ -1,4 +1,4 @@
-"""Axis formats as the numbers of a DLC, and what of a tensor's layout they cannot tell."""
+"""Axis formats as the numbers of a DLC, and which layouts of tensors they cannot express."""
 
 from edgewright.lower.qnn_graph import QnnTensor
 
@@ -23,7 +23,7 @@ def codes_of(tensor: QnnTensor) -> tuple[int, int]:
 
 
 def layout_of(code: int, source_code: int, rank: int) -> Layout:
-    """What the numbers tell of a tensor."""
+    """The layout that the numbers stand for."""
     if rank != len(_TO_SOURCE):
         return "ANY", ()
     is_turned = (code, source_code) == (_CODES["NHWC"], _CODES["NCHW"])

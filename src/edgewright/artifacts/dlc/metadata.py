@@ -1,4 +1,4 @@
-"""What a DLC says about itself: tool, versions, copyright, and our notes on what its tables cannot hold."""
+"""The metadata of a DLC: tool, versions, copyright, and our notes on what its tables cannot hold."""
 
 import base64
 import json
@@ -39,13 +39,13 @@ _ENCODINGS = {"source": "source_encodings", "overrides": "override_encodings"}
 
 @dataclass(frozen=True)
 class GraphNotes:
-    """Of one graph what no table holds: names in the source model, layouts without a number ..."""
+    """What no table holds of a graph: names in the source model, layouts without a number ..."""
 
     source_names: dict[str, str] = field(default_factory=dict)
     macs: dict[str, int] = field(default_factory=dict)
     layouts: dict[str, Layout] = field(default_factory=dict)
     forms: dict[str, str] = field(default_factory=dict)
-    # What nodes remember: gains and shifts of batch norms that went into them.
+    # Gains and shifts of batch norms that were folded into nodes.
     nodes: dict[str, dict[str, Array]] = field(default_factory=dict)
     # Tensors of the source model without a tensor here, and why.
     gone: dict[str, str] = field(default_factory=dict)
@@ -93,7 +93,7 @@ def as_json(graphs: Sequence[QnnGraph], description: Description) -> bytes:
 
 
 def read_metadata(members: Mapping[str, memoryview], where: Where) -> Metadata:
-    """From the member that holds it; a container without one says nothing of itself."""
+    """From the member that holds it; a container may have none."""
     for name, content in sorted(members.items()):
         if name.startswith((TEXT_NAME, _JSON_START)) and len(content) > _LARGEST:
             raise LimitExceeded(
@@ -109,7 +109,7 @@ def read_metadata(members: Mapping[str, memoryview], where: Where) -> Metadata:
 
 
 def _from_text(content: bytes, where: Where) -> Metadata:
-    # Only our own line must be right; the others are words of any tool, in any encoding.
+    # Only our own line must be valid; the others may be from any tool, in any encoding.
     lines = (line.partition("=") for line in content.decode("utf-8", "replace").split("\n"))
     values = {key: value.removesuffix("\r") for key, _, value in lines}
     texts = {name: _given(values.get(key, "")) for key, name in _TEXTS.items()}
@@ -129,7 +129,7 @@ def _from_json(content: bytes, where: Where, known: Metadata) -> Metadata:
 
 
 def _command(document: Fields) -> str:
-    """The tool and its options; spelled in two ways, by versions of the SDK."""
+    """The tool and its options; spelled in two ways, depending on the SDK's version."""
     for key, inner in (
         ("dlc-generation-info", "converter-command"),
         ("dlcGenerationInfo", "converterCommand"),
@@ -146,7 +146,7 @@ def _command(document: Fields) -> str:
 
 
 def _notes(graphs: Sequence[QnnGraph], description: Description, told: Mapping[str, str]) -> dict[str, Any]:
-    """What a reader could not find elsewhere: only what is needed, so that most files carry little."""
+    """Only what a reader could not find elsewhere, so that most files carry little."""
     exact = {
         key: getattr(description, name)
         for key, name in _TEXTS.items()
@@ -217,7 +217,7 @@ def _from_base64(text: str, where: Where) -> Array:
         content = base64.b64decode(text, validate=True)
         array: Array = np.frombuffer(content, "<f4")
     except ValueError:
-        raise BadInput("the notes on a node hold no list of float32 numbers", where) from None
+        raise BadInput("the notes on a node are not a list of float32 numbers", where) from None
     return array
 
 

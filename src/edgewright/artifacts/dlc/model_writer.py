@@ -5,7 +5,7 @@ import struct
 from collections.abc import Iterable, Sequence
 from itertools import count
 
-from edgewright.artifacts.description import Description
+from edgewright.artifacts.description import Description, check_scalar_type, check_tensor_type
 from edgewright.artifacts.dlc.flat_writer import Field, FlatWriter
 from edgewright.artifacts.dlc.formats import codes_of
 from edgewright.artifacts.dlc.spelling import in_dlc
@@ -26,7 +26,7 @@ from edgewright.artifacts.dlc.tables import (
     StepSlot,
     TensorSlot,
 )
-from edgewright.core.errors import BadInput, UnsupportedFeature, Where
+from edgewright.core.errors import BadInput, Where
 from edgewright.core.numbers import DType
 from edgewright.ir.encodings import Encoding
 from edgewright.lower.qnn_graph import QnnGraph, QnnNode, QnnScalar, QnnTensor, TensorKind
@@ -49,7 +49,7 @@ class _Graph:
         self._writer = writer
         self._graph = graph
         self._description = description
-        # Ids run through parameter tensors too, as in a model library.
+        # Ids count parameter tensors too, as in a model library.
         self._ids = count(1)
 
     def table(self) -> int:
@@ -111,9 +111,7 @@ class _Graph:
         )
 
     def _scalar(self, name: str, scalar: QnnScalar, where: Where) -> int:
-        if not scalar.dtype.is_qnn:
-            what = f"QNN has no data type for '{scalar.dtype.name}' of parameter '{name}'"
-            raise UnsupportedFeature(what, where)
+        check_scalar_type(name, scalar, where)
         value: dict[int, Field] = {}
         if isinstance(scalar.value, str):
             value[ScalarSlot.TEXT] = ("o", self._writer.text(scalar.value))
@@ -124,12 +122,7 @@ class _Graph:
         return self._writer.table({ScalarSlot.DTYPE: ("I", int(scalar.dtype))} | value)
 
     def _tensor(self, tensor: QnnTensor) -> int:
-        if not tensor.dtype.is_qnn:
-            raise UnsupportedFeature(
-                f"QNN has no data type for '{tensor.dtype.name}'",
-                Where(tensor=tensor.name),
-                do="convert the tensor to a type that QNN has, such as FLOAT_32 or INT_32",
-            )
+        check_tensor_type(tensor)
         writer = self._writer
         code, source_code = codes_of(tensor)
         plain = DType.FLOAT_32 if tensor.dtype.is_fixed_point else tensor.dtype
@@ -176,7 +169,7 @@ class _Graph:
     def _step(self, tensor: QnnTensor, encoding: Encoding, scale: float, offset: int) -> int:
         low, high = encoding.limits(tensor.dtype)
         middle = 0 if tensor.dtype.is_signed else -(1 << (encoding.bitwidth - 1))
-        # The ends follow from what is stored: so a file that was read is written in the same bytes.
+        # Limits are computed from what is stored, so that reading and writing keeps the bytes.
         stored = _as_float32(scale, tensor)
         return self._writer.table(
             {
@@ -191,14 +184,14 @@ class _Graph:
 
 
 def _as_int64(value: int, name: str, where: Where) -> int:
-    """The number that has the same 64 bits; a UINT_64 may be above what an int64 holds."""
+    """The int64 with the same 64 bits; a UINT_64 may be too large for an int64."""
     if not -(2**63) <= value < 2**64:
-        raise BadInput(f"parameter '{name}' is {value}, which has no 64 bits", where)
+        raise BadInput(f"parameter '{name}' is {value}, which does not fit 64 bits", where)
     return value - 2**64 if value >= 2**63 else value
 
 
 def _as_float32(scale: float, tensor: QnnTensor) -> float:
-    """The scale as QNN knows it; the nearest float32 must still be a scale."""
+    """The scale as QNN stores it; the nearest float32 must still be a valid scale."""
     try:
         rounded: float = struct.unpack("<f", struct.pack("<f", scale))[0]
     except OverflowError:

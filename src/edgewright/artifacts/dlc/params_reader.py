@@ -25,20 +25,20 @@ class TensorFile:
 
     @classmethod
     def empty(cls, where: Where) -> "TensorFile":
-        """For graphs and nodes that have no tensors of their own."""
+        """For graphs and nodes without tensors."""
         return cls({}, _Copies(0, where), where)
 
     def array(self, name: str, dtype: DType, dims: tuple[int, ...]) -> Array:
         """A tensor, its size checked against datatype and dims."""
         where = replace(self._where, tensor=name)
         if dtype == DType.STRING:
-            raise BadInput("the tensor holds texts, a static tensor of QNN holds numbers", where)
+            raise BadInput("the tensor holds strings, a static tensor of QNN holds numbers", where)
         content = self._spans.get(name)
         if content is None:
             raise BadInput(f"there is no data for it among {len(self._spans)} tensors", where)
         count, expected = math.prod(dims), raw_data.stored_size(dtype, dims)
         if dtype.bits == 4 and len(content) == count:
-            # Other writers give each value a byte.
+            # Other writers use a byte for each value.
             return np.frombuffer(content, dtype.numpy).reshape(dims)
         if len(content) != expected:
             raise BadInput(
@@ -50,7 +50,7 @@ class TensorFile:
 
 
 class _Copies:
-    """Bounds what is copied out of the file: many tensors may name the same bytes of it."""
+    """Limits what is copied out of the file: many tensors may name the same bytes."""
 
     def __init__(self, limit: int, where: Where) -> None:
         self._limit = limit

@@ -1,4 +1,4 @@
-"""The data of a DLC's tensors: an index of tables, and behind it the bytes, streamed one tensor at a time."""
+"""The data of a DLC's tensors: an index of tables, followed by the bytes, streamed one tensor at a time."""
 
 import struct
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ from edgewright.lower.qnn_graph import QnnGraph, QnnTensor, TensorKind
 
 __all__ = ["LARGEST_INLINE", "Params"]
 
-# A FlatBuffer ends where a signed 32-bit offset ends; 64 MB are left for names and tables.
+# A FlatBuffer is limited by its signed 32-bit offsets; 64 MB are left for names and tables.
 LARGEST_INLINE = 2**31 - (1 << 26)
 _ALIGNMENT = 4
 
@@ -38,7 +38,7 @@ class Params:
     def inline(self) -> Iterator[bytes | memoryview]:
         """The index with all data in it (4.0).
 
-        The tables are made first, and the vectors of bytes that they point to lie behind them: so no more
+        The tables are made first, and the vectors of bytes that they point to follow them, so that no more
         than one tensor is in memory.
         """
         index = _Index()
@@ -66,7 +66,7 @@ class Params:
 
 
 class _Index:
-    """Builds the tables; with data given, they hold its places, otherwise room for an offset."""
+    """Builds the tables; with data given, they hold its offsets, otherwise room for one."""
 
     def __init__(self, data: Sequence[Array] | None = None) -> None:
         self.tables: list[int] = []

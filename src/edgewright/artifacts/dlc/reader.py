@@ -1,4 +1,4 @@
-"""A DLC back to records; every offset, length, name and number in it may be a stranger's."""
+"""A DLC back to records; no offset, length, name or number in it is trusted."""
 
 import struct
 from collections.abc import Iterator, Mapping
@@ -42,7 +42,7 @@ _HEADER_SIZE = struct.calcsize(BLOB_HEADER)
 
 @dataclass(frozen=True, eq=False)
 class Dlc:
-    """What a DLC holds."""
+    """The content of a DLC."""
 
     graphs: tuple[QnnGraph, ...]
     description: Description
@@ -176,7 +176,7 @@ class _Node:
             raise BadInput(f"attribute '{shown(name)}' has kind {kind}, expected 0 or 1", self._where)
 
     def _keep(self, name: str, attribute: Table) -> None:
-        """Notes of the converter: only the words that tell what the op is are of use."""
+        """Keeps the converter's notes that identify the op; others are not used."""
         if name != PACKAGE_NAME and name not in TYPE_WORDS:
             return
         word = self._child(attribute, AttributeSlot.SCALAR, name).text(ScalarSlot.TEXT)

@@ -1,4 +1,4 @@
-"""Op types as a DLC spells them: some stand for a family, and an attribute tells which member is meant."""
+"""Op types as a DLC spells them: some stand for a family, with an attribute for the member."""
 
 from dataclasses import dataclass, field
 
@@ -13,7 +13,7 @@ _OPERATION = "operation"
 
 @dataclass(frozen=True)
 class Spelling:
-    """An op type, and the scalars that say the rest."""
+    """An op type, and the scalars that complete it."""
 
     type: str
     parameters: dict[str, QnnScalar] = field(default_factory=dict)
@@ -83,11 +83,11 @@ _BY_NUMBER: dict[str, tuple[str, dict[int, str]]] = {
         },
     ),
 }
-# The genuine composer of graphs knows neither op by its name, only as limits; a word of ours keeps the name.
+# The genuine composer of graphs knows neither op by its name, only as limits; our own word keeps the name.
 _OWN_WORD = "edgewright_type"
 _RELU_MIN_MAX = 5
 _BY_LIMITS = {"Relu1": (-1.0, 1.0), "Relu6": (0.0, 6.0)}
-# What of its family's parameters a member has; with any other it is read as the generic op, which has all.
+# The parameters that a member has; with any other it is read as the generic op.
 _OWN_PARAMETERS = {
     "Elu": {"alpha"},
     "ElementWiseSoftplus": {"beta", "threshold"},
@@ -103,7 +103,7 @@ _BY_WORD: dict[str, tuple[str, tuple[str, ...]]] = {
 }
 TYPE_WORDS = frozenset({_OWN_WORD, *(word for word, _ in _BY_WORD.values())})
 
-# Only other names: they come back as the op that is meant. A DLC keeps the third, ElementWiseNeuron.
+# Aliases: they are read as the op that is meant. A DLC keeps the third, ElementWiseNeuron.
 _GENERIC = {"ElementWiseUnary": "Eltwise_Unary", "ElementWiseBinary": "Eltwise_Binary"}
 _NUMBERS = {name: (family, number) for family, (_, ops) in _BY_NUMBER.items() for number, name in ops.items()}
 _WORDS = {name: (family, word) for family, (word, names) in _BY_WORD.items() for name in names}
@@ -125,7 +125,7 @@ def in_dlc(op_type: str, package: str) -> Spelling:
 
 
 def in_qnn(spelling: Spelling, package: str) -> Spelling:
-    """The QNN op behind a spelling, with the parameters that are left; an unknown type stays as it is."""
+    """The QNN op behind a spelling, with the remaining parameters; an unknown type is kept."""
     if package == QNN_PACKAGE and spelling.type in _BY_NUMBER:
         return _by_number(spelling)
     if package == QNN_PACKAGE and spelling.type in _BY_WORD:

@@ -1,4 +1,4 @@
-"""Where the tables of a DLC keep their fields, and the numbers that stand for words."""
+"""The slots of fields in the tables of a DLC, and its enum values."""
 
 from enum import IntEnum
 

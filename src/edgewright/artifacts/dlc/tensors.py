@@ -31,7 +31,7 @@ _LARGEST_TENSOR = 2**62
 
 
 def tensor_of(table: Table, file: Where, lookup: Lookup, layouts: dict[str, Layout]) -> QnnTensor:
-    """The record of one tensor; `layouts` holds those that the table cannot tell."""
+    """The record of one tensor; `layouts` holds those that the table cannot express."""
     name = as_name(table.text(TensorSlot.NAME), "the name of a tensor", file)
     where = replace(file, tensor=name)
     kind = _kind(table, where)
@@ -98,7 +98,7 @@ def _encoding(tensor: Table, dtype: DType, dims: tuple[int, ...], where: Where) 
 def _axis_encoding(table: Table, dtype: DType, dims: tuple[int, ...], where: Where) -> Encoding:
     listed = table.child(EncodingSlot.AXIS)
     if listed is None:
-        raise BadInput("the encoding goes along an axis, and names none", where)
+        raise BadInput("the encoding is along an axis, but names none", where)
     axis = listed.integer(AxisSlot.AXIS, "i")
     if not 0 <= axis < len(dims):
         raise BadInput(f"the encoding's axis is {axis}, the tensor has {len(dims)} axes", where)

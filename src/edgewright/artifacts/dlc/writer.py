@@ -32,9 +32,9 @@ def to_chunks(
 
     Args:
         graphs: one or several, of different names.
-        description: what the file says about itself.
-        version: 4.0 holds weights beside their names, 4.1 in a member of their own. Where it is not given,
-            4.0 as far as its 2 GB reach.
+        description: the metadata of the file.
+        version: 4.0 holds weights beside their names, 4.1 in a separate member. If not given,
+            4.0 up to its limit of 2 GB.
     """
     graphs = [graphs] if isinstance(graphs, QnnGraph) else list(graphs)
     _check(graphs)
@@ -68,7 +68,7 @@ def _version(size: int, wanted: DlcVersion | None) -> DlcVersion:
 
 
 def _check(graphs: Sequence[QnnGraph]) -> None:
-    """Names may be any that a reader can print: they reach no file name and no source code."""
+    """Any printable name is allowed: names do not become file names or source code."""
     if not graphs:
         raise BadInput("there is no graph to write, expected at least one")
     check_unique("graph", [graph.name for graph in graphs])

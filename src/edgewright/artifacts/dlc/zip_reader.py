@@ -1,4 +1,4 @@
-"""The members of a zip that may be a stranger's, found by offset in the mapped file and never unpacked."""
+"""The members of an untrusted zip, found by offset in the mapped file and never unpacked."""
 
 import struct
 import zlib
@@ -27,7 +27,7 @@ _LONGEST_COMMENT = 2**16 - 1
 _ELSEWHERE = 2**32 - 1
 _IS_ENCRYPTED = 1
 _MOST_MEMBERS = 1000
-# Larger members are not read through for their checksum: weights stay in their file until they are needed.
+# Checksums of larger members are not checked: weights stay in their file until they are needed.
 _LARGEST_CHECKED = 1 << 28
 
 
@@ -81,7 +81,7 @@ class _Zip:
         found = bytes(self._content[tail:]).rfind(b"PK\5\6")
         end = tail + found
         if found < 0 or len(self._content) - end < _END.size:
-            raise self._damaged("there is no end of a zip, the file is not a DLC or is cut off")
+            raise self._damaged("the end of the zip is missing, the file is not a DLC or is truncated")
         fields = _END.unpack_from(self._content, end)
         count, size, start = fields[4:7]
         if _ELSEWHERE in {size, start} or count == 2**16 - 1:
@@ -97,13 +97,13 @@ class _Zip:
     def _large_end(self, end: int) -> tuple[int, int, int]:
         place = end - _LOCATOR.size
         if place < 0:
-            raise self._damaged("the zip says that it is large, and no large end is there")
+            raise self._damaged("the zip says that it is large, but its large end record is missing")
         mark, _, start, _ = _LOCATOR.unpack_from(self._content, place)
         if mark != b"PK\6\7" or start > place - _LARGE_END.size:
-            raise self._damaged("the zip says that it is large, and no large end is there")
+            raise self._damaged("the zip says that it is large, but its large end record is missing")
         fields = _LARGE_END.unpack_from(self._content, start)
         if fields[0] != b"PK\6\6":
-            raise self._damaged(f"there is no large end at byte {start}")
+            raise self._damaged(f"there is no large end record at byte {start}")
         return fields[7], fields[8], fields[9]
 
     def _entries(self, count: int, start: int, stop: int) -> Iterator[_Entry]:
@@ -120,7 +120,7 @@ class _Zip:
                 raise self._damaged(f"the list of {count} members ends early")
             text = self._name(bytes(self._content[first : first + name]))
             wide = self._wide(bytes(self._content[first + name : first + name + extra]))
-            # Size, stored size and offset, in this order, where their own fields are full.
+            # Size, stored size and offset, in this order, if their own fields are full.
             size, stored, offset = (
                 next(wide, _ELSEWHERE) if value == _ELSEWHERE else value
                 for value in (fields[9], fields[8], fields[16])
@@ -129,7 +129,7 @@ class _Zip:
 
     @staticmethod
     def _wide(extra: bytes) -> Iterator[int]:
-        """The eight-byte numbers that stand in for full fields."""
+        """The eight-byte numbers that replace full fields."""
         place = 0
         while place + 4 <= len(extra):
             kind, size = struct.unpack_from("<HH", extra, place)
@@ -184,4 +184,4 @@ class _Zip:
                 raise self._damaged(f"members '{shown(name)}' and '{shown(other)}' overlap")
 
     def _damaged(self, what: str) -> BadInput:
-        return BadInput(what, self._where, do="take the file as it was written, or convert the model again")
+        return BadInput(what, self._where, do="copy the file again, or convert the model again")

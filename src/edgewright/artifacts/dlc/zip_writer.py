@@ -9,7 +9,7 @@ __all__ = ["Chunks", "Member", "to_chunks"]
 
 Chunks = Iterable[bytes | memoryview]
 
-# The first day that a zip can name: a date of today would make two files of one model differ.
+# The earliest date in a zip: today's date would make two files of one model differ.
 _DATE = (1 << 5) | 1
 _PLAIN_VERSION, _LARGE_VERSION = 20, 45
 # From here on the four-byte fields of a zip point to eight-byte ones.
@@ -34,12 +34,12 @@ class _Entry:
     is_large: bool
 
     def header(self) -> bytes:
-        """What stands before the content."""
+        """The header before the content."""
         extra = struct.pack("<HHQQ", 1, 16, self.size, self.size) if self.is_large else b""
         return struct.pack("<4s", b"PK\3\4") + self._fields(extra) + self.name + extra
 
     def directory(self) -> bytes:
-        """What stands in the list of members."""
+        """The entry in the list of members."""
         extra = struct.pack("<HHQQQ", 1, 24, self.size, self.size, self.offset) if self.is_large else b""
         head = struct.pack("<4sH", b"PK\1\2", self._version) + self._fields(extra)
         offset = _ELSEWHERE if self.is_large else self.offset

@@ -1,6 +1,15 @@
-"""Encodings files: AIMET 0.5.0, 0.6.1, 1.0.0 and 2.0.0, and the plainer JSON that hand-written ones have."""
+"""Encodings files: AIMET 0.5.0, 0.6.1, 1.0.0 and 2.0.0, and the simpler JSON of hand-written ones."""
 
+from edgewright.artifacts.encodings.load import EncodingsSource, load_encodings
 from edgewright.artifacts.encodings.reader import parse_encodings, read_encodings
 from edgewright.artifacts.encodings.writer import VERSIONS, encodings_document, encodings_text
 
-__all__ = ["VERSIONS", "encodings_document", "encodings_text", "parse_encodings", "read_encodings"]
+__all__ = [
+    "VERSIONS",
+    "EncodingsSource",
+    "encodings_document",
+    "encodings_text",
+    "load_encodings",
+    "parse_encodings",
+    "read_encodings",
+]

@@ -1,10 +1,10 @@
-"""Takes // comments out of JSON, which has none but is written with them by hand."""
+"""Removes // comments from JSON, which has none but is often written with them."""
 
 import re
 
 __all__ = ["without_comments"]
 
-# A text first: what looks like a comment inside one is none.
+# Strings first: what looks like a comment inside one is not.
 _TEXT_OR_COMMENT = re.compile(rb'"(?:[^"\\]|\\.)*"|//[^\n]*')
 
 

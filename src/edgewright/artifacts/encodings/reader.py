@@ -147,7 +147,7 @@ def _legacy_part(fields: Fields, name: str, *, is_param: bool) -> TensorEncoding
 def _legacy_steps(
     fields: Fields, bits: int, low: float | None, high: float | None
 ) -> tuple[float | None, int]:
-    """Scale and offset as given, else from the ends; none where only a width is given."""
+    """Scale and offset as given, else from the range; none where only a width is given."""
     if "scale" not in fields:
         if low is None or high is None:
             return None, 0
@@ -158,7 +158,7 @@ def _legacy_steps(
     scale = _scale(fields.first_of("scale"), fields.where)
     offset = fields.integer("offset", -(1 << WIDEST), 1 << WIDEST) if "offset" in fields else None
     if low is not None and (offset is None or offset > 0):
-        # Files that count from the other side are off by one in what they call the offset: the ends are not.
+        # If a file counts from the other side, its offset is off by one; its range is right.
         offset = round(min(low, 0.0) / scale)
     return scale, _offset(offset or 0, bits, fields.where)
 
@@ -265,7 +265,9 @@ def _nested(value: Any, where: Where) -> np.ndarray[Any, Any]:
     try:
         array = np.array(value, np.float64)
     except (ValueError, TypeError, OverflowError) as problem:
-        raise BadInput(f"'{shown(value)}' is no number and no even list of numbers", where) from problem
+        raise BadInput(
+            f"'{shown(value)}' is neither a number nor a regular list of numbers", where
+        ) from problem
     if array.size == 0 or array.ndim > 8:
         raise BadInput(f"a list has shape {list(array.shape)}, expected numbers", where)
     return array

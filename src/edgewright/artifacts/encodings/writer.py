@@ -1,4 +1,4 @@
-"""Writes encodings in the version that is asked for."""
+"""Writes encodings in a given version."""
 
 import json
 from collections.abc import Callable
@@ -20,7 +20,7 @@ COURSE_WIDTHS = {
 
 
 def encodings_text(encodings: EncodingSet, version: str = "1.0.0") -> str:
-    """The file as text; names are in order, so that the same encodings make the same file."""
+    """The file as text; names are sorted, so that the same encodings give the same file."""
     return json.dumps(encodings_document(encodings, version), indent=1, sort_keys=True) + "\n"
 
 
@@ -46,7 +46,7 @@ def encodings_document(encodings: EncodingSet, version: str = "1.0.0") -> dict[s
 
 
 def _section(encodings: EncodingSet, version: str, *, is_param: bool) -> Any:
-    # A format without sections says nothing: what has channels or blocks is a parameter.
+    # In a format without sections, what has channels or blocks counts as a parameter.
     tensors = [t for t in encodings.tensors if _is_param(t) == is_param]
     if version == "1.0.0":
         return [{"name": tensor.name, **_listed(tensor)} for tensor in tensors]
@@ -84,7 +84,7 @@ def _listed(tensor: TensorEncoding) -> dict[str, Any]:
         return {"dtype": "FLOAT", "bw": tensor.bits, "enc_type": "PER_TENSOR", **tensor.extra}
     if tensor.is_wish:
         raise UnsupportedFeature(
-            "an entry with a width alone does not exist from version 1.0.0 of encodings on",
+            "an entry with only a width does not exist since version 1.0.0 of encodings",
             Where(tensor=tensor.name),
             do="write 0.6.1",
         )

@@ -30,7 +30,7 @@ _SECTION = '.section .rodata.weights,"a",%progbits\n'
 
 @dataclass(frozen=True)
 class ModelSource:
-    """A model.cpp with the weights that it reads: where each lies in the model.bin."""
+    """A model.cpp with the weights that it reads: where each is in the model.bin."""
 
     cpp: Path
     bin: Path | None
@@ -40,7 +40,7 @@ class ModelSource:
 def model_source(cpp: Path, weights: Path | None) -> ModelSource:
     """The files of a model; a weight that the source reads and the .bin does not hold is an error."""
     wanted = {name.decode() for name in _READ_WEIGHT.findall(read_limited(cpp, LARGEST_SOURCE))}
-    # The helper macro's own parameter, in sources that bring the macro along.
+    # The helper macro's own parameter, in sources that define the macro themselves.
     wanted.discard("NAME")
     members = {} if weights is None else open_weights(weights).members()
     unfit = [name for name in members if not _NAME.fullmatch(name)]
@@ -48,7 +48,7 @@ def model_source(cpp: Path, weights: Path | None) -> ModelSource:
         raise BadInput(
             f"member '{shown(unfit[0])}.raw' is not named as a C identifier",
             Where(file=str(weights)),
-            do="take the .bin that was written together with this model",
+            do="use the .bin that was written together with this model",
         )
     missing = sorted(wanted - set(members))
     if missing:
@@ -61,10 +61,10 @@ def model_source(cpp: Path, weights: Path | None) -> ModelSource:
 
 
 def build_library(source: ModelSource, toolchain: Toolchain, target: Path) -> None:
-    """Compiles and links into the file ``target``, which appears whole or not at all."""
+    """Compiles and links into the file ``target``, which appears complete or not at all."""
     with tempfile.TemporaryDirectory(prefix="edgewright-") as folder:
         inner = Path(folder)
-        # Copied under plain names: a path of the user's never reaches the assembler's text.
+        # Copied under plain names: a user's path never reaches the assembler source.
         shutil.copyfile(source.cpp, inner / "model.cpp")
         (inner / "weights.S").write_text(_weights_text(source))
         if source.bin is not None:
@@ -73,7 +73,7 @@ def build_library(source: ModelSource, toolchain: Toolchain, target: Path) -> No
         compiled = [_compiled(toolchain, part, inner, ("-O1",)) for part in parts]
         compiled.append(_compiled(toolchain, inner / "model.cpp", inner, ("-O0",), source.cpp))
         made = inner / "model.so"
-        # defs: a weight or a function that is nowhere is an error now, and not on the device.
+        # defs: a missing weight or function is an error now, not on the device.
         options = ("-shared", "-Wl,-z,defs", "-Wl,-z,noexecstack", "-s")
         _call([toolchain.compiler, *options, *compiled, "-o", made.name], inner, source.cpp)
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -106,14 +106,14 @@ def _call(command: Sequence[str], folder: Path, file: Path) -> None:
         lines = [line for line in done.stderr.splitlines() if "error" in line or "undefined" in line]
         first = lines[0] if lines else done.stderr.strip()[-300:]
         raise BadInput(
-            f"{Path(command[0]).name} ended with {done.returncode}: {shown(first, 400)}",
+            f"{Path(command[0]).name} failed with exit code {done.returncode}: {shown(first, 400)}",
             Where(file=str(file)),
             do="give the .cpp as the converter wrote it",
         )
 
 
 def _weights_text(source: ModelSource) -> str:
-    """Assembler that takes every weight out of the tar where it lies, under the names that objcopy gives.
+    """Assembler source that includes every weight from its place in the tar, named as by objcopy.
 
     In a read-only section: a loader may use the file's own pages, and all processes share them.
     """

@@ -1,4 +1,4 @@
-"""Runs a model library in a process of its own and takes what it composed, or the reason why not."""
+"""Runs a model library in a separate process and returns what it composed, or why it failed."""
 
 import json
 import logging
@@ -21,13 +21,13 @@ log = logging.getLogger(__name__)
 
 LONGEST_SECONDS = 600.0
 TAIL = 1200
-# Without site-packages and the package's own start: they take longer than a composition.
+# Without site-packages and the package's own imports: they take longer than composing.
 _START = (
     "import sys, types; package = sys.modules['edgewright'] = types.ModuleType('edgewright'); "
     "package.__path__ = [sys.argv[1]]; from edgewright.abi.composing import main; main(*sys.argv[2:])"
 )
 _PACKAGE = str(Path(edgewright.abi.__file__).parents[1])
-# The bytes before the answer that tell how long its text is.
+# The bytes before the answer that hold the length of its text.
 _LENGTH = 8
 # e_machine of an ELF file, as platform.machine() spells it.
 _MACHINES = {62: "x86_64", 183: "aarch64", 3: "i686", 40: "armv7l", 243: "riscv64"}
@@ -42,12 +42,12 @@ class Composed:
 
 
 def say_that_it_is_code(path: Path) -> None:
-    """A model library runs: whoever names one must know."""
-    log.warning("'%s' is a model library: it is code, and it runs in a process of its own", shown(path.name))
+    """Warns that a model library is code that will run."""
+    log.warning("'%s' is a model library: it is code, and it runs in a separate process", shown(path.name))
 
 
 def check_library(path: Path) -> None:
-    """Refuses what is no library for this machine, before anything of it runs."""
+    """Refuses anything but a library for this machine, before any of it runs."""
     size = file_size(path)
     with path.open("rb") as file:
         head = file.read(20)
@@ -73,7 +73,7 @@ def check_library(path: Path) -> None:
 
 
 def compose(path: Path, prefix: str, seconds: float = LONGEST_SECONDS) -> Composed:
-    """What the library asks a backend to build; a library that ends its process is one clear error."""
+    """What the library asks a backend to build; a library that crashes its process is one clear error."""
     command = [sys.executable, "-I", "-S", "-c", _START, _PACKAGE, os.path.realpath(path), prefix]
     with subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -86,7 +86,7 @@ def compose(path: Path, prefix: str, seconds: float = LONGEST_SECONDS) -> Compos
                 f"the library gave no graph in {seconds:g} s", Where(file=str(path)), do="build it again"
             ) from None
         except BaseException:
-            # Whoever is stopped does not wait for a library that hangs.
+            # When stopped, do not wait for a library that hangs.
             process.kill()
             raise
     if process.returncode or len(answer) < _LENGTH:
@@ -115,7 +115,7 @@ def _graphs(path: Path, prefix: str, answer: bytes, said: bytes) -> Composed:
 def _crash(path: Path, code: int, said: bytes) -> BackendCrash:
     how = f"with {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
     return BackendCrash(
-        f"the library ended its process {how} while it composed its graphs{_last_words(said)}",
+        f"the library ended its process {how} while composing its graphs{_last_words(said)}",
         Where(file=str(path)),
         do="build it again with qnn-model-lib-generator from the files that one conversion wrote",
     )
@@ -123,7 +123,7 @@ def _crash(path: Path, code: int, said: bytes) -> BackendCrash:
 
 def _last_words(said: bytes) -> str:
     tail = " ".join(said[-TAIL:].decode(errors="replace").split())
-    return f"; it said last: {tail}" if tail else ""
+    return f"; its last output: {tail}" if tail else ""
 
 
 def _target_here() -> str:

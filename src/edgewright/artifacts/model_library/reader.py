@@ -1,4 +1,4 @@
-"""Model libraries back to records: composed in another process, their weights used where they lie."""
+"""Model libraries back to records: composed in another process, their weights used in place."""
 
 import math
 import os
@@ -25,7 +25,7 @@ def read(path: Path | str, prefix: str = "QnnModel") -> tuple[QnnGraph, ...]:
 
     Args:
         path: the library, which is code and is run.
-        prefix: what stands before '_composeGraphs' in the name of its function.
+        prefix: what comes before '_composeGraphs' in the name of its function.
     """
     path = Path(path)
     check_library(path)
@@ -50,7 +50,7 @@ class _Content:
         source = self.file if kind == "file" else self.composed.sent
         where = Where(file=str(self.path), tensor=name)
         if dtype == DType.STRING:
-            raise BadInput("the tensor holds texts, a static tensor of QNN holds numbers", where)
+            raise BadInput("the tensor holds strings, a static tensor of QNN holds numbers", where)
         expected = raw_data.stored_size(dtype, dims)
         if size != expected or offset + size > len(source):
             raise BadInput(

@@ -1,1 +1,1 @@
-"""The JSON description of a model that stands beside its weights."""
+"""The JSON description of a model beside its weights."""

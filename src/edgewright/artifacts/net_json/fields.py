@@ -47,7 +47,7 @@ class Fields:
             yield as_name(key, f"a key of {self.called}", self.where), value
 
     def first_of(self, *keys: str) -> Any:
-        """The value under the first key that is there: newer spelling first, then older ones."""
+        """The value of the first key present: the newer spelling first, then older ones."""
         for key in keys:
             if key in self.value:
                 return self.value[key]
@@ -93,14 +93,14 @@ def as_integer(value: object, called: str, where: Where, low: int, high: int) ->
     if isinstance(value, bool) or not isinstance(value, int):
         raise BadInput(f"{called} is {_kind_of(value)}, expected a whole number", where)
     if not low <= value <= high:
-        # A number of thousands of digits is not worth printing.
+        # A number with thousands of digits is not printed.
         found = value if value.bit_length() <= 128 else f"a number of {value.bit_length()} bits"
         raise BadInput(f"{called} is {found}, expected {low} to {high}", where)
     return value
 
 
 def as_float(value: object, called: str, where: Where) -> float:
-    """A number; the three that JSON cannot spell are the texts 'inf', '-inf' and 'nan'."""
+    """A number; the three that JSON cannot hold are the strings 'inf', '-inf' and 'nan'."""
     if isinstance(value, str) and value in _NOT_FINITE:
         return _NOT_FINITE[value]
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -128,7 +128,7 @@ def _kind_of(value: object) -> str:
 
 
 def without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The object of JSON that has these keys and values; a key that comes twice is an error."""
+    """The object of JSON that has these keys and values; a duplicate key is an error."""
     found = dict(pairs)
     if len(found) != len(pairs):
         twice = Counter(key for key, _ in pairs).most_common(1)[0][0]

@@ -1,4 +1,4 @@
-"""The JSON description of a model and its weights back to records; every field may be a stranger's."""
+"""The JSON description of a model and its weights back to records; no field is trusted."""
 
 import re
 from dataclasses import replace
@@ -27,7 +27,7 @@ def read(path: Path | str, weights: Path | str | None = None) -> QnnGraph:
 
     Args:
         path: the JSON file.
-        weights: its model.bin; where it is not given, the file that the JSON names, in the same folder.
+        weights: its model.bin; if not given, the file that the JSON names, in the same folder.
     """
     path = Path(path)
     where = Where(file=str(path))
@@ -47,7 +47,7 @@ def read(path: Path | str, weights: Path | str | None = None) -> QnnGraph:
 
 
 class _Weights:
-    """Opens the model.bin when the first static tensor asks for it; a model without weights has none."""
+    """Opens the model.bin when the first static tensor needs it; a model without weights has none."""
 
     def __init__(self, path: Path, document: Fields, given: Path | None) -> None:
         self._path = path
@@ -66,7 +66,7 @@ class _Weights:
             raise BadInput(
                 f"the model has static tensors, but 'model.bin' is '{name}'",
                 self._document.where,
-                do="give the file of the weights too",
+                do="give the weights file too",
             )
         # Only the last part counts: converters write the path that the file had when it was made.
         return inside(self._path.parent, re.split(r"[/\\]", name)[-1], str(self._path))

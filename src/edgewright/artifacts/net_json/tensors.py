@@ -48,7 +48,7 @@ def dtype_of(code: int, where: Where) -> DType:
 
 
 def value_of(value: Any, dtype: DType, called: str, where: Where) -> int | float | bool | str:
-    """A scalar as the Python type that belongs to the datatype."""
+    """A scalar as the Python type of the datatype."""
     if dtype == DType.STRING:
         if not isinstance(value, str):
             raise BadInput(f"{called} is '{shown(value)}', expected a text", where)
@@ -94,15 +94,15 @@ def _order(fields: Fields, rank: int) -> tuple[int, ...]:
 def _listed(fields: Fields, dtype: DType, dims: tuple[int, ...]) -> Array:
     items: list[Any] = [fields.first_of("data")]
     for _ in range(len(dims) + 1):
-        # One level at a time: recursion would let a stranger choose the depth of our stack.
+        # One level at a time: recursion would let the file choose the depth of our stack.
         items = [inner for item in items for inner in (item if isinstance(item, list) else [item])]
     expected = math.prod(dims)
     if len(items) != expected:
         raise BadInput(f"'data' has {len(items)} values, dims {list(dims)} need {expected}", fields.where)
     if dtype == DType.STRING:
-        raise BadInput("the tensor holds texts, a static tensor of QNN holds numbers", fields.where)
+        raise BadInput("the tensor holds strings, a static tensor of QNN holds numbers", fields.where)
     values = [value_of(item, dtype, "a value of 'data'", fields.where) for item in items]
-    with np.errstate(over="ignore"):  # a value beyond the type is its infinity, as in C
+    with np.errstate(over="ignore"):  # a value out of range becomes infinity, as in C
         return (
             np.array(values, np.float64 if dtype.is_float else dtype.numpy).astype(dtype.numpy).reshape(dims)
         )

@@ -5,8 +5,8 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from edgewright.artifacts.description import Description, check_names
-from edgewright.core.errors import UnsupportedFeature, Where
+from edgewright.artifacts.description import Description, check_names, check_scalar_type, check_tensor_type
+from edgewright.core.errors import Where
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
 from edgewright.lower.qnn_graph import QnnGraph, QnnNode, QnnScalar, QnnTensor, TensorKind
@@ -20,7 +20,7 @@ Json = dict[str, Any]
 
 
 def to_chunks(graph: QnnGraph, description: Description) -> Iterator[bytes]:
-    """The file, one chunk for each tensor and node, each on a line of its own."""
+    """The file, one chunk for each tensor and node, each on its own line."""
     check_names(graph)
     weights = _element_count(graph.of_kind(TensorKind.STATIC))
     yield b"{\n"
@@ -98,19 +98,14 @@ def _nodes(graph: QnnGraph, description: Description) -> Iterator[tuple[str, Jso
 
 
 def _first_ids(graph: QnnGraph) -> dict[str, int]:
-    """Ids run through parameter tensors too, in the order in which a model library creates them."""
+    """Ids count parameter tensors too, in the order in which a model library creates them."""
     names = list(graph.tensors)
     names += [param.name for node in graph.nodes for param in node.tensor_params.values()]
     return {name: number for number, name in enumerate(names, start=1)}
 
 
 def _tensor(tensor: QnnTensor, number: int) -> Json:
-    if not tensor.dtype.is_qnn:
-        raise UnsupportedFeature(
-            f"QNN has no data type for '{tensor.dtype.name}'",
-            Where(tensor=tensor.name),
-            do="convert the tensor to a type that QNN has, such as FLOAT_32 or INT_32",
-        )
+    check_tensor_type(tensor)
     plain = DType.FLOAT_32 if tensor.dtype.is_fixed_point else tensor.dtype
     return {
         "id": number,
@@ -168,11 +163,7 @@ def _scale_offset(encoding: Encoding, dtype: DType, scale: float, offset: int) -
 
 
 def _scalar(node: QnnNode, name: str, scalar: QnnScalar) -> Json:
-    if not scalar.dtype.is_qnn:
-        raise UnsupportedFeature(
-            f"QNN has no data type for '{scalar.dtype.name}' of parameter '{name}'",
-            Where(op=node.type, node=node.name),
-        )
+    check_scalar_type(name, scalar, Where(op=node.type, node=node.name))
     value = int(scalar.value) if isinstance(scalar.value, bool) else scalar.value
     return {str(int(scalar.dtype)): _finite(value)}
 
@@ -184,13 +175,13 @@ def _data(tensor: QnnTensor) -> Any:
         data = data.astype("float32")  # Python has no number for bfloat16; float32 holds it exactly
     elif data.dtype.kind == "b":
         data = data.astype("uint8")
-    # Netron flattens the value, so a scalar stands in a list too.
+    # Netron flattens the value, so a scalar is in a list too.
     listed = data.tolist() if data.ndim else [data.item()]
     return _finite(listed)
 
 
 def _finite(value: Any) -> Any:
-    """JSON has no word for infinities and not-a-number, so they become texts."""
+    """JSON has no infinities and not-a-number, so they become strings."""
     if isinstance(value, list):
         return [_finite(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):

@@ -1,4 +1,4 @@
-"""Reads the XML description of an op package; every text in it may be a stranger's."""
+"""Reads the XML description of an op package; nothing in it is trusted."""
 
 import re
 from collections import Counter
@@ -137,7 +137,7 @@ class _Reading:
         return word
 
     def _supplemental(self, lists: list[Element], op: str) -> list[str]:
-        """Backends whose list of supplements supports the op."""
+        """Backends whose supplemental list includes the op."""
         return [
             self._backend(listed.get("Backend", ""), op)
             for listed in lists
@@ -160,7 +160,7 @@ class _Reading:
     def _unique(self, what: str, names: list[str]) -> None:
         name, count = Counter(names).most_common(1)[0]
         if count > 1:
-            raise self._bad(f"{count} times '{name}' is a {what}, expected names of their own")
+            raise self._bad(f"{count} times '{name}' is a {what}, expected unique names")
 
     def _bad(self, what: str, op: str | None = None, do: str = "") -> BadInput:
         return BadInput(what, Where(file=self._where.file, op=op), do=do or "correct the XML file")
@@ -177,7 +177,7 @@ def _text(item: Element, path: str) -> str:
 
 
 def _value(text: str, words: tuple[str, ...]) -> Any:
-    """A Default: a tensor in braces or brackets, a number, a truth value, a word of its list, a text."""
+    """A Default: a tensor in braces or brackets, a number, true or false, a word of its list, or a string."""
     if text in words:
         return words.index(text)
     inner = text.strip("{}[] ")

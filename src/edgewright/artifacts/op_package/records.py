@@ -1,4 +1,4 @@
-"""What the XML file of an op package says."""
+"""The content of an op package's XML file."""
 
 from dataclasses import dataclass
 
@@ -31,7 +31,7 @@ class OpDef:
     outputs: tuple[PortDef, ...] = ()
     params: tuple[PackageParam, ...] = ()
     backends: tuple[str, ...] = ()
-    # Whether the op is QNN's own, made by another package.
+    # Whether the op is QNN's own, implemented by another package.
     is_default_translation: bool = False
 
 

@@ -17,13 +17,13 @@ _TEMPLATES = Path(__file__).parent / "_data"
 
 
 def folder_of(package: PackageDef, backend: str) -> str:
-    """The package's folder: its name, and the backend where it is for several."""
+    """The package's folder: its name, and the backend if there are several."""
     several = len([known for known in BACKENDS if known in package.backends]) > 1
     return f"{package.name}{backend.capitalize()}" if several else package.name
 
 
 def to_files(package: PackageDef, xml: bytes, *, with_converter: bool = False) -> dict[str, bytes]:
-    """The files of all folders, by their paths. Every name in them is an identifier: the reader saw to it."""
+    """The files of all folders by path. Every name in them is an identifier: the reader checks it."""
     files: dict[str, bytes] = {}
     for backend in BACKENDS:
         ops = package.for_backend(backend)
@@ -61,7 +61,7 @@ _FOLDERS: Mapping[str, Any] = {"CPU": _cpu, "HTP": _htp}
 
 
 def _about(op: OpDef) -> str:
-    """The description as a comment that it cannot end."""
+    """The description as a comment that its text cannot close."""
     return comment(f"Op {op.name}. {op.description}".strip())
 
 

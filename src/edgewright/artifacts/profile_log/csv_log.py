@@ -14,12 +14,12 @@ HEADER = (
     *("Msg Timestamp", "Message", "Time", "Unit of Measurement"),
     *("Timing Source", "Event Level", "Event Identifier"),
 )
-# Events without a section of their own belong to what was going on.
+# Events without their own section belong to the current one.
 _SECTIONS = frozenset({"INIT", "FINALIZE", "EXECUTE", "DEINIT", "COMPOSE"})
 
 
 def to_csv(log: ProfileLog) -> Iterator[bytes]:
-    """The file, one event a line."""
+    """The file, one event per line."""
     yield _line(HEADER)
     for event in log.events:
         cells = (event.start, event.message, event.time, event.unit, event.source, event.level)
@@ -31,13 +31,13 @@ def read_csv(text: str, where: Where) -> ProfileLog:
     rows = enumerate(csv.reader(io.StringIO(text)), start=1)
     events = [_event(row, number, where) for number, row in rows if number > 1 and row]
     whole = [event for event in events if event.message == "EXECUTE" and event.level == "ROOT"]
-    # What a tool saw counts; where there is no tool, what the backend told.
+    # Count the tool's events; without a tool, those of the backend.
     runs = len([event for event in whole if event.source == "NETRUN"] or whole)
     return ProfileLog("detailed", "as in the CSV", "", _placed(events), runs, origin=CSV)
 
 
 def _placed(events: list[ProfileEvent]) -> list[ProfileEvent]:
-    """BACKEND events are of executions; sub-events without a word belong to the event before them."""
+    """BACKEND events belong to executions; sub-events without a message to the event before them."""
     placed, parent = [], "INIT"
     for event in events:
         message = event.message

@@ -1,7 +1,7 @@
 """Reads the profiling logs of QNN's own tools and of ONNX Runtime's QNN provider.
 
 The format is not public. What is read here was found by comparing logs that the System library writes with
-the CSV beside them: FlatBuffers one after another, each behind its size; the first has a header of the file.
+the CSV beside them: FlatBuffers one after another, each after its size; the first has the file's header.
 """
 
 import struct
@@ -16,7 +16,7 @@ __all__ = ["GENUINE", "is_genuine", "read_genuine"]
 GENUINE = "qnn"
 MAGIC = 0x358637BD
 _SIZE = struct.Struct("<I")
-# Event types and units by QNN's numbers; what an event without a type belongs to is told by its message.
+# Event types and units by QNN's numbers; an event without a type belongs to the section of its message.
 _TYPES = {100: "INIT", 300: "FINALIZE", 400: "EXECUTE", 404: "NODE", 500: "DEINIT"}
 _METHODS = {1: "EXECUTE", 2: "FINALIZE"}
 _UNITS = {1: "US", 2: "BYTES", 3: "CYCLES", 4: "COUNT", 5: "OBJECT", 6: "NONE"}
@@ -24,7 +24,7 @@ DEEPEST = 16
 
 
 def is_genuine(content: memoryview) -> bool:
-    """Whether bytes begin as such a log does."""
+    """Whether the bytes start like such a log."""
     if len(content) < 64:
         return False
     size = _SIZE.unpack_from(content)[0]
@@ -38,10 +38,10 @@ def is_genuine(content: memoryview) -> bool:
 
 
 def read_genuine(content: memoryview, where: Where) -> ProfileLog:
-    """All events of a log, sub-events behind their event."""
+    """All events of a log, sub-events after their event."""
     events: list[ProfileEvent] = []
     graphs: dict[str, None] = {}
-    maker, began, last = "", 0, 0
+    maker, started, last = "", 0, 0
     for number, root in enumerate(_messages(content, where)):
         header = root.child(0)
         if number == 0 and header is not None:
@@ -50,13 +50,13 @@ def read_genuine(content: memoryview, where: Where) -> ProfileLog:
             graphs[message.text(5)] = None
             span = message.child(2)
             start, stop = (span.integer(0, "Q"), span.integer(1, "Q")) if span is not None else (0, 0)
-            began, last = began or start, max(last, stop)
+            started, last = started or start, max(last, stop)
             method = _METHODS.get(message.integer(1, "B"), "INIT")
             for event in message.children(4):
-                events += _events(event, method, max(start - began, 0), 0)
+                events += _events(event, method, max(start - started, 0), 0)
     runs = sum(event.message == "EXECUTE" and event.identifier.startswith("QNN (execute") for event in events)
     backend = f"QNN, written by {maker}" if maker else "QNN"
-    wall = _execution_time(events, last - began)
+    wall = _execution_time(events, last - started)
     return ProfileLog("detailed", backend, ",".join(graphs), events, runs, wall, origin=GENUINE)
 
 
@@ -67,7 +67,7 @@ def _messages(content: memoryview, where: Where) -> Iterator[Table]:
         size = _SIZE.unpack_from(content, position)[0] if left >= 0 else 0
         if not 0 < size <= left:
             raise BadInput(
-                f"the profiling log is cut off: a part of {size} bytes begins at byte {position}, "
+                f"the profiling log is truncated: a part of {size} bytes starts at byte {position}, "
                 f"{max(left, 0)} are left",
                 where,
                 do="copy the file again; a run that was stopped leaves a log without its end",
@@ -95,7 +95,7 @@ def _events(event: Table, method: str, start: int, depth: int) -> Iterator[Profi
 
 
 def _execution_time(events: list[ProfileEvent], span: int) -> int:
-    """Microseconds from the first execution to the last; the sum of them where no times are told."""
+    """Microseconds from the first execution to the last; their sum if no times are recorded."""
     runs = [e for e in events if e.message == "EXECUTE" and e.unit == "US" and e.level == "ROOT"]
     if not runs:
         return 0

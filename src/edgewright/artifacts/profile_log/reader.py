@@ -54,12 +54,12 @@ def _document(content: bytes, where: Where) -> dict[str, Any]:
     except (ValueError, RecursionError) as problem:
         if content.lstrip().startswith(b"{"):
             raise BadInput(
-                f"the log is cut or damaged: {shown(problem)}", where, do="make it again"
+                f"the log is truncated or damaged: {shown(problem)}", where, do="make it again"
             ) from problem
         document = None
     if not isinstance(document, dict):
         raise BadInput(
-            f"the file begins with {shown(content[:24])}, expected a profile log of this project, of the "
+            f"the file starts with {shown(content[:24])}, expected a profile log of this project, of the "
             "SDK's tools, or their CSV",
             where,
             do="make one with qnn-net-run --profiling_level detailed; it is qnn-profiling-data_0.log there",

@@ -2,10 +2,10 @@
 
 ``{"format": "edgewright-profile", "version": 1, "level", "backend", "graph", "events": [...]}``. An event has
 the fields of QNN's own CSV: ``message`` (INIT, EXECUTE, DEINIT ...), ``time``, ``unit`` (US), ``source``
-(NETRUN: seen by the tool, BACKEND: told by the backend), ``level`` (ROOT, SUB-EVENT), ``identifier``; and
-``start``, microseconds since the first event. Where it is about one node it has ``op``, ``macs``, ``kernel``
+(NETRUN: the tool's, BACKEND: the backend's), ``level`` (ROOT, SUB-EVENT), ``identifier``; and
+``start``, microseconds since the first event. If it is about one node it has ``op``, ``macs``, ``kernel``
 (what the engine ran for it) and ``run``, the number of the execution; ``data`` is an opaque object in base64.
-Fields with nothing in them are left out.
+Empty fields are left out.
 """
 
 import json
@@ -45,7 +45,7 @@ class ProfileLog:
     backend: str
     graph: str
     events: Sequence[ProfileEvent]
-    # All executions and the time from the first to the last of them with their files, in microseconds.
+    # All executions and the time from the first to the last of them including their files, in microseconds.
     inferences: int = 0
     wall: int = 0
     # Events that were not kept because there were too many.
@@ -55,7 +55,7 @@ class ProfileLog:
 
 
 def to_chunks(log: ProfileLog) -> Iterator[bytes]:
-    """The file, one event a line."""
+    """The file, one event per line."""
     head = {"format": FORMAT, "version": VERSION}
     head |= {"level": log.level, "backend": log.backend, "graph": log.graph}
     counted = {"inferences": log.inferences, "wall": log.wall, "dropped": log.dropped}

@@ -1,4 +1,4 @@
-"""The lowest opset that holds a model: older runtimes read it, and none has to guess."""
+"""The lowest opset that can express a model, so that older runtimes read it."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -9,24 +9,24 @@ from edgewright.core.errors import UnsupportedFeature, UsageError, Where, shown
 
 __all__ = ["LOWEST", "in_opset"]
 
-# QuantizeLinear and DequantizeLinear have an axis since then: nothing older holds a scale for each channel.
+# QuantizeLinear and DequantizeLinear have an axis since then: nothing older has a scale for each channel.
 LOWEST = 13
-# Reductions take axes as an attribute before, and as an input from then on.
+# Reductions have axes as an attribute before this opset, as an input from it on.
 AXES_ARE_INPUTS = 18
 REDUCTIONS = frozenset(
     {"ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin"}
     | {"ReduceProd", "ReduceSumSquare"}
 )
-# Ops that had the same form with another meaning.
+# Ops that had the same form with a different meaning.
 CHANGED = {"GridSample": 20, "GroupNormalization": 21, "RoiAlign": 16}
 
 ADVICE = "leave the opset out for the lowest that fits"
 
 
 def in_opset(model: onnx.ModelProto, wanted: int | None = None) -> onnx.ModelProto:
-    """The model in the opset that is wanted, or in the lowest that holds all its ops and types.
+    """The model in the given opset, or in the lowest that has all its ops and types.
 
-    What is given is of the newest opset that we write.
+    The model passed in has the newest opset that we write.
     """
     newest = _opset(model)
     if wanted is not None and not LOWEST <= wanted <= newest:
@@ -61,7 +61,7 @@ def _in(model: onnx.ModelProto, opset: int) -> onnx.ModelProto:
 
 
 def _types(model: onnx.ModelProto) -> dict[str, str]:
-    """The types of values as schemas spell them; what inference cannot tell is left out."""
+    """The types of values as schemas spell them; what inference cannot determine is left out."""
     # Weights may be left out of the model, which inference does not need.
     graph = onnx.shape_inference.infer_shapes(model).graph
     codes = {item.name: item.data_type for item in graph.initializer}
@@ -94,13 +94,13 @@ def _fits(node: onnx.NodeProto, opset: int, types: dict[str, str]) -> bool:
 def _pairs(
     names: Iterable[str], formals: Sequence[defs.OpSchema.FormalParameter]
 ) -> Iterator[tuple[str, defs.OpSchema.FormalParameter]]:
-    """Names with what they must be; the last one of a list serves the rest."""
+    """Names with their formal parameters; the last of a variadic list serves the rest."""
     for place, name in enumerate(names):
         yield name, formals[min(place, len(formals) - 1)]
 
 
 def _with_attributes(model: onnx.ModelProto) -> onnx.ModelProto:
-    """Reductions in the form that they had before their axes became inputs."""
+    """Reductions in their form before axes became inputs."""
     constants = {item.name: item for item in model.graph.initializer}
     changed = onnx.ModelProto()
     changed.CopyFrom(model)

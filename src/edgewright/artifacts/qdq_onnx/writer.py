@@ -1,4 +1,4 @@
-"""Writes an ONNX model whose large tensors are still apart from it: into the file, or into one beside it."""
+"""Writes an ONNX model whose large tensors are held separately: into the file, or into one beside it."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from edgewright.core.numbers import Array
 
 __all__ = ["OnnxParts", "to_files"]
 
-# Protocol buffers end at 2 GB, and what is inside one is copied once more in memory.
+# Protocol buffers are limited to 2 GB, and their content is copied once more in memory.
 LARGEST_INSIDE = 1 << 30
 ALIGNMENT = 64
 

@@ -1,1 +1,1 @@
-"""Profiles: how long a model takes, measured, recorded and summed up."""
+"""Profiles: how long a model takes, measured, recorded and summarised."""

@@ -1,4 +1,4 @@
-"""What a backend measures of itself, as events of a profile log."""
+"""A backend's own measurements, as events of a profile log."""
 
 from base64 import b64encode
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ __all__ = [
     "trace_events",
 ]
 
-# Levels for which a backend must tell what it does inside.
+# Levels for which a backend must report its inner steps.
 INNER_LEVELS = frozenset({"detailed", "backend"})
 
 # The words of QNN's own CSV.
@@ -28,7 +28,7 @@ _UNITS = {"microseconds": "US"}
 
 
 def read_backend_events(session: Session, message: str, start: int) -> list[ProfileEvent]:
-    """What the backend measured since the last call; nothing where it measures nothing."""
+    """What the backend measured since the last call; empty where it measures nothing."""
     profile = getattr(session, "profile", None)
     return [] if profile is None else log_events(profile(), message, start)
 
@@ -50,7 +50,7 @@ def log_events(events: Sequence[NativeEvent], message: str, start: int = 0) -> l
 
 
 def read_node_events(session: Session, graph: Graph, starts: Sequence[int]) -> list[ProfileEvent]:
-    """Times of the single nodes of all runs, which began at ``starts``; the session measures no further."""
+    """Times of single nodes in all runs, which started at ``starts``; the session stops measuring."""
     if not isinstance(session, TimesNodes):
         return []
     nodes = {node.name: (number, node) for number, node in enumerate(graph.nodes)}
@@ -80,7 +80,7 @@ def read_node_events(session: Session, graph: Graph, starts: Sequence[int]) -> l
 
 
 def trace_events(session: Session) -> list[ProfileEvent]:
-    """What a backend's engine wrote of itself, as opaque objects; after the times of its nodes."""
+    """The engine's own traces, as opaque objects; to be read after its node times."""
     traces = session.traces() if isinstance(session, KeepsTraces) else []
     return [
         ProfileEvent(
@@ -97,7 +97,7 @@ def trace_events(session: Session) -> list[ProfileEvent]:
 
 
 def check_run_level(level: str | None, backend: str) -> None:
-    """Refuses a level that asks a backend for times of single ops that it does not measure."""
+    """Refuses a level that needs op times on a backend that does not measure them."""
     if level in INNER_LEVELS and "saver" in backend.lower():
         raise UnsupportedFeature(
             f"backend {backend} runs nothing, --profiling_level {level} asks for times of ops",
@@ -106,10 +106,10 @@ def check_run_level(level: str | None, backend: str) -> None:
 
 
 def check_level(level: str | None, backend: str) -> None:
-    """Refuses a level that asks a compiler for steps that it does not have."""
+    """Refuses a level that needs the steps of a compiler that does not report them."""
     if level in INNER_LEVELS and "native" not in backend:
         raise UnsupportedFeature(
-            f"backend {backend} measures whole compilations, --profiling_level {level} asks for its inside",
+            f"backend {backend} measures whole compilations, --profiling_level {level} asks for their steps",
             do="use --profiling_level basic or client, or --backend htp-native",
         )
 

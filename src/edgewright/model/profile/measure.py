@@ -42,7 +42,7 @@ Inputs = Mapping[str, Array]
 
 @dataclass(frozen=True)
 class Effort:
-    """How long a backend is measured: so many runs, or until the time is over, after a warm-up."""
+    """How long a backend is measured: a number of runs, or until the time is up, after a warm-up."""
 
     runs: int = 100
     seconds: float = 10.0
@@ -59,7 +59,7 @@ class Effort:
 
 @dataclass(frozen=True)
 class BackendProfile:
-    """A backend's times in milliseconds, or what was in its way; memory is what it added, in bytes."""
+    """A backend's times in milliseconds, or why it could not run; memory is what it added, in bytes."""
 
     backend: str
     name: str = ""
@@ -70,7 +70,7 @@ class BackendProfile:
     p95_ms: float = 0.0
     p99_ms: float = 0.0
     per_second: float = 0.0
-    # Processor time of this process over time: 200 where two cores were busy. A worker's is not in it.
+    # CPU time of this process over wall time: 200 where two cores were busy. Workers are not included.
     cpu_percent: float = 0.0
     memory: int = 0
     slowest: tuple[Measure, ...] = ()
@@ -100,11 +100,11 @@ def profile(
 ) -> ModelProfile:
     """Runs a model on each backend on the same inputs and measures it.
 
-    A float model is quantized to 8 bits for backends that take no float32: times hardly depend on how well.
+    A float model is quantized to 8 bits for backends without float32: its accuracy hardly changes the times.
 
     Args:
-        model: a model or a file of one.
-        inputs: arrays by input name; random ones where they are left out.
+        model: a model or a model file.
+        inputs: arrays by input name; random if left out.
         backends: which to measure.
         effort: how many runs.
     """
@@ -127,7 +127,7 @@ def profile_log(
 
 
 def summarise_latencies(seconds: Sequence[float]) -> dict[str, float]:
-    """Average, median, 95th and 99th percentile in milliseconds, and runs a second."""
+    """Average, median, 95th and 99th percentile in milliseconds, and runs per second."""
     if not seconds:
         return dict.fromkeys(("average_ms", "p50_ms", "p95_ms", "p99_ms", "per_second"), math.nan)
     p50, p95, p99 = (float(value) * 1000 for value in np.percentile(seconds, (50, 95, 99)))
@@ -142,7 +142,7 @@ def summarise_latencies(seconds: Sequence[float]) -> dict[str, float]:
 
 
 class _Forms:
-    """A model as it is, and in fixed point where a backend takes no other."""
+    """A model as it is, and in fixed point for backends that need it."""
 
     def __init__(self, model: Model, feed: Inputs) -> None:
         self._model, self.feed = model, feed
@@ -172,9 +172,9 @@ def _measure_graph(
     name: str, backend: Backend, graph: Graph, inputs: Inputs, effort: Effort, notes: tuple[str, ...]
 ) -> BackendProfile:
     before = memory_in_use()
-    began = time.perf_counter()
+    started = time.perf_counter()
     session = backend.prepare(graph, RunOptions(effort.threads))
-    init = time.perf_counter() - began
+    init = time.perf_counter() - started
     feed = Surface(graph).encode_inputs(inputs)
     times, share = _time_runs(lambda: session.run(feed), effort)
     latency = summarise_latencies(times)
@@ -200,16 +200,16 @@ def _measure_graph(
 
 
 def _time_runs(run: Callable[[], object], effort: Effort) -> tuple[list[float], float]:
-    """Seconds of each run, and the share of a processor that they took."""
+    """Seconds of each run, and their CPU time over wall time."""
     for _ in range(effort.warmup):
         run()
     times: list[float] = []
-    computed, began = processor_time(), time.perf_counter()
-    while len(times) < effort.runs and (not times or time.perf_counter() - began < effort.seconds):
+    computed, started = processor_time(), time.perf_counter()
+    while len(times) < effort.runs and (not times or time.perf_counter() - started < effort.seconds):
         start = time.perf_counter()
         run()
         times.append(time.perf_counter() - start)
-    elapsed = time.perf_counter() - began
+    elapsed = time.perf_counter() - started
     return times, (processor_time() - computed) / elapsed if elapsed else 0.0
 
 
@@ -221,10 +221,10 @@ def _find_measuring_backend(name: str) -> Backend:
 
 
 def _log(backend: Backend, graph: Graph, inputs: Inputs, effort: Effort) -> ProfileLog:
-    began = time.perf_counter_ns()
+    started = time.perf_counter_ns()
 
     def read_clock() -> int:
-        return (time.perf_counter_ns() - began) // 1000
+        return (time.perf_counter_ns() - started) // 1000
 
     session = backend.prepare(graph, RunOptions(effort.threads, is_profiled=True))
     events = [ProfileEvent("INIT", 0, read_clock(), graph.name)]

@@ -17,7 +17,7 @@ _COMPILED = frozenset({".so", ".dll", ".dylib"})
 
 
 def read_with_plugin(path: Path | str, measured: ProfileLog) -> Iterator[bytes]:
-    """What the function ``read`` of a Python file makes of a log; the file is run."""
+    """What the function ``read`` of a Python file returns for a log; the file is executed."""
     if Path(path).suffix.lower() in _COMPILED:
         raise UnsupportedFeature(
             f"reader '{shown(path)}' is a compiled library, whose interface is not public",
@@ -45,9 +45,9 @@ def _run_plugin(path: Path | str, measured: ProfileLog) -> bytes:
         made = module.read(measured)
     except Exception as problem:
         raise BadInput(
-            f"the reader stopped: {type(problem).__name__}: {problem}",
+            f"the reader failed: {type(problem).__name__}: {problem}",
             where,
-            do="define read(log) -> bytes there; --log_level debug shows where it stopped",
+            do="define read(log) -> bytes there; --log_level debug shows where it failed",
         ) from problem
     if not isinstance(made, bytes | str):
         raise BadInput(

@@ -1,4 +1,4 @@
-"""Profile logs as records, and the files that they are kept in, for those who show them."""
+"""Profile logs as records and as files, for the reports that show them."""
 
 from edgewright.artifacts.profile_log.csv_log import to_csv
 from edgewright.artifacts.profile_log.writer import ProfileEvent, ProfileLog, to_chunks

@@ -1,4 +1,4 @@
-"""One execution of a profile as spans on a line, and its ops by kind."""
+"""One execution of a profile as spans on a timeline, and its ops by kind."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ __all__ = ["KindOfOp", "Span", "find_typical_run", "sum_by_kind"]
 
 @dataclass(frozen=True)
 class Span:
-    """What ran from a point in time on, in the unit of the log."""
+    """An op with its start and duration, in the unit of the log."""
 
     name: str
     op: str
@@ -31,7 +31,7 @@ class KindOfOp:
 
 
 def find_typical_run(log: ProfileLog) -> tuple[list[Span], str]:
-    """The ops of the run of median length, and the unit; one behind the other where no starts are told."""
+    """The ops of the run of median length, and the unit; placed end to end if no start times are recorded."""
     ops = [event for event in log.events if event.level != "ROOT" and event.message in {"NODE", "EXECUTE"}]
     if not ops:
         return [], "US"
@@ -39,7 +39,7 @@ def find_typical_run(log: ProfileLog) -> tuple[list[Span], str]:
     runs: dict[int, list[ProfileEvent]] = {}
     runs_by_op: dict[str, int] = {}
     for event in (event for event in ops if event.unit == unit):
-        # A backend that does not number its runs tells each op once in each.
+        # A backend that does not number its runs reports each op once per run.
         number = event.run if event.run >= 0 else runs_by_op.get(event.identifier, 0)
         runs_by_op[event.identifier] = number + 1
         runs.setdefault(number, []).append(event)
@@ -51,7 +51,7 @@ def sum_by_kind(summary: ProfileSummary) -> tuple[KindOfOp, ...]:
     """Kinds of ops, the slowest first."""
     kinds: dict[str, list[Measure]] = {}
     for item in summary.ops:
-        kinds.setdefault(item.op or "(not told)", []).append(item)
+        kinds.setdefault(item.op or "(unknown)", []).append(item)
     total = sum(item.average for item in summary.ops) or 1.0
     rows = [
         KindOfOp(op, len(items), time, time / total, sum(item.macs for item in items))

@@ -1,4 +1,4 @@
-"""What a profile log says: times of setting up and of running, op by op."""
+"""Summary of a profile log: times of set-up and execution, op by op."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -14,13 +14,13 @@ from edgewright.ops.cost import node_macs
 
 __all__ = ["Measure", "ProfileSummary", "add_op_types", "summarise", "summarise_file", "with_schematic"]
 
-# What is said of executions, and of which a run has one each.
+# Messages of executions: one of each per run.
 _EXECUTION = frozenset({"EXECUTE", "NODE", "BACKEND"})
 
 
 @dataclass(frozen=True)
 class Measure:
-    """One thing that was measured, over all runs; a part is inside of what stands before it."""
+    """One thing that was measured, over all runs; a part belongs to the measure before it."""
 
     name: str
     unit: str
@@ -35,20 +35,20 @@ class Measure:
 
     @property
     def macs_per_microsecond(self) -> float:
-        """How fast it multiplied; 0 where it is not told in microseconds."""
+        """How fast it multiplied; 0 if it is not measured in microseconds."""
         return self.macs / self.average if self.average and self.unit == "US" else 0.0
 
 
 @dataclass(frozen=True)
 class ProfileSummary:
-    """A log in numbers: sections of setting up, and what an execution takes."""
+    """A log in numbers: the sections of the set-up, and an average execution."""
 
     file: str
     backend: str
     graph: str
     level: str
     inferences: int
-    # Inferences in a second, with files and all else between the first and the last; 0 where not known.
+    # Inferences per second, including all file access between the first and the last; 0 if unknown.
     per_second: float
     # INIT, COMPOSE, FINALIZE, DEINIT -> what was measured there
     sections: dict[str, tuple[Measure, ...]]
@@ -63,13 +63,13 @@ class ProfileSummary:
 
 
 def summarise_file(path: Path | str) -> tuple[ProfileLog, ProfileSummary]:
-    """The log in a file, and what it says."""
+    """The log in a file, and its summary."""
     log = read_log(path)
     return log, summarise(log, str(path))
 
 
 def summarise(log: ProfileLog, file: str = "") -> ProfileSummary:
-    """What a log says."""
+    """The summary of a log."""
     sections: dict[str, tuple[Measure, ...]] = {}
     for message in dict.fromkeys(event.message for event in log.events):
         if message not in _EXECUTION:
@@ -88,7 +88,7 @@ def with_schematic(log: ProfileLog, path: Path | str) -> ProfileLog:
         graph = load_graph(path)
     except EdgewrightError as problem:
         raise BadInput(
-            f"--schematic '{shown(path)}' is no model of ours: {problem.what}",
+            f"--schematic '{shown(path)}' is not a converted model: {problem.what}",
             Where(file=str(path)),
             do="give the _net.json or DLC that was run; schematics of the SDK's optrace are not public",
         ) from problem
@@ -113,7 +113,7 @@ def _add_op_type(event: ProfileEvent, known: dict[str, tuple[str, int]]) -> Prof
 
 
 def _sum_measures(events: Iterable[ProfileEvent]) -> tuple[Measure, ...]:
-    """Events of one thing are one measure; several of one run are added up."""
+    """Events of the same thing are one measure; those of one run are added up."""
     groups: dict[tuple[str, ...], list[ProfileEvent]] = {}
     for event in events:
         groups.setdefault((event.source, event.level, event.unit, event.identifier), []).append(event)

@@ -1,22 +1,38 @@
 """Lets graph inputs and outputs be real numbers where the network inside is in fixed point."""
 
+from collections.abc import Collection
 from dataclasses import replace
 
 from edgewright.core.numbers import DType
 from edgewright.ir.graph import Graph, Node
 from edgewright.ops.quant import Dequantize, Quantize
 
-__all__ = ["make_input_float", "make_output_float", "with_float_io"]
+__all__ = ["make_all_io_float", "make_input_float", "make_io_float", "make_output_float", "with_float_io"]
 
 
 def with_float_io(graph: Graph) -> Graph:
     """A copy whose fixed-point inputs and outputs are real numbers."""
     changed = graph.copy()
-    for name in list(changed.outputs):
-        make_output_float(changed, name)
-    for name in list(changed.inputs):
-        make_input_float(changed, name)
+    make_all_io_float(changed)
     return changed
+
+
+def make_all_io_float(graph: Graph) -> None:
+    """All fixed-point inputs and outputs become real numbers, in place."""
+    for name in list(graph.outputs):
+        make_output_float(graph, name)
+    for name in list(graph.inputs):
+        make_input_float(graph, name)
+
+
+def make_io_float(graph: Graph, names: Collection[str]) -> None:
+    """The named inputs and outputs become real numbers, in place."""
+    for name in list(graph.inputs):
+        if name in names:
+            make_input_float(graph, name)
+    for name in list(dict.fromkeys(graph.outputs)):
+        if name in names:
+            make_output_float(graph, name)
 
 
 def make_input_float(graph: Graph, name: str, dtype: DType = DType.FLOAT_32) -> bool:

@@ -1,6 +1,6 @@
 """A graph with what calibration found out about it: other widths are assigned without running it again."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from edgewright.core.numbers import DType
@@ -14,12 +14,10 @@ from edgewright.quantize.mixed.fits import Fit, fits_of
 from edgewright.quantize.mixed.parts import Parts
 from edgewright.quantize.observers import Extremes
 from edgewright.quantize.pins import Origin, Pin, Placed
-from edgewright.quantize.quantizer import Quantized
+from edgewright.quantize.quantizer import QuantizedGraph
 from edgewright.quantize.report import TensorRecord
 from edgewright.quantize.roles import roles_of
-from edgewright.quantize.schemes import MinMax, Mse
 from edgewright.quantize.search import HEADROOM
-from edgewright.quantize.settings import Settings
 from edgewright.quantize.weights.bias_correction import corrected, input_means
 from edgewright.quantize.weights.encode import weight_placed
 
@@ -43,57 +41,47 @@ class Calibrated:
 
     Args:
         base: the graph in w8a8.
-        settings: what it was quantized with.
-        pins: what the user or the source model has settled.
         samples: calibration data, for one pass: ranges of 16 bits leave nothing out; and for another
             one where biases are corrected.
         executor: runs the samples.
     """
 
-    def __init__(
-        self,
-        base: Quantized,
-        settings: Settings,
-        pins: Mapping[str, Pin],
-        samples: Samples,
-        executor: Executor,
-    ) -> None:
-        self.graph, self._pins = base.source, dict(pins)
-        self._settings = replace(
-            settings,
-            act_scheme=MinMax(),
-            weight_scheme=Mse(),
-            is_per_row=True,
+    def __init__(self, base: QuantizedGraph, samples: Samples, executor: Executor) -> None:
+        self.graph, self._pins = base.source, base.pins
+        self._request = replace(
+            base.request,
+            act_quantizer="tf",
+            param_quantizer="mse",
+            per_row=True,
             algorithms=(),
-            is_searched=False,
         )
         records = {record.name: record for record in base.report.tensors}
         self.placed = {name: record.placed for name, record in records.items()}
         fixed = [name for name, placed in self.placed.items() if placed.encoding is not None]
-        self.parts = Parts(self.graph, self._settings, pins, fixed)
+        self.parts = Parts(self.graph, self._request, base.pins, fixed)
         self._weights = _weight_pins(base.report.tensors)
         self._stored: dict[tuple[str, int], Placed] = {}
-        values = Groups(self.graph, self._settings, pins).observed()
+        values = Groups(self.graph, self._request, base.pins).observed()
         self._wide = observe_extremes(self.graph, values, samples, executor)
         self._means = input_means(self.graph, samples, executor) if base.has_corrected_biases else None
         self._fits = fits_of(self.graph, base.graph)
         self._narrow = {value: _range(records[value], self._wide[value]) for value in values}
 
-    def quantized(self, widths: Widths) -> Quantized:
+    def quantize(self, widths: Widths) -> QuantizedGraph:
         """The graph in the given widths."""
         if self._means is None:
             plan = self._plan(widths, self.graph)
-            return Quantized(apply(self.graph, plan), plan.report, self.graph)
+            return QuantizedGraph(apply(self.graph, plan), plan.report, self.graph)
         fitted = self._fitted(widths)
         graph, _ = corrected(fitted, self._plan(widths, fitted), self._means)
         plan = self._plan(widths, graph)
-        return Quantized(apply(graph, plan), plan.report, self.graph, has_corrected_biases=True)
+        return QuantizedGraph(apply(graph, plan), plan.report, self.graph, has_corrected_biases=True)
 
     def fits(self, bits: int) -> dict[str, Fit]:
         """What becomes of weights and their biases in 8 bits, or (all of them) in 4."""
         if bits == 8:
             return self._fits
-        small = self.quantized(Widths(small=frozenset(self.parts.weights)))
+        small = self.quantize(Widths(small=frozenset(self.parts.weights)))
         return fits_of(self.graph, small.graph)
 
     def _fitted(self, widths: Widths) -> Graph:
@@ -110,20 +98,20 @@ class Calibrated:
         if (value, bits) not in self._stored:
             roles = roles_of(self.graph, self.parts.weights[value])
             pin = Pin(bits, None, Origin.WEIGHTS)
-            found = weight_placed(self.graph.constants[value], roles, self._settings, pin)
+            found = weight_placed(self.graph.constants[value], roles, self._request, pin)
             self._stored[value, bits] = found
         return self._stored[value, bits]
 
     def _plan(self, widths: Widths, graph: Graph) -> Plan:
         pins = {**self._weights, **self._pins, **self._wishes(widths)}
-        groups = Groups(self.graph, self._settings, pins)
+        groups = Groups(self.graph, self._request, pins)
         roomy = self._read_wide(widths)
         seen = {
             value: _roomy(self._wide[value]) if value in roomy else self._narrow[value]
             for value in groups.observed()
             if value in self._wide
         }
-        return assign(graph, groups, self._settings, pins, seen)
+        return assign(graph, groups, self._request, pins, seen)
 
     def _read_wide(self, widths: Widths) -> set[str]:
         """Values of 16 bits that nobody reads in 8: those would have to divide all of the room among them."""

@@ -11,14 +11,14 @@ from edgewright.quantize.groups import is_real
 from edgewright.quantize.judge import judged_values
 from edgewright.quantize.mixed.calibrated import Calibrated, Widths
 from edgewright.quantize.mixed.moves import Effects, May, Move, moves, widths_after
-from edgewright.quantize.quantizer import Quantized
+from edgewright.quantize.quantizer import QuantizedGraph
 from edgewright.quantize.sensitivity import Probe, Sensitivity, Steps, sensitivity
 
 __all__ = ["Drop", "Goal", "Mixed", "effects_of", "mixed", "probes_of", "watched_values"]
 
 
 # What is lost by a graph, in points, on all samples or (True) on a part of them.
-Drop = Callable[[Quantized, bool], float]
+Drop = Callable[[QuantizedGraph, bool], float]
 # Where the limit cannot be kept, what comes as close to the best as this part of the limit will do.
 SLACK = 0.25
 # Outputs of fewer elements say too little of one sample.
@@ -37,7 +37,7 @@ class Goal:
 class Mixed:
     """A graph in mixed precision, how it came about, and whether it keeps the limit."""
 
-    quantized: Quantized
+    quantized: QuantizedGraph
     widths: Widths
     is_met: bool
     # How much of the ordered list of steps was taken, and how often a graph was tried.
@@ -118,8 +118,8 @@ class _Search:
             self._step()
         return self._drops[count, is_quick]
 
-    def _made(self, count: int) -> Quantized:
-        return self._calibrated.quantized(widths_after(self._steps[:count], self._small))
+    def _made(self, count: int) -> QuantizedGraph:
+        return self._calibrated.quantize(widths_after(self._steps[:count], self._small))
 
 
 def effects_of(calibrated: Calibrated, samples: Samples, executor: Executor) -> tuple[Effects, Sensitivity]:

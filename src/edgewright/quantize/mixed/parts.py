@@ -8,8 +8,8 @@ from edgewright.ops.conv_transpose import TransposeConv2d
 from edgewright.ops.matmul import MatMul
 from edgewright.quantize.groups import Groups, is_real
 from edgewright.quantize.pins import Pin
+from edgewright.quantize.request import QuantizationRequest
 from edgewright.quantize.roles import roles_of
-from edgewright.quantize.settings import Settings
 
 __all__ = ["Part", "Parts"]
 
@@ -31,15 +31,15 @@ class Parts:
 
     Args:
         graph: the float graph.
-        settings: how it is quantized.
+        request: how it is quantized.
         pins: what the user or the source model has settled.
         fixed: the values that are in fixed point when all widths are the same.
     """
 
     def __init__(
-        self, graph: Graph, settings: Settings, pins: Mapping[str, Pin], fixed: Iterable[str]
+        self, graph: Graph, request: QuantizationRequest, pins: Mapping[str, Pin], fixed: Iterable[str]
     ) -> None:
-        self._graph, self._groups = graph, Groups(graph, settings, pins)
+        self._graph, self._groups = graph, Groups(graph, request, pins)
         self._fixed = {value for value in fixed if value not in pins}
         self.groups: dict[str, Part] = {}
         self.weights: dict[str, Node] = {}

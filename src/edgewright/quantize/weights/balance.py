@@ -20,7 +20,7 @@ from edgewright.ops.norm import AxesNorm
 from edgewright.quantize.executor import Samples
 from edgewright.quantize.judge import WORTH_DB, Judge, Part
 from edgewright.quantize.pins import Pin
-from edgewright.quantize.settings import Settings
+from edgewright.quantize.request import QuantizationRequest
 from edgewright.quantize.weights.even_channels import LARGEST_FACTOR, Reach, channel_reach
 from edgewright.quantize.weights.scaling import is_named, own_constants, scale_in, scale_out
 
@@ -45,7 +45,7 @@ class _Place:
 
 
 def balanced(
-    graph: Graph, settings: Settings, pins: Mapping[str, Pin], samples: Samples, judge: Judge
+    graph: Graph, request: QuantizationRequest, pins: Mapping[str, Pin], samples: Samples, judge: Judge
 ) -> tuple[Graph, list[str]]:
     """The graph with the balance that comes closest to the float model on samples held back, and notes."""
     if not judge.feeds:
@@ -56,11 +56,11 @@ def balanced(
         return graph, ["smooth: left out, no activation of products can be scaled where it is made"]
     others = Part(samples, is_judging=False)
     reach = channel_reach(graph, [place.value for place in places], others, judge.executor)
-    before = judge.noise_at_once(graph, settings, pins)
+    before = judge.noise_at_once(graph, request, pins)
     best, least, kept = graph, before, ""
     for share in SHARES:
         tried = _scaled(graph, places, reach, share)
-        noise = judge.noise_at_once(tried, settings, pins)
+        noise = judge.noise_at_once(tried, request, pins)
         if judge.noise(tried) < UNCHANGED_DB and noise < least:
             best, least, kept = tried, noise, f"share {share}"
     gain = f"{before - least:.1f} dB on {len(judge.feeds)} samples held back"

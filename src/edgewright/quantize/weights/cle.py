@@ -45,24 +45,24 @@ class Equalization:
     skipped: dict[str, str] = field(default_factory=dict)
     unabsorbed: dict[str, str] = field(default_factory=dict)
 
-    def lines(self) -> list[str]:
+    def list_notes(self) -> list[str]:
         """What to tell a user."""
-        said = [f"equalized {len(self.chains)} chains of convolutions"]
+        notes = [f"equalized {len(self.chains)} chains of convolutions"]
         if self.relus:
-            said.append(
+            notes.append(
                 f"{len(self.relus)} Relu6 became Relu{', up to what was seen' if self.is_measured else ''}"
             )
         if self.absorbed:
-            said.append(f"moved high biases of {len(self.absorbed)} convolutions into the next one")
+            notes.append(f"moved high biases of {len(self.absorbed)} convolutions into the next one")
         if self.unabsorbed:
             lacking = sum("batch norm" in reason for reason in self.unabsorbed.values())
             what = "Invalid model for HBA quantization algorithm" if lacking else "high biases were left"
-            said.append(
+            notes.append(
                 f"{what}: {len(self.unabsorbed)} convolutions, {next(iter(self.unabsorbed.values()))}"
             )
         if self.skipped:
-            said.append(f"{len(self.skipped)} convolutions stay as they are")
-        return said
+            notes.append(f"{len(self.skipped)} convolutions stay as they are")
+        return [f"cle: {note}" for note in notes]
 
 
 def equalize(graph: Graph, measure: Measure | None = None) -> tuple[Graph, Equalization]:

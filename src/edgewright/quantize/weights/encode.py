@@ -10,33 +10,33 @@ from edgewright.ir.traits import Roles
 from edgewright.quantize.encodings import Grid, blockwise
 from edgewright.quantize.observers import Extremes, Histogram
 from edgewright.quantize.pins import Origin, Pin, Placed
+from edgewright.quantize.request import QuantizationRequest
 from edgewright.quantize.rules import FIRST_WITH_WIDE_WEIGHTS
 from edgewright.quantize.schemes import Adjusted, MinMax
-from edgewright.quantize.settings import Settings
 
 __all__ = ["bias_placed", "fitted_to_bias", "product_scales", "weight_bits", "weight_placed"]
 
 LARGEST_BIAS = (1 << 31) - 1
 
 
-def weight_bits(settings: Settings) -> int:
+def weight_bits(request: QuantizationRequest) -> int:
     """The width of weights that nothing else is said of: old processors have no 16-bit ones."""
-    is_old = settings.architecture is not None and settings.architecture < FIRST_WITH_WIDE_WEIGHTS
-    return 8 if is_old and settings.weight_bits == 16 else settings.weight_bits
+    is_old = request.architecture is not None and request.architecture < FIRST_WITH_WIDE_WEIGHTS
+    return 8 if is_old and request.weight_bw == 16 else request.weight_bw
 
 
-def weight_placed(array: Array, roles: Roles, settings: Settings, pin: Pin | None) -> Placed:
+def weight_placed(array: Array, roles: Roles, request: QuantizationRequest, pin: Pin | None) -> Placed:
     """How weights are stored: as they are pinned, in blocks, by channels, or with one encoding."""
-    is_sliced = settings.is_per_channel if roles.is_convolution else settings.is_per_row
+    is_sliced = request.per_channel if roles.is_convolution else request.per_row
     axis = roles.axis if is_sliced else None
     if pin is not None and pin.placed is not None and not _is_replaced(pin, axis):
         return pin.placed
-    bits = weight_bits(settings) if pin is None else pin.bits
-    if settings.block_size and bits == 4 and roles.block_axis is not None and roles.axis is not None:
-        encoding = blockwise(array, roles.axis, roles.block_axis, settings.block_size)
+    bits = weight_bits(request) if pin is None else pin.bits
+    if request.block_size and bits == 4 and roles.block_axis is not None and roles.axis is not None:
+        encoding = blockwise(array, roles.axis, roles.block_axis, request.block_size)
         return Placed(DType.SFIXED_POINT_8, encoding)
-    grid = settings.weight_grid(bits, is_sliced=axis is not None)
-    scheme = settings.weight_scheme
+    grid = request.weight_grid(bits, is_sliced=axis is not None)
+    scheme = request.weight_scheme
     if isinstance(scheme, Adjusted) and bits != 8:
         scheme = MinMax()
     seen = Histogram.of(array, axis) if scheme.needs_histogram else Extremes.of(array, axis)
@@ -69,11 +69,11 @@ def fitted_to_bias(weights: Placed, scales: Array | None, bias: Array) -> tuple[
     return replace(weights, encoding=replace(encoding, scales=tuple(raised.tolist()))), True
 
 
-def bias_placed(array: Array, scales: Array | None, settings: Settings, pin: Pin | None) -> Placed:
+def bias_placed(array: Array, scales: Array | None, request: QuantizationRequest, pin: Pin | None) -> Placed:
     """How a bias is stored: with the scale of the products it is added to, or with its own in 8 bits."""
     if pin is not None and pin.placed is not None:
         return pin.placed
-    bits = settings.bias_bits if pin is None else pin.bits
+    bits = request.bias_bw if pin is None else pin.bits
     if bits == 32 and scales is not None:
         axis = None if scales.size == 1 else 0
         encoding = Encoding(tuple(scales.tolist()), (0,) * scales.size, axis, 32)

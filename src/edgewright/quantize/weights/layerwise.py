@@ -17,8 +17,7 @@ from edgewright.quantize.executor import Samples
 from edgewright.quantize.groups import Groups
 from edgewright.quantize.judge import WORTH_DB, Judge, Part
 from edgewright.quantize.pins import Origin, Pin, Placed
-from edgewright.quantize.schemes import MinMax
-from edgewright.quantize.settings import Settings
+from edgewright.quantize.request import QuantizationRequest
 from edgewright.quantize.weights.adaround import Feedback, Steps, descended
 from edgewright.quantize.weights.moments import LARGEST_INNER, Moments, measured
 from edgewright.quantize.weights.products import Product, products_of
@@ -40,20 +39,20 @@ class _Fitted:
 
 
 def fitted_weights(
-    graph: Graph, settings: Settings, pins: Mapping[str, Pin], samples: Samples, judge: Judge
+    graph: Graph, request: QuantizationRequest, pins: Mapping[str, Pin], samples: Samples, judge: Judge
 ) -> tuple[Graph, dict[str, Pin], list[str]]:
     """A graph with fitted weights, the encodings they are made for, and what was done.
 
     Samples that judge are held back; where they do not gain, everything stays as it was.
     """
-    asked = [name for name in LAYERWISE if name in settings.algorithms]
+    asked = [name for name in LAYERWISE if name in request.algorithms]
     if not asked:
         return graph, {}, []
-    plain = replace(settings, act_scheme=MinMax())
+    plain = replace(request, act_quantizer="tf")
     groups = Groups(graph, plain, pins)
     seen = observe_extremes(graph, groups.observed(), judge.feeds, judge.executor)
     plan = assign(graph, groups, plain, pins, seen)
-    fitting = _Fitting(graph, settings, pins, plan)
+    fitting = _Fitting(graph, request, pins, plan)
     fitting.run(Part(samples, is_judging=False), judge)
     fitted = assign(fitting.graph, groups, plain, {**pins, **fitting.pins}, seen)
     gain = judge.noise(apply(graph, plan)) - judge.noise(apply(fitting.graph, fitted))
@@ -69,13 +68,15 @@ def fitted_weights(
 
 
 class _Fitting:
-    def __init__(self, graph: Graph, settings: Settings, pins: Mapping[str, Pin], plan: Plan) -> None:
+    def __init__(
+        self, graph: Graph, request: QuantizationRequest, pins: Mapping[str, Pin], plan: Plan
+    ) -> None:
         self.graph, self.pins, self.too_large = graph.copy(), dict[str, Pin](), 0
-        self._float, self._settings, self._known, self._plan = graph, settings, pins, plan
-        self._is_rounding = "adaround" in settings.algorithms
-        self._is_ranging = "seq_mse" in settings.algorithms
+        self._float, self._request, self._known, self._plan = graph, request, pins, plan
+        self._is_rounding = "adaround" in request.algorithms
+        self._is_ranging = "seq_mse" in request.algorithms
         # Biases take care of means here, or later.
-        self._is_centred = self._is_rounding or "bc" in settings.algorithms or settings.is_searched
+        self._is_centred = self._is_rounding or "bc" in request.algorithms or request.is_searched
 
     def run(self, samples: Samples, judge: Judge) -> None:
         rounded = self._float.copy()
@@ -140,7 +141,7 @@ class _Fitting:
     def _is_free(self, product: Product) -> bool:
         """Whether nobody has settled the range of the weights."""
         pin = self._known.get(product.weights)
-        return (pin is None or pin.placed is None) and self._settings.steps is None
+        return (pin is None or pin.placed is None) and self._request.steps is None
 
     def _steps(self, product: Product) -> Steps | None:
         """The integers of a product's weights; None where they are no integers of one offset."""
@@ -148,8 +149,8 @@ class _Fitting:
         if placed is None or placed.encoding is None or len(set(placed.encoding.offsets)) > 1:
             return None
         least, most = placed.encoding.limits(placed.dtype)
-        if self._settings.steps is not None and placed.dtype.is_signed:
-            least, most = max(least, self._settings.steps[0]), min(most, self._settings.steps[1])
+        if self._request.steps is not None and placed.dtype.is_signed:
+            least, most = max(least, self._request.steps[0]), min(most, self._request.steps[1])
         offset = placed.encoding.offsets[0]
         return Steps(self._scales(product, placed.encoding), least + offset, most + offset)
 

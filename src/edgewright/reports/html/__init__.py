@@ -1,6 +1,6 @@
 """The report of a build as a page for a browser."""
 
-from edgewright.reports.html.page import report_page
-from edgewright.reports.html.plotly_bundle import has_plots, missing_plots
+from edgewright.reports.html.page import render_report
+from edgewright.reports.html.plotly_bundle import describe_missing_plots, has_plots
 
-__all__ = ["has_plots", "missing_plots", "report_page"]
+__all__ = ["describe_missing_plots", "has_plots", "render_report"]

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from edgewright.build.records import BuildRecord
-from edgewright.reports.html.verdict import chip_name
+from edgewright.reports.html.verdict import name_chip
 
-__all__ = ["Recipe", "recipes"]
+__all__ = ["Recipe", "list_recipes"]
 
 FOLDER = "/data/local/tmp/edgewright"
 
@@ -22,22 +22,22 @@ class Recipe:
     code: str
 
 
-def recipes(record: BuildRecord) -> tuple[Recipe, ...]:
+def list_recipes(record: BuildRecord) -> tuple[Recipe, ...]:
     """All ways that the written files allow."""
     paths = [artifact.path for artifact in record.artifacts]
     binary = next((path for path in paths if path.endswith("context.bin")), "")
     wrapper = next((path for path in paths if path.endswith("_ctx.onnx")), "")
     dlc = next((path for path in paths if path.endswith(".dlc")), "")
-    found: list[Recipe] = []
+    recipes: list[Recipe] = []
     if binary and wrapper:
-        found += [_phone(record, binary), _runtime(record, wrapper)]
+        recipes += [_make_phone_recipe(record, binary), _make_runtime_recipe(record, wrapper)]
     elif dlc:
-        found.append(_compile_first(record, dlc))
-    found += _here(record, dlc, binary)
-    return tuple(found)
+        recipes.append(_make_compile_recipe(record, dlc))
+    recipes += _list_local_recipes(record, dlc, binary)
+    return tuple(recipes)
 
 
-def _phone(record: BuildRecord, binary: str) -> Recipe:
+def _make_phone_recipe(record: BuildRecord, binary: str) -> Recipe:
     version = record.architecture.lstrip("vV")
     name = PurePosixPath(binary).name
     libraries = [
@@ -64,9 +64,9 @@ def _phone(record: BuildRecord, binary: str) -> Recipe:
     return Recipe("On a phone: qnn-net-run", f"{text} come from Qualcomm's SDK (QAIRT).", code)
 
 
-def _runtime(record: BuildRecord, wrapper: str) -> Recipe:
+def _make_runtime_recipe(record: BuildRecord, wrapper: str) -> Recipe:
     shapes = [list(tensor.shape) for tensor in record.contract if tensor.role == "input"]
-    name, shape = _first_input(record), shapes[0] if shapes else []
+    name, shape = _find_first_input(record), shapes[0] if shapes else []
     code = f"""import numpy as np
 import onnxruntime as ort
 
@@ -80,24 +80,24 @@ print(session.run(None, {{{name!r}: np.zeros({shape}, np.float32)}})[0])"""
     return Recipe("ONNX Runtime", text, code)
 
 
-def _compile_first(record: BuildRecord, dlc: str) -> Recipe:
+def _make_compile_recipe(record: BuildRecord, dlc: str) -> Recipe:
     code = (
         "pip install 'edgewright[native]'\n"
         f"qnn-context-binary-generator --model {shlex.quote(dlc)} --backend libQnnHtp.so"
-        f" --binary_file model --target {shlex.quote(chip_name(record, is_short=True))}"
+        f" --binary_file model --target {shlex.quote(name_chip(record, is_short=True))}"
     )
     text = "This build had no genuine compiler: its context binary is for the simulation only."
     return Recipe("For a device, compile the DLC", text, code)
 
 
-def _here(record: BuildRecord, dlc: str, binary: str) -> Iterator[Recipe]:
+def _list_local_recipes(record: BuildRecord, dlc: str, binary: str) -> Iterator[Recipe]:
     if binary:
         path = shlex.quote(binary)
         yield Recipe(
             "On this machine",
             "The chip's arithmetic: on the emulator where its wheel is installed, else in the simulation.",
             f"qnn-net-run --retrieve_context {path} --backend libQnnHtp.so --input_list inputs.txt\n"
-            f"edgewright check {path} --target {shlex.quote(chip_name(record, is_short=True))}",
+            f"edgewright check {path} --target {shlex.quote(name_chip(record, is_short=True))}",
         )
     if dlc:
         yield Recipe(
@@ -105,9 +105,9 @@ def _here(record: BuildRecord, dlc: str, binary: str) -> Iterator[Recipe]:
             "Numpy in, numpy out.",
             "import edgewright as ew\n\n"
             f"model = ew.load({dlc!r})\n"
-            f'outputs = model.run({{{_first_input(record)!r}: array}}, backend="htp-sim")',
+            f'outputs = model.run({{{_find_first_input(record)!r}: array}}, backend="htp-sim")',
         )
 
 
-def _first_input(record: BuildRecord) -> str:
+def _find_first_input(record: BuildRecord) -> str:
     return next((tensor.name for tensor in record.contract if tensor.role == "input"), "input")

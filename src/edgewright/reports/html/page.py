@@ -12,23 +12,23 @@ from markupsafe import Markup
 
 from edgewright.analyse.records import Accuracy, Layer
 from edgewright.build.records import BuildRecord
-from edgewright.reports.html.device import recipes
-from edgewright.reports.html.plotly_bundle import missing_plots, plotly_bundle
-from edgewright.reports.html.plots import figures
-from edgewright.reports.html.verdict import BACKENDS, verdict, worst_layer
+from edgewright.reports.html.device import list_recipes
+from edgewright.reports.html.plotly_bundle import describe_missing_plots, load_plotly_bundle
+from edgewright.reports.html.plots import make_figures
+from edgewright.reports.html.verdict import BACKENDS, find_worst_layer, make_verdict
 from edgewright.reports.html.words import FILTERS
 
-__all__ = ["report_page"]
+__all__ = ["render_report"]
 
 # Rows that a page can hold without becoming slow; report.json has all.
 MOST_LAYERS = 300
 
 
-def report_page(record: BuildRecord) -> Iterable[bytes]:
+def render_report(record: BuildRecord) -> Iterable[bytes]:
     """The page, in parts; the same record gives the same bytes."""
-    bundle = plotly_bundle()
-    template = _environment().get_template("report.html.jinja")
-    for part in template.generate(**_context(record, has_plots=bool(bundle))):
+    bundle = load_plotly_bundle()
+    template = _make_environment().get_template("report.html.jinja")
+    for part in template.generate(**_make_context(record, has_plots=bool(bundle))):
         yield part.encode("utf-8", "replace")
     if bundle:
         yield b'<script type="text/plain" id="plotly-gz">'
@@ -37,7 +37,7 @@ def report_page(record: BuildRecord) -> Iterable[bytes]:
     yield b"</body></html>\n"
 
 
-def _environment() -> Environment:
+def _make_environment() -> Environment:
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
         autoescape=True,
@@ -45,35 +45,35 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update({**FILTERS, "json": _script_json})
+    environment.filters.update({**FILTERS, "json": _to_script_json})
     return environment
 
 
-def _context(record: BuildRecord, *, has_plots: bool) -> dict[str, Any]:
-    plots = figures(record) if has_plots else {}
+def _make_context(record: BuildRecord, *, has_plots: bool) -> dict[str, Any]:
+    plots = make_figures(record) if has_plots else {}
     findings = [f for f in (*record.preflight.findings, *record.findings) if f.grade != "note"]
     notes = [f for f in (*record.preflight.findings, *record.findings) if f.grade == "note"]
     return {
         "record": record,
-        "verdict": verdict(record),
-        "worst": worst_layer(record),
-        "accuracy": _by_output(record.accuracy),
+        "verdict": make_verdict(record),
+        "worst": find_worst_layer(record),
+        "accuracy": _group_by_output(record.accuracy),
         "backends": BACKENDS,
-        "layers": _worst_first(record.layers)[:MOST_LAYERS],
+        "layers": _sort_worst_first(record.layers)[:MOST_LAYERS],
         "has_emulator": any(layer.emulator_db is not None for layer in record.layers),
-        "gap": max((abs(a - b) for a, b in _both(record.layers)), default=None),
+        "gap": max((abs(a - b) for a, b in _pair_noises(record.layers)), default=None),
         "findings": sorted(findings, key=lambda finding: finding.grade != "error"),
         "notes": notes,
-        "again": _again(record) if any(finding.do.startswith("{") for finding in findings) else "",
-        "recipes": recipes(record),
+        "again": _spell_next_build(record) if any(finding.do.startswith("{") for finding in findings) else "",
+        "recipes": list_recipes(record),
         "longest_stage": max((stage.seconds for stage in record.stages), default=0.0),
         "total_bytes": sum(artifact.size for artifact in record.artifacts),
         "plots": plots,
-        "missing": missing_plots(),
+        "missing": describe_missing_plots(),
     }
 
 
-def _again(record: BuildRecord) -> str:
+def _spell_next_build(record: BuildRecord) -> str:
     """The command that builds with an override."""
     command = record.command if " " in record.command else "edgewright build MODEL --data DATA --target CHIP"
     return f"{command} --quantization_overrides overrides.json"
@@ -94,31 +94,31 @@ class _Row:
     bar: _Bar | None
 
 
-def _by_output(accuracy: Sequence[Accuracy]) -> dict[str, list[_Row]]:
+def _group_by_output(accuracy: Sequence[Accuracy]) -> dict[str, list[_Row]]:
     """Rows of each output; all intervals are drawn to one scale, which ends at 100 %."""
     least = min((item.low for item in accuracy if item.low is not None), default=0.0)
     width = max(100.0 - least, 1e-6) * 1.05
-    found: dict[str, list[_Row]] = {}
+    rows: dict[str, list[_Row]] = {}
     for item in accuracy:
-        found.setdefault(item.output, []).append(_Row(item, _bar(item, 100.0 - width, width)))
-    return found
+        rows.setdefault(item.output, []).append(_Row(item, _make_bar(item, 100.0 - width, width)))
+    return rows
 
 
-def _bar(item: Accuracy, start: float, width: float) -> _Bar | None:
+def _make_bar(item: Accuracy, start: float, width: float) -> _Bar | None:
     if item.low is None or item.high is None or item.score is None:
         return None
     left, right, dot = (round(100 * (x - start) / width, 2) for x in (item.low, item.high, item.score))
     return _Bar(left, round(right - left, 2), dot)
 
 
-def _both(layers: Sequence[Layer]) -> Iterator[tuple[float, float]]:
+def _pair_noises(layers: Sequence[Layer]) -> Iterator[tuple[float, float]]:
     """Simulation and emulator where both are known."""
     for layer in layers:
         if layer.sim_db is not None and layer.emulator_db is not None:
             yield layer.sim_db, layer.emulator_db
 
 
-def _worst_first(layers: Sequence[Layer]) -> list[tuple[int, Layer]]:
+def _sort_worst_first(layers: Sequence[Layer]) -> list[tuple[int, Layer]]:
     """Layers with their places along the graph."""
 
     def rank(item: tuple[int, Layer]) -> tuple[bool, float, float]:
@@ -129,18 +129,18 @@ def _worst_first(layers: Sequence[Layer]) -> list[tuple[int, Layer]]:
     return sorted(enumerate(layers, 1), key=rank)
 
 
-def _script_json(value: Any) -> Markup:
+def _to_script_json(value: Any) -> Markup:
     """JSON for a script element: no text in it may end that."""
-    text = json.dumps(_finite(value), ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    text = json.dumps(_drop_infinities(value), ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return Markup(text)
 
 
-def _finite(value: Any) -> Any:
+def _drop_infinities(value: Any) -> Any:
     """The same without infinities, which JSON has no word for."""
     if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
+        return {key: _drop_infinities(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_finite(item) for item in value]
+        return [_drop_infinities(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -7,7 +7,7 @@ from functools import cache
 
 from edgewright.core.optional import install_command, require
 
-__all__ = ["has_plots", "missing_plots", "plotly_bundle"]
+__all__ = ["describe_missing_plots", "has_plots", "load_plotly_bundle"]
 
 
 def has_plots() -> bool:
@@ -15,13 +15,13 @@ def has_plots() -> bool:
     return importlib.util.find_spec("plotly") is not None
 
 
-def missing_plots() -> str:
+def describe_missing_plots() -> str:
     """What to say where reports have tables only; empty where they have plots."""
     return "" if has_plots() else f"the report has no plots without plotly: {install_command('plotly')}"
 
 
 @cache
-def plotly_bundle() -> str:
+def load_plotly_bundle() -> str:
     """Plotly's script, gzip and base64; empty where it is not installed."""
     if not has_plots():
         return ""

@@ -7,10 +7,10 @@ from typing import Any
 
 from edgewright.analyse.records import Layer, TensorView
 from edgewright.build.records import BuildRecord, Candidate
-from edgewright.reports.html.verdict import worst_layer
-from edgewright.reports.html.words import db, limit, short
+from edgewright.reports.html.verdict import find_worst_layer
+from edgewright.reports.html.words import format_db, format_limit, shorten
 
-__all__ = ["figures"]
+__all__ = ["make_figures"]
 
 Figure = dict[str, Any]
 # Names of the page's colours.
@@ -20,46 +20,46 @@ LABEL = 26
 HOVER = "%{text}<extra></extra>"
 
 
-def figures(record: BuildRecord) -> dict[str, Figure]:
+def make_figures(record: BuildRecord) -> dict[str, Figure]:
     """All plots by the names of their places in the page."""
-    found: dict[str, Figure] = {}
+    plots: dict[str, Figure] = {}
     if len(record.candidates) > 1:
-        found["pareto"] = _pareto(record)
+        plots["pareto"] = _plot_candidates(record)
     if len(record.layers) > 1:
-        found["layers"] = _along(record)
-    found.update({f"tensor-{place}": _histogram(view) for place, view in enumerate(record.tensors)})
-    return found
+        plots["layers"] = _plot_layers(record)
+    plots.update({f"tensor-{place}": _plot_histogram(view) for place, view in enumerate(record.tensors)})
+    return plots
 
 
-def _safe(text: object) -> str:
+def _make_safe(text: object) -> str:
     """A name from a model: Plotly reads some HTML in texts."""
-    return escape(short(text), quote=False)
+    return escape(shorten(text), quote=False)
 
 
-def _along(record: BuildRecord) -> Figure:
+def _plot_layers(record: BuildRecord) -> Figure:
     layers = record.layers
     places = list(range(1, len(layers) + 1))
     data = [
-        _line("simulation", SIM, places, [layer.sim_db for layer in layers]),
+        _draw_line("simulation", SIM, places, [layer.sim_db for layer in layers]),
         {
-            **_line("by itself", QUIET, places, [layer.own_db for layer in layers]),
+            **_draw_line("by itself", QUIET, places, [layer.own_db for layer in layers]),
             "mode": "markers",
             "marker": {"color": QUIET, "size": 5, "symbol": "circle-open"},
         },
     ]
     if any(layer.emulator_db is not None for layer in layers):
-        emulated = _line("emulator", EMULATOR, places, [layer.emulator_db for layer in layers])
+        emulated = _draw_line("emulator", EMULATOR, places, [layer.emulator_db for layer in layers])
         emulated["line"] |= {"dash": "dot", "width": 3}
         data.insert(1, emulated)
-    layout = _layout("layer, along the graph", "SQNR to the float model, dB")
-    layout["annotations"] = _worst_mark(record)
+    layout = _make_layout("layer, along the graph", "SQNR to the float model, dB")
+    layout["annotations"] = _mark_worst_layer(record)
     layout["xaxis"]["range"] = [0.5, len(layers) + 0.5]
     # What is said of a layer is the same on all lines: the page has it once.
-    texts = [_layer_text(layer) for layer in layers]
+    texts = [_describe_layer(layer) for layer in layers]
     return {"data": data, "layout": layout, "height": 380, "texts": texts}
 
 
-def _line(title: str, color: str, x: Sequence[int], y: Sequence[float | None]) -> Figure:
+def _draw_line(title: str, color: str, x: Sequence[int], y: Sequence[float | None]) -> Figure:
     return {
         "type": "scatter",
         "mode": "lines+markers",
@@ -72,20 +72,20 @@ def _line(title: str, color: str, x: Sequence[int], y: Sequence[float | None]) -
     }
 
 
-def _layer_text(layer: Layer) -> str:
+def _describe_layer(layer: Layer) -> str:
     lines = [
-        f"<b>{_safe(layer.source)}</b>",
+        f"<b>{_make_safe(layer.source)}</b>",
         escape(layer.op),
         f"{layer.dtype}" + (f", weights of {layer.weight_bits} bits" if layer.weight_bits else ""),
-        f"simulation {db(layer.sim_db)}",
-        f"emulator {db(layer.emulator_db)}",
-        f"by itself {db(layer.own_db)}",
+        f"simulation {format_db(layer.sim_db)}",
+        f"emulator {format_db(layer.emulator_db)}",
+        f"by itself {format_db(layer.own_db)}",
     ]
     return "<br>".join(lines)
 
 
-def _worst_mark(record: BuildRecord) -> list[Figure]:
-    layer = worst_layer(record)
+def _mark_worst_layer(record: BuildRecord) -> list[Figure]:
+    layer = find_worst_layer(record)
     if layer is None:
         return []
     y = layer.sim_db if layer.own_db is None else layer.own_db
@@ -95,7 +95,7 @@ def _worst_mark(record: BuildRecord) -> list[Figure]:
         {
             "x": place,
             "y": y,
-            "text": f"worst: {escape(short(layer.source)[-LABEL:], quote=False)}",
+            "text": f"worst: {escape(shorten(layer.source)[-LABEL:], quote=False)}",
             "showarrow": True,
             "arrowcolor": BAD,
             "font": {"color": BAD, "size": 12},
@@ -106,7 +106,7 @@ def _worst_mark(record: BuildRecord) -> list[Figure]:
     ]
 
 
-def _pareto(record: BuildRecord) -> Figure:
+def _plot_candidates(record: BuildRecord) -> Figure:
     candidates = sorted(record.candidates, key=lambda candidate: candidate.cost)
     points = {
         "type": "scatter",
@@ -118,26 +118,26 @@ def _pareto(record: BuildRecord) -> Figure:
         # Neighbours may be close together.
         "textposition": [f"{('top', 'bottom')[place % 2]} center" for place in range(len(candidates))],
         "textfont": {"color": TEXT, "size": 12},
-        "hovertext": [_candidate_text(candidate) for candidate in candidates],
+        "hovertext": [_describe_candidate(candidate) for candidate in candidates],
         "hovertemplate": "%{hovertext}<extra></extra>",
         "marker": {
-            "color": [_candidate_color(candidate) for candidate in candidates],
+            "color": [_choose_color(candidate) for candidate in candidates],
             "size": [15 if candidate.is_chosen else 10 for candidate in candidates],
             "symbol": ["star" if candidate.is_chosen else "circle" for candidate in candidates],
         },
         "cliponaxis": False,
     }
-    layout = _layout("cost: bits \N{MULTIPLICATION SIGN} MACs, plain w8a8 = 1", "lost, points")
+    layout = _make_layout("cost: bits \N{MULTIPLICATION SIGN} MACs, plain w8a8 = 1", "lost, points")
     layout["showlegend"] = False
     layout["xaxis"]["rangemode"] = "tozero"
     layout["shapes"] = [] if record.max_drop is None else [_limit_line(record.max_drop)]
     drops = [candidate.drop for candidate in candidates if math.isfinite(candidate.drop)]
     top, bottom = max([*drops, record.max_drop or 0.0, 0.1]), min([*drops, 0.0])
     layout["yaxis"]["range"] = [bottom - 0.12 * (top - bottom), top + 0.15 * (top - bottom)]
-    return {"data": [_frontier(candidates), points], "layout": layout, "height": 340}
+    return {"data": [_draw_frontier(candidates), points], "layout": layout, "height": 340}
 
 
-def _frontier(candidates: Sequence[Candidate]) -> Figure:
+def _draw_frontier(candidates: Sequence[Candidate]) -> Figure:
     """What nothing else beats in both."""
     best: list[Candidate] = []
     for candidate in sorted(candidates, key=lambda item: (item.cost, item.drop)):
@@ -162,20 +162,20 @@ def _limit_line(most: float) -> Figure:
         "y0": most,
         "y1": most,
         "line": {"color": BAD, "width": 1.5, "dash": "dash"},
-        "label": {"text": f"limit: {limit(most)}", "textposition": "end", "font": {"color": BAD}},
+        "label": {"text": f"limit: {format_limit(most)}", "textposition": "end", "font": {"color": BAD}},
     }
 
 
-def _candidate_color(candidate: Candidate) -> str:
+def _choose_color(candidate: Candidate) -> str:
     return SIM if candidate.is_met is None else GOOD if candidate.is_met else BAD
 
 
-def _candidate_text(candidate: Candidate) -> str:
-    name, text = escape(candidate.name), escape(short(candidate.text))
+def _describe_candidate(candidate: Candidate) -> str:
+    name, text = escape(candidate.name), escape(shorten(candidate.text))
     return f"<b>{name}</b><br>{text}<br>{candidate.drop:.2f} points lost"
 
 
-def _histogram(view: TensorView) -> Figure:
+def _plot_histogram(view: TensorView) -> Figure:
     """Counts on a logarithmic axis: what is cut is rare."""
     centres = [(a + b) / 2 for a, b in zip(view.edges, view.edges[1:], strict=False)]
     widths = [b - a for a, b in zip(view.edges, view.edges[1:], strict=False)]
@@ -189,17 +189,17 @@ def _histogram(view: TensorView) -> Figure:
         "marker": {"color": [BAD if beyond else SIM for beyond in is_beyond], "line": {"width": 0}},
         "hovertemplate": "%{x:.4g}: %{y} times<extra></extra>",
     }
-    layout = _layout()
+    layout = _make_layout()
     layout["showlegend"] = False
     layout["yaxis"] |= {"type": "log", "showticklabels": False, "showgrid": False, "fixedrange": True}
     layout["xaxis"] |= {"nticks": 5, "fixedrange": True}
     layout["margin"] = {"l": 6, "r": 6, "t": 6, "b": 22}
     layout["bargap"] = 0
-    layout["shapes"] = [_span(view), _end(view.low), _end(view.high)]
+    layout["shapes"] = [_draw_range(view), _end(view.low), _end(view.high)]
     return {"data": [bars], "layout": layout, "height": 140}
 
 
-def _span(view: TensorView) -> Figure:
+def _draw_range(view: TensorView) -> Figure:
     """What the encoding can hold."""
     return {
         "type": "rect",
@@ -219,11 +219,11 @@ def _end(place: float) -> Figure:
     return {"type": "line", "yref": "paper", "x0": place, "x1": place, "y0": 0, "y1": 1, "line": line}
 
 
-def _title(text: str) -> Figure:
+def _make_title(text: str) -> Figure:
     return {"title": {"text": text, "standoff": 10, "font": {"size": 13}}} if text else {}
 
 
-def _layout(x: str = "", y: str = "") -> Figure:
+def _make_layout(x: str = "", y: str = "") -> Figure:
     axis = {"gridcolor": "--line", "zerolinecolor": "--line", "linecolor": "--line", "automargin": True}
     return {
         "margin": {"l": 56, "r": 16, "t": 28, "b": 56},
@@ -238,6 +238,6 @@ def _layout(x: str = "", y: str = "") -> Figure:
         },
         "legend": {"orientation": "h", "y": 1.12, "x": 0},
         "hovermode": "closest",
-        "xaxis": {**axis, **_title(x)},
-        "yaxis": {**axis, **_title(y)},
+        "xaxis": {**axis, **_make_title(x)},
+        "yaxis": {**axis, **_make_title(y)},
     }

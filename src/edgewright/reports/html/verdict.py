@@ -6,23 +6,30 @@ from pathlib import PurePath
 from edgewright.analyse.records import Accuracy, Finding, Layer
 from edgewright.build.candidates import AS_GIVEN
 from edgewright.build.records import BuildRecord, Candidate
-from edgewright.reports.html.words import db, duration, limit, name, percent, points
+from edgewright.reports.html.words import (
+    format_db,
+    format_duration,
+    format_limit,
+    format_name,
+    format_percent,
+    format_points,
+)
 from edgewright.reports.numbers import format_bytes
 
 __all__ = [
     "BACKENDS",
     "Tile",
     "Verdict",
-    "chip_name",
-    "chosen_candidate",
-    "headline",
-    "verdict",
-    "worst_layer",
+    "choose_headline",
+    "find_chosen_candidate",
+    "find_worst_layer",
+    "make_verdict",
+    "name_chip",
 ]
 
 BACKENDS = {"float": "float model", "htp-sim": "simulation", "htp-native": "emulator"}
 # Kinds of findings: an override for several tensors, and for one.
-TOGETHER, ALONE = "override", frozenset({"range", "weights"})
+COMBINED_OVERRIDE, SINGLE_OVERRIDES = "override", frozenset({"range", "weights"})
 # Kinds of warnings that come before all figures: random data, no compiler.
 DATA, ENVIRONMENT = "data", "environment"
 NATIVE, SIMULATION = "htp-native", "htp-sim"
@@ -35,7 +42,7 @@ SCORES = {
 
 @dataclass(frozen=True)
 class Tile:
-    """A figure that is seen from afar."""
+    """A figure in large print."""
 
     title: str
     figure: str
@@ -57,16 +64,24 @@ class Verdict:
     to_do: tuple[Finding, ...]
 
 
-def verdict(record: BuildRecord) -> Verdict:
-    """The verdict over a build."""
-    word, tone = ("random data", "bad") if DATA in _kinds(record) else _word(record.is_met)
-    title = f"{name(PurePath(record.source.file).stem)} for {name(chip_name(record, is_short=True))}"
-    sentences = (_built(record), _accurate(record), _worst(record), _next(record))
+def make_verdict(record: BuildRecord) -> Verdict:
+    """What a build came to."""
+    word, tone = ("random data", "bad") if DATA in _map_warnings(record) else _choose_word(record.is_met)
+    model, chip = PurePath(record.source.file).stem, name_chip(record, is_short=True)
+    title = f"{format_name(model)} for {format_name(chip)}"
+    sentences = (
+        _describe_build(record),
+        _describe_accuracy(record),
+        _describe_worst_layer(record),
+        _describe_next_step(record),
+    )
     asking = "What to do first" if record.is_met is False else "What would make it better"
-    return Verdict(word, tone, title, tuple(filter(None, sentences)), _tiles(record), asking, to_do(record))
+    return Verdict(
+        word, tone, title, tuple(filter(None, sentences)), _make_tiles(record), asking, list_remedies(record)
+    )
 
 
-def chip_name(record: BuildRecord, *, is_short: bool = False) -> str:
+def name_chip(record: BuildRecord, *, is_short: bool = False) -> str:
     """The chip with its architecture, or as options name it."""
     plain, _, more = record.target.partition(" (")
     if is_short:
@@ -74,101 +89,105 @@ def chip_name(record: BuildRecord, *, is_short: bool = False) -> str:
     return record.target if more or not record.architecture else f"{plain} (Hexagon {record.architecture})"
 
 
-def to_do(record: BuildRecord, count: int = 3) -> tuple[Finding, ...]:
-    """What can be done, the gravest first; an override for several tensors stands for those of each."""
+def list_remedies(record: BuildRecord, count: int = 3) -> tuple[Finding, ...]:
+    """What can be done, the most serious first; an override for several tensors stands for those of each."""
     both = dict.fromkeys((*record.preflight.findings, *record.findings))
-    grave = [f for f in both if f.grade != "note" and f.do]
-    if any(finding.kind == TOGETHER for finding in grave):
-        grave = [finding for finding in grave if finding.kind not in ALONE]
-    return tuple(sorted(grave, key=lambda finding: finding.grade != "error")[:count])
+    serious = [f for f in both if f.grade != "note" and f.do]
+    if any(finding.kind == COMBINED_OVERRIDE for finding in serious):
+        serious = [finding for finding in serious if finding.kind not in SINGLE_OVERRIDES]
+    return tuple(sorted(serious, key=lambda finding: finding.grade != "error")[:count])
 
 
-def headline(record: BuildRecord) -> Accuracy | None:
-    """The figure that tells most: that of the worst output, which the limit is for, nearest to a device.
+def choose_headline(record: BuildRecord) -> Accuracy | None:
+    """The figure that says most: that of the worst output, which the limit is for, nearest to a device.
 
-    A slow emulator may have seen a few samples only: then the simulation's figure is the surer one.
+    A slow emulator may have run a few samples only: then the simulation's figure is more reliable.
     """
-    native, simulated = _lowest(record, NATIVE), _lowest(record, SIMULATION)
+    native, simulated = _find_lowest(record, NATIVE), _find_lowest(record, SIMULATION)
     if native is not None and (simulated is None or 2 * native.samples >= simulated.samples):
         return native
     return simulated
 
 
-def _lowest(record: BuildRecord, backend: str) -> Accuracy | None:
+def _find_lowest(record: BuildRecord, backend: str) -> Accuracy | None:
     """The output with the lowest score on a backend."""
-    found = {a: a.score for a in record.accuracy if a.backend == backend and a.score is not None}
-    return min(found, key=lambda item: found[item]) if found else None
+    scores = {a: a.score for a in record.accuracy if a.backend == backend and a.score is not None}
+    return min(scores, key=lambda item: scores[item]) if scores else None
 
 
-def chosen_candidate(record: BuildRecord) -> Candidate | None:
+def find_chosen_candidate(record: BuildRecord) -> Candidate | None:
     """The precision that was taken."""
     return next((candidate for candidate in record.candidates if candidate.is_chosen), None)
 
 
-def worst_layer(record: BuildRecord) -> Layer | None:
+def find_worst_layer(record: BuildRecord) -> Layer | None:
     """The layer that adds most noise by itself; where that is not known, the one farthest away."""
     own = {layer: layer.own_db for layer in record.layers if layer.own_db is not None}
     far = {layer: layer.sim_db for layer in record.layers if layer.sim_db is not None}
-    found = own or far
-    return min(found, key=lambda layer: found[layer]) if found else None
+    noises = own or far
+    return min(noises, key=lambda layer: noises[layer]) if noises else None
 
 
-def _word(is_met: bool | None) -> tuple[str, str]:
+def _choose_word(is_met: bool | None) -> tuple[str, str]:
     if is_met is None:
         return "built", "plain"
     return ("limit met", "good") if is_met else ("limit missed", "bad")
 
 
-def _built(record: BuildRecord) -> str:
+def _describe_build(record: BuildRecord) -> str:
     asked = "" if record.chosen == record.precision else f" (asked for: {record.precision})"
     how = "with the encodings that it came with" if record.chosen == AS_GIVEN else f"in {record.chosen}"
-    return f"{name(record.source.file)} was built for {name(chip_name(record))} {how}{asked}."
+    return f"{format_name(record.source.file)} was built for {format_name(name_chip(record))} {how}{asked}."
 
 
-def _accurate(record: BuildRecord) -> str:
-    best = headline(record)
+def _describe_accuracy(record: BuildRecord) -> str:
+    best = choose_headline(record)
     if best is None:
         if not record.accuracy:
             return "Its accuracy was not measured."
         worst = min((a.sqnr_db for a in record.accuracy if a.sqnr_db is not None), default=None)
-        return f"Its outputs are {db(worst)} from the float model's."
-    text = f"On the {BACKENDS.get(best.backend, best.backend)} it {_score(record, best)}"
+        return f"Its outputs are {format_db(worst)} from the float model's."
+    text = f"On the {BACKENDS.get(best.backend, best.backend)} it {_describe_score(record, best)}"
     if best.low is not None and best.high is not None:
-        text += f" (95 % interval {best.low:.1f} to {best.high:.1f}{_which(record, best)})"
-    drop = _drop(record, best, chosen_candidate(record))
+        text += f" (95 % interval {best.low:.1f} to {best.high:.1f}{_name_output(record, best)})"
+    drop = _compute_drop(record, best, find_chosen_candidate(record))
     if drop is not None:
-        text += f", {points(drop)} less than the float model" if drop > 0.005 else ", as the float model does"
-    return f"{text}{_limit(record)}.{_few(record, best)}"
+        text += (
+            f", {format_points(drop)} less than the float model"
+            if drop > 0.005
+            else ", as the float model does"
+        )
+    return f"{text}{_describe_limit(record)}.{_describe_emulator(record, best)}"
 
 
-def _which(record: BuildRecord, best: Accuracy) -> str:
+def _name_output(record: BuildRecord, best: Accuracy) -> str:
     """The output, where there are several."""
     count = len(record.metric.outputs)
-    return f"; output '{name(best.output)}', the lowest of {count}" if count > 1 else ""
+    return f"; output '{format_name(best.output)}', the lowest of {count}" if count > 1 else ""
 
 
-def _few(record: BuildRecord, best: Accuracy) -> str:
-    """What the emulator found, where that is not the figure told."""
+def _describe_emulator(record: BuildRecord, best: Accuracy) -> str:
+    """The emulator's score, where it is not the figure shown."""
     for item in record.accuracy:
         if (
             (item.backend, item.output) == (NATIVE, best.output)
             and item is not best
             and item.score is not None
         ):
-            return f" The emulator had time for {item.samples} of them: {percent(item.score)}."
+            return f" The emulator had time for {item.samples} of them: {format_percent(item.score)}."
     return ""
 
 
-def _score(record: BuildRecord, best: Accuracy) -> str:
+def _describe_score(record: BuildRecord, best: Accuracy) -> str:
     samples = f"{best.samples} held-apart samples"
     if record.metric.name == "right-answers":
-        return f"answers {percent(best.score)} of {samples} correctly"
+        return f"answers {format_percent(best.score)} of {samples} correctly"
     if record.metric.name == "same-answers":
-        return f"gives the float model's answer for {percent(best.score)} of {samples}"
-    return f"reaches {percent(best.score)} {record.metric.name} on {samples}"
+        return f"gives the float model's answer for {format_percent(best.score)} of {samples}"
+    return f"reaches {format_percent(best.score)} {record.metric.name} on {samples}"
 
 
-def _drop(record: BuildRecord, best: Accuracy, candidate: Candidate | None) -> float | None:
+def _compute_drop(record: BuildRecord, best: Accuracy, candidate: Candidate | None) -> float | None:
     """What is lost against the float model on that output."""
     if best.score is not None and record.metric.name == "same-answers":
         return 100.0 - best.score
@@ -178,38 +197,39 @@ def _drop(record: BuildRecord, best: Accuracy, candidate: Candidate | None) -> f
     return None if candidate is None else candidate.drop
 
 
-def _limit(record: BuildRecord) -> str:
+def _describe_limit(record: BuildRecord) -> str:
     if record.max_drop is None or record.is_met is None:
         return ""
     word = "within" if record.is_met else "beyond"
-    return f": {word} the limit of {limit(record.max_drop)}"
+    return f": {word} the limit of {format_limit(record.max_drop)}"
 
 
-def _worst(record: BuildRecord) -> str:
-    layer = worst_layer(record)
+def _describe_worst_layer(record: BuildRecord) -> str:
+    layer = find_worst_layer(record)
     if layer is None:
         return ""
-    text = f"The worst layer is {layer.op} '{name(layer.source)}'"
+    text = f"The worst layer is {layer.op} '{format_name(layer.source)}'"
     if layer.own_db is not None:
-        return f"{text}: alone it leaves its result {db(layer.own_db)} from the float model's."
-    return f"{text}, {db(layer.sim_db)} from the float model."
+        return f"{text}: alone it leaves its result {format_db(layer.own_db)} from the float model's."
+    return f"{text}, {format_db(layer.sim_db)} from the float model."
 
 
-def _next(record: BuildRecord) -> str:
-    if hindrance := _hindrance(record):
+def _describe_next_step(record: BuildRecord) -> str:
+    if hindrance := _find_obstacle(record):
         return f"To do: {hindrance}."
-    remedies = bool(to_do(record))
+    remedies = bool(list_remedies(record))
     if record.is_met is False:
         how = "the findings below say how" if remedies else "try --precision auto or w8a16"
-        return f"To do: make it more accurate ({how}), or allow more than {limit(record.max_drop or 0.0)}."
+        allowed = format_limit(record.max_drop or 0.0)
+        return f"To do: make it more accurate ({how}), or allow more than {allowed}."
     if remedies:
         return "To do: nothing before it runs on a device; the findings below would make it more accurate."
     return "To do: nothing, it is ready to run on a device."
 
 
-def _hindrance(record: BuildRecord) -> str:
+def _find_obstacle(record: BuildRecord) -> str:
     """Why this is nothing for a device, whatever its figures are."""
-    kinds = _kinds(record)
+    kinds = _map_warnings(record)
     if any(finding.grade == "error" for finding in record.findings):
         return "fix what the compiler refuses, the findings below say what: there is no binary for a device"
     if DATA in kinds:
@@ -219,24 +239,26 @@ def _hindrance(record: BuildRecord) -> str:
     return ""
 
 
-def _kinds(record: BuildRecord) -> dict[str, str]:
+def _map_warnings(record: BuildRecord) -> dict[str, str]:
     """Kinds of warnings of the pre-flight, and what fixes each."""
     return {finding.kind: finding.do for finding in record.preflight.findings if finding.grade == "warning"}
 
 
-def _tiles(record: BuildRecord) -> tuple[Tile, ...]:
-    best, candidate, layer = headline(record), chosen_candidate(record), worst_layer(record)
+def _make_tiles(record: BuildRecord) -> tuple[Tile, ...]:
+    best, candidate, layer = choose_headline(record), find_chosen_candidate(record), find_worst_layer(record)
     tiles = []
     if best is not None:
         tone = {True: "good", False: "bad", None: ""}[record.is_met]
         where = BACKENDS.get(best.backend, best.backend)
-        tiles.append(Tile(SCORES.get(record.metric.name, "accuracy"), percent(best.score), where, tone))
+        tiles.append(
+            Tile(SCORES.get(record.metric.name, "accuracy"), format_percent(best.score), where, tone)
+        )
     if candidate is not None:
         size = f"{record.source.weight_bytes / max(candidate.weight_bytes, 1):.1f} times smaller than float"
         tiles.append(Tile("weights", format_bytes(candidate.weight_bytes), size))
         tiles.append(Tile("cost", f"{candidate.cost:.2f}", "plain w8a8 is 1"))
     if layer is not None:
-        found = layer.sim_db if layer.own_db is None else layer.own_db
-        tiles.append(Tile("worst layer", db(found), name(layer.op)))
+        noise_db = layer.sim_db if layer.own_db is None else layer.own_db
+        tiles.append(Tile("worst layer", format_db(noise_db), format_name(layer.op)))
     took = sum(stage.seconds for stage in record.stages)
-    return (*tiles, Tile("build time", duration(took), f"{len(record.stages)} stages"))
+    return (*tiles, Tile("build time", format_duration(took), f"{len(record.stages)} stages"))

@@ -1,4 +1,4 @@
-"""Whether a context binary is one for a chip, and why: loading it on x86 proves nothing."""
+"""Whether a context binary suits a chip, and why: loading it on x86 proves nothing."""
 
 import re
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ _SDK = re.compile(r"v?(\d+)\.(\d+)")
 
 @dataclass(frozen=True)
 class ContextVerdict:
-    """Yes or no; reasons for a no, or notes on a yes."""
+    """Yes, with notes, or no, with reasons."""
 
     file: str
     target: str
@@ -31,7 +31,7 @@ class ContextVerdict:
 def check_context(
     path: Path | str, target: str, device_version: tuple[int, ...] | None = None
 ) -> ContextVerdict:
-    """Reads the binary's own description and holds it to the chip, and to the QNN version of the device."""
+    """Checks the binary's own description against the chip and the QNN version of the device."""
     chip = find_htp_soc(target)
     return judge_context(read_context_info(path), chip, device_version)
 
@@ -39,7 +39,7 @@ def check_context(
 def judge_context(
     info: ContextInfo, chip: Soc, device_version: tuple[int, ...] | None = None
 ) -> ContextVerdict:
-    """The answer for what is known of a binary."""
+    """The verdict on a binary whose description is known."""
     made_for = _describe_target(info)
     reasons = _list_backend_reasons(info)
     notes: list[str] = []
@@ -78,7 +78,7 @@ def _list_chip_reasons(info: ContextInfo, chip: Soc) -> list[str]:
     arch = _find_architecture(info)
     reasons = []
     if arch is None:
-        reasons.append(f"it does not say its architecture, {chip.name} is v{chip.arch}")
+        reasons.append(f"it does not name its architecture, {chip.name} is v{chip.arch}")
     elif arch > chip.arch:
         reasons.append(f"it was compiled for v{arch}, {chip.name} is the older v{chip.arch}")
     elif arch < chip.arch:
@@ -105,7 +105,7 @@ def _list_version_reasons(info: ContextInfo, device: tuple[int, ...] | None) -> 
     if device is None or made is None or device[:2] >= made:
         return []
     device_version, expected = ".".join(map(str, device)), ".".join(map(str, made))
-    return [f"the device has QNN {device_version}, older than {expected} that made it"]
+    return [f"the device has QNN {device_version}, older than the {expected} that made it"]
 
 
 def _list_notes(info: ContextInfo, chip: Soc, device: tuple[int, ...] | None) -> list[str]:

@@ -27,7 +27,7 @@ __all__ = ["CompileOrder", "MadeContext", "compile_graphs", "find_provider"]
 
 @dataclass(frozen=True)
 class CompileOrder:
-    """For whom a context is made, and how."""
+    """What a context is compiled for, and how."""
 
     # cpu, htp-sim or htp-native
     provider: str
@@ -42,7 +42,7 @@ class CompileOrder:
         return replace(settings.over(self.config.settings_for(graph)), names=(graph,))
 
     def choose_htp_options(self, graphs: Sequence[str]) -> HtpOptions:
-        """What the HTP library is asked for."""
+        """The options for the HTP library."""
         settings = {name: self.choose_settings(name) for name in graphs}
         return make_htp_options(self.target, self.config, settings, self.profiling)
 
@@ -58,7 +58,7 @@ class MadeContext:
 
 
 def find_provider(backend: str) -> str:
-    """cpu, htp-sim or htp-native: whose contexts a backend's name stands for."""
+    """The provider of a backend's contexts: cpu, htp-sim or htp-native."""
     name = find_backend(backend).name
     if name.startswith("cpu"):
         return "cpu"
@@ -74,21 +74,21 @@ def compile_graphs(graphs: Sequence[Graph], order: CompileOrder) -> MadeContext:
 
 def _compile_natively(graphs: Sequence[Graph], order: CompileOrder) -> MadeContext:
     records = [live_records(graph, graph.outputs) for graph in graphs]
-    # A worker of its own: the library counts tensors through a process, and the count is in the bytes.
+    # A separate worker: the library counts tensors per process, and the count is in the bytes.
     with QnnRuntime(order.choose_htp_options([record.name for record in records])) as runtime:
         return _finish_context(runtime.compile(records))
 
 
 def _own(graphs: Sequence[Graph], order: CompileOrder) -> MadeContext:
-    """The backend prepares every graph once: what it refuses is refused now."""
+    """Prepares every graph once, so that what the backend refuses is refused now."""
     backend = find_backend(order.provider)
     events = []
-    began = time.perf_counter_ns()
+    started = time.perf_counter_ns()
     for graph in graphs:
         start = time.perf_counter_ns()
         backend.prepare(graph, RunOptions(threads=order.config.threads))
         span = time.perf_counter_ns() - start
-        events.append(ProfileEvent("FINALIZE", (start - began) // 1000, span // 1000, graph.name))
+        events.append(ProfileEvent("FINALIZE", (start - started) // 1000, span // 1000, graph.name))
     records = tuple(make_records(graph, graph.name, SaveOptions()) for graph in graphs)
     names = tuple(record.name for record in records)
     context = Context(_make_head(order, names), records)

@@ -1,4 +1,4 @@
-"""Reads backend configuration files, and turns them and a named target into what a backend is asked for."""
+"""Reads backend configuration files, and turns them and a named target into backend options."""
 
 import json
 from dataclasses import replace
@@ -26,7 +26,7 @@ _LEVELS = {
 
 
 def read_backend_config(file: str | None, backend: str) -> BackendConfig:
-    """What a file of ``--config_file`` asks for, and the file of backend extensions that it names."""
+    """The settings of a ``--config_file`` and of the backend extensions file that it names."""
     if file is None:
         return BackendConfig()
     outer = settings_of(read_json(Path(file)), file, backend)
@@ -38,7 +38,7 @@ def read_backend_config(file: str | None, backend: str) -> BackendConfig:
     inner = settings_of(read_json(path), str(path), backend)
     if inner.extensions_file is not None:
         raise BadInput(
-            "a file of backend extensions names another one", Where(file=str(path)), do="leave that out"
+            "a backend extensions file names another one", Where(file=str(path)), do="leave that out"
         )
     return outer.with_extensions(inner)
 
@@ -59,7 +59,7 @@ def find_target(named: str | None, config: BackendConfig) -> Soc | None:
 def make_htp_options(
     target: Soc, config: BackendConfig, graphs: dict[str, GraphSettings], profiling: str | None = None
 ) -> HtpOptions:
-    """What the HTP library is asked for."""
+    """The options for the HTP library."""
     level = _LEVELS[profiling or "client"]
     return HtpOptions(
         soc_model=target.soc_model,
@@ -96,7 +96,7 @@ def _find_configured_chip(config: BackendConfig) -> Soc | None:
 
 
 def read_json(path: Path) -> Any:
-    """What a JSON file holds, which may have // comments."""
+    """The content of a JSON file, which may have // comments."""
     where = Where(file=str(path))
     try:
         content = without_comments(read_limited(path, _LARGEST_FILE))

@@ -16,7 +16,7 @@ Json = dict[str, Any]
 
 
 def describe_context(info: ContextInfo) -> Json:
-    """The whole document; what is ours stands under 'edgewright', which other readers skip."""
+    """The whole document; our own fields are under 'edgewright', which other readers skip."""
     binary = info.binary
     chip = find_chip(binary.soc_model)
     return {

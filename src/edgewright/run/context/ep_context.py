@@ -19,7 +19,7 @@ from edgewright.run.context.info import ContextInfo, read_binary, read_context_i
 
 __all__ = ["EpContextFile", "export_ep_context"]
 
-# The first opset whose QuantizeLinear has 16 bits.
+# The first opset whose QuantizeLinear supports 16 bits.
 _OPSET = 21
 _IR_VERSION = 10
 _DOMAIN = "com.microsoft"
@@ -57,11 +57,11 @@ def export_ep_context(options: EpContext) -> EpContextFile:
 
 
 def _free_name(source: Path) -> Path:
-    """The ONNX file of the binary's name, unless that is another model: the binary's source, mostly."""
+    """An ONNX file named after the binary, unless that is another model (usually the binary's source)."""
     target = source.with_suffix(".onnx")
     if target.is_file() and target.stat().st_size and b"EPContext" not in bytes(mapped(target)):
         raise UsageError(
-            f"'{shown(target)}' is there already, and holds another model",
+            f"'{shown(target)}' already exists and holds another model",
             do=f"name the file to write: -o {shown(source.with_name(f'{source.stem}_ctx.onnx'))}",
         )
     return target
@@ -143,7 +143,7 @@ def _read_embedded(info: ContextInfo) -> bytes:
 
 
 class _Around:
-    """What stands before and behind the node: nothing, or conversions from and to real numbers."""
+    """What comes before and after the node: nothing, or conversions from and to real numbers."""
 
     def __init__(self, *, is_float: bool) -> None:
         self._is_float = is_float
@@ -175,7 +175,7 @@ class _Around:
             return tensor.name
         graph_values.append(_make_value_info(tensor, np.dtype(np.float32)))
         stored = f"{tensor.name}_stored"
-        # The node's own outputs have no type but what is declared.
+        # The node's own outputs have only the types that are declared.
         self.between.append(_make_value_info(replace(tensor, name=stored), tensor.dtype.numpy))
         pair = self._scale(tensor, encoding.scales[0], encoding.offsets[0])
         is_input = op == "QuantizeLinear"
@@ -185,7 +185,7 @@ class _Around:
 
     def _scale(self, tensor: QnnTensor, scale: float, offset: int) -> Sequence[str]:
         names = (f"{tensor.name}_scale", f"{tensor.name}_zero_point")
-        # QNN: real = scale * (stored + offset), so the zero point of ONNX is the offset's opposite.
+        # QNN: real = scale * (stored + offset), so the zero point of ONNX is the negated offset.
         values = (np.float32(scale), np.asarray(-offset, tensor.dtype.numpy))
         self.constants += [
             numpy_helper.from_array(np.asarray(value), name)

@@ -21,7 +21,7 @@ __all__ = ["ContextInfo", "own_context", "read_binary", "read_context_info", "re
 
 # Qnn backend ids of the libraries that ours stand for.
 _IDS = {"cpu": 3, "htp-sim": 6}
-# First bytes of what is no context binary.
+# First bytes of files that are not context binaries.
 _OTHERS = {b"PK": "a zip such as a DLC", b"\x7fELF": "a library", b"{": "JSON"}
 _NAMES = {3: "cpu", 4: "gpu", 6: "htp-native"}
 
@@ -36,7 +36,7 @@ class ContextInfo:
     is_genuine: bool
     binary: BinaryInfo
     bytes: int
-    # Beside what a genuine binary says: chip, priority, settings of graphs.
+    # In addition to what a genuine binary records: chip, priority, settings of graphs.
     settings: dict[str, object] = field(default_factory=dict)
 
 
@@ -56,11 +56,11 @@ def own_context(path: Path) -> Context:
 
 
 def read_genuine_info(path: Path) -> BinaryInfo:
-    """What the System library says of a context binary; it is asked in a process of its own."""
+    """The System library's description of a context binary, read in a separate process."""
     _refuse_others(path)
     if find_libraries() is None:
         raise EnvironmentProblem(
-            f"'{shown(path)}' is no context binary of Edgewright; reading others needs the QNN libraries",
+            f"'{shown(path)}' is not a context binary of Edgewright; reading others needs the QNN libraries",
             do=install_command("onnxruntime_qnn"),
         )
     with QnnRuntime() as runtime:
@@ -71,7 +71,7 @@ def read_genuine_info(path: Path) -> BinaryInfo:
 
 
 def _refuse_others(path: Path) -> None:
-    """Files that people take for a context binary, told by their first bytes."""
+    """Refuses files that are mistaken for context binaries, by their first bytes."""
     file_size(path)
     with path.open("rb") as file:
         start = file.read(4)

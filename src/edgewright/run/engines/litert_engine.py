@@ -1,4 +1,4 @@
-"""Runs a TFLite model itself in LiteRT, as anybody would: what a converted model is compared with."""
+"""Runs a TFLite model itself in LiteRT: what a converted model is compared with."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,12 +16,12 @@ __all__ = ["LitertRun"]
 
 
 class LitertRun(SourceRun):
-    """A TFLite model beside a model that was made from it."""
+    """A TFLite model next to the model converted from it."""
 
     def __init__(self, file: str, model: Model) -> None:
         if model.states:
             raise UsageError(
-                f"'{shown(file)}' keeps variables from run to run, which LiteRT does not show",
+                f"'{shown(file)}' keeps variables from run to run, which LiteRT does not expose",
                 do="compare its runs one after the other in Python (model.states)",
             )
         module = require("ai_edge_litert.interpreter", to="compare with LiteRT")

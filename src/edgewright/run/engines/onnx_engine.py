@@ -17,7 +17,7 @@ __all__ = ["OnnxRun"]
 
 
 class OnnxRun(SourceRun):
-    """An ONNX model beside a model that was made from it."""
+    """An ONNX model next to the model converted from it."""
 
     def __init__(self, file: str, model: Model) -> None:
         super().__init__(f"{file} in ONNX Runtime {onnxruntime.__version__}", model)
@@ -26,13 +26,13 @@ class OnnxRun(SourceRun):
         providers = ["CPUExecutionProvider"]
         try:
             self._session = onnxruntime.InferenceSession(file, settings, providers=providers)
-        except Exception as problem:  # ONNX Runtime's exceptions share no base of their own
+        except Exception as problem:  # ONNX Runtime's exceptions have no common base class
             raise BackendCrash(
                 f"ONNX Runtime cannot load the model: {shown(problem)}", Where(file=file)
             ) from None
 
     def run(self, feed: Mapping[str, Array]) -> dict[str, Array]:
-        """The outputs of the source for inputs of the other model."""
+        """The outputs of the source for the inputs of the converted model."""
         arrays = {
             item.name: self._turn_to_source(item.name, find_input(feed, [item.name]), len(item.shape)).astype(
                 _read_dtype(item).numpy

@@ -1,4 +1,4 @@
-"""Runs a source model itself in its own engine, as anybody would: what a converted model is compared with."""
+"""Runs a source model itself in its own engine: what a converted model is compared with."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ SPATIAL = frozenset({"NFC", "NHWC", "NDHWC"})
 
 
 class SourceRun(ABC):
-    """A source model beside a model that was made from it."""
+    """A source model next to the model converted from it."""
 
     def __init__(self, name: str, model: Model) -> None:
         # The file and its engine.
@@ -23,12 +23,12 @@ class SourceRun(ABC):
 
     @abstractmethod
     def run(self, feed: Mapping[str, Array]) -> dict[str, Array]:
-        """The outputs of the source for inputs of the other model; real numbers where it stores integers."""
+        """The outputs of the source for the converted model's inputs, as real numbers."""
 
     def measure_errors(
         self, feed: Mapping[str, Array], outputs: Mapping[str, Array], tolerance: float
     ) -> list[TensorError]:
-        """How far the outputs of the other model are from those of the source on the same inputs."""
+        """How far the outputs of the converted model are from those of the source on the same inputs."""
         references = self.run(feed)
         missing = [name for name in references if name not in outputs]
         if missing:
@@ -46,7 +46,7 @@ def as_in_source(array: Array, layout: str | None, rank: int) -> Array:
     """An array in the axes of the source: channels first where the model has them last."""
     if layout in SPATIAL:
         array = array.transpose((0, array.ndim - 1, *range(1, array.ndim - 1)))
-    # QNN has no scalars: they come as one element.
+    # QNN has no scalars: they have one element.
     return array.reshape(()) if rank == 0 and array.size == 1 else array
 
 
@@ -59,7 +59,7 @@ def find_input(feed: Mapping[str, Array], names: Sequence[str]) -> Array:
 
 
 def refuse_other_source(what: str) -> UsageError:
-    """The error for a file that the model was not made from."""
+    """The error for a file that the model was not converted from."""
     return UsageError(
         f"the model has no {what}, which the file it is compared with has",
         do="compare with the model that was converted",

@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 
 class TensorflowRun(SourceRun):
-    """A TensorFlow model beside a model that was made from it."""
+    """A TensorFlow model next to the model converted from it."""
 
     def __init__(self, file: str, model: Model) -> None:
         tensorflow = require("tensorflow", to="compare with TensorFlow")
@@ -40,7 +40,7 @@ class TensorflowRun(SourceRun):
         self._errors = (ValueError, TypeError, RuntimeError, tensorflow.errors.OpError)
 
     def run(self, feed: Mapping[str, Array]) -> dict[str, Array]:
-        """The outputs of the source for inputs of the other model."""
+        """The outputs of the source for the inputs of the converted model."""
         names = self._source.own_outputs
         try:
             given = {
@@ -71,7 +71,7 @@ def _map_signature(source: TensorflowSource) -> dict[str, str]:
 
 
 def _load(v1: Any, session: Any, path: Path, where: Where) -> None:
-    """Whatever the file is, into the session's graph."""
+    """Loads the file, whatever its format, into the session's graph."""
     if path.is_dir():
         # The loader of version 2 refuses SavedModels of older Keras.
         v1.saved_model.load(session, [DEFAULT_TAG], str(path))
@@ -79,7 +79,7 @@ def _load(v1: Any, session: Any, path: Path, where: Where) -> None:
         v1.train.import_meta_graph(str(path)).restore(session, str(path.with_suffix("")))
     elif path.suffix == ".zip":
         raise UsageError(
-            "TensorFlow reads no zipped models", where, do="unpack it and compare with the folder"
+            "TensorFlow does not read zipped models", where, do="unpack it and compare with the folder"
         )
     else:
         content = v1.GraphDef()

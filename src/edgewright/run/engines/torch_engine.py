@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 
 class TorchRun(SourceRun):
-    """A PyTorch program beside a model that was made from it."""
+    """A PyTorch program next to the model converted from it."""
 
     def __init__(self, file: str, model: Model, values: Mapping[str, Any]) -> None:
         torch = require("torch", to="compare with PyTorch")
@@ -30,7 +30,7 @@ class TorchRun(SourceRun):
         self._values = values
 
     def run(self, feed: Mapping[str, Array]) -> dict[str, Array]:
-        """The outputs of the source; what it keeps between calls starts anew in each."""
+        """The outputs of the source; state that it keeps between calls is reset for each."""
         turned = {
             name: self._turn_to_source(name, a, a.ndim)
             for name, a in feed.items()
@@ -52,7 +52,7 @@ class TorchRun(SourceRun):
         return dict(zip(source.outputs, arrays, strict=True))
 
     def _make_input_spec(self, feed: Mapping[str, Array]) -> Overrides:
-        """Shapes and, for TorchScript, which stores none, types: converters narrow 64-bit integers."""
+        """Shapes, and types for TorchScript, which stores none: converters narrow 64-bit integers."""
         is_script = kind_of(self._file) is Kind.SCRIPT
         whole = [name for name, array in feed.items() if array.dtype.kind == "i"] if is_script else []
         return Overrides(

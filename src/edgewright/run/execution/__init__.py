@@ -1,1 +1,1 @@
-"""Executions of prepared graphs: inputs at hand, one after the other or queued, timed and bounded."""
+"""Executions of prepared graphs: inputs, one after the other or queued, timed and with time limits."""

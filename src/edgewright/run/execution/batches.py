@@ -33,7 +33,7 @@ def multiply_batch(graph: Graph, factor: int, tensors: Sequence[str]) -> Graph:
 
 @dataclass(frozen=True)
 class BatchSession:
-    """A session whose inputs hold several batches; outputs are put together along their first axis."""
+    """A session whose inputs hold several batches; outputs are joined along their first axis."""
 
     session: Session
     factor: int

@@ -1,4 +1,4 @@
-"""What is measured of a run: its set-up, its executions, and what the backend tells of itself."""
+"""What is measured of a run: its set-up, its executions, and the backend's own events."""
 
 import time
 from collections.abc import Iterator
@@ -14,19 +14,19 @@ from edgewright.run.execution.loop import FinishedRun
 
 __all__ = ["EVENTS_KEPT", "Measuring", "RunClock"]
 
-# Events that are kept one by one in a profile; sums go on.
+# The most events kept one by one in a profile; sums include the rest.
 EVENTS_KEPT = 100_000
 WHOLE = GraphProfiling()
 
 
 @dataclass(frozen=True)
 class Measuring:
-    """What is kept: events at all, at most how many, and of which executions."""
+    """What is recorded: events or only sums, how many at most, and of which executions."""
 
     is_logged: bool = False
     most_events: int = EVENTS_KEPT
     window: GraphProfiling = WHOLE
-    # Whether what the backend's engine writes of itself is kept as it is.
+    # Whether the engine's own traces are kept unchanged.
     has_traces: bool = False
 
 
@@ -35,9 +35,9 @@ class RunClock:
 
     def __init__(self, graph: str, measuring: Measuring) -> None:
         self.graph, self._measuring = graph, measuring
-        self._began = time.perf_counter_ns()
+        self._started = time.perf_counter_ns()
         self._ready = 0
-        # When each execution began, whether it is measured or not; no more than there may be events.
+        # Start times of all executions, measured or not; at most as many as events are kept.
         self._starts: list[int] = []
         self._in_window: set[int] = set()
         self.events: list[ProfileEvent] = []
@@ -46,8 +46,8 @@ class RunClock:
         self.measured, self.executed, self.least, self.most = 0, 0, 0, 0
 
     def count_microseconds(self, moment: int | None = None) -> int:
-        """A moment of ``perf_counter_ns``, or now."""
-        return ((time.perf_counter_ns() if moment is None else moment) - self._began) // 1000
+        """A time of ``perf_counter_ns``, or now, since the clock was made."""
+        return ((time.perf_counter_ns() if moment is None else moment) - self._started) // 1000
 
     @contextmanager
     def setting_up(self) -> Iterator[None]:
@@ -57,24 +57,24 @@ class RunClock:
         self.record_set_up(start, self.count_microseconds() - start)
 
     def record_set_up(self, start: int, span: int) -> None:
-        """Notes a set-up that was measured elsewhere."""
+        """Records a set-up that was measured elsewhere."""
         self.init = span
         self._keep([ProfileEvent("INIT", start, span, self.graph)])
 
     def start_executions(self, session: Session) -> None:
-        """The executions begin now."""
+        """Marks the start of the executions."""
         if self._measuring.is_logged:
             self._keep(read_backend_events(session, "FINALIZE", self.count_microseconds()))
         self._ready = self.count_microseconds()
 
     def since_ready(self) -> int:
-        """The time of all executions with their files."""
+        """The time of all executions, including their files."""
         return self.count_microseconds() - self._ready
 
     def note(self, execution: FinishedRun, session: Session) -> None:
-        """Keeps one execution, where it is among those that are measured."""
-        span = (execution.ended - execution.began) // 1000
-        start = self.count_microseconds(execution.began)
+        """Records one execution if it is among those that are measured."""
+        span = (execution.finished - execution.started) // 1000
+        start = self.count_microseconds(execution.started)
         is_measured = self._is_measured(start)
         if self._measuring.is_logged:
             self._log(session, start, span, is_measured=is_measured)
@@ -86,7 +86,7 @@ class RunClock:
         self.measured += 1
 
     def finish(self, session: Session, graph: Graph) -> None:
-        """Keeps the times of single nodes, which some backends know when all is over."""
+        """Records the times of single nodes, which some backends know only at the end."""
         if self._measuring.is_logged:
             events = read_node_events(session, graph, self._starts)
             self._keep([event for event in events if event.run in self._in_window])

@@ -1,4 +1,4 @@
-"""Work that is given up when its time is over."""
+"""Work that is abandoned when its time is up."""
 
 import atexit
 import threading
@@ -13,20 +13,20 @@ from edgewright.core.errors import BackendCrash, Where
 __all__ = ["Deadline"]
 
 Result = TypeVar("Result")
-# How long the end of the process waits for work that was given up; work that hangs is left alone then.
+# How long the process waits for abandoned work before it exits.
 GRACE_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
 class Deadline:
-    """How long work may take, in microseconds (0 and None: for ever), and the option that says so."""
+    """How long work may take, in microseconds (0 and None: no limit), and the option that sets it."""
 
     microseconds: int | None
     option: str
     what: str
 
     def run(self, work: Callable[[], Result]) -> Result:
-        """The result of the work, or the error that it raised; what is not done in time is an error."""
+        """The result of the work, or the error that it raised; taking too long is an error."""
         if not self.microseconds:
             return work()
         answers: SimpleQueue[tuple[list[Result], BaseException | None]] = SimpleQueue()
@@ -38,26 +38,26 @@ class Deadline:
                 answers.put(([], problem))
 
         end = time.monotonic() + self.microseconds / 1e6
-        # A daemon: work that nobody waits for any more must not keep the process for ever.
+        # A daemon: abandoned work must not keep the process alive.
         thread = threading.Thread(target=serve, daemon=True, name=self.option)
         thread.start()
         try:
             results, problem = answers.get(timeout=self.microseconds / 1e6)
         except BaseException as stopped:
-            # Native code that comes back while Python is ending aborts the process.
+            # Native code that returns while Python shuts down aborts the process.
             atexit.register(thread.join, GRACE_SECONDS)
             if isinstance(stopped, Empty):
                 raise self._make_error() from None
             raise
         if problem is not None:
             raise problem
-        if time.monotonic() > end:  # done, but nobody could look at the clock meanwhile
+        if time.monotonic() > end:  # finished late, but the waiting thread could not run before
             raise self._make_error()
         return results[0]
 
     def _make_error(self) -> BackendCrash:
         return BackendCrash(
-            f"{self.what} took more than {self.microseconds} microseconds and was given up",
+            f"{self.what} took more than {self.microseconds} microseconds and was abandoned",
             Where(detail=self.option),
             do=f"raise {self.option}, or leave it out",
         )

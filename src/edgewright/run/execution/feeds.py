@@ -21,14 +21,14 @@ class CacheLimits:
 
 
 def cache_limits(inputs: InputFiles) -> CacheLimits:
-    """What --max_input_cache_tensor_sets and --max_input_cache_size_mb ask for."""
+    """The limits of --max_input_cache_tensor_sets and --max_input_cache_size_mb."""
     if inputs.max_input_cache_size_mb is not None:
         return CacheLimits(-1, inputs.max_input_cache_size_mb << 20)
     return CacheLimits(inputs.max_input_cache_tensor_sets or 0)
 
 
 class Feeds:
-    """The inputs of each set; the first ones are kept, for lists are gone through from the start again."""
+    """The inputs of each set; the first ones are kept, because lists repeat from the start."""
 
     def __init__(self, read: Callable[[int], Feed], count: int, limits: CacheLimits) -> None:
         self._read, self._count, self._limits = read, count, limits
@@ -37,7 +37,7 @@ class Feeds:
         self._lock = threading.Lock()
 
     def __call__(self, number: int) -> Feed:
-        """The inputs of a run; runs go over the sets again and again."""
+        """The inputs of a run; runs repeat the sets."""
         index = number % self._count
         kept = self._kept.get(index)
         return self._read_and_keep(index) if kept is None else kept

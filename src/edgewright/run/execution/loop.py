@@ -1,4 +1,4 @@
-"""Runs one after the other, or several in a queue; results come in the order of their numbers."""
+"""Runs one after the other, or several in a queue; results are in the order of their numbers."""
 
 import time
 from collections import deque
@@ -16,21 +16,21 @@ __all__ = ["FinishedRun", "count_runs", "run_one_by_one", "run_queued"]
 
 Feed = Mapping[str, Array]
 Values = dict[str, Array]
-# More threads than this do not make anything faster; a longer queue waits.
+# More threads than this are not faster; a longer queue waits.
 MOST_WORKERS = 64
 
 
 class FinishedRun(NamedTuple):
-    """One execution: its number, its outputs, and when it began and ended (``perf_counter_ns``)."""
+    """One execution: its number, its outputs, and when it started and finished (``perf_counter_ns``)."""
 
     number: int
     values: Values
-    began: int
-    ended: int
+    started: int
+    finished: int
 
 
 def count_runs(limit: int | None, seconds: float | None) -> Iterator[int]:
-    """0, 1, 2 and so on until their number or the time is reached."""
+    """0, 1, 2 and so on until the count or the time is reached."""
     end = None if seconds is None else time.monotonic() + seconds
     with progress("running", total=limit) as step:
         for number in count() if limit is None else range(limit):
@@ -43,13 +43,13 @@ def count_runs(limit: int | None, seconds: float | None) -> Iterator[int]:
 def run_one_by_one(
     numbers: Iterable[int], feed: Callable[[int], Feed], run: Callable[[Feed], Values]
 ) -> Generator[FinishedRun, None, None]:
-    """Reads, runs and hands out before the next."""
+    """Reads, runs and yields each before the next."""
     clock = time.perf_counter_ns
     for number in numbers:
         values = feed(number)
-        began = clock()
+        started = clock()
         outputs = run(values)
-        yield FinishedRun(number, outputs, began, clock())
+        yield FinishedRun(number, outputs, started, clock())
 
 
 def run_queued(
@@ -71,9 +71,9 @@ def run_queued(
 
 def _run(number: int, inputs: "Future[Feed]", run: Callable[[Feed], Values]) -> FinishedRun:
     values = inputs.result()
-    began = time.perf_counter_ns()
+    started = time.perf_counter_ns()
     outputs = run(values)
-    return FinishedRun(number, outputs, began, time.perf_counter_ns())
+    return FinishedRun(number, outputs, started, time.perf_counter_ns())
 
 
 @contextmanager
@@ -82,5 +82,5 @@ def _open_pool(workers: int, name: str) -> Iterator[ThreadPoolExecutor]:
     try:
         yield pool
     finally:
-        # After an error or ^C nobody wants what has not begun.
+        # After an error or ^C, runs that have not started are cancelled.
         pool.shutdown(wait=True, cancel_futures=True)

@@ -53,7 +53,7 @@ def list_expected_inputs(graph: Graph, inputs: InputFiles) -> list[ExpectedTenso
 
 
 def make_input_records(expected: Sequence[ExpectedTensor]) -> tuple[InputRecord, ...]:
-    """The inputs as a run's description tells them."""
+    """The inputs as a run's description lists them."""
     return tuple(
         InputRecord(
             item.name,
@@ -67,7 +67,7 @@ def make_input_records(expected: Sequence[ExpectedTensor]) -> tuple[InputRecord,
 
 
 def list_result_tensors(graph: Graph, outputs: OutputFiles, listed: InputList) -> list[str]:
-    """The graph's outputs, and what else was asked for."""
+    """The graph's outputs, and the other tensors requested."""
     made = [value for node in graph.nodes for value in node.outputs if value]
     if outputs.debug:
         return list(dict.fromkeys((*graph.outputs, *made)))
@@ -81,7 +81,7 @@ def list_result_tensors(graph: Graph, outputs: OutputFiles, listed: InputList) -
     unknown = [name for name in asked if name not in spellings]
     if unknown:
         raise UsageError(
-            f"--set_output_tensors names the tensor '{shown(unknown[0])}', which no op of the model makes",
+            f"--set_output_tensors names the tensor '{shown(unknown[0])}', which no op of the model computes",
             do=did_you_mean(unknown[0], spellings, "--debug writes all tensors"),
         )
     asked += _list_asked_tensors(graph, spellings, listed)
@@ -95,13 +95,13 @@ def check_native_names(inputs: InputFiles, graphs: Sequence[Graph]) -> None:
     unknown = [name for name in inputs.native_input_tensor_names or () if name not in spelled]
     if unknown:
         raise UsageError(
-            f"--native_input_tensor_names names '{shown(unknown[0])}', which is no input of the model",
+            f"--native_input_tensor_names names '{shown(unknown[0])}', which is not an input of the model",
             do=did_you_mean(unknown[0], known, f"use one of: {', '.join(map(shown, known[:10]))}"),
         )
 
 
 def _list_asked_tensors(graph: Graph, spellings: dict[str, str], listed: InputList) -> list[str]:
-    """Tensors and layers that the list's first lines name; other words there are taken for a comment."""
+    """Tensors and layers that the list's first lines name; other words there are a comment."""
     layers = {node.name: [v for v in node.outputs if v] for node in graph.nodes}
     asked = [name for name in listed.tensors if name in spellings]
     for name in listed.layers:

@@ -1,1 +1,1 @@
-"""Models run by several threads on several backends at once, as qnn-throughput-net-run does it."""
+"""Models run by several threads on several backends at once, as in qnn-throughput-net-run."""

@@ -22,24 +22,24 @@ MEGABYTE = 1 << 20
 
 
 def read_case(file: str | Path) -> ThroughputCase:
-    """The test that a JSON file describes; everything wrong with its keys comes at once.
+    """The test that a JSON file describes; all errors in its keys are reported at once.
 
-    Files that it names count from the current folder, else from the file's own.
+    Files that it names are relative to the current folder, else to the file's own.
     """
     path = Path(file)
     return case_of(read_json(path), str(path), lambda name: _locate_file(name, path))
 
 
 def run_throughput(case: ThroughputCase) -> ThroughputResult:
-    """Runs a test. ^C ends it after the executions that are under way; what was measured is returned."""
+    """Runs a test. ^C stops it after the executions under way; what was measured is returned."""
     prepared = prepare_all(case.threads)
     stop = threading.Event()
     runs = [ThreadRun(thread, prepared[thread.name], stop) for thread in case.threads]
     ready, processor = memory_in_use(), processor_time()
     with noted(stop) as signals:
-        began = time.perf_counter()
+        started = time.perf_counter()
         iterations = _run_iterations(case, runs, stop)
-        seconds = time.perf_counter() - began
+        seconds = time.perf_counter() - started
         results = tuple(run.make_result() for run in runs)
     executions = sum(result.executions for result in results)
     return ThroughputResult(

@@ -25,7 +25,7 @@ PROFILE_FILE = "qnn-profiling-data_0.log"
 
 
 class GraphRun:
-    """Keeps what a thread finds out about a graph."""
+    """Collects a thread's results for one graph."""
 
     def __init__(self, thread: CaseThread, prepared: Prepared, index: int) -> None:
         self._thread, self._prepared = thread, prepared
@@ -54,8 +54,8 @@ class GraphRun:
         return run_queued(numbers, self._feed, session.run, QueueLimits(depth, depth, depth))
 
     def keep(self, execution: FinishedRun, session: Session) -> None:
-        """Notes one execution."""
-        self._latencies.add(execution.ended - execution.began)
+        """Records one execution."""
+        self._latencies.add(execution.finished - execution.started)
         if self._clock is not None:
             self._clock.note(execution, session)
         if self._comparison is not None:
@@ -64,7 +64,7 @@ class GraphRun:
             self._saving.add(execution.number, execution.values)
 
     def make_result(self, session: Session) -> GraphResult:
-        """What was found; what was only remembered is written now."""
+        """The results; outputs that were held back are written now."""
         if self._saving is not None:
             self._saving.finish()
         return GraphResult(
@@ -95,6 +95,6 @@ class GraphRun:
 
 
 def _of(files: tuple[str, ...], index: int) -> str:
-    """The list of a graph among those that run."""
+    """The list of the graph at this index; skipped graphs do not count."""
     kept = [name for name in files if name != "__"]
     return kept[index] if index < len(kept) else ""

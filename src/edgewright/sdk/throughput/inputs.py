@@ -20,12 +20,12 @@ from edgewright.run.execution.tensors import map_spellings
 __all__ = ["choose_inputs", "read_ground_truth"]
 
 Feed = Callable[[int], dict[str, Array]]
-# Longer lists are read again from there on.
+# Inputs beyond this size are read again each time.
 LARGEST_CACHE = 1 << 30
 
 
 def choose_inputs(thread: CaseThread, graph: Graph, list_file: str) -> Feed:
-    """What the n-th execution of a graph gets."""
+    """The inputs of the n-th execution of a graph."""
     if thread.is_random:
         return _make_random_feed(graph, zlib.crc32(thread.name.encode()))
     sets = _open_sets(Path(list_file), graph, graph.inputs, is_native=thread.model.is_native)

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 
 __all__ = ["Latencies", "Latency"]
 
-# Neighbouring buckets differ by half a percent; 2**44 ns are almost five hours.
+# Neighbouring buckets differ by half a percent; 2**44 ns is almost five hours.
 _GROWTH = math.log(1.005)
 _BUCKETS = int(44 * math.log(2) / _GROWTH) + 2
 
 
 @dataclass(frozen=True)
 class Latency:
-    """Times of executions in microseconds; least, most and mean are exact, the rest to half a percent."""
+    """Times of executions in microseconds; least, most and mean are exact, the rest within 0.5 %."""
 
     least: float = 0.0
     mean: float = 0.0
@@ -25,7 +25,7 @@ class Latency:
 
 
 class Latencies:
-    """Counts times in buckets; one thread adds to it."""
+    """Counts times in buckets; only one thread may add to it."""
 
     def __init__(self) -> None:
         self._counts = [0] * _BUCKETS

@@ -1,4 +1,4 @@
-"""What becomes of the outputs of a thread: compared with a ground truth, saved, or let go."""
+"""What happens to the outputs of a thread: compared with a ground truth, saved or dropped."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,7 +22,7 @@ _WIDTHS = {"MSE_INT8": 1, "MSE_INT16": 2}
 
 
 class Comparison:
-    """Mean squared errors against a ground truth: of real numbers, or of stored integers of a width."""
+    """Mean squared errors against a ground truth: of real numbers, or of stored integers of a given width."""
 
     def __init__(self, graph: Graph, post_processor: str, list_file: str) -> None:
         self._graph = graph
@@ -45,7 +45,7 @@ class Comparison:
         self._count += 1
 
     def errors(self) -> tuple[OutputError, ...]:
-        """What was found so far."""
+        """The errors so far."""
         count = max(self._count, 1)
         return tuple(OutputError(n, s / count, self._worst[n], self._count) for n, s in self._sums.items())
 
@@ -68,21 +68,21 @@ class Saving:
     def __init__(self, thread: CaseThread, graph: Graph, folder: Path) -> None:
         self._is_all = thread.model.save == "NATIVE_ALL"
         self.folder = folder
-        # Not in the end, after a test of hours.
+        # Checked now, not at the end of a test that takes hours.
         check_target(self.folder / "Result_0" / "output.raw")
         self._results = ResultFolder(self.folder, graph, graph.outputs, thread.model.forms)
         self._last: tuple[int, Values] | None = None
         self.saved = 0
 
     def add(self, number: int, values: Values) -> None:
-        """Writes or remembers the outputs of one execution."""
+        """Writes the outputs of one execution, or holds them back."""
         if self._is_all:
             self._write(number, values)
         else:
             self._last = number, values
 
     def finish(self) -> None:
-        """Writes what was remembered."""
+        """Writes the outputs that were held back."""
         if self._last is not None:
             self._write(*self._last)
             self._last = None

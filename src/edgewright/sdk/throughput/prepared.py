@@ -1,4 +1,4 @@
-"""Models made ready for threads: one set-up for each backend, context and model."""
+"""Models prepared for threads: one set-up for each backend, context and model."""
 
 import os
 import time
@@ -30,10 +30,10 @@ class Prepared:
     init: int = 0
 
     def make(self) -> list[Session]:
-        """New sessions, timed."""
-        began = time.perf_counter_ns()
+        """Prepares new sessions and times them."""
+        started = time.perf_counter_ns()
         self.sessions = [self.source.prepare(graph, self.options) for graph in self.graphs]
-        self.init = (time.perf_counter_ns() - began) // 1000
+        self.init = (time.perf_counter_ns() - started) // 1000
         return self.sessions
 
 
@@ -48,7 +48,7 @@ def prepare_all(threads: Sequence[CaseThread]) -> dict[str, Prepared]:
             thread.model.name,
             thread.config_file or "",
         )
-        if _is_inner(thread):  # times of ops are told once, to one thread
+        if _is_inner(thread):  # op times are reported once, to one thread
             key = (*key, thread.name)
         if key not in shared:
             shared[key] = _prepare_thread(thread, len(threads))
@@ -59,17 +59,17 @@ def prepare_all(threads: Sequence[CaseThread]) -> dict[str, Prepared]:
 
 
 def list_notes(threads: Sequence[CaseThread], prepared: dict[str, Prepared]) -> Iterator[str]:
-    """What has no effect, or another than on a device; each sentence once."""
+    """Notes on settings without effect, or with another effect than on a device."""
     for thread in threads:
         source = prepared[thread.name].source
         yield from source.notes
         if thread.backend.extensions is not None:
             name = shown(thread.backend.extensions)
-            yield f"'backendExtensions' names {name}, whose settings are known here without it"
+            yield f"'backendExtensions' names {name}, which is not needed here"
         if source.is_native and thread.backend.perf_profile != "default":
             yield "'perfProfile' has no effect: the emulator has no clocks to set"
         if thread.is_asynchronous and _is_inner(thread):
-            yield f"thread '{shown(thread.name)}' executes one after the other: times of ops are measured"
+            yield f"thread '{shown(thread.name)}' runs one execution at a time: op times are measured"
 
 
 def _prepare_thread(thread: CaseThread, count: int) -> Prepared:
@@ -100,7 +100,7 @@ def _is_inner(thread: CaseThread) -> bool:
 
 
 def _count_engine_threads(thread: CaseThread, source: RunSource, count: int) -> int:
-    """Threads of the engine below each of ours: together no more than there are cores."""
+    """Engine threads for each of our threads: together no more than there are cores."""
     cores = os.cpu_count() or 1
     chosen = source.threads or threads_of(thread.backend.perf_profile, cores)
     if chosen or count == 1:
@@ -159,5 +159,5 @@ def _check_recorders(prepared: dict[str, Prepared]) -> None:
         raise UnsupportedFeature(
             f"threads {', '.join(map(shown, alone))} use backend {backend}, "
             "which takes one execution at a time",
-            do="leave one of them, or run them one after the other with qnn-net-run",
+            do="keep one of them, or run them one after the other with qnn-net-run",
         )

@@ -1,4 +1,4 @@
-"""What a throughput test found: counts, times, throughput and errors of each thread and of all."""
+"""The results of a throughput test: counts, times, throughput and errors of each thread and of all."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ __all__ = ["GraphResult", "Memory", "OutputError", "ThreadResult", "ThroughputRe
 
 @dataclass(frozen=True)
 class OutputError:
-    """The mean squared error of an output against the ground truth, over all executions and in the worst."""
+    """The mean squared error of an output against the ground truth: mean and worst of all executions."""
 
     name: str
     mean: float
@@ -25,7 +25,7 @@ class GraphResult:
     executions: int
     latency: Latency
     errors: tuple[OutputError, ...] = ()
-    # The folder of the outputs that were saved, and how many executions they are of.
+    # The folder of the saved outputs, and how many executions they come from.
     folder: str = ""
     saved: int = 0
     profile: str = ""
@@ -33,7 +33,7 @@ class GraphResult:
 
 @dataclass(frozen=True)
 class ThreadResult:
-    """One thread; ``seconds`` is the time that it worked, ``throughput`` executions in a second of it."""
+    """One thread; ``seconds`` is its working time, ``throughput`` its executions per second of that."""
 
     name: str
     backend: str
@@ -49,7 +49,7 @@ class ThreadResult:
 
 @dataclass(frozen=True)
 class Memory:
-    """Megabytes of this process after the models were made, and in the end."""
+    """Megabytes of this process after the models were prepared, and at the end."""
 
     ready: float
     end: float
@@ -62,11 +62,11 @@ class ThroughputResult:
     config: str
     iterations: int
     is_complete: bool
-    # The signal that ended it; 0 where none did.
+    # The signal that stopped it; 0 if none did.
     stopped_by: int
     seconds: float
     executions: int
-    # Executions in a second, by all threads together.
+    # Executions per second of all threads together.
     throughput: float
     # Seconds of processor time, of all threads of this process.
     processor: float

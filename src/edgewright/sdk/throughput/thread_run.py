@@ -1,4 +1,4 @@
-"""One thread of a throughput test: what it does in each iteration, and what it found in all of them."""
+"""One thread of a throughput test: what it does in each iteration, and its results over all of them."""
 
 import threading
 import time
@@ -28,18 +28,18 @@ class ThreadRun:
         self._done = 0
 
     def iterate(self) -> None:
-        """One iteration; what goes wrong is kept for whoever started the thread, and stops the others."""
-        began = time.perf_counter()
+        """One iteration; an error is kept for the caller, and stops the other threads."""
+        started = time.perf_counter()
         try:
             self._iterate()
         except BaseException as problem:
             where = Where(detail=f"thread '{self.thread.name}'")
             self.problem = located(problem, where) if isinstance(problem, EdgewrightError) else problem
             self._stop.set()
-        self._seconds += time.perf_counter() - began
+        self._seconds += time.perf_counter() - started
 
     def make_result(self) -> ThreadResult:
-        """What was found so far."""
+        """The results so far."""
         pairs = zip(self._graphs, self._sessions, strict=True)
         graphs = tuple(run.make_result(session) for run, session in pairs)
         executions = sum(graph.executions for graph in graphs)
@@ -72,7 +72,7 @@ class ThreadRun:
                 self._done += 1
 
     def _number_executions(self, end: float | None) -> Iterator[int]:
-        """Numbers of executions until the count, the time or the whole test is over."""
+        """Numbers of executions until the count or the time is reached or the test stops."""
         first = self._done
         for number in count() if self.thread.count is None else range(self.thread.count):
             if number and self.thread.interval:

@@ -26,5 +26,5 @@ def test_work_that_takes_longer_is_given_up_at_once():
     with pytest.raises(BackendCrash) as caught:
         Deadline(50_000, "--timeout", "the work").run(lambda: time.sleep(5))
     assert time.monotonic() - began < 3
-    assert caught.value.what == "the work took more than 50000 microseconds and was given up"
+    assert caught.value.what == "the work took more than 50000 microseconds and was abandoned"
     assert caught.value.do == "raise --timeout, or leave it out"

@@ -33,7 +33,7 @@ def doubled(feed):
 def test_runs_come_one_by_one():
     done = list(run_one_by_one(range(3), lambda number: {"x": number}, doubled))
     assert [(item.number, item.values) for item in done] == [(0, {"y": 0}), (1, {"y": 2}), (2, {"y": 4})]
-    assert all(item.began <= item.ended for item in done)
+    assert all(item.started <= item.finished for item in done)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from edgewright.analyse.spots import aligned, spots_of
+from edgewright.analyse.comparison_points import align_layout, list_comparison_points
 from edgewright.core.numbers import DType
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.types import TensorType
@@ -21,7 +21,7 @@ def chain(*ops):
 
 
 def spots(graph):
-    return [(spot.value, spot.op) for spot in spots_of(graph, graph)]
+    return [(spot.value, spot.op) for spot in list_comparison_points(graph, graph)]
 
 
 def test_moves_of_data_have_no_figures_of_their_own():
@@ -38,18 +38,18 @@ def test_what_another_op_reads_too_is_measured_for_itself():
     assert spots(graph) == [("v0", "Tanh"), ("v1", "Relu")]
 
 
-@pytest.mark.parametrize(("made", "wanted"), [((1, 4, 5, 3), (1, 3, 4, 5)), ((1, 3, 4, 5), (1, 4, 5, 3))])
-def test_channels_are_brought_to_where_the_other_graph_has_them(made, wanted):
+@pytest.mark.parametrize(("made", "expected"), [((1, 4, 5, 3), (1, 3, 4, 5)), ((1, 3, 4, 5), (1, 4, 5, 3))])
+def test_channels_are_brought_to_where_the_other_graph_has_them(made, expected):
     array = np.arange(60.0).reshape(made)
-    moved = aligned(array, wanted)
-    assert moved.shape == wanted
-    axes = (made.index(3), wanted.index(3))
+    moved = align_layout(array, expected)
+    assert moved.shape == expected
+    axes = (made.index(3), expected.index(3))
     np.testing.assert_array_equal(moved.take(1, axes[1]), array.take(1, axes[0]))
 
 
 def test_values_of_other_shapes_are_not_compared():
     source, other = chain(Tanh()), chain(Tanh())
     other.types["v0"] = TensorType((1, 2, 4, 4), DType.FLOAT_32)
-    assert spots_of(source, other) == []
+    assert list_comparison_points(source, other) == []
     other.types["v0"] = TensorType((1, 3, 2, 4), DType.FLOAT_32)
-    assert [spot.value for spot in spots_of(source, other)] == ["v0"]
+    assert [spot.value for spot in list_comparison_points(source, other)] == ["v0"]

@@ -4,8 +4,8 @@ import pytest
 from onnx import TensorProto, helper
 
 import edgewright as ew
-from edgewright.analyse.gains import channel_gains
-from edgewright.analyse.layers import layers_of
+from edgewright.analyse.channel_gains import find_channel_gains
+from edgewright.analyse.layers import measure_layers
 
 RANDOM = np.random.default_rng(1)
 FACTORS = (2.0 ** RANDOM.integers(-2, 3, 16)).astype(np.float32)
@@ -53,8 +53,8 @@ def scaled(tmp_path, between):
 @pytest.mark.parametrize(("between", "lost"), [(SUM, 0), (HEADS, 1)], ids=["sum", "heads"])
 def test_scales_between_two_products_end_at_the_second(tmp_path, between, lost):
     source, quantized, samples = scaled(tmp_path, between)
-    gains = channel_gains(source, quantized)
-    layers = {layer.source: layer for layer in layers_of(source, quantized, samples)}
+    gains = find_channel_gains(source, quantized)
+    layers = {layer.source: layer for layer in measure_layers(source, quantized, samples)}
     assert gains.is_plain("y")
     assert layers["y"].sim_db > 25
     np.testing.assert_allclose(1 / gains.known["made"], FACTORS, rtol=0.05)

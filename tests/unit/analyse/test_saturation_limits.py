@@ -4,9 +4,9 @@ import pytest
 from onnx import TensorProto, helper
 
 import edgewright as ew
-from edgewright.analyse.advice import findings_of
-from edgewright.analyse.layers import layers_of
-from edgewright.analyse.tensors import tensor_views
+from edgewright.analyse.advice import list_findings
+from edgewright.analyse.layers import measure_layers
+from edgewright.analyse.tensors import view_worst_tensors
 
 RANDOM = np.random.default_rng(0)
 
@@ -28,10 +28,10 @@ def analysed(source):
     samples = [{"x": RANDOM.normal(0, 2, (4, 16)).astype(np.float32)} for _ in range(12)]
     quantized = ew.quantize(source, samples, act_quantizer="tf")
     before, after = source.fixed_graph(), quantized.fixed_graph()
-    layers = layers_of(before, after, samples)
-    views = tensor_views(before, after, samples, layers)
-    found = {layer.source: layer for layer in layers}, {view.source: view for view in views}
-    return (*found, findings_of(before, after, layers, views, quantized.report))
+    layers = measure_layers(before, after, samples)
+    views = view_worst_tensors(before, after, samples, layers)
+    result = {layer.source: layer for layer in layers}, {view.source: view for view in views}
+    return (*result, list_findings(before, after, layers, views, quantized.report))
 
 
 @pytest.mark.parametrize("op", ["Sigmoid", "Tanh"])

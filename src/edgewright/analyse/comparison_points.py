@@ -7,13 +7,13 @@ import numpy as np
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph, Node
 
-__all__ = ["Spot", "aligned", "channel_axis", "spots_of"]
+__all__ = ["ComparisonPoint", "align_layout", "find_channel_axis", "list_comparison_points"]
 
 CHANNELS_FIRST = frozenset({"NCF", "NCHW", "NCDHW"})
 
 
 @dataclass(frozen=True)
-class Spot:
+class ComparisonPoint:
     """A value to compare and what makes it: an op, or an op and the activation that HTP fuses to it.
 
     What lies between the two is in no memory of the NPU: its encoding may end where the activation does.
@@ -34,18 +34,18 @@ class Spot:
         return first if len(self.nodes) == 1 else f"{first} + {last}"
 
 
-def spots_of(source: Graph, quantized: Graph) -> list[Spot]:
+def list_comparison_points(source: Graph, quantized: Graph) -> list[ComparisonPoint]:
     """All results that both graphs have, in order; moves of data and what is fused away have none."""
     return [
-        Spot(value, _way_to(quantized, node))
+        ComparisonPoint(value, _collect_fused_nodes(quantized, node))
         for node in quantized.nodes
-        if not node.op.has_fixed_types and not _only_moves(quantized, node)
+        if not node.op.has_fixed_types and not _is_data_movement(quantized, node)
         for value in node.outputs
         if value and _is_in_both(source, quantized, value) and not _is_fused(quantized, value)
     ]
 
 
-def aligned(array: Array, shape: tuple[int, ...]) -> Array:
+def align_layout(array: Array, shape: tuple[int, ...]) -> Array:
     """An array in the layout of the other graph."""
     if array.shape == shape or array.ndim < 3:
         return array
@@ -53,10 +53,10 @@ def aligned(array: Array, shape: tuple[int, ...]) -> Array:
     return moved if moved.shape == shape else np.moveaxis(array, 1, -1)
 
 
-def channel_axis(graph: Graph, value: str) -> int:
+def find_channel_axis(graph: Graph, value: str) -> int:
     """The axis of a value's channels."""
-    found = graph.types[value]
-    return 1 if found.layout in CHANNELS_FIRST and found.rank > 2 else max(found.rank - 1, 0)
+    kind = graph.types[value]
+    return 1 if kind.layout in CHANNELS_FIRST and kind.rank > 2 else max(kind.rank - 1, 0)
 
 
 def _is_in_both(source: Graph, quantized: Graph, value: str) -> bool:
@@ -77,7 +77,7 @@ def _is_activation(node: Node) -> bool:
     return node.op.specific().is_clamp or node.op.is_fused_on_htp
 
 
-def _only_moves(graph: Graph, node: Node) -> bool:
+def _is_data_movement(graph: Graph, node: Node) -> bool:
     """Whether the node only gives its elements another order or shape."""
     if not node.op.keeps_encoding or not node.inputs or node.inputs[0] not in graph.types:
         return False
@@ -90,20 +90,20 @@ def _is_fused(graph: Graph, value: str) -> bool:
         (reader,) = graph.consumers(value)
         if _is_activation(reader):
             return True
-        if not _only_moves(graph, reader):
+        if not _is_data_movement(graph, reader):
             return False
         value = reader.outputs[0]
     return False
 
 
-def _way_to(graph: Graph, node: Node) -> tuple[Node, ...]:
+def _collect_fused_nodes(graph: Graph, node: Node) -> tuple[Node, ...]:
     """A node, and before an activation all from the op that it is fused to."""
-    way = [node]
-    while _is_activation(node) and graph.is_used_once(way[0].inputs[0]):
-        maker = graph.producer(way[0].inputs[0])
+    nodes = [node]
+    while _is_activation(node) and graph.is_used_once(nodes[0].inputs[0]):
+        maker = graph.producer(nodes[0].inputs[0])
         if maker is None or maker.op.has_fixed_types:
             break
-        way.insert(0, maker)
-        if not _only_moves(graph, maker):
-            return tuple(way)
+        nodes.insert(0, maker)
+        if not _is_data_movement(graph, maker):
+            return tuple(nodes)
     return (node,)

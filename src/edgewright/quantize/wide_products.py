@@ -6,21 +6,19 @@ from edgewright.ir.graph import Graph
 from edgewright.ops.matmul import MatMul
 from edgewright.quantize.pins import Origin, Pin
 
-__all__ = ["wide_products"]
-
-WIDE = 16
+__all__ = ["widen_products"]
 
 
-def wide_products(graph: Graph, pins: Mapping[str, Pin]) -> dict[str, Pin]:
-    """Wishes for the second operands and the results of such products; what has a pin keeps it.
+def widen_products(graph: Graph, pins: Mapping[str, Pin]) -> dict[str, Pin]:
+    """Pins of 16 bits for the second operands and the results of such products; what has a pin keeps it.
 
     The HTP multiplies 16 bits by 16 into 16: the result cannot have fewer than the operands.
     """
-    wide = [value for value in _values(graph) if value not in pins]
-    return dict.fromkeys(wide, Pin(WIDE, None, Origin.RULE))
+    values = [value for value in _list_values(graph) if value not in pins]
+    return dict.fromkeys(values, Pin(16, None, Origin.RULE))
 
 
-def _values(graph: Graph) -> Iterator[str]:
+def _list_values(graph: Graph) -> Iterator[str]:
     for node in graph.nodes:
         operands = node.inputs[:2]
         is_dynamic = isinstance(node.op, MatMul) and not any(v in graph.constants for v in operands)

@@ -1,4 +1,4 @@
-"""Where a value may be cut because nothing that reads it can tell: a sigmoid is flat far from zero."""
+"""Where a value may be clipped because no reader sees the difference: a sigmoid is flat far from zero."""
 
 import math
 
@@ -10,48 +10,48 @@ from edgewright.ir.traits import EVERYTHING, Range
 from edgewright.quantize.encodings import covered_range
 from edgewright.quantize.saturation import needed_range
 
-__all__ = ["FlatEnds"]
+__all__ = ["SaturationLimits"]
 
-# Only whether there is an end counts, not where it is.
-BITS = 8
+# Only whether there is a limit counts, not where it is.
+ANY_BITS = 8
 
 
-class FlatEnds:
-    """The ends that an encoding may leave out without a loss; infinite where it may not."""
+class SaturationLimits:
+    """The limits beyond which an encoding may clip without a loss; infinite where it may not."""
 
     def __init__(self, graph: Graph, value: str) -> None:
         self.low, self.high = -math.inf, math.inf
         encoding = graph.types[value].encoding
-        is_below, is_above = _flat_sides(graph, value)
+        is_below, is_above = _find_saturated_sides(graph, value)
         if encoding is not None and len(encoding.scales) == 1 and (is_below or is_above):
             low, high = covered_range(encoding, graph.types[value].dtype)
             self.low = float(low[0]) if is_below else -math.inf
             self.high = float(high[0]) if is_above else math.inf
 
-    def cut(self, array: Array) -> Array:
-        """Values as those who read them see them."""
+    def clip(self, array: Array) -> Array:
+        """Values as their readers see them."""
         if math.isinf(self.low) and math.isinf(self.high):
             return array
         return np.clip(array, self.low, self.high)
 
 
-def _flat_sides(graph: Graph, value: str) -> tuple[bool, bool]:
+def _find_saturated_sides(graph: Graph, value: str) -> tuple[bool, bool]:
     """Whether all readers of a value are flat far below zero, and far above."""
-    low, high = _needed(graph, value)
+    low, high = _find_needed_range(graph, value)
     return not math.isinf(low), not math.isinf(high)
 
 
-def _needed(graph: Graph, value: str) -> Range:
+def _find_needed_range(graph: Graph, value: str) -> Range:
     readers = graph.consumers(value)
     if value in graph.outputs or not readers:
         return EVERYTHING
-    ranges = [_needed_by(graph, node, value) for node in readers]
+    ranges = [_find_range_needed_by(graph, node, value) for node in readers]
     return min(low for low, _ in ranges), max(high for _, high in ranges)
 
 
-def _needed_by(graph: Graph, node: Node, value: str) -> Range:
+def _find_range_needed_by(graph: Graph, node: Node, value: str) -> Range:
     if node.op.keeps_encoding and node.inputs == [value]:
-        return _needed(graph, node.outputs[0])
+        return _find_needed_range(graph, node.outputs[0])
     if node.op.ignores_masked:
         return 0.0, math.inf
-    return needed_range(graph, node, value, BITS)
+    return needed_range(graph, node, value, ANY_BITS)
