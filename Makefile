@@ -44,7 +44,7 @@ test-full: test test-rest
 test-compat: $(READY)
 	$(PYTEST) tests/native
 
-# Which small changes to ops, passes, quantize and lower no test beside them notices: half an hour.
+# Which small changes to ops, passes, quantize and lower no test beside them notices: twenty minutes.
 mutate: $(READY)
 	$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[mutate]'
 	$(PY) -m tests.mutation.run --jobs $(JOBS) $(ARGS)

@@ -7,8 +7,8 @@ import pytest
 
 import edgewright as ew
 from edgewright.artifacts.encodings import encodings_text
+from edgewright.frontends.conversion import Rewrites
 from edgewright.ir.graph import Graph
-from edgewright.model.convert import Rewrites
 from edgewright.quantize.mixed.calibrated import Calibrated, Widths
 from edgewright.quantize.portable import portable_encodings
 from edgewright.quantize.quantizer import quantize_graph

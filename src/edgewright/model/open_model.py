@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from edgewright.model.convert import convert
+from edgewright.frontends.conversion import ConversionRequest
+from edgewright.model.convert import convert_in_memory
 from edgewright.model.model import Model, load
 from edgewright.model.saving import is_stored
 
@@ -13,4 +14,4 @@ def any_model(model: Model | Path | str) -> Model:
     """The model itself, or the one in a file: net.json, DLC, model library, context of ours, or a source."""
     if isinstance(model, Model):
         return model
-    return load(model) if is_stored(model) else convert(model)
+    return load(model) if is_stored(model) else convert_in_memory(ConversionRequest(model))

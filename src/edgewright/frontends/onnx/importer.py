@@ -8,7 +8,7 @@ import onnx
 from edgewright.core.errors import BadInput, EdgewrightError, Where, located
 from edgewright.core.numbers import Array
 from edgewright.frontends._common.faults import FAULTS, fault, guarded
-from edgewright.frontends._common.imported import Imported, InputSpec, NodeNames
+from edgewright.frontends._common.imported import BoundInput, Imported, NodeNames
 from edgewright.frontends._common.importer import GraphImporter
 from edgewright.frontends.onnx import registry
 from edgewright.frontends.onnx.context import Context
@@ -42,7 +42,7 @@ class Importer(GraphImporter):
     def __init__(
         self,
         file: OnnxFile,
-        inputs: Mapping[str, InputSpec],
+        inputs: Mapping[str, BoundInput],
         outputs: Sequence[str],
         *,
         keep_all: bool = False,

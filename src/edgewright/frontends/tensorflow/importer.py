@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from edgewright.config.spelling import advise_cut, spell_option
 from edgewright.core.errors import BadInput, EdgewrightError, UnsupportedOp, Where, located, shown
 from edgewright.frontends._common.faults import guarded
-from edgewright.frontends._common.imported import Imported, InputSpec, NodeNames
+from edgewright.frontends._common.imported import BoundInput, Imported, NodeNames
 from edgewright.frontends._common.importer import GraphImporter
 from edgewright.frontends.tensorflow import registry
 from edgewright.frontends.tensorflow.context import Context
@@ -44,7 +44,7 @@ class Importer(GraphImporter):
     def __init__(
         self,
         network: Network,
-        inputs: Mapping[str, InputSpec],
+        inputs: Mapping[str, BoundInput],
         outputs: Sequence[str],
         *,
         keep_all: bool = False,

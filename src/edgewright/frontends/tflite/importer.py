@@ -6,7 +6,7 @@ from dataclasses import replace
 from edgewright.config.spelling import advise_cut
 from edgewright.core.errors import BadInput, EdgewrightError, UnsupportedOp, Where, located
 from edgewright.frontends._common.faults import guarded
-from edgewright.frontends._common.imported import Imported, InputSpec, NodeNames
+from edgewright.frontends._common.imported import BoundInput, Imported, NodeNames
 from edgewright.frontends._common.importer import GraphImporter, check_length
 from edgewright.frontends.tflite import registry
 from edgewright.frontends.tflite.context import Context
@@ -45,7 +45,7 @@ class Importer(GraphImporter):
         self,
         file: TfliteFile,
         place: int,
-        inputs: Mapping[str, InputSpec],
+        inputs: Mapping[str, BoundInput],
         outputs: Sequence[str],
         *,
         keep_all: bool = False,
