@@ -16,7 +16,7 @@ from edgewright.model.model import Model
 from edgewright.model.open_model import any_model
 from edgewright.model.quantize import QuantizedModel
 from edgewright.ops.cost import node_macs
-from edgewright.quantize.encodings import Grid, covered_range
+from edgewright.quantize.encodings import Grid, compute_covered_range
 
 __all__ = ["DynamicQuantization"]
 
@@ -87,7 +87,7 @@ class DynamicQuantization:
             for value in node.inputs[1:2] if node_macs(self._graph, node) else ():
                 if value in self._graph.constants:
                     limit = float(np.abs(self._graph.constants[value]).max())
-                    scale = grid.encoding(-limit, limit).scales[0]
+                    scale = grid.encode_range(-limit, limit).scales[0]
                     name = self._graph.source_names.get(value, value)
                     encodings[name] = {"bitwidth": 8, "is_symmetric": "True", "scale": scale, "offset": -128}
                     encodings[name] |= {"min": -128 * scale, "max": 127 * scale}
@@ -114,8 +114,8 @@ class DynamicQuantization:
         extremes.least, extremes.most = min(extremes.least, least), max(extremes.most, most)
 
     def _choose_params(self, extremes: _Extremes) -> dict[str, float]:
-        encoding = self._grid.encoding(extremes.least, extremes.most)
-        low, high = covered_range(encoding, self._grid.dtype)
+        encoding = self._grid.encode_range(extremes.least, extremes.most)
+        low, high = compute_covered_range(encoding, self._grid.dtype)
         return {
             "scale": encoding.scales[0],
             "offset": -encoding.offsets[0],
