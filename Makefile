@@ -62,6 +62,7 @@ lint: $(READY)
 	$(PY) -m mypy
 	$(PY) checks/layers.py
 	$(PY) checks/sizes.py
+	$(PY) checks/op_lists.py
 	$(PY) checks/duplicates.py
 	$(PY) checks/public_api.py --check tests/api/public_api.txt
 	$(PY) checks/lazy_start.py

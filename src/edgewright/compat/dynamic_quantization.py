@@ -13,7 +13,7 @@ from edgewright.backends.registry import find_backend
 from edgewright.core.errors import UsageError
 from edgewright.core.numbers import Array
 from edgewright.model.model import Model
-from edgewright.model.open_model import any_model
+from edgewright.model.open_model import open_any_model
 from edgewright.model.quantize import QuantizedModel
 from edgewright.ops.cost import node_macs
 from edgewright.quantize.encodings import Grid, compute_covered_range
@@ -34,7 +34,7 @@ class DynamicQuantization:
 
     def __init__(self, model_path: Model | Path | str, bitwidth: int = 8) -> None:
         self.model_path = model_path
-        self._model = any_model(model_path)
+        self._model = open_any_model(model_path)
         self._graph = self._model.fixed_graph()
         self._grid = Grid(bitwidth)
         made = [value for node in self._graph.nodes for value in node.outputs if value]

@@ -8,6 +8,7 @@ import pytest
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.op import REGISTRY, Op, Sample
 from edgewright.ir.types import TensorType
+from edgewright.ops.elementwise_generic import Generic
 from tests.unit.ops.test_samples import SAMPLES, filled, types_of
 
 COMPUTED = [sample for sample in SAMPLES if sample.op.has_reference()]
@@ -123,3 +124,15 @@ def test_each_slice_of_the_weights_along_their_axis_makes_one_channel(sample: Sa
 def test_every_trait_is_tried() -> None:
     assert all((LIMITED, CLAMPS, KEEPING, FLAT, SCALED, WEIGHTED, NEVER_NAN))
     assert {s.op.qnn_name() for s in COMPUTED} <= set(REGISTRY)
+
+
+@pytest.mark.parametrize("sample", [s for s in KEEPING if not s.op.only_moves()], ids=name_of)
+def test_a_selection_compares_numbers_and_does_not_only_move_them(sample: Sample) -> None:
+    data, *others = filled(sample)
+    kept, negated = (compute(sample.op, [array, *others])[0] for array in (data, -data))
+    assert not np.array_equal(kept, -negated)
+
+
+def test_an_op_that_only_names_another_has_its_traits() -> None:
+    for sample in SAMPLES:
+        assert isinstance(sample.op, Generic) == (sample.op.specific() is not sample.op)

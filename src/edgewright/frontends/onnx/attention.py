@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from edgewright.core.errors import ShapeMismatch
 from edgewright.core.numbers import DType
-from edgewright.frontends._common.products import product
+from edgewright.frontends._common.products import emit_product
 from edgewright.frontends.onnx.attention_parts import (
     Scores,
     attend,
@@ -77,7 +77,7 @@ def attention_of_runtime(ctx: Context, node: SourceNode) -> list[str]:
     if node.input(6) or node.attr("do_rotary", 0) or node.attr("past_present_share_buffer", 0):
         raise ctx.refuse(node, "it turns its positions or shares the buffer of its cache")
     heads = head_count(node, "num_heads")
-    projected = product(ctx, node.inputs[0], node.inputs[1])
+    projected = emit_product(ctx, node.inputs[0], node.inputs[1])
     if node.input(2):
         projected = ctx.emit(ElementWiseAdd(), projected, node.input(2))
     width = ctx.shape(projected)[-1]
@@ -111,7 +111,7 @@ def group_query_attention(ctx: Context, node: SourceNode) -> list[str]:
         log.warning("%s: all sequences of a batch are taken to be as long as the cache", node.label)
     key, value = (_grown(ctx, old, new) for old, new in ((node.input(3), key), (node.input(4), value)))
     allowed = _causal(ctx, query, key, node.attr("local_window_size", -1)) if node.attr("causal", 1) else ""
-    ends = ctx.emit(ElementWiseAdd(), seqlens, ctx.scalar(1, seqlens))
+    ends = ctx.emit(ElementWiseAdd(), seqlens, ctx.add_scalar(1, seqlens))
     inside = ctx.emit(ElementWiseLess(), counted(ctx, key, 2), ends)
     allowed = _both(ctx, allowed, _spread(ctx, inside))
     added = [penalty(ctx, allowed, query), *([node.input(10)] if node.input(10) else [])]
@@ -209,7 +209,7 @@ def _causal(ctx: Context, query: str, key: str, window: int = -1) -> str:
     allowed = ctx.emit(ElementWiseLessEqual(), columns, rows)
     if window < 0:
         return allowed
-    edge = ctx.emit(ElementWiseAdd(), rows, ctx.scalar(-window, rows))
+    edge = ctx.emit(ElementWiseAdd(), rows, ctx.add_scalar(-window, rows))
     return _both(ctx, allowed, ctx.emit(ElementWiseGreater(), columns, edge))
 
 
@@ -221,7 +221,7 @@ def _padding(ctx: Context, node: SourceNode, mask: str, query: str, key: str) ->
         return _spread(ctx, ctx.emit(ElementWiseLess(), counted(ctx, key, 2), ends))
     if rank not in {2, 3}:
         raise ctx.refuse(node, f"its mask is {ctx.type(mask)}, expected [batch], or two or three axes")
-    real = ctx.emit(ElementWiseNotEqual(), mask, ctx.scalar(0, mask))
+    real = ctx.emit(ElementWiseNotEqual(), mask, ctx.add_scalar(0, mask))
     shape = ctx.shape(real)
     return _spread(ctx, real) if rank == 2 else ctx.reshape(real, (shape[0], 1, *shape[1:]))
 
@@ -240,9 +240,9 @@ def _positions(ctx: Context, node: SourceNode, query: str, seqlens: str) -> str:
     """[batch, length]: given, or counted on from what the cache holds."""
     if node.input(9):
         return node.input(9)
-    ends = ctx.emit(ElementWiseAdd(), seqlens, ctx.scalar(1, seqlens))
+    ends = ctx.emit(ElementWiseAdd(), seqlens, ctx.add_scalar(1, seqlens))
     first = ctx.emit(ElementWiseSubtract(), ends, size(ctx, query, 2))
-    first = ctx.emit(ElementWiseMaximum(), first, ctx.scalar(0, first))
+    first = ctx.emit(ElementWiseMaximum(), first, ctx.add_scalar(0, first))
     return ctx.emit(ElementWiseAdd(), first, counted(ctx, query, 2))
 
 

@@ -24,11 +24,11 @@ def reduced(ctx: Context, node: SourceNode, op_type: str, value: str, axes: Sequ
     newest = 13 if op_type == "ReduceSum" else 18
     if node.version < newest:
         return in_onnx(ctx, op_type, value, axes=list(axes), keepdims=1)
-    return in_onnx(ctx, op_type, value, ctx.constant(np.asarray(axes, np.int64)), keepdims=1)
+    return in_onnx(ctx, op_type, value, ctx.add_constant(np.asarray(axes, np.int64)), keepdims=1)
 
 
 def taken(ctx: Context, value: str, indices: Sequence[int], axis: int) -> str:
     """Slices of a value at known places along an axis; itself where that changes nothing."""
     if list(indices) == list(range(len(indices))) and ctx.shape(value)[axis] == len(indices):
         return value
-    return in_onnx(ctx, "Gather", value, ctx.constant(np.asarray(indices, np.int64)), axis=axis)
+    return in_onnx(ctx, "Gather", value, ctx.add_constant(np.asarray(indices, np.int64)), axis=axis)

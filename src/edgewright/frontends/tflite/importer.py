@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from edgewright.config.spelling import advise_cut
 from edgewright.core.errors import BadInput, EdgewrightError, UnsupportedOp, Where, located
-from edgewright.frontends._common.faults import guarded
+from edgewright.frontends._common.faults import guard_reading
 from edgewright.frontends._common.imported import BoundInput, Imported, NodeNames
 from edgewright.frontends._common.importer import GraphImporter, check_length
 from edgewright.frontends.tflite import registry
@@ -62,7 +62,7 @@ class Importer(GraphImporter):
 
     def run(self) -> Imported:
         """Translates the graph; stops early only where a value or a shape is needed."""
-        with guarded(self._file.name):
+        with guard_reading(self._file.name):
             self._graph.reserve(tensor.name for tensor in self._main.tensors)
             self._declare_inputs()
             for operator in needed(self._main, self._outputs, is_whole=self._keep_all):
@@ -92,7 +92,7 @@ class Importer(GraphImporter):
         self._count_inlined(len(graph.operators))
         self._open.append(place)
         try:
-            with self._scopes.opened(dict(zip(names, arguments, strict=True)), is_closed=True):
+            with self._scopes.open(dict(zip(names, arguments, strict=True)), is_closed=True):
                 outputs = [graph.tensors[index].name for index in graph.outputs]
                 for operator in needed(graph, outputs):
                     self._inline_operator(graph, operator)
@@ -192,7 +192,7 @@ class Importer(GraphImporter):
         name = tensor.name if tensor.name not in self._graph.types else self._graph.fresh_name(tensor.name)
         return self._graph.add_constant(name, value, declared)
 
-    def _declared_type(self, name: str) -> TensorType | None:
+    def _find_declared_type(self, name: str) -> TensorType | None:
         tensor = self._by_name.get(name)
         return None if tensor is None or tensor.dtype is None else type_in_graph(tensor)
 

@@ -15,7 +15,7 @@ from edgewright.core.events import progress
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import given
-from edgewright.ops.matmul import FullyConnected, MatMul
+from edgewright.ops.matmul import MatMul
 from edgewright.ops.norm import AxesNorm
 from edgewright.quantize.executor import Samples
 from edgewright.quantize.judge import WORTH_DB, Judge, Part
@@ -103,12 +103,7 @@ def _read_by_products(graph: Graph) -> dict[str, list[Node]]:
 def _is_product(graph: Graph, node: Node) -> bool:
     op, weights = node.op, given(node.inputs, 1)
     is_turned = isinstance(op, MatMul) and op.transpose_in0
-    return (
-        isinstance(op, (FullyConnected, MatMul))
-        and weights in graph.constants
-        and graph.types[weights].rank == 2
-        and not is_turned
-    )
+    return op.is_product and weights in graph.constants and graph.types[weights].rank == 2 and not is_turned
 
 
 def _find_makers(graph: Graph, value: str) -> list[Node]:

@@ -12,6 +12,7 @@ import numpy as np
 
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph, Node
+from edgewright.ir.op import Op
 from edgewright.ops.activation import HardSigmoid, HardSwish, ReluMinMax
 from edgewright.ops.elementwise import ElementWiseMultiply
 from edgewright.quantize.weights.chains import Link, find_links
@@ -80,7 +81,7 @@ def _take_apart(graph: Graph, place: _Place, low: Array, high: Array) -> None:
     graph.add(Node(swish.name, ElementWiseMultiply(), [bounded, gate], [result]), types)
 
 
-def _emit(graph: Graph, hint: str, op: ElementWiseMultiply | HardSigmoid | ReluMinMax, *inputs: str) -> str:
+def _emit(graph: Graph, hint: str, op: Op, *inputs: str) -> str:
     name = graph.fresh_name(hint)
     graph.add(Node(name, op, list(inputs), [name]))
     return name
