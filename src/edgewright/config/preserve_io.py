@@ -10,7 +10,7 @@ from edgewright.core.errors import UsageError, shown
 __all__ = ["PreserveIo"]
 
 
-def _preserve_io_problem(given: Given) -> UsageError | None:
+def _check_preserve_io(given: Given) -> UsageError | None:
     usages = given.get("--preserve_io", ())
     for usage in usages:
         if usage and usage[0] not in {"layout", "datatype"}:
@@ -32,7 +32,7 @@ class PreserveIo(OptionGroup):
     """Inputs and outputs that keep the layout or the data type of the source."""
 
     title = "Inputs and outputs as in the source"
-    rules = (Check(_preserve_io_problem),)
+    rules = (Check(_check_preserve_io),)
 
     preserve_io: tuple[tuple[str, ...], ...] = opt(
         nargs="*",
@@ -45,17 +45,17 @@ class PreserveIo(OptionGroup):
 
     def layout_of(self, name: str) -> bool:
         """Whether the input or output keeps the layout of the source."""
-        return self._keeps("layout", name)
+        return self._is_kept("layout", name)
 
     def datatype_of(self, name: str) -> bool:
         """Whether the input or output keeps the data type of the source."""
-        return self._keeps("datatype", name)
+        return self._is_kept("datatype", name)
 
     def named(self) -> tuple[str, ...]:
         """The inputs and outputs that were named, for a check that the model has them."""
         return tuple(dict.fromkeys(name for _, *names in filter(None, self.preserve_io) for name in names))
 
-    def _keeps(self, what: str, name: str) -> bool:
+    def _is_kept(self, what: str, name: str) -> bool:
         return any(
             not usage or (usage[0] == what and (len(usage) == 1 or name in usage[1:]))
             for usage in self.preserve_io

@@ -19,7 +19,7 @@ from edgewright.core.errors import (
     Where,
     shown,
 )
-from edgewright.core.files import file_size
+from edgewright.core.files import measure_file
 from edgewright.frontends._common.imported import Imported
 from edgewright.frontends._common.overrides import Overrides
 from edgewright.frontends._common.report import report_on
@@ -92,7 +92,7 @@ def open_source(source: Path | str | Any, wishes: Overrides | None = None) -> So
         return OnnxSource.open(source, wishes)
     framework = framework_of(source)
     if framework not in {Framework.PYTORCH, Framework.TENSORFLOW}:
-        file_size(source)
+        measure_file(source)
     return OPENS[framework](source, wishes)
 
 

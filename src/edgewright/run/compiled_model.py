@@ -13,7 +13,7 @@ from edgewright.core.files import write_whole
 from edgewright.core.numbers import Array
 from edgewright.core.words import did_you_mean
 from edgewright.ir.graph import Graph
-from edgewright.lower.names import sanitized
+from edgewright.lower.names import sanitize_name
 from edgewright.model.model import Model
 from edgewright.model.saving import load_graph
 from edgewright.model.surface import Surface
@@ -92,7 +92,7 @@ class CompiledModel:
         named = {
             known: _narrow_integers(known, _with_axis(known, np.asarray(array), chosen), chosen)
             for name, array in inputs.items()
-            for known in [name if name in chosen.inputs else sanitized(name)]
+            for known in [name if name in chosen.inputs else sanitize_name(name)]
         }
         return surface.decode_outputs(self._open_session(chosen).run(surface.encode_inputs(named)))
 
@@ -152,5 +152,5 @@ def _require_graph(model: Compilable) -> Graph:
 
 def _rename_graph(graph: Graph, name: str) -> Graph:
     copy = graph.copy()
-    copy.name = sanitized(name)
+    copy.name = sanitize_name(name)
     return copy

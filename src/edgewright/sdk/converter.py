@@ -16,7 +16,7 @@ from edgewright.config.spelling import spell_option
 from edgewright.config.tensorflow import TensorflowOnly
 from edgewright.config.tflite import TfliteOnly
 from edgewright.core.errors import EdgewrightError, Problems, UsageError, shown
-from edgewright.core.events import progress
+from edgewright.core.events import announce_progress
 from edgewright.core.files import keep_sources, write_whole
 from edgewright.core.numbers import DType
 from edgewright.frontends._common.overrides import Overrides
@@ -29,7 +29,7 @@ from edgewright.ir.graph import Graph
 from edgewright.ir.text import to_text
 from edgewright.ir.types import TensorType
 from edgewright.lower.lower import QNN_PACKAGE, LowerOptions
-from edgewright.lower.names import sanitized
+from edgewright.lower.names import sanitize_name
 from edgewright.model.convert import Rewrites
 from edgewright.model.saving import SavedFiles, SaveOptions, save_graph
 from edgewright.passes.layout.spatial_io import drop_io_transposes
@@ -117,7 +117,7 @@ def convert_files(options: ConverterOptions, command: str = "edgewright") -> Con
 
 def _converted(options: ConverterOptions, command: str) -> Conversion:
     path = Path(options.source.input_network)
-    with progress(f"converting {path.name}", total=3) as step:
+    with announce_progress(f"converting {path.name}", total=3) as step:
         source = fixed_source(path, overrides_of(options))
         graph = source.graph()
         opened = source.opened
@@ -400,7 +400,7 @@ def _save_options(options: ConverterOptions, command: str) -> SaveOptions:
     return SaveOptions(
         command=command,
         copyright_text=copyright_text(options.output.copyright_file),
-        prefix=sanitized(stem) if options.output.overwrite_model_prefix else "QnnModel",
+        prefix=sanitize_name(stem) if options.output.overwrite_model_prefix else "QnnModel",
         lowering=LowerOptions(
             package=options.package.package_name or QNN_PACKAGE,
             packages=map_ops_to_packages(options.package.op_package_config),

@@ -18,7 +18,7 @@ from edgewright.config.qairt_converter import (
 )
 from edgewright.config.qairt_quantizer import QairtDlc, QairtPrecision
 from edgewright.core.errors import UsageError, shown
-from edgewright.core.events import progress
+from edgewright.core.events import announce_progress
 from edgewright.core.files import keep_sources, write_whole
 from edgewright.frontends._common.overrides import Overrides
 from edgewright.frontends.open_source import FixedSource, fixed_source, open_source, source_graph
@@ -102,7 +102,7 @@ def _as_asked(options: QairtConverterOptions, command: str) -> Conversion:
 def _converted(options: QairtConverterOptions, command: str) -> tuple[Conversion, KeptEncodings]:
     path, target = _source_path(options), dlc_path(options)
     about = _save_options(options, command)
-    with progress(f"converting {path.name}", total=3) as step:
+    with announce_progress(f"converting {path.name}", total=3) as step:
         config = _config(options)
         source = fixed_source(path, _wishes(options, config))
         graph = source.graph()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from edgewright.core.errors import BadInput, UsageError
-from edgewright.core.events import Work, listening
+from edgewright.core.events import Work, listen_to_progress
 from edgewright.ops import reference
 from edgewright.ops.activation import Relu
 from edgewright.ops.elementwise import ElementWiseAdd
@@ -103,7 +103,7 @@ def test_progress_is_reported_sample_by_sample():
 
         advance_work = end_work = start_work
 
-    with listening(Ear()):
+    with listen_to_progress(Ear()):
         observe_extremes(graph, graph.outputs, samples(graph, 3), Engine())
     assert heard == [("calibrating", 3, done) for done in (0, 1, 2, 3, 3)]
 

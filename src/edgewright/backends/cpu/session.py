@@ -31,7 +31,7 @@ from edgewright.core.errors import (
     UnsupportedOp,
     UsageError,
     Where,
-    located,
+    locate_problem,
 )
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph, Node
@@ -300,7 +300,7 @@ class _ReferenceStep:
         try:
             return computed(resolve_op(node.op, symbols), arrays, *types)
         except EdgewrightError as problem:
-            raise located(problem, Where(node=node.source or node.name)) from problem.__cause__
+            raise locate_problem(problem, Where(node=node.source or node.name)) from problem.__cause__
 
     def _read(self, value: str, local: Values, values: Mapping[str, Array]) -> Any:
         if not value:

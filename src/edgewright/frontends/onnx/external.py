@@ -6,7 +6,7 @@ from pathlib import Path
 import onnx
 
 from edgewright.core.errors import BadInput, Where, shown
-from edgewright.core.files import inside
+from edgewright.core.files import resolve_inside
 from edgewright.frontends._common.mapping import mapped
 
 __all__ = ["ExternalData"]
@@ -58,7 +58,7 @@ class ExternalData:
                 where,
                 do="give the file a shorter name",
             )
-        path = inside(self._folder, location, where.file)
+        path = resolve_inside(self._folder, location, where.file)
         if path not in self._maps:
             self._maps[path] = mapped(path, where, is_stranger=True)
         return self._maps[path]

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import onnx
 
-from edgewright.core.errors import BadInput, EdgewrightError, Where, located
+from edgewright.core.errors import BadInput, EdgewrightError, Where, locate_problem
 from edgewright.core.numbers import Array
 from edgewright.frontends._common.faults import FAULTS, fault, guarded
 from edgewright.frontends._common.imported import Imported, InputSpec, NodeNames
@@ -153,7 +153,9 @@ class Importer(GraphImporter):
                 inputs = [self._scopes.resolve(name) for name in proto.input]
                 values = self.translate(bound, inputs, is_given=is_given)
             except EdgewrightError as problem:
-                raise located(problem, Where(op=proto.op_type, node=label_of(proto))) from problem.__cause__
+                raise locate_problem(
+                    problem, Where(op=proto.op_type, node=label_of(proto))
+                ) from problem.__cause__
             for name, value in zip(proto.output, values, strict=False):
                 if name:
                     self._scopes.define(name, value)

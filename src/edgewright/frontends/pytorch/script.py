@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from edgewright.config.spelling import spell_option
-from edgewright.core.errors import BadInput, UnsupportedOp, Where, located, shown
+from edgewright.core.errors import BadInput, UnsupportedOp, Where, locate_problem, shown
 from edgewright.core.numbers import Array
 from edgewright.frontends.pytorch.program import NUMBERS, REQUIRED, Program, ProgramInput
 from edgewright.frontends.pytorch.script_ops import PLAIN, Record, branch_values
@@ -216,7 +216,7 @@ class _Walk:
         packet = getattr(getattr(self.torch.ops, space, None), name, None)
         op = getattr(packet, overload or "default", None)
         if op is None:
-            raise located(
+            raise locate_problem(
                 UnsupportedOp(f"PyTorch op '{kind}' has no translation"),
                 Where(file=self.tracer.file, op=kind, node=_label(node, kind)),
             )
@@ -275,7 +275,7 @@ class _Walk:
                 # A check of the data: the way that raises is not taken.
                 ways.append(None)
             if self.attributes != before and len(list(node.outputs())) == 0:
-                raise located(
+                raise locate_problem(
                     UnsupportedOp("a branch that depends on the input's data changes the model's state"),
                     Where(file=self.tracer.file, op="prim::If", node=_label(node, "if")),
                 )
@@ -300,7 +300,7 @@ class _Walk:
     def _decided(self, value: Any, node: Any, kind: Any) -> Any:
         if isinstance(value, Tensor):
             if value.data is None:
-                raise located(
+                raise locate_problem(
                     UnsupportedOp(
                         "how often a loop runs depends on the input's data",
                         do="script the model with a fixed number of steps",

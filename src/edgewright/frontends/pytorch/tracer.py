@@ -12,7 +12,7 @@ from edgewright.core.errors import (
     LimitExceeded,
     UnsupportedOp,
     Where,
-    located,
+    locate_problem,
     shown,
 )
 from edgewright.frontends.pytorch.context import Context
@@ -122,11 +122,11 @@ class Tracer:
         try:
             results = self._call(op, args, kwargs)
         except UnsupportedOp as found:
-            problem = located(found, where)
+            problem = locate_problem(found, where)
             self.problems.append(problem)
             results = self._placeholders(op, args, kwargs)
         except EdgewrightError as found:
-            raise located(found, where) from found.__cause__
+            raise locate_problem(found, where) from found.__cause__
         made = [box for box in boxes_in(results) if box.data is None]
         outputs = self._named(made, first)
         if made or problem is not None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from edgewright.config.spelling import advise_cut, spell_option
-from edgewright.core.errors import BadInput, EdgewrightError, UnsupportedOp, Where, located, shown
+from edgewright.core.errors import BadInput, EdgewrightError, UnsupportedOp, Where, locate_problem, shown
 from edgewright.frontends._common.faults import guarded
 from edgewright.frontends._common.imported import Imported, InputSpec, NodeNames
 from edgewright.frontends._common.importer import GraphImporter
@@ -97,7 +97,7 @@ class Importer(GraphImporter):
         try:
             values = self._translate(node, outputs)
         except EdgewrightError as problem:
-            raise located(problem, node.where) from problem.__cause__
+            raise locate_problem(problem, node.where) from problem.__cause__
         for port, value in enumerate(values):
             self._scopes.define(node.output(port), value)
 

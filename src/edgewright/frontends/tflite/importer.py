@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from edgewright.config.spelling import advise_cut
-from edgewright.core.errors import BadInput, EdgewrightError, UnsupportedOp, Where, located
+from edgewright.core.errors import BadInput, EdgewrightError, UnsupportedOp, Where, locate_problem
 from edgewright.frontends._common.faults import guarded
 from edgewright.frontends._common.imported import Imported, InputSpec, NodeNames
 from edgewright.frontends._common.importer import GraphImporter, check_length
@@ -104,7 +104,7 @@ class Importer(GraphImporter):
         try:
             values = self._translate(graph, operator)
         except EdgewrightError as problem:
-            raise located(
+            raise locate_problem(
                 problem, Where(op=operator.op, node=label_of(graph, operator))
             ) from problem.__cause__
         for index, value in zip(operator.outputs, values, strict=False):

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from edgewright.core.events import progress
+from edgewright.core.events import announce_progress
 from edgewright.core.numbers import Array
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph
@@ -83,7 +83,7 @@ class _Fitting:
         found = [product for product in products_of(self._float) if self._steps(product) is not None]
         self.too_large = sum(product.inner > LARGEST_INNER for product in found)
         small = [product for product in found if product.inner <= LARGEST_INNER]
-        with progress("fitting weights", total=len(small)) as step:
+        with announce_progress("fitting weights", total=len(small)) as step:
             for product in small:
                 moments = measured(
                     *(product, self._float, rounded, samples, judge.executor), is_centred=self._is_centred
