@@ -16,7 +16,8 @@ PACKAGE = "edgewright"
 ROWS: tuple[tuple[str, ...], ...] = (
     ("tools", "onnx_backend"),
     ("",),  # edgewright/__init__.pyi: the door that users come through
-    ("api", "compat"),
+    ("compat",),
+    ("api",),
     ("reports",),
     ("build", "sdk"),
     ("analyse",),

@@ -147,6 +147,15 @@ def test_readme_lists_every_command() -> None:
     assert set(listed.split(" | ")) == set(COMMANDS)
 
 
+def test_readme_gives_the_figures_of_the_reference() -> None:
+    readme = (ROOT / "README.md").read_text("utf-8").replace(",", "")
+    for page, count in (("onnx-node-suite.md", 3), ("ops.md", 3)):
+        text = (ROOT / "docs/reference" / page).read_text("utf-8").partition("\n# ")[2]
+        figures = re.findall(r"\d+", text)[:count]
+        (row,) = re.findall(rf"^\|.*reference/{page}.*$", readme, re.MULTILINE)
+        assert re.findall(r"\d+", row)[:count] == figures, f"README has other figures than {page}"
+
+
 def test_links_between_pages_lead_somewhere() -> None:
     for page in [*PAGES, *TUTORIALS, ROOT / "ARCHITECTURE.md"]:
         for target in re.findall(r"\]\((?!http|#)([^)#]+)", page.read_text("utf-8")):

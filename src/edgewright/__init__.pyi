@@ -3,6 +3,8 @@
 from edgewright.analyse.compare_models import OutputDifference as OutputDifference
 from edgewright.analyse.compare_models import compare as compare
 from edgewright.api.build import build as build
+from edgewright.api.compile import compile as compile  # noqa: A004 - as in torch.compile
+from edgewright.api.quantize import quantize as quantize
 from edgewright.build.records import BuildRecord as BuildRecord
 from edgewright.compat.debugger import QNNDebugger as QNNDebugger
 from edgewright.compat.dynamic_quantization import DynamicQuantization as DynamicQuantization
@@ -19,12 +21,10 @@ from edgewright.model.profile.measure import Effort as Effort
 from edgewright.model.profile.measure import ModelProfile as ModelProfile
 from edgewright.model.profile.measure import profile as profile
 from edgewright.model.quantize import QuantizedModel as QuantizedModel
-from edgewright.model.quantize import quantize as quantize
 from edgewright.model.saving import SaveOptions as SaveOptions
 from edgewright.model.select_backend import BackendChoice as BackendChoice
 from edgewright.model.select_backend import select_backend as select_backend
 from edgewright.quantize.encodings import validate_quantization_range as validate_quantization_range
 from edgewright.run.compiled_model import CompiledModel as CompiledModel
-from edgewright.run.compiled_model import compile as compile  # noqa: A004 - as in torch.compile
 from edgewright.run.compiled_model import load_context as load_context
 from edgewright.run.python_ops import op_package as op_package

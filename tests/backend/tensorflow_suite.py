@@ -5,7 +5,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from zipfile import ZipFile
 
-from edgewright.frontends._common.overrides import Overrides
+from edgewright.frontends._common.input_spec import InputSpec
 from edgewright.frontends.tensorflow.graphdef import read_graph
 from edgewright.frontends.tensorflow.load import TensorflowSource
 from edgewright.frontends.tensorflow.registry import TRANSLATIONS
@@ -30,7 +30,7 @@ def translated() -> list[TranslatedOp]:
         functions = [node.op for function in graph.functions.values() for node in function.nodes]
         counts.update({*functions, *(node.op for node in graph.nodes)})
         file = TensorflowFile(case, graph, "TensorFlow frozen graph")
-        done = TensorflowSource(file, Overrides(outputs=list(arrays(case, "y")))).build({})
+        done = TensorflowSource(file, InputSpec(outputs=list(arrays(case, "y")))).build({})
         for step in done.steps:
             made = done.emitted[step.first : step.last]
             becomes[step.node.op].update(type(node.op).qnn_name() for node in made)

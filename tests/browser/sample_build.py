@@ -108,18 +108,18 @@ def hostile() -> BuildRecord:
 def _candidate(precision: str) -> Candidate:
     source, quantized = mnist(precision)
     samples, labels = digits()
-    found = [quantized.run(sample, backend="htp-sim")[OUTPUT] for sample in samples[1::5]]
-    wanted = [source.run(sample)[OUTPUT] for sample in samples[1::5]]
+    result = [quantized.run(sample, backend="htp-sim")[OUTPUT] for sample in samples[1::5]]
+    expected = [source.run(sample)[OUTPUT] for sample in samples[1::5]]
     score, whole = (
         float(np.mean(np.stack(runs).reshape(len(runs), -1).argmax(-1) == labels[1::5])) * 100
-        for runs in (found, wanted)
+        for runs in (result, expected)
     )
-    noise = np.square(np.stack(wanted) - np.stack(found)).sum()
-    sqnr = float(10 * np.log10(np.square(np.stack(wanted)).sum() / noise))
+    noise = np.square(np.stack(expected) - np.stack(result)).sum()
+    sqnr = float(10 * np.log10(np.square(np.stack(expected)).sum() / noise))
     weights, acts = (4, 8) if precision == "w4a8" else (16, 16) if precision == "fp16" else (8, 8)
     text = f"weights of {weights} bits, activations of {acts if precision != 'w8a16' else 16}"
     return Candidate(
-        *(precision, text, "htp-sim", len(found), score, whole - score, sqnr, 5998 * weights // 8),
+        *(precision, text, "htp-sim", len(result), score, whole - score, sqnr, 5998 * weights // 8),
         cost=COSTS[precision],
         is_met=whole - score <= 1,
         is_chosen=precision == "w8a8",

@@ -49,11 +49,11 @@ def test_a_click_on_a_head_sorts_by_its_numbers(page):
     head = page.locator("#ops th", has_text="MACs").first
     head.click()
     cells = page.locator("#ops tbody tr td:nth-child(6)")
-    found = [int(cell.get_attribute("data-v")) for cell in cells.all()]
-    assert found == sorted(found, reverse=True)
+    result = [int(cell.get_attribute("data-v")) for cell in cells.all()]
+    assert result == sorted(result, reverse=True)
     head.click()
-    found = [int(cell.get_attribute("data-v")) for cell in cells.all()]
-    assert found == sorted(found)
+    result = [int(cell.get_attribute("data-v")) for cell in cells.all()]
+    assert result == sorted(result)
 
 
 def test_the_button_changes_the_theme(page):

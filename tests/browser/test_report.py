@@ -90,9 +90,9 @@ def test_the_report_of_a_real_build_shows_all_plots_and_says_nothing_on_the_cons
     built, open_page, scheme, tmp_path
 ):
     page = open_page(built, scheme=scheme)
-    found = sizes(page)
-    assert {"plot-layers", "plot-tensor-0"} <= {name for name, *_ in found}
-    for name, width, height, paths in found:
+    result = sizes(page)
+    assert {"plot-layers", "plot-tensor-0"} <= {name for name, *_ in result}
+    for name, width, height, paths in result:
         assert width > 100, name
         assert height > 100, name
         assert paths > 5, name
@@ -156,8 +156,8 @@ def test_copying_an_override_gives_the_exact_text(open_page):
     page = open_page(record())
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.click("#findings .finding .code button")
-    wanted = next(finding.do for finding in record().findings if finding.do)
-    assert page.evaluate("navigator.clipboard.readText()") == wanted
+    expected = next(finding.do for finding in record().findings if finding.do)
+    assert page.evaluate("navigator.clipboard.readText()") == expected
 
 
 def test_a_browser_that_cannot_unpack_the_plots_says_so(browser, tmp_path):

@@ -128,10 +128,10 @@ def test_what_the_report_advises_is_taken_back(call, data, tmp_path, simulated):
 
 def test_the_specification_of_inputs_is_that_of_the_model(built):
     specs = json.loads((built / "input_specs.json").read_text())
-    (found,) = specs["inputs"]
+    (result,) = specs["inputs"]
     graph = ew.load(built / "mnist_cntk.dlc").graph
-    assert (found["name"], found["shape"]) == (INPUT, [1, 1, 28, 28])
-    assert found["scale"] == pytest.approx(graph.types[INPUT].encoding.scales[0])
+    assert (result["name"], result["shape"]) == (INPUT, [1, 1, 28, 28])
+    assert result["scale"] == pytest.approx(graph.types[INPUT].encoding.scales[0])
 
 
 def test_auto_tries_precisions_and_says_which_one_was_chosen(call, data, tmp_path, simulated):
@@ -317,9 +317,9 @@ def test_sound_is_cut_into_pieces_and_brought_to_the_rate_of_the_model(call, tmp
     assert "the files have 2 sample rates (8000, 16000 Hz), expected one" in refused.err
     answer = call(main, *words, "--sample-rate", 16000)
     assert answer.code == 0, answer.err
-    said = json.loads(answer.out)["data"]
-    assert "2 files in 10 pieces of 64 values" in said[0]
-    assert "1 files were resampled from 8000 Hz to 16000 Hz" in said
+    notes = json.loads(answer.out)["data"]
+    assert "2 files in 10 pieces of 64 values" in notes[0]
+    assert "1 files were resampled from 8000 Hz to 16000 Hz" in notes
 
 
 def test_labels_from_a_table_are_checked_against_the_samples(call, data, tmp_path):

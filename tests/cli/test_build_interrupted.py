@@ -58,9 +58,9 @@ def _stopped(
             time.sleep(0.02)
         time.sleep(delay)
         started.send_signal(how)
-        _, said = started.communicate()
+        _, notes = started.communicate()
     # Before the first stage the interpreter itself may be stopped while it starts.
-    assert not stages or b"Traceback" not in said
+    assert not stages or b"Traceback" not in notes
     return started.returncode
 
 
@@ -68,8 +68,8 @@ def _stopped(
 def whole(samples, tmp_path_factory):
     """The files of a build that nobody stopped."""
     out = tmp_path_factory.mktemp("whole") / "out"
-    done = subprocess.run(_command(samples, out), capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    finished = subprocess.run(_command(samples, out), capture_output=True, text=True, check=False)
+    assert finished.returncode == 0, finished.stderr
     assert not (out / ".build").exists()
     return _files(out)
 
@@ -82,8 +82,8 @@ def test_a_build_that_is_stopped_again_and_again_ends_with_the_same_files(sample
     known: set[str] = set()
     for number, delay in enumerate(delays):
         # At first before anything is finished, then somewhere in the stage after the next one.
-        wanted = 0 if number < EARLY else len(known) + 1
-        code = _stopped(_command(samples, out, "--resume"), out, how, stages=wanted, delay=delay)
+        expected = 0 if number < EARLY else len(known) + 1
+        code = _stopped(_command(samples, out, "--resume"), out, how, stages=expected, delay=delay)
         for name, content in _files(out).items():
             assert name in TIMED or content == whole[name], f"{name} is not whole"
         if code == 0 or (not (out / ".build").exists() and number >= EARLY):
@@ -92,11 +92,11 @@ def test_a_build_that_is_stopped_again_and_again_ends_with_the_same_files(sample
         assert _stages(out) >= known, "a finished stage was lost"
         known = _stages(out)
     assert len(known) > 3, "no build was stopped late"
-    done = subprocess.run(_command(samples, out, "--resume"), capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    found = _files(out)
-    assert found.keys() == whole.keys()
-    assert [name for name in whole if name not in TIMED and found[name] != whole[name]] == []
+    finished = subprocess.run(_command(samples, out, "--resume"), capture_output=True, text=True, check=False)
+    assert finished.returncode == 0, finished.stderr
+    result = _files(out)
+    assert result.keys() == whole.keys()
+    assert [name for name in whole if name not in TIMED and result[name] != whole[name]] == []
     assert not (out / ".build").exists()
 
 
@@ -107,9 +107,9 @@ def test_what_is_resumed_repeats_no_finished_stage(samples, tmp_path):
     known = _stages(out)
     assert len(known) >= 5
     command = _command(samples, out, "--resume", "--json")
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    stages = {stage["name"]: stage["is_resumed"] for stage in json.loads(done.stdout)["stages"]}
+    finished = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert finished.returncode == 0, finished.stderr
+    stages = {stage["name"]: stage["is_resumed"] for stage in json.loads(finished.stdout)["stages"]}
     assert {name for name, is_resumed in stages.items() if is_resumed} == known
 
 
@@ -125,6 +125,6 @@ def test_a_build_that_starts_over_says_why(samples, tmp_path, more, text):
     out = tmp_path / "out"
     _stopped(_command(samples, out), out, signal.SIGKILL, stages=3)
     assert len(_stages(out)) >= 3
-    done = subprocess.run(_command(samples, out, *more), capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert text in done.stdout
+    finished = subprocess.run(_command(samples, out, *more), capture_output=True, text=True, check=False)
+    assert finished.returncode == 0, finished.stderr
+    assert text in finished.stdout

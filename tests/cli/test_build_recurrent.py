@@ -41,9 +41,9 @@ def test_a_recurrent_layer_is_compiled_step_by_step_in_fixed_point(call, tmp_pat
     assert any(layer["source"].startswith(f"{kind.lower()}_step3") for layer in record["layers"])
     built = ew.load(tmp_path / "out" / "layer.dlc")
     x = np.random.default_rng(5).uniform(0, 1, (3, 1, WIDTH)).astype(np.float32)
-    wanted = ew.convert(model).run({"x": x})
-    for name, found in built.run({"x": x}).items():
-        np.testing.assert_allclose(found, wanted[name], atol=0.05)
+    expected = ew.convert(model).run({"x": x})
+    for name, result in built.run({"x": x}).items():
+        np.testing.assert_allclose(result, expected[name], atol=0.05)
 
 
 def test_the_pre_flight_names_a_layer_with_too_many_steps(call, tmp_path):

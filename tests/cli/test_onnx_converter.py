@@ -159,7 +159,7 @@ def test_an_input_that_is_not_channel_first_is_not_turned(call, image, tmp_path,
 def test_a_layout_of_another_rank_is_an_error(call, image, tmp_path):
     answer = call(main, "-i", image, "-o", tmp_path / "m", "-l", "image", "NCF")
     assert answer.code == 2
-    assert "the layout NCF of 3 axes, the input has 4" in answer.err
+    assert "the layout NCF has 3 axes, the tensor has 4" in answer.err
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ def test_shapes_that_the_file_does_not_store_are_asked_for(call, image):
     answer = call(main, "-i", image)
     assert answer.code == 2
     assert "TorchScript does not store the shapes of its inputs" in answer.err
-    assert "-d input N,N,..." in answer.err
+    assert "--input_dim 'input' N,N,..." in answer.err
 
 
 def test_output_names_are_written_for_who_asks(call, image, tmp_path):

@@ -68,15 +68,15 @@ Output Tensor Configuration:
     found = read_io_config(written(tmp_path, text))
     params = QuantParams(0.12, 2)
     wanted = TensorConfig("data 1", "float32", "NCHW", "uint8", "NHWC", (1, 224, 224, 3), "RGB", params)
-    assert found.input("data 1") == wanted
-    assert found.output("out") == TensorConfig("out", dtype="float16")
-    assert found.input("other") == TensorConfig("other")
+    assert found.tensor("data 1") == wanted
+    assert found.tensor("out") == TensorConfig("out", dtype="float16")
+    assert found.tensor("other") == TensorConfig("other")
 
 
 @pytest.mark.parametrize("shape", ["1,2,3", "(1, 2, 3)", "[1,2,3]", '"1,2,3"'])
 def test_a_shape_is_numbers_with_commas_in_any_brackets(tmp_path, shape):
     text = f"Input Tensor Configuration:\n- Name: a\n  Desired Model Parameters:\n    Shape: {shape}\n"
-    assert read_io_config(written(tmp_path, text)).input("a").shape == (1, 2, 3)
+    assert read_io_config(written(tmp_path, text)).tensor("a").shape == (1, 2, 3)
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,7 @@ class Mutant:
     """One change of one module."""
 
     module: Path
+    line: int
     definition: str
     before: str
     after: str
@@ -94,4 +95,4 @@ def _apply(module: Path, code: str, place: Place, name: str, occurrence: int, de
     changed = mutate_code(code, operators()[name], occurrence)
     line = place[0] - 1
     before, after = code.splitlines()[line].strip(), changed.splitlines()[line].strip()
-    return Mutant(module, definition, before, after, changed)
+    return Mutant(module, place[0], definition, before, after, changed)

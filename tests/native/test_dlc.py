@@ -46,7 +46,7 @@ def test_junk_is_no_dlc_and_the_runtime_goes_on(tmp_path):
     junk = tmp_path / "junk.dlc"
     junk.write_bytes(b"no zip at all" * 50)
     with QnnRuntime() as runtime:
-        with pytest.raises(BadInput, match=r"System library answered \d+ to the file, expected a DLC"):
+        with pytest.raises(BadInput, match=r"System library returned \d+ for the file, expected a DLC"):
             runtime.open_dlc(junk)
         assert runtime.is_alive
         assert "Conv2d" in runtime.operations()

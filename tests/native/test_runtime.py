@@ -149,7 +149,7 @@ def test_what_the_library_does_not_check_is_checked_before(runtime, graph, why):
 
 def test_nodes_out_of_order_are_refused_before_the_library_sees_them(runtime):
     graph = records()
-    with pytest.raises(Problems, match="is read before a node makes it"):
+    with pytest.raises(Problems, match="is read before a node computes it"):
         runtime.compile([QnnGraph(graph.name, graph.tensors, graph.nodes[::-1])])
 
 

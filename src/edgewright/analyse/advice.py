@@ -164,7 +164,7 @@ def _is_significant(layer: Layer, noise_db: float | None) -> bool:
 
 
 def _find_value_range(view: TensorView) -> tuple[float, float]:
-    """The ends of the bins that hold something."""
+    """The range of the bins that are not empty."""
     filled = [place for place, count in enumerate(view.counts) if count]
     return (view.edges[filled[0]], view.edges[filled[-1] + 1]) if filled else (0.0, 0.0)
 

@@ -7,22 +7,20 @@ from pathlib import Path
 
 import numpy as np
 
+from edgewright.analyse.statistics import compute_wilson_interval, is_distribution
 from edgewright.config.preprocessing import Preprocessing
 from edgewright.core.errors import ShapeMismatch, UsageError, Where, shown
 from edgewright.core.events import announce_progress
 from edgewright.core.numbers import Array
 from edgewright.core.words import did_you_mean
 from edgewright.data.open_samples import Data, open_samples
-from edgewright.model.convert import convert
-from edgewright.model.model import Model, TensorInfo, load
-from edgewright.model.saving import is_stored
+from edgewright.model.model import Model, TensorInfo
+from edgewright.model.open_model import any_model
 
-__all__ = ["Agreement", "OutputDifference", "compare", "compute_wilson_interval"]
+__all__ = ["Agreement", "OutputDifference", "compare"]
 
 CHANNELS_LAST = frozenset({"NFC", "NHWC", "NDHWC"})
 _Infos = Mapping[str, TensorInfo]
-# Of a normal distribution, 95 % lie within so many standard deviations.
-NORMAL_95 = 1.959964
 
 
 @dataclass(frozen=True)
@@ -75,10 +73,10 @@ def compare(
         b: what is compared with it; the same input and output names, in any layout and datatype.
         data: samples for ``a``, in any form that ``quantize`` takes.
         backend: what ``b`` runs on; ``a`` runs on the CPU.
-        preprocessing: what is done to images, as for ``quantize``.
+        preprocessing: how images are preprocessed, as for ``quantize``.
         threads: 0 leaves the number to the engine.
     """
-    first, second = _open_model(a), _open_model(b)
+    first, second = any_model(a), any_model(b)
     pair = _ModelPair(first, second)
     samples = open_samples(first.fixed_graph(), data, preprocessing=preprocessing)
     sums = {name: _OutputSums(name, pair.find_class_axis(name)) for name in pair.outputs}
@@ -93,16 +91,6 @@ def compare(
     if results and not results[0].samples:
         raise UsageError("there are no samples to compare on, expected at least one")
     return results
-
-
-def compute_wilson_interval(same: int, count: int) -> tuple[float, float]:
-    """The 95 % interval of a share."""
-    if not count:
-        return 0.0, 1.0
-    share, spread = same / count, NORMAL_95**2 / count
-    centre = (share + spread / 2) / (1 + spread)
-    reach = math.sqrt(share * (1 - share) * spread + spread**2 / 4) / (1 + spread)
-    return max(0.0, centre - reach), min(1.0, centre + reach)
 
 
 class _ModelPair:
@@ -174,7 +162,7 @@ class _OutputSums:
             self._add_classes(np.moveaxis(first, self._axis, -1), np.moveaxis(second, self._axis, -1))
 
     def _add_classes(self, first: Array, second: Array) -> None:
-        is_spread = _is_distribution(first)
+        is_spread = is_distribution(first)
         p, q = (_to_distribution(array, is_spread=is_spread) for array in (first, second))
         self._kl += float(np.sum(p * (np.log(p) - np.log(q))))
         choices = first.argmax(-1) == second.argmax(-1)
@@ -195,17 +183,6 @@ class _OutputSums:
             kl=self._kl / self._rows if has_classes else None,
             top1=Agreement.of(self._same, self._rows) if has_classes else None,
         )
-
-
-def _open_model(model: Model | str | Path) -> Model:
-    if isinstance(model, Model):
-        return model
-    return load(model) if is_stored(model) else convert(model)
-
-
-def _is_distribution(rows: Array) -> bool:
-    """Whether rows are probabilities already."""
-    return bool((rows >= 0).all() and np.allclose(rows.sum(-1), 1.0, atol=1e-3))
 
 
 def _to_distribution(rows: Array, *, is_spread: bool) -> Array:

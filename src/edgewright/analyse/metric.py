@@ -1,4 +1,4 @@
-"""How accuracy is told for a model and its data: right answers, same answers, or closeness of values."""
+"""How accuracy is measured for a model and its data: right answers, same answers, or closeness of values."""
 
 import math
 from collections.abc import Mapping
@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from edgewright.analyse.compare_models import compute_wilson_interval
 from edgewright.analyse.records import Metric
+from edgewright.analyse.statistics import compute_wilson_interval, is_distribution
 from edgewright.config.build import AUTO
 from edgewright.core.errors import UsageError
 from edgewright.core.numbers import Array
@@ -76,7 +76,7 @@ def choose_metric(
     answers = [
         name
         for name in graph.outputs
-        if find_class_axis(graph, name) is not None or is_distribution((outputs or {}).get(name))
+        if find_class_axis(graph, name) is not None or _has_probabilities((outputs or {}).get(name))
     ]
     certain = [name for name in answers if _is_certain(graph, name, (outputs or {}).get(name))]
     if requested == RIGHT and not fitting:
@@ -121,14 +121,16 @@ def _is_certain(graph: Graph, name: str, values: Array | None) -> bool:
     """Whether an output holds answers beyond doubt: probabilities or whole numbers, not just a few values."""
     producer = _find_producer(graph, name)
     is_whole = graph.types[name].encoding is None and graph.types[name].dtype.numpy.kind in "iub"
-    return is_whole or is_distribution(values) or (producer is not None and isinstance(producer.op, Softmax))
+    return (
+        is_whole or _has_probabilities(values) or (producer is not None and isinstance(producer.op, Softmax))
+    )
 
 
-def is_distribution(values: Array | None) -> bool:
+def _has_probabilities(values: Array | None) -> bool:
     """Whether values are rows of probabilities."""
     if values is None or values.ndim < 2 or values.shape[-1] < 2 or values.dtype.kind != "f":
         return False
-    return bool((values >= 0).all() and np.allclose(values.sum(-1), 1.0, atol=1e-3))
+    return is_distribution(values)
 
 
 def score_sample(

@@ -22,7 +22,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Metric:
-    """How accuracy is told for this model and data: one number in percent, larger is better."""
+    """How accuracy is measured for this model and data: one number in percent, larger is better."""
 
     # right-answers (labels were given), same-answers (those of the float model) or closeness (100 % less the
     # root mean square error over the output's range).

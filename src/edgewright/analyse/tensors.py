@@ -116,7 +116,7 @@ class _TensorStatistics:
         """The record of it."""
         histogram = self._observer.histogram()
         edges = (float(histogram.first[0]) - HALF_STEP + np.arange(BINS + 1)) * float(histogram.width[0])
-        # Bins have their centres at whole steps: the outer ones reach beyond what was seen.
+        # Bins have their centres at whole steps: the outer ones reach beyond the values.
         value_range = min(0.0, float(histogram.extremes.low[0])), max(0.0, float(histogram.extremes.high[0]))
         edges = np.clip(edges, *value_range)
         return TensorView(

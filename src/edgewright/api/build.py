@@ -52,8 +52,8 @@ def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two 
         eval_data: samples to evaluate on; otherwise some of ``data`` are held apart.
         calibration_samples: how many samples calibrate at most.
         evaluation_samples: how many samples evaluate at most.
-        preprocessing: what is done to images.
-        sample_rate: what sound is brought to, in Hz.
+        preprocessing: how images are preprocessed.
+        sample_rate: the rate that sound is resampled to, in Hz.
         input_shapes: shapes for inputs whose dimensions are symbolic, or other shapes than the declared ones.
         symbols: numbers for symbolic dimensions by their names.
         outputs: values of the graph that become the outputs, in place of the model's own.

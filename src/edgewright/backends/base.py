@@ -24,7 +24,7 @@ class RunOptions:
     is_profiled: bool = False
 
     def __post_init__(self) -> None:
-        # An engine starts as many as it is told, and the system ends the process.
+        # An engine starts as many threads as requested, until the system kills the process.
         if not (isinstance(self.threads, int) and 0 <= self.threads <= MOST_THREADS):
             raise UsageError(
                 f"threads is '{shown(self.threads)}', expected a whole number from 0 to {MOST_THREADS}",
@@ -49,12 +49,12 @@ class Backend(Protocol):
 
     @property
     def name(self) -> str:
-        """A short word for messages and records."""
+        """A short name for messages and records."""
         ...
 
     @property
     def library_names(self) -> Sequence[str]:
-        """Names of the genuine libraries that it stands in for."""
+        """Names of the genuine libraries that it replaces."""
         ...
 
     def prepare(self, graph: Graph, options: RunOptions) -> Session:
@@ -66,7 +66,7 @@ class Backend(Protocol):
 class NodeTime:
     """How long a node took in one run, in microseconds; ``start`` counts from the start of that run.
 
-    ``node`` is "" for what a backend added of its own; ``covers`` are nodes done in the same kernel.
+    ``node`` is "" for what a backend added itself; ``covers`` are nodes computed by the same kernel.
     """
 
     node: str
@@ -79,19 +79,19 @@ class NodeTime:
 
 @runtime_checkable
 class TimesNodes(Protocol):
-    """A session that measures its nodes where `RunOptions.is_profiled` asked for it."""
+    """A session that measures its nodes if `RunOptions.is_profiled` is set."""
 
     def node_times(self) -> list[NodeTime]:
-        """Times of all runs so far; the measuring ends."""
+        """Times of all runs so far; stops measuring."""
         ...
 
 
 @runtime_checkable
 class KeepsTraces(Protocol):
-    """A session that can hand out what its engine wrote of itself."""
+    """A session that can return its engine's own traces."""
 
     def traces(self) -> list[bytes]:
-        """Files in the engine's own form, once the measuring has ended."""
+        """Files in the engine's own format, after measuring has stopped."""
         ...
 
 
@@ -99,5 +99,5 @@ class KeepsTraces(Protocol):
 class RealEnds(Protocol):
     """A backend that may be given graphs whose fixed-point network is encoded and decoded at its ends."""
 
-    # It rounds there as encodings do, so that nothing differs but the speed.
+    # It rounds there as encodings do, so that only the speed differs.
     has_exact_ends: bool

@@ -11,7 +11,7 @@ __all__ = ["CpuExecutor"]
 
 
 class CpuExecutor:
-    """Sessions that return just the values that are asked for."""
+    """Sessions that return only the requested values."""
 
     def __init__(self, threads: int = 0) -> None:
         self._options = RunOptions(threads=threads)

@@ -21,7 +21,7 @@ _SETS = ((ANY, "any"), (NUMERIC, "numeric"), (FLOATS, "float"), (INTEGERS, "inte
 
 @dataclass(frozen=True)
 class PortCard:
-    """An input or output place: what may stand there."""
+    """An input or output: what is allowed there."""
 
     name: str
     dtypes: tuple[str, ...]
@@ -32,7 +32,7 @@ class PortCard:
 
 @dataclass(frozen=True)
 class ParamCard:
-    """A parameter: its kind and type, and its default and choices where it has them."""
+    """A parameter: its kind and type, and its default and choices, if any."""
 
     name: str
     kind: str  # scalar, tensor, or structural (not stored by QNN)
@@ -121,7 +121,7 @@ def _describe_param(item: dataclasses.Field[Any]) -> ParamCard:
 
 
 def _find_enums(hint: Any) -> list[type[IntEnum]]:
-    """The enum that a hint names, also where it stands beside None."""
+    """The enums in a type hint, also in a union with None."""
     parts = (hint, *typing.get_args(hint))
     return [part for part in parts if isinstance(part, type) and issubclass(part, IntEnum)]
 

@@ -1,4 +1,4 @@
-"""Finds a backend by the name of its QNN library, by a path to it, or by a short word."""
+"""Finds a backend by the name of its QNN library, by a path to it, or by a short name."""
 
 import logging
 import re
@@ -27,7 +27,7 @@ BACKENDS: dict[str, str] = {
     "Lpai": "",
     "Saver": "edgewright.backends.saver:SaverBackend",
 }
-# Processors that only devices have, and no library for other machines exists.
+# Processors that only devices have; no library exists for other machines.
 ON_DEVICES = {
     "Hta": "the Hexagon Tensor Accelerator",
     "Dsp": "the Hexagon DSP of older chips",
@@ -35,13 +35,13 @@ ON_DEVICES = {
     "DspV66Stub": "the Hexagon DSP v66",
     "Lpai": "the low-power AI processor",
 }
-# Spellings of our own that choose a provider; plain `htp` takes the genuine library where it is installed.
+# Our own names that choose a provider; plain `htp` is the genuine library if installed.
 PROVIDERS = {
     "htp-sim": "edgewright.backends.htp:HtpSimBackend",
     "htp-sim-fast": "edgewright.backends.htp:HtpFastSimBackend",
     "htp-native": "edgewright.backends.qnn.backend:HtpNativeBackend",
 }
-# Behind another backend: the CPU does what that one lacks.
+# Suffix of a backend: the CPU runs what that one lacks.
 WITH_CPU = "+cpu"
 _LIBRARY = re.compile(r"(?:lib)?Qnn(\w+)\.(?:so|dll)(?:\.\d+)*", re.IGNORECASE)
 
@@ -49,7 +49,7 @@ _LIBRARY = re.compile(r"(?:lib)?Qnn(\w+)\.(?:so|dll)(?:\.\d+)*", re.IGNORECASE)
 def find_backend(name: str) -> Backend:
     """The backend that libQnnCpu.so, QnnCpu.dll, a path to one of them, or cpu stands for.
 
-    ``htp+cpu``: a backend that leaves what it lacks to the CPU.
+    ``htp+cpu``: the CPU runs what the backend lacks.
     """
     if name.lower().endswith(WITH_CPU) and name.lower() != WITH_CPU:
         from edgewright.backends.split import SplitBackend

@@ -1,4 +1,4 @@
-"""A backend with help: what it lacks runs on the CPU, and it is said what ran where."""
+"""A backend with a fallback: what it lacks runs on the CPU, and the log says what ran where."""
 
 import logging
 import time
@@ -21,13 +21,13 @@ __all__ = ["CPU", "SplitBackend", "SplitSession"]
 log = logging.getLogger(__name__)
 
 CPU = "cpu"
-# Each try moves at least one node to the CPU; a graph that is refused so often is better run there whole.
+# Each try moves at least one node to the CPU; a graph that is refused this often runs there completely.
 MOST_TRIES = 24
 _WIDE_FLOATS = frozenset({DType.FLOAT_32, DType.FLOAT_64})
 
 
 class SplitBackend:
-    """A graph on another backend as far as that can, and on the CPU where it cannot."""
+    """A graph on another backend where possible, and on the CPU elsewhere."""
 
     has_exact_ends = False
 
@@ -37,11 +37,11 @@ class SplitBackend:
 
     @property
     def name(self) -> str:
-        """Both places."""
+        """The names of both."""
         return f"{self._first.name} with help of cpu"
 
     def prepare(self, graph: Graph, options: RunOptions) -> Session:
-        """A session of parts; which nodes are on the CPU, and why, goes to the log."""
+        """A session of parts; logs which nodes are on the CPU, and why."""
         reasons = {gap.node: gap.reason for gap in find_htp_gaps(graph)}
         for _ in range(MOST_TRIES):
             parts = _split(graph, reasons, self._first.name, options)
@@ -74,7 +74,7 @@ class SplitBackend:
 
 
 class SplitSession:
-    """Parts that run one after another; values at their borders are stored integers or floats as they are."""
+    """Parts that run one after another; values between them are stored integers or floats."""
 
     def __init__(
         self, graph: Graph, parts: Sequence[Region], sessions: Sequence[Session], options: RunOptions
@@ -85,16 +85,16 @@ class SplitSession:
         self._placement = {node.name: part.place for part in parts for node in part.graph.nodes}
         self._kinds = {node.name: _kind(node) for node in graph.nodes}
         self._is_profiled = options.is_profiled
-        # For each run: when its parts began, in microseconds.
+        # For each run: when its parts started, in microseconds.
         self._starts: list[list[int]] = []
 
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
         """Values of the outputs for the inputs."""
         values: dict[str, Array] = {**self._constants, **inputs}
-        began = time.perf_counter_ns()
+        started = time.perf_counter_ns()
         starts = []
         for names, session in self._steps:
-            starts.append((time.perf_counter_ns() - began) // 1000)
+            starts.append((time.perf_counter_ns() - started) // 1000)
             values.update(session.run({name: values[name] for name in names}))
         if self._is_profiled:
             self._starts.append(starts)
@@ -121,7 +121,7 @@ class SplitSession:
         return self._placement
 
     def report(self, reasons: Mapping[str, str]) -> list[str]:
-        """What runs where, and why, in a few lines."""
+        """A short report of what runs where, and why."""
         counts = Counter(self._placement.values())
         whole = ", ".join(f"{count} ops on {place}" for place, count in counts.items())
         lines = [f"{whole}, in {len(self._steps)} parts"]
@@ -149,7 +149,7 @@ def _split(graph: Graph, reasons: Mapping[str, str], first: str, options: RunOpt
 
 
 def _refused(problem: EdgewrightError, parts: Sequence[Region], reasons: Mapping[str, str]) -> dict[str, str]:
-    """Nodes that a backend refused, by the names they have in the graph; a part of float32 as a whole."""
+    """Nodes that a backend refused, by their names in the graph; all nodes of a float32 part."""
     found: dict[str, str] = {}
     for part in parts:
         nodes = part.graph.nodes

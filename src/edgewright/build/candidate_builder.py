@@ -145,7 +145,7 @@ class CandidateBuilder:
     def _finish(
         self, name: str, text: str, made: QuantizedGraph, start: float, notes: tuple[str, ...] = ()
     ) -> tuple[Graph, CandidateResult]:
-        """The candidate with what was done for it: notes of its own, then the quantizer's."""
+        """The candidate with its own notes, then the quantizer's."""
         candidate = self._evaluate(name, text, made.graph, start)
         rules = tuple((rule, tuple(places)) for rule, places in made.report.rules.items())
         all_notes = (*notes, *made.report.notes)

@@ -8,7 +8,7 @@ from edgewright.core.errors import BackendCrash, EdgewrightError, UnsupportedOp
 
 __all__ = ["Confirmation", "confirm_candidate"]
 
-# Exit codes of what a compiler says to a graph: that it has no such op, or nothing before it ends.
+# Exit codes of a compiler that refuses a graph: with an error, or by crashing.
 REFUSALS = frozenset({UnsupportedOp.exit_code, BackendCrash.exit_code})
 Compiled = tuple[CompileResult, EvaluationResult]
 

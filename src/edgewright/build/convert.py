@@ -17,8 +17,8 @@ from edgewright.build.stateful_samples import RecurrentState
 from edgewright.core.errors import EdgewrightError
 from edgewright.core.numbers import Array
 from edgewright.data.samples import BuildSamples
+from edgewright.frontends.conversion import ConversionRequest, Rewrites, convert_graph
 from edgewright.ir.graph import Graph
-from edgewright.model.convert import Rewrites
 from edgewright.model.model import Model
 from edgewright.ops.cost import node_macs
 from edgewright.passes.pipeline import FOR_HTP, run_passes
@@ -58,8 +58,8 @@ def convert_model(request: BuildRequest, opened: OpenedModel) -> Conversion:
     """Rewrites the imported graph, unrolls its recurrent layers and looks for what the HTP refuses."""
     assert opened.graph is not None
     graph = opened.graph.copy()
-    if opened.rewrites is not None:
-        opened.rewrites.apply(graph)
+    if opened.source is not None:
+        convert_graph(graph, opened.source, ConversionRequest(request.model))
     conversion = Conversion(graph)
     count = run_passes(graph, FOR_HTP)["unroll_recurrent"]
     if count:
@@ -104,7 +104,7 @@ def describe_conversion(
 
 def export_encodings(opened: OpenedModel, source: Graph, quantized: Graph) -> EncodingSet:
     """Encodings of a quantized graph that every converter takes for the same source model."""
-    if opened.graph is None or opened.rewrites is None:
+    if opened.graph is None or opened.source is None:
         return encodings_of(quantized)
     plain = Rewrites(is_simplified=False).apply(opened.graph.copy())
     return portable_encodings(quantized, source, plain, opened.tensors)

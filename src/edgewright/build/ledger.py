@@ -45,7 +45,7 @@ class Ledger:
 
     @classmethod
     def open(cls, request: BuildRequest, fingerprint: Mapping[str, str]) -> "tuple[Ledger, list[str]]":
-        """The ledger of an output folder, and what was found there."""
+        """The ledger of an output folder, and notes about an interrupted build there."""
         folder = request.output / FOLDER
         state = _read_state(folder)
         changed = [part for part in fingerprint if state.get("print", {}).get(part) != fingerprint[part]]

@@ -4,21 +4,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import numpy as np
-
 from edgewright.build.request import BuildRequest
 from edgewright.build.stateful_samples import RecurrentState, record_states
 from edgewright.config.umbrella import Shapes
 from edgewright.core.errors import EdgewrightError, UsageError, shown
 from edgewright.core.files import measure_file
-from edgewright.frontends._common.overrides import Overrides
-from edgewright.frontends._common.report import ImportReport, report_on
+from edgewright.frontends._common.input_spec import InputSpec
+from edgewright.frontends._common.report import ImportReport
 from edgewright.frontends._common.source_model import SourceModel
-from edgewright.frontends.open_source import FixedSource, fixed_source, open_source
+from edgewright.frontends.open_source import FixedSource, fix_shapes, open_source
 from edgewright.ir.graph import Graph
 from edgewright.ir.symbols import batch_symbols
 from edgewright.ir.types import TensorType
-from edgewright.model.convert import Rewrites
 from edgewright.model.model import Model
 from edgewright.model.open_shapes import shapes_from_samples
 from edgewright.model.saving import is_stored, load_graph
@@ -36,8 +33,8 @@ class OpenedModel:
     format: str = ""
     # As it was imported or stored; None where something stands in the way.
     graph: Graph | None = None
-    # What the stage "convert" does to the graph; None where the model was converted before.
-    rewrites: Rewrites | None = None
+    # Where the graph comes from; None where the model was converted before.
+    source: SourceModel | None = None
     # A graph of the inputs alone: samples can be checked against it in any case.
     inputs: Graph | None = None
     report: ImportReport | None = None
@@ -74,14 +71,14 @@ def _open_stored(request: BuildRequest, opened: OpenedModel) -> None:
 
 
 def _open_source(request: BuildRequest, opened: OpenedModel) -> None:
-    source = open_source(request.model, _make_overrides(request.shapes, request.outputs))
+    source = open_source(request.model, _make_input_spec(request.shapes, request.outputs))
     source.decide()
     opened.format = source.format
     opened.inputs = _make_inputs_graph(source.inputs)
     shapes = _choose_shapes(request, source, opened)
-    fixed = fixed_source(request.model, _make_overrides(shapes, request.outputs))
+    fixed = fix_shapes(request.model, _make_input_spec(shapes, request.outputs))
     opened.notes += fixed.notes
-    opened.inputs = _make_inputs_graph(fixed.opened.inputs)
+    opened.inputs = _make_inputs_graph(fixed.model.inputs)
     _import_source(fixed, opened)
 
 
@@ -101,22 +98,15 @@ def _choose_shapes(request: BuildRequest, source: SourceModel, opened: OpenedMod
 
 
 def _import_source(fixed: FixedSource, opened: OpenedModel) -> None:
-    source = fixed.opened
-    imported = source.build({})
-    report = opened.report = report_on(source, imported)
+    report = opened.report = fixed.report
     if fixed.problem is not None:
         opened.problems.append(fixed.problem)
-    if imported.is_complete and not report.source_ops and fixed.problem is None:
-        opened.graph, opened.tensors = imported.graph, source.tensors
-        opened.rewrites = Rewrites(is_quantized=source.keeps_integers)
-        opened.states = record_states(imported.states)
-        return
-    if not (report.problems or report.source_ops or report.bound):
-        return  # only the numbers of its open dimensions are missing, which is said above
-    try:
-        replace(fixed, problem=None).graph()
-    except EdgewrightError as problem:
-        opened.problems.append(problem)
+        if not (report.problems or report.source_ops or report.bound):
+            return  # only the numbers of its open dimensions are missing
+    fixed.check_ops()
+    if fixed.problem is None:
+        opened.graph, opened.source, opened.tensors = fixed.graph(), fixed.model, fixed.model.tensors
+        opened.states = record_states(fixed.imported.states)
 
 
 def _make_inputs_graph(inputs: Mapping[str, TensorType]) -> Graph:
@@ -126,14 +116,8 @@ def _make_inputs_graph(inputs: Mapping[str, TensorType]) -> Graph:
     return graph
 
 
-def _make_overrides(shapes: Shapes, outputs: Sequence[str]) -> Overrides:
-    return Overrides(
-        dict(shapes.input_dims),
-        shapes.batch,
-        dict(shapes.define_symbols),
-        input_values={name: np.asarray(values) for name, values in shapes.input_values},
-        outputs=outputs,
-    )
+def _make_input_spec(shapes: Shapes, outputs: Sequence[str]) -> InputSpec:
+    return replace(InputSpec.from_options(shapes), outputs=outputs)
 
 
 def list_model_files(path: Path) -> list[Path]:

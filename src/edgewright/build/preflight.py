@@ -47,7 +47,7 @@ EXIT_ORDER = (4, 3, 6, 2)
 
 @dataclass
 class PreflightResult:
-    """What the pre-flight found, and what it opened on the way."""
+    """The findings of the pre-flight, and what it opened for them."""
 
     chip: Soc | None = None
     opened: OpenedModel = field(default_factory=OpenedModel)
@@ -147,7 +147,7 @@ def _check_data(request: BuildRequest, result: PreflightResult) -> None:
     """Reads the first sample of each part; all headers were looked at before."""
     inputs = result.opened.inputs
     if inputs is None or any(not inputs.types[name].is_static for name in inputs.inputs):
-        # The model, or its open shapes, must be fixed first; that there are files can be seen all the same.
+        # The model, or its open shapes, must be fixed first; that the files exist is checked all the same.
         _check_paths(request)
         return
     samples = read_samples(inputs, request.data)

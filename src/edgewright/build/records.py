@@ -1,4 +1,4 @@
-"""What a build found out and did: all that its report shows, as plain records."""
+"""The records of a build: all that its report shows."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Preflight:
-    """What was found before any work, in seconds; the findings of the conversion stand behind its own."""
+    """The findings of the pre-flight, followed by those of the conversion."""
 
     findings: tuple[Finding, ...]
     seconds: float
@@ -52,7 +52,7 @@ class Candidate:
 
     # w8a8, w8a8+algorithms, mixed, w8a16, fp16 ...
     name: str
-    # What was done, for readers: algorithms and ranges, or how many layers have which widths.
+    # A description for readers: algorithms and ranges, or how many layers have which widths.
     text: str
     # What it was evaluated on: htp-sim or htp-native.
     backend: str
@@ -115,7 +115,7 @@ class BuildRecord:
     tensors: tuple[TensorView, ...]
     # Rules of the target that were applied or broken, clipped ranges, weak layers: each with what fixes it.
     findings: tuple[Finding, ...]
-    # What calibration and evaluation used, and what was done to it.
+    # The samples of calibration and evaluation, and how they were preprocessed.
     data: tuple[str, ...]
     # The algorithms that were used, and why: a line each.
     choices: tuple[str, ...]

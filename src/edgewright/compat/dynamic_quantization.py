@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from edgewright.api.quantize import quantize
 from edgewright.backends.base import RunOptions
 from edgewright.backends.registry import find_backend
 from edgewright.core.errors import UsageError
 from edgewright.core.numbers import Array
 from edgewright.model.model import Model
 from edgewright.model.open_model import any_model
-from edgewright.model.quantize import QuantizedModel, quantize
+from edgewright.model.quantize import QuantizedModel
 from edgewright.ops.cost import node_macs
 from edgewright.quantize.encodings import Grid, covered_range
 

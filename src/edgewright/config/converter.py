@@ -81,7 +81,9 @@ class GraphChanges(OptionGroup):
     title = "Graph"
 
     disable_batchnorm_folding: bool = opt(help="keep batch norms apart from the convolutions before them")
-    keep_disconnected_nodes: bool = opt(help="keep ops that lead to no output of the model")
+    keep_disconnected_nodes: bool = opt(
+        fills="keep_disconnected", help="keep ops that lead to no output of the model"
+    )
 
 
 @dataclass(frozen=True)

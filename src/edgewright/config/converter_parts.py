@@ -55,12 +55,18 @@ COLOURS = opt(
     "both are bgr where nothing is said",
 )
 UNUSED_NODES = opt(help="list the nodes that the outputs do not depend on")
-SAVED_MODEL_TAG = opt(metavar="TAG", help="the tag of a graph in a SavedModel, 'serve' where nothing is said")
+SAVED_MODEL_TAG = opt(
+    fills="tag", metavar="TAG", help="the tag of a graph in a SavedModel, 'serve' where nothing is said"
+)
 SIGNATURE_KEY = opt(
-    metavar="KEY", help="the signature that names inputs and outputs, 'serving_default' where nothing is said"
+    fills="signature",
+    metavar="KEY",
+    help="the signature that names inputs and outputs, 'serving_default' where nothing is said",
 )
 SUBGRAPH_SIGNATURE = opt(
-    metavar="NAME", help="the signature whose subgraph is converted, the first where nothing is said"
+    fills="signature",
+    metavar="NAME",
+    help="the signature whose subgraph is converted, the first where nothing is said",
 )
 
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -57,37 +57,40 @@ class TensorConfig:
 
 @dataclass(frozen=True)
 class IoConfig:
-    """Inputs and outputs by name."""
+    """What is said of inputs and outputs, by name, and the file that says it."""
 
     file: str = ""
-    inputs: Mapping[str, TensorConfig] | None = None
-    outputs: Mapping[str, TensorConfig] | None = None
+    tensors: Mapping[str, TensorConfig] = field(default_factory=dict)
+    # The names that the file lists as inputs and as outputs, right or wrong.
+    inputs: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
 
-    def input(self, name: str) -> TensorConfig:
-        """What is said of an input."""
-        return (self.inputs or {}).get(name, TensorConfig(name))
+    def tensor(self, name: str) -> TensorConfig:
+        """What is said of an input or output."""
+        return self.tensors.get(name, TensorConfig(name))
 
-    def output(self, name: str) -> TensorConfig:
-        """What is said of an output."""
-        return (self.outputs or {}).get(name, TensorConfig(name))
+    def with_fields(self, name: str, **fields: Any) -> "IoConfig":
+        """With more said of an input or output."""
+        return replace(self, tensors={**self.tensors, name: replace(self.tensor(name), **fields)})
 
     def layouts(self) -> dict[str, str]:
         """The layouts that inputs and outputs get, by name."""
-        ends = (*(self.inputs or {}).values(), *(self.outputs or {}).values())
-        return {end.name: end.layout for end in ends if end.layout is not None}
+        return {name: tensor.layout for name, tensor in self.tensors.items() if tensor.layout is not None}
 
 
 def read_io_config(path: Path | str) -> IoConfig:
     """The configuration in a file; everything wrong with it comes at once."""
     root = read_tree(path)
     problems: list[EdgewrightError] = []
-    found: dict[str, dict[str, TensorConfig]] = {INPUTS: {}, OUTPUTS: {}}
+    sections: dict[str, dict[str, TensorConfig]] = {INPUTS: {}, OUTPUTS: {}}
     for section, entry in root.fields((INPUTS, OUTPUTS)).items():
         for item in entry.items():
-            _add(item, found[section], problems, is_input=section == INPUTS)
+            _add(item, sections[section], problems, is_input=section == INPUTS)
     if problems:
         raise problems[0] if len(problems) == 1 else Problems(problems)
-    return IoConfig(str(path), found[INPUTS], found[OUTPUTS])
+    # A value that is both stays what it is as an input.
+    tensors = {**sections[INPUTS], **sections[OUTPUTS], **sections[INPUTS]}
+    return IoConfig(str(path), tensors, tuple(sections[INPUTS]), tuple(sections[OUTPUTS]))
 
 
 def _add(

@@ -48,7 +48,7 @@ class Preprocessing(OptionGroup):
     )
     layout: str | None = opt(
         choices=("NCHW", "NHWC"),
-        help="where the model's input has its channels; seen from its shape otherwise",
+        help="where the model's input has its channels; guessed from its shape otherwise",
     )
     color: str = opt(
         choices=("rgb", "bgr"), default="rgb", help="the order of the channels that the model wants"

@@ -1,5 +1,6 @@
 """The option that keeps layouts and data types of inputs and outputs as the source has them."""
 
+from collections.abc import Container
 from dataclasses import dataclass
 
 from edgewright.config.declare import opt
@@ -7,7 +8,7 @@ from edgewright.config.group import OptionGroup
 from edgewright.config.rules import Check, Given
 from edgewright.core.errors import UsageError, shown
 
-__all__ = ["PreserveIo"]
+__all__ = ["ALL_TENSORS", "PreserveIo"]
 
 
 def _check_preserve_io(given: Given) -> UsageError | None:
@@ -27,6 +28,16 @@ def _check_preserve_io(given: Given) -> UsageError | None:
     return None
 
 
+class _AllTensors:
+    """As a container of names: each is inside."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+
+ALL_TENSORS: Container[str] = _AllTensors()
+
+
 @dataclass(frozen=True)
 class PreserveIo(OptionGroup):
     """Inputs and outputs that keep the layout or the data type of the source."""
@@ -43,20 +54,20 @@ class PreserveIo(OptionGroup):
         "where nothing follows",
     )
 
-    def layout_of(self, name: str) -> bool:
-        """Whether the input or output keeps the layout of the source."""
-        return self._is_kept("layout", name)
+    def layouts(self) -> Container[str]:
+        """The inputs and outputs that keep the layout of the source."""
+        return self._list_kept("layout")
 
-    def datatype_of(self, name: str) -> bool:
-        """Whether the input or output keeps the data type of the source."""
-        return self._is_kept("datatype", name)
+    def dtypes(self) -> Container[str]:
+        """The inputs and outputs that keep the data type of the source."""
+        return self._list_kept("datatype")
 
     def named(self) -> tuple[str, ...]:
         """The inputs and outputs that were named, for a check that the model has them."""
         return tuple(dict.fromkeys(name for _, *names in filter(None, self.preserve_io) for name in names))
 
-    def _is_kept(self, what: str, name: str) -> bool:
-        return any(
-            not usage or (usage[0] == what and (len(usage) == 1 or name in usage[1:]))
-            for usage in self.preserve_io
-        )
+    def _list_kept(self, what: str) -> Container[str]:
+        usages = [usage for usage in self.preserve_io if not usage or usage[0] == what]
+        if any(len(usage) <= 1 for usage in usages):
+            return ALL_TENSORS
+        return {name for _, *names in usages for name in names}

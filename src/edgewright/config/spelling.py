@@ -1,7 +1,7 @@
 """How the running tool spells a field of a request, so that errors name options their reader can use.
 
 Code that cannot know which tool runs names a field by its Python keyword: ``spell_option("symbols")``. A tool
-spells it by its own flag, ``--define_symbol`` or ``--onnx_define_symbol``; in Python it is ``symbols=``.
+spells it by its own flag, ``--define_symbol`` or ``--onnx_define_symbol``; in Python it is ``symbols=...``.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -57,7 +57,7 @@ def advise_cut(otherwise: str = "replace the op in the source model") -> str:
 def _spell_in_python(value: Value | Mapping[str, Value]) -> str:
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"'{name}': {_spell_in_python(item)}" for name, item in value.items()) + "}"
-    return value if isinstance(value, str) else f"[{', '.join(value)}]"
+    return (value or "...") if isinstance(value, str) else f"[{', '.join(value)}]"
 
 
 def _spell_in_shell(value: Value) -> str:

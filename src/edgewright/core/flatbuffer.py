@@ -164,7 +164,7 @@ class Table:
         kind = np.dtype(dtype).newbyteorder("<")
         numbers = np.frombuffer(self._read_vector(slot, kind.itemsize), kind)
         if most is not None and len(numbers) > most:
-            what = f"{self.buffer.called} holds a list of {len(numbers)}, expected {most}"
+            what = f"{self.buffer.called} holds a list of {len(numbers)}, expected at most {most}"
             raise LimitExceeded(what, self.buffer.where)
         return numbers
 

@@ -78,7 +78,7 @@ class ImageReader:
         return np.ascontiguousarray(scaled[None])
 
     def describe(self) -> str:
-        """What is done to an image, for the user to check against how the model was trained."""
+        """How images are preprocessed, for the user to compare with the training of the model."""
         mean, std = (" ".join(f"{value:g}" for value in values) for values in self._mean_and_std())
         colour = "grey" if self.channels == 1 else self.preprocessing.color
         return (

@@ -1,8 +1,9 @@
 """Opens a source model for artifacts, which need every dimension as a number."""
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,8 @@ from edgewright.core.errors import (
 )
 from edgewright.core.files import measure_file
 from edgewright.frontends._common.imported import Imported
-from edgewright.frontends._common.overrides import Overrides
-from edgewright.frontends._common.report import report_on
+from edgewright.frontends._common.input_spec import InputSpec
+from edgewright.frontends._common.report import ImportReport, report_on
 from edgewright.frontends._common.source_model import SourceModel
 from edgewright.frontends.framework import Framework, framework_of
 from edgewright.frontends.onnx.load import OnnxSource
@@ -32,13 +33,12 @@ from edgewright.frontends.torch_source import TorchSource
 from edgewright.ir.dims import Expr, evaluate
 from edgewright.ir.graph import Graph
 from edgewright.ir.symbols import batch_symbols
-from edgewright.ir.types import TensorType
 from edgewright.ops.source import SourceOp
 
-__all__ = ["FixedSource", "fixed_source", "open_source", "source_graph"]
+__all__ = ["FixedSource", "fix_shapes", "import_open_graph", "open_source"]
 
 log = logging.getLogger(__name__)
-OPENS: dict[Framework, Callable[[str | Path, Overrides | None], SourceModel]] = {
+OPENS: dict[Framework, Callable[[str | Path, InputSpec | None], SourceModel]] = {
     Framework.ONNX: OnnxSource.open,
     Framework.TFLITE: TfliteSource.open,
     Framework.TENSORFLOW: TensorflowSource.open,
@@ -50,21 +50,36 @@ OPENS: dict[Framework, Callable[[str | Path, Overrides | None], SourceModel]] = 
 class FixedSource:
     """A source whose inputs have numbers for shapes, and what was decided to get there."""
 
-    opened: SourceModel
+    model: SourceModel
     notes: tuple[str, ...] = ()
     # What the user has to decide before the source can be converted.
     problem: UsageError | None = None
+
+    @cached_property
+    def imported(self) -> Imported:
+        """What came of the import."""
+        return self.model.build({})
+
+    @cached_property
+    def report(self) -> ImportReport:
+        """What becomes of each node."""
+        return report_on(self.model, self.imported)
 
     def graph(self) -> Graph:
         """The imported graph; all reasons why there is none come at once."""
         if self.problem is not None:
             raise self.problem
-        imported = self.opened.build({})
+        self.check_ops()
+        return self.imported.graph
+
+    def check_ops(self) -> None:
+        """Raises all that stands in the way of a graph, shapes aside."""
+        imported = self.imported
         if imported.is_complete and not any(isinstance(n.op, SourceOp) for n in imported.graph.nodes):
-            return imported.graph
-        report = report_on(self.opened, imported)
+            return
+        report = self.report
         foreign = [
-            UnsupportedOp(item.reason, Where(self.opened.name, item.op, item.node), item.do)
+            UnsupportedOp(item.reason, Where(self.model.name, item.op, item.node), item.do)
             for item in report.source_ops
         ]
         log.warning(
@@ -72,75 +87,73 @@ class FixedSource:
             100 * report.share("nodes"),
             100 * report.share("macs"),
         )
-        raise Problems([*imported.problems, *foreign, *self._waiting(imported)])
+        raise Problems([*imported.problems, *foreign, *self._list_shaping_inputs()])
 
-    def _waiting(self, imported: Imported) -> list[EdgewrightError]:
+    def _list_shaping_inputs(self) -> list[EdgewrightError]:
         """Inputs that a QNN graph can only have as constants."""
         return [
             UnsupportedFeature(
                 f"the value of input '{shown(name)}' shapes the graph, expected a constant",
-                Where(file=self.opened.name, node=node),
-                do=self.opened.advise_value(name),
+                Where(file=self.model.name, node=node),
+                do=self.model.advise_value(name),
             )
-            for name, node in imported.bound.items()
+            for name, node in self.imported.bound.items()
         ]
 
 
-def open_source(source: Path | str | Any, wishes: Overrides | None = None) -> SourceModel:
+def open_source(source: Path | str | Any, spec: InputSpec | None = None) -> SourceModel:
     """The source as it is; a file that does not exist is answered with one that does."""
     if not isinstance(source, (str, Path)):
-        return OnnxSource.open(source, wishes)
+        return OnnxSource.open(source, spec)
     framework = framework_of(source)
     if framework not in {Framework.PYTORCH, Framework.TENSORFLOW}:
         measure_file(source)
-    return OPENS[framework](source, wishes)
+    return OPENS[framework](source, spec)
 
 
-def fixed_source(path: Path | str, wishes: Overrides) -> FixedSource:
+def fix_shapes(path: Path | str, spec: InputSpec) -> FixedSource:
     """The source with the batch set to 1 where nothing is said; other symbols are one problem for all."""
-    opened = open_source(path, wishes)
-    opened.decide()
-    loose = {name: t for name, t in opened.inputs.items() if not t.is_static}
-    if not loose:
-        return FixedSource(opened)
-    batches = batch_symbols(opened.inputs)
-    left = sorted(frozenset().union(*(t.symbols for t in loose.values())) - batches)
-    if left:
-        return FixedSource(opened, problem=_symbols_left(opened, loose, left))
+    model = open_source(path, spec)
+    model.decide()
+    open_inputs = {name: t for name, t in model.inputs.items() if not t.is_static}
+    if not open_inputs:
+        return FixedSource(model)
+    batches = batch_symbols(model.inputs)
+    symbols = sorted(frozenset().union(*(t.symbols for t in open_inputs.values())) - batches)
+    if symbols:
+        return FixedSource(model, problem=_refuse_symbols(model, symbols))
     ones = dict.fromkeys(batches, 1)
-    shapes = {name: tuple(int(evaluate(dim, ones)) for dim in t.shape) for name, t in loose.items()}
-    named = ", ".join(f"'{shown(name)}'" for name in sorted(batches))
-    option = spell_option("batch" if opened.has_named_dims and has_option("batch") else "input_shapes")
-    note = f"batch {named} of {_listed(loose)} was set to 1; {option} sets another one"
-    settled = replace(wishes, input_shapes={**wishes.input_shapes, **shapes}, batch=None, symbols={})
-    return FixedSource(open_source(path, settled), (note,))
+    shapes = {name: tuple(int(evaluate(dim, ones)) for dim in t.shape) for name, t in open_inputs.items()}
+    option = spell_option("batch" if model.has_named_dims and has_option("batch") else "input_shapes")
+    note = (
+        f"batch {_quote_names(sorted(batches))} of {_quote_names(open_inputs)} was set to 1; {option} sets "
+        "another one"
+    )
+    fixed = replace(spec, input_shapes={**spec.input_shapes, **shapes}, batch=None, symbols={})
+    return FixedSource(open_source(path, fixed), (note,))
 
 
-def source_graph(path: Path | str, wishes: Overrides) -> Graph:
+def import_open_graph(path: Path | str, spec: InputSpec) -> Graph:
     """The graph with symbolic dimensions as they are; what stands in its way is said as in a conversion."""
-    imported = open_source(path, wishes).build({})
-    return imported.graph if imported.is_complete else fixed_source(path, wishes).graph()
+    imported = open_source(path, spec).build({})
+    return imported.graph if imported.is_complete else fix_shapes(path, spec).graph()
 
 
-def _symbols_left(source: SourceModel, loose: Mapping[str, TensorType], left: Sequence[str]) -> UsageError:
-    touched = {name: t for name, t in loose.items() if t.symbols & set(left)}
-    shapes = "; ".join(f"{shown(name)} {_dims(t)}" for name, t in touched.items())
-    name, tensor_type = next(iter(touched.items()))
+def _refuse_symbols(model: SourceModel, symbols: Sequence[str]) -> UsageError:
+    inputs = {name: t for name, t in model.inputs.items() if t.symbols & set(symbols)}
+    shapes = "; ".join(f"{shown(name)} [{','.join(map(str, t.shape))}]" for name, t in inputs.items())
+    name, tensor_type = next(iter(inputs.items()))
     dims = ["N" if isinstance(dim, Expr) else str(dim) for dim in tensor_type.shape]
-    advice = f"fix them with {spell_option('input_shapes', {shown(name): dims})}"
-    if source.has_named_dims and has_option("symbols"):
-        sizes = spell_option("symbols", {shown(name): "N" for name in left})
-        advice = f"fix them with {sizes}, or by input: {spell_option('input_shapes', {shown(name): dims})}"
+    advice = spell_option("input_shapes", {shown(name): dims})
+    if model.has_named_dims and has_option("symbols"):
+        sizes = spell_option("symbols", {shown(symbol): "N" for symbol in symbols})
+        advice = f"{sizes}, or by input: {advice}"
     return UsageError(
-        f"{len(left)} symbolic dimension{'s' * (len(left) > 1)} must be numbers, found {shapes}",
-        Where(file=source.name),
-        do=advice,
+        f"{len(symbols)} symbolic dimension{'s' * (len(symbols) > 1)} must be numbers, found {shapes}",
+        Where(file=model.name),
+        do=f"fix them with {advice}",
     )
 
 
-def _dims(tensor_type: TensorType) -> str:
-    return f"[{','.join(str(dim) for dim in tensor_type.shape)}]"
-
-
-def _listed(loose: Mapping[str, TensorType]) -> str:
-    return ", ".join(f"'{shown(name)}'" for name in loose)
+def _quote_names(names: Iterable[str]) -> str:
+    return ", ".join(f"'{shown(name)}'" for name in names)

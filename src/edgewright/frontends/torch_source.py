@@ -14,8 +14,8 @@ from edgewright.config.spelling import has_option, spell_option
 from edgewright.core.errors import BadInput, EdgewrightError, TypeMismatch, UsageError, Where, shown
 from edgewright.core.numbers import Array, DType
 from edgewright.frontends._common.faults import guarded
-from edgewright.frontends._common.imported import Imported, InputSpec, NodeNames, Step
-from edgewright.frontends._common.overrides import Overrides, input_values, settled_types, shaped
+from edgewright.frontends._common.imported import BoundInput, Imported, NodeNames, Step
+from edgewright.frontends._common.input_spec import InputSpec, bind_values, decide_types, shape_input
 from edgewright.frontends._common.source_model import SourceModel
 from edgewright.frontends.onnx.load import OnnxSource
 from edgewright.frontends.onnx.reader import OnnxFile
@@ -40,32 +40,32 @@ class TorchSource(SourceModel):
 
     framework = "PyTorch"
 
-    def __init__(self, program: Program, overrides: Overrides | None = None) -> None:
+    def __init__(self, program: Program, spec: InputSpec | None = None) -> None:
         self._program = program
-        wishes = overrides or Overrides()
+        spec = spec or InputSpec()
         with guarded(program.file):
-            self._inputs = _named(program, wishes)
+            self._inputs = _named(program, spec)
             self._untyped = {
                 name
                 for name, item in self._inputs.items()
-                if item.dtype is None and name not in wishes.dtype_hints
+                if item.dtype is None and name not in spec.dtype_hints
             }
             self._numbers = {name for name, item in self._inputs.items() if item.kind != "tensor"}
-            declared = _types(program, self._inputs, wishes)
-            given = _given_numbers(self._inputs, wishes)
-            known = input_values(program.file, Overrides(input_values=given), declared)
+            declared = _types(program, self._inputs, spec)
+            given = _given_numbers(self._inputs, spec)
+            known = bind_values(program.file, InputSpec(input_values=given), declared)
             self._known = {name: value for name, (_, value) in known.items()}
             inputs = {name: t for name, t in declared.items() if name not in self._known}
-            super().__init__(program.file, inputs, wishes.outputs or program.output_names)
-        self._wanted = tuple(wishes.outputs)
+            super().__init__(program.file, inputs, spec.outputs or program.output_names)
+        self._wanted = tuple(spec.outputs)
         self._decided: list[str] = []
         self._last: Translation | None = None
         self._declared: dict[str, TensorType] = {}
 
     @classmethod
-    def open(cls, path: str | Path, overrides: Overrides | None = None) -> "TorchSource":
+    def open(cls, path: str | Path, spec: InputSpec | None = None) -> "TorchSource":
         """From a path."""
-        return cls(open_program(path), overrides)
+        return cls(open_program(path), spec)
 
     @property
     def format(self) -> str:
@@ -129,13 +129,13 @@ class TorchSource(SourceModel):
         own = {self._inputs[name].name: _plain(self._inputs[name], array) for name, array in values.items()}
         return self._program.execute(own)
 
-    def _import(self, specs: Mapping[str, InputSpec]) -> Imported:
+    def _import(self, bindings: Mapping[str, BoundInput]) -> Imported:
         values: dict[str, Any] = {name: _plain(self._inputs[name], v) for name, v in self._known.items()}
-        values |= {n: _plain(self._inputs[n], s.value) for n, s in specs.items() if s.value is not None}
-        missing = [name for name in specs if name in self._numbers and name not in values]
+        values |= {n: _plain(self._inputs[n], s.value) for n, s in bindings.items() if s.value is not None}
+        missing = [name for name in bindings if name in self._numbers and name not in values]
         if missing:
             return Imported(Graph(), bound=dict.fromkeys(missing, WAITING), steps=[_stop()])
-        open_types = {name: spec.tensor_type for name, spec in specs.items() if spec.value is None}
+        open_types = {name: spec.tensor_type for name, spec in bindings.items() if spec.value is None}
         if not all(t.is_static for t in open_types.values()):
             return Imported(Graph(), shapes_for=WAITING, steps=[_stop()])
         try:
@@ -192,11 +192,11 @@ def load_op_libraries(options: PytorchOnly) -> None:
         load_op_library(path)
 
 
-def _named(program: Program, wishes: Overrides) -> dict[str, ProgramInput]:
+def _named(program: Program, spec: InputSpec) -> dict[str, ProgramInput]:
     """The program's inputs by the names that they get: the user's, in their order, where it knows none."""
     declared = list(program.inputs)
     own = [item.name for item in declared]
-    given = [*wishes.input_shapes, *(n for n in wishes.input_values if n not in wishes.input_shapes)]
+    given = [*spec.input_shapes, *(n for n in spec.input_values if n not in spec.input_shapes)]
     strange = [name for name in given if name not in own]
     if strange:
         free = [item for item in declared if item.name not in given and _is_open(item)]
@@ -221,34 +221,34 @@ def _is_used(item: ProgramInput, given: Sequence[str], taken: Mapping[str, str])
     return item.default is REQUIRED or item.name in given or item.name in taken
 
 
-def _types(program: Program, inputs: Mapping[str, ProgramInput], wishes: Overrides) -> dict[str, TensorType]:
-    unknown = [n for n, item in inputs.items() if item.shape is None and n not in wishes.input_shapes]
-    unknown = [name for name in unknown if name not in wishes.input_values]
+def _types(program: Program, inputs: Mapping[str, ProgramInput], spec: InputSpec) -> dict[str, TensorType]:
+    unknown = [n for n, item in inputs.items() if item.shape is None and n not in spec.input_shapes]
+    unknown = [name for name in unknown if name not in spec.input_values]
     if unknown:
         raise _no_shape(program, unknown)
     found: dict[str, TensorType] = {}
     for name, item in inputs.items():
-        dtype = wishes.dtype_hints.get(name) or item.dtype or DType.FLOAT_32
-        if name in wishes.input_values and item.kind == "tensor":
-            found[name] = TensorType(tuple(_shape_of(wishes.input_values[name])), dtype)
+        dtype = spec.dtype_hints.get(name) or item.dtype or DType.FLOAT_32
+        if name in spec.input_values and item.kind == "tensor":
+            found[name] = TensorType(tuple(_shape_of(spec.input_values[name])), dtype)
         elif item.shape is None:
-            found[name] = TensorType(tuple(wishes.input_shapes[name]), dtype)
+            found[name] = TensorType(tuple(spec.input_shapes[name]), dtype)
         elif item.kind == "tensor":
-            found[name] = shaped(name, TensorType(item.shape, dtype), program.file, wishes)
+            found[name] = shape_input(name, TensorType(item.shape, dtype), program.file, spec)
         else:
             found[name] = TensorType((), dtype)
-    return settled_types(found, program.file, wishes)
+    return decide_types(found, program.file, spec)
 
 
 def _shape_of(value: Any) -> tuple[int, ...]:
     return tuple(np.shape(value))
 
 
-def _given_numbers(inputs: Mapping[str, ProgramInput], wishes: Overrides) -> dict[str, Any]:
+def _given_numbers(inputs: Mapping[str, ProgramInput], spec: InputSpec) -> dict[str, Any]:
     """Values of inputs; a number's "shape" on the command line is its value."""
-    values: dict[str, Any] = dict(wishes.input_values)
+    values: dict[str, Any] = dict(spec.input_values)
     for name, item in inputs.items():
-        shape = wishes.input_shapes.get(name, ())
+        shape = spec.input_shapes.get(name, ())
         if item.kind != "tensor" and len(shape) == 1:
             values.setdefault(name, shape[0])
     return values

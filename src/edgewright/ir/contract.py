@@ -1,4 +1,4 @@
-"""The I/O contract of a model: its inputs and outputs as they are, beside what the source model has."""
+"""The I/O contract of a model: its inputs and outputs, next to those of the source model."""
 
 import re
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ __all__ = ["IoTensor", "contract", "dtype_of_word", "dtype_word", "shape_of"]
 
 @dataclass(frozen=True)
 class IoTensor:
-    """One input or output; the source's type and shape are empty where there is no source to compare with."""
+    """One input or output; the source's type and shape are empty without a source."""
 
     role: str  # input or output
     name: str
@@ -22,7 +22,7 @@ class IoTensor:
     layout: str = ""
     source_dtype: str = ""
     source_shape: tuple[int | str, ...] = ()
-    # Of fixed point: real = scale * (stored + offset).
+    # For fixed point: real = scale * (stored + offset).
     scale: float | None = None
     offset: int | None = None
 
@@ -42,7 +42,7 @@ def dtype_word(dtype: DType) -> str:
 
 
 def dtype_of_word(word: str) -> DType:
-    """The datatype that options spell so."""
+    """The datatype with this spelling in options."""
     return _BY_WORD[word]
 
 

@@ -43,7 +43,7 @@ class _Call:
 
 @dataclass(frozen=True, eq=False)
 class Expr:
-    """A dimension that is known only by name. Equal expressions have equal terms."""
+    """A symbolic dimension. Equal expressions have equal terms."""
 
     terms: tuple[tuple[Monomial, int], ...]
 
@@ -105,7 +105,7 @@ class Expr:
 
 
 def symbol(name: str) -> Expr:
-    """The dimension that is called ``name``."""
+    """The symbolic dimension named ``name``."""
     return Expr((((name,), 1),))
 
 
@@ -128,7 +128,7 @@ def ceil_div(dim: Dim, divisor: int) -> Dim:
 
 
 def maximum(left: Dim, right: Dim) -> Dim:
-    """The larger dimension; symbolic where that cannot be told, always written as ``b + max(a-b, 0)``."""
+    """The larger dimension; symbolic where that is not known, always written as ``b + max(a-b, 0)``."""
     difference = left - right
     for gap, larger in ((difference, left), (difference * -1, right)):
         low = lower_bound(gap)
@@ -140,12 +140,12 @@ def maximum(left: Dim, right: Dim) -> Dim:
 
 
 def minimum(left: Dim, right: Dim) -> Dim:
-    """The smaller dimension; symbolic where that cannot be told."""
+    """The smaller dimension; symbolic where that is not known."""
     return left + right - maximum(left, right)
 
 
 def lower_bound(dim: Dim) -> int | None:
-    """A number that it never falls below where every symbol is 0 or more; None where none is found."""
+    """A lower bound if every symbol is 0 or more; None if none is found."""
     if isinstance(dim, int):
         return dim
     total = 0
@@ -241,7 +241,7 @@ def _divide(left: Dim, right: Dim) -> Dim:
     """Exact where the divisor is common to all terms, else an opaque floor division."""
     if right == 0:
         raise ShapeMismatch(
-            f"a size follows from '{left}' divided by a dimension of 0",
+            f"a size is '{left}' divided by a dimension of 0",
             do="use inputs that are not empty, or give the size in the source model",
         )
     if isinstance(left, int) and isinstance(right, int):
@@ -257,7 +257,7 @@ def _divide(left: Dim, right: Dim) -> Dim:
 
 
 def _split_division(left: Dim, right: int) -> Dim:
-    """(k*a + r) // k is a + r // k: what divides exactly leaves the quotient, so equal sizes look equal."""
+    """(k*a + r) // k is a + r // k: exact parts are taken out, so that equal sizes look equal."""
     whole = {m: f for m, f in _terms(left).items() if f % right == 0 and m != ()}
     rest = {m: f for m, f in _terms(left).items() if m not in whole}
     constant = rest.pop((), 0)

@@ -15,7 +15,7 @@ class Encoding:
     """real = scale * (stored + offset): one pair for the tensor, or one for each slice along ``axis``.
 
     With ``block_size`` every slice is cut into blocks along ``block_axis``, listed slice by slice. Either
-    each block has a pair of its own, or ``block_scales`` has a whole factor for each block (low-power
+    each block has its own pair, or ``block_scales`` has an integer factor for each block (low-power
     blockwise quantization): then the pairs are the slices', and a block's scale is its slice's times its
     factor.
     """
@@ -38,11 +38,11 @@ class Encoding:
         """Integers nearest to real values, halves to even (as ONNX does), clamped to the type's range."""
         scale, offset = self._aligned(real.shape)
         low, high = self.limits(dtype)
-        # float32 division first: that is where the engine rounds, and a double would break ties differently
-        with np.errstate(over="ignore"):  # a mask over a small step: clamped all the same
+        # float32 division first: the engine rounds there, and float64 would break ties differently
+        with np.errstate(over="ignore"):  # a large mask over a small scale: clamped anyway
             quotients = real.astype(np.float32) / scale.astype(np.float32)
         steps = np.rint(quotients).astype(np.float64) - offset
-        # An array for a single number too, where numpy would give a number.
+        # An array for scalars too, where numpy would return a number.
         stored: Array = np.asarray(np.clip(steps, low, high).astype(dtype.numpy))
         return stored
 

@@ -1,4 +1,4 @@
-"""The graph: named values, nodes that make them, constants that stay where they are until needed."""
+"""The graph: named values, nodes that compute them, constants that stay in place until needed."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -38,9 +38,9 @@ class Graph:
         self.outputs: list[str] = []
         self.types: dict[str, TensorType] = {}
         self.constants: dict[str, Array] = {}
-        # Where a value's name differs from the source model's (kept for reports and name maps).
+        # Source names of values that were renamed (kept for reports and name maps).
         self.source_names: dict[str, str] = {}
-        # All tensors of the source model, where it was at hand.
+        # All tensors of the source model, if it was available.
         self.sources = SourceFlow()
         self._nodes: dict[str, Node] = {}
         self._producers: dict[str, Node] = {}
@@ -60,11 +60,11 @@ class Graph:
         return self._nodes.get(node.name) is node
 
     def node(self, name: str) -> Node:
-        """The node that is called ``name``."""
+        """The node named ``name``."""
         return self._nodes[name]
 
     def producer(self, value: str) -> Node | None:
-        """The node that makes a value; None for inputs and constants."""
+        """The node that computes a value; None for inputs and constants."""
         return self._producers.get(value)
 
     def consumers(self, value: str) -> list[Node]:
@@ -72,7 +72,7 @@ class Graph:
         return list(self._consumers.get(value, ()))
 
     def is_used_once(self, value: str) -> bool:
-        """Whether exactly one node reads a value and it is no graph output."""
+        """Whether exactly one node reads a value and it is not a graph output."""
         return len(self._consumers.get(value, ())) == 1 and value not in self.outputs
 
     def add_input(self, name: str, tensor_type: TensorType) -> str:
@@ -85,9 +85,9 @@ class Graph:
     def add_constant(
         self, name: str, array: Array, tensor_type: TensorType | None = None, *, of: str = ""
     ) -> str:
-        """Declares a constant; the array is kept as it is (it may be a view of a mapped file).
+        """Declares a constant; the array is not copied (it may be a view of a mapped file).
 
-        ``of`` is the constant that it is another form of: the source model's name for that is its own too.
+        ``of`` is the constant that it was made from: both have the same name in the source model.
         """
         self._claim(name)
         if of:
@@ -112,7 +112,7 @@ class Graph:
         return node
 
     def remove(self, node: Node) -> None:
-        """Takes a node out; its outputs are unknown afterwards."""
+        """Removes a node; its outputs are undefined afterwards."""
         del self._nodes[node.name]
         for value in node.outputs:
             self._producers.pop(value, None)
@@ -121,7 +121,7 @@ class Graph:
             self._consumers.get(value, {}).pop(node, None)
 
     def rename_value(self, old: str, new: str) -> None:
-        """Gives a produced value or a constant another name everywhere."""
+        """Renames a computed value or a constant everywhere."""
         self._claim(new)
         if old in self.constants:
             self.constants[new] = self.constants.pop(old)
@@ -133,7 +133,7 @@ class Graph:
         self.replace_uses(old, new)
 
     def set_input(self, node: Node, index: int, value: str) -> None:
-        """Lets one input of a node read another value."""
+        """Makes one input of a node read another value."""
         old = node.inputs[index]
         node.inputs[index] = value
         if old not in node.inputs:
@@ -141,7 +141,7 @@ class Graph:
         self._consumers.setdefault(value, {})[node] = None
 
     def replace_uses(self, old: str, new: str) -> None:
-        """Lets every reader of ``old``, graph outputs included, read ``new``."""
+        """Makes every reader of ``old``, including graph outputs, read ``new``."""
         for node in self.consumers(old):
             for index, value in enumerate(node.inputs):
                 if value == old:
@@ -149,13 +149,13 @@ class Graph:
         self.outputs = [new if value == old else value for value in self.outputs]
 
     def replace_op(self, node: Node, op: Op) -> None:
-        """Gives a node another op of the same inputs; the types of its outputs are inferred anew."""
+        """Gives a node another op with the same inputs; the types of its outputs are inferred again."""
         node.op = op
         for value, tensor_type in zip(node.outputs, op.types_for(self.input_types(node)), strict=False):
             self.types[value] = tensor_type
 
     def drop_constant(self, name: str) -> None:
-        """Forgets a constant that nobody reads."""
+        """Removes a constant that nothing reads."""
         del self.constants[name]
         del self.types[name]
 
@@ -168,7 +168,7 @@ class Graph:
         return [self.types[value] for value in node.outputs if value]
 
     def free_name(self, wanted: str) -> str:
-        """The wanted name for a node where no other has it, else one close to it."""
+        """The wanted name for a node if it is free, else one close to it."""
         return wanted if wanted not in self._nodes else self.fresh_name(wanted)
 
     def fresh_name(self, hint: str) -> str:
@@ -180,11 +180,11 @@ class Graph:
                 return name
 
     def reserve(self, names: Iterable[str]) -> None:
-        """Keeps names that are going to be defined out of ``fresh_name``."""
+        """Keeps ``fresh_name`` from returning names that will be defined later."""
         self._reserved.update(names)
 
     def copy(self) -> "Graph":
-        """A graph of its own that shares only ops and arrays."""
+        """An independent graph that shares only ops and arrays."""
         twin = Graph(self.name)
         twin.inputs, twin.outputs = list(self.inputs), list(self.outputs)
         twin.types, twin.constants = dict(self.types), dict(self.constants)
@@ -204,14 +204,14 @@ class Graph:
         return twin
 
     def sort(self) -> None:
-        """Puts the nodes into an order that can run, staying close to the present one."""
+        """Sorts the nodes into an order that can run, close to the current one."""
         order: dict[str, Node] = {}
         for node in self._nodes.values():
             self._place(node, order)
         self._nodes = order
 
     def _place(self, node: Node, order: dict[str, Node]) -> None:
-        # An explicit stack: chains of 100,000 nodes are deeper than Python's recursion.
+        # An explicit stack: chains of 100,000 nodes exceed Python's recursion limit.
         stack: list[tuple[Node, Iterator[str]]] = [(node, iter(node.inputs))]
         open_nodes = {node.name}
         while stack:
@@ -251,12 +251,12 @@ class Program:
     graphs: tuple[Graph, ...]
 
     def graph(self, name: str | None = None) -> Graph:
-        """The graph of a name; without one, the only graph there is."""
+        """The graph with this name; without a name, the only graph."""
         found = [graph for graph in self.graphs if name is None or graph.name == name]
         if len(found) != 1:
             names = ", ".join(f"'{graph.name}'" for graph in self.graphs[:10])
             wanted = "one graph" if name is None else f"a graph '{name}'"
             raise BadInput(
-                f"{len(self.graphs)} graphs are there ({names}), expected {wanted}", do="name one of them"
+                f"there are {len(self.graphs)} graphs ({names}), expected {wanted}", do="name one of them"
             )
         return found[0]

@@ -36,13 +36,13 @@ FIXED_POINTS = frozenset(dtype for dtype in DType if dtype.is_fixed_point)
 FLOATS = frozenset(dtype for dtype in DType if dtype.is_float)
 INTEGERS = frozenset(dtype for dtype in DType if dtype.is_integer)
 NUMERIC = FLOATS | INTEGERS | FIXED_POINTS
-# What nonsense in parameters or values makes numpy raise.
+# What numpy raises for invalid parameters or values.
 FAULTS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 
 @dataclass(frozen=True)
 class Port:
-    """One input or output place of an op."""
+    """One input or output of an op."""
 
     name: str
     dtypes: frozenset[DType] = ANY
@@ -81,7 +81,7 @@ class Op:
     """Base of all ops. Subclasses are frozen dataclasses whose fields are the parameters.
 
     What is true of an op stands here as a trait, with the default of most ops; passes, quantizer, backends
-    and reports ask the op instead of listing ops. An op that only names another (ElementWiseNeuron) has the
+    and reports ask the op instead of listing ops. An op that stands for another (ElementWiseNeuron) has the
     traits of ``specific()``.
     """
 
@@ -91,35 +91,35 @@ class Op:
     encoding_rule: ClassVar[EncodingRule] = EncodingRule.FREE
     # Whether the result may be computed ahead of time (random ops and the like say no).
     is_pure: ClassVar[bool] = True
-    # Whether a result that is known may stand for the op (not where the op says what an encoding means).
+    # Whether a known result may replace the op (not where the op defines what an encoding means).
     is_foldable: ClassVar[bool] = True
-    # Whether it reads or writes stored numbers rather than what they stand for (Cast, Quantize).
+    # Whether it works on stored numbers rather than the real numbers they stand for (Cast, Quantize).
     is_encoder: ClassVar[bool] = False
     # Whether it multiplies in[0] by the weights in in[1], sums up, and adds the bias in in[2].
     is_product: ClassVar[bool] = False
     # Whether each channel is convolved by itself.
     is_depthwise: ClassVar[bool] = False
-    # The least and the largest number that may come out; ask ``value_range``.
+    # The smallest and the largest possible output; use ``value_range``.
     limits: ClassVar[Range] = EVERYTHING
-    # Whether it gives its input back within ``value_range`` and cuts it at the ends (Relu and its like).
+    # Whether it clamps its input to ``value_range`` (Relu and similar).
     is_clamp: ClassVar[bool] = False
-    # Whether the result is a probability or its logarithm: the scores that it is made of tell more.
+    # Whether the result is a probability or its logarithm: the scores that it is computed from say more.
     is_probability: ClassVar[bool] = False
-    # Whether elements far below the others leave no trace, so that a mask may push them there (Softmax).
+    # Whether elements far below the others have no effect, so that a mask may push them there (Softmax).
     ignores_masked: ClassVar[bool] = False
     # Whether finite numbers may become NaN (0 / 0, a logarithm of -1).
     may_make_nan: ClassVar[bool] = False
-    # Whether so little is left of the result in 8 bits that it must stay in floating point.
+    # Whether 8 bits lose so much of the result that it must stay in floating point.
     is_fragile: ClassVar[bool] = False
     # Whether norms and statistics are spelled out with it: next to a fragile op it stays float as well.
     is_arithmetic: ClassVar[bool] = False
-    # Inputs whose last axis keeps its factors: a channel that is scaled there is scaled in the output.
+    # Inputs whose channel factors are kept: scaling a channel of the last axis scales it in the output.
     scaled_inputs: ClassVar[tuple[int, ...]] = ()
     # The numbers that it is computed in when a model is quantized for the HTP.
     htp_precision: ClassVar[HtpPrecision] = HtpPrecision.FIXED_POINT
-    # Whether the HTP computes it from the sums of the product before it, not from 8 bits of these.
+    # Whether the HTP computes it from the full sums of the product before it, not from their 8 bits.
     is_fused_on_htp: ClassVar[bool] = False
-    # Whether the HTP takes weights of 4 bits beside activations of 8 and of 16 (measured on the library).
+    # Whether the HTP takes 4-bit weights with 8-bit and 16-bit activations (measured on the library).
     takes_4_bit_weights: ClassVar[bool] = False
 
     @classmethod
@@ -137,12 +137,12 @@ class Op:
 
     @property
     def keeps_encoding(self) -> bool:
-        """Whether elements come out as they went in, so that the output has the encoding of the input."""
+        """Whether elements are passed on unchanged, so that the output has the encoding of the input."""
         return self.specific().encoding_rule == EncodingRule.SAME_AS_INPUT
 
     @property
     def has_fixed_types(self) -> bool:
-        """Whether the types of its tensors are what it is about, so that a quantizer must keep them."""
+        """Whether its purpose is the types of its tensors, so that a quantizer must keep them."""
         return self.is_encoder
 
     @property
@@ -151,11 +151,11 @@ class Op:
         return False
 
     def value_range(self) -> Range:
-        """``limits``, unless parameters say more."""
+        """``limits``, unless parameters narrow them."""
         return self.limits
 
     def active_range(self, tolerance: float) -> Range:
-        """The inputs that matter: beyond them the output is flat, but for the tolerance."""
+        """The range of inputs that matter: beyond it the output is flat within the tolerance."""
         del tolerance
         return EVERYTHING
 
@@ -175,11 +175,11 @@ class Op:
         return found
 
     def infer(self, *inputs: TensorType) -> tuple[TensorType, ...]:
-        """Types of the outputs for types of the inputs. An optional input left out comes as None."""
+        """Types of the outputs for types of the inputs. An optional input left out is None."""
         raise NotImplementedError(f"{type(self).__name__} has no shape rule")
 
     def compute(self, *inputs: Array) -> tuple[Array, ...]:
-        """The meaning, in plain numpy; slow is fine. An optional input left out comes as None."""
+        """The reference, in plain numpy; slow is fine. An optional input left out is None."""
         raise NotImplementedError(f"{type(self).__name__} has no reference")
 
     def types_for(self, inputs: Sequence[TensorType | None]) -> tuple[TensorType, ...]:
@@ -187,12 +187,12 @@ class Op:
         return self.infer(*inputs)  # type: ignore[arg-type]
 
     def values_for(self, inputs: Sequence[Array | None]) -> tuple[Array, ...]:
-        """``compute`` with optional inputs left out as None; values it cannot cope with are an error."""
+        """``compute`` with optional inputs left out as None; values it cannot handle are an error."""
         try:
             return self.compute(*inputs)  # type: ignore[arg-type]
         except MemoryError:
             raise LimitExceeded(
-                f"{self.qnn_name()} needs more memory than there is",
+                f"{self.qnn_name()} needs more memory than is available",
                 Where(op=self.qnn_name()),
                 do="free memory, or use smaller inputs",
             ) from None
@@ -209,27 +209,27 @@ class Op:
 
     @classmethod
     def has_reference(cls) -> bool:
-        """Whether ``compute`` says what the op means."""
+        """Whether the op has ``compute``."""
         return cls.compute is not Op.compute
 
     @classmethod
     def samples(cls) -> Iterator["Sample"]:
-        """Examples from which tests, docs and coverage tables are made."""
+        """Examples for tests, docs and coverage tables."""
         yield from ()
 
     @classmethod
     def structure(
         cls, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]
     ) -> Mapping[str, Any]:
-        """Values of the structural fields, read off the tensors of a stored node."""
+        """Values of the structural fields, derived from the tensors of a stored node."""
         del inputs, outputs
         return {}
 
     def permuted(self, order: tuple[int, ...], *inputs: TensorType) -> tuple[Self, list[bool]] | None:
-        """The op for inputs transposed by ``order`` so that its outputs come out transposed by ``order``.
+        """The op for inputs transposed by ``order`` so that its outputs are transposed by ``order``.
 
         The list tells which inputs must be transposed (the others are given as they are).
-        None: the op cares for its layout.
+        None: the op depends on its layout.
         """
         del order, inputs
         return None
@@ -257,7 +257,7 @@ PARTS: dict[str, type[Op]] = {}
 
 
 def given(inputs: Sequence[X], index: int) -> X | None:
-    """The optional input at ``index``; None where it is left out or the list ends before it."""
+    """The optional input at ``index``; None if it is left out or beyond the end of the list."""
     return inputs[index] if index < len(inputs) else None
 
 
@@ -268,6 +268,6 @@ def register(cls: type[T]) -> type[T]:
 
 
 def part_of_another(cls: type[T]) -> type[T]:
-    """Lets the text form name an op that is not in the catalogue."""
+    """Makes an op that is not in the catalogue known to the text form."""
     PARTS[cls.qnn_name()] = cls
     return cls

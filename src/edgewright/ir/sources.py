@@ -1,4 +1,4 @@
-"""The tensors of a source model and what is made of them: where each went can be told in the end."""
+"""The tensors of a source model and what is computed from them, to report where each went."""
 
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -13,17 +13,17 @@ WEIGHT = "stored: part of other constants now, or of the parameters of an op"
 
 @dataclass(frozen=True)
 class SourceFlow:
-    """Tensors of the source in their order, with the tensors that are made from each."""
+    """Tensors of the source in order, with the tensors computed from each."""
 
     made_of: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     # Tensors that do not depend on the inputs: stored ones, and what is computed from them.
     stored: frozenset[str] = frozenset()
     computed: frozenset[str] = frozenset()
-    # Tensors that an artifact was written without, and why.
+    # Tensors that are missing in an artifact, and why.
     gone: Mapping[str, str] = field(default_factory=dict)
 
     def missing(self, found: Collection[str]) -> dict[str, str]:
-        """The tensors that are not among those found, each with the reason."""
+        """The tensors that are not in ``found``, each with the reason."""
         places = self._places(found)
         reasons = {name: self._why(name, places) for name in self.made_of if name not in found}
         return {**{name: why for name, why in self.gone.items() if name not in found}, **reasons}
@@ -36,7 +36,7 @@ class SourceFlow:
         return WEIGHT if name in self.stored else f"part of the op that makes '{places[name]}'"
 
     def _places(self, found: Collection[str]) -> dict[str, str]:
-        """For each tensor the nearest one behind it that is found."""
+        """For each tensor the nearest one after it that is in ``found``."""
         makers: dict[str, list[str]] = {}
         for name, results in self.made_of.items():
             for result in results:
@@ -55,7 +55,7 @@ class SourceFlow:
 def flow_of(
     nodes: Iterable[tuple[Sequence[str], Sequence[str]]], inputs: Collection[str], tensors: Iterable[str]
 ) -> SourceFlow:
-    """The flow through nodes, each given as what it reads and what it makes."""
+    """The flow through nodes, each given as its inputs and outputs."""
     made_of: dict[str, list[str]] = {name: [] for name in sorted(tensors) if name}
     live, made = set(inputs), set[str]()
     for reads, makes in nodes:

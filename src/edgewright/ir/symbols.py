@@ -1,4 +1,4 @@
-"""Gives symbolic dimensions their numbers: in an op's parameters, in types, from the shapes of inputs."""
+"""Replaces symbolic dimensions by numbers: in an op's parameters, in types, from the shapes of inputs."""
 
 import dataclasses
 import re
@@ -47,7 +47,7 @@ def symbols_of(value: Any) -> frozenset[str]:
 
 
 def batch_symbols(inputs: Mapping[str, TensorType]) -> frozenset[str]:
-    """Symbols that stand in first place and nowhere else, or are called so wherever they stand."""
+    """Symbols of first dimensions that appear nowhere else, or are named like a batch."""
     first: set[str] = set()
     elsewhere: set[str] = set()
     for tensor_type in inputs.values():
@@ -58,7 +58,7 @@ def batch_symbols(inputs: Mapping[str, TensorType]) -> frozenset[str]:
 
 
 def symbol_values(graph: Graph, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, int]:
-    """The numbers that the shapes of the inputs give to the symbols; a contradiction is an error."""
+    """The values of the symbols for given input shapes; a contradiction is an error."""
     values: dict[str, int] = {}
     for name in graph.inputs:
         expected, found = graph.types[name].shape, shapes[name]

@@ -8,8 +8,8 @@
       output y
     }
 
-A reader may leave out the types of what nodes make (they are inferred), params that have a default, and the
-``@name`` of a node that is called like its first output. Notes of nodes are not part of the text.
+The types of outputs (they are inferred), params that have a default, and the ``@name`` of a node that is
+named like its first output may be left out. Notes of nodes are not part of the text.
 """
 
 import dataclasses
@@ -32,13 +32,13 @@ from edgewright.ir.types import TensorType
 
 __all__ = ["LARGEST_INLINE", "digest", "parse", "to_text"]
 
-# Elements of a constant that is written out; a larger one is named, with a digest of its content.
+# The most elements of a constant that are written out; larger ones are named, with a digest.
 LARGEST_INLINE = 16
 _PLAIN = re.compile(r"[A-Za-z_/][A-Za-z0-9_/.]*")
 
 
 def to_text(graph: Graph) -> str:
-    """The graph as text; ``parse`` makes the same graph of it."""
+    """The graph as text; ``parse`` turns it back into the same graph."""
     return "\n".join(_lines(graph)) + "\n"
 
 
@@ -71,7 +71,7 @@ def _node(graph: Graph, node: Node) -> Iterator[str]:
 
 
 def _fields(op: Op) -> Iterator[tuple[str, Any]]:
-    """The params that say something: not those at their defaults."""
+    """The params that are not at their defaults."""
     for item in dataclasses.fields(op):
         value = getattr(op, item.name)
         if (
@@ -109,13 +109,13 @@ def _content(array: Array) -> str:
 def _element(item: Any) -> str:
     if isinstance(item, complex):
         return f"{_value(item.real)} {_value(item.imag)}"
-    # The small types come out of tolist() as their own scalars.
+    # tolist() returns small types as their own scalars.
     plain = item if isinstance(item, (bool, int, float, str, bytes)) else float(item)
     return _value(plain)
 
 
 def _value(value: Any) -> str:
-    """A parameter in a form that tells its type."""
+    """A parameter in a form that shows its type."""
     spell = next((spell for kind, spell in _SPELLINGS.items() if isinstance(value, kind)), _plain_value)
     return spell(value)
 
@@ -149,7 +149,7 @@ def _atom(atom: Any) -> str:
 
 
 def _name(name: str) -> str:
-    """A name as it is where that is unmistakable, else quoted; the absent value has a sign of its own."""
+    """A name, quoted where it would be ambiguous; the absent value has its own sign."""
     if not name:
         return ABSENT
     return name if _PLAIN.fullmatch(name) and name not in KEYWORDS else json.dumps(name)

@@ -24,7 +24,7 @@ ABSENT = "_"
 ITEMS = frozenset({"input", "const", "alias", "output", "graph"})
 FUNCTIONS: dict[str, Callable[[Dim, Dim], Dim]] = {"floordiv": lambda a, b: a // b, "max": maximum}
 WORDS: dict[str, Any] = {"true": True, "false": False, "none": None, "inf": float("inf"), "nan": float("nan")}
-# Names that are quoted so that they are not taken for something else.
+# Names that must be quoted to be unambiguous.
 KEYWORDS = ITEMS | FUNCTIONS.keys() | WORDS.keys() | {ABSENT, "from", "layout", "encoding"}
 DEEPEST = 64
 # A name in quotes, a digest, a number, a bare name, or a sign; spaces and comments are skipped.
@@ -49,7 +49,7 @@ def parse(text: str, constants: Mapping[str, Array] | None = None) -> Graph:
 
 
 def digest(array: Array) -> str:
-    """Sixteen hexadecimal digits that stand for an array's elements, whatever its order in memory."""
+    """A hash of an array's elements in sixteen hexadecimal digits, independent of memory order."""
     if array.dtype == object:
         raw = json.dumps(
             [item if isinstance(item, str) else repr(item) for item in array.reshape(-1)]
@@ -201,7 +201,7 @@ class _Reader:
         return Encoding(**fields)
 
     def _value(self, wanted: Any) -> Any:
-        """A value of any kind; a bare word is a member of the enum that the param wants."""
+        """A value of any kind; a bare word is a member of the param's enum."""
         if isinstance(wanted, type) and issubclass(wanted, IntEnum) and self._token in wanted.__members__:
             return wanted[self._take()]
         if self._token == "(":
@@ -270,7 +270,7 @@ class _Reader:
         return FUNCTIONS[function](*arguments)
 
     def _group(self, first: str, last: str, item: Callable[[], T]) -> list[T]:
-        """Items between brackets, with commas between them; one more comma may follow."""
+        """Items between brackets, with commas between them; a trailing comma is allowed."""
         self._need(first)
         found: list[T] = []
         while not self._is(last):

@@ -1,4 +1,4 @@
-"""The values of an op's traits: what the quantizer, the passes and the reports ask an op about itself."""
+"""The values of an op's traits: what the quantizer, the passes and the reports read from an op."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -25,13 +25,13 @@ class HtpPrecision(Enum):
     FIXED_POINT = "8 or 16 bits"
     EIGHT_BITS = "8 bits, or floating point"
     FLOAT = "floating point"
-    # The HTP's table has neither; a comment beside the op says why it is quantized all the same.
+    # The HTP's table has neither; a comment at the op says why it is quantized anyway.
     UNLISTED = "8 or 16 bits, which the HTP's table lacks"
 
 
 @dataclass(frozen=True)
 class Roles:
-    """Places of weights and biases among an op's inputs."""
+    """Positions of weights and biases among an op's inputs."""
 
     weights: frozenset[int] = frozenset()
     biases: frozenset[int] = frozenset()

@@ -14,7 +14,7 @@ __all__ = ["TensorType", "type_of"]
 
 @dataclass(frozen=True)
 class TensorType:
-    """What is known of a value before it is computed."""
+    """What is known about a value before it is computed."""
 
     shape: Shape
     dtype: DType = DType.FLOAT_32
@@ -42,7 +42,7 @@ class TensorType:
         return frozenset().union(*(dim.symbols for dim in self.shape if not isinstance(dim, int)))
 
     def static_shape(self) -> tuple[int, ...]:
-        """The shape as numbers; a symbolic one is a caller's mistake."""
+        """The shape as numbers; a symbolic one is an error of the caller."""
         return tuple(int(dim) for dim in self.shape)
 
     def with_shape(self, shape: Iterable[Dim]) -> "TensorType":
@@ -50,7 +50,7 @@ class TensorType:
         return replace(self, shape=tuple(shape))
 
     def with_dtype(self, dtype: DType) -> "TensorType":
-        """The same type with another datatype; an encoding does not survive the change."""
+        """The same type with another datatype; the encoding is dropped."""
         return replace(self, dtype=dtype, encoding=None)
 
     def permuted(self, order: Sequence[int]) -> "TensorType":

@@ -1,4 +1,4 @@
-"""Checks that a graph is whole: values defined once, before their use, with the types their ops give them."""
+"""Checks that a graph is valid: values defined once, before their use, with the types their ops infer."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -15,7 +15,7 @@ Types = Mapping[str, TensorType]
 
 
 def verify(graph: Graph, after: str = "") -> None:
-    """Raises all problems of a graph at once; ``after`` names what ran before, and is to blame."""
+    """Raises all problems of a graph at once; ``after`` names the pass that ran before."""
     found = problems_of(graph, after)
     if found:
         raise Problems(found)
@@ -23,11 +23,11 @@ def verify(graph: Graph, after: str = "") -> None:
 
 def problems_of(graph: Graph, after: str = "", outer: Types | None = None) -> list[EdgewrightError]:
     """What is wrong with a graph; ``outer`` are values of the graphs around it, which it may read."""
-    blame = f"report this: pass '{after}' broke the graph" if after else "mend the graph where it is built"
+    blame = f"report this: pass '{after}' broke the graph" if after else "fix the code that builds the graph"
     around = outer or {}
     findings = [*_definitions(graph), *_uses(graph, around), *_constants(graph), *_index(graph)]
     types = {**around, **graph.types}
-    if not findings:  # types mean nothing in a graph whose values are not sound
+    if not findings:  # types mean nothing while definitions are wrong
         for node in graph.nodes:
             findings += [*_ports(types, node)] or [*_results(types, node)]
     problems: list[EdgewrightError] = [BadInput(what, where, blame) for what, where in findings]
@@ -53,24 +53,26 @@ def _definitions(graph: Graph) -> Findings:
 
 
 def _uses(graph: Graph, outer: Types) -> Findings:
-    """Every value is there before it is read."""
+    """Every value is defined before it is read."""
     known = {*graph.inputs, *graph.constants, *outer}
     later = {value: node.name for node in graph.nodes for value in node.outputs}
     for node in graph.nodes:
         for value in node.inputs:
             if value and value not in known:
                 why = (
-                    f"only node '{later[value]}' after it makes it" if value in later else "nothing makes it"
+                    f"only node '{later[value]}' after it computes it"
+                    if value in later
+                    else "nothing computes it"
                 )
                 yield f"value '{value}' is read, but {why}", Where(node=node.name, tensor=value)
         known.update(node.outputs)
     for value in graph.outputs:
         if value not in known:
-            yield "graph output is not made by anything", Where(tensor=value)
+            yield "nothing computes the graph output", Where(tensor=value)
 
 
 def _constants(graph: Graph) -> Findings:
-    """Constants are what their types say."""
+    """Constants match their types."""
     for value, array in graph.constants.items():
         wanted = graph.types.get(value)
         if wanted is not None and (array.shape != wanted.shape or array.dtype != wanted.dtype.numpy):
@@ -82,11 +84,17 @@ def _index(graph: Graph) -> Findings:
     names: set[str] = set()
     for node in graph.nodes:
         if node.name in names or node not in graph:
-            yield "two nodes have this name, or the node was renamed behind the graph", Where(node=node.name)
+            yield (
+                "two nodes have this name, or the node was renamed without the graph",
+                Where(node=node.name),
+            )
         names.add(node.name)
         for value in node.outputs:
             if value and graph.producer(value) is not node:
-                yield "the graph does not know who makes this value", Where(node=node.name, tensor=value)
+                yield (
+                    "the graph does not know which node computes this value",
+                    Where(node=node.name, tensor=value),
+                )
         for value in node.inputs:
             if value and node not in graph.consumers(value):
                 yield (
@@ -96,7 +104,7 @@ def _index(graph: Graph) -> Findings:
 
 
 def _ports(types: Types, node: Node) -> Findings:
-    """Inputs and outputs fit the places the op has for them."""
+    """Inputs and outputs fit the op's ports."""
     yield from _side(types, node, node.inputs, node.op.inputs, "input")
     yield from _side(types, node, node.outputs, node.op.outputs, "output")
 
@@ -118,14 +126,14 @@ def _place(found: TensorType, port: Port, value: str, where: Where) -> Findings:
     place = Where(op=where.op, node=where.node, tensor=value)
     if port.rank is not None and found.rank != port.rank:
         yield f"{port.name} is {found}, expected rank {port.rank}", place
-    # Where a float may come, fixed point may too: what the integers mean is a float.
+    # Where a float is allowed, fixed point is too: its integers stand for floats.
     is_meant = found.dtype.is_fixed_point and DType.FLOAT_32 in port.dtypes
     if found.dtype not in port.dtypes and not is_meant:
         yield f"{port.name} is {found}, expected one of {sorted(d.name for d in port.dtypes)}", place
 
 
 def _results(types: Types, node: Node) -> Findings:
-    """Outputs have the types that the shape rule gives."""
+    """Outputs have the types that the shape rule infers."""
     where = Where(op=node.op.qnn_name(), node=node.name)
     try:
         inferred = node.op.types_for([types[value] if value else None for value in node.inputs])
@@ -133,15 +141,15 @@ def _results(types: Types, node: Node) -> Findings:
         yield f"the op does not accept its inputs: {problem.what}", where
         return
     if len(node.outputs) > len(inferred):
-        yield f"{len(node.outputs)} outputs are named, the op makes {len(inferred)}", where
+        yield f"{len(node.outputs)} outputs are named, the op has {len(inferred)}", where
     for value, wanted in zip(node.outputs, inferred, strict=False):
         if value and not _agree(types[value], wanted):
             place = Where(op=where.op, node=where.node, tensor=value)
-            yield f"value is {types[value]}, the op makes {wanted}", place
+            yield f"value is {types[value]}, the op computes {wanted}", place
 
 
 def _agree(stored: TensorType, inferred: TensorType) -> bool:
-    # An artifact has no rank 0: [1] stands for it. Fixed-point types are a quantizer's, not the shape rule's.
+    # Artifacts have no rank 0: [1] stands for it. Fixed-point types come from a quantizer, not a shape rule.
     is_same_shape = stored.shape == inferred.shape or (stored.shape, inferred.shape) == ((1,), ())
     is_fixed_point = stored.dtype.is_fixed_point or inferred.dtype.is_fixed_point
     return is_same_shape and (stored.dtype == inferred.dtype or is_fixed_point)

@@ -72,7 +72,7 @@ class _Lifting:
         unmade = [value for value in inputs if value and value not in self._graph.types]
         if unmade:
             raise BadInput(
-                "the tensor is read, but it is no input and no node before makes it",
+                "the tensor is read, but it is not an input and no node before computes it",
                 Where(op=stored.type, node=stored.name, tensor=unmade[0]),
                 do="check that the file was not edited",
             )
@@ -86,14 +86,14 @@ class _Lifting:
         self._connect(node, _infer_types(node, given), [_type(tensor) for tensor in records])
 
     def _connect(self, node: Node, inferred: Sequence[TensorType], stored: Sequence[TensorType]) -> None:
-        """Adds a node; where QNN's lack of scalars shows (rank 1 for rank 0), a reshape stands between."""
+        """Adds a node; where QNN has rank 1 for a scalar, a reshape is put in between."""
         wanted = list(node.outputs)
         turned = [i for i, (a, b) in enumerate(zip(inferred, stored, strict=False)) if a.shape != b.shape]
         for index in turned:
             found, made = list(stored[index].shape), list(inferred[index].shape)
             if inferred[index].count != stored[index].count:
                 raise BadInput(
-                    f"tensor is stored as {found}, but the op makes {made}",
+                    f"tensor is stored as {found}, but the op computes {made}",
                     Where(op=node.op.qnn_name(), node=node.name, tensor=wanted[index]),
                     do="check that the file belongs to its weights and was not edited",
                 )
@@ -187,7 +187,7 @@ def _infer_structure(
         return kind.structure(inputs, outputs)
     except (IndexError, AttributeError, TypeError, ValueError):
         raise BadInput(
-            "its tensors do not tell what the op does", where, do="check the node's inputs and outputs"
+            "its tensors do not determine what the op does", where, do="check the node's inputs and outputs"
         ) from None
 
 
@@ -198,7 +198,9 @@ def _convert_param(annotation: Any, value: Any, where: Where) -> Any:
         return annotation(value)
     except ValueError:
         allowed = {item.name: int(item) for item in annotation}
-        raise BadInput(f"{value} is no {annotation.__name__}", where, do=f"use one of {allowed}") from None
+        raise BadInput(
+            f"{value} is not a valid {annotation.__name__}", where, do=f"use one of {allowed}"
+        ) from None
 
 
 def _nest_tuples(data: Array) -> Any:

@@ -36,7 +36,7 @@ class LowerOptions:
     """How names and packages are written."""
 
     package: str = QNN_PACKAGE
-    # Ops that another package makes: by QNN's names of them.
+    # Packages that implement QNN's own ops, by op name.
     packages: Mapping[str, str] = field(default_factory=dict)
     is_counted: bool = False
 
@@ -60,7 +60,7 @@ class _Lowering:
         self._graph = graph
         self._options = options
         self._tensor_name = NameTable((*graph.inputs, *graph.outputs), is_counted=options.is_counted)
-        self._node_name = NameTable(longest=60)  # a parameter's name is put behind it
+        self._node_name = NameTable(longest=60)  # a parameter's name is appended
         self._tensors: dict[str, QnnTensor] = {}
 
     def run(self) -> QnnGraph:
@@ -79,7 +79,7 @@ class _Lowering:
         return QnnGraph(name, self._in_source_order(), nodes, names, forms, gone)
 
     def _in_source_order(self) -> dict[str, QnnTensor]:
-        """Tensors as they were met, but outputs in the graph's order: no format has another place for it."""
+        """Tensors in order of use, but outputs in the graph's order: formats store it nowhere else."""
         met = [name for name, tensor in self._tensors.items() if tensor.kind == TensorKind.APP_READ]
         declared = dict.fromkeys(self._tensor_name(value) for value in self._graph.outputs)
         stands_for = dict(zip(met, (name for name in declared if name in met), strict=True))
@@ -129,7 +129,7 @@ class _Lowering:
         return TensorKind.APP_READ if value in self._graph.outputs else TensorKind.NATIVE
 
     def _absent(self) -> str:
-        """An optional input left out before a given one: QNN marks the place with a NULL tensor."""
+        """An optional input left out before a given one: QNN marks it with a NULL tensor."""
         name = self._tensor_name("")
         self._tensors.setdefault(name, QnnTensor(name, TensorKind.NULL, DType.FLOAT_32, (1,)))
         return name
@@ -215,9 +215,9 @@ def _name_source_type(op: Any) -> str:
 def _find_unproduced(graph: Graph) -> list[EdgewrightError]:
     return [
         UnsupportedFeature(
-            f"output '{shown(name)}' is not made by an op, expected one: a QNN graph writes its outputs",
+            f"output '{shown(name)}' is not computed by an op, expected one: a QNN graph writes its outputs",
             Where(tensor=name),
-            do=f"leave it out with {spell_option('outputs')}, or give out an Identity of it in the source "
+            do=f"leave it out with {spell_option('outputs')}, or output an Identity of it in the source "
             "model",
         )
         for name in graph.outputs

@@ -1,4 +1,4 @@
-"""Names fit for file names, C++ identifiers and tar members, and the way back to the source's names."""
+"""Names that suit file names, C++ identifiers and tar members, and the way back to the source's names."""
 
 import hashlib
 import re
@@ -12,7 +12,7 @@ _UNFIT = re.compile(r"[^A-Za-z0-9_]")
 
 
 def sanitize_name(name: str, longest: int = LONGEST) -> str:
-    """Letters, digits and underscores, no digit in front; past the limit a hash stands for the rest."""
+    """Letters, digits and underscores, no leading digit; beyond the limit a hash replaces the rest."""
     fit = _UNFIT.sub("_", name[: longest + 1])
     if not fit or fit[0].isdigit():
         fit = f"_{fit}"
@@ -37,7 +37,7 @@ class NameTable:
             self._given[name] = self._free(sanitize_name(name, longest))
 
     def __call__(self, name: str) -> str:
-        """The form of a name, the same each time."""
+        """The sanitized form of a name, the same each time."""
         if name not in self._given:
             self._given[name] = self._free(
                 f"tensor_{len(self._given)}" if self._is_counted else sanitize_name(name, self._longest)
@@ -45,7 +45,7 @@ class NameTable:
         return self._given[name]
 
     def reserve(self, form: str) -> str:
-        """A form that no other name has or gets, close to the given one."""
+        """A unique form close to the given one."""
         return self._free(form)
 
     def source_names(self) -> dict[str, str]:

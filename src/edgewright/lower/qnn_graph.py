@@ -56,20 +56,20 @@ class QnnNode:
     inputs: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
     macs: int = 0
-    # What conversion remembers of a node for later steps, such as the batch norm that went into it.
+    # What conversion records about a node for later steps, such as a batch norm folded into it.
     notes: dict[str, Array] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
 class QnnGraph:
-    """Nodes in an order that can run. Names are already fit for file names and C++ identifiers."""
+    """Nodes in an order that can run. Names already suit file names and C++ identifiers."""
 
     name: str
     tensors: dict[str, QnnTensor]
     nodes: list[QnnNode]
     # name here -> name in the source model, where they differ
     source_names: dict[str, str] = field(default_factory=dict)
-    # name here -> tensor of the source model that it is another form of (a layout, one side of a clamp)
+    # name here -> tensor of the source model that it was made from (a layout, one side of a clamp)
     forms: dict[str, str] = field(default_factory=dict)
     # tensor of the source model that has no tensor here -> why
     gone: dict[str, str] = field(default_factory=dict)

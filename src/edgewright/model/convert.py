@@ -1,36 +1,19 @@
 """From a source model to a model that runs, saves and compiles."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from edgewright.core.errors import Problems
 from edgewright.core.numbers import Array
-from edgewright.frontends._common.overrides import Overrides
+from edgewright.frontends._common.input_spec import InputSpec
+from edgewright.frontends.conversion import ConversionRequest, Rewrites, convert_graph
 from edgewright.frontends.open_source import open_source
 from edgewright.ir.graph import Graph
 from edgewright.model.model import Model, TensorInfo, describe_tensor
-from edgewright.passes.pipeline import ALWAYS, FINISH, FOLD, LAYOUT, QUANTIZED, SIMPLIFY, run_passes
 
-__all__ = ["Rewrites", "convert"]
-
-
-@dataclass(frozen=True)
-class Rewrites:
-    """Which rewrites a conversion makes."""
-
-    is_simplified: bool = True
-    left_out: tuple[str, ...] = ()
-    # Whether ops between decoding and encoding become ops on fixed point.
-    is_quantized: bool = False
-
-    def apply(self, graph: Graph) -> Graph:
-        """Rewrites the graph in place and gives it back."""
-        names = (*SIMPLIFY, *LAYOUT, *FINISH) if self.is_simplified else (*ALWAYS, *LAYOUT, *FOLD)
-        last = QUANTIZED if self.is_quantized else ()
-        run_passes(graph, [name for name in (*names, *last) if name not in self.left_out])
-        return graph
+__all__ = ["Rewrites", "convert", "convert_in_memory"]
 
 
 def convert(  # noqa: PLR0913 - one keyword for each thing of a model that may be fixed
@@ -60,7 +43,7 @@ def convert(  # noqa: PLR0913 - one keyword for each thing of a model that may b
         tag: which graph of a SavedModel is converted; 'serve' where none is named.
         rewrites: which optional rewrites are made; all by default.
     """
-    wishes = Overrides(
+    spec = InputSpec(
         input_shapes or {},
         batch,
         symbols or {},
@@ -69,18 +52,22 @@ def convert(  # noqa: PLR0913 - one keyword for each thing of a model that may b
         signature=signature,
         tag=tag,
     )
-    opened = open_source(source, wishes)
-    chosen = replace(rewrites or Rewrites(), is_quantized=opened.keeps_integers)
+    return convert_in_memory(ConversionRequest(source, spec, rewrites or Rewrites()))
+
+
+def convert_in_memory(request: ConversionRequest) -> Model:
+    """The model of a request, with symbolic dimensions and inputs that shape the graph left open."""
+    opened = open_source(request.source, request.inputs)
     imported = opened.build({})
     if imported.problems:
         raise Problems(imported.problems)
     if imported.is_complete:
-        model = Model.of(chosen.apply(imported.graph), opened.tensors)
+        model = Model.of(convert_graph(imported.graph, opened, request).graph, opened.tensors)
         return replace(model, states=tuple(imported.states))
     bound = tuple(imported.bound)
 
     def specialise(values: Mapping[str, Array]) -> Graph:
-        return chosen.apply(opened.specialise(values, bound))
+        return convert_graph(opened.specialise(values, bound), opened, request).graph
 
     inputs = [
         describe_tensor(name, tensor_type, is_bound=name in bound)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from edgewright.core.files import measure_file
 from edgewright.frontends._common.imported import Imported
-from edgewright.frontends._common.overrides import Overrides
+from edgewright.frontends._common.input_spec import InputSpec
 from edgewright.frontends._common.report import ImportReport, OpCount, Problem, report_on
 from edgewright.frontends._common.source_model import SourceModel
-from edgewright.frontends.open_source import fixed_source, open_source
+from edgewright.frontends.open_source import fix_shapes, open_source
 from edgewright.ir.contract import IoTensor, contract, dtype_word, shape_of
 from edgewright.ir.graph import Graph
 from edgewright.ir.symbols import batch_symbols
@@ -57,17 +57,17 @@ class DryRunReport:
     is_convertible: bool
 
 
-def inspect(path: Path | str, wishes: Overrides | None = None) -> Inspection:
+def inspect(path: Path | str, spec: InputSpec | None = None) -> Inspection:
     """Looks at an ONNX file, or at the net.json or DLC of a converted model."""
     if is_stored(path):
         return _stored(Path(path), load_graph(path))
-    return _source(Path(path), open_source(path, wishes))
+    return _source(Path(path), open_source(path, spec))
 
 
-def dry_run(path: Path | str, wishes: Overrides) -> DryRunReport:
+def dry_run(path: Path | str, spec: InputSpec) -> DryRunReport:
     """Imports a model as a conversion would, and says what would become of it."""
-    source = fixed_source(path, wishes)
-    report = report_on(source.opened)
+    source = fix_shapes(path, spec)
+    report = source.report
     # What the user has to decide is a note here: the ops can be judged without it.
     notes = source.notes if source.problem is None else (f"{source.problem.what}; {source.problem.do}",)
     return DryRunReport(

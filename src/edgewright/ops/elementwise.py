@@ -246,6 +246,8 @@ class ElementWiseDivide(Binary):
 class ElementWiseFloorDiv(Binary):
     """Quotient of two tensors, rounded down."""
 
+    may_make_nan = True
+
     @staticmethod
     def meaning(a: Array, b: Array) -> Array:
         """Rounded down."""

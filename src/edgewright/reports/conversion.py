@@ -6,7 +6,7 @@ from edgewright.ir.contract import IoTensor
 from edgewright.quantize.report import AppliedRule, QuantizationSummary
 from edgewright.reports.numbers import format_amount, format_shape
 from edgewright.reports.page import Block, Table
-from edgewright.sdk.converter import Conversion
+from edgewright.sdk.conversion import Conversion
 
 __all__ = ["make_io_table", "make_page", "make_rules_table"]
 

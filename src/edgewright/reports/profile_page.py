@@ -46,7 +46,7 @@ def _make_context(log: ProfileLog, summary: ProfileSummary) -> dict[str, object]
     word = {"US": "µs", "CYCLES": "cycles"}.get(unit, unit.lower())
     kinds, colours = sum_by_kind(summary), _choose_colours(summary)
     return {
-        "found": summary,
+        "summary": summary,
         "unit": word,
         "said": _write_headline(summary, kinds),
         "tiles": _make_tiles(summary, word),

@@ -13,9 +13,11 @@ from edgewright.core.errors import UsageError, shown
 from edgewright.core.events import announce_progress
 from edgewright.core.files import write_folder
 from edgewright.core.numbers import Array
+from edgewright.frontends._common.input_spec import InputSpec
+from edgewright.frontends.conversion import ConversionRequest
 from edgewright.frontends.framework import Framework, framework_of
 from edgewright.lower.names import NameTable
-from edgewright.model.convert import convert
+from edgewright.model.convert import convert_in_memory
 from edgewright.model.model import Model, load
 from edgewright.model.run_inputs import InputSet, open_input_sets
 from edgewright.model.saving import is_stored
@@ -73,13 +75,7 @@ def open_model(model: ModelFile, shapes: Shapes) -> Model:
                 do="leave them out, or convert the source again",
             )
         return load(model.model)
-    return convert(
-        model.model,
-        input_shapes=dict(shapes.input_dims),
-        batch=shapes.batch,
-        symbols=dict(shapes.define_symbols),
-        input_values=dict(shapes.input_values),
-    )
+    return convert_in_memory(ConversionRequest(model.model, InputSpec.from_options(shapes)))
 
 
 def run_files(

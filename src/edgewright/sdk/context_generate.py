@@ -61,7 +61,7 @@ def generate_context(options: GeneratorOptions) -> GeneratedContext:
     files = _list_model_files(options.model)
     binaries = _name_binaries(options.output, files)
     keep_sources([part for file in files for part in list_model_parts(file)], binaries)
-    began = time.perf_counter()
+    started = time.perf_counter()
     made, more = _make_context(files, options, order)
     written: dict[Path, Chunks] = {path: made.chunks() for path in binaries}
     if order.profiling is not None:
@@ -74,7 +74,7 @@ def generate_context(options: GeneratorOptions) -> GeneratedContext:
         "" if order.provider == "cpu" else str(order.target),
         made.names,
         measure_file(binaries[0]),
-        time.perf_counter() - began,
+        time.perf_counter() - started,
         (*notes, *more),
     )
 

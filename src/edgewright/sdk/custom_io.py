@@ -1,14 +1,16 @@
-"""Inputs and outputs of the legacy converters as a --custom_io file describes them."""
+"""Inputs and outputs of the legacy converters, as their options and a --custom_io file describe them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from edgewright.config.converter import Source
 from edgewright.config.custom_io import read_custom_io
 from edgewright.config.io_config import IoConfig, TensorConfig
 from edgewright.config.spelling import spell_option
-from edgewright.core.errors import EdgewrightError, Problems, UsageError, Where
+from edgewright.core.errors import EdgewrightError, UsageError, Where
 from edgewright.core.numbers import DType
+from edgewright.frontends._common.input_spec import list_unknown_names
+from edgewright.frontends.io_changes import FIXED_POINT, PLAIN, find_stored_type, retype_io
 from edgewright.ir.contract import dtype_word
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph
@@ -17,92 +19,95 @@ from edgewright.ops.quant import Convert
 from edgewright.passes.target.float_io import make_input_float, make_output_float
 from edgewright.passes.target.retype_io import insert_after_input, insert_before_output
 from edgewright.quantize.tensor_encodings import TensorEncoding
-from edgewright.sdk.io_config import (
-    PLAIN,
-    STORED,
-    check_ends,
-    retype_ends,
-    stored_type,
-)
-from edgewright.sdk.source_io import full_names, unknown_names
+from edgewright.sdk.io_config import check_io, raise_all
 
-__all__ = ["custom_io_of", "pinned_ends", "retype_quantized"]
+__all__ = ["describe_io", "find_full_names", "list_pinned_encodings", "retype_quantized"]
 
 
-def custom_io_of(file: str | None, source: Source, graph: Graph, *, is_quantized: bool) -> IoConfig:
-    """What a file says about the ends of an imported graph; nothing where there is no file."""
+def describe_io(source: Source, file: str | None, graph: Graph, *, is_quantized: bool) -> IoConfig:
+    """What options and a file, where there is one, say about the inputs and outputs of an imported graph."""
+    io = IoConfig()
+    for name, source_layout in source.input_layouts:
+        io = io.with_fields(name, source_layout=source_layout)
+    for name, colour, *source_colour in source.input_encodings:
+        io = io.with_fields(name, colour=colour, source_colour=(*source_colour, "bgr")[0])
+    check_io(io, graph)
     if file is None:
-        return IoConfig()
-    ends = (*graph.inputs, *graph.outputs)
-    full = full_names(ends)
-    named = ((full.get(name, name), tensor) for name, tensor in read_custom_io(file).items())
-    found = {name: replace(tensor, name=name) for name, tensor in named}
-    problems = unknown_names("custom_io", found, ends, "input or output")
-    known = {name: tensor for name, tensor in found.items() if name in ends}
-    for name, tensor in known.items():
-        problems += _clashes(tensor, source, Where(file=file, tensor=name))
-    if problems:
-        raise problems[0] if len(problems) == 1 else Problems(problems)
-    config = _config(file, known, source, graph)
-    check_ends(_checked(config) if is_quantized else config, graph)
-    return config
+        return io
+    tensors = _read_file(file, source, graph)
+    merged = IoConfig(file, {name: _merge(io.tensor(name), t, graph) for name, t in tensors.items()})
+    check_io(_leave_to_quantizer(merged) if is_quantized else merged, graph)
+    # The layout in the source alone changes nothing, unless an option gives it.
+    for name, tensor in merged.tensors.items():
+        layout = tensor.source_layout if tensor.layout is not None else io.tensor(name).source_layout
+        io = replace(io, tensors={**io.tensors, name: replace(tensor, source_layout=layout)})
+    return replace(io, file=file)
 
 
-def pinned_ends(config: IoConfig) -> list[TensorEncoding]:
-    """Encodings that come before those of a quantizer; signed ones are converted at the end itself."""
-    ends = (*(config.inputs or {}).values(), *(config.outputs or {}).values())
-    chosen = [(end.name, *stored_type(end)) for end in ends if end.params is not None]
+def find_full_names(names: Sequence[str]) -> dict[str, str]:
+    """Inputs or outputs by what a user may call them: TensorFlow's :0 may be left out."""
+    return {**{name.removesuffix(":0"): name for name in names}, **{name: name for name in names}}
+
+
+def list_pinned_encodings(io: IoConfig) -> list[TensorEncoding]:
+    """Encodings that come before those of a quantizer; signed ones are converted at the tensor itself."""
+    types = {name: find_stored_type(t) for name, t in io.tensors.items() if t.params is not None}
     return [
         TensorEncoding(name, 8, scales=encoding.scales, offsets=encoding.offsets)
-        for name, dtype, encoding in chosen
+        for name, (dtype, encoding) in types.items()
         if dtype == DType.UFIXED_POINT_8
     ]
 
 
-def retype_quantized(graph: Graph, config: IoConfig) -> None:
-    """Gives the ends of a quantized graph the types that are wanted."""
-    left: dict[str, dict[str, TensorConfig]] = {"inputs": {}, "outputs": {}}
-    for side, names in (("inputs", graph.inputs), ("outputs", graph.outputs)):
-        for name in dict.fromkeys(names):
-            found = config.input(name) if side == "inputs" else config.output(name)
-            where = Where(file=config.file, tensor=name)
-            if graph.types[name].dtype.is_float and found.dtype in STORED and found.params is None:
-                raise _no_scale(found, "stays float", where)
-            if graph.types[name].encoding is None:
-                left[side][name] = found
-            elif found.dtype is not None:
-                _retype(graph, found, where, is_input=side == "inputs")
-    retype_ends(graph, replace(config, **left), dict(graph.types))  # type: ignore[arg-type]
+def retype_quantized(graph: Graph, io: IoConfig) -> None:
+    """Gives the inputs and outputs of a quantized graph the types that are asked for."""
+    unquantized: dict[str, TensorConfig] = {}
+    for name in dict.fromkeys((*graph.inputs, *graph.outputs)):
+        tensor, where = io.tensor(name), Where(file=io.file, tensor=name)
+        if graph.types[name].dtype.is_float and tensor.dtype in FIXED_POINT and tensor.params is None:
+            raise _refuse_without_scale(tensor, "stays float", where)
+        if graph.types[name].encoding is None:
+            unquantized[name] = tensor
+        elif tensor.dtype is not None:
+            _retype(graph, tensor, where)
+    retype_io(graph, replace(io, tensors=unquantized), dict(graph.types))
 
 
-def _config(file: str, known: Mapping[str, TensorConfig], source: Source, graph: Graph) -> IoConfig:
-    layouts = dict(source.input_layouts)
-    full = {
-        name: replace(
-            tensor,
-            source_layout=tensor.source_layout or layouts.get(name),
-            source_dtype=dtype_word(graph.types[name].dtype) if tensor.dtype else None,
-        )
-        for name, tensor in known.items()
-    }
-    inputs = {name: tensor for name, tensor in full.items() if name in graph.inputs}
-    return IoConfig(file, inputs, {name: t for name, t in full.items() if name not in graph.inputs})
+def _read_file(file: str, source: Source, graph: Graph) -> dict[str, TensorConfig]:
+    known = [*graph.inputs, *graph.outputs]
+    full = find_full_names(known)
+    named = {full.get(name, name): tensor for name, tensor in read_custom_io(file).items()}
+    tensors = {name: replace(tensor, name=name) for name, tensor in named.items()}
+    problems = list_unknown_names("custom_io", tensors, known, "input or output")
+    for name, tensor in tensors.items():
+        if name in known:
+            problems += _list_contradictions(tensor, source, Where(file=file, tensor=name))
+    raise_all(problems)
+    return tensors
 
 
-def _checked(config: IoConfig) -> IoConfig:
-    """Without the types that a quantizer gives encodings."""
-
-    def plain(tensor: TensorConfig) -> TensorConfig:
-        is_left = tensor.dtype in STORED and tensor.params is None
-        return replace(tensor, dtype=None) if is_left else tensor
-
-    inputs = {name: plain(tensor) for name, tensor in (config.inputs or {}).items()}
+def _merge(options: TensorConfig, tensor: TensorConfig, graph: Graph) -> TensorConfig:
     return replace(
-        config, inputs=inputs, outputs={name: plain(t) for name, t in (config.outputs or {}).items()}
+        tensor,
+        source_layout=tensor.source_layout or options.source_layout,
+        source_dtype=dtype_word(graph.types[tensor.name].dtype) if tensor.dtype else None,
+        colour=options.colour,
+        source_colour=options.source_colour,
     )
 
 
-def _clashes(tensor: TensorConfig, source: Source, where: Where) -> Iterator[EdgewrightError]:
+def _leave_to_quantizer(io: IoConfig) -> IoConfig:
+    """Without the types that a quantizer gives encodings."""
+    return replace(
+        io,
+        tensors={
+            name: replace(t, dtype=None) if t.dtype in FIXED_POINT and t.params is None else t
+            for name, t in io.tensors.items()
+        },
+    )
+
+
+def _list_contradictions(tensor: TensorConfig, source: Source, where: Where) -> Iterator[EdgewrightError]:
     layouts, dtypes = dict(source.input_layouts), dict(source.input_dtypes)
     if tensor.source_layout is not None and tensor.name in layouts:
         yield UsageError(
@@ -126,39 +131,40 @@ def _clashes(tensor: TensorConfig, source: Source, where: Where) -> Iterator[Edg
         )
 
 
-def _retype(graph: Graph, found: TensorConfig, where: Where, *, is_input: bool) -> None:
-    inner, wanted = graph.types[found.name], found.dtype or ""
-    if wanted not in STORED:
-        (make_input_float if is_input else make_output_float)(graph, found.name, PLAIN[wanted])
+def _retype(graph: Graph, tensor: TensorConfig, where: Where) -> None:
+    inner, word = graph.types[tensor.name], tensor.dtype or ""
+    is_input = tensor.name in graph.inputs
+    if word not in FIXED_POINT:
+        (make_input_float if is_input else make_output_float)(graph, tensor.name, PLAIN[word])
         return
-    dtype, encoding = _outer(found, inner, where)
+    dtype, encoding = _choose_encoding(tensor, inner, where)
     if (dtype, encoding) == (inner.dtype, inner.encoding):
         return
     if is_input:
         outer = replace(inner, dtype=dtype, encoding=encoding)
         op = Convert(dtype=inner.dtype, encoding=inner.encoding, source=encoding)
-        insert_after_input(graph, found.name, outer, op)
+        insert_after_input(graph, tensor.name, outer, op)
     else:
         insert_before_output(
-            graph, found.name, Convert(dtype=dtype, encoding=encoding, source=inner.encoding)
+            graph, tensor.name, Convert(dtype=dtype, encoding=encoding, source=inner.encoding)
         )
 
 
-def _outer(found: TensorConfig, inner: TensorType, where: Where) -> tuple[DType, Encoding]:
+def _choose_encoding(tensor: TensorConfig, inner: TensorType, where: Where) -> tuple[DType, Encoding]:
     """The type outside: the user's encoding, or that of the quantizer for integers of the other sign."""
-    if found.params is not None:
-        return stored_type(found)
+    if tensor.params is not None:
+        return find_stored_type(tensor)
     assert inner.encoding is not None
-    dtype = STORED[found.dtype or ""]
+    dtype = FIXED_POINT[tensor.dtype or ""]
     if inner.dtype.bits != 8:
-        raise _no_scale(found, f"is quantized to {inner.dtype.bits} bits", where)
+        raise _refuse_without_scale(tensor, f"is quantized to {inner.dtype.bits} bits", where)
     shift = (128 if dtype.is_signed else 0) - (128 if inner.dtype.is_signed else 0)
     return dtype, replace(inner.encoding, offsets=tuple(offset + shift for offset in inner.encoding.offsets))
 
 
-def _no_scale(found: TensorConfig, what: str, where: Where) -> UsageError:
+def _refuse_without_scale(tensor: TensorConfig, what: str, where: Where) -> UsageError:
     return UsageError(
-        f"{found.dtype} values are wanted of a tensor that {what}, and there is no scale for them",
+        f"{tensor.dtype} values are wanted of a tensor that {what}, and there is no scale for them",
         where,
         do="add 'QuantParam' with 'Scale' and 'Offset', or quantize the tensor to 8 bits",
     )

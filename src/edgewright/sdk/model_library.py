@@ -63,9 +63,9 @@ def generate_libraries(source: LibrarySource, output: LibraryOutput) -> BuiltLib
 
 
 def _build_library(model: ModelSource, chain: Toolchain, place: Path) -> BuiltLibrary:
-    began = time.perf_counter()
+    started = time.perf_counter()
     build_library(model, chain, place)
-    seconds = time.perf_counter() - began
+    seconds = time.perf_counter() - started
     return BuiltLibrary(str(place), chain.target, chain.compiler, measure_file(place), seconds)
 
 

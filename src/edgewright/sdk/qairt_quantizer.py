@@ -12,6 +12,7 @@ from edgewright.core.errors import BadInput, Problems, UnsupportedFeature, Usage
 from edgewright.core.files import keep_sources, measure_file
 from edgewright.data.input_list import check_head
 from edgewright.data.open_samples import open_samples
+from edgewright.frontends._common.input_spec import list_unknown_names
 from edgewright.ir.contract import IoTensor, contract
 from edgewright.ir.graph import Graph
 from edgewright.lower.lift import lift
@@ -30,7 +31,6 @@ from edgewright.sdk.aimet import compute_aimet_encodings, find_aimet_python
 from edgewright.sdk.encoding_listing import add_listing
 from edgewright.sdk.qairt_encodings import read_kept_encodings
 from edgewright.sdk.qairt_fixed_io import OpenedGraph, open_fixed_io
-from edgewright.sdk.source_io import unknown_names
 
 __all__ = ["QairtQuantizerOptions", "QuantizedDlc", "name_output", "quantize_dlc"]
 
@@ -199,7 +199,7 @@ def _check_float(graph: Graph, file: str, quantizer_command: str) -> None:
 def _check_preserved(graph: Graph, dlc: QairtDlc) -> None:
     names = [name for usage in dlc.preserve_io_datatype for name in usage]
     io = (*graph.inputs, *graph.outputs)
-    problems = unknown_names("preserve_io_datatype", names, io, "input or output")
+    problems = list_unknown_names("preserve_io_datatype", names, io, "input or output")
     if problems:
         raise problems[0] if len(problems) == 1 else Problems(problems)
 

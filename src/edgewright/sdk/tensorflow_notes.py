@@ -1,6 +1,5 @@
 """What the converters tell of TensorFlow models besides: nodes left out, and a check of the rewrites."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,13 +7,13 @@ import numpy as np
 
 from edgewright.core.errors import shown
 from edgewright.core.numbers import Array, DType
-from edgewright.frontends._common.overrides import Overrides
-from edgewright.frontends.open_source import fixed_source
+from edgewright.frontends._common.input_spec import InputSpec
+from edgewright.frontends.conversion import Rewrites
+from edgewright.frontends.open_source import fix_shapes
 from edgewright.frontends.tensorflow.load import TensorflowSource
-from edgewright.model.convert import Rewrites
 from edgewright.model.model import Model
 
-__all__ = ["OutputError", "unconsumed_notes", "validate_rewrites", "validation_notes"]
+__all__ = ["OutputError", "describe_rewrite_errors", "list_unconsumed_nodes", "validate_rewrites"]
 
 MOST_LISTED = 100
 PERCENTILE = 90
@@ -29,30 +28,30 @@ class OutputError:
     percentile: float
 
 
-def unconsumed_notes(source: TensorflowSource) -> list[str]:
+def list_unconsumed_nodes(source: TensorflowSource) -> list[str]:
     """The nodes that the outputs do not depend on, one a line."""
-    found = source.unconsumed()
-    more = [f"and {len(found) - MOST_LISTED} more nodes"] if len(found) > MOST_LISTED else []
-    listed = [f"no output depends on node '{shown(name)}'" for name in found[:MOST_LISTED]]
+    nodes = source.unconsumed()
+    more = [f"and {len(nodes) - MOST_LISTED} more nodes"] if len(nodes) > MOST_LISTED else []
+    listed = [f"no output depends on node '{shown(name)}'" for name in nodes[:MOST_LISTED]]
     return [*listed, *more] or ["the outputs depend on every node"]
 
 
-def validate_rewrites(path: Path | str, wishes: Overrides) -> list[OutputError]:
+def validate_rewrites(path: Path | str, spec: InputSpec) -> list[OutputError]:
     """Runs a model on inputs of ones, once as it is and once rewritten."""
-    source = fixed_source(path, wishes)
+    source = fix_shapes(path, spec)
     graph = source.graph()
-    plain = Model.of(Rewrites(is_simplified=False).apply(graph.copy()), source.opened.tensors)
-    rewritten = Model.of(Rewrites().apply(graph), source.opened.tensors)
+    plain = Model.of(Rewrites(is_simplified=False).apply(graph.copy()), source.model.tensors)
+    rewritten = Model.of(Rewrites().apply(graph), source.model.tensors)
     ones = {
         name: np.ones(t.static_shape(), t.dtype.numpy)
-        for name, t in source.opened.inputs.items()
+        for name, t in source.model.inputs.items()
         if t.dtype != DType.STRING
     }
-    expected, found = plain.run(ones), rewritten.run(ones)
-    return [_error(name, expected, found) for name in expected]
+    expected, actual = plain.run(ones), rewritten.run(ones)
+    return [_measure_error(name, expected[name], actual[name]) for name in expected]
 
 
-def validation_notes(errors: list[OutputError]) -> list[str]:
+def describe_rewrite_errors(errors: list[OutputError]) -> list[str]:
     """The errors as the converter prints them."""
     return [
         f"rewritten against original on inputs of ones: '{shown(e.output)}' differs by {e.average:.4g} % on "
@@ -61,8 +60,8 @@ def validation_notes(errors: list[OutputError]) -> list[str]:
     ]
 
 
-def _error(name: str, expected: Mapping[str, Array], found: Mapping[str, Array]) -> OutputError:
-    want, have = (np.asarray(values[name], np.float64).reshape(-1) for values in (expected, found))
+def _measure_error(name: str, expected: Array, actual: Array) -> OutputError:
+    want, have = (np.asarray(values, np.float64).reshape(-1) for values in (expected, actual))
     if not want.size:
         return OutputError(name, 0.0, 0.0)
     span = float(np.ptp(want)) or float(np.abs(want).max()) or 1.0

@@ -13,7 +13,8 @@ def run(model: ModelFile, shapes: Shapes, output: ConvertTo, report: Report, _me
     from edgewright.config.onnx import OnnxOnly
     from edgewright.config.preserve_io import PreserveIo
     from edgewright.reports.conversion import make_page
-    from edgewright.sdk.converter import ConverterOptions, command_text, convert_files
+    from edgewright.sdk.conversion import spell_command
+    from edgewright.sdk.converter import ConverterOptions, convert_files
 
     options = ConverterOptions(
         Source(input_network=model.model, input_dims=shapes.input_dims),
@@ -23,7 +24,7 @@ def run(model: ModelFile, shapes: Shapes, output: ConvertTo, report: Report, _me
         input_values=shapes.input_values,
         is_narrowed=False,
     )
-    conversion = convert_files(options, command_text("edgewright convert", (model, shapes, output)))
+    conversion = convert_files(options, spell_command("edgewright convert", (model, shapes, output)))
     tell(report, conversion, make_page)
     return 0
 

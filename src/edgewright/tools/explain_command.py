@@ -9,19 +9,19 @@ from edgewright.tools.tool import Tool
 __all__ = ["TOOL"]
 
 
-def run(name: CodeName, report: Report, _messages: Messages) -> None:
+def run(asked: CodeName, report: Report, _messages: Messages) -> None:
     """Print the page of the code, or the list."""
     from edgewright.reports.explanation import as_text
     from edgewright.reports.json_text import as_json
     from edgewright.targets.explain import explain, list_known_codes
 
-    if name.code is None:
+    if asked.code is None:
         codes = dict(list_known_codes())
         width = max(map(len, codes))
         listed = "\n".join(f"{code:<{width}}  {name}" for code, name in codes.items())
         print(json.dumps(codes, indent=2) if report.json else listed)
         return
-    explanation = explain(name.code)
+    explanation = explain(asked.code)
     print(as_json(explanation) if report.json else as_text(explanation))
 
 

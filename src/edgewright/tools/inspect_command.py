@@ -9,18 +9,12 @@ __all__ = ["TOOL"]
 
 def run(model: ModelFile, shapes: Shapes, names: Names, report: Report, _messages: Messages) -> None:
     """Inspect and report; a model that does not convert is not a failure."""
-    from edgewright.frontends._common.overrides import Overrides
+    from edgewright.frontends._common.input_spec import InputSpec
     from edgewright.model.inspect import inspect
     from edgewright.reports.inspection import make_page
 
-    wishes = Overrides(
-        dict(shapes.input_dims),
-        shapes.batch,
-        dict(shapes.define_symbols),
-        input_values=dict(shapes.input_values),
-    )
-    found = inspect(model.model, wishes)
-    tell(report, found, lambda seen: make_page(seen, has_names=names.names))
+    inspection = inspect(model.model, InputSpec.from_options(shapes))
+    tell(report, inspection, lambda record: make_page(record, has_names=names.names))
 
 
 TOOL = Tool(

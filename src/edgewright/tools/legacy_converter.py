@@ -23,9 +23,9 @@ from edgewright.core.errors import UnsupportedOp
 from edgewright.tools.answer import tell
 
 if TYPE_CHECKING:
-    from edgewright.sdk.converter import ConverterOptions
+    from edgewright.frontends._common.input_spec import InputSpec
 
-__all__ = ["run_converter"]
+__all__ = ["look_only", "run_converter"]
 
 # The groups that change what is written, by the field that holds them; a converter may lack some.
 FIELDS: dict[str, type[OptionGroup]] = {
@@ -52,27 +52,28 @@ def run_converter(name: str, groups: tuple[OptionGroup, ...]) -> int:
     assert isinstance(report, Report)
     from edgewright.frontends.torch_source import load_op_libraries
     from edgewright.reports.conversion import make_page
-    from edgewright.sdk.converter import ConverterOptions, command_text, convert_files
-    from edgewright.sdk.custom_io_template import write_custom_io_template
+    from edgewright.sdk.conversion import spell_command
+    from edgewright.sdk.converter import ConverterOptions, convert_files, make_input_spec
+    from edgewright.sdk.converter import write_custom_io_template as write_template
 
     given = {field: chosen[kind] for field, kind in FIELDS.items() if kind in chosen}
     options = ConverterOptions(**given)  # type: ignore[arg-type]
     load_op_libraries(options.pytorch)
     if look.dry_run is not None:
-        return _look(options, look.dry_run, report)
+        return look_only(options.source.input_network, make_input_spec(options), look.dry_run, report)
     if options.onnx.dump_custom_io_config_template is not None:
-        print(f"wrote {write_custom_io_template(options)}; nothing was converted")
+        print(f"wrote {write_template(options)}; nothing was converted")
         return 0
-    conversion = convert_files(options, command_text(name, chosen.values()))
+    conversion = convert_files(options, spell_command(name, chosen.values()))
     tell(report, conversion, make_page)
     return 0
 
 
-def _look(options: "ConverterOptions", detail: str, report: Report) -> int:
+def look_only(source: str, spec: "InputSpec", detail: str, report: Report) -> int:
+    """What --dry_run does: say what a conversion would meet."""
     from edgewright.model.inspect import dry_run
     from edgewright.reports.inspection import make_dry_run_page
-    from edgewright.sdk.converter import overrides_of
 
-    found = dry_run(options.source.input_network, overrides_of(options))
-    tell(report, found, lambda seen: make_dry_run_page(seen, detail))
-    return 0 if found.is_convertible else UnsupportedOp.exit_code
+    result = dry_run(source, spec)
+    tell(report, result, lambda record: make_dry_run_page(record, detail))
+    return 0 if result.is_convertible else UnsupportedOp.exit_code

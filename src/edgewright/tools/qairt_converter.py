@@ -1,7 +1,5 @@
 """qairt-converter: a model of any source format to a DLC."""
 
-from typing import TYPE_CHECKING
-
 from edgewright.config.converter import DryRun
 from edgewright.config.group import OptionGroup
 from edgewright.config.qairt_converter import (
@@ -16,12 +14,9 @@ from edgewright.config.qairt_converter import (
     QairtTflite,
 )
 from edgewright.config.umbrella import Report
-from edgewright.core.errors import UnsupportedOp
 from edgewright.tools.answer import tell
+from edgewright.tools.legacy_converter import look_only
 from edgewright.tools.tool import Tool
-
-if TYPE_CHECKING:
-    from edgewright.sdk.qairt_converter import QairtConverterOptions
 
 __all__ = ["TOOL", "main"]
 
@@ -35,10 +30,11 @@ def run(*groups: OptionGroup) -> int:
     assert isinstance(dry_run, DryRun)
     assert isinstance(report, Report)
     from edgewright.reports.conversion import make_page
-    from edgewright.sdk.converter import command_text
+    from edgewright.sdk.conversion import spell_command
     from edgewright.sdk.qairt_converter import (
         QairtConverterOptions,
         convert_to_dlc,
+        make_input_spec,
         write_io_config_template,
     )
 
@@ -48,22 +44,13 @@ def run(*groups: OptionGroup) -> int:
     )
     options = QairtConverterOptions(*(chosen[kind] for kind in kinds))  # type: ignore[arg-type]
     if dry_run.dry_run is not None:
-        return _look(options, dry_run.dry_run, report)
+        return look_only(options.source.input_network, make_input_spec(options), dry_run.dry_run, report)
     if options.io.dump_io_config_template is not None:
         print(f"wrote {write_io_config_template(options)}; nothing was converted")
         return 0
-    conversion = convert_to_dlc(options, command_text(NAME, chosen.values()))
+    conversion = convert_to_dlc(options, spell_command(NAME, chosen.values()))
     tell(report, conversion, make_page)
     return 0
-
-
-def _look(options: "QairtConverterOptions", detail: str, report: Report) -> int:
-    from edgewright.reports.inspection import make_dry_run_page
-    from edgewright.sdk.qairt_converter import dry_run_source
-
-    found = dry_run_source(options)
-    tell(report, found, lambda seen: make_dry_run_page(seen, detail))
-    return 0 if found.is_convertible else UnsupportedOp.exit_code
 
 
 TOOL = Tool(

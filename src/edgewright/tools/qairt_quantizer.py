@@ -24,12 +24,12 @@ def run(*groups: OptionGroup) -> int:
     report = chosen.pop(Report)
     assert isinstance(report, Report)
     from edgewright.reports.quantized_dlc import page
-    from edgewright.sdk.converter import command_text
+    from edgewright.sdk.conversion import spell_command
     from edgewright.sdk.qairt_quantizer import QairtQuantizerOptions, quantize_dlc
 
     kinds = (QairtDlc, QairtPrecision, QairtCalibration, QairtAimet)
     options = QairtQuantizerOptions(*(chosen[kind] for kind in kinds))  # type: ignore[arg-type]
-    found = quantize_dlc(options, command_text(NAME, chosen.values()))
+    found = quantize_dlc(options, spell_command(NAME, chosen.values()))
     tell(report, found, page)
     return 0
 

@@ -22,10 +22,10 @@ def run(
 ) -> int:
     """Quantize, write, compare with the float model and report."""
     from edgewright.reports.quantized_files import page
-    from edgewright.sdk.converter import command_text
+    from edgewright.sdk.conversion import spell_command
     from edgewright.sdk.quantize_files import quantize_files
 
-    command = command_text(NAME, (model, shapes, options, images, output))
+    command = spell_command(NAME, (model, shapes, options, images, output))
     result = quantize_files(model, shapes, options, output, images, command)
     tell(report, result, page)
     return 0

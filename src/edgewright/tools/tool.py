@@ -157,9 +157,9 @@ def _tell(error: EdgewrightError) -> int:
 def _as_json(error: EdgewrightError) -> str:
     import json
 
-    errors = getattr(error, "errors", (error,))
+    single = getattr(error, "errors", (error,))
     errors = [
-        {"code": e.code, "what": e.what, "where": str(e.where) if e.where else "", "do": e.do} for e in errors
+        {"code": e.code, "what": e.what, "where": str(e.where) if e.where else "", "do": e.do} for e in single
     ]
     return json.dumps({"exit_code": error.exit_code, "errors": errors}, indent=2)
 

@@ -7,7 +7,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import edgewright as ew
-from edgewright.analyse.compare_models import compute_wilson_interval
+from edgewright.analyse.statistics import compute_wilson_interval
 from edgewright.core.errors import UsageError
 from tests.cli import models
 from tests.cli.models import save
@@ -28,13 +28,13 @@ def data():
 
 def test_a_model_does_not_differ_from_itself(tmp_path, data):
     model = scaled(tmp_path / "a.onnx", [1.0, 2.0, 3.0, 4.0])
-    (found,) = ew.compare(model, model, data)
-    assert (found.output, found.samples) == ("y", 50)
-    assert (found.sqnr_db, found.max_abs, found.kl) == (math.inf, 0.0, 0.0)
-    assert found.cosine == pytest.approx(1.0)
-    assert (found.top1.same, found.top1.count, found.top1.share) == (50, 50, 1.0)
-    assert found.top1.high == pytest.approx(1.0)
-    assert 0.92 < found.top1.low < 0.93
+    (result,) = ew.compare(model, model, data)
+    assert (result.output, result.samples) == ("y", 50)
+    assert (result.sqnr_db, result.max_abs, result.kl) == (math.inf, 0.0, 0.0)
+    assert result.cosine == pytest.approx(1.0)
+    assert (result.top1.same, result.top1.count, result.top1.share) == (50, 50, 1.0)
+    assert result.top1.high == pytest.approx(1.0)
+    assert 0.92 < result.top1.low < 0.93
 
 
 def test_without_samples_there_is_nothing_to_compare(tmp_path):
@@ -46,25 +46,25 @@ def test_without_samples_there_is_nothing_to_compare(tmp_path):
 def test_figures_are_those_of_the_formulas(tmp_path, data):
     first = scaled(tmp_path / "a.onnx", [1.0, 1.0, 1.0, 1.0])
     second = scaled(tmp_path / "b.onnx", [1.0, 1.0, 1.0, 0.5], [0.0, 0.1, 0.0, 0.0])
-    (found,) = ew.compare(first, second, data)
+    (result,) = ew.compare(first, second, data)
     a = data.astype(np.float64)
     b = a * [1, 1, 1, 0.5] + [0, 0.1, 0, 0]
-    assert found.sqnr_db == pytest.approx(10 * np.log10((a**2).sum() / ((a - b) ** 2).sum()), rel=1e-5)
-    assert found.cosine == pytest.approx((a * b).sum() / np.sqrt((a**2).sum() * (b**2).sum()), rel=1e-5)
-    assert found.max_abs == pytest.approx(np.abs(a - b).max(), rel=1e-5)
+    assert result.sqnr_db == pytest.approx(10 * np.log10((a**2).sum() / ((a - b) ** 2).sum()), rel=1e-5)
+    assert result.cosine == pytest.approx((a * b).sum() / np.sqrt((a**2).sum() * (b**2).sum()), rel=1e-5)
+    assert result.max_abs == pytest.approx(np.abs(a - b).max(), rel=1e-5)
     p, q = (np.exp(x) / np.exp(x).sum(-1, keepdims=True) for x in (a, b))
-    assert found.kl == pytest.approx((p * np.log(p / q)).sum(-1).mean(), rel=1e-4)
-    assert found.top1.same == (a.argmax(-1) == b.argmax(-1)).sum()
+    assert result.kl == pytest.approx((p * np.log(p / q)).sum(-1).mean(), rel=1e-4)
+    assert result.top1.same == (a.argmax(-1) == b.argmax(-1)).sum()
 
 
 def test_probabilities_are_taken_as_they_are(tmp_path):
     rows = np.random.default_rng(0).dirichlet(np.ones(4), 20).astype(np.float32)
     first = scaled(tmp_path / "a.onnx", [1.0] * 4)
     second = scaled(tmp_path / "b.onnx", [1.0] * 4, [0.01, -0.01, 0.0, 0.0])
-    (found,) = ew.compare(first, second, rows)
+    (result,) = ew.compare(first, second, rows)
     q = np.maximum(rows + np.float32([0.01, -0.01, 0, 0]), 1e-12).astype(np.float64)
-    wanted = (rows * np.log(rows / (q / q.sum(-1, keepdims=True)))).sum(-1).mean()
-    assert found.kl == pytest.approx(wanted, rel=1e-3)
+    expected = (rows * np.log(rows / (q / q.sum(-1, keepdims=True)))).sum(-1).mean()
+    assert result.kl == pytest.approx(expected, rel=1e-3)
 
 
 def test_the_interval_is_wilsons():
@@ -80,16 +80,16 @@ def test_models_in_different_layouts_are_compared(tmp_path):
 
     assert main(["-i", str(source), "-o", str(tmp_path / "m.cpp")]) == 0
     data = np.random.default_rng(0).random((3, 3, 6, 6), np.float32)
-    (found,) = ew.compare(ew.convert(source), tmp_path / "m_net.json", data)
-    assert found.sqnr_db > 80
+    (result,) = ew.compare(ew.convert(source), tmp_path / "m_net.json", data)
+    assert result.sqnr_db > 80
     # Classes are the four channels of each of 36 places.
-    assert found.top1.count == 3 * 36
+    assert result.top1.count == 3 * 36
 
 
 def test_a_quantized_model_is_compared_on_the_backend_that_is_asked_for(tmp_path, data):
     first = scaled(tmp_path / "a.onnx", [1.0, 2.0, 3.0, 4.0])
-    (found,) = ew.compare(first, ew.quantize(first, data), data, backend="htp-sim")
-    assert 30 < found.sqnr_db < 60
+    (result,) = ew.compare(first, ew.quantize(first, data), data, backend="htp-sim")
+    assert 30 < result.sqnr_db < 60
 
 
 def test_models_with_other_inputs_or_outputs_are_refused(tmp_path, data):
@@ -99,5 +99,5 @@ def test_models_with_other_inputs_or_outputs_are_refused(tmp_path, data):
 
 def test_an_output_without_classes_has_neither_divergence_nor_agreement(tmp_path):
     model = scaled(tmp_path / "a.onnx", [2.0], shape=(1,))
-    (found,) = ew.compare(model, model, np.ones((3, 1), np.float32))
-    assert (found.kl, found.top1) == (None, None)
+    (result,) = ew.compare(model, model, np.ones((3, 1), np.float32))
+    assert (result.kl, result.top1) == (None, None)

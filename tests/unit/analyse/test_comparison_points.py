@@ -38,12 +38,12 @@ def test_what_another_op_reads_too_is_measured_for_itself():
     assert spots(graph) == [("v0", "Tanh"), ("v1", "Relu")]
 
 
-@pytest.mark.parametrize(("made", "wanted"), [((1, 4, 5, 3), (1, 3, 4, 5)), ((1, 3, 4, 5), (1, 4, 5, 3))])
-def test_channels_are_brought_to_where_the_other_graph_has_them(made, wanted):
+@pytest.mark.parametrize(("made", "expected"), [((1, 4, 5, 3), (1, 3, 4, 5)), ((1, 3, 4, 5), (1, 4, 5, 3))])
+def test_channels_are_brought_to_where_the_other_graph_has_them(made, expected):
     array = np.arange(60.0).reshape(made)
-    moved = align_layout(array, wanted)
-    assert moved.shape == wanted
-    axes = (made.index(3), wanted.index(3))
+    moved = align_layout(array, expected)
+    assert moved.shape == expected
+    axes = (made.index(3), expected.index(3))
     np.testing.assert_array_equal(moved.take(1, axes[1]), array.take(1, axes[0]))
 
 

@@ -28,8 +28,8 @@ def by_source(layers):
 
 
 def test_layers_come_in_order_with_the_names_of_the_source_and_activations_with_their_ops():
-    found = [(layer.op, layer.source, layer.bits, layer.weight_bits, layer.macs) for layer in measured()]
-    assert found == [
+    results = [(layer.op, layer.source, layer.bits, layer.weight_bits, layer.macs) for layer in measured()]
+    assert results == [
         ("Conv2d + Relu", "ReLU32_Output_0", 8, 8, 156_800),
         ("PoolMax2d", "Pooling66_Output_0", 8, None, 0),
         ("Conv2d + Relu", "ReLU114_Output_0", 8, 8, 627_200),
@@ -157,6 +157,6 @@ def test_names_that_count_up_as_exporters_write_them_are_measured():
     model = Model.of(parse(text + "  output d_3\n}\n"))
     samples = [{"x": np.random.default_rng(seed).normal(size=(1, 4)).astype(np.float32)} for seed in range(4)]
     quantized = ew.quantize(model, samples).fixed_graph()
-    found = measure_layers(model.fixed_graph(), quantized, samples)
-    assert [layer.tensor for layer in found] == ["d", "d_1", "d_2", "d_3"]
-    assert all(layer.own_db > 20 for layer in found)
+    results = measure_layers(model.fixed_graph(), quantized, samples)
+    assert [layer.tensor for layer in results] == ["d", "d_1", "d_2", "d_3"]
+    assert all(layer.own_db > 20 for layer in results)

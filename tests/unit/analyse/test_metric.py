@@ -110,10 +110,10 @@ def test_shares_of_answers_come_with_wilsons_interval():
 def test_closeness_is_the_error_over_the_range():
     graph = parse(SCORES)
     items = _judged(graph, [((0, 10, 0), (1, 10, 0)), ((0, 10, 0), (0, 10, 0))])
-    found = score_metric(CLOSENESS, items, 10)
-    assert found.score == pytest.approx(100 - 100 * np.sqrt(1 / 6) / 10)
-    assert found.low <= found.score <= found.high
-    assert found == score_metric(CLOSENESS, items, 10)
+    result = score_metric(CLOSENESS, items, 10)
+    assert result.score == pytest.approx(100 - 100 * np.sqrt(1 / 6) / 10)
+    assert result.low <= result.score <= result.high
+    assert result == score_metric(CLOSENESS, items, 10)
 
 
 def test_a_result_that_is_no_number_counts_as_wrong():

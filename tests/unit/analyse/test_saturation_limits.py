@@ -30,8 +30,8 @@ def analysed(source):
     before, after = source.fixed_graph(), quantized.fixed_graph()
     layers = measure_layers(before, after, samples)
     views = view_worst_tensors(before, after, samples, layers)
-    found = {layer.source: layer for layer in layers}, {view.source: view for view in views}
-    return (*found, list_findings(before, after, layers, views, quantized.report))
+    result = {layer.source: layer for layer in layers}, {view.source: view for view in views}
+    return (*result, list_findings(before, after, layers, views, quantized.report))
 
 
 @pytest.mark.parametrize("op", ["Sigmoid", "Tanh"])

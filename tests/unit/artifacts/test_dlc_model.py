@@ -76,7 +76,7 @@ def test_a_dlc_of_several_graphs_is_not_taken_for_one_of_them(tmp_path):
     path = tmp_path / "m.dlc"
     write_whole(path, writer.to_chunks([conv_graph(), quantized_graph()], Description()))
     with pytest.raises(
-        BadInput, match=r"2 graphs are there \('tiny_conv', 'quantized'\), expected one graph"
+        BadInput, match=r"there are 2 graphs \('tiny_conv', 'quantized'\), expected one graph"
     ):
         ew.load(path)
 

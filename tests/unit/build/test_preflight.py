@@ -49,9 +49,9 @@ def test_weights_that_are_beyond_the_limit_in_every_precision_are_an_error(tmp_p
     start = time.monotonic()
     result = run_dry(_request(model, tmp_path / "out"))
     assert time.monotonic() - start < SECONDS
-    found = [finding for finding in result.record().findings if finding.kind == "limit-exceeded"]
-    assert len(found) == 1
-    assert "a graph of the HTP holds 2 GiB" in found[0].what
+    results = [finding for finding in result.record().findings if finding.kind == "limit-exceeded"]
+    assert len(results) == 1
+    assert "a graph of the HTP holds 2 GiB" in results[0].what
 
 
 def test_a_good_model_has_estimates_and_nothing_in_the_way(tmp_path):

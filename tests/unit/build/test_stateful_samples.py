@@ -31,14 +31,14 @@ def test_samples_give_only_the_inputs_that_nobody_remembers():
 
 
 def test_what_is_remembered_grows_from_sample_to_sample_in_their_order():
-    found = _samples(6)
-    for part in (found.calibration, found.evaluation):
+    result = _samples(6)
+    for part in (result.calibration, result.evaluation):
         remembered = [sample["memory"][0].tolist() for sample in part]
         assert remembered == [[10.0 + number, 20.0 + number] for number in part.numbers]
 
 
 def test_samples_may_be_taken_in_any_order():
-    found = _samples(5)
-    last = [sample["memory"][0, 0] for sample in found.evaluation]
-    first = [sample["memory"][0, 0] for sample in found.calibration]
+    result = _samples(5)
+    last = [sample["memory"][0, 0] for sample in result.evaluation]
+    first = [sample["memory"][0, 0] for sample in result.calibration]
     assert (first, last) == ([10, 12, 14], [11, 13])

@@ -21,8 +21,8 @@ def test_records_come_back_from_json_with_their_infinities():
     candidate = Candidate("w8a8", "all", "htp-sim", 3, 99.5, 0.5, math.inf, 10, 1.0, notes=("a", "b"))
     assert from_plain(Candidate, to_plain(candidate)) == candidate
     assert b'"inf"' in to_json(candidate)
-    found = Preflight((Finding("error", "usage", "w"),), 1.0, 2.0, 3.0, 4.0)
-    assert from_plain(Preflight, to_plain(found)) == found
+    result = Preflight((Finding("error", "usage", "w"),), 1.0, 2.0, 3.0, 4.0)
+    assert from_plain(Preflight, to_plain(result)) == result
 
 
 def test_a_quantized_graph_comes_back_with_all_that_is_in_it(tmp_path):

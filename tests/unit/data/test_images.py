@@ -27,43 +27,43 @@ def saved(path, size=(6, 4), mode="RGB", colour=RED):
 def test_pixels_arrive_as_they_are(tmp_path, kind):
     pixels = np.arange(4 * 6 * 3, dtype=np.uint8).reshape(4, 6, 3)
     Image.fromarray(pixels).save(tmp_path / f"x.{kind}")
-    found = reader().read(tmp_path / f"x.{kind}")
-    np.testing.assert_array_equal(found, pixels.transpose(2, 0, 1)[None])
-    assert found.dtype == np.float32
+    result = reader().read(tmp_path / f"x.{kind}")
+    np.testing.assert_array_equal(result, pixels.transpose(2, 0, 1)[None])
+    assert result.dtype == np.float32
 
 
 def test_a_jpeg_arrives_nearly_as_it_is(tmp_path):
-    found = reader().read(saved(tmp_path / "x.jpg"))
-    np.testing.assert_allclose(found[0, :, 0, 0], RED, atol=4)
+    result = reader().read(saved(tmp_path / "x.jpg"))
+    np.testing.assert_allclose(result[0, :, 0, 0], RED, atol=4)
 
 
 def test_images_of_any_size_are_stretched_to_the_input(tmp_path):
     halves = np.zeros((10, 40, 3), np.uint8)
     halves[:, 20:] = 255
     Image.fromarray(halves).save(tmp_path / "x.png")
-    found = reader().read(tmp_path / "x.png")
-    assert found.shape == (1, 3, 4, 6)
-    assert found[..., :2].max() == 0
-    assert found[..., -2:].min() == 255
+    result = reader().read(tmp_path / "x.png")
+    assert result.shape == (1, 3, 4, 6)
+    assert result[..., :2].max() == 0
+    assert result[..., -2:].min() == 255
 
 
-@pytest.mark.parametrize(("color", "wanted"), [("rgb", RED), ("bgr", RED[::-1])])
+@pytest.mark.parametrize(("color", "expected"), [("rgb", RED), ("bgr", RED[::-1])])
 @pytest.mark.parametrize(("shape", "axis"), [((1, 3, 4, 6), 1), ((1, 4, 6, 3), 3)])
-def test_colours_and_layouts_are_those_of_the_model(tmp_path, color, wanted, shape, axis):
-    found = reader(shape, color=color).read(saved(tmp_path / "x.png"))
-    assert found.shape == shape
-    np.testing.assert_array_equal(np.moveaxis(found, axis, -1)[0, 1, 2], wanted)
+def test_colours_and_layouts_are_those_of_the_model(tmp_path, color, expected, shape, axis):
+    result = reader(shape, color=color).read(saved(tmp_path / "x.png"))
+    assert result.shape == shape
+    np.testing.assert_array_equal(np.moveaxis(result, axis, -1)[0, 1, 2], expected)
 
 
 def test_mean_and_std_are_taken_in_the_order_of_the_models_colours(tmp_path):
     mean, std = (1.0, 2.0, 3.0), (2.0, 4.0, 8.0)
-    found = reader(mean=mean, std=std, color="bgr").read(saved(tmp_path / "x.png"))
-    np.testing.assert_allclose(found[0, :, 0, 0], [(10 - 1) / 2, (20 - 2) / 4, (200 - 3) / 8])
+    result = reader(mean=mean, std=std, color="bgr").read(saved(tmp_path / "x.png"))
+    np.testing.assert_allclose(result[0, :, 0, 0], [(10 - 1) / 2, (20 - 2) / 4, (200 - 3) / 8])
 
 
 def test_one_channel_is_grey(tmp_path):
-    found = reader((1, 1, 4, 6)).read(saved(tmp_path / "x.png", colour=(100, 100, 100)))
-    np.testing.assert_array_equal(found, np.full((1, 1, 4, 6), 100))
+    result = reader((1, 1, 4, 6)).read(saved(tmp_path / "x.png", colour=(100, 100, 100)))
+    np.testing.assert_array_equal(result, np.full((1, 1, 4, 6), 100))
 
 
 def test_sixteen_bits_a_pixel_become_eight(tmp_path):
@@ -84,9 +84,9 @@ def test_a_camera_that_was_held_upright_is_turned(tmp_path):
     exif = Image.Exif()
     exif[0x0112] = 8
     Image.fromarray(pixels).save(tmp_path / "x.png", exif=exif)
-    found = reader().read(tmp_path / "x.png")
-    assert found[..., 0].min() == 255
-    assert found[..., 1:].max() == 0
+    result = reader().read(tmp_path / "x.png")
+    assert result[..., 0].min() == 255
+    assert result[..., 1:].max() == 0
 
 
 @pytest.mark.parametrize("shape", [(1, 3, 5, 3), (1, 8, 8, 8), (1, 10), (1, 8, 8, 2)])

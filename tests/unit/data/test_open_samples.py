@@ -47,8 +47,8 @@ def test_a_folder_of_images_is_read_by_name_whatever_folders_are_in_it(tmp_path)
     samples = open_samples(ONE, tmp_path, preprocessing=ew.Preprocessing(mean=(5.0,), std=(5.0,)))
     assert firsts(samples) == pytest.approx([1, 3, 5], abs=0.3)
     assert len(samples) == 3
-    (said,) = list_data_notes(samples)
-    assert said == (
+    (notes,) = list_data_notes(samples)
+    assert notes == (
         "images for 'x': stretched to 4 high and 6 wide, rgb, NCHW, (pixel - mean) / std with pixels 0 to "
         "255, mean 5, std 5"
     )
@@ -94,8 +94,8 @@ def test_raw_and_npy_files_in_one_folder_are_an_error_that_names_both(tmp_path):
     for number in range(2):
         np.save(tmp_path / f"{number}.npy", ramp(number))
         ramp(number).tofile(tmp_path / f"{number}.raw")
-    found = r"2 .npy files \('0.npy' ...\) and 2 .raw files \('0.raw' ...\), expected one kind"
-    with pytest.raises(BadInput, match=found):
+    result = r"2 .npy files \('0.npy' ...\) and 2 .raw files \('0.raw' ...\), expected one kind"
+    with pytest.raises(BadInput, match=result):
         open_samples(ONE, tmp_path)
 
 

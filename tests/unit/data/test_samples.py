@@ -22,31 +22,31 @@ def _parts(count, **more):
 
 @pytest.mark.parametrize(("count", "most", "calibrating"), [(10, 100, 5), (10, 3, 3), (7, 2, 2), (2, 100, 1)])
 def test_no_sample_both_calibrates_and_evaluates_and_none_is_lost(count, most, calibrating):
-    found = _parts(count, calibration_samples=most)
-    first, second = set(found.calibration.numbers), set(found.evaluation.numbers)
+    result = _parts(count, calibration_samples=most)
+    first, second = set(result.calibration.numbers), set(result.evaluation.numbers)
     assert len(first) == calibrating
     assert not first & second
     assert first | second == set(range(count))
-    values = [sample["x"][0, 0] for sample in found.evaluation]
-    assert values == [3.0 * number for number in found.evaluation.numbers]
+    values = [sample["x"][0, 0] for sample in result.evaluation]
+    assert values == [3.0 * number for number in result.evaluation.numbers]
 
 
 def test_a_single_sample_does_both_and_that_is_said():
-    found = _parts(1)
-    assert found.calibration.numbers == found.evaluation.numbers == (0,)
-    assert "the only sample calibrates and evaluates" in found.notes[0]
+    result = _parts(1)
+    assert result.calibration.numbers == result.evaluation.numbers == (0,)
+    assert "the only sample calibrates and evaluates" in result.notes[0]
 
 
 def test_data_named_apart_evaluates_alone():
     other = np.full((4, 3), 7, np.float32)
-    found = _parts(6, eval_data=other, labels=[0, 1, 2, 0])
-    assert (len(found.calibration), len(found.evaluation)) == (6, 4)
-    assert found.labels.tolist() == [0, 1, 2, 0]
+    result = _parts(6, eval_data=other, labels=[0, 1, 2, 0])
+    assert (len(result.calibration), len(result.evaluation)) == (6, 4)
+    assert result.labels.tolist() == [0, 1, 2, 0]
 
 
 def test_labels_follow_the_samples_that_evaluate():
-    found = _parts(5, labels=[4, 3, 2, 1, 0])
-    assert found.labels.tolist() == [4 - number for number in found.evaluation.numbers]
+    result = _parts(5, labels=[4, 3, 2, 1, 0])
+    assert result.labels.tolist() == [4 - number for number in result.evaluation.numbers]
 
 
 def test_a_table_gives_labels_to_files_and_to_folders(tmp_path):
@@ -55,8 +55,8 @@ def test_a_table_gives_labels_to_files_and_to_folders(tmp_path):
         for place in (1, 2):
             np.save(tmp_path / "data" / name / f"{place}.npy", np.zeros((1, 3), np.float32))
     (tmp_path / "t.csv").write_text("name,class\ncat,5\ndog/1.npy,6\ndog/2.npy,7\n")
-    found = read_samples(GRAPH, DataRequest(tmp_path / "data", labels=tmp_path / "t.csv"))
-    by_number = dict(zip(found.evaluation.numbers, found.labels.tolist(), strict=True))
+    result = read_samples(GRAPH, DataRequest(tmp_path / "data", labels=tmp_path / "t.csv"))
+    by_number = dict(zip(result.evaluation.numbers, result.labels.tolist(), strict=True))
     assert by_number == {1: 5, 3: 7}
     (tmp_path / "t.csv").write_text("cat,5\n")
     with pytest.raises(BadInput, match="2 of 4 files have no label, the first is"):
@@ -83,9 +83,9 @@ def _format(length):
 def test_sound_keeps_its_values_and_a_short_end_is_filled_with_silence(tmp_path, width):
     values = np.linspace(-0.9, 0.9, 16)
     _write(tmp_path / "a.wav", values, 8000, width=width)
-    found = AudioSamples(_format(10), tmp_path)
-    pieces = [sample["x"].reshape(-1) for sample in found]
-    assert len(found) == 2
+    result = AudioSamples(_format(10), tmp_path)
+    pieces = [sample["x"].reshape(-1) for sample in result]
+    assert len(result) == 2
     np.testing.assert_allclose(np.concatenate(pieces)[:16], values, atol=1e-4)
     assert not pieces[1][6:].any()
 
@@ -119,10 +119,10 @@ def test_folders_named_by_words_and_labels_of_another_count_are_said_not_to_be_u
         (tmp_path / name).mkdir()
         for place in (1, 2):
             np.save(tmp_path / name / f"{place}.npy", np.zeros((1, 3), np.float32))
-    found = read_samples(GRAPH, DataRequest(tmp_path))
-    assert found.labels is None
-    assert "2 folders, which are not named by numbers, are no labels" in found.notes[-1]
-    assert "'cat,0'" in found.notes[-1]
+    result = read_samples(GRAPH, DataRequest(tmp_path))
+    assert result.labels is None
+    assert "2 folders, which are not named by numbers, are no labels" in result.notes[-1]
+    assert "'cat,0'" in result.notes[-1]
     few = read_samples(GRAPH, DataRequest({"x": np.zeros((6, 3), np.float32), "labels": np.arange(4)}))
     assert few.labels is None
     assert few.notes[-1] == "4 labels are beside 6 samples: not used, expected one for each"

@@ -20,7 +20,7 @@ QUANTIZED = TensorType((3,), DType.UFIXED_POINT_8, None, Encoding((0.5,), (-10,)
 
 
 @pytest.mark.parametrize(
-    ("dtype", "given", "wanted"),
+    ("dtype", "given", "reference"),
     [
         (DType.INT_32, [1.9, -1.9, 3e9], [1, -1, 2**31 - 1]),
         (DType.UINT_8, [-1.0, 255.9, 300.0], [0, 255, 255]),
@@ -29,16 +29,16 @@ QUANTIZED = TensorType((3,), DType.UFIXED_POINT_8, None, Encoding((0.5,), (-10,)
         (DType.INT_32, [np.nan, 2.0, -np.inf], [0, 2, -(2**31)]),
     ],
 )
-def test_float_values_are_cut_to_the_models_type_and_never_wrap(dtype, given, wanted):
-    found = convert_to_model_type(np.float32(given), TensorType((3,), dtype))
-    assert found.dtype == dtype.numpy
-    assert found.tolist() == wanted
+def test_float_values_are_cut_to_the_models_type_and_never_wrap(dtype, given, reference):
+    result = convert_to_model_type(np.float32(given), TensorType((3,), dtype))
+    assert result.dtype == dtype.numpy
+    assert result.tolist() == reference
 
 
 def test_the_largest_64_bit_integer_does_not_wrap_either():
-    found = convert_to_model_type(np.array([1e30, -1e30]), TensorType((2,), DType.INT_64))
-    assert found[0] > 2**62
-    assert found[1] == -(2**63)
+    result = convert_to_model_type(np.array([1e30, -1e30]), TensorType((2,), DType.INT_64))
+    assert result[0] > 2**62
+    assert result[1] == -(2**63)
 
 
 def test_real_values_are_quantized_and_stored_ones_are_kept():
@@ -60,8 +60,8 @@ def test_text_is_no_number_and_numbers_are_no_text():
 def test_numpys_anonymous_bytes_are_bfloat16_where_the_model_says_so(tmp_path):
     values = np.array([1.5, -2.0], ml_dtypes.bfloat16)
     np.save(tmp_path / "a.npy", values)
-    found = read_tensor(tmp_path / "a.npy", ExpectedTensor("x", TensorType((2,), DType.BFLOAT_16)))
-    np.testing.assert_array_equal(found, values)
+    result = read_tensor(tmp_path / "a.npy", ExpectedTensor("x", TensorType((2,), DType.BFLOAT_16)))
+    np.testing.assert_array_equal(result, values)
 
 
 @pytest.mark.parametrize(
@@ -120,5 +120,5 @@ def test_a_header_that_claims_a_huge_array_is_refused_without_reading(tmp_path):
 def test_a_fortran_array_comes_in_the_order_of_its_axes(tmp_path):
     values = np.arange(6, dtype=np.float32).reshape(2, 3)
     np.save(tmp_path / "a.npy", np.asfortranarray(values))
-    found = read_tensor(tmp_path / "a.npy", ExpectedTensor("x", TensorType((2, 3))))
-    np.testing.assert_array_equal(found, values)
+    result = read_tensor(tmp_path / "a.npy", ExpectedTensor("x", TensorType((2, 3))))
+    np.testing.assert_array_equal(result, values)

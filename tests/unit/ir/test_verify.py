@@ -40,13 +40,13 @@ def rename(graph: Graph, old: str, new: str) -> None:
 BROKEN: dict[str, tuple[Callable[[Graph], object], str]] = {
     "use before definition": (
         lambda g: g.set_input(g.node("s"), 1, "y"),
-        "value 'y' is read, but only node 'y' after it makes it",
+        "value 'y' is read, but only node 'y' after it computes it",
     ),
     "dangling input": (
         lambda g: g.set_input(g.node("y"), 0, "gone"),
-        "value 'gone' is read, but nothing makes it",
+        "value 'gone' is read, but nothing computes it",
     ),
-    "dangling output": (lambda g: g.outputs.append("gone"), "graph output is not made by anything"),
+    "dangling output": (lambda g: g.outputs.append("gone"), "nothing computes the graph output"),
     "dangling type": (lambda g: g.types.update(ghost=TensorType(())), "has a type, but nothing defines it"),
     "input and constant": (lambda g: g.inputs.append("c"), "is defined by the constants and by the inputs"),
     "made twice": (
@@ -59,16 +59,16 @@ BROKEN: dict[str, tuple[Callable[[Graph], object], str]] = {
         r"constant is float32\[4\], its type says float_32\[3\]",
     ),
     "constant of another dtype": (lambda g: g.constants.update(c=np.zeros(3)), "constant is float64"),
-    "renamed node": (lambda g: setattr(g.node("y"), "name", "z"), "the node was renamed behind the graph"),
+    "renamed node": (lambda g: setattr(g.node("y"), "name", "z"), "the node was renamed without the graph"),
     "input behind the graph": (
         lambda g: g.node("y").inputs.__setitem__(0, "x"),
         "does not know that this node reads the value",
     ),
     "wrong shape": (
         lambda g: g.types.update(y=TensorType((3, 2))),
-        r"value is float_32\[3,2\], the op makes float_32\[2,3\]",
+        r"value is float_32\[3,2\], the op computes float_32\[2,3\]",
     ),
-    "wrong dtype": (lambda g: g.types.update(y=TensorType((2, 3), DType.INT_32)), "the op makes float_32"),
+    "wrong dtype": (lambda g: g.types.update(y=TensorType((2, 3), DType.INT_32)), "the op computes float_32"),
     "op refuses": (
         lambda g: setattr(g.node("y"), "op", Reshape(shape=(5,))),
         "the op does not accept its inputs: shape",
@@ -120,4 +120,4 @@ def test_a_subgraph_may_read_the_values_around_it_and_is_checked_too() -> None:
     inner_problems = problems_of(graph)
     assert inner_problems == []
     inner.outputs = ["nowhere"]
-    assert "graph output is not made" in str(problems_of(graph)[0])
+    assert "nothing computes the graph output" in str(problems_of(graph)[0])

@@ -25,7 +25,7 @@ def records() -> QnnGraph:
 def test_a_tensor_that_nobody_makes_is_named() -> None:
     stored = records()
     tensors = {**stored.tensors, "b": replace(stored.tensors["b"], kind=TensorKind.NATIVE)}
-    with pytest.raises(BadInput, match="no node before makes it") as caught:
+    with pytest.raises(BadInput, match="no node before computes it") as caught:
         lift(replace(stored, tensors=tensors))
     assert "tensor 'b'" in str(caught.value)
 

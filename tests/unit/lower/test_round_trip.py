@@ -118,7 +118,7 @@ def test_a_shape_that_contradicts_the_op_is_named_with_both_values() -> None:
     records = lower(relu())
     wrong = {**records.tensors}
     wrong["y"] = type(wrong["y"])("y", wrong["y"].kind, DType.FLOAT_32, (2, 4))
-    with pytest.raises(BadInput, match=r"stored as \[2, 4\], but the op makes \[2, 3\]"):
+    with pytest.raises(BadInput, match=r"stored as \[2, 4\], but the op computes \[2, 3\]"):
         lift(type(records)(records.name, wrong, records.nodes))
 
 
@@ -133,5 +133,5 @@ def test_outputs_keep_the_order_of_the_source_model() -> None:
 def test_an_output_that_is_an_input_is_refused_instead_of_left_out() -> None:
     graph = relu()
     graph.outputs = ["y", "x"]
-    with pytest.raises(Problems, match="output 'x' is not made by an op"):
+    with pytest.raises(Problems, match="output 'x' is not computed by an op"):
         lower(graph)

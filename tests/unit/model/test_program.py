@@ -37,7 +37,7 @@ def test_graphs_come_back_by_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", [None, "third"])
 def test_a_name_that_decides_nothing_lists_the_graphs(tmp_path: Path, name: str | None) -> None:
     save_dlc(two(), tmp_path / "two.dlc")
-    with pytest.raises(BadInput, match=r"2 graphs are there \('relu', 'double'\)"):
+    with pytest.raises(BadInput, match=r"there are 2 graphs \('relu', 'double'\)"):
         load_graph(tmp_path / "two.dlc", name=name)
 
 

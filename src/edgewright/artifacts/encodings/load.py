@@ -15,7 +15,7 @@ EncodingsSource = str | Path | Mapping[str, Any]
 
 
 def load_encodings(source: EncodingsSource | None) -> EncodingSet | None:
-    """What a file or its content says; nothing where there is none."""
+    """The encodings in a file or in its content; None without a source."""
     if source is None:
         return None
     if not isinstance(source, Mapping):

@@ -1,1 +1,1 @@
-"""Compiled op packages: run in a worker process, registered as the meaning of their ops."""
+"""Compiled op packages: run in a worker process, registered as implementations of their ops."""

@@ -1,4 +1,4 @@
-"""Compiled op packages as seen by callers: registered as the meaning of their ops, or as rules for shapes."""
+"""Compiled op packages as seen by callers: registered as implementations of their ops, or as shape rules."""
 
 import atexit
 import threading
@@ -24,7 +24,7 @@ _OPEN: dict[tuple[str, str], "_Worker"] = {}
 
 
 def load_package(path: Path, provider: str) -> tuple[str, list[str]]:
-    """Loads a compiled package and registers its ops; its name and theirs."""
+    """Loads a compiled package and registers its ops; returns its name and theirs."""
     package, ops = _opened(path, provider).ask("open", path=str(path.resolve()), provider=provider)
     for op in ops:
         register_meaning(package, op, _Call(path, provider, op))
@@ -32,7 +32,7 @@ def load_package(path: Path, provider: str) -> tuple[str, list[str]]:
 
 
 def shape_rule(path: Path, op: str, outputs: int) -> ShapeRule:
-    """What a library says of an op's outputs."""
+    """The shape rule of an op from a library."""
     worker = _worker(path, "")
     worker.ask("open_converter", path=str(path.resolve()))
 
@@ -55,11 +55,11 @@ class _Call:
     def __call__(
         self, inputs: Sequence[Array | None], params: Mapping[str, Param], results: Sequence[TensorType]
     ) -> Sequence[Array]:
-        # Real numbers behind fixed point are float32: the package computes, the backend encodes.
+        # Fixed point is float32 here: the package computes real numbers, the backend encodes.
         real = int(DType.FLOAT_32)
         wanted = [(t.static_shape(), real if t.dtype.is_fixed_point else int(t.dtype)) for t in results]
         given = {name: _value(param) for name, param in params.items()}
-        # After a crash another worker is started.
+        # After a crash, a new worker is started.
         worker = _opened(self._path, self._provider)
         found: list[Array] = worker.ask("run", op=self._op, inputs=list(inputs), params=given, results=wanted)
         return found
@@ -126,7 +126,7 @@ def _dtype(code: int, path: Path, op: str) -> DType:
         return DType(code)
     except ValueError:
         raise BadInput(
-            f"the library tells data type {shown(hex(code))}, which QNN does not have",
+            f"the library returns data type {shown(hex(code))}, which QNN does not have",
             Where(file=str(path), op=op),
             do="correct its source",
         ) from None

@@ -21,8 +21,8 @@ class Host:
         self._converter: ConverterLibrary | None = None
 
     def open(self, path: str, provider: str) -> Any:
-        """Loads a package and tells its name and its ops."""
-        # A worker has one package: asked a second time, it is open already.
+        """Loads a package and returns its name and its ops."""
+        # A worker has one package: a second request finds it open.
         self._package = self._package or PackageLibrary(path, provider)
         return self._package.operations()
 

@@ -1,4 +1,4 @@
-"""The genuine QNN libraries, run in a worker process of their own.
+"""The genuine QNN libraries, run in a separate worker process.
 
     with QnnRuntime(HtpOptions(soc_model=57)) as runtime:    # backends.qnn.runtime, backends.qnn.options
         context = runtime.compile([live_records(graph, graph.outputs), ...])  # backends.qnn.backend
@@ -9,7 +9,7 @@
         runtime.open_dlc("model.dlc")                        # the genuine reader opens it, or an error
         runtime.info(binary)                                 # BinaryInfo: SoC, versions, graphs, VTCM ...
 
-`GraphInfo` and `BinaryInfo` are in `backends.qnn.info`; `find_libraries()` in `abi.libraries` tells where the
-wheel's libraries are, or None. Errors are `BackendCrash` (exit code 7), `UnsupportedOp` (all refusals of the
+`GraphInfo` and `BinaryInfo` are in `backends.qnn.info`; `find_libraries()` in `abi.libraries` returns the
+wheel's libraries, or None. Errors are `BackendCrash` (exit code 7), `UnsupportedOp` (all refusals of the
 library's validator in one report, exit code 4) and `EnvironmentProblem` (no wheel, exit code 6).
 """

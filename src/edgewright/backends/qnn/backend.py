@@ -35,7 +35,7 @@ class HtpNativeBackend:
 
     @property
     def name(self) -> str:
-        """Says that this is the emulator, and of which chip."""
+        """Names the emulator and its chip."""
         return f"htp (native emulator, SoC {self.options.soc_model})"
 
     def prepare(self, graph: Graph, options: RunOptions) -> Session:
@@ -95,7 +95,7 @@ class NativeSession:
 
 
 def live_records(graph: Graph, outputs: list[str]) -> QnnGraph:
-    """The records of a graph as HTP takes them: 32-bit integers, no scalars, these outputs."""
+    """The records of a graph in the form that HTP needs: 32-bit integers, no scalars, these outputs."""
     prepared = graph.copy()
     prepared.outputs = outputs
     run_passes(prepared, HTP)
@@ -103,7 +103,7 @@ def live_records(graph: Graph, outputs: list[str]) -> QnnGraph:
 
 
 def shared_runtime(options: HtpOptions) -> QnnRuntime:
-    """The worker for a chip that this process has already, or a new one."""
+    """This process's worker for a chip, started if needed."""
     key = (options.soc_model, options.dsp_arch, options.worker, options.platform)
     found = _SHARED.get(key)
     if found is None or not found.is_alive:

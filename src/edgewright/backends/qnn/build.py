@@ -34,7 +34,7 @@ class LiveGraph:
 
 
 def _refused(library: Library, record: QnnGraph) -> list[EdgewrightError]:
-    """What the library's own validator refuses, all of it."""
+    """Everything that the library's own validator refuses."""
     kept = Kept()
     tensors = {item.name: write_tensor(item, kept) for item in _all_tensors(record)}
     refused: list[EdgewrightError] = []

@@ -1,4 +1,4 @@
-"""What the libraries do not check themselves, and would read out of bounds for: sizes, scales, order."""
+"""Checks that the libraries lack, without which they read out of bounds: sizes, scales, order."""
 
 import math
 from collections.abc import Iterable
@@ -40,7 +40,7 @@ def _tensor_problems(graph: QnnGraph) -> Iterable[EdgewrightError]:
             yield BadInput(what, Where(tensor=tensor.name), do=DO)
         if tensor.encoding is not None and _is_plain_block(tensor.encoding):
             yield UnsupportedFeature(
-                "a scale for every block of the weights is not carried to HTP, expected whole factors of a"
+                "a scale for every block of the weights is not passed to HTP, expected integer factors of a"
                 " channel's scale (LPBQ)",
                 Where(tensor=tensor.name),
                 do="quantize with low-power blockwise encodings, or per channel",
@@ -74,7 +74,7 @@ def _data_faults(tensor: QnnTensor) -> Iterable[str]:
 def _encoding_faults(tensor: QnnTensor) -> Iterable[str]:
     encoding = tensor.encoding
     if encoding is None:
-        # 32-bit fixed point is what a bias without an encoding of its own has.
+        # A bias without its own encoding is 32-bit fixed point.
         if tensor.dtype not in {DType.SFIXED_POINT_32, DType.UFIXED_POINT_32}:
             yield f"datatype {tensor.dtype.name} has no encoding, expected scale and offset"
         return
@@ -129,13 +129,13 @@ def _order_problems(graph: QnnGraph) -> Iterable[EdgewrightError]:
 
 def _node_faults(graph: QnnGraph, node: QnnNode, made: set[str], names: set[str]) -> Iterable[str]:
     if node.name in names:
-        yield f"two nodes are called '{node.name}', expected names of their own"
+        yield f"two nodes are named '{node.name}', expected unique names"
     unknown = [name for name in (*node.inputs, *node.outputs) if name not in graph.tensors]
     if unknown:
         yield f"tensor '{unknown[0]}' is not declared"
     late = [name for name in node.inputs if name in graph.tensors and name not in made]
     if late:
-        yield f"tensor '{late[0]}' is read before a node makes it"
+        yield f"tensor '{late[0]}' is read before a node computes it"
     twice = [name for name in node.outputs if name in made]
     if twice:
-        yield f"tensor '{twice[0]}' is made twice"
+        yield f"tensor '{twice[0]}' is computed twice"

@@ -1,4 +1,4 @@
-"""The caller's end of a worker with a QNN library: starts it, asks it, and passes its log on."""
+"""The caller's side of a worker with a QNN library: starts it, calls it, and forwards its log."""
 
 import logging
 import threading
@@ -18,7 +18,7 @@ __all__ = ["Worker"]
 log = logging.getLogger(__name__)
 
 _LEVELS: dict[int, int] = {
-    LogLevel.ERROR: logging.INFO,  # the call went well all the same: the library complains of itself
+    LogLevel.ERROR: logging.INFO,  # the call succeeded anyway: errors are returned separately
     LogLevel.WARN: logging.INFO,
     LogLevel.INFO: logging.INFO,
     LogLevel.VERBOSE: logging.DEBUG,
@@ -49,7 +49,7 @@ class Worker:
 
     @property
     def is_alive(self) -> bool:
-        """Whether it can be asked from this process."""
+        """Whether it can be called from this process."""
         return self._child.is_alive
 
     def ask(self, request: str, /, **arguments: Any) -> Any:
@@ -61,7 +61,7 @@ class Worker:
                 self._child.exchange("free", {"contexts": dropped})
             value, problem, said = self._child.exchange(request, arguments)
         for level, text in said:
-            # What led to an error is told by the error itself.
+            # The error itself says what led to it.
             shown_at = logging.DEBUG if problem is not None else _LEVELS.get(level, logging.DEBUG)
             log.log(shown_at, "%s: %s", self._library, text)
         if isinstance(problem, EdgewrightError):
@@ -69,15 +69,15 @@ class Worker:
         return value
 
     def drop(self, context: int) -> None:
-        """Lets a context go at the next request: this may be called by the garbage collector."""
+        """Frees a context at the next request: this may be called by the garbage collector."""
         self._dropped.append(context)
 
     def stop(self) -> None:
-        """Ends the process."""
+        """Stops the process."""
         self._child.stop()
 
 
 def _wanted_level() -> int:
-    """What the library is asked to log: as much as somebody reads."""
+    """The log level for the library: as much as is shown."""
     wanted = [level for level, ours in _LEVELS.items() if ours < logging.WARNING and log.isEnabledFor(ours)]
     return int(max(wanted, default=LogLevel.ERROR))

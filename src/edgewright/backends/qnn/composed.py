@@ -37,7 +37,7 @@ class ContextSession:
 
 
 class LibraryBackend(HtpNativeBackend):
-    """Runs the graphs of model libraries as those build them in the genuine library itself."""
+    """Runs the graphs that model libraries build directly in the genuine library."""
 
     def __init__(self, options: HtpOptions, files: Sequence[Path], prefix: str) -> None:
         super().__init__(options)
@@ -46,7 +46,7 @@ class LibraryBackend(HtpNativeBackend):
         self._contexts: dict[str, QnnContext] | None = None
 
     def prepare(self, graph: Graph, options: RunOptions) -> Session:
-        """The library's own graph; the one lifted from it where more than its outputs is wanted."""
+        """The library's own graph, or the one lifted from it if more than its outputs is requested."""
         if set(options.extra_outputs) <= set(graph.outputs):
             context = self._composed().get(graph.name)
             if context is not None:
@@ -64,7 +64,7 @@ class LibraryBackend(HtpNativeBackend):
         try:
             context = shared_runtime(self.options).compose_library(file, self._prefix, self.options)
         except BackendCrash as problem:
-            # HTP lacks some forms of ops; conversion to its own forms is what the lifted graph goes through.
+            # HTP lacks some forms of ops; the lifted graph is converted to the forms it has.
             log.warning("%s; the graph that was read from it is compiled instead", problem.what)
             return {}
         return {graph.name: context for graph in context.graphs}

@@ -40,7 +40,7 @@ class LiveContext:
         self.profile = Profile(library, options.profiling)
 
     def compile(self, records: Sequence[QnnGraph]) -> None:
-        """Builds and finalizes graphs, after all of their ops were validated."""
+        """Builds and finalizes graphs after validating all their ops."""
         checked(self._library, records)
         self._create()
         for record in records:
@@ -83,7 +83,7 @@ class LiveContext:
     def execute(
         self, name: str, values: Mapping[str, Array], rooms: dict[str, Array] | None = None
     ) -> dict[str, Array]:
-        """One run of a graph; outputs go to ``rooms`` where they are given."""
+        """One run of a graph; outputs go to ``rooms`` if given."""
         live = self.graph(name)
         kept = Kept()
         inputs = [_filled(live, tensor, values[tensor.name], kept) for tensor in live.inputs]
@@ -128,7 +128,7 @@ class LiveContext:
         return self.graphs[name]
 
     def free(self) -> None:
-        """Gives everything back to the library."""
+        """Frees everything in the library."""
         if self._handle:
             self._library.interface.call("contextFree", self._handle, None)
             self._handle = c_void_p()

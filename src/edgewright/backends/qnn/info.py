@@ -1,4 +1,4 @@
-"""What a context holds: its graphs with their tensors, and what the library says of a context binary."""
+"""The content of a context: its graphs with their tensors, and the metadata of a context binary."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ Version = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class GraphInfo:
-    """A graph's name, its inputs and outputs, and what its compilation came to where the library tells it."""
+    """A graph's name, its inputs and outputs, and the facts of its compilation that the library reports."""
 
     name: str
     inputs: tuple[QnnTensor, ...]

@@ -28,7 +28,7 @@ _LIBC = ctypes.CDLL(None)
 
 
 class Library:
-    """A loaded backend library with its log; everything that it says is kept until it is taken."""
+    """A loaded backend library with its log; everything it logs is kept until it is read."""
 
     def __init__(self, path: Path, level: int) -> None:
         self.path = path
@@ -40,7 +40,7 @@ class Library:
         # The library keeps the pointer: the callback must live as long as it does.
         self._callback = CFUNCTYPE(None, c_char_p, c_uint32, c_uint64, c_void_p)(self._said)
         self.log = c_void_p()
-        # Refusals are explained at the level of errors; more is only asked for where somebody reads it.
+        # Refusals are explained at the error level; more is only requested if it is shown.
         self.must("logCreate", self._callback, max(level, LogLevel.ERROR), byref(self.log))
         self.backend, self.device = c_void_p(), c_void_p()
 
@@ -61,23 +61,23 @@ class Library:
             self.must("deviceCreate", self.log, self._device_configs(soc_model, dsp_arch), byref(self.device))
 
     def must(self, name: str, *arguments: Any, where: Where | None = None) -> None:
-        """Calls a function and raises where it answers an error."""
+        """Calls a function and raises if it returns an error."""
         code = self.interface.call(name, *arguments)
         if code:
             raise self.failure(name, code, where)
 
     def failure(self, name: str, code: int, where: Where | None = None) -> BackendCrash:
-        """The error for a code: the library's text for it, and the last thing it logged."""
+        """The error for a code: the library's text for it, and its last log lines."""
         said = [text for level, text in self.lines if level == LogLevel.ERROR][-3:]
         return BackendCrash(
-            f"{self.path.name}: {name} answered {code} ({self.message(code)})"
+            f"{self.path.name}: {name} returned {code} ({self.message(code)})"
             + (f"; its log says: {' | '.join(said)}" if said else ""),
             where,
             do=f"see edgewright explain {code}",
         )
 
     def message(self, code: int) -> str:
-        """The library's own words for a code."""
+        """The library's own message for a code."""
         text = c_char_p()
         if not self.interface.has("errorGetMessage") or self.interface.call(
             "errorGetMessage", code, byref(text)
@@ -93,7 +93,7 @@ class Library:
 
     @contextmanager
     def heard(self) -> Iterator[list[str]]:
-        """Collects what is logged meanwhile."""
+        """Collects what is logged inside the block."""
         texts: list[str] = []
         self._heard = texts
         yield texts

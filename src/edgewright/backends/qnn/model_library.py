@@ -25,7 +25,7 @@ def opened_library(path: str, prefix: str) -> ModelLibrary:
 def composed(
     model: ModelLibrary, library: Library, context: c_void_p, configs: Sequence[GraphConfigInfo]
 ) -> list[GraphInfo]:
-    """What the model library built; a refusal of the backend comes with the last thing that it logged."""
+    """What the model library built; an error of the backend includes its last log lines."""
     try:
         return model.compose(library.backend, library.interface.table, context, configs)
     except Refused as problem:
@@ -33,5 +33,5 @@ def composed(
         raise BackendCrash(
             f"the library could not compose its graphs on {library.path.name}: {problem}"
             + (f"; its log says: {' | '.join(said)}" if said else ""),
-            do="run its model_net.json, whose graph is fitted to the backend",
+            do="run its model_net.json, whose graph is adapted to the backend",
         ) from None

@@ -1,4 +1,4 @@
-"""What may be asked of the genuine HTP library: the chip, the context, each graph, the worker around it."""
+"""Options of the genuine HTP library: the chip, the context, each graph, the worker process."""
 
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -10,7 +10,7 @@ DEFAULT_SOC = 57
 
 
 class Priority(IntEnum):
-    """Which of several contexts goes first on the device."""
+    """Which of several contexts runs first on the device."""
 
     LOW = 0
     NORMAL = 100
@@ -32,7 +32,7 @@ class GraphOptions:
     """How one graph is compiled; None leaves the choice to the library."""
 
     optimization_level: int | None = None
-    # 0 asks for all that the chip has.
+    # 0 is all that the chip has.
     vtcm_mb: int | None = None
     is_fp16_relaxed: bool | None = None
     hvx_threads: int | None = None
@@ -51,11 +51,11 @@ class WorkerOptions:
 class HtpOptions:
     """The chip that graphs are compiled for, and how their context is made.
 
-    The library keeps the chip for a whole process, so every value of `soc_model` gets a worker of its own.
+    The library keeps the chip for a whole process, so every value of `soc_model` gets its own worker.
     """
 
     soc_model: int = DEFAULT_SOC
-    # Hexagon version (68, 69, 73, 75, 79, 81); None takes the chip's own.
+    # Hexagon version (68, 69, 73, 75, 79, 81); None for the chip's own.
     dsp_arch: int | None = None
     graph: GraphOptions = field(default_factory=GraphOptions)
     # By graph name; a graph that is not named here has `graph`.
@@ -64,9 +64,9 @@ class HtpOptions:
     priority: Priority = Priority.NORMAL
     profiling: ProfilingLevel = ProfilingLevel.OFF
     worker: WorkerOptions = field(default_factory=WorkerOptions)
-    # Options of the platform as key:value;key:value, which the library reads by itself.
+    # Platform options as key:value;key:value, which the library itself parses.
     platform: str = ""
-    # Inputs and outputs of graphs lie in memory that is shared with the worker.
+    # Whether inputs and outputs of graphs are in memory shared with the worker.
     is_shared: bool = False
 
     def options_of(self, graph: str) -> GraphOptions:

@@ -1,4 +1,4 @@
-"""Profiling events of the library, labelled for what they are: work of the host, not of a device."""
+"""Profiling events of the library, labelled as measured on the host, not on a device."""
 
 from collections.abc import Iterator
 from ctypes import POINTER, byref, c_uint32, c_uint64, c_void_p
@@ -17,7 +17,7 @@ MEASURED_ON = "host emulation"
 
 @dataclass(frozen=True)
 class ProfileEvent:
-    """One measurement: `unit` says of what, `depth` how deep it is nested."""
+    """One measurement; `depth` is its nesting."""
 
     name: str
     value: int
@@ -36,11 +36,11 @@ class Profile:
             library.must("profileCreate", library.backend, int(level), byref(self.handle))
 
     def events(self) -> list[ProfileEvent]:
-        """What was measured since the last call, parts behind the whole."""
+        """What was measured since the last call, parts after the whole."""
         return list(self._walk("profileGetEvents", self.handle, 0)) if self.handle else []
 
     def free(self) -> None:
-        """Gives the handle back."""
+        """Frees the handle."""
         if self.handle:
             self._library.interface.call("profileFree", self.handle)
             self.handle = c_void_p()

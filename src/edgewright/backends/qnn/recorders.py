@@ -1,4 +1,4 @@
-"""The libraries that write calls down instead of computing: IR as a DLC, Saver as a program in C."""
+"""The libraries that record calls instead of computing: IR as a DLC, Saver as a program in C."""
 
 import ctypes
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ _OUTPUT_DIR = 0
 
 
 def write_dlc(library: Library, record: QnnGraph, path: str) -> None:
-    """The file appears when the graph is finalized."""
+    """Writes a graph as a DLC; the file appears when the graph is finalized."""
     kept = Kept()
     config = IrGraphConfig(option=_SERIALIZATION)
     config.target.kind, config.target.path = _FLATBUFFER, kept.add(path.encode())
@@ -36,7 +36,7 @@ def write_dlc(library: Library, record: QnnGraph, path: str) -> None:
 
 
 def start_saver(library: Library, folder: str) -> None:
-    """Tells the Saver library where to write; it must know before its backend exists."""
+    """Sets the Saver library's folder, which must happen before its backend exists."""
     config = SaverConfig(option=_OUTPUT_DIR)
     config.value.path = library.kept.add(folder.encode())
     kind = ctypes.POINTER(SaverConfig)

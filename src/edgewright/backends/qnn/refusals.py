@@ -1,4 +1,4 @@
-"""What the library's validator said of an op, as an error that a user can act on."""
+"""The validator's refusal of an op, as an error that a user can act on."""
 
 from edgewright.abi.codes import NumericError
 from edgewright.core.errors import UnsupportedOp, Where
@@ -6,9 +6,9 @@ from edgewright.lower.qnn_graph import QnnGraph, QnnNode
 
 __all__ = ["REFUSALS", "refusal"]
 
-# Verdicts on an op; any other code is trouble of the library's own.
+# Verdicts on an op; any other code is an internal error of the library.
 REFUSALS = frozenset({NumericError.UNKNOWN_OP, NumericError.UNFIT_OP})
-# Lines that say no more than that the validation failed.
+# Lines that only say that the validation failed.
 _IDLE = (
     "QnnBackend_validateOpConfig failed",
     "Failed to validate op",

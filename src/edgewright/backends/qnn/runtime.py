@@ -1,4 +1,4 @@
-"""The genuine libraries as seen by callers: graphs compiled, loaded, composed, run; binaries explained."""
+"""The genuine libraries for callers: graphs compiled, loaded, composed and run; binaries described."""
 
 import threading
 import weakref
@@ -47,7 +47,7 @@ class QnnRuntime:
 
     @property
     def is_alive(self) -> bool:
-        """Whether the worker still answers."""
+        """Whether the worker is still alive."""
         return self._worker.is_alive
 
     def operations(self) -> list[str]:
@@ -73,14 +73,14 @@ class QnnRuntime:
     def compose_library(
         self, path: Path | str, prefix: str = "QnnModel", options: HtpOptions | None = None
     ) -> "QnnContext":
-        """A context of the graphs that a model library builds in the genuine library itself."""
+        """A context of the graphs that a model library builds directly in the genuine library."""
         fit = self._fit(options)
         return self._context(
             fit, *self._worker.ask("compose", path=str(Path(path).resolve()), prefix=prefix, options=fit)
         )
 
     def open_dlc(self, dlc: Path | str) -> None:
-        """Lets the System library open a DLC; an error where it does not."""
+        """Opens a DLC with the System library; an error if it cannot."""
         if not Path(dlc).is_file():
             raise BadInput("the file does not exist", Where(file=str(dlc)), do="check the path")
         self._worker.ask("open_dlc", path=str(Path(dlc).resolve()))
@@ -88,25 +88,25 @@ class QnnRuntime:
     def compose(self, dlc: Path | str, options: HtpOptions | None = None) -> "QnnContext":
         """Refuses: graphs of a DLC are built from records, not by the System library.
 
-        Its call takes a backend's interface by value, and no library of the wheel tells that size; a wrong
-        one crashes or shifts the arguments behind it.
+        Its call takes a backend's interface by value, and no library of the wheel reveals its size; a wrong
+        one crashes or shifts the arguments after it.
         """
         self._fit(options)
         self.open_dlc(dlc)
         raise UnsupportedFeature(
             "the System library opens the DLC, but building its graphs there needs the size of QNN's"
-            " interface (QNN_SDK_VERSION), which no library of the wheel tells",
+            " interface (QNN_SDK_VERSION), which no library of the wheel reveals",
             Where(file=str(dlc)),
             do="use a DLC that edgewright inspect can read: it is compiled from its records",
         )
 
     def info(self, binary: bytes | Array) -> BinaryInfo:
-        """What the System library says of a context binary."""
+        """The System library's description of a context binary."""
         found: BinaryInfo = self._worker.ask("info", binary=_some_bytes(binary))
         return found
 
     def close(self) -> None:
-        """Ends the worker."""
+        """Stops the worker."""
         self._worker.stop()
 
     def _fit(self, options: HtpOptions | None) -> HtpOptions:
@@ -124,7 +124,7 @@ class QnnRuntime:
 
 
 class QnnContext:
-    """Graphs that are ready to run in a worker; it ends with this object."""
+    """Graphs that are ready to run in a worker; they are freed with this object."""
 
     def __init__(
         self, worker: Worker, number: int, graphs: tuple[GraphInfo, ...], *, is_shared: bool = False
@@ -132,7 +132,7 @@ class QnnContext:
         self.graphs = graphs
         self._is_shared = is_shared
         self._blocks: dict[str, SharedBlock] = {}
-        # One run at a time writes to a block.
+        # Only one run at a time may use a block.
         self._lock = threading.Lock()
         self._worker = worker
         self._number = number
@@ -174,7 +174,7 @@ class QnnContext:
         return found.tobytes()
 
     def profile(self) -> list[ProfileEvent]:
-        """What the library measured since the last call; empty unless profiling was asked for."""
+        """What the library measured since the last call; empty unless profiling is on."""
         found: list[ProfileEvent] = self._worker.ask("profile", context=self._number)
         return found
 
@@ -184,7 +184,7 @@ def required_libraries() -> Libraries:
     found = find_libraries()
     if found is None:
         raise EnvironmentProblem(
-            "the genuine QNN libraries are not here; they come with the wheel 'onnxruntime-qnn' for"
+            "the genuine QNN libraries are not installed; they come with the wheel 'onnxruntime-qnn' for"
             " x86_64 Linux with glibc",
             do=f"{install_command('onnxruntime_qnn')}, or use --backend htp-sim",
         )

@@ -1,4 +1,4 @@
-"""Memory that a worker and its caller share, so that inputs and outputs of a graph are not sent."""
+"""Memory shared by a worker and its caller, so that inputs and outputs of a graph are not sent."""
 
 import mmap
 import weakref
@@ -21,24 +21,25 @@ FOLDER = Path("/dev/shm")
 # Libraries read whole vectors of the widest kind.
 ALIGNMENT = 128
 
-# Tensor name -> where its values begin in the block.
+# Tensor name -> where its values start in the block.
 Places = dict[str, int]
 
 
 class SharedBlock:
-    """A block with room for tensors; it is gone with this object."""
+    """A block with room for tensors; it is freed with this object."""
 
     def __init__(self, tensors: Sequence[QnnTensor]) -> None:
         if not FOLDER.is_dir():
             raise EnvironmentProblem(
-                f"shared memory needs {FOLDER}, which this machine has not", do="leave --shared_buffer out"
+                f"shared memory needs {FOLDER}, which this machine does not have",
+                do="leave --shared_buffer out",
             )
         self.places, size = _placed(tensors)
         try:
             self._memory = SharedMemory(create=True, size=max(size, 1))
         except OSError as problem:
             raise EnvironmentProblem(
-                f"{size} bytes of shared memory could not be had: {problem.strerror}",
+                f"{size} bytes of shared memory could not be allocated: {problem.strerror}",
                 do="leave --shared_buffer out, or use a smaller batch",
             ) from problem
         self.name = self._memory.name.lstrip("/")
@@ -46,13 +47,13 @@ class SharedBlock:
         self._end = weakref.finalize(self, _released, self._memory, self.arrays)
 
     def close(self) -> None:
-        """Gives the memory back."""
+        """Frees the memory."""
         self._end()
 
 
 def shared_arrays(name: str, tensors: Sequence[QnnTensor], places: Mapping[str, int]) -> dict[str, Array]:
     """The tensors of a block that another process made; they live as long as these arrays."""
-    # Not SharedMemory: that one would take the block away when this process ends.
+    # Not SharedMemory: it would remove the block when this process ends.
     with (FOLDER / name).open("r+b") as file:
         room = mmap.mmap(file.fileno(), 0)
     return _arrays(memoryview(room), tensors, places)

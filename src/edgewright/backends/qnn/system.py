@@ -41,16 +41,16 @@ class SystemLibrary:
             return [_copied(found.graphs[index]) for index in range(found.graphs_count)]
 
     def open_dlc(self, path: str) -> None:
-        """Lets the genuine reader open a DLC; an error where it does not.
+        """Opens a DLC with the genuine reader; an error if it cannot.
 
-        Building its graphs takes a backend's interface by value, whose size no library of the wheel tells:
-        a wrong one shifts the arguments behind it, so that call is not made.
+        Building its graphs takes a backend's interface by value, whose size no library of the wheel reveals:
+        a wrong one shifts the arguments after it, so that call is not made.
         """
         dlc = c_void_p()
         code = self._interface.call("systemDlcCreateFromFile", None, path.encode(), byref(dlc))
         if code:
             raise BadInput(
-                f"the System library answered {code} to the file, expected a DLC",
+                f"the System library returned {code} for the file, expected a DLC",
                 Where(file=path),
                 do=f"see edgewright explain {code}",
             )
@@ -67,7 +67,7 @@ class SystemLibrary:
             )
             if code or not found:
                 raise BadInput(
-                    f"the System library answered {code} to {data.nbytes} bytes, expected a context binary",
+                    f"the System library returned {code} for {data.nbytes} bytes, expected a context binary",
                     do=f"see edgewright explain {code}",
                 )
             yield found.contents.of
@@ -97,7 +97,7 @@ def _graph_info(graph: Any, *, is_htp: bool) -> GraphInfo:
     of = graph.of
     inputs = tuple(read_tensor(of.inputs[index]) for index in range(of.inputs_count))
     outputs = tuple(read_tensor(of.outputs[index]) for index in range(of.outputs_count))
-    # Only version 3 has the blob; before it, the fields behind the tensors mean nothing.
+    # Only version 3 has the blob; before it, the fields after the tensors mean nothing.
     if not is_htp or graph.version < 3 or not of.blob or of.blob_size < ctypes.sizeof(HtpGraphBlob):
         return GraphInfo(_text(of.name), inputs, outputs)
     blob = ctypes.cast(of.blob, POINTER(HtpGraphBlob)).contents
@@ -114,7 +114,7 @@ def _graph_info(graph: Any, *, is_htp: bool) -> GraphInfo:
 
 
 def _copied(graph: Any) -> Described:
-    """The structs outlive what they were read from: whatever they point to is copied too."""
+    """Copies the structs and whatever they point to, so that they outlive their source."""
     of = graph.of
     inputs = [_own(of.inputs[index]) for index in range(of.inputs_count)]
     return _text(of.name), inputs, [_own(of.outputs[index]) for index in range(of.outputs_count)]

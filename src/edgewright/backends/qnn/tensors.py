@@ -22,7 +22,7 @@ from edgewright.lower.qnn_graph import QnnTensor, TensorKind
 
 __all__ = ["Kept", "point_at", "read_tensor", "write_tensor"]
 
-# HTP refuses the 4-bit datatypes: such values live in 8 bits, and the encoding tells the width.
+# HTP refuses the 4-bit datatypes: such values are stored in 8 bits, and the encoding has the width.
 CONTAINERS = {
     DType.SFIXED_POINT_4: DType.SFIXED_POINT_8,
     DType.UFIXED_POINT_4: DType.UFIXED_POINT_8,
@@ -34,13 +34,13 @@ class Kept(list[Any]):
     """Objects that C holds pointers to."""
 
     def add(self, item: Any) -> Any:
-        """Keeps an object and gives it back."""
+        """Keeps an object and returns it."""
         self.append(item)
         return item
 
 
 def write_tensor(record: QnnTensor, kept: Kept) -> Tensor:
-    """The struct of a tensor, without memory unless it is static; its id is still to be given."""
+    """The struct of a tensor, without memory unless it is static; its id is set later."""
     tensor = Tensor(version=1)
     of = tensor.of.v1
     of.name = kept.add(record.name.encode())
@@ -55,7 +55,7 @@ def write_tensor(record: QnnTensor, kept: Kept) -> Tensor:
 
 
 def point_at(tensor: Tensor, values: Array, kept: Kept) -> Array:
-    """Lets a tensor use an array's memory; the array in use is returned (a dense copy where needed)."""
+    """Makes a tensor use an array's memory; returns the array in use (a dense copy if needed)."""
     dense: Array = kept.add(np.ascontiguousarray(values))
     buffer = tensor.of.v1.memory.buffer
     buffer.data = dense.ctypes.data
@@ -131,5 +131,5 @@ def _encoding(params: QuantizeParams, dtype: DType) -> Encoding | None:
         given = of.bw_axis.offsets[:count] if of.bw_axis.offsets else [0] * count
         scales = tuple(of.bw_axis.scales[:count])
         return Encoding(scales, tuple(given), of.bw_axis.axis, of.bw_axis.bitwidth)
-    # Block encodings belong to weights, which no library shows from outside.
+    # Block encodings belong to weights, which no library exposes.
     return None

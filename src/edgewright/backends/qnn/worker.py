@@ -88,7 +88,7 @@ class Host:
         return self._contexts[context].execute(graph, values)
 
     def run_shared(self, context: int, graph: str, block: str, places: dict[str, int]) -> None:
-        """One run of a graph on memory that the caller sees too."""
+        """One run of a graph on memory shared with the caller."""
         live = self._contexts[context].graph(graph)
         found, arrays = self._shared.get((context, graph), ("", {}))
         if found != block:
@@ -106,7 +106,7 @@ class Host:
         return self._contexts[context].profile.events()
 
     def free(self, contexts: Sequence[int]) -> None:
-        """Ends contexts."""
+        """Frees contexts."""
         self._shared = {key: held for key, held in self._shared.items() if key[0] not in contexts}
         for number in contexts:
             found = self._contexts.pop(number, None)
@@ -146,13 +146,13 @@ class Host:
 def main(descriptor: int) -> None:
     """Serves requests until the caller is gone."""
     leave_to_caller()
-    faulthandler.enable()  # a crash in a library says at least which call it was
+    faulthandler.enable()  # shows at least which call crashed in a library
     host = Host()
     serve(descriptor, CODEC, lambda name, arguments: _answer(host, name, arguments))
 
 
 def _answer(host: Host, name: str, arguments: dict[str, Any]) -> tuple[Any, EdgewrightError | None, Any]:
-    """Value, error and log of one request; a mistake of our own keeps its traceback in the worker's log."""
+    """Value, error and log of one request; our own bugs keep their traceback in the worker's log."""
     try:
         return getattr(host, name)(**arguments), None, host.taken_log()
     except EdgewrightError as problem:

@@ -19,7 +19,7 @@ _NO_CHIP = HtpOptions(soc_model=0)
 
 
 def genuine_dlc(record: QnnGraph) -> bytes:
-    """A DLC as Qualcomm's own writer makes it."""
+    """A DLC written by Qualcomm's own library."""
     check_graph(record)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "graph.dlc")

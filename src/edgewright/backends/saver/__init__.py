@@ -1,4 +1,4 @@
-"""The Saver backend: writes the calls of a run down instead of computing, and replays them elsewhere."""
+"""The Saver backend: records the calls of a run instead of computing, and replays them elsewhere."""
 
 from pathlib import Path
 
@@ -19,5 +19,5 @@ class SaverBackend:
         self._folder = Path(folder)
 
     def prepare(self, graph: Graph, options: RunOptions) -> Session:
-        """A session that records what it is asked."""
+        """A session that records its calls."""
         return SaverSession(graph, options, self._folder)

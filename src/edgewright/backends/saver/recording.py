@@ -23,7 +23,7 @@ VERSION = 1
 
 
 class SaverSession:
-    """A graph whose building is recorded at once, and every run when it comes."""
+    """Records the building of a graph at once, and each run as it comes."""
 
     def __init__(self, graph: Graph, options: RunOptions, folder: Path) -> None:
         self._outputs = list(dict.fromkeys((*graph.outputs, *options.extra_outputs)))
@@ -93,14 +93,14 @@ class SaverSession:
         return said
 
     def _kept(self, array: Array, data: list[Array]) -> list[int]:
-        """Where the bytes go: offset and length."""
+        """The place of the bytes: offset and length."""
         place = [self._written, int(array.nbytes)]
         data.append(array)
         self._written += int(array.nbytes)
         return place
 
     def _append(self, lines: list[dict[str, Any]], data: list[Array]) -> None:
-        # Tensors first: a line never names bytes that are not there.
+        # Tensors first: a line never refers to bytes that do not exist yet.
         with (self._folder / TENSORS).open("ab") as file:
             for array in data:
                 file.write(np.ascontiguousarray(array).tobytes())

@@ -1,4 +1,4 @@
-"""Replays recorded calls on another backend; the files are read with suspicion, as any other input."""
+"""Replays recorded calls on another backend; the files are not trusted, like any other input."""
 
 import json
 import math
@@ -81,7 +81,7 @@ class _Recording:
     def _values(self, name: str, place: list[int]) -> Array:
         if name not in self.graph.tensors:
             raise BadInput(
-                f"a run gives '{name}', which the graph does not have", self._where, do="record again"
+                f"a run has input '{name}', which the graph does not have", self._where, do="record again"
             )
         tensor = self.graph.tensors[name]
         try:

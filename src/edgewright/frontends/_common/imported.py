@@ -7,11 +7,11 @@ from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.types import TensorType
 
-__all__ = ["Imported", "InputSpec", "NodeNames", "State", "Step"]
+__all__ = ["BoundInput", "Imported", "NodeNames", "State", "Step"]
 
 
 @dataclass(frozen=True)
-class InputSpec:
+class BoundInput:
     """A graph input: its type, or the value it is bound to."""
 
     tensor_type: TensorType

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from edgewright.core.errors import EdgewrightError, LimitExceeded, UnsupportedOp, Where, locate_problem, shown
 from edgewright.frontends._common.builder import Builder, NeedsValue
 from edgewright.frontends._common.faults import FAULTS, fault
-from edgewright.frontends._common.imported import Imported, InputSpec, NodeNames, Step
+from edgewright.frontends._common.imported import BoundInput, Imported, NodeNames, Step
 from edgewright.frontends._common.scopes import Scopes
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.types import TensorType
@@ -35,7 +35,7 @@ class GraphImporter:
         self,
         file_name: str,
         builder: Builder,
-        inputs: Mapping[str, InputSpec],
+        inputs: Mapping[str, BoundInput],
         outputs: Sequence[str],
     ) -> None:
         self._file_name = file_name

@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from edgewright.config.spelling import spell_option
 from edgewright.core.errors import Problems, UnsupportedOp, Where, shown
 from edgewright.core.numbers import Array
-from edgewright.frontends._common.imported import Imported, InputSpec, NodeNames, State
-from edgewright.frontends._common.overrides import check_given
+from edgewright.frontends._common.imported import BoundInput, Imported, NodeNames, State
+from edgewright.frontends._common.input_spec import check_array
 from edgewright.ir.graph import Graph
 from edgewright.ir.sources import flow_of
 from edgewright.ir.types import TensorType, type_of
@@ -65,7 +65,7 @@ class SourceModel(ABC):
         """What the file says of a value; None where it says too little."""
 
     @abstractmethod
-    def _import(self, specs: Mapping[str, InputSpec]) -> Imported:
+    def _import(self, bindings: Mapping[str, BoundInput]) -> Imported:
         """Imports the graph with the given inputs."""
 
     def advise_value(self, name: str) -> str:
@@ -81,11 +81,11 @@ class SourceModel(ABC):
 
     def build(self, values: Mapping[str, Array]) -> Imported:
         """Imports the graph with some inputs bound to values."""
-        specs = {
-            name: InputSpec(type_of(values[name]), values[name]) if name in values else InputSpec(t)
+        bindings = {
+            name: BoundInput(type_of(values[name]), values[name]) if name in values else BoundInput(t)
             for name, t in self.inputs.items()
         }
-        return self._traced(self._import(specs))
+        return self._traced(self._import(bindings))
 
     def _traced(self, imported: Imported) -> Imported:
         """With all tensors of the source in the graph's account of where they went."""
@@ -106,10 +106,10 @@ class SourceModel(ABC):
         """The graph for one set of inputs: bound ones become constants, the others get their shapes."""
         names = set(bound)
         for name, declared in self.inputs.items():
-            check_given(name, declared, values)
+            check_array(name, declared, values)
         while True:
-            specs = {name: self._spec(name, values, names) for name in self.inputs}
-            imported = self._traced(self._import(specs))
+            bindings = {name: self._spec(name, values, names) for name in self.inputs}
+            imported = self._traced(self._import(bindings))
             if imported.problems:
                 raise Problems(imported.problems)
             if imported.is_complete:
@@ -123,7 +123,7 @@ class SourceModel(ABC):
                 )
             names |= set(imported.bound)
 
-    def _spec(self, name: str, values: Mapping[str, Array], bound: Collection[str]) -> InputSpec:
+    def _spec(self, name: str, values: Mapping[str, Array], bound: Collection[str]) -> BoundInput:
         declared, value = self.inputs[name], values[name]
         found = declared.with_shape(value.shape) if declared.encoding is not None else type_of(value)
-        return InputSpec(found, value if name in bound else None)
+        return BoundInput(found, value if name in bound else None)

@@ -26,7 +26,7 @@ class ExternalData:
 
     def data(self, tensor: onnx.TensorProto, expected: int, where: Where) -> memoryview:
         """The bytes of a tensor, ``expected`` of them."""
-        entries = _entries(tensor, where)
+        entries = _read_entries(tensor, where)
         view = self._map(entries.get("location", ""), where)
         offset = _number(entries, "offset", 0, where)
         length = _number(entries, "length", expected, where)
@@ -64,7 +64,7 @@ class ExternalData:
         return self._maps[path]
 
 
-def _entries(tensor: onnx.TensorProto, where: Where) -> dict[str, str]:
+def _read_entries(tensor: onnx.TensorProto, where: Where) -> dict[str, str]:
     entries: dict[str, str] = {}
     for item in tensor.external_data:
         if not isinstance(item.key, str) or not KNOWN_KEYS.fullmatch(item.key) or item.key in entries:

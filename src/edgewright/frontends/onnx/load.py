@@ -1,4 +1,4 @@
-"""From an ONNX model and the user's wishes for its inputs and outputs to an import."""
+"""From an ONNX model and the user's spec for its inputs and outputs to an import."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -8,17 +8,17 @@ import onnx
 from edgewright.config.spelling import spell_option
 from edgewright.core.errors import BadInput, Where
 from edgewright.frontends._common.faults import guarded
-from edgewright.frontends._common.imported import Imported, InputSpec, NodeNames
-from edgewright.frontends._common.overrides import (
-    Overrides,
+from edgewright.frontends._common.imported import BoundInput, Imported, NodeNames
+from edgewright.frontends._common.input_spec import (
+    InputSpec,
+    bind_values,
     check_names,
-    input_values,
-    settled_types,
-    shaped,
+    decide_types,
+    shape_input,
 )
 from edgewright.frontends._common.source_model import SourceModel
-from edgewright.frontends.onnx.declared import declared_type, input_type
-from edgewright.frontends.onnx.importer import Importer, names_of
+from edgewright.frontends.onnx.declared import find_declared_type, read_input_type
+from edgewright.frontends.onnx.importer import Importer, list_node_names
 from edgewright.frontends.onnx.reader import OnnxFile
 from edgewright.ir.types import TensorType
 
@@ -31,32 +31,32 @@ class OnnxSource(SourceModel):
     framework = "ONNX"
     has_named_dims = True
 
-    def __init__(self, file: OnnxFile, overrides: Overrides | None = None) -> None:
-        wishes = overrides or Overrides()
+    def __init__(self, file: OnnxFile, spec: InputSpec | None = None) -> None:
+        spec = spec or InputSpec()
         self.file = file
-        self._keep_all = wishes.keep_disconnected
+        self._keep_all = spec.keep_disconnected
         with guarded(file.name):
-            declared = _input_types(file, wishes)
-            known = input_values(file.name, wishes, declared)
-            self._known = {name: InputSpec(t, value) for name, (t, value) in known.items()}
+            declared = _choose_input_types(file, spec)
+            known = bind_values(file.name, spec, declared)
+            self._known = {name: BoundInput(t, value) for name, (t, value) in known.items()}
             inputs = {name: t for name, t in declared.items() if name not in self._known}
-            super().__init__(file.name, inputs, _outputs(file, wishes))
+            super().__init__(file.name, inputs, _choose_outputs(file, spec))
 
     @classmethod
     def open(
         cls,
         source: str | Path | bytes | onnx.ModelProto,
-        overrides: Overrides | None = None,
+        spec: InputSpec | None = None,
         *,
         folder: str | Path | None = None,
     ) -> "OnnxSource":
         """From a path, or from a model in memory with the folder of its external data."""
         beside = Path(folder) if folder is not None else None
         if isinstance(source, onnx.ModelProto):
-            return cls(OnnxFile(source, folder=beside), overrides)
+            return cls(OnnxFile(source, folder=beside), spec)
         if isinstance(source, bytes):
-            return cls(OnnxFile.from_bytes(source, beside), overrides)
-        return cls(OnnxFile.open(Path(source)), overrides)
+            return cls(OnnxFile.from_bytes(source, beside), spec)
+        return cls(OnnxFile.open(Path(source)), spec)
 
     @property
     def tensors(self) -> frozenset[str]:
@@ -77,33 +77,33 @@ class OnnxSource(SourceModel):
 
     def nodes(self) -> list[NodeNames]:
         """All nodes of the main graph."""
-        return [names_of(node) for node in self.file.graph.node]
+        return [list_node_names(node) for node in self.file.graph.node]
 
     def declared(self, name: str) -> TensorType | None:
         """As the file's value_info or its outputs have it."""
-        return declared_type(self.file, name)
+        return find_declared_type(self.file, name)
 
-    def _import(self, specs: Mapping[str, InputSpec]) -> Imported:
-        given = {**specs, **self._known}
+    def _import(self, bindings: Mapping[str, BoundInput]) -> Imported:
+        given = {**bindings, **self._known}
         return Importer(self.file, given, self.outputs, keep_all=self._keep_all).run()
 
 
-def _input_types(file: OnnxFile, wishes: Overrides) -> dict[str, TensorType]:
+def _choose_input_types(file: OnnxFile, spec: InputSpec) -> dict[str, TensorType]:
     stored = {tensor.name for tensor in file.graph.initializer}
     stored |= {sparse.values.name for sparse in file.graph.sparse_initializer}
     declared = {item.name: item for item in file.graph.input if item.name not in stored}
-    for field, names in (("input_shapes", wishes.input_shapes), ("input_dtypes", wishes.input_dtypes)):
+    for field, names in (("input_shapes", spec.input_shapes), ("input_dtypes", spec.input_dtypes)):
         check_names(file.name, field, names, list(declared), "input")
     types = {
-        name: shaped(name, input_type(_with_shape(item, wishes), file.name), file.name, wishes)
+        name: shape_input(name, read_input_type(_with_shape(item, spec), file.name), file.name, spec)
         for name, item in declared.items()
     }
-    return settled_types(types, file.name, wishes)
+    return decide_types(types, file.name, spec)
 
 
-def _with_shape(item: onnx.ValueInfoProto, wishes: Overrides) -> onnx.ValueInfoProto:
+def _with_shape(item: onnx.ValueInfoProto, spec: InputSpec) -> onnx.ValueInfoProto:
     """An input that the model gives no rank, in the rank of the user's shape."""
-    wanted = wishes.input_shapes.get(item.name)
+    wanted = spec.input_shapes.get(item.name)
     if wanted is None or not item.type.HasField("tensor_type") or item.type.tensor_type.HasField("shape"):
         return item
     copy = onnx.ValueInfoProto()
@@ -113,8 +113,8 @@ def _with_shape(item: onnx.ValueInfoProto, wishes: Overrides) -> onnx.ValueInfoP
     return copy
 
 
-def _outputs(file: OnnxFile, wishes: Overrides) -> list[str]:
-    if not wishes.outputs:
+def _choose_outputs(file: OnnxFile, spec: InputSpec) -> list[str]:
+    if not spec.outputs:
         if not file.graph.output:
             raise BadInput(
                 "the model has no outputs" if file.graph.node else "not an ONNX model: it holds no graph",
@@ -124,5 +124,5 @@ def _outputs(file: OnnxFile, wishes: Overrides) -> list[str]:
         return [item.name for item in file.graph.output]
     made = {name for node in file.graph.node for name in node.output if name}
     made |= {item.name for item in file.graph.input} | {item.name for item in file.graph.initializer}
-    check_names(file.name, "outputs", wishes.outputs, sorted(made), "value")
-    return list(dict.fromkeys(wishes.outputs))
+    check_names(file.name, "outputs", spec.outputs, sorted(made), "value")
+    return list(dict.fromkeys(spec.outputs))

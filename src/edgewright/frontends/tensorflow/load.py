@@ -1,4 +1,4 @@
-"""From a TensorFlow model and the user's wishes for its inputs and outputs to an import."""
+"""From a TensorFlow model and the user's spec for its inputs and outputs to an import."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -7,21 +7,21 @@ from pathlib import Path
 from edgewright.config.spelling import spell_option
 from edgewright.core.errors import BadInput, ShapeMismatch, UsageError, Where, shown
 from edgewright.frontends._common.faults import guarded
-from edgewright.frontends._common.imported import Imported, InputSpec, NodeNames
-from edgewright.frontends._common.overrides import (
-    Overrides,
+from edgewright.frontends._common.imported import BoundInput, Imported, NodeNames
+from edgewright.frontends._common.input_spec import (
+    InputSpec,
+    bind_values,
     check_names,
-    input_values,
-    settled_types,
-    shaped,
+    decide_types,
+    shape_input,
 )
 from edgewright.frontends._common.source_model import SourceModel
 from edgewright.frontends.tensorflow.ends import Ends
-from edgewright.frontends.tensorflow.frames import whole_control_flow
+from edgewright.frontends.tensorflow.frames import rebuild_control_flow
 from edgewright.frontends.tensorflow.functions import Flattener
 from edgewright.frontends.tensorflow.graphdef import split_name
-from edgewright.frontends.tensorflow.importer import Importer, Network, names_of
-from edgewright.frontends.tensorflow.order import needed, ports
+from edgewright.frontends.tensorflow.importer import Importer, Network, list_node_names
+from edgewright.frontends.tensorflow.order import count_ports, list_needed
 from edgewright.frontends.tensorflow.saved_model import TensorflowFile
 from edgewright.frontends.tensorflow.variables import Variables
 from edgewright.ir.dims import Dim, symbol
@@ -36,30 +36,30 @@ class TensorflowSource(SourceModel):
     framework = "TensorFlow"
     is_channel_last = True
 
-    def __init__(self, file: TensorflowFile, overrides: Overrides | None = None) -> None:
+    def __init__(self, file: TensorflowFile, spec: InputSpec | None = None) -> None:
         with guarded(file.name):
             self.file = file
             flattener = Flattener(file.graph)
-            flat, loops = whole_control_flow(flattener.flat(file.graph.nodes))
+            flat, loops = rebuild_control_flow(flattener.flat(file.graph.nodes))
             flattener.add(loops)
             self._ends = Ends(flat, file)
             self._nodes = self._ends.nodes
             variables = Variables(flat, file.checkpoint)
             self._network = Network(file.name, self._nodes, variables, flattener.body)
-            wishes = self._in_full(overrides or Overrides())
-            self._keep_all = wishes.keep_disconnected
-            outputs = self._chosen_outputs(wishes)
-            declared = self._input_types(wishes, outputs)
-            known = input_values(file.name, wishes, declared)
-            self._known = {name: InputSpec(t, value) for name, (t, value) in known.items()}
+            spec = self._complete_names(spec or InputSpec())
+            self._keep_all = spec.keep_disconnected
+            outputs = self._choose_outputs(spec)
+            declared = self._choose_input_types(spec, outputs)
+            known = bind_values(file.name, spec, declared)
+            self._known = {name: BoundInput(t, value) for name, (t, value) in known.items()}
             inputs = {name: t for name, t in declared.items() if name not in self._known}
             super().__init__(file.name, inputs, outputs)
 
     @classmethod
-    def open(cls, path: str | Path, overrides: Overrides | None = None) -> "TensorflowSource":
+    def open(cls, path: str | Path, spec: InputSpec | None = None) -> "TensorflowSource":
         """From a path: a frozen graph, a SavedModel, a .meta file."""
-        wishes = overrides or Overrides()
-        return cls(TensorflowFile.open(Path(path), wishes.tag, wishes.signature), wishes)
+        spec = spec or InputSpec()
+        return cls(TensorflowFile.open(Path(path), spec.tag, spec.signature), spec)
 
     @property
     def format(self) -> str:
@@ -79,12 +79,12 @@ class TensorflowSource(SourceModel):
 
     def nodes(self) -> list[NodeNames]:
         """All nodes that compute something, those of called functions included."""
-        counts = ports(self._nodes, self.outputs)
-        return [names_of(node, counts.get(node.name, 1)) for node in self._nodes]
+        counts = count_ports(self._nodes, self.outputs)
+        return [list_node_names(node, counts.get(node.name, 1)) for node in self._nodes]
 
     def unconsumed(self) -> list[str]:
         """Names of the nodes that the outputs do not depend on."""
-        used = {node.name for node in needed(self._nodes, self.outputs, {*self.inputs, *self._known})}
+        used = {node.name for node in list_needed(self._nodes, self.outputs, {*self.inputs, *self._known})}
         ends = {split_name(name)[0] for name in (*self.inputs, *self._known)}
         return [node.name for node in self._nodes if node.name not in used | ends]
 
@@ -92,25 +92,25 @@ class TensorflowSource(SourceModel):
         """TensorFlow's graphs say nothing of their tensors' types."""
         return None
 
-    def _import(self, specs: Mapping[str, InputSpec]) -> Imported:
-        given = {**specs, **self._known}
+    def _import(self, bindings: Mapping[str, BoundInput]) -> Imported:
+        given = {**bindings, **self._known}
         return Importer(self._network, given, self.outputs, keep_all=self._keep_all).run()
 
-    def _in_full(self, wishes: Overrides) -> Overrides:
+    def _complete_names(self, spec: InputSpec) -> InputSpec:
         """Names as the model has them: ':0' may be left out, a signature's keys or its tensors be used."""
         full = self._ends.full_name
         return replace(
-            wishes,
-            input_shapes={full(name): value for name, value in wishes.input_shapes.items()},
-            input_dtypes={full(name): value for name, value in wishes.input_dtypes.items()},
-            input_values={full(name): value for name, value in wishes.input_values.items()},
-            outputs=[full(name) for name in wishes.outputs],
+            spec,
+            input_shapes={full(name): value for name, value in spec.input_shapes.items()},
+            input_dtypes={full(name): value for name, value in spec.input_dtypes.items()},
+            input_values={full(name): value for name, value in spec.input_values.items()},
+            outputs=[full(name) for name in spec.outputs],
         )
 
-    def _chosen_outputs(self, wishes: Overrides) -> list[str]:
-        if wishes.outputs:
-            check_names(self.file.name, "outputs", wishes.outputs, sorted(self._ends.tensors), "tensor")
-            return list(dict.fromkeys(wishes.outputs))
+    def _choose_outputs(self, spec: InputSpec) -> list[str]:
+        if spec.outputs:
+            check_names(self.file.name, "outputs", spec.outputs, sorted(self._ends.tensors), "tensor")
+            return list(dict.fromkeys(spec.outputs))
         if not self._ends.outputs:
             raise BadInput(
                 "the model has no outputs",
@@ -119,21 +119,21 @@ class TensorflowSource(SourceModel):
             )
         return list(self._ends.outputs)
 
-    def _input_types(self, wishes: Overrides, outputs: Sequence[str]) -> dict[str, TensorType]:
+    def _choose_input_types(self, spec: InputSpec, outputs: Sequence[str]) -> dict[str, TensorType]:
         """The model's inputs, and any tensor that is given a shape: the graph begins there then."""
         known = sorted(self._ends.tensors)
-        for field, given in (("input_shapes", wishes.input_shapes), ("input_dtypes", wishes.input_dtypes)):
+        for field, given in (("input_shapes", spec.input_shapes), ("input_dtypes", spec.input_dtypes)):
             check_names(self.file.name, field, given, known, "tensor")
         own = self._ends.inputs
-        added = [name for name in wishes.input_shapes if name not in own]
-        reached = {node.name for node in needed(self._nodes, outputs, {*self._ends.keys, *added})}
+        added = [name for name in spec.input_shapes if name not in own]
+        reached = {node.name for node in list_needed(self._nodes, outputs, {*self._ends.keys, *added})}
         names = [*(name for name in own if self._ends.is_kept(name, reached)), *added]
-        types = {name: self._input_type(name, wishes) for name in names}
-        return settled_types(types, self.file.name, wishes)
+        types = {name: self._choose_input_type(name, spec) for name in names}
+        return decide_types(types, self.file.name, spec)
 
-    def _input_type(self, name: str, wishes: Overrides) -> TensorType:
+    def _choose_input_type(self, name: str, spec: InputSpec) -> TensorType:
         dtype, shape = self._ends.input_type(name)
-        wanted = wishes.input_shapes.get(name)
+        wanted = spec.input_shapes.get(name)
         if shape.dims is None and wanted is None:
             raise UsageError(
                 f"the shape of input '{shown(name)}' is not known, expected one",
@@ -149,10 +149,10 @@ class TensorflowSource(SourceModel):
                     do="use sizes of 0 or more",
                 )
             return TensorType(tuple(wanted), dtype)
-        return shaped(name, TensorType(_dims(name, shape.dims), dtype), self.file.name, wishes)
+        return shape_input(name, TensorType(_name_dims(name, shape.dims), dtype), self.file.name, spec)
 
 
-def _dims(name: str, dims: Sequence[int]) -> tuple[Dim, ...]:
+def _name_dims(name: str, dims: Sequence[int]) -> tuple[Dim, ...]:
     """Open sizes get names; that of the first axis is the same for all inputs."""
     stem = name.removesuffix(":0")
     return tuple(

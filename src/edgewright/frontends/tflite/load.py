@@ -1,4 +1,4 @@
-"""From a TFLite model and the user's wishes for its inputs and outputs to an import."""
+"""From a TFLite model and the user's spec for its inputs and outputs to an import."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -8,17 +8,17 @@ from edgewright.config.spelling import spell_option
 from edgewright.core.errors import BadInput, UsageError, Where, shown
 from edgewright.core.words import did_you_mean
 from edgewright.frontends._common.faults import guarded
-from edgewright.frontends._common.imported import Imported, InputSpec, NodeNames
-from edgewright.frontends._common.overrides import (
-    Overrides,
+from edgewright.frontends._common.imported import BoundInput, Imported, NodeNames
+from edgewright.frontends._common.input_spec import (
+    InputSpec,
+    bind_values,
     check_names,
-    input_values,
-    settled_types,
-    shaped,
+    decide_types,
+    shape_input,
 )
 from edgewright.frontends._common.source_model import SourceModel
 from edgewright.frontends.tflite.encoded import type_in_graph
-from edgewright.frontends.tflite.importer import Importer, names_of
+from edgewright.frontends.tflite.importer import Importer, list_node_names
 from edgewright.frontends.tflite.reader import Signature, Tensor, TfliteFile
 from edgewright.ir.dims import symbol
 from edgewright.ir.types import TensorType
@@ -33,27 +33,27 @@ class TfliteSource(SourceModel):
     is_channel_last = True
     keeps_integers = True
 
-    def __init__(self, file: TfliteFile, overrides: Overrides | None = None) -> None:
+    def __init__(self, file: TfliteFile, spec: InputSpec | None = None) -> None:
         with guarded(file.name):
-            wishes = overrides or Overrides()
+            spec = spec or InputSpec()
             self.file = file
-            self._signature = _signature(file, wishes.signature)
+            self._signature = _find_signature(file, spec.signature)
             self._place = self._signature.subgraph if self._signature else 0
             self._graph = file.subgraphs[self._place]
             self._by_name = {tensor.name: tensor for tensor in self._graph.tensors}
-            known_as = _aliases(self._graph.tensors, self._signature)
-            wishes = _renamed(wishes, known_as)
-            self._keep_all = wishes.keep_disconnected
-            declared = self._input_types(wishes)
-            known = input_values(file.name, wishes, declared)
-            self._known = {name: InputSpec(t, value) for name, (t, value) in known.items()}
+            known_as = _list_aliases(self._graph.tensors, self._signature)
+            spec = _rename_overrides(spec, known_as)
+            self._keep_all = spec.keep_disconnected
+            declared = self._choose_input_types(spec)
+            known = bind_values(file.name, spec, declared)
+            self._known = {name: BoundInput(t, value) for name, (t, value) in known.items()}
             inputs = {name: t for name, t in declared.items() if name not in self._known}
-            super().__init__(file.name, inputs, self._chosen_outputs(wishes))
+            super().__init__(file.name, inputs, self._choose_outputs(spec))
 
     @classmethod
-    def open(cls, path: str | Path, overrides: Overrides | None = None) -> "TfliteSource":
+    def open(cls, path: str | Path, spec: InputSpec | None = None) -> "TfliteSource":
         """From a path."""
-        return cls(TfliteFile.open(Path(path)), overrides)
+        return cls(TfliteFile.open(Path(path)), spec)
 
     @property
     def format(self) -> str:
@@ -73,11 +73,11 @@ class TfliteSource(SourceModel):
 
     def nodes(self) -> list[NodeNames]:
         """All operators of the subgraph."""
-        return [names_of(self._graph, operator) for operator in self._graph.operators]
+        return [list_node_names(self._graph, operator) for operator in self._graph.operators]
 
     def _starts(self) -> Collection[str]:
         handles = [operator for operator in self._graph.operators if operator.op == "VAR_HANDLE"]
-        names = [name for operator in handles for name in names_of(self._graph, operator).outputs]
+        names = [name for operator in handles for name in list_node_names(self._graph, operator).outputs]
         return [*self.inputs, *names]
 
     def declared(self, name: str) -> TensorType | None:
@@ -85,25 +85,25 @@ class TfliteSource(SourceModel):
         tensor = self._by_name.get(name)
         return None if tensor is None or tensor.dtype is None else type_in_graph(tensor)
 
-    def _import(self, specs: Mapping[str, InputSpec]) -> Imported:
-        given = {**specs, **self._known}
+    def _import(self, bindings: Mapping[str, BoundInput]) -> Imported:
+        given = {**bindings, **self._known}
         found = Importer(self.file, self._place, given, self.outputs, keep_all=self._keep_all).run()
         self.states = found.states
         return found
 
-    def _input_types(self, wishes: Overrides) -> dict[str, TensorType]:
+    def _choose_input_types(self, spec: InputSpec) -> dict[str, TensorType]:
         names = [self._graph.tensors[index].name for index in dict.fromkeys(self._graph.inputs)]
-        for field, given in (("input_shapes", wishes.input_shapes), ("input_dtypes", wishes.input_dtypes)):
+        for field, given in (("input_shapes", spec.input_shapes), ("input_dtypes", spec.input_dtypes)):
             check_names(self.file.name, field, given, names, "input")
         types = {
-            name: shaped(name, _open_type(self._by_name[name]), self.file.name, wishes) for name in names
+            name: shape_input(name, _open_type(self._by_name[name]), self.file.name, spec) for name in names
         }
-        return settled_types(types, self.file.name, wishes)
+        return decide_types(types, self.file.name, spec)
 
-    def _chosen_outputs(self, wishes: Overrides) -> list[str]:
-        if wishes.outputs:
-            check_names(self.file.name, "outputs", wishes.outputs, sorted(self._by_name), "tensor")
-            return list(dict.fromkeys(wishes.outputs))
+    def _choose_outputs(self, spec: InputSpec) -> list[str]:
+        if spec.outputs:
+            check_names(self.file.name, "outputs", spec.outputs, sorted(self._by_name), "tensor")
+            return list(dict.fromkeys(spec.outputs))
         if not self._graph.outputs:
             raise BadInput(
                 "the model has no outputs",
@@ -125,7 +125,7 @@ def _open_type(tensor: Tensor) -> TensorType:
     return found.with_shape(dims)
 
 
-def _signature(file: TfliteFile, wanted: str | None) -> Signature | None:
+def _find_signature(file: TfliteFile, wanted: str | None) -> Signature | None:
     if wanted is None:
         return file.signatures[0] if file.signatures else None
     keys = [item.key for item in file.signatures]
@@ -139,7 +139,7 @@ def _signature(file: TfliteFile, wanted: str | None) -> Signature | None:
     return file.signatures[keys.index(wanted)]
 
 
-def _aliases(tensors: Sequence[object], signature: Signature | None) -> dict[str, str]:
+def _list_aliases(tensors: Sequence[object], signature: Signature | None) -> dict[str, str]:
     """The signature's names for inputs and outputs that no tensor has: they may be used as well."""
     own = {getattr(tensor, "name", "") for tensor in tensors}
     if signature is None:
@@ -148,11 +148,11 @@ def _aliases(tensors: Sequence[object], signature: Signature | None) -> dict[str
     return {name: str(getattr(tensors[index], "name", "")) for name, index in pairs if name not in own}
 
 
-def _renamed(wishes: Overrides, known_as: Mapping[str, str]) -> Overrides:
+def _rename_overrides(spec: InputSpec, known_as: Mapping[str, str]) -> InputSpec:
     return replace(
-        wishes,
-        input_shapes={known_as.get(name, name): value for name, value in wishes.input_shapes.items()},
-        input_dtypes={known_as.get(name, name): value for name, value in wishes.input_dtypes.items()},
-        input_values={known_as.get(name, name): value for name, value in wishes.input_values.items()},
-        outputs=[known_as.get(name, name) for name in wishes.outputs],
+        spec,
+        input_shapes={known_as.get(name, name): value for name, value in spec.input_shapes.items()},
+        input_dtypes={known_as.get(name, name): value for name, value in spec.input_dtypes.items()},
+        input_values={known_as.get(name, name): value for name, value in spec.input_values.items()},
+        outputs=[known_as.get(name, name) for name in spec.outputs],
     )

@@ -10,6 +10,7 @@ import numpy as np
 
 from edgewright.artifacts.profile_log.writer import ProfileEvent, ProfileLog
 from edgewright.backends.base import Backend, RunOptions
+from edgewright.backends.executor import CpuExecutor
 from edgewright.backends.qnn.backend import HtpNativeBackend
 from edgewright.backends.qnn.options import HtpOptions, ProfilingLevel
 from edgewright.backends.registry import find_backend
@@ -21,9 +22,10 @@ from edgewright.model.model import Model
 from edgewright.model.open_model import any_model
 from edgewright.model.profile.events import read_backend_events, read_node_events
 from edgewright.model.profile.summary import Measure, add_op_types, summarise
-from edgewright.model.quantize import quantize
+from edgewright.model.quantize import quantize_model
 from edgewright.model.random_inputs import make_random_inputs
 from edgewright.model.surface import Surface
+from edgewright.quantize.request import QuantizationRequest
 
 __all__ = [
     "DEFAULT_BACKENDS",
@@ -154,7 +156,8 @@ class _Forms:
         if is_fixed or not backend.lower().startswith(("htp", "libqnnhtp", "qnnhtp")):
             return graph, ()
         if self._fixed is None:
-            quantized = quantize(Model.of(graph.copy()), [dict(self.feed)], act_quantizer="tf")
+            request, samples = QuantizationRequest(act_quantizer="tf"), [dict(self.feed)]
+            quantized = quantize_model(Model.of(graph.copy()), request, samples, CpuExecutor())
             self._fixed = quantized.fixed_graph()
         return self._fixed, ("quantized to 8 bits for this measurement",)
 

@@ -167,7 +167,7 @@ def _name_output(record: BuildRecord, best: Accuracy) -> str:
 
 
 def _describe_emulator(record: BuildRecord, best: Accuracy) -> str:
-    """What the emulator found, where that is not the figure shown."""
+    """The emulator's score, where it is not the figure shown."""
     for item in record.accuracy:
         if (
             (item.backend, item.output) == (NATIVE, best.output)

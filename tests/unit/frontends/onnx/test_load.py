@@ -10,7 +10,7 @@ from edgewright.backends.base import RunOptions
 from edgewright.backends.cpu import CpuBackend
 from edgewright.core.errors import EdgewrightError
 from edgewright.core.numbers import DType
-from edgewright.frontends._common.overrides import Overrides
+from edgewright.frontends._common.input_spec import InputSpec
 from edgewright.frontends._common.report import report_on
 from edgewright.frontends.onnx.load import OnnxSource
 
@@ -35,7 +35,7 @@ def chain():
 
 
 def shapes(**options):
-    return {n: t.shape for n, t in OnnxSource.open(chain(), Overrides(**options)).inputs.items()}["image"]
+    return {n: t.shape for n, t in OnnxSource.open(chain(), InputSpec(**options)).inputs.items()}["image"]
 
 
 def test_shapes_batch_and_symbols_fix_dimensions():
@@ -49,18 +49,18 @@ def test_a_symbol_has_one_size_in_every_input():
     proto = model(
         [h.make_node("Add", ["a", "b"], ["y"])], [info("a", ("n",)), info("b", ("n",))], [info("y", None)]
     )
-    inputs = OnnxSource.open(proto, Overrides(symbols={"n": 4})).inputs
+    inputs = OnnxSource.open(proto, InputSpec(symbols={"n": 4})).inputs
     assert [t.shape for t in inputs.values()] == [(4,), (4,)]
 
 
 def test_an_input_may_get_another_datatype():
-    found = OnnxSource.open(chain(), Overrides(input_dtypes={"image": DType.FLOAT_16})).build({})
+    found = OnnxSource.open(chain(), InputSpec(input_dtypes={"image": DType.FLOAT_16})).build({})
     assert found.graph.types["result"].dtype == DType.FLOAT_16
 
 
 @pytest.mark.parametrize("output", ["middle", "loose", "image"])
 def test_any_value_may_be_an_output(output):
-    options = Overrides(outputs=[output], input_shapes={"image": (1, 3, 1)})
+    options = InputSpec(outputs=[output], input_shapes={"image": (1, 3, 1)})
     graph = OnnxSource.open(chain(), options).build({}).graph
     x = np.asarray([-1, 0, 2], np.float32).reshape(1, 3, 1)
     expected = {"middle": np.maximum(x, 0), "loose": -x, "image": x}[output]
@@ -70,20 +70,28 @@ def test_any_value_may_be_an_output(output):
 
 def test_disconnected_nodes_are_kept_when_asked_for():
     assert len(OnnxSource.open(chain()).build({}).graph) == 2
-    assert len(OnnxSource.open(chain(), Overrides(keep_disconnected=True)).build({}).graph) == 3
+    assert len(OnnxSource.open(chain(), InputSpec(keep_disconnected=True)).build({}).graph) == 3
 
 
 @pytest.mark.parametrize(
     ("options", "says", "do"),
     [
-        ({"input_shapes": {"imag": (1,)}}, "input_shapes= names the input 'imag'", "did you mean 'image'?"),
-        ({"input_dtypes": {"zzz": DType.INT_8}}, "input_dtypes= names the input 'zzz'", "use one of 'image'"),
+        (
+            {"input_shapes": {"imag": (1,)}},
+            "input_shapes=... names the input 'imag'",
+            "did you mean 'image'?",
+        ),
+        (
+            {"input_dtypes": {"zzz": DType.INT_8}},
+            "input_dtypes=... names the input 'zzz'",
+            "use one of 'image'",
+        ),
         (
             {"symbols": {"hieght": 3}},
-            "symbols= names the symbolic dimension",
+            "symbols=... names the symbolic dimension",
             "did you mean 'height'?",
         ),
-        ({"outputs": ["resul"]}, "outputs= names the value 'resul'", "did you mean 'result'?"),
+        ({"outputs": ["resul"]}, "outputs=... names the value 'resul'", "did you mean 'result'?"),
         ({"symbols": {"height": 0}}, "size 0, expected 1 or more", ""),
         ({"batch": 0}, "batch 0 is given, expected 1 or more", ""),
         (
@@ -96,7 +104,7 @@ def test_disconnected_nodes_are_kept_when_asked_for():
 )
 def test_requests_that_do_not_fit_say_what_would(options, says, do):
     with pytest.raises(EdgewrightError, match=says) as caught:
-        OnnxSource.open(chain(), Overrides(**options))
+        OnnxSource.open(chain(), InputSpec(**options))
     assert do in caught.value.do
 
 
@@ -109,7 +117,7 @@ def test_a_shape_that_contradicts_the_graph_names_the_node():
         [w],
     )
     with pytest.raises(EdgewrightError) as caught:
-        OnnxSource.open(proto, Overrides(input_shapes={"x": (2, 5)})).build({})
+        OnnxSource.open(proto, InputSpec(input_shapes={"x": (2, 5)})).build({})
     assert (caught.value.exit_code, caught.value.where.node) == (3, "product")
 
 
@@ -134,7 +142,7 @@ def test_an_output_that_is_an_initializer_is_made_by_a_node():
 def test_inputs_may_be_fixed_to_values_of_their_type():
     nodes = [h.make_node("Reshape", ["x", "shape"], ["y"])]
     proto = model(nodes, [info("x", (2, 3)), info("shape", (2,), T.INT64)], [info("y", None)])
-    source = OnnxSource.open(proto, Overrides(input_values={"shape": [3, 2]}))
+    source = OnnxSource.open(proto, InputSpec(input_values={"shape": [3, 2]}))
     graph = source.build({}).graph
     assert (graph.inputs, graph.types["y"].shape) == (["x"], (3, 2))
     for value, words in (
@@ -143,9 +151,9 @@ def test_inputs_may_be_fixed_to_values_of_their_type():
         ([1], "does not fit"),
     ):
         with pytest.raises(EdgewrightError, match=words):
-            OnnxSource.open(proto, Overrides(input_values={"shape": value}))
+            OnnxSource.open(proto, InputSpec(input_values={"shape": value}))
     with pytest.raises(EdgewrightError, match="names the input 'shapes'"):
-        OnnxSource.open(proto, Overrides(input_values={"shapes": [3, 2]}))
+        OnnxSource.open(proto, InputSpec(input_values={"shapes": [3, 2]}))
 
 
 def mixed():
@@ -212,7 +220,7 @@ def test_macs_are_counted_for_a_batch_of_one_and_not_where_other_sizes_are_open(
 
 
 def test_the_report_of_a_good_model_says_so_and_names_what_is_loose():
-    report = report_on(OnnxSource.open(chain(), Overrides(outputs=["middle"])))
+    report = report_on(OnnxSource.open(chain(), InputSpec(outputs=["middle"])))
     assert report.is_convertible
     assert report.unused_outputs == ("result", "loose")
     assert (report.nodes, report.share("nodes")) == (1, 1.0)

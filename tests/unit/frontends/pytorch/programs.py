@@ -8,7 +8,7 @@ from torch import nn
 
 from edgewright.core.errors import Problems
 from edgewright.core.numbers import DType
-from edgewright.frontends._common.overrides import Overrides
+from edgewright.frontends._common.input_spec import InputSpec
 from edgewright.frontends.torch_source import TorchSource
 from edgewright.model.convert import Rewrites
 from edgewright.model.model import Model
@@ -75,7 +75,7 @@ def converted(path: Path, *inputs: torch.Tensor, **options) -> Model:
         arrays = [item.numpy() for item in inputs]
         options["input_shapes"] = {n: a.shape for n, a in zip(names, arrays, strict=True)}
         options["dtype_hints"] = {n: DType.of(a.dtype) for n, a in zip(names, arrays, strict=True)}
-    source = TorchSource.open(path, Overrides(**options))
+    source = TorchSource.open(path, InputSpec(**options))
     imported = source.build({})
     if imported.problems:
         raise Problems(imported.problems)

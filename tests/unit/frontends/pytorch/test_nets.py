@@ -14,8 +14,8 @@ torch = pytest.importorskip("torch", reason=NO_TORCH)
 
 import edgewright as ew
 from edgewright.core.errors import BadInput, EdgewrightError, LimitExceeded, UnsupportedOp
-from edgewright.frontends._common.overrides import Overrides
-from edgewright.frontends.open_source import fixed_source
+from edgewright.frontends._common.input_spec import InputSpec
+from edgewright.frontends.open_source import fix_shapes
 from edgewright.frontends.torch_source import TorchSource
 from edgewright.model.inspect import dry_run
 from tests.unit.frontends.pytorch.nets import NETS
@@ -141,7 +141,7 @@ def test_state_starts_from_what_the_file_stores_and_a_message_says_so(tmp_path):
     model = converted(path, x)
     for _ in range(2):
         np.testing.assert_array_equal(next(iter(model.run({"in0": x.numpy()}).values())), [2, 2, 2])
-    source = TorchSource.open(path, Overrides(input_shapes={"x": (3,)}))
+    source = TorchSource.open(path, InputSpec(input_shapes={"x": (3,)}))
     source.build({})
     assert source.notes == (
         "the model keeps 'total' between calls; converted, each run starts from the stored state",
@@ -192,9 +192,9 @@ class Checked(nn.Module):
 
 def test_a_number_is_decided_for_artifacts_where_one_value_alone_fits(tmp_path):
     path = scripted(tmp_path, Checked())
-    source = fixed_source(path, Overrides(input_shapes={"x": (1, 4)}))
+    source = fix_shapes(path, InputSpec(input_shapes={"x": (1, 4)}))
     assert source.graph().inputs == ["x"]
-    assert "input 'rate' is set to 8000, the only value that fits" in source.opened.notes[0]
+    assert "input 'rate' is set to 8000, the only value that fits" in source.model.notes[0]
 
 
 class Placed(nn.Module):
@@ -364,7 +364,7 @@ def detectors(tmp_path_factory):
 
 def test_suppression_of_boxes_is_listed_and_the_graph_can_be_cut_before_it(detectors):
     shapes = {"x": (1, 3, 8, 8)}
-    report = dry_run(detectors / "detector.pt", Overrides(input_shapes=shapes))
+    report = dry_run(detectors / "detector.pt", InputSpec(input_shapes=shapes))
     assert [problem.op for problem in report.report.problems] == ["torchvision::nms"]
     assert "depends on the input's data" in report.report.problems[0].reason
     assert (report.convertible_macs, 0.8 < report.convertible_nodes < 1) == (1.0, True)

@@ -8,7 +8,7 @@ import pytest
 
 import edgewright as ew
 from edgewright.core.errors import BadInput, LimitExceeded, Problems, UnsupportedFeature, UsageError
-from edgewright.frontends._common.overrides import Overrides
+from edgewright.frontends._common.input_spec import InputSpec
 from edgewright.frontends.tensorflow.load import TensorflowSource
 from tests.unit.frontends.tensorflow.graph_writer import (
     FLOAT,
@@ -271,7 +271,7 @@ def test_nodes_that_no_output_depends_on_are_named(written):
         node("left", "Abs", "x"),
         node("over", "Neg", "left"),
     )
-    source = TensorflowSource.open(written(graph(*nodes)), Overrides(outputs=["y"]))
+    source = TensorflowSource.open(written(graph(*nodes)), InputSpec(outputs=["y"]))
     assert source.unconsumed() == ["left", "over"]
 
 

@@ -10,14 +10,14 @@ import pytest
 
 import edgewright as ew
 from edgewright.core.errors import BadInput, UsageError
-from edgewright.frontends._common.overrides import Overrides
+from edgewright.frontends._common.input_spec import InputSpec
 from edgewright.frontends.tensorflow.load import TensorflowSource
 
 CLOSE = {"rtol": 0, "atol": 1e-5}
 
 
 def opened(path, **options):
-    return TensorflowSource.open(path, Overrides(**options))
+    return TensorflowSource.open(path, InputSpec(**options))
 
 
 def test_a_saved_model_is_called_by_the_keys_of_its_signature(saved_models, expected):

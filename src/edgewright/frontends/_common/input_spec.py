@@ -1,26 +1,35 @@
 """What a user says about a model's inputs and outputs, held against what the model says."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
 
+from edgewright.config.group import OptionGroup
 from edgewright.config.spelling import spell_option
-from edgewright.core.errors import ShapeMismatch, TypeMismatch, UsageError, Where, shown
+from edgewright.core.errors import EdgewrightError, ShapeMismatch, TypeMismatch, UsageError, Where, shown
 from edgewright.core.numbers import Array, DType
 from edgewright.core.words import did_you_mean
 from edgewright.ir.dims import Dim, Expr
 from edgewright.ir.symbols import resolve
 from edgewright.ir.types import TensorType
 
-__all__ = ["Overrides", "check_given", "check_names", "input_values", "settled_types", "shaped"]
+__all__ = [
+    "InputSpec",
+    "bind_values",
+    "check_array",
+    "check_names",
+    "decide_types",
+    "list_unknown_names",
+    "shape_input",
+]
 
 NAMES_LISTED = 10
 
 
 @dataclass(frozen=True)
-class Overrides:
+class InputSpec:
     """What the user says about a model's inputs and outputs in place of the model itself."""
 
     input_shapes: Mapping[str, Sequence[int]] = field(default_factory=dict)
@@ -39,25 +48,40 @@ class Overrides:
     # Which of the graphs of a SavedModel is converted.
     tag: str | None = None
 
+    @classmethod
+    def from_options(cls, *groups: OptionGroup) -> "InputSpec":
+        """Filled from the options that are called like a field, or say that they fill it."""
+        values: dict[str, Any] = {}
+        for group in groups:
+            for attribute, option in group.options().items():
+                value, name = getattr(group, attribute), option.fills or attribute
+                if name in _FILLED and value != option.default:
+                    values[name] = dict(value) if option.keyed else value
+        return cls(**values)
 
-def settled_types(types: Mapping[str, TensorType], file: str, wishes: Overrides) -> dict[str, TensorType]:
+
+# Options give data types by words and mean different things by them: their tools read those.
+_FILLED = {item.name for item in fields(InputSpec)} - {"input_dtypes", "dtype_hints"}
+
+
+def decide_types(types: Mapping[str, TensorType], file: str, spec: InputSpec) -> dict[str, TensorType]:
     """Input types with the wished numbers for symbols and the wished datatypes."""
     known = sorted({symbol for tensor_type in types.values() for symbol in tensor_type.symbols})
-    check_names(file, "symbols", wishes.symbols, known, "symbolic dimension")
-    _check_positive(wishes.symbols)
+    check_names(file, "symbols", spec.symbols, known, "symbolic dimension")
+    _check_positive(spec.symbols)
     return {
         name: replace(
             tensor_type,
-            shape=resolve(tensor_type.shape, wishes.symbols),
-            dtype=wishes.input_dtypes.get(name, tensor_type.dtype),
+            shape=resolve(tensor_type.shape, spec.symbols),
+            dtype=spec.input_dtypes.get(name, tensor_type.dtype),
         )
         for name, tensor_type in types.items()
     }
 
 
-def shaped(name: str, declared: TensorType, file: str, wishes: Overrides) -> TensorType:
+def shape_input(name: str, declared: TensorType, file: str, spec: InputSpec) -> TensorType:
     """The type of an input with the shape or the batch that is wished for."""
-    wanted, batch = wishes.input_shapes.get(name), wishes.batch
+    wanted, batch = spec.input_shapes.get(name), spec.batch
     where = Where(file=file, tensor=name)
     if wanted is not None:
         if len(wanted) != declared.rank or any(isinstance(d, bool) or d < 0 for d in wanted):
@@ -74,15 +98,15 @@ def shaped(name: str, declared: TensorType, file: str, wishes: Overrides) -> Ten
     return declared
 
 
-def input_values(
-    file: str, wishes: Overrides, declared: Mapping[str, TensorType]
+def bind_values(
+    file: str, spec: InputSpec, declared: Mapping[str, TensorType]
 ) -> dict[str, tuple[TensorType, Array]]:
     """The values that inputs are fixed to, in the declared types."""
-    check_names(file, "input_values", wishes.input_values, list(declared), "input")
+    check_names(file, "input_values", spec.input_values, list(declared), "input")
     values: dict[str, tuple[TensorType, Array]] = {}
-    for name, given in wishes.input_values.items():
+    for name, given in spec.input_values.items():
         value = _in_shape(_in_type(name, given, declared[name].dtype), declared[name])
-        check_given(name, declared[name], {name: value})
+        check_array(name, declared[name], {name: value})
         values[name] = (declared[name].with_shape(value.shape), value)
     return values
 
@@ -90,17 +114,28 @@ def input_values(
 def check_names(
     file: str, field: str, given: Mapping[str, object] | Sequence[str], known: Sequence[str], kind: str
 ) -> None:
-    for name in given:
-        if name not in known:
-            listed = ", ".join(f"'{shown(k, 60)}'" for k in known[:NAMES_LISTED])
-            raise UsageError(
-                f"{spell_option(field)} names the {kind} '{shown(name)}', which the model does not have",
-                Where(file=file),
-                do=did_you_mean(name, known, f"use one of {listed}" if known else f"the model has no {kind}"),
-            )
+    """Raises for the first name that the model does not have."""
+    for problem in list_unknown_names(field, given, known, kind, file):
+        raise problem
 
 
-def check_given(name: str, declared: TensorType, values: Mapping[str, Array]) -> None:
+def list_unknown_names(
+    field: str, names: Iterable[str], known: Sequence[str], kind: str, file: str | None = None
+) -> list[EdgewrightError]:
+    """A problem for each name that the option for a field gives and the model does not have."""
+    listed = ", ".join(f"'{shown(name, 60)}'" for name in known[:NAMES_LISTED])
+    return [
+        UsageError(
+            f"{spell_option(field)} names the {kind} '{shown(name)}', which the model does not have",
+            Where(file=file) if file else None,
+            do=did_you_mean(name, known, f"use one of {listed}" if known else f"the model has no {kind}"),
+        )
+        for name in names
+        if name not in known
+    ]
+
+
+def check_array(name: str, declared: TensorType, values: Mapping[str, Array]) -> None:
     """The arrays of a run against the declared types, before a graph is built for them."""
     if name not in values:
         raise UsageError(f"input '{shown(name)}' is missing", do="give all inputs of the model")

@@ -1,0 +1,27 @@
+"""Intervals of shares, and what arrays of probabilities look like."""
+
+import math
+
+import numpy as np
+
+from edgewright.core.numbers import Array
+
+__all__ = ["compute_wilson_interval", "is_distribution"]
+
+# Of a normal distribution, 95 % lie within so many standard deviations.
+NORMAL_95 = 1.959964
+
+
+def compute_wilson_interval(same: int, count: int) -> tuple[float, float]:
+    """The 95 % interval of a share."""
+    if not count:
+        return 0.0, 1.0
+    share, spread = same / count, NORMAL_95**2 / count
+    centre = (share + spread / 2) / (1 + spread)
+    reach = math.sqrt(share * (1 - share) * spread + spread**2 / 4) / (1 + spread)
+    return max(0.0, centre - reach), min(1.0, centre + reach)
+
+
+def is_distribution(rows: Array) -> bool:
+    """Whether the rows along the last axis are probabilities."""
+    return bool((rows >= 0).all() and np.allclose(rows.sum(-1), 1.0, atol=1e-3))
