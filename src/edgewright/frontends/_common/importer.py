@@ -92,7 +92,7 @@ class GraphImporter:
             raise fault(found, where) from found
         self._result.steps.append(Step(node, first, len(self._builder.emitted), problem, is_waiting))
 
-    def _declared_type(self, name: str) -> TensorType | None:
+    def _find_declared_type(self, name: str) -> TensorType | None:
         """What the source says of a value; None where it says too little."""
         raise NotImplementedError
 
@@ -101,7 +101,7 @@ class GraphImporter:
         if problem is not None:
             self._result.problems.append(problem)
         for name in filter(None, node.outputs):
-            known = self._declared_type(name)
+            known = self._find_declared_type(name)
             if known is None or name in self._graph.types:
                 self._missing.add(name)
                 continue
