@@ -44,7 +44,7 @@ test-full: test test-rest
 test-compat: $(READY)
 	$(PYTEST) tests/native
 
-# Which small changes to ops, passes, quantize and lower no test beside them notices: half an hour.
+# Which small changes to ops, passes, quantize and lower no test beside them notices: twenty minutes.
 mutate: $(READY)
 	$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[mutate]'
 	$(PY) -m tests.mutation.run --jobs $(JOBS) $(ARGS)
@@ -62,6 +62,7 @@ lint: $(READY)
 	$(PY) -m mypy
 	$(PY) checks/layers.py
 	$(PY) checks/sizes.py
+	$(PY) checks/op_lists.py
 	$(PY) checks/duplicates.py
 	$(PY) checks/public_api.py --check tests/api/public_api.txt
 	$(PY) checks/lazy_start.py

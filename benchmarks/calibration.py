@@ -28,7 +28,7 @@ import edgewright as ew
 from benchmarks.models import inputs_for, model_files
 from edgewright.backends.executor import CpuExecutor
 from edgewright.quantize.groups import Groups
-from edgewright.quantize.quantizer import observe
+from edgewright.quantize.quantizer import observe_activations
 from edgewright.quantize.request import QuantizationRequest
 from edgewright.quantize.schemes import Scheme
 
@@ -129,7 +129,7 @@ def _ours(path: Path, feeds: list[Feed], scheme: str = "min-max") -> None:
     graph = _converted(path)
     request = QuantizationRequest(act_quantizer=scheme)
     groups = Groups(graph, request, {})
-    seen = observe(graph, groups, request, feeds, CpuExecutor(threads=1))
+    seen = observe_activations(graph, groups, request, feeds, CpuExecutor(threads=1))
     _ranges(seen, request.act_scheme, request)
 
 
@@ -137,7 +137,7 @@ def _ranges(seen: Any, scheme: Scheme, request: QuantizationRequest) -> None:
     from edgewright.quantize.observers import Histogram
 
     if scheme.needs_histogram:
-        scheme.ranges(Histogram.stacked(list(seen.values())), request.act_grid(8))
+        scheme.choose_ranges(Histogram.stack(list(seen.values())), request.make_act_grid(8))
 
 
 CONVERTED: dict[Path, Any] = {}

@@ -24,10 +24,10 @@ from edgewright.build.candidates import CandidateResult, list_candidates, search
 from edgewright.build.records import Candidate
 from edgewright.data.samples import DataRequest, read_samples
 from edgewright.quantize.mixed.calibrated import Calibrated
-from edgewright.quantize.mixed.cheapest import effects_of, probes_of, watched_values
+from edgewright.quantize.mixed.cheapest import list_probes, list_watched_values, measure_effects
 from edgewright.quantize.quantizer import quantize_graph
 from edgewright.quantize.request import QuantizationRequest
-from edgewright.quantize.sensitivity import Effort, sensitivity
+from edgewright.quantize.sensitivity import Effort, measure_sensitivity
 
 __all__ = ["prepare_builder"]
 
@@ -103,11 +103,11 @@ def _ranks(builder: CandidateBuilder) -> float:
     executor, samples = CpuExecutor(1), builder.samples.calibration
     base = quantize_graph(builder.source, QuantizationRequest(per_row=True), samples, executor)
     calibrated = Calibrated(base, samples, executor)
-    _, quick = effects_of(calibrated, samples, executor)
+    _, quick = measure_effects(calibrated, samples, executor)
     print(f"  sensitivity of {len(quick.effects)} parts: {quick.runs} runs, {quick.passes:.1f} passes")
     graph, few = calibrated.graph, samples.select(TRUE_SAMPLES)
-    values = watched_values(graph)
-    slow = sensitivity(graph, probes_of(calibrated), values, few, executor, THOROUGH)
+    values = list_watched_values(graph)
+    slow = measure_sensitivity(graph, list_probes(calibrated), values, few, executor, THOROUGH)
     pairs = np.array([(quick.effects[name], effect) for name, effect in slow.effects.items()])
     orders = pairs.argsort(0).argsort(0)
     return float(np.corrcoef(orders.T)[0, 1])

@@ -24,9 +24,10 @@ PLAIN_DECORATORS = frozenset(
 )
 # Words that could stand for anything.
 VAGUE = frozenset("found seen told done wanted wishes wish ends rung tmp stuff thing things".split())
-# Names that users know (of models and of the course's classes) or that a library calls.
+# Names that users know (of models and of the course's classes), that a library calls, or that stand beside
+# type, shape and rank of a value.
 EXCEPTIONS = frozenset(
-    "main error fits op_package inference postprocess_output encodings fixed_graph graph_for".split()
+    "main error fits op_package inference postprocess_output encodings fixed_graph graph_for dtype".split()
 )
 
 

@@ -225,7 +225,7 @@ def _summary(total: Counter[str]) -> str:
 
 @cache
 def ops_page() -> str:
-    """QNN op by op: which ONNX ops become it, how the CPU backend runs it."""
+    """QNN op by op: which ONNX ops become it, how backends run it, and what is true of it."""
     sources: dict[str, set[str]] = defaultdict(set)
     for found in outcomes():
         for name in found.qnn_ops:
@@ -239,12 +239,13 @@ def ops_page() -> str:
             f"reference, {how['no']} are known by signature and shape rule.\n"
         ),
         *_frontend_counts(),
-        "| QNN op | CPU backend | from ONNX (as seen in the node suite) | parameters |",
-        "|---|---|---|---|",
+        "| QNN op | CPU backend | quantized for HTP | traits | from ONNX (in the node suite) | parameters |",
+        "|---|---|---|---|---|---|",
     ]
     for card in cards:
         params = " ".join(param.name for param in card.params)
-        lines.append(f"| {card.name} | {card.cpu} | {' '.join(sorted(sources[card.name]))} | {params} |")
+        cells = (card.name, card.cpu, card.htp_precision, " ".join(card.traits))
+        lines.append(f"| {' | '.join(cells)} | {' '.join(sorted(sources[card.name]))} | {params} |")
     return "\n".join(lines) + "\n"
 
 

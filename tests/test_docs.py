@@ -22,7 +22,7 @@ from tests.optional import page_params
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs" / "guide").glob("*.md"))]
 TUTORIALS = sorted((ROOT / "docs" / "guide" / "tutorials").glob("*.md"))
-BLOCK = re.compile(r"^(?:<!-- not run: (.+) -->\n)?```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(r"^(?:<!-- not run: ([^\n]+) -->\n)?```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 # Blocks that only show something.
 SHOWN = frozenset({"", "json", "yaml", "text"})
 COMMAND = re.compile(r"^(edgewright|qnn-\S+|qairt-\S+|envcheck|make|pip|git) ", re.MULTILINE)

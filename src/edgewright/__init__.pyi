@@ -4,6 +4,7 @@ from edgewright.analyse.compare_models import OutputDifference as OutputDifferen
 from edgewright.analyse.compare_models import compare as compare
 from edgewright.api.build import build as build
 from edgewright.api.compile import compile as compile  # noqa: A004 - as in torch.compile
+from edgewright.api.convert import convert as convert
 from edgewright.api.quantize import quantize as quantize
 from edgewright.build.records import BuildRecord as BuildRecord
 from edgewright.compat.debugger import QNNDebugger as QNNDebugger
@@ -14,7 +15,7 @@ from edgewright.compat.selector import BackendSelector as BackendSelector
 from edgewright.compat.selector import check_backend_support as check_backend_support
 from edgewright.config.preprocessing import Preprocessing as Preprocessing
 from edgewright.core.errors import EdgewrightError as EdgewrightError
-from edgewright.model.convert import convert as convert
+from edgewright.frontends.conversion import Rewrites as Rewrites
 from edgewright.model.model import Model as Model
 from edgewright.model.model import load as load
 from edgewright.model.profile.measure import Effort as Effort

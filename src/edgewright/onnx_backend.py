@@ -7,8 +7,8 @@ import numpy as np
 import onnx
 from onnx.backend.base import Backend, BackendRep
 
+from edgewright.api.convert import convert
 from edgewright.core.errors import Problems, UnsupportedOp
-from edgewright.model.convert import convert
 from edgewright.model.model import Model
 
 __all__ = [

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import edgewright as ew
-from edgewright.artifacts.encodings import write_encodings
+from edgewright.artifacts.encodings import encodings_text
+from edgewright.frontends.conversion import Rewrites
 from edgewright.ir.graph import Graph
-from edgewright.model.convert import Rewrites
 from edgewright.quantize.mixed.calibrated import Calibrated, Widths
-from edgewright.quantize.portable import portable_encodings
+from edgewright.quantize.portable import list_portable_encodings
 from edgewright.quantize.quantizer import quantize_graph
 from edgewright.quantize.request import QuantizationRequest
 from edgewright.tools.qairt_converter import main as qairt_converter
@@ -63,9 +63,9 @@ def noise(source, digits):
 @pytest.fixture
 def overrides(source, mixed, tmp_path):
     model = ew.convert(DIGITS_MODEL, rewrites=Rewrites(is_simplified=False))
-    found = portable_encodings(mixed, source, model.fixed_graph(), model.source_tensors)
+    found = list_portable_encodings(mixed, source, model.fixed_graph(), model.source_tensors)
     path = tmp_path / "mixed.json"
-    path.write_text(write_encodings(found, "0.6.1"))
+    path.write_text(encodings_text(found, "0.6.1"))
     return path
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from coverage import CoverageData
 
 # A line that more tests run is tried with so many of them, spread evenly.
-MOST_TESTS = 200
+MOST_TESTS = 100
 MARKS = "not (slow or torch or browser)"
 
 Lines = Mapping[int, Sequence[str]]
@@ -34,13 +34,12 @@ class CoverageMap:
         self._data.read()
 
     def tests_of(self, module: Path, line: int, folders: Sequence[str]) -> list[str]:
-        """Tests in some folders that run a line; of a line that runs at import, those of the module."""
+        """Tests in some folders that run a line; for a line that runs at import, the first folder."""
         lines: Lines = self._data.contexts_by_lineno(str(module))
-        own = _names(lines.get(line, ()), folders)
-        return _spread(own or _names({name for names in lines.values() for name in names}, folders))
+        return _spread(_names(lines.get(line, ()), folders)) or [folders[0]]
 
 
-def _names(contexts: Sequence[str] | set[str], folders: Sequence[str]) -> list[str]:
+def _names(contexts: Sequence[str], folders: Sequence[str]) -> list[str]:
     names = {context.rpartition("|")[0] for context in contexts}
     return sorted(name for name in names if name.startswith(tuple(folders)))
 

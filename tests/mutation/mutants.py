@@ -16,7 +16,7 @@ from cosmic_ray.ast.ast_query import ASTQuery
 from cosmic_ray.mutating import mutate_code
 
 SEED = 12
-LINES_PER_MUTANT = 60
+LINES_PER_MUTANT = 100
 KINDS = ("AddNot", "Number", "ReplaceAnd", "ReplaceOr", "ReplaceBinary", "ReplaceComparison", "ReplaceFalse")
 KINDS += ("ReplaceTrue", "ReplaceUnary", "ReplaceBreak", "ReplaceContinue", "ZeroIteration")
 # What no writer would mistake for the other, or what is never true: the first test would fall over it.
@@ -69,25 +69,28 @@ def sample_mutants(module: Path, root: Path) -> list[Mutant]:
 
 
 def _changes(code: str) -> Iterator[tuple[str, int, Place, str]]:
-    nodes, skipped = [*ast_nodes(get_ast(code))], _skipped_lines(code)
+    nodes, skipped = [*ast_nodes(get_ast(code))], _skipped_places(code)
     for name, operator in operators().items():
         places = [(node, start) for node in nodes for start, _ in operator.mutation_positions(node)]
         for occurrence, (node, start) in enumerate(places):
-            if start not in skipped and (start[0], -1) not in skipped:
+            if start not in skipped:
                 yield name, occurrence, start, ASTQuery(node).get_definition_name() or "module"
 
 
-def _skipped_lines(code: str) -> set[Place]:
-    """Places of annotations, and (line, -1) for lines of test data."""
+def _skipped_places(code: str) -> set[Place]:
+    """Places of annotations, decorators, messages and test data."""
     skipped: set[Place] = set()
+    lines = code.splitlines()
     for node in ast.walk(ast.parse(code)):
-        annotations = [getattr(node, "annotation", None), getattr(node, "returns", None)]
-        for part in (part for each in annotations if each is not None for part in ast.walk(each)):
-            if isinstance(part, ast.expr):
-                columns = range(part.col_offset, part.end_col_offset or 0)
-                skipped.update((part.lineno, column) for column in columns)
-        if isinstance(node, ast.FunctionDef) and node.name in DATA:
-            skipped.update((line, -1) for line in range(node.lineno, (node.end_lineno or 0) + 1))
+        parts = [getattr(node, "annotation", None), getattr(node, "returns", None)]
+        parts += getattr(node, "decorator_list", [])
+        if isinstance(node, ast.JoinedStr) or (isinstance(node, ast.FunctionDef) and node.name in DATA):
+            parts.append(node)
+        for part in (part for part in parts if part is not None):
+            for line in range(part.lineno, part.end_lineno + 1):
+                start = part.col_offset if line == part.lineno else 0
+                stop = part.end_col_offset if line == part.end_lineno else len(lines[line - 1])
+                skipped.update((line, column) for column in range(start, stop))
     return skipped
 
 

@@ -8,10 +8,10 @@ from edgewright.backends.registry import find_backend
 from edgewright.ops.activation import Relu, Sigmoid
 from edgewright.ops.elementwise import ElementWiseAdd
 from edgewright.ops.pool import PoolAvg2d
-from edgewright.quantize.cost import bits_of
+from edgewright.quantize.cost import get_bits
 from edgewright.quantize.mixed.calibrated import Calibrated
-from edgewright.quantize.mixed.cheapest import effects_of
-from edgewright.quantize.mixed.moves import May, moves, widths_after
+from edgewright.quantize.mixed.cheapest import measure_effects
+from edgewright.quantize.mixed.moves import May, apply_moves, order_moves
 from edgewright.quantize.quantizer import quantize_graph
 from edgewright.quantize.request import QuantizationRequest
 from tests.unit.quantize.nets import Engine, Net, samples
@@ -39,14 +39,14 @@ def steps():
     feeds = samples(graph, 6)
     base = quantize_graph(graph, REQUEST, feeds, Engine())
     found = Calibrated(base, feeds, Engine())
-    effects, _ = effects_of(found, feeds, Engine())
-    return found, effects, moves(found.graph, found.parts, effects, May()), feeds
+    effects, _ = measure_effects(found, feeds, Engine())
+    return found, effects, order_moves(found.graph, found.parts, effects, May()), feeds
 
 
 @pytest.mark.parametrize("part", [0.0, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 1.0])
 def test_the_emulator_takes_any_widths_along_the_list_and_agrees(steps, part: float) -> None:
     found, effects, moved, feeds = steps
-    graph = found.quantize(widths_after(moved[: round(part * len(moved))], effects.small)).graph
+    graph = found.quantize(apply_moves(moved[: round(part * len(moved))], effects.small)).graph
     name = graph.outputs[0]
     given = graph.types["x"]
     x = feeds[0]["x"]
@@ -57,5 +57,5 @@ def test_the_emulator_takes_any_widths_along_the_list_and_agrees(steps, part: fl
     first, second = (a if kind.encoding is None else kind.encoding.decode(a) for a in (simulated, emulated))
     # Two steps of 8 bits of a range of 1: values on the way differ by one of theirs.
     assert np.abs(first.astype(np.float64) - second).max() <= 2 / 256
-    widths = {bits_of(graph.types[value]) for node in graph.nodes for value in node.outputs}
+    widths = {get_bits(graph.types[value]) for node in graph.nodes for value in node.outputs}
     assert part < 0.35 or 16 in widths

@@ -10,7 +10,7 @@ from edgewright.analyse.records import Finding, Layer, TensorView
 from edgewright.core.errors import shown
 from edgewright.ir.graph import Graph
 from edgewright.quantize.report import QuantizationReport
-from edgewright.quantize.roles import roles_of
+from edgewright.quantize.roles import find_roles
 from edgewright.quantize.rules import RULES
 
 __all__ = ["format_override", "list_findings"]
@@ -146,7 +146,7 @@ class _OverrideAdvisor:
         if layer.weight_db - layer.own_db > BLAME_DB:
             return None
         node = self._quantized.node(layer.node)
-        places = sorted(roles_of(self._quantized, node).weights)
+        places = sorted(find_roles(self._quantized, node).weights)
         value = node.inputs[places[0]]
         name = self._quantized.source_names.get(value, value)
         entry = {"bitwidth": FEW_BITS}

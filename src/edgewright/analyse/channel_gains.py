@@ -14,7 +14,7 @@ from edgewright.ops.norm import Norm
 from edgewright.ops.pool import Pool
 from edgewright.ops.rearrange import Transpose
 from edgewright.quantize.observers.extremes import as_rows
-from edgewright.quantize.roles import roles_of
+from edgewright.quantize.roles import find_roles
 
 __all__ = ["ChannelGains", "find_channel_gains"]
 
@@ -101,7 +101,7 @@ class _GainSearch:
 
         ``is_any``: or where scales reach the node: it undoes them, or they are too small to be seen.
         """
-        roles = roles_of(self._quantized, node)
+        roles = find_roles(self._quantized, node)
         places = roles.weights or ({1} if isinstance(node.op, Norm) else set())
         for place in places:
             name = node.inputs[place] if place < len(node.inputs) else ""

@@ -15,7 +15,7 @@ from edgewright.core.numbers import Array
 from edgewright.core.words import did_you_mean
 from edgewright.data.open_samples import Data, open_samples
 from edgewright.model.model import Model, TensorInfo
-from edgewright.model.open_model import any_model
+from edgewright.model.open_model import open_any_model
 
 __all__ = ["Agreement", "OutputDifference", "compare"]
 
@@ -76,7 +76,7 @@ def compare(
         preprocessing: how images are preprocessed, as for ``quantize``.
         threads: 0 leaves the number to the engine.
     """
-    first, second = any_model(a), any_model(b)
+    first, second = open_any_model(a), open_any_model(b)
     pair = _ModelPair(first, second)
     samples = open_samples(first.fixed_graph(), data, preprocessing=preprocessing)
     sums = {name: _OutputSums(name, pair.find_class_axis(name)) for name in pair.outputs}

@@ -22,7 +22,7 @@ from edgewright.core.numbers import Array
 from edgewright.ir.contract import dtype_word
 from edgewright.ir.graph import Graph, Node
 from edgewright.model.surface import Surface
-from edgewright.quantize.roles import roles_of
+from edgewright.quantize.roles import find_roles
 
 __all__ = ["ValueRunner", "measure_layers"]
 
@@ -184,12 +184,12 @@ def _make_layer(
         sim_db=noises[0],
         emulator_db=noises[1],
         own_db=None if own is None else own[0],
-        weight_db=None if own is None or not roles_of(graph, node).weights else own[1],
+        weight_db=None if own is None or not find_roles(graph, node).weights else own[1],
     )
 
 
 def _find_weight_bits(graph: Graph, node: Node) -> int | None:
-    places = sorted(roles_of(graph, node).weights)
+    places = sorted(find_roles(graph, node).weights)
     if not places:
         return None
     kind = graph.types[node.inputs[places[0]]]

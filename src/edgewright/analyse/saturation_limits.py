@@ -7,8 +7,8 @@ import numpy as np
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.traits import EVERYTHING, Range
-from edgewright.quantize.encodings import covered_range
-from edgewright.quantize.saturation import needed_range
+from edgewright.quantize.encodings import compute_covered_range
+from edgewright.quantize.saturation import find_needed_range
 
 __all__ = ["SaturationLimits"]
 
@@ -24,7 +24,7 @@ class SaturationLimits:
         encoding = graph.types[value].encoding
         is_below, is_above = _find_saturated_sides(graph, value)
         if encoding is not None and len(encoding.scales) == 1 and (is_below or is_above):
-            low, high = covered_range(encoding, graph.types[value].dtype)
+            low, high = compute_covered_range(encoding, graph.types[value].dtype)
             self.low = float(low[0]) if is_below else -math.inf
             self.high = float(high[0]) if is_above else math.inf
 
@@ -54,4 +54,4 @@ def _find_range_needed_by(graph: Graph, node: Node, value: str) -> Range:
         return _find_needed_range(graph, node.outputs[0])
     if node.op.ignores_masked:
         return 0.0, math.inf
-    return needed_range(graph, node, value, ANY_BITS)
+    return find_needed_range(graph, node, value, ANY_BITS)

@@ -14,7 +14,7 @@ from edgewright.analyse.saturation_limits import SaturationLimits
 from edgewright.backends.cpu import CpuBackend
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph
-from edgewright.quantize.encodings import covered_range
+from edgewright.quantize.encodings import compute_covered_range
 from edgewright.quantize.observers import Extremes, HistogramObserver
 
 __all__ = ["view_worst_tensors"]
@@ -69,7 +69,7 @@ class _ValueCollector:
         extremes: dict[str, Extremes] = {}
         for value, array in self._iterate_values(run):
             reach = Extremes.of(array)
-            extremes[value] = reach.merged(extremes[value]) if value in extremes else reach
+            extremes[value] = reach.merge(extremes[value]) if value in extremes else reach
         counts = {value: _TensorStatistics(self._quantized, value, extremes[value]) for value in extremes}
         for value, array in self._iterate_values(run):
             counts[value].add(array)
@@ -94,7 +94,7 @@ class _TensorStatistics:
         self._limits = SaturationLimits(graph, value)
         assert kind.encoding is not None
         self._encoding, self._dtype = kind.encoding, kind.dtype
-        low, high = covered_range(kind.encoding, kind.dtype)
+        low, high = compute_covered_range(kind.encoding, kind.dtype)
         self._low, self._high, self._step = float(low[0]), float(high[0]), kind.encoding.scales[0]
         self._observer, self._noise = HistogramObserver(extremes, BINS), Noise()
         self._rounding = Noise()

@@ -1,1 +1,1 @@
-"""What a Python program calls: every function returns records and prints nothing."""
+"""Public functions that fill a request and call a job; ``edgewright/__init__.pyi`` lists all public names."""

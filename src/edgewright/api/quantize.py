@@ -8,7 +8,7 @@ from edgewright.backends.executor import CpuExecutor
 from edgewright.config.preprocessing import Preprocessing
 from edgewright.data.open_samples import Data
 from edgewright.model.model import Model
-from edgewright.model.open_model import any_model
+from edgewright.model.open_model import open_any_model
 from edgewright.model.quantize import QuantizedModel, quantize_model
 from edgewright.quantize.request import QuantizationRequest
 
@@ -80,7 +80,7 @@ def quantize(  # noqa: PLR0913 - every one is a choice of its own, and all are g
         steps=steps,
     )
     return quantize_model(
-        *(any_model(model), request, data, CpuExecutor(threads)),
+        *(open_any_model(model), request, data, CpuExecutor(threads)),
         ignore_encodings=ignore_encodings,
         preprocessing=preprocessing,
     )

@@ -52,6 +52,8 @@ class OpCard:
     outputs: tuple[PortCard, ...]
     params: tuple[ParamCard, ...]
     encoding_rule: str
+    htp_precision: str
+    traits: tuple[str, ...]
     has_reference: bool
     cpu: str  # engine, reference, or no
     samples: tuple[str, ...]
@@ -77,6 +79,8 @@ def make_op_card(name: str) -> OpCard:
         outputs=_describe_ports(kind.outputs),
         params=_describe_params(kind),
         encoding_rule=kind.encoding_rule.value,
+        htp_precision=kind.htp_precision.value,
+        traits=_list_traits(kind),
         has_reference=kind.has_reference(),
         cpu=_describe_cpu_support(kind),
         samples=tuple(sample.label for sample in kind.samples()),
@@ -124,6 +128,13 @@ def _find_enums(hint: Any) -> list[type[IntEnum]]:
     """The enums in a type hint, also in a union with None."""
     parts = (hint, *typing.get_args(hint))
     return [part for part in parts if isinstance(part, type) and issubclass(part, IntEnum)]
+
+
+def _list_traits(kind: type[Op]) -> tuple[str, ...]:
+    """The statements about an op that do not hold for most others."""
+    statements = [name for name in Op.__annotations__ if isinstance(getattr(Op, name), bool)]
+    changed = [name for name in statements if getattr(kind, name) != getattr(Op, name)]
+    return tuple(name if getattr(kind, name) else f"not {name}" for name in changed)
 
 
 def _describe_cpu_support(kind: type[Op]) -> str:

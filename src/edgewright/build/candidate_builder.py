@@ -16,13 +16,13 @@ from edgewright.model.model import Model
 from edgewright.model.narrow import is_narrow
 from edgewright.model.quantize import find_fixed_point, quantize_model
 from edgewright.ops.quant import Dequantize
-from edgewright.quantize.cost import relative_cost, stored_bytes
+from edgewright.quantize.cost import compute_relative_cost, count_stored_bytes
 from edgewright.quantize.mixed.calibrated import Calibrated
-from edgewright.quantize.mixed.cheapest import Goal, Mixed, effects_of, mixed
+from edgewright.quantize.mixed.cheapest import Goal, Mixed, find_cheapest_widths, measure_effects
 from edgewright.quantize.mixed.moves import May
 from edgewright.quantize.overrides import KnownEncodings
 from edgewright.quantize.quantizer import QuantizedGraph, quantize_graph
-from edgewright.quantize.recommended import recommended
+from edgewright.quantize.recommended import recommend_algorithms
 from edgewright.quantize.request import QuantizationRequest
 from edgewright.quantize.rules import FIRST_WITH_WIDE_WEIGHTS
 from edgewright.quantize.sensitivity import Sensitivity
@@ -92,9 +92,11 @@ class CandidateBuilder:
         if not any(kind.dtype.is_fixed_point for kind in base.graph.types.values()):
             return self._finish(MIXED, "everything in half precision", base, start)
         calibrated = Calibrated(base, samples, executor)
-        effects, cost = effects_of(calibrated, samples, executor)
+        effects, cost = measure_effects(calibrated, samples, executor)
         goal = Goal(self.limit, MIXED_SHARE_OF_LIMIT * self.limit)
-        best = mixed(calibrated, effects, self._measure_drop, goal, self._list_allowed_widths())
+        best = find_cheapest_widths(
+            calibrated, effects, self._measure_drop, goal, self._list_allowed_widths()
+        )
         notes = (f"mixed: begins with {MIXED_BASE}", *_describe_search(calibrated, best, cost))
         return self._finish(MIXED, _describe_widths(calibrated, best), best.quantized, start, notes)
 
@@ -135,7 +137,7 @@ class CandidateBuilder:
         request = replace(request, act_quantizer=AUTO)
         if name == precision:
             return _Recipe(request, f"{plain}, ranges searched")
-        advice = recommended(self.source, request)
+        advice = recommend_algorithms(self.source, request)
         return _Recipe(
             replace(request, algorithms=advice.algorithms),
             ", ".join([plain, "ranges searched", *advice.algorithms]),
@@ -162,8 +164,8 @@ class CandidateBuilder:
             score=evaluation.score,
             drop=evaluation.drop,
             sqnr_db=evaluation.sqnr_db,
-            weight_bytes=stored_bytes(graph),
-            cost=relative_cost(graph, self.source),
+            weight_bytes=count_stored_bytes(graph),
+            cost=compute_relative_cost(graph, self.source),
             is_met=evaluation.drop <= self.limit if self.has_limit else None,
             seconds=time.monotonic() - start,
         )

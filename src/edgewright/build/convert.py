@@ -22,8 +22,8 @@ from edgewright.ir.graph import Graph
 from edgewright.model.model import Model
 from edgewright.ops.cost import node_macs
 from edgewright.passes.pipeline import FOR_HTP, run_passes
-from edgewright.quantize.portable import portable_encodings
-from edgewright.quantize.tensor_encodings import EncodingSet, encodings_of
+from edgewright.quantize.portable import list_portable_encodings
+from edgewright.quantize.tensor_encodings import EncodingSet, list_encodings
 
 __all__ = ["Conversion", "ConversionResult", "convert_model", "describe_conversion", "export_encodings"]
 
@@ -105,9 +105,9 @@ def describe_conversion(
 def export_encodings(opened: OpenedModel, source: Graph, quantized: Graph) -> EncodingSet:
     """Encodings of a quantized graph that every converter takes for the same source model."""
     if opened.graph is None or opened.source is None:
-        return encodings_of(quantized)
+        return list_encodings(quantized)
     plain = Rewrites(is_simplified=False).apply(opened.graph.copy())
-    return portable_encodings(quantized, source, plain, opened.tensors)
+    return list_portable_encodings(quantized, source, plain, opened.tensors)
 
 
 def _run_first_sample(graph: Graph, samples: BuildSamples) -> Mapping[str, Array]:

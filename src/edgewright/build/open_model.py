@@ -17,7 +17,7 @@ from edgewright.ir.graph import Graph
 from edgewright.ir.symbols import batch_symbols
 from edgewright.ir.types import TensorType
 from edgewright.model.model import Model
-from edgewright.model.open_shapes import shapes_from_samples
+from edgewright.model.open_shapes import read_shapes_from_samples
 from edgewright.model.saving import is_stored, load_graph
 
 __all__ = ["OpenedModel", "list_model_files", "open_model"]
@@ -89,7 +89,9 @@ def _choose_shapes(request: BuildRequest, source: SourceModel, opened: OpenedMod
         return request.shapes
     try:
         images = request.data.preprocessing
-        shapes, note = shapes_from_samples(Model.of(opened.inputs), request.shapes, request.data.data, images)
+        shapes, note = read_shapes_from_samples(
+            Model.of(opened.inputs), request.shapes, request.data.data, images
+        )
     except EdgewrightError as problem:
         opened.problems.append(problem)
         return request.shapes

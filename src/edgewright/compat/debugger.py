@@ -6,8 +6,9 @@ from pathlib import Path
 
 from edgewright.core.errors import UsageError
 from edgewright.core.numbers import Array
+from edgewright.ir.op import REGISTRY
 from edgewright.model.model import Model
-from edgewright.model.open_model import any_model
+from edgewright.model.open_model import open_any_model
 from edgewright.model.profile.measure import profile_log
 from edgewright.model.profile.summary import Measure, summarise
 from edgewright.passes.partition.htp_gaps import find_htp_gaps
@@ -16,7 +17,6 @@ __all__ = ["LayerTime", "QNNDebugger"]
 
 # Layers with a smaller share of the time are not reported.
 WORTH_SAYING = 0.05
-_MOVES = frozenset({"Transpose", "Reshape", "Concat", "Split", "StridedSlice", "Tile", "Gather", "Pad"})
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class QNNDebugger:
     def __init__(self, model_path: Model | Path | str, backend: str = "cpu") -> None:
         self.model_path = model_path
         self.backend = backend
-        self._model = any_model(model_path)
+        self._model = open_any_model(model_path)
         self._layers: list[LayerTime] = []
 
     @property
@@ -89,7 +89,7 @@ def _suggest_for_layer(layer: LayerTime, *, is_float: bool) -> Iterator[str]:
         yield f"consider a depthwise separable convolution for {part}"
     if layer.macs and is_float:
         yield f"consider quantization (ew.quantize) for {part}: its products are float32"
-    if layer.op in _MOVES or not layer.op:
+    if not layer.op or (layer.op in REGISTRY and REGISTRY[layer.op].only_moves()):
         yield f"{part} only moves data: change the layout of what is around it"
     if "reference" in layer.kernels:
         yield f"{part} has no kernel in the engine and runs in numpy: replace it by ops that have one"

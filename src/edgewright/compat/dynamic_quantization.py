@@ -13,10 +13,10 @@ from edgewright.backends.registry import find_backend
 from edgewright.core.errors import UsageError
 from edgewright.core.numbers import Array
 from edgewright.model.model import Model
-from edgewright.model.open_model import any_model
+from edgewright.model.open_model import open_any_model
 from edgewright.model.quantize import QuantizedModel
 from edgewright.ops.cost import node_macs
-from edgewright.quantize.encodings import Grid, covered_range
+from edgewright.quantize.encodings import Grid, compute_covered_range
 
 __all__ = ["DynamicQuantization"]
 
@@ -34,7 +34,7 @@ class DynamicQuantization:
 
     def __init__(self, model_path: Model | Path | str, bitwidth: int = 8) -> None:
         self.model_path = model_path
-        self._model = any_model(model_path)
+        self._model = open_any_model(model_path)
         self._graph = self._model.fixed_graph()
         self._grid = Grid(bitwidth)
         made = [value for node in self._graph.nodes for value in node.outputs if value]
@@ -87,7 +87,7 @@ class DynamicQuantization:
             for value in node.inputs[1:2] if node_macs(self._graph, node) else ():
                 if value in self._graph.constants:
                     limit = float(np.abs(self._graph.constants[value]).max())
-                    scale = grid.encoding(-limit, limit).scales[0]
+                    scale = grid.encode_range(-limit, limit).scales[0]
                     name = self._graph.source_names.get(value, value)
                     encodings[name] = {"bitwidth": 8, "is_symmetric": "True", "scale": scale, "offset": -128}
                     encodings[name] |= {"min": -128 * scale, "max": 127 * scale}
@@ -114,8 +114,8 @@ class DynamicQuantization:
         extremes.least, extremes.most = min(extremes.least, least), max(extremes.most, most)
 
     def _choose_params(self, extremes: _Extremes) -> dict[str, float]:
-        encoding = self._grid.encoding(extremes.least, extremes.most)
-        low, high = covered_range(encoding, self._grid.dtype)
+        encoding = self._grid.encode_range(extremes.least, extremes.most)
+        low, high = compute_covered_range(encoding, self._grid.dtype)
         return {
             "scale": encoding.scales[0],
             "offset": -encoding.offsets[0],

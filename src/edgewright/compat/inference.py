@@ -14,7 +14,7 @@ from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph
 from edgewright.ir.types import TensorType
 from edgewright.model.model import Model
-from edgewright.model.open_model import any_model
+from edgewright.model.open_model import open_any_model
 from edgewright.model.select_backend import select_backend
 from edgewright.run.runnable import open_context_source
 
@@ -163,7 +163,7 @@ def _prepare_model(model: Model | Path | str, backend: str) -> tuple[str, Graph,
                 do="use ew.load_context(path).run(inputs, graph=NAME)",
             )
         return source.backend, source.graphs[0], source.prepare(source.graphs[0], RunOptions())
-    opened = any_model(model)
+    opened = open_any_model(model)
     chosen = select_backend(opened).backend if backend == "auto" else backend
     graph = opened.fixed_graph()
     return chosen, graph, find_backend(chosen).prepare(graph, RunOptions())

@@ -13,7 +13,7 @@ from edgewright.config.pytorch import PytorchOnly
 from edgewright.config.spelling import has_option, spell_option
 from edgewright.core.errors import BadInput, EdgewrightError, TypeMismatch, UsageError, Where, shown
 from edgewright.core.numbers import Array, DType
-from edgewright.frontends._common.faults import guarded
+from edgewright.frontends._common.faults import guard_reading
 from edgewright.frontends._common.imported import BoundInput, Imported, NodeNames, Step
 from edgewright.frontends._common.input_spec import InputSpec, bind_values, decide_types, shape_input
 from edgewright.frontends._common.source_model import SourceModel
@@ -43,7 +43,7 @@ class TorchSource(SourceModel):
     def __init__(self, program: Program, spec: InputSpec | None = None) -> None:
         self._program = program
         spec = spec or InputSpec()
-        with guarded(program.file):
+        with guard_reading(program.file):
             self._inputs = _named(program, spec)
             self._untyped = {
                 name
@@ -110,7 +110,7 @@ class TorchSource(SourceModel):
         stored = {tensor.name for tensor in last.model.graph.initializer}
         return frozenset(made | stored | last.weights.keys() | self.inputs.keys())
 
-    def _listed(self) -> Collection[str]:
+    def _list_traced(self) -> Collection[str]:
         # What an op is written in has names of our own.
         calls = self._last.calls if self._last else []
         return [*self.inputs, *(name for call in calls for name in (*call.stored, *call.outputs))]
@@ -119,7 +119,7 @@ class TorchSource(SourceModel):
         """All ops that depend on the inputs."""
         return [_names(call) for call in (self._last.calls if self._last else [])]
 
-    def declared(self, name: str) -> TensorType | None:
+    def find_declared_type(self, name: str) -> TensorType | None:
         """The types that torch foresees."""
         return self._declared.get(name)
 
@@ -160,7 +160,7 @@ class TorchSource(SourceModel):
     def _translated(self, types: Mapping[str, TensorType], values: Mapping[str, Any]) -> Imported:
         own = {name: item.name for name, item in self._inputs.items()}
         inputs = {name: (t.static_shape(), t.dtype) for name, t in types.items()}
-        with guarded(self.name):
+        with guard_reading(self.name):
             last = self._program.translate(inputs, values, self._wanted, own)
         self._last = last
         if last.problems:

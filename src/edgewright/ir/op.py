@@ -101,6 +101,8 @@ class Op:
     is_depthwise: ClassVar[bool] = False
     # The smallest and the largest possible output; use ``value_range``.
     limits: ClassVar[Range] = EVERYTHING
+    # Whether it chooses the largest or smallest elements: it keeps their encoding, but does not only move.
+    is_selection: ClassVar[bool] = False
     # Whether it clamps its input to ``value_range`` (Relu and similar).
     is_clamp: ClassVar[bool] = False
     # Whether the result is a probability or its logarithm: the scores that it is computed from say more.
@@ -139,6 +141,11 @@ class Op:
     def keeps_encoding(self) -> bool:
         """Whether elements are passed on unchanged, so that the output has the encoding of the input."""
         return self.specific().encoding_rule == EncodingRule.SAME_AS_INPUT
+
+    @classmethod
+    def only_moves(cls) -> bool:
+        """Whether it gives elements another place and computes nothing."""
+        return cls.encoding_rule == EncodingRule.SAME_AS_INPUT and not cls.is_selection
 
     @property
     def has_fixed_types(self) -> bool:

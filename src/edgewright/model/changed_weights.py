@@ -4,17 +4,17 @@ import numpy as np
 
 from edgewright.ir.graph import Graph
 
-__all__ = ["changed_weights", "rebuilding_note"]
+__all__ = ["list_changed_weights", "note_changed_weights"]
 
 
-def changed_weights(before: Graph, after: Graph) -> list[str]:
+def list_changed_weights(before: Graph, after: Graph) -> list[str]:
     """The constants in fixed point that are not what their encodings make of the float ones."""
     return [name for name in after.constants if _is_changed(before, after, name)]
 
 
-def rebuilding_note(before: Graph, after: Graph) -> list[str]:
+def note_changed_weights(before: Graph, after: Graph) -> list[str]:
     """A line for the user where encodings as overrides do not rebuild the quantized model."""
-    changed = changed_weights(before, after)
+    changed = list_changed_weights(before, after)
     if not changed:
         return []
     what = f"{len(changed)} weights and biases were changed before they were rounded"
@@ -22,10 +22,10 @@ def rebuilding_note(before: Graph, after: Graph) -> list[str]:
 
 
 def _is_changed(before: Graph, after: Graph, name: str) -> bool:
-    found, stored = after.types[name], after.constants[name]
-    if found.encoding is None or not after.consumers(name):
+    kind, stored = after.types[name], after.constants[name]
+    if kind.encoding is None or not after.consumers(name):
         return False
     real = before.constants.get(name)
     if real is None or real.shape != stored.shape:
         return True
-    return not np.array_equal(found.encoding.encode(np.asarray(real, np.float32), found.dtype), stored)
+    return not np.array_equal(kind.encoding.encode(np.asarray(real, np.float32), kind.dtype), stored)

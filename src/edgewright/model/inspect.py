@@ -16,7 +16,7 @@ from edgewright.ir.symbols import batch_symbols
 from edgewright.model.saving import is_stored, load_graph
 from edgewright.model.source_map import SourceTensor, map_source_tensors
 
-__all__ = ["DryRunReport", "Inspection", "dry_run", "inspect"]
+__all__ = ["DryRunReport", "Inspection", "inspect", "preview_conversion"]
 
 
 @dataclass(frozen=True)
@@ -60,11 +60,11 @@ class DryRunReport:
 def inspect(path: Path | str, spec: InputSpec | None = None) -> Inspection:
     """Looks at an ONNX file, or at the net.json or DLC of a converted model."""
     if is_stored(path):
-        return _stored(Path(path), load_graph(path))
-    return _source(Path(path), open_source(path, spec))
+        return _inspect_stored(Path(path), load_graph(path))
+    return _inspect_source(Path(path), open_source(path, spec))
 
 
-def dry_run(path: Path | str, spec: InputSpec) -> DryRunReport:
+def preview_conversion(path: Path | str, spec: InputSpec) -> DryRunReport:
     """Imports a model as a conversion would, and says what would become of it."""
     source = fix_shapes(path, spec)
     report = source.report
@@ -79,10 +79,10 @@ def dry_run(path: Path | str, spec: InputSpec) -> DryRunReport:
     )
 
 
-def _source(path: Path, opened: SourceModel) -> Inspection:
+def _inspect_source(path: Path, opened: SourceModel) -> Inspection:
     imported = opened.build({})
     report = report_on(opened, imported)
-    count, size = _weights(imported.graph)
+    count, size = _count_weights(imported.graph)
     is_partial = bool(report.shapes_for or report.bound)
     symbols = sorted({name for t in opened.inputs.values() for name in t.symbols})
     notes = []
@@ -97,9 +97,9 @@ def _source(path: Path, opened: SourceModel) -> Inspection:
     return Inspection(
         file=str(path),
         format=opened.format,
-        file_bytes=_bytes_of(path),
+        file_bytes=_count_bytes(path),
         weight_bytes=size,
-        contract=_declared(opened, imported),
+        contract=_describe_io(opened, imported),
         symbols=tuple(symbols),
         bound=tuple(report.bound),
         parameters=count,
@@ -115,29 +115,29 @@ def _source(path: Path, opened: SourceModel) -> Inspection:
     )
 
 
-def _bytes_of(path: Path) -> int:
+def _count_bytes(path: Path) -> int:
     """The size of a file, or of all files of a model that is a folder."""
     if path.is_dir():
         return sum(item.stat().st_size for item in path.rglob("*") if item.is_file())
     return measure_file(path)
 
 
-def _declared(opened: SourceModel, imported: Imported) -> tuple[IoTensor, ...]:
+def _describe_io(opened: SourceModel, imported: Imported) -> tuple[IoTensor, ...]:
     if imported.is_complete:
         return contract(imported.graph)
     inputs = [IoTensor("input", name, dtype_word(t.dtype), shape_of(t)) for name, t in opened.inputs.items()]
-    return (*inputs, *(_declared_output(opened, name) for name in opened.outputs))
+    return (*inputs, *(_describe_output(opened, name) for name in opened.outputs))
 
 
-def _declared_output(opened: SourceModel, name: str) -> IoTensor:
-    found = opened.declared(name)
-    if found is None:
+def _describe_output(opened: SourceModel, name: str) -> IoTensor:
+    declared = opened.find_declared_type(name)
+    if declared is None:
         return IoTensor("output", name, "unknown", ("unknown",))
-    return IoTensor("output", name, dtype_word(found.dtype), shape_of(found))
+    return IoTensor("output", name, dtype_word(declared.dtype), shape_of(declared))
 
 
-def _stored(path: Path, graph: Graph) -> Inspection:
-    count, size = _weights(graph)
+def _inspect_stored(path: Path, graph: Graph) -> Inspection:
+    count, size = _count_weights(graph)
     nodes: Counter[str] = Counter()
     macs: Counter[str] = Counter()
     for node in graph.nodes:
@@ -164,7 +164,7 @@ def _stored(path: Path, graph: Graph) -> Inspection:
     )
 
 
-def _weights(graph: Graph) -> tuple[int, int]:
+def _count_weights(graph: Graph) -> tuple[int, int]:
     """Elements and bytes of all constants that an op reads; views of a mapped file are not read here."""
     arrays = [array for name, array in graph.constants.items() if graph.consumers(name)]
     return sum(array.size for array in arrays), sum(array.nbytes for array in arrays)

@@ -22,7 +22,7 @@ from edgewright.model.saving import SavedFiles, SaveOptions, load_graph, save_dl
 from edgewright.model.source_map import SourceTensor, map_source_tensors
 from edgewright.model.surface import Surface
 from edgewright.passes.target.float_io import with_float_io
-from edgewright.quantize.tensor_encodings import encodings_of
+from edgewright.quantize.tensor_encodings import list_encodings
 
 __all__ = ["Model", "TensorInfo", "load"]
 
@@ -129,7 +129,7 @@ class Model:
         and gives the same model from the same source, unless weights or biases were changed before they were
         rounded (``cle``, ``bc``, ``auto``; a note of the report says so): those are only in saved files.
         """
-        return describe_encodings(encodings_of(self.fixed_graph()), version)
+        return describe_encodings(list_encodings(self.fixed_graph()), version)
 
     def source_map(self) -> tuple[SourceTensor, ...]:
         """Every tensor of the source model: its name in QNN artifacts, or why there is none."""

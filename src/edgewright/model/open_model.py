@@ -2,15 +2,16 @@
 
 from pathlib import Path
 
-from edgewright.model.convert import convert
+from edgewright.frontends.conversion import ConversionRequest
+from edgewright.model.convert import convert_in_memory
 from edgewright.model.model import Model, load
 from edgewright.model.saving import is_stored
 
-__all__ = ["any_model"]
+__all__ = ["open_any_model"]
 
 
-def any_model(model: Model | Path | str) -> Model:
+def open_any_model(model: Model | Path | str) -> Model:
     """The model itself, or the one in a file: net.json, DLC, model library, context of ours, or a source."""
     if isinstance(model, Model):
         return model
-    return load(model) if is_stored(model) else convert(model)
+    return load(model) if is_stored(model) else convert_in_memory(ConversionRequest(model))

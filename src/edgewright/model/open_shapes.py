@@ -16,20 +16,20 @@ from edgewright.ir.symbols import batch_symbols, symbol_values, symbols_of
 from edgewright.ir.types import TensorType
 from edgewright.model.model import Model
 
-__all__ = ["shapes_from_samples"]
+__all__ = ["read_shapes_from_samples"]
 
 
-def shapes_from_samples(
+def read_shapes_from_samples(
     model: Model, shapes: Shapes, data: Data, images: Preprocessing | None = None
 ) -> tuple[Shapes, str]:
     """The shapes with a size for every open dimension but the batch, and a note, empty where none is open.
 
     Samples of different sizes are an error: a file with fixed shapes suits one of them.
     """
-    graph = _ends(model) if model.graph is None else model.graph
+    graph = _make_inputs_graph(model) if model.graph is None else model.graph
     # Values that shape the graph must be known first: what opens the model again says so.
     is_waiting = any(item.is_bound for item in model.inputs)
-    sizes = {} if is_waiting or not _open_symbols(graph) else _sizes(graph, data, images)
+    sizes = {} if is_waiting or not _open_symbols(graph) else _read_sizes(graph, data, images)
     if not sizes:
         return shapes, ""
     said = ", ".join(f"{name} = {size}" for name, size in sizes.items())
@@ -37,7 +37,7 @@ def shapes_from_samples(
     return replace(shapes, define_symbols=(*shapes.define_symbols, *sizes.items())), note
 
 
-def _ends(model: Model) -> Graph:
+def _make_inputs_graph(model: Model) -> Graph:
     """The inputs alone of a model whose graph is made once its sizes are known."""
     graph = Graph()
     for item in model.inputs:
@@ -51,22 +51,22 @@ def _open_symbols(graph: Graph) -> frozenset[str]:
     return symbols_of(tuple(types.values())) - batch_symbols(types)
 
 
-def _sizes(graph: Graph, data: Data, images: Preprocessing | None) -> dict[str, int]:
-    wanted = sorted(_open_symbols(graph))
+def _read_sizes(graph: Graph, data: Data, images: Preprocessing | None) -> dict[str, int]:
+    symbols = sorted(_open_symbols(graph))
     first: dict[str, int] = {}
     for number, sample in enumerate(open_samples(graph, data, preprocessing=images)):
-        found = _sizes_of(graph, sample)
+        sizes = _read_sample_sizes(graph, sample)
         # A dimension that is computed from symbols does not tell them.
-        for name in filter(found.__contains__, wanted):
-            if first.setdefault(name, found[name]) != found[name]:
+        for name in filter(sizes.__contains__, symbols):
+            if first.setdefault(name, sizes[name]) != sizes[name]:
                 raise ShapeMismatch(
                     f"the samples have different sizes: '{shown(name, 60)}' is {first[name]} in the first "
-                    f"and {found[name]} in sample {number}, expected one size",
+                    f"and {sizes[name]} in sample {number}, expected one size",
                     Where(detail=f"sample {number}"),
                     do="give samples of one size: the shapes in the file to be written are fixed",
                 )
     return first
 
 
-def _sizes_of(graph: Graph, sample: Mapping[str, Array]) -> dict[str, int]:
+def _read_sample_sizes(graph: Graph, sample: Mapping[str, Array]) -> dict[str, int]:
     return symbol_values(graph, {name: array.shape for name, array in sample.items()})

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from edgewright.config.preprocessing import Preprocessing
 from edgewright.core.errors import UsageError, Where
 from edgewright.data.open_samples import Data, list_data_notes, open_samples
+from edgewright.frontends.conversion import Rewrites
 from edgewright.ir.graph import Graph
-from edgewright.model.changed_weights import rebuilding_note
-from edgewright.model.convert import Rewrites
+from edgewright.model.changed_weights import note_changed_weights
 from edgewright.model.model import Model
 from edgewright.ops.quant import Dequantize
 from edgewright.quantize.executor import Executor
@@ -51,7 +51,7 @@ def quantize_model(
     known = KnownEncodings(() if ignore_encodings else source, model.source_tensors)
     result = quantize_graph(graph, request, samples, executor, known)
     result.report.notes[:0] = list_data_notes(samples, preprocessing)
-    result.report.notes += rebuilding_note(graph, result.graph)
+    result.report.notes += note_changed_weights(graph, result.graph)
     plain = Model.of(result.graph)
     return QuantizedModel(result.graph, plain.inputs, plain.outputs, report=result.report)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.graph import Graph
 from edgewright.model.model import Model
-from edgewright.model.open_model import any_model
+from edgewright.model.open_model import open_any_model
 from edgewright.model.profile.measure import Effort, profile
 from edgewright.model.random_inputs import make_random_inputs
 from edgewright.ops.cost import node_macs
@@ -81,7 +81,7 @@ def select_backend(
         inputs: arrays to measure on; random if left out.
         measure: whether to run the model for a second on each; otherwise only its properties count.
     """
-    opened = any_model(model)
+    opened = open_any_model(model)
     feed = dict(inputs) if inputs is not None else make_random_inputs(opened)
     facts = _Facts(opened.graph_for(feed))
     times = _measure_backends(opened, feed, facts) if measure else {}

@@ -67,6 +67,7 @@ class Pool(Op):
 @dataclass(frozen=True, kw_only=True)
 class _Max(Pool):
     encoding_rule = EncodingRule.SAME_AS_INPUT
+    is_selection = True
 
     rounding_mode: Rounding = scalar(DType.UINT_32, Rounding.FLOOR)
 

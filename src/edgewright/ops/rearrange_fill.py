@@ -172,7 +172,7 @@ class ConstantOfShape(Op):
     htp_precision = HtpPrecision.UNLISTED
 
     value: float | int | bool = scalar(DType.FLOAT_32)
-    # What the input holds: a type must be told before there are values.
+    # What the input holds: the type must be known before there are values.
     shape: tuple[Dim, ...] = structural()
     dtype: DType = structural(DType.FLOAT_32)
 

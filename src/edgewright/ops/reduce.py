@@ -123,6 +123,7 @@ class ReduceMax(Reduction):
     """Largest value; the smallest there is for nothing."""
 
     encoding_rule = EncodingRule.SAME_AS_INPUT
+    is_selection = True
 
     @staticmethod
     def meaning(x: Array, **where: Any) -> Array:
@@ -135,6 +136,7 @@ class ReduceMin(Reduction):
     """Smallest value; the largest there is for nothing."""
 
     encoding_rule = EncodingRule.SAME_AS_INPUT
+    is_selection = True
 
     @staticmethod
     def meaning(x: Array, **where: Any) -> Array:

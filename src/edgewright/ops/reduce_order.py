@@ -82,6 +82,7 @@ class TopK(Op):
 
     outputs = (Port("out[0]"), Port("out[1]", INDEX))
     encoding_rule = EncodingRule.SAME_AS_INPUT
+    is_selection = True
 
     k: Dim = scalar(DType.UINT_32)
     largest: bool = scalar(DType.BOOL_8, True)

@@ -7,14 +7,14 @@ from edgewright.ir.graph import Graph, Node
 from edgewright.ir.types import TensorType
 from edgewright.ops.quant import Convert
 from edgewright.quantize.assign import Plan
-from edgewright.quantize.encodings import covered_range
+from edgewright.quantize.encodings import compute_covered_range
 from edgewright.quantize.pins import Placed
 from edgewright.quantize.spans import MASKED
 
-__all__ = ["apply"]
+__all__ = ["apply_plan"]
 
 
-def apply(graph: Graph, plan: Plan) -> Graph:
+def apply_plan(graph: Graph, plan: Plan) -> Graph:
     """The graph with fixed-point types and constants, and conversions where a reader needs another form."""
     return _Rewriting(graph.copy(), plan).run()
 
@@ -27,7 +27,7 @@ class _Rewriting:
 
     def run(self) -> Graph:
         for value, placed in self._plan.values.items():
-            self._graph.types[value] = _placed_type(self._graph.types[value], placed)
+            self._graph.types[value] = _make_type(self._graph.types[value], placed)
         # Uses of a constant that share its first form keep its name; others get a copy.
         originals = dict(self._graph.constants)
         for node in self._graph.nodes:
@@ -45,15 +45,15 @@ class _Rewriting:
             if placed is None:
                 continue
             if value in originals:
-                self._graph.set_input(node, place, self._constant(value, originals[value], placed))
+                self._graph.set_input(node, place, self._store_constant(value, originals[value], placed))
             elif placed != self._plan.values.get(value):
-                self._graph.set_input(node, place, self._conversion(value, placed))
+                self._graph.set_input(node, place, self._convert_value(value, placed))
 
-    def _constant(self, value: str, array: Array, placed: Placed) -> str:
+    def _store_constant(self, value: str, array: Array, placed: Placed) -> str:
         """The constant in the form that is read; the first form takes the constant's own name."""
         if (value, placed) not in self._encoded:
             is_first = not any(name == value for name, _ in self._encoded)
-            stored, tensor_type = _stored(array, placed), _placed_type(self._graph.types[value], placed)
+            stored, tensor_type = _encode_array(array, placed), _make_type(self._graph.types[value], placed)
             if is_first and value not in self._graph.outputs:
                 self._graph.constants[value], self._graph.types[value] = stored, tensor_type
                 self._encoded[value, placed] = value
@@ -63,27 +63,27 @@ class _Rewriting:
                 self._encoded[value, placed] = name
         return self._encoded[value, placed]
 
-    def _conversion(self, value: str, placed: Placed) -> str:
+    def _convert_value(self, value: str, placed: Placed) -> str:
         key = (value, placed)
         if key not in self._converted:
-            found = self._graph.types[value]
-            op = Convert(dtype=placed.dtype, encoding=placed.encoding, source=found.encoding)
+            source = self._graph.types[value]
+            op = Convert(dtype=placed.dtype, encoding=placed.encoding, source=source.encoding)
             name = self._graph.fresh_name(f"{value}_{placed.dtype.name.lower()}")
             node = Node(self._graph.fresh_name(f"{value}_convert"), op, [value], [name])
-            self._graph.add(node, [_placed_type(found, placed)])
+            self._graph.add(node, [_make_type(source, placed)])
             self._converted[key] = name
         return self._converted[key]
 
 
-def _placed_type(tensor_type: TensorType, placed: Placed) -> TensorType:
+def _make_type(tensor_type: TensorType, placed: Placed) -> TensorType:
     return TensorType(tensor_type.shape, placed.dtype, tensor_type.layout, placed.encoding)
 
 
-def _stored(array: Array, placed: Placed) -> Array:
+def _encode_array(array: Array, placed: Placed) -> Array:
     if placed.encoding is None:
         return array.astype(placed.dtype.numpy, copy=False)
     if np.isinf(array).any() or float(array.min(initial=0.0)) < MASKED:
         # A mask of minus infinity, or nearly so: the lowest step stands for it.
-        low, high = covered_range(placed.encoding, placed.dtype)
+        low, high = compute_covered_range(placed.encoding, placed.dtype)
         array = np.clip(array, low.min(), high.max()).astype(np.float32)
     return placed.encoding.encode(array, placed.dtype)

@@ -36,29 +36,37 @@ def observe_extremes(
     is_masked = any(np.isinf(array).any() for array in graph.constants.values() if array.dtype.kind == "f")
     watched, probes = _with_probes(graph, [value for value in values if value not in given])
     session = executor.prepare(watched, watched.outputs)
-    found: dict[str, Extremes] = {}
-    for number, sample in _each(samples, "calibrating"):
-        now = {name: _of_input(name, array, number) for name, array in sample.items() if name in graph.inputs}
+    extremes: dict[str, Extremes] = {}
+    for number, sample in _walk_samples(samples, "calibrating"):
+        now = {
+            name: _measure_input(name, array, number)
+            for name, array in sample.items()
+            if name in graph.inputs
+        }
         results = session.run(sample)
         for value, probe in probes.items():
             low, high, *sums = (float(results[name].reshape(-1)[0]) if name else 0.0 for name in probe)
-            now[value] = _checked(value, low, high, sums, number) if not is_masked else _bounded(low, high)
+            now[value] = (
+                _check_extremes(value, low, high, sums, number)
+                if not is_masked
+                else _bound_extremes(low, high)
+            )
         if watch is not None:
             watch(now)
         for value in values:
-            found[value] = found[value].merged(now[value]) if value in found else now[value]
-    return found
+            extremes[value] = extremes[value].merge(now[value]) if value in extremes else now[value]
+    return extremes
 
 
 def observe_histograms(
     graph: Graph, extremes: Mapping[str, Extremes], samples: Samples, executor: Executor, bins: int = BINS
 ) -> dict[str, Histogram]:
     """How often elements occur between known extremes: the second pass of schemes that need it."""
-    observers = {value: HistogramObserver(found, bins) for value, found in extremes.items()}
-    wanted = [value for value in extremes if value not in graph.inputs]
-    session = executor.prepare(graph, wanted)
-    for _, sample in _each(samples, "counting values"):
-        results = session.run(sample) if wanted else {}
+    observers = {value: HistogramObserver(reach, bins) for value, reach in extremes.items()}
+    computed = [value for value in extremes if value not in graph.inputs]
+    session = executor.prepare(graph, computed)
+    for _, sample in _walk_samples(samples, "counting values"):
+        results = session.run(sample) if computed else {}
         for value, observer in observers.items():
             observer.add(results[value] if value in results else sample[value])
     return {value: observer.histogram() for value, observer in observers.items()}
@@ -71,13 +79,13 @@ def check_constants(graph: Graph, values: Iterable[str], *, is_infinity_allowed:
         if np.isnan(array).any() if is_infinity_allowed else not np.isfinite(array).all():
             name = graph.source_names.get(value, value)
             raise BadInput(
-                f"the weights have {_described(array)}, expected finite numbers",
+                f"the weights have {_describe_array(array)}, expected finite numbers",
                 Where(tensor=name),
                 do="mend the model: train or export it again",
             )
 
 
-def _each(samples: Samples, title: str) -> Iterator[tuple[int, Mapping[str, Array]]]:
+def _walk_samples(samples: Samples, title: str) -> Iterator[tuple[int, Mapping[str, Array]]]:
     """Samples with their numbers, announced; none at all is an error."""
     number = -1
     with announce_progress(title, total=len(samples) if isinstance(samples, Sized) else None) as step:
@@ -122,39 +130,39 @@ def _probe(graph: Graph, value: str, op: Op) -> str:
     return name
 
 
-def _bounded(low: float, high: float) -> Extremes:
+def _bound_extremes(low: float, high: float) -> Extremes:
     """Extremes of which infinite ones are brought down to what masks have in half precision."""
-    return Extremes.between(*np.nan_to_num(np.clip([low, high], -MASK, MASK)).tolist())
+    return Extremes.from_bounds(*np.nan_to_num(np.clip([low, high], -MASK, MASK)).tolist())
 
 
-def _checked(value: str, low: float, high: float, sums: Sequence[float], number: int) -> Extremes:
+def _check_extremes(value: str, low: float, high: float, sums: Sequence[float], number: int) -> Extremes:
     if not np.isfinite([low, high]).all() or any(np.isnan(total) for total in sums):
         # Nothing at all was reduced: a dimension of this sample is 0.
         if (low, high) == (np.inf, -np.inf):
-            return Extremes.between(0.0, 0.0)
-        found = "NaN" if np.isnan([low, high, *sums]).any() else f"values from {low} to {high}"
+            return Extremes.from_bounds(0.0, 0.0)
+        problem = "NaN" if np.isnan([low, high, *sums]).any() else f"values from {low} to {high}"
         raise BadInput(
-            f"the float model computes {found} for sample {number}, expected finite numbers",
+            f"the float model computes {problem} for sample {number}, expected finite numbers",
             Where(tensor=value),
             do=ADVICE,
         )
-    return Extremes.between(low, high)
+    return Extremes.from_bounds(low, high)
 
 
-def _of_input(name: str, array: Array, number: int) -> Extremes:
+def _measure_input(name: str, array: Array, number: int) -> Extremes:
     if array.dtype.kind not in "fV":
-        return Extremes.between(0.0, 0.0)
-    found = Extremes.of(array)
-    if not found.is_finite:
+        return Extremes.from_bounds(0.0, 0.0)
+    extremes = Extremes.of(array)
+    if not extremes.is_finite:
         raise BadInput(
-            f"sample {number} has {_described(array)}, expected finite numbers",
+            f"sample {number} has {_describe_array(array)}, expected finite numbers",
             Where(tensor=name),
             do=ADVICE,
         )
-    return found
+    return extremes
 
 
-def _described(array: Array) -> str:
+def _describe_array(array: Array) -> str:
     wide = array.astype(np.float64)
     nans, infinite = int(np.isnan(wide).sum()), int(np.isinf(wide).sum())
     return " and ".join(

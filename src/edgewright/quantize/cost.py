@@ -5,7 +5,7 @@ from edgewright.ir.types import TensorType
 from edgewright.ops.cost import node_macs
 from edgewright.ops.quant import Convert
 
-__all__ = ["bits_of", "node_cost", "relative_cost", "stored_bytes", "work_of"]
+__all__ = ["compute_node_cost", "compute_relative_cost", "count_stored_bytes", "get_bits", "work_of"]
 
 # Uniform w8a8 is the measure.
 EIGHT = 8
@@ -22,38 +22,38 @@ def work_of(graph: Graph, node: Node) -> int:
     return sum(count for count in counts if isinstance(count, int))
 
 
-def node_cost(graph: Graph, node: Node) -> int:
+def compute_node_cost(graph: Graph, node: Node) -> int:
     """Work times bits of the first operand times bits of the second; 8 bits where there is no second one."""
     first = node.inputs[0] if node.inputs else next(iter(node.outputs), "")
-    left = max(bits_of(graph.types[value]) for value in (first, *node.outputs) if value)
+    left = max(get_bits(graph.types[value]) for value in (first, *node.outputs) if value)
     has_product = bool(node_macs(graph, node)) and len(node.inputs) > 1 and bool(node.inputs[1])
-    right = bits_of(graph.types[node.inputs[1]]) if has_product else EIGHT
+    right = get_bits(graph.types[node.inputs[1]]) if has_product else EIGHT
     return work_of(graph, node) * left * right
 
 
-def relative_cost(quantized: Graph, source: Graph) -> float:
+def compute_relative_cost(quantized: Graph, source: Graph) -> float:
     """The cost of a quantized graph over that of its float graph, were all of it in w8a8.
 
     Conversions between precisions count too: the float graph has none.
     """
     uniform = sum(work_of(source, node) for node in source.nodes if not isinstance(node.op, Convert))
-    found = sum(node_cost(quantized, node) for node in quantized.nodes)
-    return found / (uniform * EIGHT * EIGHT) if uniform else 0.0
+    cost = sum(compute_node_cost(quantized, node) for node in quantized.nodes)
+    return cost / (uniform * EIGHT * EIGHT) if uniform else 0.0
 
 
-def stored_bytes(graph: Graph) -> int:
+def count_stored_bytes(graph: Graph) -> int:
     """Bytes of all constants that are read, weights of 4 bits packed two to a byte."""
     read = {value for node in graph.nodes for value in node.inputs} | set(graph.outputs)
     sizes = [(graph.types[value], array.size) for value, array in graph.constants.items() if value in read]
-    return sum(-(-_stored_bits(kind) * size // 8) for kind, size in sizes)
+    return sum(-(-_count_stored_bits(kind) * size // 8) for kind, size in sizes)
 
 
-def bits_of(kind: TensorType) -> int:
+def get_bits(kind: TensorType) -> int:
     """The width that arithmetic sees."""
     if kind.encoding is not None:
         return kind.encoding.bitwidth
     return FLOAT_BITS if kind.dtype.is_float else min(kind.dtype.bits, FLOAT_BITS)
 
 
-def _stored_bits(kind: TensorType) -> int:
+def _count_stored_bits(kind: TensorType) -> int:
     return kind.dtype.bits if kind.encoding is None else kind.encoding.bitwidth

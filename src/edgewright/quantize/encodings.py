@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from edgewright.config.spelling import spell_option
 from edgewright.core.errors import UsageError
 from edgewright.core.numbers import Array, DType, round_half_away
 from edgewright.ir.encodings import Encoding
@@ -12,9 +13,9 @@ __all__ = [
     "SMALLEST_RANGE",
     "Grid",
     "RangeCheck",
-    "blockwise",
-    "covered_range",
-    "regridded",
+    "change_grid",
+    "compute_covered_range",
+    "encode_blocks",
     "validate_quantization_range",
 ]
 
@@ -49,7 +50,7 @@ class Grid:
             raise UsageError(
                 f"steps from {least} to {most} do not fit {self.bits} bits, "
                 f"expected {-half} to {half - 1} around 0",
-                do='use, for example, --restrict_quantization_steps "-0x80 0x7F"',
+                do=f"choose {spell_option('steps')} from {-half:#x} to {half - 1:#x}",
             )
 
     @property
@@ -58,13 +59,15 @@ class Grid:
         sign = "S" if self.is_symmetric else "U"
         return DType[f"{sign}FIXED_POINT_{max(self.bits, 8)}"]
 
-    def encoding(self, low: Array | float, high: Array | float, axis: int | None = None) -> Encoding:
+    def encode_range(self, low: Array | float, high: Array | float, axis: int | None = None) -> Encoding:
         """The encoding of a range, or of one range for each slice along ``axis``.
 
         Zero is exactly representable; a range below the smallest one is widened.
         """
         lows, highs = _with_zero(low, high)
-        scales, zeros = self._symmetric(lows, highs) if self.is_symmetric else self._asymmetric(lows, highs)
+        scales, zeros = (
+            self._encode_symmetric(lows, highs) if self.is_symmetric else self._encode_asymmetric(lows, highs)
+        )
         return Encoding(tuple(scales.tolist()), tuple(int(-zero) for zero in zeros), axis, self.bits)
 
     def encode(self, real: Array, encoding: Encoding) -> Array:
@@ -75,35 +78,35 @@ class Grid:
         shift = 0 if self.is_symmetric else 1 << (self.bits - 1)
         return np.clip(stored, self.steps[0] + shift, self.steps[1] + shift)
 
-    def _symmetric(self, lows: Array, highs: Array) -> tuple[Array, Array]:
+    def _encode_symmetric(self, lows: Array, highs: Array) -> tuple[Array, Array]:
         least, most = self.steps or (-(1 << (self.bits - 1)), (1 << (self.bits - 1)) - 1)
         reach = np.maximum(np.maximum(-lows, highs), SMALLEST_RANGE / 2)
-        return _single(reach / min(most, -least)), np.zeros(reach.shape, np.int64)
+        return _round_to_single(reach / min(most, -least)), np.zeros(reach.shape, np.int64)
 
-    def _asymmetric(self, lows: Array, highs: Array) -> tuple[Array, Array]:
+    def _encode_asymmetric(self, lows: Array, highs: Array) -> tuple[Array, Array]:
         half = 1 << (self.bits - 1)
         least, most = self.steps or (-half, half - 1)
         count = most - least
         tops = np.maximum(highs, lows + SMALLEST_RANGE)
         # The product comes first: -5.1..5.1 must give 127.5 steps, which round to 128 (guide, "Handling 0").
         zeros = np.clip(round_half_away(-lows * count / (tops - lows)), 0, count)
-        return _single((tops - lows) / count), (zeros + least + half).astype(np.int64)
+        return _round_to_single((tops - lows) / count), (zeros + least + half).astype(np.int64)
 
 
-def covered_range(encoding: Encoding, dtype: DType) -> tuple[Array, Array]:
+def compute_covered_range(encoding: Encoding, dtype: DType) -> tuple[Array, Array]:
     """The smallest and the largest real number of each slice (or block) that an encoding can store."""
     least, most = encoding.limits(dtype)
     scales, offsets = np.asarray(encoding.scales, np.float64), np.asarray(encoding.offsets, np.float64)
     return scales * (least + offsets), scales * (most + offsets)
 
 
-def regridded(encoding: Encoding, dtype: DType, grid: Grid) -> Encoding:
+def change_grid(encoding: Encoding, dtype: DType, grid: Grid) -> Encoding:
     """The encoding of the same range with another width or symmetry."""
-    low, high = covered_range(encoding, dtype)
-    return grid.encoding(low, high, encoding.axis)
+    low, high = compute_covered_range(encoding, dtype)
+    return grid.encode_range(low, high, encoding.axis)
 
 
-def blockwise(real: Array, axis: int, block_axis: int, block_size: int) -> Encoding:
+def encode_blocks(real: Array, axis: int, block_axis: int, block_size: int) -> Encoding:
     """The low-power blockwise encoding of weights in 4 bits: a step a channel, a whole factor a block.
 
     The last block of a channel may be short; one that is larger than a channel is the whole of it.
@@ -122,7 +125,7 @@ def blockwise(real: Array, axis: int, block_axis: int, block_size: int) -> Encod
     padded = np.zeros((channels, count * block_size))
     padded[:, :size] = rows
     steps = np.maximum(padded.reshape(channels, count, block_size).max(-1), SMALLEST_RANGE / 2) / 7
-    scales = _single(steps.max(1, keepdims=True) / BLOCK_FACTORS)
+    scales = _round_to_single(steps.max(1, keepdims=True) / BLOCK_FACTORS)
     # Up: a block whose factor is rounded down would lose its largest weights.
     factors = np.clip(np.ceil(steps / scales - 1e-6), 1, BLOCK_FACTORS).astype(np.int64)
     return Encoding(
@@ -183,7 +186,7 @@ def _with_zero(low: Array | float, high: Array | float) -> tuple[Array, Array]:
     return lows, highs
 
 
-def _single(scales: Array) -> Array:
+def _round_to_single(scales: Array) -> Array:
     """Scales as QNN stores them: single precision, and never so small that it becomes 0."""
     single: Array = np.maximum(scales, 1e-30).astype(np.float32).astype(np.float64)
     return single

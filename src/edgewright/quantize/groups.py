@@ -6,9 +6,9 @@ from edgewright.ir.graph import Graph, Node
 from edgewright.ops.rearrange_fill import Pad
 from edgewright.quantize.pins import Origin, Pin, Placed
 from edgewright.quantize.request import QuantizationRequest
-from edgewright.quantize.rules import fixed_encoding
+from edgewright.quantize.rules import find_fixed_encoding
 
-__all__ = ["Groups", "data_inputs", "is_real"]
+__all__ = ["Groups", "is_real", "list_data_inputs"]
 
 
 def is_real(graph: Graph, value: str) -> bool:
@@ -16,7 +16,7 @@ def is_real(graph: Graph, value: str) -> bool:
     return bool(value) and graph.types[value].dtype.is_float
 
 
-def data_inputs(graph: Graph, node: Node) -> list[str]:
+def list_data_inputs(graph: Graph, node: Node) -> list[str]:
     """The inputs whose elements an op that only moves data passes on."""
     values = node.inputs if node.op.inputs[0].is_repeated else node.inputs[:1]
     return [value for value in values if is_real(graph, value)]
@@ -51,21 +51,23 @@ class Groups:
         """What is pinned of a value's group."""
         return self._pins.get(self.find(value))
 
-    def bits(self, value: str) -> int:
+    def find_bits(self, value: str) -> int:
         """The width of a value's group."""
         pin = self.pin(value)
         return self._request.act_bw if pin is None or pin.is_float else pin.bits
 
-    def members(self, values: Iterable[str]) -> dict[str, list[str]]:
+    def list_members(self, values: Iterable[str]) -> dict[str, list[str]]:
         """Values by group."""
-        found: dict[str, list[str]] = {}
+        members: dict[str, list[str]] = {}
         for value in values:
-            found.setdefault(self.find(value), []).append(value)
-        return found
+            members.setdefault(self.find(value), []).append(value)
+        return members
 
-    def observed(self) -> list[str]:
+    def list_observed(self) -> list[str]:
         """The values whose ranges must be measured: those that make the range of a group not yet known."""
-        made = [value for node in self._graph.nodes if _adds_range(node) for value in node.outputs if value]
+        made = [
+            value for node in self._graph.nodes if _can_add_range(node) for value in node.outputs if value
+        ]
         values = (*self._graph.inputs, *made)
         return [value for value in values if is_real(self._graph, value) and self._is_open(value)]
 
@@ -83,14 +85,14 @@ class Groups:
         if not is_real(self._graph, value) or (pin is not None and pin.placed is not None):
             return
         bits = self._request.act_bw if pin is None else pin.bits
-        found = fixed_encoding(node.op, bits, is_symmetric=self._request.is_act_symmetric)
-        if found is not None:
-            rule, encoding, dtype = found
+        fixed = find_fixed_encoding(node.op, bits, is_symmetric=self._request.is_act_symmetric)
+        if fixed is not None:
+            rule, encoding, dtype = fixed
             self._pins[value] = Pin(bits, Placed(dtype, encoding), Origin.RULE, rule.name)
 
     def _join_moved(self, node: Node) -> None:
         outputs = [value for value in node.outputs if is_real(self._graph, value)]
-        inputs = data_inputs(self._graph, node)
+        inputs = list_data_inputs(self._graph, node)
         if not inputs or not outputs:
             return
         pins = [self.pin(value) for value in inputs]
@@ -123,6 +125,6 @@ class Groups:
             self._pins[second] = pin
 
 
-def _adds_range(node: Node) -> bool:
+def _can_add_range(node: Node) -> bool:
     """Whether an op can make values that its inputs do not have: a padding has a value of its own."""
     return not node.op.keeps_encoding or isinstance(node.op, Pad)

@@ -7,15 +7,15 @@ import numpy as np
 
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph
-from edgewright.quantize.apply import apply
-from edgewright.quantize.assign import assign
+from edgewright.quantize.apply import apply_plan
+from edgewright.quantize.assign import assign_encodings
 from edgewright.quantize.calibrate import observe_extremes
 from edgewright.quantize.executor import Executor, Samples
 from edgewright.quantize.groups import Groups, is_real
 from edgewright.quantize.pins import Pin
 from edgewright.quantize.request import QuantizationRequest
 
-__all__ = ["WORTH_DB", "Judge", "Part", "judged_values"]
+__all__ = ["WORTH_DB", "Judge", "Part", "list_judged_values"]
 
 # Every so many-th sample judges, so many at most.
 TURN, JUDGES = 3, 32
@@ -45,59 +45,61 @@ class Judge:
     """Holds a few samples and what the float graph makes of them."""
 
     def __init__(self, graph: Graph, samples: Samples, executor: Executor) -> None:
-        self.executor, self._values = executor, judged_values(graph)
+        self.executor, self._values = executor, list_judged_values(graph)
         self.feeds = list(Part(samples, is_judging=True))
-        self._float = self._outputs(graph)
+        self._float = self._compute_outputs(graph)
 
-    def noise(self, graph: Graph) -> float:
+    def measure_noise(self, graph: Graph) -> float:
         """Noise over signal in dB: the mean of all outputs and samples, so that no sample decides alone."""
-        found = self._outputs(graph)
+        outputs = self._compute_outputs(graph)
         noises = []
         for name, expected in self._float.items():
             signal = np.mean([np.square(a, dtype=np.float64).sum() for a in expected])
-            pairs = zip(expected, found[name], strict=True)
+            pairs = zip(expected, outputs[name], strict=True)
             noise = np.array([np.square(a.astype(np.float64) - b).sum() for a, b in pairs])
             if signal > 0:
                 noises.append(10 * np.log10(np.maximum(noise / signal, LEAST_NOISE)).mean())
         return float(np.mean(noises)) if noises else 0.0
 
-    def noise_at_once(self, graph: Graph, request: QuantizationRequest, pins: Mapping[str, Pin]) -> float:
+    def measure_noise_at_once(
+        self, graph: Graph, request: QuantizationRequest, pins: Mapping[str, Pin]
+    ) -> float:
         """The noise of a float graph when its values cover just what they have in these samples."""
         groups = Groups(graph, request, pins)
-        seen = observe_extremes(graph, groups.observed(), self.feeds, self.executor)
-        plan = assign(graph, groups, replace(request, act_quantizer="tf"), pins, seen)
-        return self.noise(apply(graph, plan))
+        extremes = observe_extremes(graph, groups.list_observed(), self.feeds, self.executor)
+        plan = assign_encodings(graph, groups, replace(request, act_quantizer="tf"), pins, extremes)
+        return self.measure_noise(apply_plan(graph, plan))
 
-    def _outputs(self, graph: Graph) -> dict[str, list[Array]]:
+    def _compute_outputs(self, graph: Graph) -> dict[str, list[Array]]:
         """What judges look at, as real numbers."""
-        found: dict[str, list[Array]] = {name: [] for name in self._values}
-        if not found:
-            return found
+        outputs: dict[str, list[Array]] = {name: [] for name in self._values}
+        if not outputs:
+            return outputs
         session = self.executor.prepare(graph, self._values)
         for feed in self.feeds:
-            results = session.run(_stored(graph, feed))
-            for name, arrays in found.items():
+            results = session.run(_encode_feed(graph, feed))
+            for name, arrays in outputs.items():
                 encoding = graph.types[name].encoding
                 arrays.append(results[name] if encoding is None else encoding.decode(results[name]))
-        return found
+        return outputs
 
 
-def judged_values(graph: Graph) -> list[str]:
+def list_judged_values(graph: Graph) -> list[str]:
     """Outputs, and the scores before a softmax or sigmoid that makes one.
 
     Few samples have probabilities that are neither 0 nor 1, and those few would decide alone.
     """
-    found = [name for name in graph.outputs if is_real(graph, name)]
-    for name in list(found):
+    values = [name for name in graph.outputs if is_real(graph, name)]
+    for name in list(values):
         maker = graph.producer(name)
         while maker is not None and maker.op.keeps_encoding:
             maker = graph.producer(maker.inputs[0])
         if maker is not None and maker.op.is_probability and maker.inputs[0] not in graph.constants:
-            found.append(maker.inputs[0])
-    return list(dict.fromkeys(found))
+            values.append(maker.inputs[0])
+    return list(dict.fromkeys(values))
 
 
-def _stored(graph: Graph, feed: Mapping[str, Array]) -> dict[str, Array]:
+def _encode_feed(graph: Graph, feed: Mapping[str, Array]) -> dict[str, Array]:
     """A feed as the graph's inputs are stored."""
     types = {name: graph.types[name] for name in graph.inputs}
     return {

@@ -21,7 +21,7 @@ def lift_moves(graph: Graph) -> None:
 
 
 def _lift(graph: Graph, node: Node, op: Dequantize) -> None:
-    source, moves = _chain(graph, node.inputs[0], op.encoding)
+    source, moves = _find_chain(graph, node.inputs[0], op.encoding)
     if source == node.inputs[0] or node.outputs[0] in graph.outputs:
         return
     made = node.outputs[0]
@@ -36,7 +36,7 @@ def _lift(graph: Graph, node: Node, op: Dequantize) -> None:
     _drop_unread(graph, node.inputs[0])
 
 
-def _chain(graph: Graph, value: str, encoding: Encoding) -> tuple[str, list[Node]]:
+def _find_chain(graph: Graph, value: str, encoding: Encoding) -> tuple[str, list[Node]]:
     """The quantized value that integers come from, and the moves on the way, first things first.
 
     The value itself where they come from nowhere that is known.

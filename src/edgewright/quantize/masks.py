@@ -16,21 +16,23 @@ MARGINS = {8: 10.0, 16: 20.0}
 def leave_out_masks(graph: Graph, groups: Groups, spans: Spans, report: QuantizationReport) -> None:
     """Narrows the ranges of scores that a mask was added to, or chosen into, right before a softmax."""
     for node in graph.nodes:
-        if not isinstance(node.op, (ElementWiseAdd, ElementWiseSelect)) or not _feeds_softmax(graph, node):
+        if not isinstance(node.op, (ElementWiseAdd, ElementWiseSelect)) or not _is_read_by_softmax(
+            graph, node
+        ):
             continue
         value = node.outputs[0]
-        found = _unmasked(graph, spans, node, MARGINS.get(groups.bits(value), 20.0))
-        if found is not None:
-            spans.set_range(value, found)
-            report.applied("masked-softmax", value)
+        unmasked = _find_unmasked_range(graph, spans, node, MARGINS.get(groups.find_bits(value), 20.0))
+        if unmasked is not None:
+            spans.set_range(value, unmasked)
+            report.record_rule("masked-softmax", value)
 
 
-def _feeds_softmax(graph: Graph, node: Node) -> bool:
+def _is_read_by_softmax(graph: Graph, node: Node) -> bool:
     readers = [reader.op for reader in graph.consumers(node.outputs[0])]
     return bool(readers) and all(op.ignores_masked for op in readers)
 
 
-def _unmasked(graph: Graph, spans: Spans, node: Node, margin: float) -> Range | None:
+def _find_unmasked_range(graph: Graph, spans: Spans, node: Node, margin: float) -> Range | None:
     """The range without the masked part; None where no single operand brings the mask."""
     whole = spans.range(node.outputs[0])
     operands = [_range(graph, spans, value) for value in node.inputs if is_real(graph, value)]

@@ -10,7 +10,7 @@ from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph
 from edgewright.ir.traits import Roles
 from edgewright.quantize.pins import Origin, Pin, Placed
-from edgewright.quantize.roles import roles_of
+from edgewright.quantize.roles import find_roles
 from edgewright.quantize.tensor_encodings import EncodingSet, TensorEncoding
 
 __all__ = ["KnownEncodings", "ResolvedEncodings", "resolve_encodings"]
@@ -61,7 +61,7 @@ def resolve_encodings(
     ``known`` are the names of the source model: an entry for one of them whose value was folded away is
     ignored and listed, a name that nobody knows is an error.
     """
-    names, gone = _named_values(graph), {*known, *graph.source_names.values()}
+    names, gone = _map_names(graph), {*known, *graph.source_names.values()}
     uses = _Uses(graph)
     resolved = ResolvedEncodings()
     problems: list[EdgewrightError] = []
@@ -71,7 +71,7 @@ def resolve_encodings(
         if not values and (tensor.name in gone or origin == Origin.SOURCE):
             resolved.ignored.append(tensor.name)
         elif not values:
-            problems.append(_unknown(tensor.name, names.keys() | gone))
+            problems.append(_make_unknown_error(tensor.name, names.keys() | gone))
         for value in values:
             try:
                 resolved.pins[value] = _pin(graph, value, tensor, uses, origin)
@@ -89,15 +89,15 @@ class _Uses:
         self._weights: dict[str, Roles] = {}
         self._biases: set[str] = set()
         for node in graph.nodes:
-            roles = roles_of(graph, node)
+            roles = find_roles(graph, node)
             self._weights.update(dict.fromkeys((node.inputs[p] for p in roles.weights), roles))
             self._biases.update(node.inputs[place] for place in roles.biases)
 
-    def roles(self, value: str) -> Roles | None:
+    def find_roles(self, value: str) -> Roles | None:
         """The roles of the node whose weights a value is."""
         return self._weights.get(value)
 
-    def widths(self, graph: Graph, value: str) -> tuple[int, ...]:
+    def list_widths(self, graph: Graph, value: str) -> tuple[int, ...]:
         """The widths that a value may have."""
         if value in self._weights:
             return WEIGHT_WIDTHS
@@ -105,9 +105,9 @@ class _Uses:
             return BIAS_WIDTHS
         return (*WEIGHT_WIDTHS, 32) if value in graph.constants else ACTIVATION_WIDTHS
 
-    def axis(self, graph: Graph, value: str, count: int) -> int | None:
+    def find_axis(self, graph: Graph, value: str, count: int) -> int | None:
         """The axis of a constant that has so many channels."""
-        roles, shape = self.roles(value), graph.types[value].shape
+        roles, shape = self.find_roles(value), graph.types[value].shape
         if roles is not None and roles.axis is not None:
             return roles.axis if shape[roles.axis] == count else None
         fitting = [axis for axis, size in enumerate(shape) if size == count]
@@ -115,77 +115,83 @@ class _Uses:
 
 
 def _pin(graph: Graph, value: str, tensor: TensorEncoding, uses: _Uses, origin: str) -> Pin:
-    widths = FLOAT_WIDTHS if tensor.is_float else uses.widths(graph, value)
+    widths = FLOAT_WIDTHS if tensor.is_float else uses.list_widths(graph, value)
     if tensor.bits not in widths:
         kind = "float" if tensor.is_float else "parameter" if value in graph.constants else "activation"
-        raise _misfit(
+        raise _make_misfit_error(
             tensor, f"the encoding has {tensor.bits} bits, expected one of {list(widths)} for this {kind}"
         )
     if not graph.types[value].dtype.is_float:
-        raise _misfit(tensor, f"the tensor is {graph.types[value]}, expected floating point to quantize")
+        raise _make_misfit_error(
+            tensor, f"the tensor is {graph.types[value]}, expected floating point to quantize"
+        )
     if tensor.is_float:
         return Pin(tensor.bits, Placed(DType[f"FLOAT_{tensor.bits}"]), origin)
     if tensor.is_wish:
         return Pin(tensor.bits, None, origin)
-    return Pin(tensor.bits, _placed(graph, value, tensor, uses), origin)
+    return Pin(tensor.bits, _make_placed(graph, value, tensor, uses), origin)
 
 
-def _placed(graph: Graph, value: str, tensor: TensorEncoding, uses: _Uses) -> Placed:
+def _make_placed(graph: Graph, value: str, tensor: TensorEncoding, uses: _Uses) -> Placed:
     if value not in graph.constants:
         if len(tensor.scales) > 1 or tensor.block_size:
             what = f"{len(tensor.scales)} encodings are given for an activation, expected one"
-            raise _misfit(tensor, what)
-        return _whole(tensor, is_activation=True)
+            raise _make_misfit_error(tensor, what)
+        return _place_whole(tensor, is_activation=True)
     if tensor.block_size:
-        return _blocks(graph, value, tensor, uses)
+        return _place_blocks(graph, value, tensor, uses)
     # A weight of one channel has a list of one: that is an encoding for the whole too.
     if len(tensor.scales) == 1:
-        return _whole(tensor, is_activation=False)
-    offsets, is_symmetric = tensor.signed()
+        return _place_whole(tensor, is_activation=False)
+    offsets, is_symmetric = tensor.convert_to_signed()
     if not is_symmetric:
         half = 1 << (tensor.bits - 1)
         wrong = next(offset for offset in tensor.offsets if offset != -half)
-        raise _misfit(tensor, f"a channel has the offset {wrong}, expected {-half}: channels are symmetric")
-    axis = uses.axis(graph, value, len(tensor.scales))
+        raise _make_misfit_error(
+            tensor, f"a channel has the offset {wrong}, expected {-half}: channels are symmetric"
+        )
+    axis = uses.find_axis(graph, value, len(tensor.scales))
     if axis is None:
-        raise _miscounted(graph, value, tensor, uses)
-    return Placed(_signed_type(tensor.bits), Encoding(tensor.scales, offsets, axis, tensor.bits))
+        raise _make_count_error(graph, value, tensor, uses)
+    return Placed(_get_signed_type(tensor.bits), Encoding(tensor.scales, offsets, axis, tensor.bits))
 
 
-def _whole(tensor: TensorEncoding, *, is_activation: bool) -> Placed:
-    offsets, is_symmetric = tensor.signed()
+def _place_whole(tensor: TensorEncoding, *, is_activation: bool) -> Placed:
+    offsets, is_symmetric = tensor.convert_to_signed()
     if is_symmetric and not is_activation:
-        return Placed(_signed_type(tensor.bits), Encoding(tensor.scales, offsets, None, tensor.bits))
+        return Placed(_get_signed_type(tensor.bits), Encoding(tensor.scales, offsets, None, tensor.bits))
     if tensor.bits == 32:
-        raise _misfit(tensor, f"the offset is {tensor.offsets[0]}, expected a symmetric encoding in 32 bits")
+        raise _make_misfit_error(
+            tensor, f"the offset is {tensor.offsets[0]}, expected a symmetric encoding in 32 bits"
+        )
     dtype = DType[f"UFIXED_POINT_{max(tensor.bits, 8)}"]
     return Placed(dtype, Encoding(tensor.scales, tensor.offsets, None, tensor.bits))
 
 
-def _blocks(graph: Graph, value: str, tensor: TensorEncoding, uses: _Uses) -> Placed:
-    roles, shape = uses.roles(value), graph.types[value].static_shape()
+def _place_blocks(graph: Graph, value: str, tensor: TensorEncoding, uses: _Uses) -> Placed:
+    roles, shape = uses.find_roles(value), graph.types[value].static_shape()
     if roles is None or roles.axis is None or roles.block_axis is None:
-        raise _misfit(tensor, "blocks are given for a tensor without input and output channels")
+        raise _make_misfit_error(tensor, "blocks are given for a tensor without input and output channels")
     count = shape[roles.axis] * -(-shape[roles.block_axis] // tensor.block_size)
     given = len(tensor.block_scales or tensor.scales)
     if given != count or (tensor.block_scales and len(tensor.scales) != shape[roles.axis]):
         what = f"{given} blocks of {tensor.block_size} are given, expected {count} for {list(shape)}"
-        raise _misfit(tensor, what)
-    offsets, is_symmetric = tensor.signed()
+        raise _make_misfit_error(tensor, what)
+    offsets, is_symmetric = tensor.convert_to_signed()
     if not is_symmetric:
-        raise _misfit(tensor, "the blocks are asymmetric, expected symmetric ones")
+        raise _make_misfit_error(tensor, "the blocks are asymmetric, expected symmetric ones")
     encoding = Encoding(
         *(tensor.scales, offsets, roles.axis, tensor.bits),
         *(roles.block_axis, tensor.block_size, tensor.block_scales),
     )
-    return Placed(_signed_type(tensor.bits), encoding)
+    return Placed(_get_signed_type(tensor.bits), encoding)
 
 
-def _signed_type(bits: int) -> DType:
+def _get_signed_type(bits: int) -> DType:
     return DType[f"SFIXED_POINT_{max(bits, 8)}"]
 
 
-def _named_values(graph: Graph) -> dict[str, list[str]]:
+def _map_names(graph: Graph) -> dict[str, list[str]]:
     """Values by the source model's names for them; several may be one tensor in other layouts."""
     names: dict[str, list[str]] = {}
     for value in graph.types:
@@ -193,22 +199,22 @@ def _named_values(graph: Graph) -> dict[str, list[str]]:
     return names
 
 
-def _unknown(name: str, known: Collection[str]) -> UsageError:
+def _make_unknown_error(name: str, known: Collection[str]) -> UsageError:
     return UsageError(
         f"the encodings name the tensor '{shown(name)}', which the model does not have",
         do=did_you_mean(name, known, "use the names of the source model's tensors"),
     )
 
 
-def _misfit(tensor: TensorEncoding, what: str) -> UsageError:
+def _make_misfit_error(tensor: TensorEncoding, what: str) -> UsageError:
     return UsageError(what, Where(tensor=tensor.name), do="correct the entry in the encodings file")
 
 
-def _miscounted(graph: Graph, value: str, tensor: TensorEncoding, uses: _Uses) -> UsageError:
-    roles, shape = uses.roles(value), graph.types[value].static_shape()
-    wanted = (
+def _make_count_error(graph: Graph, value: str, tensor: TensorEncoding, uses: _Uses) -> UsageError:
+    roles, shape = uses.find_roles(value), graph.types[value].static_shape()
+    expected = (
         f"{shape[roles.axis]} channels" if roles is not None and roles.axis is not None else f"{list(shape)}"
     )
-    return _misfit(
-        tensor, f"{len(tensor.scales)} encodings are given, expected one, or one for each of {wanted}"
+    return _make_misfit_error(
+        tensor, f"{len(tensor.scales)} encodings are given, expected one, or one for each of {expected}"
     )

@@ -4,12 +4,14 @@ from collections.abc import Collection
 
 from edgewright.ir.graph import Graph
 from edgewright.quantize.groups import is_real
-from edgewright.quantize.tensor_encodings import EncodingSet, TensorEncoding, encodings_of
+from edgewright.quantize.tensor_encodings import EncodingSet, TensorEncoding, list_encodings
 
-__all__ = ["portable_encodings"]
+__all__ = ["list_portable_encodings"]
 
 
-def portable_encodings(quantized: Graph, source: Graph, plain: Graph, known: Collection[str]) -> EncodingSet:
+def list_portable_encodings(
+    quantized: Graph, source: Graph, plain: Graph, known: Collection[str]
+) -> EncodingSet:
     """The encodings of a quantized graph, for the model as a converter that was given a file sees it.
 
     Such a converter leaves rewrites out, so that names stay (guide 10562). Names that rewrites made are left
@@ -22,7 +24,7 @@ def portable_encodings(quantized: Graph, source: Graph, plain: Graph, known: Col
         plain: the float graph without rewrites.
         known: the names of the source model's tensors.
     """
-    entries = {entry.name: entry for entry in encodings_of(quantized).tensors}
+    entries = {entry.name: entry for entry in list_encodings(quantized).tensors}
     named = {plain.source_names.get(value, value): value for value in plain.types}
     names = {name: value for name, value in named.items() if name in known}
     kept = {name: entry for name, entry in entries.items() if name in names}
@@ -30,13 +32,17 @@ def portable_encodings(quantized: Graph, source: Graph, plain: Graph, known: Col
     for name, entry in kept.items():
         value = names[name]
         if value in plain.constants and not _is_same(plain, value, source, constants.get(name)):
-            kept[name] = _width_of(name, entry, is_param=True)
+            kept[name] = _keep_width(name, entry, is_param=True)
     for node in reversed(plain.nodes):
         for value in node.outputs:
             name = plain.source_names.get(value, value)
-            reader = None if name in kept or not is_real(plain, value) else _made_of(plain, value, kept)
+            reader = (
+                None
+                if name in kept or not is_real(plain, value)
+                else _find_reader_encoding(plain, value, kept)
+            )
             if reader is not None:
-                kept[name] = _width_of(name, reader, is_param=False)
+                kept[name] = _keep_width(name, reader, is_param=False)
     return EncodingSet(tuple(entry for name, entry in kept.items() if name in names))
 
 
@@ -47,15 +53,17 @@ def _is_same(plain: Graph, value: str, source: Graph, other: str | None) -> bool
     return one.shape == two.shape and bool((one == two).all())
 
 
-def _made_of(graph: Graph, value: str, known: dict[str, TensorEncoding]) -> TensorEncoding | None:
+def _find_reader_encoding(
+    graph: Graph, value: str, known: dict[str, TensorEncoding]
+) -> TensorEncoding | None:
     """The encoding of what the first reader of a value makes."""
     for node in graph.consumers(value):
         for output in node.outputs:
-            found = known.get(graph.source_names.get(output, output))
-            if found is not None:
-                return found
+            encoding = known.get(graph.source_names.get(output, output))
+            if encoding is not None:
+                return encoding
     return None
 
 
-def _width_of(name: str, entry: TensorEncoding, *, is_param: bool) -> TensorEncoding:
+def _keep_width(name: str, entry: TensorEncoding, *, is_param: bool) -> TensorEncoding:
     return TensorEncoding(name, entry.bits, is_param, is_float=entry.is_float)

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from edgewright.core.numbers import DType
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.traits import Roles
-from edgewright.quantize.fragile import fragile_nodes
-from edgewright.quantize.groups import Groups, data_inputs, is_real
+from edgewright.quantize.fragile import find_fragile_nodes
+from edgewright.quantize.groups import Groups, is_real, list_data_inputs
 from edgewright.quantize.pins import Pin
 from edgewright.quantize.report import QuantizationReport
 from edgewright.quantize.request import QuantizationRequest
-from edgewright.quantize.rules import float_rule
+from edgewright.quantize.rules import find_float_rule
 from edgewright.quantize.spans import Spans
 
 __all__ = ["FIXED", "Deciding", "Precision"]
@@ -47,7 +47,7 @@ class Deciding:
     ) -> None:
         self._graph, self._groups, self._spans, self._request = graph, groups, spans, request
         self._roles = roles
-        self._fragile = fragile_nodes(graph) if request.is_fragile_float else set()
+        self._fragile = find_fragile_nodes(graph) if request.is_fragile_float else set()
         self._found: dict[str, Precision] = {}
 
     def run(
@@ -55,27 +55,29 @@ class Deciding:
     ) -> dict[str, Precision]:
         """The precision of each node; unless weights are known, those without a pin stay float."""
         for node in self._graph.nodes:
-            self._found[node.name] = self._decided(node, pins, report, are_weights_known=are_weights_known)
+            self._found[node.name] = self._decide_node(
+                node, pins, report, are_weights_known=are_weights_known
+            )
         for node in reversed(self._graph.nodes):
             self._follow_readers(node)
         return self._found
 
-    def _decided(
+    def _decide_node(
         self, node: Node, pins: Mapping[str, Pin], report: QuantizationReport, *, are_weights_known: bool
     ) -> Precision:
         real = [value for value in node.inputs if is_real(self._graph, value)]
         if node.op.has_fixed_types or node.subgraphs or not real:
             return RIGID
-        pinned = self._float_pin(node, pins)
+        pinned = self._find_float_pin(node, pins)
         if pinned is not None:
             return Precision(pinned)
-        bits = self._bits(node)
-        rule = float_rule(node.op, bits)
+        bits = self._find_bits(node)
+        rule = find_float_rule(node.op, bits)
         is_fragile = bits <= 8 and node.name in self._fragile
         if rule is not None or is_fragile:
-            report.applied(rule.name if rule is not None else "fragile", node.name)
-            return self._in_float()
-        incoming = self._incoming(node) if node.op.keeps_encoding else None
+            report.record_rule(rule.name if rule is not None else "fragile", node.name)
+            return self._keep_in_float()
+        incoming = self._find_incoming_type(node) if node.op.keeps_encoding else None
         if incoming is not None:
             return Precision(incoming)
         weights = self._roles[node.name].weights | self._roles[node.name].biases
@@ -86,9 +88,9 @@ class Deciding:
         is_known = all(self._spans.is_known(value) for value in values)
         places = self._roles[node.name].weights
         has_weights = are_weights_known or all(node.inputs[place] in pins for place in places)
-        return FIXED if is_known and has_weights else self._in_float()
+        return FIXED if is_known and has_weights else self._keep_in_float()
 
-    def _float_pin(self, node: Node, pins: Mapping[str, Pin]) -> DType | None:
+    def _find_float_pin(self, node: Node, pins: Mapping[str, Pin]) -> DType | None:
         """The float type that a file gives to the output or, of products, to weights or bias."""
         roles = self._roles[node.name]
         around = [self._groups.pin(value) for value in node.outputs if is_real(self._graph, value)]
@@ -99,17 +101,17 @@ class Deciding:
                 return pin.placed.dtype
         return None
 
-    def _bits(self, node: Node) -> int:
+    def _find_bits(self, node: Node) -> int:
         values = [v for v in (*node.outputs, *node.inputs) if is_real(self._graph, v)]
-        return self._groups.bits(values[0])
+        return self._groups.find_bits(values[0])
 
-    def _incoming(self, node: Node) -> DType | None:
+    def _find_incoming_type(self, node: Node) -> DType | None:
         """The float type of what an op moves, where all of it is in floating point already."""
-        values = [v for v in data_inputs(self._graph, node) if v not in self._graph.constants]
-        types = [self._made_in(value) for value in values]
+        values = [v for v in list_data_inputs(self._graph, node) if v not in self._graph.constants]
+        types = [self._find_producer_type(value) for value in values]
         return types[0] if types and None not in types else None
 
-    def _made_in(self, value: str) -> DType | None:
+    def _find_producer_type(self, value: str) -> DType | None:
         """The float type that a value is made in; None where that is fixed point or not decided."""
         maker = self._graph.producer(value)
         if maker is None or self._found[maker.name].is_fixed:
@@ -127,5 +129,5 @@ class Deciding:
         if self._found[node.name].is_fixed and is_free and len(types) == 1 and None not in types:
             self._found[node.name] = readers[0]
 
-    def _in_float(self) -> Precision:
+    def _keep_in_float(self) -> Precision:
         return Precision(self._request.float_dtype)

@@ -4,28 +4,28 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from edgewright.ir.graph import Graph
-from edgewright.quantize.apply import apply
-from edgewright.quantize.assign import assign
+from edgewright.quantize.apply import apply_plan
+from edgewright.quantize.assign import assign_encodings
 from edgewright.quantize.calibrate import check_constants, observe_extremes, observe_histograms
 from edgewright.quantize.executor import Executor, Samples
 from edgewright.quantize.groups import Groups, is_real
 from edgewright.quantize.judge import WORTH_DB, Judge
 from edgewright.quantize.overrides import KnownEncodings
 from edgewright.quantize.pins import Pin
-from edgewright.quantize.recommended import recommended
+from edgewright.quantize.recommended import recommend_algorithms
 from edgewright.quantize.report import QuantizationReport
 from edgewright.quantize.request import QuantizationRequest
-from edgewright.quantize.roles import roles_of
-from edgewright.quantize.search import Found, searched
-from edgewright.quantize.spans import Seen
-from edgewright.quantize.weights.balance import balanced
-from edgewright.quantize.weights.bias_correction import corrected, input_means, with_biases
+from edgewright.quantize.roles import find_roles
+from edgewright.quantize.search import PlannedGraph, search_ranges
+from edgewright.quantize.spans import Statistics
+from edgewright.quantize.weights.balance import balance_graph
+from edgewright.quantize.weights.bias_correction import correct_biases, measure_input_means, with_biases
 from edgewright.quantize.weights.cle import equalize
-from edgewright.quantize.weights.even_channels import channel_reach
-from edgewright.quantize.weights.layerwise import LAYERWISE, fitted_weights
+from edgewright.quantize.weights.even_channels import measure_channel_reach
+from edgewright.quantize.weights.layerwise import LAYERWISE, fit_weights
 from edgewright.quantize.wide_products import widen_products
 
-__all__ = ["QuantizedGraph", "observe", "quantize_graph"]
+__all__ = ["QuantizedGraph", "observe_activations", "quantize_graph"]
 
 
 @dataclass(frozen=True)
@@ -67,18 +67,18 @@ def quantize_graph(
     settled, advice = _name_algorithms(graph, request.settle())
     work, notes = _prepare_graph(graph, settled, pins, samples, executor)
     if samples is None or executor is None:
-        plan = assign(work, Groups(work, settled, pins), settled, pins, None)
-        found = Found(work, work, plan, _list_left_out(settled))
+        plan = assign_encodings(work, Groups(work, settled, pins), settled, pins, None)
+        planned = PlannedGraph(work, work, plan, _list_left_out(settled))
     else:
-        choose_ranges = searched if settled.is_searched else _calibrate
-        found = choose_ranges(work, settled, pins, samples, executor)
-    report = found.plan.report
+        choose_ranges = search_ranges if settled.is_searched else _calibrate
+        planned = choose_ranges(work, settled, pins, samples, executor)
+    report = planned.plan.report
     report.ignored += resolved.ignored
-    report.notes += [*advice, *notes, *found.notes]
+    report.notes += [*advice, *notes, *planned.notes]
     report.notes[:0] = request.list_notes()
-    is_corrected = found.graph is not found.source
+    is_corrected = planned.graph is not planned.source
     return QuantizedGraph(
-        apply(found.graph, found.plan), report, found.source, is_corrected, settled, resolved.pins
+        apply_plan(planned.graph, planned.plan), report, planned.source, is_corrected, settled, resolved.pins
     )
 
 
@@ -92,7 +92,7 @@ def _check_graph(graph: Graph) -> None:
 
 def _list_weights(graph: Graph) -> set[str]:
     """Weights and biases."""
-    roles = {node: roles_of(graph, node) for node in graph.nodes}
+    roles = {node: find_roles(graph, node) for node in graph.nodes}
     return {node.inputs[place] for node, role in roles.items() for place in role.weights | role.biases}
 
 
@@ -102,7 +102,7 @@ def _name_algorithms(
     """The request with what "auto" stands for, and why."""
     if "auto" not in request.algorithms:
         return request, ()
-    advice = recommended(graph, request)
+    advice = recommend_algorithms(graph, request)
     named = [name for name in request.algorithms if name != "auto"]
     return replace(request, algorithms=tuple(dict.fromkeys([*named, *advice.algorithms]))), advice.reasons
 
@@ -118,20 +118,20 @@ def _calibrate(
     pins: Mapping[str, Pin],
     samples: Samples,
     executor: Executor,
-) -> Found:
+) -> PlannedGraph:
     """Ranges as the scheme chooses them, after weights and before biases."""
     work, fitted, notes = graph, dict[str, Pin](), list[str]()
     if any(name in request.algorithms for name in LAYERWISE):
-        work, fitted, notes = fitted_weights(graph, request, pins, samples, Judge(graph, samples, executor))
+        work, fitted, notes = fit_weights(graph, request, pins, samples, Judge(graph, samples, executor))
     settled = {**pins, **fitted}
     groups = Groups(work, request, settled)
-    seen = observe(work, groups, request, samples, executor)
-    plan = assign(work, groups, request, settled, seen)
+    statistics = observe_activations(work, groups, request, samples, executor)
+    plan = assign_encodings(work, groups, request, settled, statistics)
     if "bc" in request.algorithms:
-        work, changed = corrected(work, plan, input_means(work, samples, executor))
+        work, changed = correct_biases(work, plan, measure_input_means(work, samples, executor))
         notes.append(f"bc: corrected {len(changed)} biases")
-        plan = assign(work, groups, request, settled, seen)
-    return Found(graph, work, plan, notes)
+        plan = assign_encodings(work, groups, request, settled, statistics)
+    return PlannedGraph(graph, work, plan, notes)
 
 
 def _prepare_graph(
@@ -150,7 +150,7 @@ def _prepare_graph(
         work, equalization = equalize(graph)
         notes = equalization.list_notes()
     if "smooth" in request.algorithms and samples is not None and executor is not None:
-        work, balance_notes = balanced(work, request, pins, samples, Judge(work, samples, executor))
+        work, balance_notes = balance_graph(work, request, pins, samples, Judge(work, samples, executor))
         notes += balance_notes
     if any(name in request.algorithms for name in ("bc", "adaround")):
         work = with_biases(work)
@@ -168,20 +168,24 @@ def _equalize(
 
     Weights gain by it, but channels of activations may reach less equally far than before.
     """
-    work, equalization = equalize(graph, lambda twin, values: channel_reach(twin, values, samples, executor))
+    work, equalization = equalize(
+        graph, lambda twin, values: measure_channel_reach(twin, values, samples, executor)
+    )
     if equalization.chains:
         judge = Judge(graph, samples, executor)
-        gain = judge.noise_at_once(graph, request, pins) - judge.noise_at_once(work, request, pins)
+        gain = judge.measure_noise_at_once(graph, request, pins) - judge.measure_noise_at_once(
+            work, request, pins
+        )
         if gain < WORTH_DB:
             return graph, [f"cle: left out, it gains {gain:.1f} dB on {len(judge.feeds)} samples"]
     return work, equalization.list_notes()
 
 
-def observe(
+def observe_activations(
     graph: Graph, groups: Groups, request: QuantizationRequest, samples: Samples, executor: Executor
-) -> Seen:
+) -> Statistics:
     """The statistics that the scheme of the activations needs: one pass, or two."""
-    extremes = observe_extremes(graph, groups.observed(), samples, executor)
+    extremes = observe_extremes(graph, groups.list_observed(), samples, executor)
     if not request.act_scheme.needs_histogram:
         return extremes
     return observe_histograms(graph, extremes, samples, executor)

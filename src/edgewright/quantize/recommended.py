@@ -7,9 +7,9 @@ from edgewright.ops.matmul import MatMul
 from edgewright.ops.norm import AxesNorm
 from edgewright.ops.reduce_softmax import Softmax
 from edgewright.quantize.request import QuantizationRequest
-from edgewright.quantize.roles import roles_of
+from edgewright.quantize.roles import find_roles
 
-__all__ = ["Recommendation", "recommended"]
+__all__ = ["Recommendation", "recommend_algorithms"]
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Recommendation:
     reasons: tuple[str, ...]
 
 
-def recommended(graph: Graph, request: QuantizationRequest) -> Recommendation:
+def recommend_algorithms(graph: Graph, request: QuantizationRequest) -> Recommendation:
     """What to ask for, for a float graph and the widths that it gets.
 
     Learned rounding gains 0.3 dB in 8 bits (MobileNetV2, a minute): it is for 4 bits.
@@ -33,7 +33,7 @@ def recommended(graph: Graph, request: QuantizationRequest) -> Recommendation:
         )
     if _is_transformer(graph) and request.act_bw == 8:
         chosen["smooth"] = "smooth: a transformer, whose channels reach unequally far, in 8 bits"
-    products = sum(bool(roles_of(graph, n).weights) and n.op.is_product for n in graph.nodes)
+    products = sum(bool(find_roles(graph, n).weights) and n.op.is_product for n in graph.nodes)
     if products and request.weight_bw == 4:
         chosen["seq_mse"] = f"seq_mse: {products} products with weights of 4 bits, whose ranges matter most"
         chosen["adaround"] = "adaround: 4 bits lose most where each weight is rounded for itself"

@@ -54,7 +54,7 @@ class QuantizationReport:
     converts: int = 0
     notes: list[str] = field(default_factory=list)
 
-    def applied(self, rule: str, where: str) -> None:
+    def record_rule(self, rule: str, where: str) -> None:
         """Remembers that a rule was applied."""
         self.rules.setdefault(rule, []).append(where)
 

@@ -15,7 +15,7 @@ from edgewright.core.errors import UsageError, shown
 from edgewright.core.numbers import DType
 from edgewright.core.words import did_you_mean
 from edgewright.quantize.encodings import Grid
-from edgewright.quantize.schemes import Scheme, scheme_named
+from edgewright.quantize.schemes import Scheme, find_scheme
 from edgewright.quantize.tensor_encodings import EncodingSet
 
 __all__ = ["QuantizationRequest"]
@@ -88,7 +88,7 @@ class QuantizationRequest:
                 f"there is no algorithm '{unknown[0]}', expected some of {', '.join(ALGORITHMS)}",
                 do=did_you_mean(unknown[0], ALGORITHMS),
             )
-        scheme_named(self.param_quantizer, self.percentile)
+        find_scheme(self.param_quantizer, self.percentile)
         _ = self.act_scheme
 
     def _check_widths(self) -> None:
@@ -124,18 +124,18 @@ class QuantizationRequest:
                 f"{spell_option('steps', shown(steps))} is not possible, expected two whole numbers",
                 do=f"give, for example, {spell_option('steps', '(-128, 127)')}",
             )
-        Grid(_width_of_steps(steps), steps=steps)
+        Grid(_find_steps_width(steps), steps=steps)
 
     @property
     def act_scheme(self) -> Scheme:
         """Chooses the ranges of activations; of a search, the ones it starts with."""
         is_plain = self.act_quantizer in {ADJUSTED, AUTO}
-        return scheme_named("tf" if is_plain else self.act_quantizer, self.percentile)
+        return find_scheme("tf" if is_plain else self.act_quantizer, self.percentile)
 
     @property
     def weight_scheme(self) -> Scheme:
         """Chooses the ranges of weights."""
-        return scheme_named(self.param_quantizer, self.percentile)
+        return find_scheme(self.param_quantizer, self.percentile)
 
     @property
     def is_act_symmetric(self) -> bool:
@@ -158,14 +158,14 @@ class QuantizationRequest:
         searching = 4 if self.is_searched else 0
         return 1 + self.act_scheme.needs_histogram + 2 * len(self.algorithms) + searching
 
-    def act_grid(self, bits: int) -> Grid:
+    def make_act_grid(self, bits: int) -> Grid:
         """The grid of activations of a width."""
-        return Grid(bits, self.is_act_symmetric, self._steps_for(bits))
+        return Grid(bits, self.is_act_symmetric, self._find_steps(bits))
 
-    def weight_grid(self, bits: int, *, is_sliced: bool) -> Grid:
+    def make_weight_grid(self, bits: int, *, is_sliced: bool) -> Grid:
         """The grid of weights of a width; encodings for slices are always symmetric."""
         is_symmetric = SYMMETRIC in {self.param_quantizer, self.param_schema}
-        return Grid(bits, is_symmetric or is_sliced, self._steps_for(bits))
+        return Grid(bits, is_symmetric or is_sliced, self._find_steps(bits))
 
     def settle(self) -> "QuantizationRequest":
         """The request with nothing open: rows are decided, widths that the overrides give are taken."""
@@ -188,10 +188,10 @@ class QuantizationRequest:
             notes.append(f"the quantizer 'adjusted' is for 8 bits: weights of {self.weight_bw} use tf")
         return notes
 
-    def _steps_for(self, bits: int) -> tuple[int, int] | None:
+    def _find_steps(self, bits: int) -> tuple[int, int] | None:
         """The restricted steps where they are meant for this width."""
-        return self.steps if self.steps is not None and _width_of_steps(self.steps) == bits else None
+        return self.steps if self.steps is not None and _find_steps_width(self.steps) == bits else None
 
 
-def _width_of_steps(steps: tuple[int, int]) -> int:
+def _find_steps_width(steps: tuple[int, int]) -> int:
     return 8 if steps[0] >= -128 and steps[1] < 128 else 16

@@ -12,9 +12,9 @@ from edgewright.quantize.encodings import Grid
 __all__ = [
     "RULES",
     "Rule",
-    "fixed_encoding",
-    "float_rule",
-    "second_operand_grid",
+    "find_fixed_encoding",
+    "find_float_rule",
+    "find_second_operand_grid",
 ]
 
 
@@ -56,7 +56,7 @@ FIRST_WITH_WIDE_WEIGHTS = 73
 WIDE_PRODUCT_STEPS = (-0x8000, 0x7F7F)
 
 
-def fixed_encoding(op: Op, bits: int, *, is_symmetric: bool) -> tuple[Rule, Encoding, DType] | None:
+def find_fixed_encoding(op: Op, bits: int, *, is_symmetric: bool) -> tuple[Rule, Encoding, DType] | None:
     """The encoding that an op's output must have, with the rule that says so."""
     meant = op.specific()
     if meant.encoding_rule != EncodingRule.FIXED:
@@ -72,7 +72,7 @@ def fixed_encoding(op: Op, bits: int, *, is_symmetric: bool) -> tuple[Rule, Enco
     return None
 
 
-def float_rule(op: Op, bits: int) -> Rule | None:
+def find_float_rule(op: Op, bits: int) -> Rule | None:
     """The rule that keeps an op in floating point, if one does."""
     if op.htp_precision == HtpPrecision.FLOAT:
         return RULES["float-only"]
@@ -80,6 +80,6 @@ def float_rule(op: Op, bits: int) -> Rule | None:
     return RULES["eight-bits-only"] if is_too_wide else None
 
 
-def second_operand_grid(op: Op, bits: int) -> Grid | None:
+def find_second_operand_grid(op: Op, bits: int) -> Grid | None:
     """The grid that the second operand of a product must be on, where it is no weight."""
     return Grid(16, True, WIDE_PRODUCT_STEPS) if isinstance(op, MatMul) and bits == 16 else None

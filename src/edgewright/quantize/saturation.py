@@ -10,41 +10,41 @@ from edgewright.ir.graph import Graph, Node
 from edgewright.ir.traits import EVERYTHING, Range
 from edgewright.ops.activation import Sigmoid
 from edgewright.ops.elementwise import ElementWiseMultiply
-from edgewright.quantize.groups import Groups, data_inputs, is_real
+from edgewright.quantize.groups import Groups, is_real, list_data_inputs
 from edgewright.quantize.report import QuantizationReport
 from edgewright.quantize.spans import Spans
 
-__all__ = ["leave_out_flat_ends", "needed_range"]
+__all__ = ["find_needed_range", "leave_out_flat_ranges"]
 
 
-def leave_out_flat_ends(graph: Graph, groups: Groups, spans: Spans, report: QuantizationReport) -> None:
+def leave_out_flat_ranges(graph: Graph, groups: Groups, spans: Spans, report: QuantizationReport) -> None:
     """Narrows the ranges of values that are only read by functions which are flat out there."""
     made = [value for node in graph.nodes for value in node.outputs if is_real(graph, value)]
-    for root, members in groups.members(made).items():
-        found = spans.range(root)
-        if found is None or any(value in graph.outputs for value in members):
+    for root, members in groups.list_members(made).items():
+        reach = spans.range(root)
+        if reach is None or any(value in graph.outputs for value in members):
             continue
         readers = [(value, node) for value in members for node in graph.consumers(value)]
-        wanted = [
-            needed_range(graph, node, value, groups.bits(root))
+        parts = [
+            find_needed_range(graph, node, value, groups.find_bits(root))
             for value, node in readers
-            if not (node.op.keeps_encoding and value in data_inputs(graph, node))
+            if not (node.op.keeps_encoding and value in list_data_inputs(graph, node))
         ]
-        if not wanted:
+        if not parts:
             continue
-        low = max(found[0], min(part[0] for part in wanted))
-        high = min(found[1], max(part[1] for part in wanted))
-        if (low, high) != found and low < high:
+        low = max(reach[0], min(part[0] for part in parts))
+        high = min(reach[1], max(part[1] for part in parts))
+        if (low, high) != reach and low < high:
             spans.set_range(root, (low, high))
-            report.applied("flat-ends", members[0])
+            report.record_rule("flat-ends", members[0])
 
 
-def needed_range(graph: Graph, node: Node, value: str, bits: int) -> Range:
+def find_needed_range(graph: Graph, node: Node, value: str, bits: int) -> Range:
     """Where a reader of a value is not flat."""
     op = node.op.specific()
     if isinstance(op, ElementWiseMultiply):
         return _of_gate(graph, node, value, bits)
-    if len(node.inputs) == 1 and isinstance(op, Sigmoid) and _gated(graph, node, value):
+    if len(node.inputs) == 1 and isinstance(op, Sigmoid) and _find_gated_range(graph, node, value):
         # The other reader is the product with this gate: it says how far the two of them look.
         return (inf, -inf)
     # Half a step of an output of 0 to 1.
@@ -56,17 +56,17 @@ def _of_gate(graph: Graph, node: Node, value: str, bits: int) -> Range:
     others = [other for other in node.inputs if other != value]
     maker = graph.producer(others[0]) if len(others) == 1 else None
     is_swish = maker is not None and isinstance(maker.op, Sigmoid) and maker.inputs == [value]
-    return (-_swish_reach(bits), inf) if is_swish else EVERYTHING
+    return (-_compute_swish_reach(bits), inf) if is_swish else EVERYTHING
 
 
-def _gated(graph: Graph, node: Node, value: str) -> bool:
+def _find_gated_range(graph: Graph, node: Node, value: str) -> bool:
     readers = graph.consumers(value)
     return any(
         isinstance(reader.op, ElementWiseMultiply) and node.outputs[0] in reader.inputs for reader in readers
     )
 
 
-def _swish_reach(bits: int) -> float:
+def _compute_swish_reach(bits: int) -> float:
     """How far down a swish matters: x * exp(-x) is half a step of 1 there, near enough."""
     far = log(2 * (1 << bits))
     return far + log(far) + 1

@@ -19,7 +19,7 @@ from edgewright.ops.elementwise import ElementWiseMaximum, ElementWiseMinimum, E
 from edgewright.ops.elementwise_unary import ElementWiseRound
 from edgewright.quantize.executor import Executor, Samples, Session
 
-__all__ = ["Effort", "Probe", "Sensitivity", "Steps", "sensitivity"]
+__all__ = ["Effort", "Probe", "Sensitivity", "Steps", "measure_sensitivity"]
 
 # Sessions: each rounds its own parts only, which keeps its runs nearly as fast as the float graph's.
 SESSIONS = 8
@@ -50,7 +50,7 @@ class Steps:
     low: float
     high: float
 
-    def inputs(self, value: str) -> dict[str, Array]:
+    def make_inputs(self, value: str) -> dict[str, Array]:
         """The inputs that round a value so."""
         numbers = (self.low, self.high, 1 / self.size, self.size)
         return {
@@ -88,7 +88,7 @@ class Sensitivity:
         return self.runs / self.samples if self.samples else 0.0
 
 
-def sensitivity(
+def measure_sensitivity(
     graph: Graph,
     probes: Sequence[Probe],
     watched: Sequence[Sequence[str]],
@@ -111,9 +111,9 @@ def sensitivity(
     measuring = _Measuring(graph, watched, chosen, executor)
     effects: dict[str, float] = {}
     with announce_progress("measuring sensitivity", total=len(stretches)) as step:
-        for part in _parted(stretches, SESSIONS):
-            for stretch, effect in zip(part, measuring.effects(part), strict=True):
-                effects.update(_shared(stretch, effect))
+        for part in _split_probes(stretches, SESSIONS):
+            for stretch, effect in zip(part, measuring.measure_effects(part), strict=True):
+                effects.update(_list_shared(stretch, effect))
                 step()
     return Sensitivity(effects, len(chosen) * (1 + len(stretches)), count)
 
@@ -131,24 +131,24 @@ class _Measuring:
         session = executor.prepare(graph, [value for value in self._values if value not in graph.inputs])
         self._expected = [{**sample, **session.run(sample)} for sample in samples]
 
-    def effects(self, stretches: Sequence[Sequence[Probe]]) -> list[float]:
+    def measure_effects(self, stretches: Sequence[Sequence[Probe]]) -> list[float]:
         """Noise over signal of each stretch, from one session."""
         probed = _Probed(self._graph, [probe for stretch in stretches for probe in stretch])
         names = {value: probed.names.get(value, value) for value in self._values}
         session = self._executor.prepare(probed.graph, list(names.values()))
-        return [self._effect(session, probed, names, stretch) for stretch in stretches]
+        return [self._measure_effect(session, probed, names, stretch) for stretch in stretches]
 
-    def _effect(
+    def _measure_effect(
         self, session: Session, probed: "_Probed", names: Mapping[str, str], stretch: Sequence[Probe]
     ) -> float:
-        settings = probed.settings(stretch)
+        settings = probed.make_settings(stretch)
         sums = {value: np.zeros(2) for value in names}
         for sample, expected in zip(self._samples, self._expected, strict=True):
-            found = session.run({**sample, **settings})
+            outputs = session.run({**sample, **settings})
             for value, name in names.items():
-                sums[value] += _noise_and_signal(expected[value], found[name])
+                sums[value] += _measure_noise(expected[value], outputs[name])
         ratios = {value: noise / signal if signal > 0 else 0.0 for value, (noise, signal) in sums.items()}
-        return float(np.mean([_first_seen(ratios, way) for way in self._watched]))
+        return float(np.mean([_find_first(ratios, way) for way in self._watched]))
 
 
 class _Probed:
@@ -167,14 +167,14 @@ class _Probed:
                 self._round(value, steps)
         self.graph.sort()
 
-    def settings(self, probes: Sequence[Probe]) -> dict[str, Array]:
+    def make_settings(self, probes: Sequence[Probe]) -> dict[str, Array]:
         """Inputs that switch rounding on for some parts and off for the others."""
-        found = dict(self._off)
+        inputs = dict(self._off)
         for probe in probes:
-            found |= probe.constants
+            inputs |= probe.constants
             for value, steps in probe.steps.items():
-                found |= steps.inputs(value)
-        return found
+                inputs |= steps.make_inputs(value)
+        return inputs
 
     def _open(self, value: str) -> None:
         array, kind = self.graph.constants[value], self.graph.types[value]
@@ -184,7 +184,7 @@ class _Probed:
         self._off[value] = array
 
     def _round(self, value: str, steps: Steps) -> None:
-        kind, off = self.graph.types[value], steps.off().inputs(value)
+        kind, off = self.graph.types[value], steps.off().make_inputs(value)
         low, high, by, to = (self.graph.add_input(name, TensorType((1,), DType.FLOAT_32)) for name in off)
         self._off |= off
         readers = self.graph.fresh_name(f"{value}/real")
@@ -202,22 +202,22 @@ class _Probed:
         return name
 
 
-def _first_seen(ratios: Mapping[str, float], way: Sequence[str]) -> float:
+def _find_first(ratios: Mapping[str, float], way: Sequence[str]) -> float:
     return next((ratios[value] for value in way if ratios[value] > SEEN), ratios[way[-1]])
 
 
-def _noise_and_signal(expected: Array, found: Array) -> tuple[float, float]:
+def _measure_noise(expected: Array, rounded: Array) -> tuple[float, float]:
     wide = expected.astype(np.float64)
-    noise = float(np.square(wide - found).sum())
+    noise = float(np.square(wide - rounded).sum())
     return (noise, float(np.square(wide).sum())) if np.isfinite(noise) else (0.0, 0.0)
 
 
-def _shared(stretch: Sequence[Probe], effect: float) -> dict[str, float]:
+def _list_shared(stretch: Sequence[Probe], effect: float) -> dict[str, float]:
     total = sum(probe.weight for probe in stretch)
     return {p.name: effect * (p.weight / total if total > 0 else 1 / len(stretch)) for p in stretch}
 
 
-def _parted(stretches: Sequence[Sequence[Probe]], count: int) -> Iterator[Sequence[Sequence[Probe]]]:
+def _split_probes(stretches: Sequence[Sequence[Probe]], count: int) -> Iterator[Sequence[Sequence[Probe]]]:
     size = max(1, -(-len(stretches) // count))
     for at in range(0, len(stretches), size):
         yield stretches[at : at + size]

@@ -8,7 +8,7 @@ from edgewright.ops.quant import Dequantize, Quantize
 from edgewright.ops.rearrange import Reshape, Transpose
 from edgewright.passes.target.float_io import make_all_io_float
 from edgewright.quantize.lift_moves import lift_moves
-from edgewright.quantize.tensor_encodings import TensorEncoding, entry_of
+from edgewright.quantize.tensor_encodings import TensorEncoding, make_entry
 
 __all__ = ["take_source_encodings"]
 
@@ -48,13 +48,13 @@ def _take_pair(graph: Graph, node: Node, entries: dict[str, TensorEncoding]) -> 
         return
     value, made = before.inputs[0], node.outputs[0]
     name = graph.source_names.get(value, value)
-    found = graph.types[node.inputs[0]]
-    entry = entry_of(name, TensorType(found.shape, found.dtype, None, before.op.encoding), is_param=False)
+    stored = graph.types[node.inputs[0]]
+    entry = make_entry(name, TensorType(stored.shape, stored.dtype, None, before.op.encoding), is_param=False)
     if entries.setdefault(name, entry) != entry or graph.types[made] != graph.types[value]:
         return
     if made in graph.outputs and (graph.producer(value) is None or value in graph.outputs):
         return
-    if _cuts_below_zero(graph, value, entry):
+    if _is_cut_below_zero(graph, value, entry):
         # Exporters leave a Relu out where the encoding that follows begins at zero.
         _clamp(graph, node, value)
     else:
@@ -63,7 +63,7 @@ def _take_pair(graph: Graph, node: Node, entries: dict[str, TensorEncoding]) -> 
         graph.remove(before)
 
 
-def _cuts_below_zero(graph: Graph, value: str, entry: TensorEncoding) -> bool:
+def _is_cut_below_zero(graph: Graph, value: str, entry: TensorEncoding) -> bool:
     """Whether an encoding from zero on does more than round: its value may be negative."""
     return entry.offsets == (0,) and not _is_positive(graph, value)
 
@@ -106,7 +106,7 @@ def _take_weights(graph: Graph, node: Node, op: Dequantize, entries: dict[str, T
     real, dtype = op.encoding.decode(graph.constants[stored]), graph.types[stored].dtype
     graph.remove(node)
     _replace(graph, node.outputs[0], real.astype(op.dtype.numpy), name)
-    entries[name] = entry_of(name, TensorType(real.shape, dtype, None, op.encoding), is_param=True)
+    entries[name] = make_entry(name, TensorType(real.shape, dtype, None, op.encoding), is_param=True)
     _fold_moves(graph, node.outputs[0], name)
 
 

@@ -6,19 +6,19 @@ import numpy as np
 
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph, Node
-from edgewright.quantize.encodings import Grid, regridded
-from edgewright.quantize.groups import Groups, data_inputs, is_real
+from edgewright.quantize.encodings import Grid, change_grid
+from edgewright.quantize.groups import Groups, is_real, list_data_inputs
 from edgewright.quantize.observers import Extremes, Histogram
 from edgewright.quantize.pins import Placed
 from edgewright.quantize.request import QuantizationRequest
-from edgewright.quantize.rules import second_operand_grid
+from edgewright.quantize.rules import find_second_operand_grid
 
-__all__ = ["MASKED", "Range", "Seen", "Spans", "range_of_array"]
+__all__ = ["MASKED", "Range", "Spans", "Statistics", "range_of_array"]
 
 # Nothing but a mask moves scores this far: exp(-1000) is nothing in any type.
 MASKED = -1000.0
 Range = tuple[float, float]
-Seen = Mapping[str, Extremes | Histogram]
+Statistics = Mapping[str, Extremes | Histogram]
 
 
 def range_of_array(array: Array) -> Range:
@@ -30,15 +30,17 @@ def range_of_array(array: Array) -> Range:
 class Spans:
     """What groups of values cover; groups that nothing is known of have no encoding."""
 
-    def __init__(self, graph: Graph, groups: Groups, request: QuantizationRequest, seen: Seen | None) -> None:
+    def __init__(
+        self, graph: Graph, groups: Groups, request: QuantizationRequest, statistics: Statistics | None
+    ) -> None:
         self._graph, self._groups, self._request = graph, groups, request
         self._grids = self._chosen_grids()
         self._ranges: dict[str, Range] = {}
-        if seen is not None:
-            self._choose_ranges(seen)
-        for value in self._passed_on():
+        if statistics is not None:
+            self._choose_ranges(statistics)
+        for value in self._list_passed_constants():
             # A constant that is moved is known without data; with others it widens their range.
-            if seen is not None or all(v in graph.constants for v in self._beside(value)):
+            if statistics is not None or all(v in graph.constants for v in self._list_neighbours(value)):
                 self.widen(value, range_of_array(graph.constants[value]))
 
     def is_known(self, value: str) -> bool:
@@ -51,40 +53,40 @@ class Spans:
         """The range that was chosen for a value's group."""
         return self._ranges.get(self._groups.find(value))
 
-    def set_range(self, value: str, found: Range) -> None:
+    def set_range(self, value: str, new_range: Range) -> None:
         """Replaces the range of a value's group."""
-        self._ranges[self._groups.find(value)] = found
+        self._ranges[self._groups.find(value)] = new_range
 
     def widen(self, value: str, other: Range) -> None:
         """Lets the range of a value's group cover another one too."""
         low, high = self.range(value) or other
         self.set_range(value, (min(low, other[0]), max(high, other[1])))
 
-    def placed(self, value: str) -> Placed:
+    def place_value(self, value: str) -> Placed:
         """How a value's group is stored in fixed point."""
         pin, root = self._groups.pin(value), self._groups.find(value)
         if pin is not None and pin.placed is not None and not pin.is_float:
             return pin.placed
         grid = self._grids[root]
-        return Placed(grid.dtype, grid.encoding(*self._ranges[root]))
+        return Placed(grid.dtype, grid.encode_range(*self._ranges[root]))
 
     def read(self, node: Node, place: int, bits: int) -> Placed:
         """How a node of a width reads a value: as it is stored, or its range on the grid that is needed."""
         value = node.inputs[place]
-        grid = wanted_grid(self._graph, node, place, bits)
+        grid = find_needed_grid(self._graph, node, place, bits)
         if value in self._graph.constants and not self.is_known(value):
-            chosen = grid or self._request.act_grid(bits)
-            return Placed(chosen.dtype, chosen.encoding(*self._range_beside(node, value)))
-        placed = self.placed(value)
+            chosen = grid or self._request.make_act_grid(bits)
+            return Placed(chosen.dtype, chosen.encode_range(*self._range_beside(node, value)))
+        placed = self.place_value(value)
         assert placed.encoding is not None
         if placed.encoding.bitwidth == bits and (
             grid is None or grid == self._grids[self._groups.find(value)]
         ):
             return placed
-        chosen, found = grid or self._request.act_grid(bits), self.range(value)
-        if found is not None:
-            return Placed(chosen.dtype, chosen.encoding(*found))
-        return Placed(chosen.dtype, regridded(placed.encoding, placed.dtype, chosen))
+        chosen, reach = grid or self._request.make_act_grid(bits), self.range(value)
+        if reach is not None:
+            return Placed(chosen.dtype, chosen.encode_range(*reach))
+        return Placed(chosen.dtype, change_grid(placed.encoding, placed.dtype, chosen))
 
     def _range_beside(self, node: Node, value: str) -> Range:
         """The range of a constant; an infinite one (a mask) reaches as far as what it meets."""
@@ -94,52 +96,52 @@ class Spans:
             # The output was narrowed to what is not masked: steps that reach further tell nothing apart.
             kept = range_of_array(array[array > MASKED])
             return min(output[0] - output[1] + kept[0], kept[0]), kept[1]
-        found = [range_of_array(array)]
+        ranges = [range_of_array(array)]
         if not np.isfinite(array).all():
             others = [self.range(v) for v in (*node.inputs, *node.outputs) if is_real(self._graph, v)]
-            found += [other for other in others if other is not None]
-        return min(low for low, _ in found), max(high for _, high in found)
+            ranges += [other for other in others if other is not None]
+        return min(low for low, _ in ranges), max(high for _, high in ranges)
 
     def _chosen_grids(self) -> dict[str, Grid]:
         """Each group is on the activations' grid: HTP's ops write the type they read, and no other."""
         made = [v for node in self._graph.nodes for v in (*node.inputs, *node.outputs)]
         values = dict.fromkeys(v for v in (*self._graph.inputs, *made) if is_real(self._graph, v))
-        roots = self._groups.members(values)
-        return {root: self._request.act_grid(self._groups.bits(root)) for root in roots}
+        roots = self._groups.list_members(values)
+        return {root: self._request.make_act_grid(self._groups.find_bits(root)) for root in roots}
 
-    def _choose_ranges(self, seen: Seen) -> None:
+    def _choose_ranges(self, statistics: Statistics) -> None:
         by_grid: dict[Grid, list[str]] = {}
-        for value in seen:
+        for value in statistics:
             by_grid.setdefault(self._grids[self._groups.find(value)], []).append(value)
         for grid, values in by_grid.items():
-            kept = self._kept([seen[value] for value in values], grid)
+            kept = self._merge_ranges([statistics[value] for value in values], grid)
             for value, low, high in zip(values, kept.low.tolist(), kept.high.tolist(), strict=True):
                 self.widen(value, (low, high))
 
-    def _kept(self, seen: Sequence[Extremes | Histogram], grid: Grid) -> Extremes:
+    def _merge_ranges(self, statistics: Sequence[Extremes | Histogram], grid: Grid) -> Extremes:
         scheme = self._request.act_scheme
-        histograms = [part for part in seen if isinstance(part, Histogram)]
-        if len(histograms) == len(seen):
-            return scheme.ranges(Histogram.stacked(histograms), grid)
-        parts = [scheme.ranges(part, grid) for part in seen]
+        histograms = [part for part in statistics if isinstance(part, Histogram)]
+        if len(histograms) == len(statistics):
+            return scheme.choose_ranges(Histogram.stack(histograms), grid)
+        parts = [scheme.choose_ranges(part, grid) for part in statistics]
         return Extremes(np.concatenate([p.low for p in parts]), np.concatenate([p.high for p in parts]))
 
-    def _passed_on(self) -> list[str]:
+    def _list_passed_constants(self) -> list[str]:
         """Constants that ops which only move data pass on: they belong to the range of what comes out."""
         moving = [n for n in self._graph.nodes if n.op.keeps_encoding and is_real(self._graph, n.outputs[0])]
-        values = dict.fromkeys(v for node in moving for v in data_inputs(self._graph, node))
+        values = dict.fromkeys(v for node in moving for v in list_data_inputs(self._graph, node))
         return [value for value in values if value in self._graph.constants]
 
-    def _beside(self, value: str) -> list[str]:
-        nodes = [n for n in self._graph.consumers(value) if _passes_on(self._graph, n, value)]
-        return [v for node in nodes for v in data_inputs(self._graph, node)]
+    def _list_neighbours(self, value: str) -> list[str]:
+        nodes = [n for n in self._graph.consumers(value) if _is_passed_on(self._graph, n, value)]
+        return [v for node in nodes for v in list_data_inputs(self._graph, node)]
 
 
-def wanted_grid(graph: Graph, node: Node, place: int, bits: int) -> Grid | None:
+def find_needed_grid(graph: Graph, node: Node, place: int, bits: int) -> Grid | None:
     """The grid that a node of a width needs at a place; None where any will do."""
     is_operand = place == 1 and node.inputs[place] not in graph.constants
-    return second_operand_grid(node.op, bits) if is_operand else None
+    return find_second_operand_grid(node.op, bits) if is_operand else None
 
 
-def _passes_on(graph: Graph, node: Node, value: str) -> bool:
-    return node.op.keeps_encoding and value in data_inputs(graph, node)
+def _is_passed_on(graph: Graph, node: Node, value: str) -> bool:
+    return node.op.keeps_encoding and value in list_data_inputs(graph, node)

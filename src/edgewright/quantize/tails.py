@@ -29,28 +29,28 @@ class Tails:
     def add(self, sample: Mapping[str, Extremes]) -> None:
         """Counts one more sample."""
         self._count += 1
-        for value, found in sample.items():
-            ends = np.array([found.low[0], found.high[0]], np.float64)
-            both = np.stack([ends, np.square(ends)])
+        for value, extremes in sample.items():
+            bounds = np.array([extremes.low[0], extremes.high[0]], np.float64)
+            both = np.stack([bounds, np.square(bounds)])
             self._sums[value] = self._sums[value] + both if value in self._sums else both
 
-    def beyond(self, value: str, seen: Extremes, elements: int, bits: int) -> Extremes:
+    def extend_range(self, value: str, extremes: Extremes, elements: int, bits: int) -> Extremes:
         """The range that costs least for values to come; never less than what was seen.
 
         Args:
             value: its name.
-            seen: what all samples covered.
+            extremes: what all samples covered.
             elements: how many elements of it one sample has.
             bits: the width it is stored in.
         """
-        low, high = float(seen.low[0]), float(seen.high[0])
+        low, high = float(extremes.low[0]), float(extremes.high[0])
         spread = max(high, 0.0) - min(low, 0.0)
-        scales = self._scales(value)
+        scales = self._compute_scales(value)
         count = max(1, self._count * elements)
-        reach = [_reach(scale, spread, count, bits) for scale in scales]
-        return Extremes.between(low - reach[0], high + reach[1])
+        reach = [_compute_reach(scale, spread, count, bits) for scale in scales]
+        return Extremes.from_bounds(low - reach[0], high + reach[1])
 
-    def _scales(self, value: str) -> tuple[float, float]:
+    def _compute_scales(self, value: str) -> tuple[float, float]:
         """The scale of the tail at each end."""
         if self._count < 2 or value not in self._sums:
             return 0.0, 0.0
@@ -60,7 +60,7 @@ class Tails:
         return low, high
 
 
-def _reach(scale: float, spread: float, count: int, bits: int) -> float:
+def _compute_reach(scale: float, spread: float, count: int, bits: int) -> float:
     """How far to go beyond the largest of so many elements, with an exponential tail behind it.
 
     Cutting off at x costs 2 scale^2 exp(-x / scale) / count, rounding ((spread + x) / steps)^2 / 12: the sum

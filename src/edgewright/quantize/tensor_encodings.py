@@ -11,9 +11,9 @@ from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph
 from edgewright.ir.types import TensorType
 from edgewright.ops.quant import Convert
-from edgewright.quantize.encodings import covered_range
+from edgewright.quantize.encodings import compute_covered_range
 
-__all__ = ["EncodingSet", "TensorEncoding", "encodings_of", "entry_of"]
+__all__ = ["EncodingSet", "TensorEncoding", "list_encodings", "make_entry"]
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class TensorEncoding:
         """Whether only a width is known."""
         return not self.is_float and not self.scales
 
-    def signed(self) -> tuple[tuple[int, ...], bool]:
+    def convert_to_signed(self) -> tuple[tuple[int, ...], bool]:
         """Offsets of signed integers, and whether all are 0."""
         moved = tuple(offset + (1 << (self.bits - 1)) for offset in self.offsets)
         return moved, not any(moved)
@@ -71,7 +71,7 @@ class EncodingSet:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
-def encodings_of(graph: Graph) -> EncodingSet:
+def list_encodings(graph: Graph) -> EncodingSet:
     """The encodings of a quantized graph by the source model's names; floats are in it as floats."""
     entries: dict[str, TensorEncoding] = {}
     read = {value for node in graph.nodes for value in (*node.inputs, *node.outputs) if value}
@@ -82,18 +82,18 @@ def encodings_of(graph: Graph) -> EncodingSet:
         if name in entries or not (value in read or value in graph.inputs):
             continue
         if tensor_type.encoding is not None or tensor_type.dtype.is_float:
-            entries[name] = entry_of(name, tensor_type, is_param=value in graph.constants)
+            entries[name] = make_entry(name, tensor_type, is_param=value in graph.constants)
     return EncodingSet(tuple(entries.values()))
 
 
-def entry_of(name: str, tensor_type: TensorType, *, is_param: bool) -> TensorEncoding:
+def make_entry(name: str, tensor_type: TensorType, *, is_param: bool) -> TensorEncoding:
     """The entry for a tensor of a type."""
     encoding, dtype = tensor_type.encoding, tensor_type.dtype
     if encoding is None:
         return TensorEncoding(name, dtype.bits, is_param, is_float=True)
     is_symmetric = dtype.is_signed and not any(encoding.offsets)
     shift = 1 << (encoding.bitwidth - 1) if dtype.is_signed else 0
-    lows, highs = _ends(encoding, dtype)
+    lows, highs = _list_bounds(encoding, dtype)
     return TensorEncoding(
         name,
         encoding.bitwidth,
@@ -111,6 +111,6 @@ def entry_of(name: str, tensor_type: TensorType, *, is_param: bool) -> TensorEnc
     )
 
 
-def _ends(encoding: Encoding, dtype: DType) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    low, high = covered_range(encoding, dtype)
+def _list_bounds(encoding: Encoding, dtype: DType) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    low, high = compute_covered_range(encoding, dtype)
     return tuple(np.asarray(low).tolist()), tuple(np.asarray(high).tolist())

@@ -8,7 +8,7 @@ from edgewright.reports.numbers import format_amount, format_shape
 from edgewright.reports.page import Block, Table
 from edgewright.sdk.conversion import Conversion
 
-__all__ = ["make_io_table", "make_page", "make_rules_table"]
+__all__ = ["describe_quantization", "make_io_table", "make_page", "make_rules_table"]
 
 
 def make_page(conversion: Conversion) -> list[Block]:
@@ -20,7 +20,7 @@ def make_page(conversion: Conversion) -> list[Block]:
             f"{conversion.ops} ops, {format_amount(conversion.parameters)} parameters, "
             f"{format_amount(conversion.macs)} MACs"
         ),
-        *([] if conversion.quantization is None else _describe_quantization(conversion.quantization)),
+        *([] if conversion.quantization is None else describe_quantization(conversion.quantization)),
         *(f"note: {note}" for note in conversion.notes),
         *(f"wrote {path}" for path in files.paths),
     ]
@@ -32,7 +32,7 @@ def make_rules_table(rules: Sequence[AppliedRule]) -> Table:
     return Table("Rules applied", ("rule", "times", "what it requires"), rows, frozenset({1}))
 
 
-def _describe_quantization(quantization: QuantizationSummary) -> list[Block]:
+def describe_quantization(quantization: QuantizationSummary) -> list[Block]:
     return [
         quantization.coverage,
         *([make_rules_table(quantization.rules)] if quantization.rules else []),

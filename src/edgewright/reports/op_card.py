@@ -20,6 +20,8 @@ def as_text(card: OpCard) -> str:
     lines += _make_section("Outputs", [_describe_port(port) for port in card.outputs])
     lines += _make_section("Parameters", [_describe_param(param) for param in card.params])
     lines += [f"Output encoding: {card.encoding_rule}"]
+    lines += [f"On the HTP:      {card.htp_precision}"]
+    lines += [f"Traits:          {', '.join(card.traits)}"] if card.traits else []
     lines += [f"CPU backend:     runs {_CPU[card.cpu]}"]
     lines += [f"Samples:         {', '.join(card.samples) or 'none'}"]
     return "\n".join(lines)

@@ -8,37 +8,37 @@ from edgewright.reports.numbers import format_bytes
 from edgewright.reports.page import Block, Table
 from edgewright.sdk.quantize_files import QuantizedFiles
 
-__all__ = ["page"]
+__all__ = ["make_page"]
 
 
-def page(done: QuantizedFiles) -> list[Block]:
+def make_page(result: QuantizedFiles) -> list[Block]:
     """The report of `edgewright quantize`."""
-    blocks: list[Block] = [make_io_table(done.contract), done.coverage]
-    if done.rules:
-        blocks.append(make_rules_table(done.rules))
-    blocks += [f"note: {note}" for note in done.notes]
-    if done.differences:
-        blocks.append(_differences(done))
-    smaller = done.weights_before / max(done.weights_after, 1)
+    blocks: list[Block] = [make_io_table(result.contract), result.coverage]
+    if result.rules:
+        blocks.append(make_rules_table(result.rules))
+    blocks += [f"note: {note}" for note in result.notes]
+    if result.differences:
+        blocks.append(_make_differences_table(result))
+    smaller = result.weights_before / max(result.weights_after, 1)
     blocks.append(
-        f"weights: {format_bytes(done.weights_before)} before, {format_bytes(done.weights_after)} now, "
+        f"weights: {format_bytes(result.weights_before)} before, {format_bytes(result.weights_after)} now, "
         f"{smaller:.1f} times smaller"
     )
-    blocks += [f"wrote {path}" for path in done.files.paths]
-    blocks.append(f"{format_bytes(done.bytes_written)} written, {done.seconds:.1f} s")
+    blocks += [f"wrote {path}" for path in result.files.paths]
+    blocks.append(f"{format_bytes(result.bytes_written)} written, {result.seconds:.1f} s")
     return blocks
 
 
-def _differences(done: QuantizedFiles) -> Table:
-    samples = done.differences[0].samples
-    where = "htp (simulation)" if done.backend == "htp-sim" else done.backend
-    title = f"{done.precision} on {where} against the float model, {samples} samples"
+def _make_differences_table(result: QuantizedFiles) -> Table:
+    samples = result.differences[0].samples
+    where = "htp (simulation)" if result.backend == "htp-sim" else result.backend
+    title = f"{result.precision} on {where} against the float model, {samples} samples"
     headers = ("output", "SQNR", "cosine", "KL", "largest difference", "same top-1", "95 % interval")
-    rows = tuple(_row(item) for item in done.differences)
+    rows = tuple(_make_row(item) for item in result.differences)
     return Table(title, headers, rows, frozenset(range(1, 7)))
 
 
-def _row(item: OutputDifference) -> tuple[str, ...]:
+def _make_row(item: OutputDifference) -> tuple[str, ...]:
     sqnr = "exact" if math.isinf(item.sqnr_db) else f"{item.sqnr_db:.1f} dB"
     kl = "-" if item.kl is None else f"{item.kl:.3g}"
     top1, interval = "-", "-"

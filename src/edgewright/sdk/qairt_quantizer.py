@@ -24,7 +24,7 @@ from edgewright.quantize.overrides import KnownEncodings, ResolvedEncodings
 from edgewright.quantize.quantizer import QuantizedGraph, quantize_graph
 from edgewright.quantize.report import AppliedRule, QuantizationReport
 from edgewright.quantize.request import QuantizationRequest
-from edgewright.quantize.roles import roles_of
+from edgewright.quantize.roles import find_roles
 from edgewright.quantize.weights.cle import equalize
 from edgewright.run.op_packages import load_op_packages
 from edgewright.sdk.aimet import compute_aimet_encodings, find_aimet_python
@@ -64,9 +64,9 @@ def quantize_dlc(options: QairtQuantizerOptions, command: str = "edgewright") ->
     dlc = options.dlc
     load_op_packages(options.aimet.op_package_lib or ())
     python = find_aimet_python() if options.aimet.use_aimet_quantizer else None
-    source = dlc_reader.read(_dlc_file(dlc.input_dlc))
+    source = dlc_reader.read(_check_dlc_path(dlc.input_dlc))
     keep_sources([Path(dlc.input_dlc)], [name_output(dlc)])
-    graph = _only_graph([lift(each) for each in source.graphs], dlc.input_dlc)
+    graph = _take_only_graph([lift(each) for each in source.graphs], dlc.input_dlc)
     _check_float(graph, dlc.input_dlc, source.description.quantizer_command)
     _check_preserved(graph, dlc)
     opened = open_fixed_io(graph)
@@ -132,7 +132,7 @@ def _fill_request(
 
 def _list_convolution_weights(graph: Graph) -> set[str]:
     """The source model's names of all weights of convolutions."""
-    roles = {node: roles_of(graph, node) for node in graph.nodes}
+    roles = {node: find_roles(graph, node) for node in graph.nodes}
     values = [node.inputs[place] for node, r in roles.items() if r.is_convolution for place in r.weights]
     return {graph.source_names.get(value, value) for value in values}
 
@@ -161,7 +161,7 @@ def _quantize_with_aimet(
 # What is refused
 
 
-def _dlc_file(path: str) -> Path:
+def _check_dlc_path(path: str) -> Path:
     if Path(path).suffix in {".onnx", ".json", ".cpp", ".pb", ".tflite", ".pt"}:
         raise UsageError(
             f"--input_dlc is '{shown(path)}', expected a .dlc file",
@@ -170,7 +170,7 @@ def _dlc_file(path: str) -> Path:
     return Path(path)
 
 
-def _only_graph(graphs: Sequence[Graph], file: str) -> Graph:
+def _take_only_graph(graphs: Sequence[Graph], file: str) -> Graph:
     if len(graphs) != 1:
         names = ", ".join(f"'{shown(graph.name, 60)}'" for graph in graphs[:10])
         raise UnsupportedFeature(

@@ -16,7 +16,7 @@ from edgewright.ir.graph import Graph
 from edgewright.model.model import Model
 from edgewright.model.model_files import list_model_parts
 from edgewright.model.narrow import is_narrow
-from edgewright.model.open_shapes import shapes_from_samples
+from edgewright.model.open_shapes import read_shapes_from_samples
 from edgewright.model.quantize import quantize_model
 from edgewright.model.saving import SavedFiles, SaveOptions
 from edgewright.quantize.report import AppliedRule
@@ -95,7 +95,7 @@ def _open_model(
     model = open_model(file, shapes)
     if options.data is None or path.suffix == ".onnx":
         return model, []
-    fixed, note = shapes_from_samples(model, shapes, options.data, images)
+    fixed, note = read_shapes_from_samples(model, shapes, options.data, images)
     return (open_model(file, fixed), [note]) if note else (model, [])
 
 

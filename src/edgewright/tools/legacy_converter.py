@@ -25,7 +25,7 @@ from edgewright.tools.answer import tell
 if TYPE_CHECKING:
     from edgewright.frontends._common.input_spec import InputSpec
 
-__all__ = ["look_only", "run_converter"]
+__all__ = ["report_dry_run", "run_converter"]
 
 # The groups that change what is written, by the field that holds them; a converter may lack some.
 FIELDS: dict[str, type[OptionGroup]] = {
@@ -60,7 +60,7 @@ def run_converter(name: str, groups: tuple[OptionGroup, ...]) -> int:
     options = ConverterOptions(**given)  # type: ignore[arg-type]
     load_op_libraries(options.pytorch)
     if look.dry_run is not None:
-        return look_only(options.source.input_network, make_input_spec(options), look.dry_run, report)
+        return report_dry_run(options.source.input_network, make_input_spec(options), look.dry_run, report)
     if options.onnx.dump_custom_io_config_template is not None:
         print(f"wrote {write_template(options)}; nothing was converted")
         return 0
@@ -69,11 +69,11 @@ def run_converter(name: str, groups: tuple[OptionGroup, ...]) -> int:
     return 0
 
 
-def look_only(source: str, spec: "InputSpec", detail: str, report: Report) -> int:
+def report_dry_run(source: str, spec: "InputSpec", detail: str, report: Report) -> int:
     """What --dry_run does: say what a conversion would meet."""
-    from edgewright.model.inspect import dry_run
+    from edgewright.model.inspect import preview_conversion
     from edgewright.reports.inspection import make_dry_run_page
 
-    result = dry_run(source, spec)
+    result = preview_conversion(source, spec)
     tell(report, result, lambda record: make_dry_run_page(record, detail))
     return 0 if result.is_convertible else UnsupportedOp.exit_code

@@ -15,7 +15,7 @@ from edgewright.config.qairt_converter import (
 )
 from edgewright.config.umbrella import Report
 from edgewright.tools.answer import tell
-from edgewright.tools.legacy_converter import look_only
+from edgewright.tools.legacy_converter import report_dry_run
 from edgewright.tools.tool import Tool
 
 __all__ = ["TOOL", "main"]
@@ -44,7 +44,7 @@ def run(*groups: OptionGroup) -> int:
     )
     options = QairtConverterOptions(*(chosen[kind] for kind in kinds))  # type: ignore[arg-type]
     if dry_run.dry_run is not None:
-        return look_only(options.source.input_network, make_input_spec(options), dry_run.dry_run, report)
+        return report_dry_run(options.source.input_network, make_input_spec(options), dry_run.dry_run, report)
     if options.io.dump_io_config_template is not None:
         print(f"wrote {write_io_config_template(options)}; nothing was converted")
         return 0

@@ -23,14 +23,14 @@ def run(*groups: OptionGroup) -> int:
     chosen = {type(group): group for group in groups}
     report = chosen.pop(Report)
     assert isinstance(report, Report)
-    from edgewright.reports.quantized_dlc import page
+    from edgewright.reports.quantized_dlc import make_page
     from edgewright.sdk.conversion import spell_command
     from edgewright.sdk.qairt_quantizer import QairtQuantizerOptions, quantize_dlc
 
     kinds = (QairtDlc, QairtPrecision, QairtCalibration, QairtAimet)
     options = QairtQuantizerOptions(*(chosen[kind] for kind in kinds))  # type: ignore[arg-type]
-    found = quantize_dlc(options, spell_command(NAME, chosen.values()))
-    tell(report, found, page)
+    result = quantize_dlc(options, spell_command(NAME, chosen.values()))
+    tell(report, result, make_page)
     return 0
 
 

@@ -21,13 +21,13 @@ def run(
     _messages: Messages,
 ) -> int:
     """Quantize, write, compare with the float model and report."""
-    from edgewright.reports.quantized_files import page
+    from edgewright.reports.quantized_files import make_page
     from edgewright.sdk.conversion import spell_command
     from edgewright.sdk.quantize_files import quantize_files
 
     command = spell_command(NAME, (model, shapes, options, images, output))
     result = quantize_files(model, shapes, options, output, images, command)
-    tell(report, result, page)
+    tell(report, result, make_page)
     return 0
 
 

@@ -8,13 +8,13 @@ import onnxruntime
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from edgewright import convert
 from edgewright.backends.base import RunOptions
 from edgewright.backends.cpu import CpuBackend
 from edgewright.backends.cpu.dynamic import with_integer_ops
 from edgewright.backends.cpu.export import export_graph
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph
-from edgewright.model.convert import convert
 from edgewright.ops import reference
 from edgewright.ops.source import SourceOp
 

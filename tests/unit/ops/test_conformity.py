@@ -2,8 +2,10 @@
 
 import dataclasses
 import json
+import re
 from importlib.resources import files
 
+import numpy as np
 import pytest
 
 import edgewright.ops  # noqa: F401 - fills the registry
@@ -13,6 +15,7 @@ from edgewright.ir.op import REGISTRY, Op
 TABLE = json.loads((files("edgewright") / "_data" / "ops.json").read_text())
 NOT_QNN = {"SourceOp"}
 OPS = sorted(set(REGISTRY) - NOT_QNN)
+NUMBER = re.compile(r"[-\d.e\[\], ]+")
 
 
 def params_of(op: type[Op]) -> dict[str, tuple[DType, bool]]:
@@ -74,4 +77,18 @@ def test_enum_params_have_the_catalogues_values(name: str) -> None:
             ours = {member: int(value) for member, value in field.type.__members__.items()}
             if ours != table[field.name]:
                 problems.append(f"give {field.type.__name__} the members {table[field.name]}, not {ours}")
+    check(problems, name)
+
+
+@pytest.mark.parametrize("name", OPS)
+def test_params_have_the_catalogues_defaults(name: str) -> None:
+    table = {row["name"]: row.get("default") for row in TABLE[name]["params"]}
+    problems = []
+    for field in dataclasses.fields(REGISTRY[name]):
+        number = NUMBER.fullmatch(str(table.get(field.name)))
+        # None, or no default: whoever makes the op decides.
+        if number and field.default is not None and field.default is not dataclasses.MISSING:
+            default, ours = json.loads(number[0]), np.asarray(field.default, np.float64).tolist()
+            if ours != default:
+                problems.append(f"give '{field.name}' the default {default}, not {field.default}")
     check(problems, name)

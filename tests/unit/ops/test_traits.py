@@ -8,7 +8,8 @@ import pytest
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.op import REGISTRY, Op, Sample
 from edgewright.ir.types import TensorType
-from tests.unit.ops.test_samples import SAMPLES, filled
+from edgewright.ops.elementwise_generic import Generic
+from tests.unit.ops.test_samples import SAMPLES, filled, types_of
 
 COMPUTED = [sample for sample in SAMPLES if sample.op.has_reference()]
 LIMITED = [sample for sample in COMPUTED if sample.op.specific().value_range() != (-math.inf, math.inf)]
@@ -16,6 +17,7 @@ CLAMPS = [sample for sample in COMPUTED if sample.op.specific().is_clamp]
 KEEPING = [sample for sample in COMPUTED if sample.op.keeps_encoding]
 FLAT = [s for s in COMPUTED if s.op.specific().active_range(0.01) != (-math.inf, math.inf)]
 SCALED = [sample for sample in COMPUTED if sample.op.specific().scaled_inputs]
+WEIGHTED = [sample for sample in COMPUTED if sample.op.weight_roles(types_of(sample)).axis is not None]
 NEVER_NAN = [sample for sample in COMPUTED if not sample.op.specific().may_make_nan]
 
 
@@ -104,6 +106,33 @@ def test_a_channel_that_is_scaled_in_an_input_is_scaled_in_the_result(sample: Sa
             np.testing.assert_allclose(compute(sample.op, scaled)[0], bare * factors, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("sample", WEIGHTED, ids=name_of)
+def test_each_slice_of_the_weights_along_their_axis_makes_one_channel(sample: Sample) -> None:
+    roles, arrays = sample.op.weight_roles(types_of(sample)), filled(sample)
+    (place,) = roles.weights
+    bare = [None if index in roles.biases else array for index, array in enumerate(arrays)]
+    channels = bare[place].shape[roles.axis]
+    factors = np.arange(1, channels + 1, dtype=np.float32)
+    shape = [channels if axis == roles.axis else 1 for axis in range(bare[place].ndim)]
+    scaled = [array * factors.reshape(shape) if index == place else array for index, array in enumerate(bare)]
+    results = compute(sample.op, bare)[0]
+    # Groups of a transposed convolution share the axis.
+    factors = np.tile(factors, results.shape[-1] // channels)
+    np.testing.assert_allclose(compute(sample.op, scaled)[0], results * factors, rtol=1e-3, atol=1e-4)
+
+
 def test_every_trait_is_tried() -> None:
-    assert all((LIMITED, CLAMPS, KEEPING, FLAT, SCALED, NEVER_NAN))
+    assert all((LIMITED, CLAMPS, KEEPING, FLAT, SCALED, WEIGHTED, NEVER_NAN))
     assert {s.op.qnn_name() for s in COMPUTED} <= set(REGISTRY)
+
+
+@pytest.mark.parametrize("sample", [s for s in KEEPING if not s.op.only_moves()], ids=name_of)
+def test_a_selection_compares_numbers_and_does_not_only_move_them(sample: Sample) -> None:
+    data, *others = filled(sample)
+    kept, negated = (compute(sample.op, [array, *others])[0] for array in (data, -data))
+    assert not np.array_equal(kept, -negated)
+
+
+def test_an_op_that_only_names_another_has_its_traits() -> None:
+    for sample in SAMPLES:
+        assert isinstance(sample.op, Generic) == (sample.op.specific() is not sample.op)

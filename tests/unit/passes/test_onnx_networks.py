@@ -9,7 +9,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import edgewright as ew
-from edgewright.model.convert import Rewrites
+from edgewright.frontends.conversion import Rewrites
 
 
 class Onnx:

@@ -15,7 +15,7 @@ from edgewright.ops.reduce_softmax import Softmax
 from edgewright.quantize.judge import Judge
 from edgewright.quantize.quantizer import quantize_graph
 from edgewright.quantize.request import QuantizationRequest
-from edgewright.quantize.weights.balance import balanced
+from edgewright.quantize.weights.balance import balance_graph
 from tests.unit.quantize.nets import Engine, Net, samples
 
 REQUEST = QuantizationRequest(per_row=True, algorithms=("smooth",))
@@ -91,10 +91,12 @@ def test_channels_that_reach_far_are_balanced_for_2_db_at_least(name):
     graph = CASES[name]()
     feeds = samples(graph, 24)
     judge = Judge(graph, feeds, Engine())
-    work, notes = balanced(graph, REQUEST, {}, feeds, judge)
+    work, notes = balance_graph(graph, REQUEST, {}, feeds, judge)
     assert notes[0].startswith("smooth: balanced ")
-    assert judge.noise_at_once(graph, REQUEST, {}) - judge.noise_at_once(work, REQUEST, {}) > 2
-    assert judge.noise(work) < -90, "the float graph computes what it did"
+    assert (
+        judge.measure_noise_at_once(graph, REQUEST, {}) - judge.measure_noise_at_once(work, REQUEST, {}) > 2
+    )
+    assert judge.measure_noise(work) < -90, "the float graph computes what it did"
 
 
 def test_a_norm_that_something_else_reads_stays_as_it_is():
@@ -102,7 +104,7 @@ def test_a_norm_that_something_else_reads_stays_as_it_is():
     x = net.emit(LayerNorm(axes=(2,)), net.x, _with_outliers(net))
     graph = net.done(net.emit(ElementWiseAdd(), net.dense_rows(x, CHANNELS), x))
     feeds = samples(graph, 9)
-    work, notes = balanced(graph, REQUEST, {}, feeds, Judge(graph, feeds, Engine()))
+    work, notes = balance_graph(graph, REQUEST, {}, feeds, Judge(graph, feeds, Engine()))
     assert work is graph
     assert notes == ["smooth: left out, no activation of products can be scaled where it is made"]
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from edgewright.ops.activation import Relu
-from edgewright.quantize.cost import relative_cost, stored_bytes
+from edgewright.quantize.cost import compute_relative_cost, count_stored_bytes
 from edgewright.quantize.quantizer import quantize_graph
 from edgewright.quantize.request import QuantizationRequest
 from tests.unit.quantize.nets import Engine, Net, samples
@@ -24,13 +24,13 @@ def test_cost_is_the_product_of_both_widths_over_that_of_w8a8(widths, cost) -> N
     request = QuantizationRequest(weight_bw=widths[0], act_bw=widths[1])
     done = quantize_graph(graph, request, samples(graph), Engine())
     # The Relu has no weights: it counts one 8-bit MAC for each element.
-    assert relative_cost(done.graph, graph) == pytest.approx(cost, rel=0.02)
+    assert compute_relative_cost(done.graph, graph) == pytest.approx(cost, rel=0.02)
 
 
 def test_half_precision_costs_as_much_as_16_bits_by_16() -> None:
     graph = small_net()
     done = quantize_graph(graph, QuantizationRequest(float_bw=16))
-    assert relative_cost(done.graph, graph) == pytest.approx(4.0, rel=0.02)
+    assert compute_relative_cost(done.graph, graph) == pytest.approx(4.0, rel=0.02)
 
 
 def test_weights_of_4_bits_are_counted_packed() -> None:
@@ -40,5 +40,5 @@ def test_weights_of_4_bits_are_counted_packed() -> None:
         for bits in (8, 4)
     )
     weights = 3 * 3 * (4 * 8 + 8 * 4)
-    assert stored_bytes(eight) - stored_bytes(four) == weights // 2
-    assert stored_bytes(eight) == weights + 4 * (8 + 4)
+    assert count_stored_bytes(eight) - count_stored_bytes(four) == weights // 2
+    assert count_stored_bytes(eight) == weights + 4 * (8 + 4)

@@ -11,9 +11,9 @@ from edgewright.core.numbers import DType
 from edgewright.quantize.encodings import (
     SMALLEST_RANGE,
     Grid,
-    blockwise,
-    covered_range,
-    regridded,
+    change_grid,
+    compute_covered_range,
+    encode_blocks,
     validate_quantization_range,
 )
 
@@ -23,8 +23,8 @@ GRIDS = st.builds(Grid, st.sampled_from((4, 8, 16)), st.booleans())
 
 def test_the_worked_example_of_the_guide_quantizes():
     grid = Grid(8)
-    encoding = grid.encoding(-1.8, 0.5)
-    low, high = covered_range(encoding, grid.dtype)
+    encoding = grid.encode_range(-1.8, 0.5)
+    low, high = compute_covered_range(encoding, grid.dtype)
     assert encoding.scales[0] == pytest.approx(0.009020, abs=5e-7)
     assert encoding.offsets == (-200,)
     assert (low[0], high[0]) == (pytest.approx(-1.803922, abs=5e-7), pytest.approx(0.496078, abs=5e-7))
@@ -33,7 +33,7 @@ def test_the_worked_example_of_the_guide_quantizes():
 
 
 def test_the_worked_example_of_the_guide_dequantizes():
-    real = Grid(8).encoding(-1.8, 0.5).decode(np.array([0, 89, 200, 255], np.uint8))
+    real = Grid(8).encode_range(-1.8, 0.5).decode(np.array([0, 89, 200, 255], np.uint8))
     np.testing.assert_allclose(real, [-1.8039, -1.0011, 0.0, 0.4961], atol=1e-4)
 
 
@@ -43,29 +43,29 @@ def test_the_worked_example_of_the_guide_dequantizes():
     ids=["positive", "negative", "both"],
 )
 def test_zero_is_made_representable_as_the_guide_does(low, high, covered):
-    found = covered_range(Grid(8).encoding(low, high), DType.UFIXED_POINT_8)
+    found = compute_covered_range(Grid(8).encode_range(low, high), DType.UFIXED_POINT_8)
     np.testing.assert_allclose(np.concatenate(found), covered, atol=1e-6)
 
 
 def test_zero_between_two_steps_goes_away_from_zero():
-    assert Grid(8).encoding(-5.1, 5.1).offsets == (-128,)
+    assert Grid(8).encode_range(-5.1, 5.1).offsets == (-128,)
 
 
 def test_published_symmetric_scales_come_out():
-    assert Grid(8, is_symmetric=True).encoding(-169, 100).scales[0] == pytest.approx(1.3307086, abs=5e-8)
-    assert Grid(8, is_symmetric=True).encoding(-3, 180).scales[0] == pytest.approx(1.4173229, abs=5e-8)
+    assert Grid(8, is_symmetric=True).encode_range(-169, 100).scales[0] == pytest.approx(1.3307086, abs=5e-8)
+    assert Grid(8, is_symmetric=True).encode_range(-3, 180).scales[0] == pytest.approx(1.4173229, abs=5e-8)
 
 
 def test_a_range_of_nothing_is_widened_to_the_smallest():
-    low, high = covered_range(Grid(8).encoding(0.0, 0.0), DType.UFIXED_POINT_8)
+    low, high = compute_covered_range(Grid(8).encode_range(0.0, 0.0), DType.UFIXED_POINT_8)
     assert high[0] - low[0] == pytest.approx(SMALLEST_RANGE, rel=1e-6)
 
 
 @given(ENDS, ENDS, GRIDS)
 def test_zero_is_exact_and_the_data_is_covered_to_half_a_step(first, second, grid):
     low, high = min(first, second), max(first, second)
-    encoding = grid.encoding(low, high)
-    bottom, top = (float(end[0]) for end in covered_range(encoding, grid.dtype))
+    encoding = grid.encode_range(low, high)
+    bottom, top = (float(end[0]) for end in compute_covered_range(encoding, grid.dtype))
     scale = encoding.scales[0]
     assert encoding.decode(encoding.encode(np.zeros(1, np.float32), grid.dtype))[0] == 0
     assert bottom <= low + scale * 0.5001
@@ -75,7 +75,7 @@ def test_zero_is_exact_and_the_data_is_covered_to_half_a_step(first, second, gri
 
 @given(arrays(np.float32, 20, elements=st.floats(-100, 100, width=32)), GRIDS)
 def test_numbers_in_the_range_come_back_within_half_a_step(data, grid):
-    encoding = grid.encoding(data.min(), data.max())
+    encoding = grid.encode_range(data.min(), data.max())
     scale = encoding.scales[0]
     back = encoding.decode(grid.encode(data, encoding))
     # The ends may be moved by half a step to make zero exact: then they are clipped by that much.
@@ -85,8 +85,8 @@ def test_numbers_in_the_range_come_back_within_half_a_step(data, grid):
 @given(arrays(np.float32, (3, 8), elements=st.floats(-100, 100, width=32)))
 def test_each_channel_has_the_encoding_it_would_have_alone(data):
     grid = Grid(8, is_symmetric=True)
-    together = grid.encoding(data.min(1), data.max(1), axis=0)
-    alone = [grid.encoding(row.min(), row.max()).scales[0] for row in data]
+    together = grid.encode_range(data.min(1), data.max(1), axis=0)
+    alone = [grid.encode_range(row.min(), row.max()).scales[0] for row in data]
     assert together.scales == tuple(alone)
     assert together.offsets == (0, 0, 0)
 
@@ -94,14 +94,14 @@ def test_each_channel_has_the_encoding_it_would_have_alone(data):
 def test_restricted_steps_keep_integers_inside_them():
     grid = Grid(16, is_symmetric=True, steps=(-0x8000, 0x7F7F))
     data = np.array([-3.0, 0.0, 3.0], np.float32)
-    encoding = grid.encoding(data.min(), data.max())
+    encoding = grid.encode_range(data.min(), data.max())
     assert encoding.scales[0] == pytest.approx(3.0 / 0x7F7F)
     assert grid.encode(data * 2, encoding).tolist() == [-0x8000, 0, 0x7F7F]
 
 
 def test_restricted_steps_of_an_unsigned_type_are_counted_from_its_middle():
     grid = Grid(8, steps=(-0x70, 0x6F))
-    encoding = grid.encoding(0.0, 2.23)
+    encoding = grid.encode_range(0.0, 2.23)
     assert encoding.scales[0] == pytest.approx(0.01)
     assert encoding.offsets == (-16,)
     assert grid.encode(np.array([-1.0, 0.0, 9.0], np.float32), encoding).tolist() == [16, 16, 239]
@@ -121,15 +121,17 @@ def test_steps_that_do_not_fit_are_refused(steps):
 
 def test_a_range_without_end_is_refused():
     with pytest.raises(UsageError, match="expected finite numbers"):
-        Grid(8).encoding(0.0, float("inf"))
+        Grid(8).encode_range(0.0, float("inf"))
 
 
 def test_the_same_range_in_another_width_has_finer_steps():
-    eight = Grid(8).encoding(-1.0, 3.0)
-    sixteen = regridded(eight, DType.UFIXED_POINT_8, Grid(16))
+    eight = Grid(8).encode_range(-1.0, 3.0)
+    sixteen = change_grid(eight, DType.UFIXED_POINT_8, Grid(16))
     assert sixteen.bitwidth == 16
     np.testing.assert_allclose(
-        covered_range(sixteen, DType.UFIXED_POINT_16), covered_range(eight, DType.UFIXED_POINT_8), rtol=1e-3
+        compute_covered_range(sixteen, DType.UFIXED_POINT_16),
+        compute_covered_range(eight, DType.UFIXED_POINT_8),
+        rtol=1e-3,
     )
 
 
@@ -141,10 +143,10 @@ def test_blocks_lose_less_than_one_step_a_channel(shape, axis, block_axis):
     weights *= (
         np.linspace(0.05, 1, 40).reshape([40 if a == block_axis else 1 for a in range(len(shape))]) ** 2
     )
-    blocks = blockwise(weights, axis, block_axis, 16)
+    blocks = encode_blocks(weights, axis, block_axis, 16)
     grid = Grid(4, is_symmetric=True)
     others = tuple(a for a in range(len(shape)) if a != axis)
-    plain = grid.encoding(weights.min(others), weights.max(others), axis)
+    plain = grid.encode_range(weights.min(others), weights.max(others), axis)
     errors = [np.mean((weights - e.decode(e.encode(weights, grid.dtype))) ** 2) for e in (blocks, plain)]
     assert errors[0] < errors[1] * 0.6
     assert len(blocks.block_scales) == 6 * 3
@@ -154,7 +156,7 @@ def test_blocks_lose_less_than_one_step_a_channel(shape, axis, block_axis):
 
 def test_blocks_move_with_their_axes():
     weights = np.random.default_rng(2).normal(size=(5, 32)).astype(np.float32)
-    blocks = blockwise(weights, 0, 1, 8)
+    blocks = encode_blocks(weights, 0, 1, 8)
     stored = blocks.encode(weights, DType.SFIXED_POINT_8)
     np.testing.assert_array_equal(blocks.permuted((1, 0)).decode(stored.T), blocks.decode(stored).T)
 
@@ -180,4 +182,4 @@ def test_a_range_check_refuses_a_scale_that_is_none(scale):
 
 def test_a_block_larger_than_a_channel_is_the_whole_channel():
     weights = np.random.default_rng(0).normal(size=(4, 6)).astype(np.float32)
-    assert blockwise(weights, 0, 1, 10**12) == blockwise(weights, 0, 1, 6)
+    assert encode_blocks(weights, 0, 1, 10**12) == encode_blocks(weights, 0, 1, 6)

@@ -13,9 +13,9 @@ from edgewright.ops.conv_transpose import TransposeConv1d, TransposeConv2d, Tran
 from edgewright.ops.matmul import FullyConnected, MatMul
 from edgewright.quantize.quantizer import quantize_graph
 from edgewright.quantize.request import QuantizationRequest
-from edgewright.quantize.weights.adaround import Feedback, Steps, descended, error_of
-from edgewright.quantize.weights.products import products_of
-from edgewright.quantize.weights.sequential_mse import chosen_factors
+from edgewright.quantize.weights.adaround import Feedback, Steps, compute_error, descend
+from edgewright.quantize.weights.products import find_products
+from edgewright.quantize.weights.sequential_mse import choose_factors
 from tests.unit.quantize.nets import Engine, Net
 
 KINDS = (
@@ -41,20 +41,20 @@ def _graph_of(sample: Sample) -> tuple[Graph, dict[str, np.ndarray]]:
 @pytest.mark.parametrize("sample", CASES, ids=lambda s: f"{s.op.qnn_name()}-{s.label}")
 def test_rows_times_matrices_are_what_the_op_computes(sample):
     graph, feed = _graph_of(sample)
-    found = products_of(graph)
+    found = find_products(graph)
     if not found:
         assert isinstance(sample.op, MatMul), "only stacks of matrices and turned operands are left out"
         return
     (product,) = found
     constants = list(graph.constants.values())
-    rows = product.rows(feed["x"], 1 << 20, 0).transpose(1, 0, 2)
-    sums = (rows @ product.matrices(constants[0])).transpose(1, 0, 2)
+    rows = product.sample_rows(feed["x"], 1 << 20, 0).transpose(1, 0, 2)
+    sums = (rows @ product.to_matrices(constants[0])).transpose(1, 0, 2)
     bias = constants[1] if len(constants) > 1 else 0.0
     (want,) = sample.op.compute(feed["x"], *constants)
     np.testing.assert_allclose(
         sums.reshape(-1, want.shape[-1]) + bias, want.reshape(-1, want.shape[-1]), 1e-4, 1e-4
     )
-    np.testing.assert_array_equal(product.array(product.matrices(constants[0])), constants[0])
+    np.testing.assert_array_equal(product.to_array(product.to_matrices(constants[0])), constants[0])
 
 
 def _problem(inner: int = 90, columns: int = 7):
@@ -68,9 +68,9 @@ def _problem(inner: int = 90, columns: int = 7):
 
 def test_learned_rounding_halves_the_error_of_rounding_to_the_nearest():
     weights, second, steps = _problem()
-    found = descended(Feedback(second).rounded(weights, steps), weights, second, steps)
-    nearest = error_of(weights, steps.nearest(weights) * steps.scale, second).sum()
-    assert error_of(weights, found * steps.scale, second).sum() < nearest / 2
+    found = descend(Feedback(second).round_weights(weights, steps), weights, second, steps)
+    nearest = compute_error(weights, steps.round_nearest(weights) * steps.scale, second).sum()
+    assert compute_error(weights, found * steps.scale, second).sum() < nearest / 2
     assert (found == np.rint(found)).all()
     assert (found.min(), found.max()) >= (-8, -8)
     assert found.max() <= 7
@@ -78,22 +78,24 @@ def test_learned_rounding_halves_the_error_of_rounding_to_the_nearest():
 
 def test_after_descent_no_single_weight_can_move_for_the_better():
     weights, second, steps = _problem(inner=20, columns=3)
-    found = descended(steps.nearest(weights), weights, second, steps)
-    least = error_of(weights, found * steps.scale, second)
+    found = descend(steps.round_nearest(weights), weights, second, steps)
+    least = compute_error(weights, found * steps.scale, second)
     for place in range(20):
         for move in (-1, 1):
             moved = found.copy()
             moved[:, place] = np.clip(moved[:, place] + move, -8, 7)
-            assert (error_of(weights, moved * steps.scale, second) >= least - 1e-12).all()
+            assert (compute_error(weights, moved * steps.scale, second) >= least - 1e-12).all()
 
 
 def test_chosen_ranges_are_never_worse_than_the_full_ones():
     weights, second, steps = _problem()
     weights[0, 0] *= 6
     steps = replace(steps, scale=np.broadcast_to(np.abs(weights).max(1, keepdims=True) / 7, weights.shape))
-    factors = chosen_factors(weights, second, steps, weights.shape[-1])
+    factors = choose_factors(weights, second, steps, weights.shape[-1])
     drawn = replace(steps, scale=steps.scale * factors)
-    before, after = (error_of(weights, s.nearest(weights) * s.scale, second) for s in (steps, drawn))
+    before, after = (
+        compute_error(weights, s.round_nearest(weights) * s.scale, second) for s in (steps, drawn)
+    )
     assert (after <= before).all()
     assert after.sum() < 0.8 * before.sum()
 

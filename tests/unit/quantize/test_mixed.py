@@ -11,11 +11,11 @@ from edgewright.ops.activation import Relu
 from edgewright.ops.elementwise import ElementWiseAdd
 from edgewright.ops.quant import Convert
 from edgewright.ops.reduce_order import Argmax
-from edgewright.quantize.cost import relative_cost
+from edgewright.quantize.cost import compute_relative_cost
 from edgewright.quantize.judge import Judge
 from edgewright.quantize.mixed.calibrated import Calibrated, Widths
-from edgewright.quantize.mixed.cheapest import Goal, effects_of, mixed
-from edgewright.quantize.mixed.moves import Effects, May, moves, widths_after
+from edgewright.quantize.mixed.cheapest import Goal, find_cheapest_widths, measure_effects
+from edgewright.quantize.mixed.moves import Effects, May, apply_moves, order_moves
 from edgewright.quantize.quantizer import quantize_graph
 from edgewright.quantize.request import QuantizationRequest
 from tests.unit.quantize.nets import Engine, Net, samples
@@ -86,9 +86,9 @@ def test_half_precision_has_float_weights() -> None:
 def test_the_value_that_8_bits_hurt_most_is_raised_first_with_what_reads_it() -> None:
     graph, y = uneven()
     _, found, feeds = calibrated(graph)
-    effects, cost = effects_of(found, feeds, Engine())
+    effects, cost = measure_effects(found, feeds, Engine())
     assert cost.passes <= 10
-    first = moves(found.graph, found.parts, effects, May(have_small=False))[0]
+    first = order_moves(found.graph, found.parts, effects, May(have_small=False))[0]
     raised = {value for root in first.wide for value in found.parts.groups[root].values}
     reader = graph.consumers(graph.consumers(y)[0].outputs[0])[0].outputs[0]
     assert raised == {y, reader}
@@ -97,12 +97,12 @@ def test_the_value_that_8_bits_hurt_most_is_raised_first_with_what_reads_it() ->
 def test_steps_go_from_the_cheapest_widths_to_the_widest() -> None:
     graph, _ = uneven()
     _, found, feeds = calibrated(graph)
-    effects, _ = effects_of(found, feeds, Engine())
-    steps = moves(found.graph, found.parts, effects, May(have_half=False))
-    last = widths_after(steps, effects.small)
+    effects, _ = measure_effects(found, feeds, Engine())
+    steps = order_moves(found.graph, found.parts, effects, May(have_half=False))
+    last = apply_moves(steps, effects.small)
     assert last == Widths(wide=frozenset(found.parts.groups), fine=frozenset(found.parts.weights))
     costs = [
-        relative_cost(found.quantize(widths_after(steps[:count], effects.small)).graph, graph)
+        compute_relative_cost(found.quantize(apply_moves(steps[:count], effects.small)).graph, graph)
         for count in (0, len(steps) // 2, len(steps))
     ]
     assert costs[0] == pytest.approx(0.5, rel=0.02)
@@ -118,34 +118,40 @@ def test_what_the_target_lacks_is_no_step() -> None:
         dict.fromkeys(found.parts.weights, 1.0),
         dict.fromkeys(found.parts.weights, 0.1),
     )
-    steps = moves(found.graph, found.parts, effects, May(have_small=False, have_fine=False, have_half=False))
+    steps = order_moves(
+        found.graph, found.parts, effects, May(have_small=False, have_fine=False, have_half=False)
+    )
     assert not any(step.half or step.usual or step.fine for step in steps)
     assert {root for step in steps for root in step.wide} == set(found.parts.groups)
-    halves = moves(found.graph, found.parts, effects, May(have_small=False, have_fine=False))
+    halves = order_moves(found.graph, found.parts, effects, May(have_small=False, have_fine=False))
     assert {root for step in halves for root in step.half} == set(found.parts.groups)
 
 
 def noise_of(graph, feeds):
     judge = Judge(graph, feeds, Engine())
-    return lambda made, _: judge.noise(made.graph)
+    return lambda made, _: judge.measure_noise(made.graph)
 
 
 @pytest.mark.parametrize("count", [1, 4, 7])
 def test_widths_that_lose_exactly_the_limit_keep_it(count: int) -> None:
     graph, _ = uneven()
     _, found, feeds = calibrated(graph)
-    effects, _ = effects_of(found, feeds, Engine())
+    effects, _ = measure_effects(found, feeds, Engine())
     may = May(have_fine=False, have_half=False)
-    steps = moves(found.graph, found.parts, effects, may)
+    steps = order_moves(found.graph, found.parts, effects, may)
     costs = [
-        relative_cost(found.quantize(widths_after(steps[:n], [*effects.small])).graph, graph)
+        compute_relative_cost(found.quantize(apply_moves(steps[:n], [*effects.small])).graph, graph)
         for n in range(len(steps) + 1)
     ]
     # What is lost falls by one with each step.
     drop = {cost: float(len(steps) - n) for n, cost in reversed([*enumerate(costs)])}
     limit = drop[costs[count]]
-    done = mixed(
-        found, effects, lambda made, _: drop[relative_cost(made.graph, graph)], Goal(limit, limit), may
+    done = find_cheapest_widths(
+        found,
+        effects,
+        lambda made, _: drop[compute_relative_cost(made.graph, graph)],
+        Goal(limit, limit),
+        may,
     )
     assert (done.is_met, drop[costs[done.taken]]) == (True, limit)
 
@@ -154,24 +160,26 @@ def test_widths_that_lose_exactly_the_limit_keep_it(count: int) -> None:
 def test_the_first_widths_that_keep_the_limit_are_found_in_few_tries(limit: float) -> None:
     graph, _ = uneven()
     _, found, feeds = calibrated(graph)
-    effects, _ = effects_of(found, feeds, Engine())
+    effects, _ = measure_effects(found, feeds, Engine())
     drop = noise_of(graph, feeds)
-    done = mixed(found, effects, drop, Goal(limit, limit), May())
+    done = find_cheapest_widths(found, effects, drop, Goal(limit, limit), May())
     assert done.is_met
     assert drop(done.quantized, False) <= limit
     assert done.tries <= 2 + np.log2(done.steps + 1) + 1
     wide = quantize_graph(graph, replace(REQUEST, act_bw=16), feeds, Engine())
     if limit > -40:
-        assert relative_cost(done.quantized.graph, graph) < relative_cost(wide.graph, graph)
+        assert compute_relative_cost(done.quantized.graph, graph) < compute_relative_cost(wide.graph, graph)
 
 
 def test_a_harder_limit_costs_more() -> None:
     graph, _ = uneven()
     _, found, feeds = calibrated(graph)
-    effects, _ = effects_of(found, feeds, Engine())
+    effects, _ = measure_effects(found, feeds, Engine())
     drop = noise_of(graph, feeds)
     costs = [
-        relative_cost(mixed(found, effects, drop, Goal(limit, limit), May()).quantized.graph, graph)
+        compute_relative_cost(
+            find_cheapest_widths(found, effects, drop, Goal(limit, limit), May()).quantized.graph, graph
+        )
         for limit in (-15.0, -30.0, -45.0)
     ]
     assert costs == sorted(costs)
@@ -181,11 +189,11 @@ def test_a_harder_limit_costs_more() -> None:
 def test_what_is_aimed_at_is_kept_unless_only_the_limit_can_be() -> None:
     graph, _ = uneven()
     _, found, feeds = calibrated(graph)
-    effects, _ = effects_of(found, feeds, Engine())
+    effects, _ = measure_effects(found, feeds, Engine())
     drop = noise_of(graph, feeds)
-    done = mixed(found, effects, drop, Goal(-25.0, -30.0), May())
+    done = find_cheapest_widths(found, effects, drop, Goal(-25.0, -30.0), May())
     assert drop(done.quantized, False) <= -30.0
-    beyond = mixed(found, effects, drop, Goal(-25.0, -500.0), May())
+    beyond = find_cheapest_widths(found, effects, drop, Goal(-25.0, -500.0), May())
     assert beyond.is_met
     assert not beyond.widths.fine
 
@@ -193,8 +201,8 @@ def test_what_is_aimed_at_is_kept_unless_only_the_limit_can_be() -> None:
 def test_a_limit_that_nothing_keeps_gives_the_cheapest_near_the_best() -> None:
     graph, _ = uneven()
     _, found, feeds = calibrated(graph)
-    effects, _ = effects_of(found, feeds, Engine())
-    done = mixed(found, effects, lambda made, _: 3.0, Goal(1.0, 0.8), May())
+    effects, _ = measure_effects(found, feeds, Engine())
+    done = find_cheapest_widths(found, effects, lambda made, _: 3.0, Goal(1.0, 0.8), May())
     assert not done.is_met
     assert done.taken == 0
 
@@ -202,10 +210,10 @@ def test_a_limit_that_nothing_keeps_gives_the_cheapest_near_the_best() -> None:
 def test_a_limit_that_a_part_of_the_samples_keeps_is_confirmed_on_all() -> None:
     graph, _ = uneven()
     _, found, feeds = calibrated(graph)
-    effects, _ = effects_of(found, feeds, Engine())
+    effects, _ = measure_effects(found, feeds, Engine())
     noise = noise_of(graph, feeds)
     # The part is too kind by 10 dB.
-    done = mixed(
+    done = find_cheapest_widths(
         found, effects, lambda made, quick: noise(made, quick) - 10 * quick, Goal(-30.0, -30.0), May()
     )
     assert done.is_met
@@ -217,7 +225,7 @@ def test_a_graph_that_answers_with_a_class_is_judged_by_its_scores() -> None:
     graph.add(Node("best", Argmax(axis=3), [graph.outputs[0]], ["class"]))
     graph.outputs = ["class"]
     _, found, feeds = calibrated(graph)
-    effects, _ = effects_of(found, feeds, Engine())
+    effects, _ = measure_effects(found, feeds, Engine())
     root = next(root for root, part in found.parts.groups.items() if y in part.values)
     assert effects.groups[root] == max(effects.groups.values()) > 0
 

@@ -5,7 +5,7 @@ from edgewright.ops.matmul import MatMul
 from edgewright.ops.norm import LayerNorm
 from edgewright.ops.reduce_softmax import Softmax
 from edgewright.quantize.quantizer import quantize_graph
-from edgewright.quantize.recommended import recommended
+from edgewright.quantize.recommended import recommend_algorithms
 from edgewright.quantize.request import QuantizationRequest
 from tests.unit.quantize.nets import Engine, Net, samples
 
@@ -25,19 +25,24 @@ def _transformer():
 
 def test_depthwise_convolutions_with_one_encoding_a_weight_are_equalized():
     graph = _convolutions(has_depthwise=True)
-    assert "cle" in recommended(graph, QuantizationRequest(per_channel=False)).algorithms
-    assert "cle" not in recommended(graph, QuantizationRequest()).algorithms
-    assert "cle" not in recommended(_convolutions(has_depthwise=False), QuantizationRequest()).algorithms
+    assert "cle" in recommend_algorithms(graph, QuantizationRequest(per_channel=False)).algorithms
+    assert "cle" not in recommend_algorithms(graph, QuantizationRequest()).algorithms
+    assert (
+        "cle"
+        not in recommend_algorithms(_convolutions(has_depthwise=False), QuantizationRequest()).algorithms
+    )
 
 
 def test_transformers_in_8_bits_are_balanced():
-    assert recommended(_transformer(), QuantizationRequest()).algorithms == ("smooth", "bc")
-    assert recommended(_transformer(), QuantizationRequest(act_bw=16)).algorithms == ("bc",)
-    assert recommended(_transformer(), QuantizationRequest(act_quantizer="auto")).algorithms == ("smooth",)
+    assert recommend_algorithms(_transformer(), QuantizationRequest()).algorithms == ("smooth", "bc")
+    assert recommend_algorithms(_transformer(), QuantizationRequest(act_bw=16)).algorithms == ("bc",)
+    assert recommend_algorithms(_transformer(), QuantizationRequest(act_quantizer="auto")).algorithms == (
+        "smooth",
+    )
 
 
 def test_weights_of_4_bits_get_ranges_and_rounding_by_layer():
-    found = recommended(_convolutions(has_depthwise=False), QuantizationRequest(weight_bw=4))
+    found = recommend_algorithms(_convolutions(has_depthwise=False), QuantizationRequest(weight_bw=4))
     assert found.algorithms == ("seq_mse", "adaround")
 
 
@@ -48,13 +53,13 @@ def test_every_algorithm_has_a_reason_that_begins_with_its_name():
             QuantizationRequest(weight_bw=4),
             QuantizationRequest(per_channel=False),
         ):
-            found = recommended(graph, request)
+            found = recommend_algorithms(graph, request)
             assert [reason.split(":")[0] for reason in found.reasons] == list(found.algorithms)
 
 
 def test_a_graph_without_weights_needs_nothing():
     net = Net()
-    assert recommended(net.done(net.unary(Relu(), net.x)), QuantizationRequest()).algorithms == ()
+    assert recommend_algorithms(net.done(net.unary(Relu(), net.x)), QuantizationRequest()).algorithms == ()
 
 
 def test_auto_stands_for_what_is_recommended_and_says_why():

@@ -10,13 +10,17 @@ from edgewright.ir.graph import Graph
 from edgewright.ir.op import Op
 from edgewright.ops.activation import HardSwish, Relu, Relu6, Sigmoid
 from edgewright.ops.elementwise import ElementWiseMultiply
-from edgewright.quantize.encodings import covered_range
+from edgewright.quantize.encodings import compute_covered_range
 from edgewright.quantize.observers import Extremes
 from edgewright.quantize.quantizer import QuantizedGraph, quantize_graph
 from edgewright.quantize.request import QuantizationRequest
 from edgewright.quantize.tails import Tails
-from edgewright.quantize.weights.even_channels import channel_reach, evened, values_before_depthwise
-from edgewright.quantize.weights.gates import gated, values_before_gates
+from edgewright.quantize.weights.even_channels import (
+    even_channels,
+    list_values_before_depthwise,
+    measure_channel_reach,
+)
+from edgewright.quantize.weights.gates import list_values_before_gates, split_gates
 from tests.unit.quantize.nets import Engine, Net
 
 
@@ -52,7 +56,7 @@ def before(net: Net, *activations: str) -> tuple[float, float]:
             results.append(net.emit({"hard-swish": HardSwish, "sigmoid": Sigmoid}[name](), conv))
     net.graph.outputs = results if activations else [conv]
     graph = quantize_graph(net.graph, QuantizationRequest(), samples(spread=6.0), Engine()).graph
-    low, high = covered_range(graph.types[conv].encoding, graph.types[conv].dtype)
+    low, high = compute_covered_range(graph.types[conv].encoding, graph.types[conv].dtype)
     return float(low[0]), float(high[0])
 
 
@@ -71,21 +75,21 @@ def test_a_value_with_another_reader_keeps_its_range() -> None:
 @pytest.mark.parametrize("activation", [Relu(), Relu6()], ids=["relu", "relu6"])
 def test_even_channels_keep_the_meaning_and_reach_equally_far(activation) -> None:
     graph, engine, feeds = uneven(activation), Engine(), samples()
-    values = values_before_depthwise(graph)
-    reach = channel_reach(graph, values, feeds, engine)
-    twin, count = evened(graph, reach)
+    values = list_values_before_depthwise(graph)
+    reach = measure_channel_reach(graph, values, feeds, engine)
+    twin, count = even_channels(graph, reach)
     assert count == len(values) == 1
-    _, after = channel_reach(twin, values, feeds, engine)[values[0]]
+    _, after = measure_channel_reach(twin, values, feeds, engine)[values[0]]
     assert after == pytest.approx(np.full(4, reach[values[0]][1].max()), rel=1e-4)
     assert_means_the_same(twin, graph, feeds)
 
 
 def test_even_channels_need_no_activation_between_the_convolutions() -> None:
     graph, engine, feeds = uneven(None), Engine(), samples()
-    values = values_before_depthwise(graph)
-    twin, count = evened(graph, channel_reach(graph, values, feeds, engine))
+    values = list_values_before_depthwise(graph)
+    twin, count = even_channels(graph, measure_channel_reach(graph, values, feeds, engine))
     assert count == len(values) == 1
-    low, high = channel_reach(twin, values, feeds, engine)[values[0]]
+    low, high = measure_channel_reach(twin, values, feeds, engine)[values[0]]
     sizes = np.maximum(-low, high)
     assert sizes == pytest.approx(np.full(4, sizes.max()), rel=1e-4)
     assert_means_the_same(twin, graph, feeds)
@@ -115,9 +119,9 @@ def assert_means_the_same(twin: Graph, graph: Graph, feeds: list[dict[str, Array
 
 def test_a_hard_swish_taken_apart_keeps_the_meaning_and_evens_the_channels() -> None:
     graph, engine, feeds = uneven(HardSwish()), Engine(), samples()
-    values = values_before_gates(graph)
-    reach = channel_reach(graph, values, feeds, engine)
-    twin, count = gated(graph, reach)
+    values = list_values_before_gates(graph)
+    reach = measure_channel_reach(graph, values, feeds, engine)
+    twin, count = split_gates(graph, reach)
     assert count == len(values) == 1
     assert not any(isinstance(node.op, HardSwish) for node in twin.nodes)
     assert_means_the_same(twin, graph, feeds)
@@ -128,7 +132,7 @@ def test_a_hard_swish_taken_apart_keeps_the_meaning_and_evens_the_channels() -> 
 
 def spread_of(graph: Graph, values: list[str], feeds: list[dict[str, Array]]) -> float:
     """The largest channel over the smallest one."""
-    low, high = channel_reach(graph, values, feeds, Engine())[values[0]]
+    low, high = measure_channel_reach(graph, values, feeds, Engine())[values[0]]
     sizes = np.maximum(np.maximum(low, -3 * high.max()) * -1, high)
     return float(sizes.max() / sizes.min())
 
@@ -152,7 +156,8 @@ def test_a_hard_swish_with_even_channels_stays_one_op() -> None:
 
 
 @pytest.mark.parametrize(
-    ("activation", "values_of"), [(Relu(), values_before_depthwise), (HardSwish(), values_before_gates)]
+    ("activation", "values_of"),
+    [(Relu(), list_values_before_depthwise), (HardSwish(), list_values_before_gates)],
 )
 def test_no_scale_moves_where_an_encoding_is_pinned(activation, values_of) -> None:
     graph = uneven(activation)
@@ -165,14 +170,14 @@ def test_no_scale_moves_where_an_encoding_is_pinned(activation, values_of) -> No
 def tails_of(ends: list[float]) -> Tails:
     tails = Tails()
     for high in ends:
-        tails.add({"v": Extremes.between(0.0, high)})
+        tails.add({"v": Extremes.from_bounds(0.0, high)})
     return tails
 
 
 def reached(elements: int, bits: int = 8, ends: tuple[float, ...] = (6.0, 7.0, 8.0, 10.0)) -> float:
     """The upper end for values of which a sample has so many elements."""
-    seen = Extremes.between(0.0, max(ends))
-    found = tails_of(list(ends)).beyond("v", seen, elements, bits)
+    seen = Extremes.from_bounds(0.0, max(ends))
+    found = tails_of(list(ends)).extend_range("v", seen, elements, bits)
     assert found.low[0] == 0.0
     return float(found.high[0])
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from edgewright.ops.activation import Relu
-from edgewright.quantize.sensitivity import Probe, Steps, sensitivity
+from edgewright.quantize.sensitivity import Probe, Steps, measure_sensitivity
 from tests.unit.quantize.nets import Engine, Net, samples
 
 
@@ -44,7 +44,7 @@ def computed(graph, feed, value: str, size: float):
 def test_each_part_is_measured_as_if_it_alone_were_rounded() -> None:
     graph, values = chain(3)
     feeds, sizes = samples(graph, 2), [0.1, 0.4, 0.05]
-    found = sensitivity(graph, probes(values[:3], sizes), [graph.outputs], feeds, Engine())
+    found = measure_sensitivity(graph, probes(values[:3], sizes), [graph.outputs], feeds, Engine())
     for value, size in zip(values[:3], sizes, strict=True):
         assert found.effects[value] == pytest.approx(by_hand(graph, value, size, feeds), rel=0.02)
 
@@ -53,9 +53,9 @@ def test_the_first_value_that_sees_noise_counts() -> None:
     graph, values = chain(3)
     feeds = samples(graph, 2)
     parts = probes([values[1], values[3]], [0.1, 0.1])
-    both = sensitivity(graph, parts, [(values[2], values[3])], feeds, Engine()).effects
-    middle = sensitivity(graph, parts, [(values[2],)], feeds, Engine()).effects
-    last = sensitivity(graph, parts, [(values[3],)], feeds, Engine()).effects
+    both = measure_sensitivity(graph, parts, [(values[2], values[3])], feeds, Engine()).effects
+    middle = measure_sensitivity(graph, parts, [(values[2],)], feeds, Engine()).effects
+    last = measure_sensitivity(graph, parts, [(values[3],)], feeds, Engine()).effects
     assert both[values[1]] == middle[values[1]] != last[values[1]]
     assert both[values[3]] == last[values[3]] > 1e-6 > middle[values[3]]
 
@@ -64,8 +64,10 @@ def test_ends_of_the_range_count_as_rounding_does() -> None:
     graph, values = chain(2)
     feeds = samples(graph, 2)
     fine, cut = (Probe(values[1], {values[1]: Steps(1e-3, 0.0, high)}) for high in (1e6, 0.5))
-    wide = sensitivity(graph, [fine], [graph.outputs], feeds, Engine()).effects[values[1]]
-    assert sensitivity(graph, [cut], [graph.outputs], feeds, Engine()).effects[values[1]] > 1000 * wide
+    wide = measure_sensitivity(graph, [fine], [graph.outputs], feeds, Engine()).effects[values[1]]
+    assert (
+        measure_sensitivity(graph, [cut], [graph.outputs], feeds, Engine()).effects[values[1]] > 1000 * wide
+    )
 
 
 def test_rounded_weights_are_measured_too() -> None:
@@ -77,7 +79,8 @@ def test_rounded_weights_are_measured_too() -> None:
         for size in (0.1, 0.01)
     )
     effects = [
-        sensitivity(graph, [p], [graph.outputs], feeds, Engine()).effects[weights] for p in (coarse, fine)
+        measure_sensitivity(graph, [p], [graph.outputs], feeds, Engine()).effects[weights]
+        for p in (coarse, fine)
     ]
     assert effects[0] == pytest.approx(100 * effects[1], rel=0.5)
 
@@ -86,7 +89,9 @@ def test_rounded_weights_are_measured_too() -> None:
 def test_the_cost_stays_below_ten_passes_of_the_float_graph(count: int) -> None:
     graph, values = chain(30)
     engine = Engine()
-    found = sensitivity(graph, probes(values, [0.1] * 31), [graph.outputs], samples(graph, count), engine)
+    found = measure_sensitivity(
+        graph, probes(values, [0.1] * 31), [graph.outputs], samples(graph, count), engine
+    )
     assert set(found.effects) == set(values)
     assert engine.runs == found.runs <= 10 * count
     assert found.passes == found.runs / count
@@ -96,5 +101,5 @@ def test_parts_that_are_measured_together_share_what_was_found_by_their_weights(
     graph, values = chain(30)
     feeds = samples(graph, 1)
     parts = [Probe(v, {v: Steps(0.1, -1e6, 1e6)}, weight=1 + i % 2) for i, v in enumerate(values)]
-    found = sensitivity(graph, parts, [graph.outputs], feeds, Engine()).effects
+    found = measure_sensitivity(graph, parts, [graph.outputs], feeds, Engine()).effects
     assert found[values[1]] == pytest.approx(2 * found[values[0]])

@@ -17,9 +17,9 @@ from edgewright.ops.matmul import MatMul
 from edgewright.quantize.assign import Plan
 from edgewright.quantize.quantizer import quantize_graph
 from edgewright.quantize.request import QuantizationRequest
-from edgewright.quantize.weights.bias_correction import corrected, input_means, with_biases
+from edgewright.quantize.weights.bias_correction import correct_biases, measure_input_means, with_biases
 from edgewright.quantize.weights.cle import equalize
-from edgewright.quantize.weights.even_channels import channel_reach
+from edgewright.quantize.weights.even_channels import measure_channel_reach
 from tests.unit.quantize.nets import Engine, Net, samples
 from tests.unit.quantize.simulate import simulated
 
@@ -93,7 +93,7 @@ def test_a_network_whose_channels_were_rescaled_collapses_without_and_recovers_w
 def test_equalization_that_samples_do_not_gain_by_is_left_out_and_that_is_said():
     data = samples(mobile())
     # What is equal already has nothing to gain.
-    graph, _ = equalize(mobile(), lambda twin, values: channel_reach(twin, values, data, Engine()))
+    graph, _ = equalize(mobile(), lambda twin, values: measure_channel_reach(twin, values, data, Engine()))
     plain = quantize_graph(graph, ONE_ENCODING, data, Engine())
     asked = quantize_graph(graph, replace(ONE_ENCODING, algorithms=("cle",)), data, Engine())
     assert [note for note in asked.report.notes if note.startswith("cle: left out, it gains")]
@@ -105,7 +105,7 @@ def test_measured_channels_of_activations_count_in_the_equalization():
     data = samples(graph)
 
     def measure(twin, values):
-        return channel_reach(twin, values, data, Engine())
+        return measure_channel_reach(twin, values, data, Engine())
 
     (unmeasured, _), (measured, done) = equalize(graph), equalize(graph, measure)
     link = next(node for node in graph.nodes if isinstance(node.op, Relu)).outputs[0]
@@ -119,7 +119,9 @@ def test_measured_channels_of_activations_count_in_the_equalization():
 
 def test_a_relu6_ends_where_its_measured_channels_did():
     graph = mobile(relu=Relu6)
-    _, done = equalize(graph, lambda twin, values: channel_reach(twin, values, samples(graph), Engine()))
+    _, done = equalize(
+        graph, lambda twin, values: measure_channel_reach(twin, values, samples(graph), Engine())
+    )
     assert "cle: 2 Relu6 became Relu, up to what was seen" in done.list_notes()
 
 
@@ -271,7 +273,7 @@ def test_means_are_measured_channel_by_channel_over_all_samples():
     net = Net()
     graph = net.done(net.conv(net.x, 4))
     data = samples(graph, 5)
-    found = input_means(graph, data, Engine())["x"]
+    found = measure_input_means(graph, data, Engine())["x"]
     np.testing.assert_allclose(
         found, np.concatenate([s["x"] for s in data]).mean((0, 1, 2)), rtol=1e-4, atol=1e-6
     )
@@ -280,7 +282,7 @@ def test_means_are_measured_channel_by_channel_over_all_samples():
 def test_nothing_is_corrected_where_weights_stay_float():
     net = Net()
     graph = net.done(net.conv(net.x, 4))
-    twin, changed = corrected(graph, Plan(), {"x": np.ones(4)})
+    twin, changed = correct_biases(graph, Plan(), {"x": np.ones(4)})
     assert not changed
     np.testing.assert_array_equal(
         twin.constants[twin.nodes[0].inputs[2]], graph.constants[graph.nodes[0].inputs[2]]

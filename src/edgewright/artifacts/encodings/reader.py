@@ -157,7 +157,7 @@ def _read_legacy_steps(
             return None, 0
         if not low <= high:
             raise BadInput(f"the range is {low} to {high}, expected it in order", fields.where)
-        encoding = Grid(bits).encoding(low, high)
+        encoding = Grid(bits).encode_range(low, high)
         return encoding.scales[0], encoding.offsets[0]
     scale = _scale(fields.first_of("scale"), fields.where)
     offset = fields.integer("offset", -(1 << WIDEST), 1 << WIDEST) if "offset" in fields else None

@@ -155,4 +155,4 @@ def _find_block_shape(tensor: TensorEncoding, axis: int, channels: int | None) -
 def _is_symmetric(tensor: TensorEncoding) -> bool:
     if tensor.is_symmetric is not None:
         return tensor.is_symmetric
-    return tensor.signed()[1]
+    return tensor.convert_to_signed()[1]

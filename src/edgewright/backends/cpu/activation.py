@@ -25,7 +25,8 @@ one_to_one(
 @lowers(activation.Relu1, activation.Relu6, activation.ReluMinMax)
 def clip(w: Writer, op: Unary, inputs: list[str], node: Node) -> str:
     """Bounds as constants of the input's datatype."""
-    low, high = op.value_range()
+    # Crossed bounds are written as they are: the engine, too, lets the upper one win.
+    low, high = (op.min_value, op.max_value) if isinstance(op, activation.ReluMinMax) else op.value_range()
     dtype = w.type(node.outputs[0]).dtype
     return w.node("Clip", inputs[0], w.scalar(low, dtype), w.scalar(high, dtype))
 

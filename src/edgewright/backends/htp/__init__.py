@@ -22,7 +22,7 @@ class HtpSimBackend:
     name = "htp (simulation)"
     arithmetic: Arithmetic | None = staticmethod(htp_sums)
     library_names = ("libQnnHtp.so", "QnnHtp.dll")
-    # Floats are computed in half precision, and real numbers at the ends of a graph are none of the NPU's.
+    # Floats are computed in half precision; real numbers are converted outside the NPU.
     has_exact_ends = False
 
     def prepare(self, graph: Graph, options: RunOptions) -> Session:

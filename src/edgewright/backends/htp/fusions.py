@@ -13,7 +13,7 @@ __all__ = ["with_fusions"]
 
 
 def with_fusions(graph: Graph) -> Graph:
-    """A copy in which such activations read twins of the sums; who asks for the stored values gets them."""
+    """A copy in which such activations read twins of the sums; the stored values can still be asked for."""
     found = [node.name for node in graph.nodes if _way(graph, node)]
     if not found:
         return graph

@@ -28,7 +28,7 @@ LOG_ZERO = 2.0**-11
 
 
 def with_halves(graph: Graph, outputs: Iterable[str]) -> Graph:
-    """A copy for an engine that rounds the float32 results of ops; its ends and the outputs keep their types.
+    """A copy for an engine that rounds the float32 results of ops; graph inputs and outputs keep their types.
 
     They are float32 and not float16 because HTP goes on to twice the largest float16.
     """

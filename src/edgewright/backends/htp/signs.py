@@ -17,7 +17,7 @@ OF_TYPES = frozenset({"dtype", "encoding", "source"})
 
 
 def with_unsigned(graph: Graph, outputs: Iterable[str]) -> Graph:
-    """A copy whose activations are unsigned; its ends and the outputs keep their types.
+    """A copy whose activations are unsigned; graph inputs and outputs keep their types.
 
     On the emulator an int8 network gives what the same network in uint8 gives, roundings of sums included.
     """

@@ -79,26 +79,27 @@ class Builder:
         """Adds an op and returns all its outputs."""
         _check_given(op, inputs)
         types = op.types_for([self.graph.types[value] if value else None for value in inputs])
-        wanted = len(types) if outputs is None else outputs
+        count = len(types) if outputs is None else outputs
         for tensor_type in types:
             _check_size(tensor_type)
         if self._counted:
             self._check_params(op)
-        folded = self._folded(op, inputs, types[:wanted])
-        followed = self._followed(op, inputs, types[:wanted]) if folded is None else []
+        folded = self._fold(op, inputs, types[:count])
+        followed = self._follow_dims(op, inputs, types[:count]) if folded is None else []
         if followed and not any(array is None or array.dtype == object for array in followed):
             folded = tuple(array for array in followed if array is not None)
         if folded is not None:
             names = [
-                self.constant(array, tensor_type) for array, tensor_type in zip(folded, types, strict=False)
+                self.add_constant(array, tensor_type)
+                for array, tensor_type in zip(folded, types, strict=False)
             ]
             if isinstance(op, VIEWS):
                 self._remember(names, inputs[0])
             return names
-        name = self._node_name(op)
-        values = [self.graph.fresh_name(self.prefix or "value") for _ in range(wanted)]
+        name = self._choose_node_name(op)
+        values = [self.graph.fresh_name(self.prefix or "value") for _ in range(count)]
         node = Node(name, op, list(inputs), values, source=self.source)
-        self.graph.add(node, types[:wanted])
+        self.graph.add(node, types[:count])
         self.emitted.append(node)
         self._dims.update(
             (value, array) for value, array in zip(values, followed, strict=False) if array is not None
@@ -107,7 +108,9 @@ class Builder:
             self._dynamic.update(values)
         return values
 
-    def constant(self, array: Array, tensor_type: TensorType | None = None, name: str | None = None) -> str:
+    def add_constant(
+        self, array: Array, tensor_type: TensorType | None = None, name: str | None = None
+    ) -> str:
         """Adds a constant and returns its name."""
         key = (
             (array.tobytes(), array.dtype.str, array.shape)
@@ -123,12 +126,12 @@ class Builder:
             self._scalars[key] = value
         return value
 
-    def scalar(self, number: float | bool, like: str | DType, rank: int = 0) -> str:
+    def add_scalar(self, number: float | bool, like: str | DType, rank: int = 0) -> str:
         """A constant of one element in the datatype of another value."""
         dtype = like if isinstance(like, DType) else self.dtype(like)
-        return self.constant(np.full((1,) * rank, number).astype(dtype.numpy))
+        return self.add_constant(np.full((1,) * rank, number).astype(dtype.numpy))
 
-    def known(self, value: str) -> Array | None:
+    def find_array(self, value: str) -> Array | None:
         """The value as an array where it is constant or follows from constants; None where it does not."""
         if value in self.graph.constants:
             return self.graph.constants[value]
@@ -136,33 +139,33 @@ class Builder:
             return None
         return self._evaluate(value)
 
-    def array(self, value: str) -> Array:
+    def read_array(self, value: str) -> Array:
         """The value as an array; raises NeedsValue where it is not known."""
         self.type(value)
-        found = self.known(value)
-        if found is None:
+        array = self.find_array(value)
+        if array is None:
             raise NeedsValue(value)
-        return found
+        return array
 
-    def dims(self, value: str) -> Shape:
+    def read_dims(self, value: str) -> Shape:
         """A vector of integers that may hold symbolic dimensions; raises NeedsValue where it is not known."""
         if value in self._dims:
-            found = tuple(_as_dim(item) for item in self._dims[value].reshape(-1))
-            self._check_foreseeable(found, value)
-            return found
-        array = self.array(value)
+            dims = tuple(_as_dim(item) for item in self._dims[value].reshape(-1))
+            self._check_foreseeable(dims, value)
+            return dims
+        array = self.read_array(value)
         if array.dtype.kind not in "biu" and not np.all(np.isfinite(array.astype(np.float64))):
             raise BadInput(f"a parameter is {array.tolist()}, expected whole numbers", Where(tensor=value))
         return tuple(int(item) for item in array.reshape(-1))
 
-    def ints(self, value: str) -> tuple[int, ...]:
+    def read_ints(self, value: str) -> tuple[int, ...]:
         """A vector of integers that must be numbers."""
-        found = self.dims(value)
-        if any(isinstance(item, Expr) for item in found):
+        dims = self.read_dims(value)
+        if any(isinstance(item, Expr) for item in dims):
             raise NeedsValue(value)
-        return tuple(int(item) for item in found)
+        return tuple(int(item) for item in dims)
 
-    def counted_at_run(self, hint: str) -> Expr:
+    def count_at_run(self, hint: str) -> Expr:
         """A new dimension that only a run can tell: values may have it, no parameter may depend on it."""
         name = self.graph.fresh_name(f"{hint}_count")
         self._counted.add(name)
@@ -174,7 +177,7 @@ class Builder:
         array[:] = list(dims)
         self._dims[value] = array
 
-    def symbols(self, value: str) -> frozenset[str]:
+    def list_symbols(self, value: str) -> frozenset[str]:
         """Names of the symbols that a vector of dimensions depends on; none where the value is no such."""
         items = self._dims[value].reshape(-1) if value in self._dims else ()
         return frozenset().union(*(item.symbols for item in items if isinstance(item, Expr)))
@@ -200,17 +203,17 @@ class Builder:
             return value
         return self.emit(Transpose(perm=tuple(order)), value)
 
-    def channel_last(self, value: str) -> str:
+    def move_channels_last(self, value: str) -> str:
         """N, C, spatial... to N, spatial..., C."""
         rank = self.rank(value)
         return self.transpose(value, (0, *range(2, rank), 1))
 
-    def channel_first(self, value: str) -> str:
+    def move_channels_first(self, value: str) -> str:
         """N, spatial..., C to N, C, spatial..."""
         rank = self.rank(value)
         return self.transpose(value, (0, rank - 1, *range(1, rank - 1)))
 
-    def _node_name(self, op: Op) -> str:
+    def _choose_node_name(self, op: Op) -> str:
         """The source node's own name for the op that it is; moves around it say what they are."""
         base = self.source or self.prefix or type(op).__name__
         name = f"{base}_{type(op).__name__}" if isinstance(op, VIEWS) else base
@@ -227,8 +230,8 @@ class Builder:
             counted = [dim for dim in op.shape if isinstance(dim, Expr) and dim.symbols & self._counted]
             self._check_foreseeable(tuple(counted[1:]), "")
         for param in op.params():
-            found = symbols_of(param.value) & self._counted
-            self._check_foreseeable(tuple(symbol(name) for name in sorted(found)), "")
+            counted_symbols = symbols_of(param.value) & self._counted
+            self._check_foreseeable(tuple(symbol(name) for name in sorted(counted_symbols)), "")
 
     def _check_foreseeable(self, dims: Shape, value: str) -> None:
         counted = [dim for dim in dims if isinstance(dim, Expr) and dim.symbols & self._counted]
@@ -239,7 +242,7 @@ class Builder:
                 do="cut the graph where that size arises (NonZero, Compress ...), or make it a constant",
             )
 
-    def _folded(self, op: Op, inputs: Sequence[str], types: Sequence[TensorType]) -> tuple[Array, ...] | None:
+    def _fold(self, op: Op, inputs: Sequence[str], types: Sequence[TensorType]) -> tuple[Array, ...] | None:
         if not (op.is_pure and op.is_foldable and op.has_reference() and inputs):
             return None
         if not all(value in self.graph.constants or not value for value in inputs):
@@ -248,14 +251,14 @@ class Builder:
         if not all(t.is_static for t in types):
             return None
         if isinstance(op, VIEWS) or all(isinstance(size, int) and size <= SMALL for size in sizes):
-            return self._computed(op, [self.graph.constants[v] if v else None for v in inputs])
+            return self._compute(op, [self.graph.constants[v] if v else None for v in inputs])
         return None
 
-    def _computed(self, op: Op, arrays: Sequence[Array | None]) -> tuple[Array, ...]:
+    def _compute(self, op: Op, arrays: Sequence[Array | None]) -> tuple[Array, ...]:
         with np.errstate(all="ignore"):
             return op.values_for(arrays)
 
-    def _followed(self, op: Op, inputs: Sequence[str], types: Sequence[TensorType]) -> list[Array | None]:
+    def _follow_dims(self, op: Op, inputs: Sequence[str], types: Sequence[TensorType]) -> list[Array | None]:
         """Follows symbolic dimensions through integer arithmetic; empty where there are none."""
         if not any(value in self._dims for value in inputs) or any(_is_long(t.count) for t in types):
             return []
@@ -267,7 +270,7 @@ class Builder:
                 results = op.compute(*arrays)  # type: ignore[arg-type]
         except (TypeError, ValueError, AttributeError, IndexError):
             return []
-        return [_settled(array, t, arrays) for array, t in zip(results, types, strict=False)]
+        return [_settle_dims(array, t, arrays) for array, t in zip(results, types, strict=False)]
 
     def _is_dynamic(self, value: str) -> bool:
         return value in self._dynamic or (
@@ -276,18 +279,19 @@ class Builder:
 
     def _evaluate(self, value: str) -> Array | None:
         """Computes a value from constants alone; None where an op has no reference or a result is huge."""
-        nodes = self._behind(value)
+        nodes = self._list_producers(value)
         if any(not node.op.has_reference() for node in nodes) or self._is_huge(nodes):
             return None
-        found: dict[str, Array] = {}
+        arrays_by_value: dict[str, Array] = {}
         for node in nodes:
             arrays = [
-                None if not v else found[v] if v in found else self.graph.constants[v] for v in node.inputs
+                None if not v else arrays_by_value[v] if v in arrays_by_value else self.graph.constants[v]
+                for v in node.inputs
             ]
-            found.update(zip(node.outputs, self._computed(node.op, arrays), strict=False))
-        return found[value]
+            arrays_by_value.update(zip(node.outputs, self._compute(node.op, arrays), strict=False))
+        return arrays_by_value[value]
 
-    def _behind(self, value: str) -> list[Node]:
+    def _list_producers(self, value: str) -> list[Node]:
         """The nodes a value is computed by, in an order that can run."""
         order: dict[str, Node] = {}
         pending = [self.graph.producer(value)]
@@ -341,7 +345,7 @@ def _as_dim(item: object) -> Dim:
     return item if isinstance(item, Expr) else int(item)  # type: ignore[call-overload]
 
 
-def _settled(result: Array, tensor_type: TensorType, arrays: Sequence[Array | None]) -> Array | None:
+def _settle_dims(result: Array, tensor_type: TensorType, arrays: Sequence[Array | None]) -> Array | None:
     """A followed result: plain numbers where no symbol is left, None where it cannot be trusted."""
     if not isinstance(result, np.ndarray) or tensor_type.dtype.is_float:
         return None
@@ -358,9 +362,9 @@ def _is_decided(arrays: Sequence[Array | None]) -> bool:
     if left is None or right is None:
         return False
     gaps = (_as_dim(a) - _as_dim(b) for a, b in np.broadcast(left, right))
-    return all(isinstance(gap, int) or max(_low(gap), _low(gap * -1)) > 0 for gap in gaps)
+    return all(isinstance(gap, int) or max(_find_minimum(gap), _find_minimum(gap * -1)) > 0 for gap in gaps)
 
 
-def _low(dim: Dim) -> int:
+def _find_minimum(dim: Dim) -> int:
     low = lower_bound(dim)
     return 0 if low is None else low

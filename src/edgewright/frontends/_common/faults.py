@@ -5,14 +5,14 @@ from contextlib import contextmanager
 
 from edgewright.core.errors import BadInput, EdgewrightError, LimitExceeded, Where, locate_problem, shown
 
-__all__ = ["FAULTS", "fault", "guarded"]
+__all__ = ["FAULTS", "guard_reading", "make_fault"]
 
 # What nonsense in a node makes Python raise in a translation or a shape rule that did not expect it.
 FAULTS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 
 @contextmanager
-def guarded(file: str) -> Iterator[None]:
+def guard_reading(file: str) -> Iterator[None]:
     """Errors inside name the file; running out of stack, of memory or of letters is an error of the model."""
     where = Where(file=file)
     try:
@@ -31,10 +31,10 @@ def guarded(file: str) -> Iterator[None]:
         raise BadInput("a name is not UTF-8", where, do="export the model again") from None
 
 
-def fault(found: Exception, where: Where) -> EdgewrightError:
+def make_fault(problem: Exception, where: Where) -> EdgewrightError:
     """The error for a node that a translation stumbled over; the cause is kept for --debug."""
     return BadInput(
-        f"the node cannot be translated ({type(found).__name__}: {shown(found)})",
+        f"the node cannot be translated ({type(problem).__name__}: {shown(problem)})",
         where,
         do="check its attributes and the shapes of its inputs; if they are right, report it with --debug",
     )

@@ -33,8 +33,8 @@ from edgewright.ops.elementwise_unary import (
 __all__ = [
     "BY_NAME",
     "add",
-    "error_function",
-    "gelu_operand",
+    "emit_error_function",
+    "find_gelu_operand",
     "multiply",
     "square_plus",
 ]
@@ -47,12 +47,12 @@ FRACTION_BITS = {16: 10, 32: 23, 64: 52}
 
 def add(ctx: Builder, value: str, number: float) -> str:
     """The value plus a number."""
-    return ctx.emit(ElementWiseAdd(), value, ctx.scalar(number, value))
+    return ctx.emit(ElementWiseAdd(), value, ctx.add_scalar(number, value))
 
 
 def multiply(ctx: Builder, value: str, number: float) -> str:
     """The value times a number; itself for 1."""
-    return value if number == 1 else ctx.emit(ElementWiseMultiply(), value, ctx.scalar(number, value))
+    return value if number == 1 else ctx.emit(ElementWiseMultiply(), value, ctx.add_scalar(number, value))
 
 
 def square_plus(ctx: Builder, value: str, number: float) -> str:
@@ -60,28 +60,28 @@ def square_plus(ctx: Builder, value: str, number: float) -> str:
     return add(ctx, ctx.emit(ElementWiseMultiply(), value, value), number)
 
 
-def tangent(ctx: Builder, x: str) -> str:
+def emit_tangent(ctx: Builder, x: str) -> str:
     """Sine over cosine."""
     return ctx.emit(ElementWiseDivide(), ctx.emit(ElementWiseSin(), x), ctx.emit(ElementWiseCos(), x))
 
 
-def inverse_cosine(ctx: Builder, x: str) -> str:
+def emit_inverse_cosine(ctx: Builder, x: str) -> str:
     """A right angle less the inverse sine."""
     angle = ctx.emit(ElementWiseAsin(), x)
-    return ctx.emit(ElementWiseSubtract(), ctx.scalar(math.pi / 2, angle), angle)
+    return ctx.emit(ElementWiseSubtract(), ctx.add_scalar(math.pi / 2, angle), angle)
 
 
-def hyperbolic_sine(ctx: Builder, x: str) -> str:
+def emit_hyperbolic_sine(ctx: Builder, x: str) -> str:
     """Half the difference of two exponentials."""
-    return _half_of_exponentials(ctx, x, ElementWiseSubtract())
+    return _halve_exponentials(ctx, x, ElementWiseSubtract())
 
 
-def hyperbolic_cosine(ctx: Builder, x: str) -> str:
+def emit_hyperbolic_cosine(ctx: Builder, x: str) -> str:
     """Half the sum of two exponentials."""
-    return _half_of_exponentials(ctx, x, ElementWiseAdd())
+    return _halve_exponentials(ctx, x, ElementWiseAdd())
 
 
-def inverse_hyperbolic_sine(ctx: Builder, x: str) -> str:
+def emit_inverse_hyperbolic_sine(ctx: Builder, x: str) -> str:
     """Of the absolute value, with the sign put back: for negative numbers the sum would cancel out."""
     size = ctx.emit(ElementWiseAbs(), x)
     root = ctx.emit(ElementWiseSquareRoot(), square_plus(ctx, size, 1))
@@ -89,31 +89,31 @@ def inverse_hyperbolic_sine(ctx: Builder, x: str) -> str:
     return ctx.emit(ElementWiseMultiply(), ctx.emit(ElementWiseSign(), x), result)
 
 
-def inverse_hyperbolic_cosine(ctx: Builder, x: str) -> str:
+def emit_inverse_hyperbolic_cosine(ctx: Builder, x: str) -> str:
     """Logarithm of x + sqrt(x * x - 1)."""
     root = ctx.emit(ElementWiseSquareRoot(), square_plus(ctx, x, -1))
     return ctx.emit(ElementWiseLog(), ctx.emit(ElementWiseAdd(), x, root))
 
 
-def inverse_hyperbolic_tangent(ctx: Builder, x: str) -> str:
+def emit_inverse_hyperbolic_tangent(ctx: Builder, x: str) -> str:
     """Half the logarithm of (1 + x) / (1 - x)."""
-    below = ctx.emit(ElementWiseSubtract(), ctx.scalar(1, x), x)
+    below = ctx.emit(ElementWiseSubtract(), ctx.add_scalar(1, x), x)
     ratio = ctx.emit(ElementWiseDivide(), add(ctx, x, 1), below)
     return multiply(ctx, ctx.emit(ElementWiseLog(), ratio), 0.5)
 
 
-def error_function(ctx: Builder, x: str) -> str:
+def emit_error_function(ctx: Builder, x: str) -> str:
     """Through Gelu(s) = s / 2 * (1 + erf(s / sqrt(2))), solved for erf; near 0, its tangent."""
     scaled = multiply(ctx, x, math.sqrt(2))
     ratio = ctx.emit(ElementWiseDivide(), ctx.emit(Gelu(), scaled), scaled)
     solved = add(ctx, multiply(ctx, ratio, 2), -1)
     # There the next term of the series is below the precision of the type, and the quotient loses its own.
-    near = ctx.scalar(2.0 ** (-FRACTION_BITS.get(ctx.dtype(x).bits, 10) / 2), x)
+    near = ctx.add_scalar(2.0 ** (-FRACTION_BITS.get(ctx.dtype(x).bits, 10) / 2), x)
     is_near = ctx.emit(ElementWiseLess(), ctx.emit(ElementWiseAbs(), scaled), near)
     return ctx.emit(ElementWiseSelect(), is_near, multiply(ctx, scaled, math.sqrt(2 / math.pi)), solved)
 
 
-def gelu_operand(ctx: Builder, left: str, right: str) -> str:
+def find_gelu_operand(ctx: Builder, left: str, right: str) -> str:
     """The x of which the product of two values is the Gelu; "" where it is something else.
 
     The product is x * 0.5 * (1 + erf(x / sqrt(2))), taken in any order.
@@ -123,21 +123,21 @@ def gelu_operand(ctx: Builder, left: str, right: str) -> str:
         if not parts:
             continue
         for half, sum_, x in permutations((whole, *parts)):
-            if _number(ctx, half) == 0.5 and _operand_of_sum(ctx, sum_) == x:
+            if _number(ctx, half) == 0.5 and _find_operand_of_sum(ctx, sum_) == x:
                 is_whole = ctx.shape(x) == broadcast_shapes(ctx.shape(left), ctx.shape(right))
                 return x if is_whole else ""
     return ""
 
 
-def _operand_of_sum(ctx: Builder, value: str) -> str:
+def _find_operand_of_sum(ctx: Builder, value: str) -> str:
     """The x of 1 + erf(x / sqrt(2))."""
     for one, erf in permutations(_read(ctx, value, ElementWiseAdd()), 2):
         if _number(ctx, one) == 1:
-            return _unscaled(ctx, _operand_of_erf(ctx, erf))
+            return _remove_scale(ctx, _find_operand_of_erf(ctx, erf))
     return ""
 
 
-def _operand_of_erf(ctx: Builder, value: str) -> str:
+def _find_operand_of_erf(ctx: Builder, value: str) -> str:
     """The z of erf(z) as ``error_function`` writes it: 2 * Gelu(s) / s - 1 with s = sqrt(2) * z."""
     solved = _read(ctx, value, ElementWiseSelect())[2:]
     doubled = _read(ctx, solved[0], ElementWiseAdd())[:1] if solved else []
@@ -148,7 +148,7 @@ def _operand_of_erf(ctx: Builder, value: str) -> str:
     return _read(ctx, over[1], ElementWiseMultiply())[0]
 
 
-def _unscaled(ctx: Builder, value: str) -> str:
+def _remove_scale(ctx: Builder, value: str) -> str:
     """The x of x / sqrt(2), written as a quotient or as a product."""
     quotient = _read(ctx, value, ElementWiseDivide())
     if quotient and _is_near(ctx, quotient[1], math.sqrt(2)):
@@ -173,23 +173,23 @@ def _number(ctx: Builder, value: str) -> float | None:
 
 
 def _is_near(ctx: Builder, value: str, number: float) -> bool:
-    found = _number(ctx, value)
-    return found is not None and bool(np.isclose(found, number, rtol=ROOT_TOLERANCE))
+    constant = _number(ctx, value)
+    return constant is not None and bool(np.isclose(constant, number, rtol=ROOT_TOLERANCE))
 
 
 # Those that several source formats have under the same name.
 BY_NAME: dict[str, Callable[[Builder, str], str]] = {
-    "Acos": inverse_cosine,
-    "Acosh": inverse_hyperbolic_cosine,
-    "Asinh": inverse_hyperbolic_sine,
-    "Atanh": inverse_hyperbolic_tangent,
-    "Cosh": hyperbolic_cosine,
-    "Sinh": hyperbolic_sine,
-    "Tan": tangent,
+    "Acos": emit_inverse_cosine,
+    "Acosh": emit_inverse_hyperbolic_cosine,
+    "Asinh": emit_inverse_hyperbolic_sine,
+    "Atanh": emit_inverse_hyperbolic_tangent,
+    "Cosh": emit_hyperbolic_cosine,
+    "Sinh": emit_hyperbolic_sine,
+    "Tan": emit_tangent,
 }
 
 
-def _half_of_exponentials(ctx: Builder, x: str, op: Op) -> str:
+def _halve_exponentials(ctx: Builder, x: str, op: Op) -> str:
     up = ctx.emit(ElementWiseExp(), x)
     down = ctx.emit(ElementWiseExp(), ctx.emit(ElementWiseNeg(), x))
     return multiply(ctx, ctx.emit(op, up, down), 0.5)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from edgewright.core.errors import EdgewrightError, LimitExceeded, UnsupportedOp, Where, locate_problem, shown
 from edgewright.frontends._common.builder import Builder, NeedsValue
-from edgewright.frontends._common.faults import FAULTS, fault
+from edgewright.frontends._common.faults import FAULTS, make_fault
 from edgewright.frontends._common.imported import BoundInput, Imported, NodeNames, Step
 from edgewright.frontends._common.scopes import Scopes
 from edgewright.ir.graph import Graph, Node
@@ -89,7 +89,7 @@ class GraphImporter:
         except EdgewrightError as found:
             raise locate_problem(found, where) from found.__cause__
         except FAULTS as found:
-            raise fault(found, where) from found
+            raise make_fault(found, where) from found
         self._result.steps.append(Step(node, first, len(self._builder.emitted), problem, is_waiting))
 
     def _find_declared_type(self, name: str) -> TensorType | None:
@@ -130,12 +130,12 @@ class GraphImporter:
 
     def _wait_for(self, needed: NeedsValue, where: Where) -> EdgewrightError | None:
         """Finds the graph inputs that a needed value is computed from; an error where there are none."""
-        pending, seen = [needed.value], {needed.value}
+        pending, visited = [needed.value], {needed.value}
         inputs = set(self._graph.inputs)
         while pending:
             current = pending.pop()
             # A shape may be all that is missing: values are asked for once shapes are numbers.
-            symbols = self._builder.symbols(current) or self._graph.types[current].symbols
+            symbols = self._builder.list_symbols(current) or self._graph.types[current].symbols
             if symbols and symbols <= self._input_symbols():
                 self._result.shapes_for = _label(where)
                 continue
@@ -144,8 +144,8 @@ class GraphImporter:
             if current in inputs:
                 self._result.bound[current] = _label(where)
             node = self._graph.producer(current)
-            fresh = [] if node is None else [name for name in node.inputs if name and name not in seen]
-            seen.update(fresh)
+            fresh = [] if node is None else [name for name in node.inputs if name and name not in visited]
+            visited.update(fresh)
             pending.extend(fresh)
         if self._result.bound or self._result.shapes_for:
             return None
@@ -177,10 +177,10 @@ class GraphImporter:
                     do="export a model whose outputs are tensors",
                 )
             if value != name or self._graph.producer(value) is None:
-                value = self._copied(name, value)
+                value = self._copy_value(name, value)
             self._graph.outputs.append(value)
 
-    def _copied(self, name: str, value: str) -> str:
+    def _copy_value(self, name: str, value: str) -> str:
         """An output that is an input, a constant or another output: QNN wants a tensor of its own."""
         if name in self._graph.constants:
             value = self._graph.fresh_name(name)

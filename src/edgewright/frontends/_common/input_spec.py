@@ -81,16 +81,16 @@ def decide_types(types: Mapping[str, TensorType], file: str, spec: InputSpec) ->
 
 def shape_input(name: str, declared: TensorType, file: str, spec: InputSpec) -> TensorType:
     """The type of an input with the shape or the batch that is wished for."""
-    wanted, batch = spec.input_shapes.get(name), spec.batch
+    dims, batch = spec.input_shapes.get(name), spec.batch
     where = Where(file=file, tensor=name)
-    if wanted is not None:
-        if len(wanted) != declared.rank or any(isinstance(d, bool) or d < 0 for d in wanted):
+    if dims is not None:
+        if len(dims) != declared.rank or any(isinstance(d, bool) or d < 0 for d in dims):
             raise ShapeMismatch(
-                f"shape {list(wanted)} is given for an input of shape {_text(declared.shape)}",
+                f"shape {list(dims)} is given for an input of shape {_format_shape(declared.shape)}",
                 where,
                 do=f"give {declared.rank} dimensions, none below 0",
             )
-        return declared.with_shape(wanted)
+        return declared.with_shape(dims)
     if batch is not None and declared.rank:
         if batch < 1:
             raise UsageError(f"batch {batch} is given, expected 1 or more", where)
@@ -105,7 +105,7 @@ def bind_values(
     check_names(file, "input_values", spec.input_values, list(declared), "input")
     values: dict[str, tuple[TensorType, Array]] = {}
     for name, given in spec.input_values.items():
-        value = _in_shape(_in_type(name, given, declared[name].dtype), declared[name])
+        value = _reshape_listed(_cast_value(name, given, declared[name].dtype), declared[name])
         check_array(name, declared[name], {name: value})
         values[name] = (declared[name].with_shape(value.shape), value)
     return values
@@ -145,26 +145,26 @@ def check_array(name: str, declared: TensorType, values: Mapping[str, Array]) ->
     )
     if not fits:
         raise ShapeMismatch(
-            f"shape {list(shape)} does not fit {_text(declared.shape)}",
+            f"shape {list(shape)} does not fit {_format_shape(declared.shape)}",
             Where(tensor=name),
             do="give the input in the expected shape",
         )
 
 
-def _in_shape(value: Array, declared: TensorType) -> Array:
+def _reshape_listed(value: Array, declared: TensorType) -> Array:
     """Numbers that are given in their order, or one as a list, in the shape of their input."""
     is_listed = value.ndim <= 1 and value.ndim != declared.rank
     fits = is_listed and declared.is_static and declared.count == value.size
     return value.reshape(declared.static_shape()) if fits else value
 
 
-def _in_type(name: str, given: object, dtype: DType) -> Array:
+def _cast_value(name: str, given: object, dtype: DType) -> Array:
     """A value in the datatype of its input, where that holds it."""
-    found: Array = np.asarray(given)
-    if found.dtype.kind in "biuf":
+    array: Array = np.asarray(given)
+    if array.dtype.kind in "biuf":
         with np.errstate(all="ignore"):
-            value: Array = found.astype(dtype.numpy)
-        if dtype.is_float or np.array_equal(value, found):
+            value: Array = array.astype(dtype.numpy)
+        if dtype.is_float or np.array_equal(value, array):
             return value
     raise TypeMismatch(
         f"the value {shown(str(given), 60)} is not one of {dtype.numpy.name}",
@@ -181,5 +181,5 @@ def _check_positive(symbols: Mapping[str, int]) -> None:
             )
 
 
-def _text(shape: Sequence[Dim]) -> str:
+def _format_shape(shape: Sequence[Dim]) -> str:
     return "[" + ",".join(str(dim) for dim in shape) + "]"

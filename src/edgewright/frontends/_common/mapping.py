@@ -7,10 +7,10 @@ from pathlib import Path
 
 from edgewright.core.errors import BadInput, Where, shown
 
-__all__ = ["mapped"]
+__all__ = ["map_file"]
 
 
-def mapped(path: Path, where: Where, *, is_stranger: bool = False) -> memoryview:
+def map_file(path: Path, where: Where, *, is_stranger: bool = False) -> memoryview:
     """A file's bytes, read from disk as they are used; a stranger names it where a model does, not the user.
 
     A file that a stranger names must have one name only: a second hard link could be a file of another
@@ -27,20 +27,20 @@ def mapped(path: Path, where: Where, *, is_stranger: bool = False) -> memoryview
             f"cannot open '{shown(path)}': {reason.lower()}", where, do="check the name and the permissions"
         ) from None
     try:
-        return _checked_map(handle, path, where, is_stranger=is_stranger)
+        return _map_checked(handle, path, where, is_stranger=is_stranger)
     finally:
         os.close(handle)
 
 
-def _checked_map(handle: int, path: Path, where: Where, *, is_stranger: bool) -> memoryview:
-    found = os.fstat(handle)
-    if not stat.S_ISREG(found.st_mode):
-        kind = "a folder" if stat.S_ISDIR(found.st_mode) else "a pipe or a device"
+def _map_checked(handle: int, path: Path, where: Where, *, is_stranger: bool) -> memoryview:
+    status = os.fstat(handle)
+    if not stat.S_ISREG(status.st_mode):
+        kind = "a folder" if stat.S_ISDIR(status.st_mode) else "a pipe or a device"
         raise BadInput(f"'{shown(path)}' is {kind}, expected a file", where, do="name a regular file")
-    if is_stranger and found.st_nlink > 1:
+    if is_stranger and status.st_nlink > 1:
         raise BadInput(
-            f"'{shown(path)}' has {found.st_nlink} hard links, expected 1: it may belong elsewhere",
+            f"'{shown(path)}' has {status.st_nlink} hard links, expected 1: it may belong elsewhere",
             where,
             do="copy the file to a new one of the same name",
         )
-    return memoryview(mmap(handle, 0, access=ACCESS_READ)) if found.st_size else memoryview(b"")
+    return memoryview(mmap(handle, 0, access=ACCESS_READ)) if status.st_size else memoryview(b"")

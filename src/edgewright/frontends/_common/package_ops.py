@@ -11,12 +11,12 @@ from edgewright.ir.op import Param
 from edgewright.ir.types import TensorType
 from edgewright.ops.package import PackageOp, PackageOpDefinition, PackageParam, package_op
 
-__all__ = ["package_op_of"]
+__all__ = ["make_package_op"]
 
 Declared = Callable[[int], TensorType | None]
 
 
-def package_op_of(
+def make_package_op(
     definition: PackageOpDefinition,
     attributes: Mapping[str, Any],
     inputs: Sequence[TensorType | None],
@@ -41,17 +41,17 @@ def package_op_of(
             where,
             do="correct the package's description",
         )
-    values = tuple(_params(definition, attributes, where))
-    results = _results(definition, values, inputs, declared, where, outputs)
+    values = tuple(_make_params(definition, attributes, where))
+    results = _find_results(definition, values, inputs, declared, where, outputs)
     return package_op(definition.package, definition.type).of(values, results)
 
 
-def _params(definition: PackageOpDefinition, attributes: Mapping[str, Any], where: Where) -> list[Param]:
-    found = [_param(param, attributes, where) for param in definition.params]
+def _make_params(definition: PackageOpDefinition, attributes: Mapping[str, Any], where: Where) -> list[Param]:
+    params = [_make_param(param, attributes, where) for param in definition.params]
     named = {param.name for param in definition.params}
     loose = {name: value for name, value in attributes.items() if name not in named}
     if definition.is_open:
-        found += [_guessed(name, value, where) for name, value in sorted(loose.items())]
+        params += [_guess_param(name, value, where) for name, value in sorted(loose.items())]
     elif loose:
         raise BadInput(
             f"attribute '{shown(min(loose))}' is not among the parameters that package "
@@ -59,10 +59,10 @@ def _params(definition: PackageOpDefinition, attributes: Mapping[str, Any], wher
             where,
             do="add a Parameter of that name to the package's description",
         )
-    return [param for param in found if param is not None]
+    return [param for param in params if param is not None]
 
 
-def _param(param: PackageParam, attributes: Mapping[str, Any], where: Where) -> Param | None:
+def _make_param(param: PackageParam, attributes: Mapping[str, Any], where: Where) -> Param | None:
     value = attributes.get(param.name, param.default)
     if value is None:
         if param.is_mandatory:
@@ -75,11 +75,11 @@ def _param(param: PackageParam, attributes: Mapping[str, Any], where: Where) -> 
     if isinstance(value, str) and value in param.words:
         value = param.words.index(value)
     if param.is_tensor:
-        return Param(param.name, param.dtype, _nested(np.asarray(value, param.dtype.numpy)), True)
-    return Param(param.name, param.dtype, _single(param, value, where), False)
+        return Param(param.name, param.dtype, _nest(np.asarray(value, param.dtype.numpy)), True)
+    return Param(param.name, param.dtype, _convert_scalar(param, value, where), False)
 
 
-def _single(param: PackageParam, value: Any, where: Where) -> Any:
+def _convert_scalar(param: PackageParam, value: Any, where: Where) -> Any:
     kinds: dict[bool, type] = {True: float, False: int}
     if param.dtype == DType.STRING:
         return str(value)
@@ -94,7 +94,7 @@ def _single(param: PackageParam, value: Any, where: Where) -> Any:
     return bool(number) if param.dtype == DType.BOOL_8 else number
 
 
-def _guessed(name: str, value: Any, where: Where) -> Param:
+def _guess_param(name: str, value: Any, where: Where) -> Param:
     """A parameter of a function that has no description: its type is that of the value."""
     if isinstance(value, str):
         return Param(name, DType.STRING, value, False)
@@ -104,10 +104,10 @@ def _guessed(name: str, value: Any, where: Where) -> Param:
     dtype = {"f": DType.FLOAT_32, "b": DType.BOOL_8}.get(array.dtype.kind, DType.INT_32)
     if array.ndim == 0:
         return Param(name, dtype, array.item(), False)
-    return Param(name, dtype, _nested(array.astype(dtype.numpy)), True)
+    return Param(name, dtype, _nest(array.astype(dtype.numpy)), True)
 
 
-def _results(
+def _find_results(
     definition: PackageOpDefinition,
     values: Sequence[Param],
     inputs: Sequence[TensorType | None],
@@ -117,24 +117,24 @@ def _results(
 ) -> tuple[TensorType, ...]:
     """The package's word counts before the model's (guide 10629)."""
     if definition.shapes is not None:
-        found = tuple(definition.shapes(inputs, {param.name: param.value for param in values}))
-        if len(found) != outputs:
+        results = tuple(definition.shapes(inputs, {param.name: param.value for param in values}))
+        if len(results) != outputs:
             raise BadInput(
-                f"package '{definition.package}' tells {len(found)} output shapes, the node has {outputs}",
+                f"package '{definition.package}' tells {len(results)} output shapes, the node has {outputs}",
                 where,
             )
-        return found
-    told = [declared(index) for index in range(outputs)]
-    if None in told:
+        return results
+    types = [declared(index) for index in range(outputs)]
+    if None in types:
         raise UnsupportedOp(
-            f"the shape of output {told.index(None)} of op '{definition.type}' is neither in the model nor "
+            f"the shape of output {types.index(None)} of op '{definition.type}' is neither in the model nor "
             f"told by package '{definition.package}'",
             where,
             do="run ONNX's shape inference on the model, give --converter_op_package_lib, or register a "
             "function with @edgewright.op_package",
         )
-    return tuple(found for found in told if found is not None)
+    return tuple(item for item in types if item is not None)
 
 
-def _nested(data: Array) -> Any:
-    return tuple(_nested(item) for item in data) if data.ndim else data.item()
+def _nest(data: Array) -> Any:
+    return tuple(_nest(item) for item in data) if data.ndim else data.item()

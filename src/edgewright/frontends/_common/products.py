@@ -5,10 +5,10 @@ from edgewright.frontends._common.builder import Builder
 from edgewright.ir.dims import Dim
 from edgewright.ops.matmul import FullyConnected, MatMul
 
-__all__ = ["connected", "is_weight", "product"]
+__all__ = ["emit_fully_connected", "emit_product", "is_weight"]
 
 
-def product(ctx: Builder, left: str, right: str, turned: MatMul | None = None) -> str:
+def emit_product(ctx: Builder, left: str, right: str, turned: MatMul | None = None) -> str:
     """As numpy multiplies matrices; a fully connected layer where the right operand is a known matrix."""
     turned = turned or MatMul()
     left_rank, right_rank = ctx.rank(left), ctx.rank(right)
@@ -23,13 +23,13 @@ def product(ctx: Builder, left: str, right: str, turned: MatMul | None = None) -
         right = ctx.reshape(right, (*ctx.shape(right), 1))
     if right_rank == 2 and not turned.transpose_in0 and is_weight(ctx, right):
         weights = right if turned.transpose_in1 else ctx.transpose(right, (1, 0))
-        result = connected(ctx, left, weights)
+        result = emit_fully_connected(ctx, left, weights)
     else:
         result = ctx.emit(turned, left, right)
     return ctx.reshape(result, _without_vectors(ctx.shape(result), left_rank, right_rank))
 
 
-def connected(ctx: Builder, x: str, weights: str, *bias: str) -> str:
+def emit_fully_connected(ctx: Builder, x: str, weights: str, *bias: str) -> str:
     """A fully connected layer: weights [units, inputs]."""
     # Without keep_dims the layer would fold rows of another width; a product must not.
     MatMul(transpose_in1=True).infer(ctx.type(x), ctx.type(weights))

@@ -85,36 +85,36 @@ class ImportReport:
 
 def report_on(source: SourceModel, imported: Imported | None = None) -> ImportReport:
     """Imports a model (unless that was done) and says what became of it."""
-    done = imported if imported is not None else source.build({})
+    result = imported if imported is not None else source.build({})
     counts: Counter[tuple[str, str]] = Counter()
     macs: Counter[tuple[str, str]] = Counter()
     symbolic, foreign = 0, []
     batch = dict.fromkeys(batch_symbols(source.inputs), 1)
-    stop = done.steps[-1] if done.bound or done.shapes_for else None
-    for step in done.steps:
-        nodes = done.emitted[step.first : step.last]
-        key = (step.node.full_op, WAITING if step is stop else _how(step, nodes))
+    stop = result.steps[-1] if result.bound or result.shapes_for else None
+    for step in result.steps:
+        nodes = result.emitted[step.first : step.last]
+        key = (step.node.full_op, WAITING if step is stop else _classify_step(step, nodes))
         counts[key] += 1
         for node in nodes:
-            known = known_macs(done.graph, node, batch)
+            known = known_macs(result.graph, node, batch)
             symbolic += known is None
             macs[key] += known or 0
         if key[1] == SOURCE_OP:
-            foreign.append(_foreign(source, step))
+            foreign.append(_describe_foreign_op(source, step))
     return ImportReport(
         file=source.name,
         ops=tuple(OpCount(op, how, count, macs[op, how]) for (op, how), count in sorted(counts.items())),
-        problems=tuple(_problem(problem) for problem in done.problems),
+        problems=tuple(_describe_problem(problem) for problem in result.problems),
         source_ops=tuple(foreign),
-        unused_inputs=tuple(_unused_inputs(source, done.steps)),
-        unused_outputs=tuple(_unused_outputs(source, done.steps)),
-        bound=dict(done.bound),
-        shapes_for=done.shapes_for,
+        unused_inputs=tuple(_list_unused_inputs(source, result.steps)),
+        unused_outputs=tuple(_list_unused_outputs(source, result.steps)),
+        bound=dict(result.bound),
+        shapes_for=result.shapes_for,
         symbolic_nodes=symbolic,
     )
 
 
-def _how(step: Step, nodes: Sequence[Node]) -> str:
+def _classify_step(step: Step, nodes: Sequence[Node]) -> str:
     if step.problem is not None:
         return UNSUPPORTED
     if step.is_skipped:
@@ -126,13 +126,13 @@ def _how(step: Step, nodes: Sequence[Node]) -> str:
     return FOLDED if not nodes else QNN if len(made) <= 1 else DECOMPOSED
 
 
-def _problem(error: EdgewrightError) -> Problem:
+def _describe_problem(error: EdgewrightError) -> Problem:
     where = error.where
     op, node = (where.op, where.node) if where is not None else (None, None)
     return Problem(op or "", node or "", error.what, error.do)
 
 
-def _foreign(source: SourceModel, step: Step) -> Problem:
+def _describe_foreign_op(source: SourceModel, step: Step) -> Problem:
     return Problem(
         step.node.full_op,
         step.node.label,
@@ -141,12 +141,12 @@ def _foreign(source: SourceModel, step: Step) -> Problem:
     )
 
 
-def _unused_inputs(source: SourceModel, steps: Iterable[Step]) -> list[str]:
+def _list_unused_inputs(source: SourceModel, steps: Iterable[Step]) -> list[str]:
     used = {name for step in steps for name in (*step.node.inputs, *step.node.captured)}
     return [name for name in source.inputs if name not in used and name not in source.outputs]
 
 
-def _unused_outputs(source: SourceModel, steps: Iterable[Step]) -> list[str]:
+def _list_unused_outputs(source: SourceModel, steps: Iterable[Step]) -> list[str]:
     """Results that nobody reads: of the nodes left out, and outputs of the model that were not asked for."""
     kept = {name for step in steps for name in step.node.outputs}
     nodes, outputs = source.nodes(), source.own_outputs

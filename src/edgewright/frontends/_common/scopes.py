@@ -23,7 +23,7 @@ class Scopes:
         return len(self._levels) - 1
 
     @contextmanager
-    def opened(self, names: Mapping[str, str], *, is_closed: bool = False) -> Iterator[None]:
+    def open(self, names: Mapping[str, str], *, is_closed: bool = False) -> Iterator[None]:
         """A level inside the present one; a closed one sees nothing else."""
         if self.depth >= DEEPEST_NESTING:
             raise LimitExceeded(

@@ -61,7 +61,7 @@ class SourceModel(ABC):
         """All nodes of the main graph."""
 
     @abstractmethod
-    def declared(self, name: str) -> TensorType | None:
+    def find_declared_type(self, name: str) -> TensorType | None:
         """What the file says of a value; None where it says too little."""
 
     @abstractmethod
@@ -85,20 +85,20 @@ class SourceModel(ABC):
             name: BoundInput(type_of(values[name]), values[name]) if name in values else BoundInput(t)
             for name, t in self.inputs.items()
         }
-        return self._traced(self._import(bindings))
+        return self._trace_tensors(self._import(bindings))
 
-    def _traced(self, imported: Imported) -> Imported:
+    def _trace_tensors(self, imported: Imported) -> Imported:
         """With all tensors of the source in the graph's account of where they went."""
         if imported.is_complete:
             nodes = [((*n.inputs, *n.captured), n.outputs) for n in self.nodes()]
-            imported.graph.sources = flow_of(nodes, self._starts(), self._listed())
+            imported.graph.sources = flow_of(nodes, self._starts(), self._list_traced())
         return imported
 
     def _starts(self) -> Collection[str]:
         """Tensors that are not known before a run."""
         return self.inputs
 
-    def _listed(self) -> Collection[str]:
+    def _list_traced(self) -> Collection[str]:
         """Tensors that a user may look for."""
         return self.tensors
 
@@ -108,8 +108,8 @@ class SourceModel(ABC):
         for name, declared in self.inputs.items():
             check_array(name, declared, values)
         while True:
-            bindings = {name: self._spec(name, values, names) for name in self.inputs}
-            imported = self._traced(self._import(bindings))
+            bindings = {name: self._bind_input(name, values, names) for name in self.inputs}
+            imported = self._trace_tensors(self._import(bindings))
             if imported.problems:
                 raise Problems(imported.problems)
             if imported.is_complete:
@@ -123,7 +123,7 @@ class SourceModel(ABC):
                 )
             names |= set(imported.bound)
 
-    def _spec(self, name: str, values: Mapping[str, Array], bound: Collection[str]) -> BoundInput:
+    def _bind_input(self, name: str, values: Mapping[str, Array], bound: Collection[str]) -> BoundInput:
         declared, value = self.inputs[name], values[name]
-        found = declared.with_shape(value.shape) if declared.encoding is not None else type_of(value)
-        return BoundInput(found, value if name in bound else None)
+        tensor_type = declared.with_shape(value.shape) if declared.encoding is not None else type_of(value)
+        return BoundInput(tensor_type, value if name in bound else None)

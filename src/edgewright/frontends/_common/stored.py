@@ -8,7 +8,7 @@ import numpy as np
 from edgewright.core.errors import BadInput, Where
 from edgewright.core.numbers import Array, DType
 
-__all__ = ["FIXED", "LARGEST_DIM", "LARGEST_RANK", "stored_array"]
+__all__ = ["FIXED", "LARGEST_DIM", "LARGEST_RANK", "read_stored_array"]
 
 # More than any machine has: what claims such a size is damaged.
 LARGEST_DIM = 1 << 48
@@ -28,7 +28,7 @@ FIXED = {
 }
 
 
-def stored_array(data: Any, dtype: DType, dims: tuple[int, ...], where: Where) -> Array:
+def read_stored_array(data: Any, dtype: DType, dims: tuple[int, ...], where: Where) -> Array:
     """Stored bytes as an array of the given type and shape."""
     count = prod(dims)
     expected = (count * dtype.bits + 7) // 8
@@ -41,13 +41,13 @@ def stored_array(data: Any, dtype: DType, dims: tuple[int, ...], where: Where) -
     if not count:
         return np.empty(dims, dtype.numpy)
     if dtype.bits < 8:
-        return _unpacked(np.frombuffer(data, np.uint8), dtype, count).reshape(dims)
+        return _unpack_bits(np.frombuffer(data, np.uint8), dtype, count).reshape(dims)
     return np.frombuffer(
         data, dtype.numpy.newbyteorder("<") if dtype.numpy.kind in "iufc" else dtype.numpy
     ).reshape(dims)
 
 
-def _unpacked(packed: Array, dtype: DType, count: int) -> Array:
+def _unpack_bits(packed: Array, dtype: DType, count: int) -> Array:
     """Elements of 2 or 4 bits, lowest bits first."""
     per_byte = 8 // dtype.bits
     shifts = np.arange(per_byte, dtype=np.uint8) * dtype.bits

@@ -14,7 +14,7 @@ from edgewright.ops.gather import NonZero
 from edgewright.ops.rearrange_fill import Tile
 from edgewright.ops.rearrange_slice import Range, StridedSlice
 
-__all__ = ["broadcast_to", "cast_to", "places_of", "python_number", "sliced"]
+__all__ = ["broadcast_to", "cast_to", "emit_nonzero_places", "emit_slice", "read_number"]
 
 
 def cast_to(ctx: Builder, value: str, dtype: DType) -> str:
@@ -22,16 +22,16 @@ def cast_to(ctx: Builder, value: str, dtype: DType) -> str:
     return value if ctx.dtype(value) == dtype else ctx.emit(Cast(dtype=dtype), value)
 
 
-def sliced(ctx: Builder, value: str, ranges: Sequence[Range]) -> str:
+def emit_slice(ctx: Builder, value: str, ranges: Sequence[Range]) -> str:
     """The value cut on each axis; itself where that takes nothing away."""
     if all(part == (0, dim, 1) for part, dim in zip(ranges, ctx.shape(value), strict=True)):
         return value
     return ctx.emit(StridedSlice(ranges=tuple(ranges)), value)
 
 
-def python_number(ctx: Builder, value: str) -> float | int | bool:
+def read_number(ctx: Builder, value: str) -> float | int | bool:
     """The one element of a value that must be known."""
-    array, dtype = ctx.array(value), ctx.dtype(value)
+    array, dtype = ctx.read_array(value), ctx.dtype(value)
     if array.size != 1 or array.dtype == object or dtype.is_complex:
         raise BadInput(f"{ctx.type(value)} is given, expected one number", do="give one real number")
     item = array.reshape(-1)[0]
@@ -40,22 +40,22 @@ def python_number(ctx: Builder, value: str) -> float | int | bool:
     return float(item) if dtype.is_float else int(item)
 
 
-def places_of(ctx: Builder, value: str, hint: str) -> str:
+def emit_nonzero_places(ctx: Builder, value: str, hint: str) -> str:
     """The index tuples of what is not 0, one a row; how many there are, only a run can tell."""
-    known = ctx.known(value)
+    known = ctx.find_array(value)
     if known is not None:
-        return ctx.constant(np.argwhere(known).astype(np.int64))
-    return ctx.emit(NonZero(count=ctx.counted_at_run(hint), dtype=DType.INT_64), value)
+        return ctx.add_constant(np.argwhere(known).astype(np.int64))
+    return ctx.emit(NonZero(count=ctx.count_at_run(hint), dtype=DType.INT_64), value)
 
 
-def broadcast_to(ctx: Builder, value: str, wanted: Shape) -> str:
+def broadcast_to(ctx: Builder, value: str, target: Shape) -> str:
     """The value repeated along axes of size 1 so that it has the shape, or more where it is longer."""
-    if any(isinstance(dim, int) and dim < 0 for dim in wanted):
-        raise ShapeMismatch(f"shape {list(wanted)} has a negative size", do="use sizes of 0 or more")
-    shape = broadcast_shapes(ctx.shape(value), wanted)
+    if any(isinstance(dim, int) and dim < 0 for dim in target):
+        raise ShapeMismatch(f"shape {list(target)} has a negative size", do="use sizes of 0 or more")
+    shape = broadcast_shapes(ctx.shape(value), target)
     padded = (1,) * (len(shape) - ctx.rank(value)) + ctx.shape(value)
-    targets = (1,) * (len(shape) - len(wanted)) + tuple(wanted)
-    multiples = tuple(_multiple(dim, target) for dim, target in zip(padded, targets, strict=True))
+    targets = (1,) * (len(shape) - len(target)) + tuple(target)
+    multiples = tuple(_find_multiple(dim, target) for dim, target in zip(padded, targets, strict=True))
     aligned = ctx.reshape(value, padded)
     if all(multiple == 1 for multiple in multiples):
         return aligned
@@ -65,7 +65,7 @@ def broadcast_to(ctx: Builder, value: str, wanted: Shape) -> str:
     return ctx.reshape(tiled, tuple(dim if isinstance(dim, int) else exact for dim, exact in sizes))
 
 
-def _multiple(dim: Dim, target: Dim) -> Dim:
+def _find_multiple(dim: Dim, target: Dim) -> Dim:
     if dim == 1:
         return target
     if target in (1, dim) or isinstance(dim, int):

@@ -65,15 +65,17 @@ def selu(ctx: Context, node: SourceNode) -> str:
 def leaky_relu(ctx: Context, node: SourceNode) -> str:
     """A Prelu of one slope."""
     x = node.inputs[0]
-    return ctx.emit(activation.Prelu(), x, ctx.scalar(node.attr("alpha", 0.01), x, rank=min(ctx.rank(x), 1)))
+    return ctx.emit(
+        activation.Prelu(), x, ctx.add_scalar(node.attr("alpha", 0.01), x, rank=min(ctx.rank(x), 1))
+    )
 
 
 @onnx_op("ThresholdedRelu")
 def thresholded_relu(ctx: Context, node: SourceNode) -> str:
     """What is above alpha, else 0."""
     x = node.inputs[0]
-    is_above = ctx.emit(binary.ElementWiseGreater(), x, ctx.scalar(node.attr("alpha", 1.0), x))
-    return ctx.emit(binary.ElementWiseSelect(), is_above, x, ctx.scalar(0, x))
+    is_above = ctx.emit(binary.ElementWiseGreater(), x, ctx.add_scalar(node.attr("alpha", 1.0), x))
+    return ctx.emit(binary.ElementWiseSelect(), is_above, x, ctx.add_scalar(0, x))
 
 
 @onnx_op("Softsign")
@@ -105,9 +107,9 @@ def shrink(ctx: Context, node: SourceNode) -> str:
     """Nothing within lambd of 0; further out, nearer to 0 by the bias."""
     x = node.inputs[0]
     lambd, bias = node.attr("lambd", 0.5), node.attr("bias", 0.0)
-    zero = ctx.scalar(0, x)
-    is_above = ctx.emit(binary.ElementWiseGreater(), x, ctx.scalar(lambd, x))
-    is_below = ctx.emit(binary.ElementWiseLess(), x, ctx.scalar(-lambd, x))
+    zero = ctx.add_scalar(0, x)
+    is_above = ctx.emit(binary.ElementWiseGreater(), x, ctx.add_scalar(lambd, x))
+    is_below = ctx.emit(binary.ElementWiseLess(), x, ctx.add_scalar(-lambd, x))
     upper = ctx.emit(binary.ElementWiseSelect(), is_above, add(ctx, x, -bias), zero)
     return ctx.emit(binary.ElementWiseSelect(), is_below, add(ctx, x, bias), upper)
 
@@ -152,7 +154,7 @@ def clip_attributes(ctx: Context, node: SourceNode) -> str:
     """Bounds as attributes."""
     low, high = (node.attr(name) for name in ("min", "max"))
     x = node.inputs[0]
-    return _emit_clip(ctx, x, *("" if bound is None else ctx.scalar(bound, x) for bound in (low, high)))
+    return _emit_clip(ctx, x, *("" if bound is None else ctx.add_scalar(bound, x) for bound in (low, high)))
 
 
 @onnx_op("Clip", since=11)
@@ -205,7 +207,7 @@ def _clip_op(ctx: Context, x: str, low: str, high: str) -> Unary | None:
 
 def _number(ctx: Context, bound: str) -> float | None:
     """The bound where it is known."""
-    found = ctx.known(bound) if bound else None
+    found = ctx.find_array(bound) if bound else None
     return None if found is None or found.size != 1 else float(found.reshape(()))
 
 

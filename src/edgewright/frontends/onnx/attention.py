@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from edgewright.core.errors import ShapeMismatch
 from edgewright.core.numbers import DType
-from edgewright.frontends._common.products import product
+from edgewright.frontends._common.products import emit_product
 from edgewright.frontends.onnx.attention_parts import (
     Scores,
     attend,
@@ -77,7 +77,7 @@ def attention_of_runtime(ctx: Context, node: SourceNode) -> list[str]:
     if node.input(6) or node.attr("do_rotary", 0) or node.attr("past_present_share_buffer", 0):
         raise ctx.refuse(node, "it turns its positions or shares the buffer of its cache")
     heads = read_head_count(node, "num_heads")
-    projected = product(ctx, node.inputs[0], node.inputs[1])
+    projected = emit_product(ctx, node.inputs[0], node.inputs[1])
     if node.input(2):
         projected = ctx.emit(ElementWiseAdd(), projected, node.input(2))
     width = ctx.shape(projected)[-1]
@@ -119,7 +119,7 @@ def group_query_attention(ctx: Context, node: SourceNode) -> list[str]:
         if node.attr("causal", 1)
         else ""
     )
-    ends = ctx.emit(ElementWiseAdd(), seqlens, ctx.scalar(1, seqlens))
+    ends = ctx.emit(ElementWiseAdd(), seqlens, ctx.add_scalar(1, seqlens))
     inside = ctx.emit(ElementWiseLess(), count_along(ctx, key, 2), ends)
     allowed = _combine_masks(ctx, allowed, _spread(ctx, inside))
     added = [make_penalty(ctx, allowed, query), *([node.input(10)] if node.input(10) else [])]
@@ -217,7 +217,7 @@ def _make_causal_mask(ctx: Context, query: str, key: str, window: int = -1) -> s
     allowed = ctx.emit(ElementWiseLessEqual(), columns, rows)
     if window < 0:
         return allowed
-    edge = ctx.emit(ElementWiseAdd(), rows, ctx.scalar(-window, rows))
+    edge = ctx.emit(ElementWiseAdd(), rows, ctx.add_scalar(-window, rows))
     return _combine_masks(ctx, allowed, ctx.emit(ElementWiseGreater(), columns, edge))
 
 
@@ -229,7 +229,7 @@ def _make_padding_mask(ctx: Context, node: SourceNode, mask: str, query: str, ke
         return _spread(ctx, ctx.emit(ElementWiseLess(), count_along(ctx, key, 2), ends))
     if rank not in {2, 3}:
         raise ctx.refuse(node, f"its mask is {ctx.type(mask)}, expected [batch], or two or three axes")
-    real = ctx.emit(ElementWiseNotEqual(), mask, ctx.scalar(0, mask))
+    real = ctx.emit(ElementWiseNotEqual(), mask, ctx.add_scalar(0, mask))
     shape = ctx.shape(real)
     return _spread(ctx, real) if rank == 2 else ctx.reshape(real, (shape[0], 1, *shape[1:]))
 
@@ -248,9 +248,9 @@ def _find_positions(ctx: Context, node: SourceNode, query: str, seqlens: str) ->
     """[batch, length]: given, or counted on from what the cache holds."""
     if node.input(9):
         return node.input(9)
-    ends = ctx.emit(ElementWiseAdd(), seqlens, ctx.scalar(1, seqlens))
+    ends = ctx.emit(ElementWiseAdd(), seqlens, ctx.add_scalar(1, seqlens))
     first = ctx.emit(ElementWiseSubtract(), ends, emit_size(ctx, query, 2))
-    first = ctx.emit(ElementWiseMaximum(), first, ctx.scalar(0, first))
+    first = ctx.emit(ElementWiseMaximum(), first, ctx.add_scalar(0, first))
     return ctx.emit(ElementWiseAdd(), first, count_along(ctx, query, 2))
 
 

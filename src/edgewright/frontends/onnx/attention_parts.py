@@ -67,7 +67,7 @@ def attend(ctx: Context, query: str, key: str, value: str, scores: Scores) -> st
         raise ShapeMismatch(f"a head of size {size} is given, expected a number")
     # Heads of one group lie side by side: they become rows of one product, and nothing is copied.
     rows = (batch, groups, length * (heads // groups), size)
-    factor = ctx.scalar(1 / sqrt(size) if scores.scale is None else scores.scale, query)
+    factor = ctx.add_scalar(1 / sqrt(size) if scores.scale is None else scores.scale, query)
     scaled = ctx.emit(ElementWiseMultiply(), ctx.reshape(query, rows), factor)
     found = ctx.emit(MatMul(transpose_in1=True), scaled, key)
     found = _cap_scores(ctx, ctx.reshape(found, (batch, heads, length, total)), scores.softcap)
@@ -81,7 +81,7 @@ def attend(ctx: Context, query: str, key: str, value: str, scores: Scores) -> st
 def make_penalty(ctx: Context, allowed: str, like: str, amount: float | None = None) -> str:
     """0 where something is allowed, else an amount (the lowest number there is, if none is given)."""
     lowest = float(np.finfo(ctx.dtype(like).numpy).min) if amount is None else amount
-    return ctx.emit(ElementWiseSelect(), allowed, ctx.scalar(0, like), ctx.scalar(lowest, like))
+    return ctx.emit(ElementWiseSelect(), allowed, ctx.add_scalar(0, like), ctx.add_scalar(lowest, like))
 
 
 def rotate_parts(ctx: Context, x: str, cos: str, sin: str, *, is_interleaved: bool) -> str:
@@ -122,5 +122,5 @@ def _turn(ctx: Context, real: str, imaginary: str, cos: str, sin: str) -> tuple[
 def _cap_scores(ctx: Context, scores: str, bound: float) -> str:
     if not bound:
         return scores
-    small = ctx.emit(ElementWiseMultiply(), scores, ctx.scalar(1 / bound, scores))
-    return ctx.emit(ElementWiseMultiply(), ctx.emit(Tanh(), small), ctx.scalar(bound, scores))
+    small = ctx.emit(ElementWiseMultiply(), scores, ctx.add_scalar(1 / bound, scores))
+    return ctx.emit(ElementWiseMultiply(), ctx.emit(Tanh(), small), ctx.add_scalar(bound, scores))

@@ -9,7 +9,7 @@ import onnx
 from edgewright.core.errors import BadInput, LimitExceeded, ShapeMismatch, UnsupportedOp
 from edgewright.core.numbers import Array
 from edgewright.frontends._common.builder import NeedsValue
-from edgewright.frontends._common.choices import either, is_true, truth
+from edgewright.frontends._common.choices import find_truth, is_true, select_value
 from edgewright.frontends.onnx.context import Context
 from edgewright.frontends.onnx.registry import onnx_op
 from edgewright.frontends.onnx.source import SourceNode
@@ -28,7 +28,7 @@ Rows = list[list[str]]
 def if_(ctx: Context, node: SourceNode) -> list[str]:
     """The branch that a known condition picks; both branches and a choice where it is not known."""
     branches = node.need("then_branch"), node.need("else_branch")
-    is_true = truth(ctx, node.inputs[0])
+    is_true = find_truth(ctx, node.inputs[0])
     if is_true is not None:
         return ctx.inline(branches[0] if is_true else branches[1], [])
     try:
@@ -47,11 +47,11 @@ def loop(ctx: Context, node: SourceNode) -> list[str]:
     made = body.output[1 + len(state) :]
     rows: Rows = [[] for _ in made]
     trips = _read_trip_count(ctx, node.inputs[0])
-    condition = node.inputs[1] or ctx.constant(np.asarray(True))
+    condition = node.inputs[1] or ctx.add_constant(np.asarray(True))
     count = 0
     while (trips is None or count < trips) and is_true(ctx, condition):
         given = [
-            _as_declared(ctx, body, 0, ctx.constant(np.asarray(count, np.int64))),
+            _as_declared(ctx, body, 0, ctx.add_constant(np.asarray(count, np.int64))),
             _as_declared(ctx, body, 1, condition),
         ]
         condition, *results = ctx.inline(body, [*given, *state])
@@ -93,7 +93,7 @@ def scan_of_batches(ctx: Context, node: SourceNode) -> list[str]:
     count = _scan_count(node, len(rest))
     turns = _read_per_scan(node, "directions", count)
     longest = read_length(ctx, rest[-1], 1)
-    used = ctx.ints(lengths) if lengths else (longest,) * read_length(ctx, rest[-1], 0)
+    used = ctx.read_ints(lengths) if lengths else (longest,) * read_length(ctx, rest[-1], 0)
     items = [slice_along(ctx, value, 0) for value in rest]
     counts = sorted({len(used), *(len(item) for item in items)})
     if len(counts) > 1:
@@ -133,14 +133,14 @@ def read_length(ctx: Context, value: str, axis: int) -> int:
 
 def _emit_choice(ctx: Context, condition: str, left: str, right: str) -> str:
     if left == right or (ctx.is_tensor(left) and ctx.is_tensor(right)):
-        return either(ctx, condition, left, right)
+        return select_value(ctx, condition, left, right)
     raise NeedsValue(condition)
 
 
 def _read_trip_count(ctx: Context, value: str) -> int | None:
     if not value:
         return None
-    found = ctx.ints(value)
+    found = ctx.read_ints(value)
     if len(found) != 1:
         raise ShapeMismatch(f"the trip count is {ctx.type(value)}, expected one element")
     return found[0]
@@ -167,7 +167,7 @@ def _stack(
 ) -> str:
     """Values joined along a new axis; an empty result takes its type from the declaration."""
     if not rows:
-        return ctx.constant(_empty(item, node, axis))
+        return ctx.add_constant(_empty(item, node, axis))
     if not all(ctx.is_tensor(row) for row in rows):
         raise ctx.refuse(node, "it collects sequences")
     return ctx.emit(Pack(axis=normal_axis(axis, ctx.rank(rows[0]) + 1)), *rows)
@@ -215,7 +215,7 @@ def _pad_value(ctx: Context, value: str, length: int) -> str:
     if shape[0] == length:
         return value
     zeros = np.zeros((length - shape[0], *shape[1:]), ctx.dtype(value).numpy)
-    return ctx.emit(Concat(axis=0), value, ctx.constant(zeros))
+    return ctx.emit(Concat(axis=0), value, ctx.add_constant(zeros))
 
 
 def _empty(item: onnx.ValueInfoProto, node: SourceNode, axis: int) -> Array:

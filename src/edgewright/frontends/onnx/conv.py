@@ -46,7 +46,7 @@ def fused_conv(ctx: Context, node: SourceNode) -> str:
         return result
     params = node.attr("activation_params", [])
     if activation == "Clip" and len(params) == 2:
-        bounds = [ctx.scalar(number, result) for number in params]
+        bounds = [ctx.add_scalar(number, result) for number in params]
         return emit_onnx_op(ctx, "Min", emit_onnx_op(ctx, "Max", result, bounds[0]), bounds[1])
     if activation not in ACTIVATIONS:
         raise ctx.refuse(node, f"activation '{activation}' is none of {[*ACTIVATIONS, 'Clip']}")
@@ -83,8 +83,8 @@ def emit_conv(ctx: Context, x: str, filters: str, bias: Sequence[str], geometry:
         op = DepthWiseConv2d(stride=flat.stride, pad_amount=flat.pads, dilation=flat.dilation)
     else:
         op = Conv2d(stride=flat.stride, pad_amount=flat.pads, group=flat.group, dilation=flat.dilation)
-    result = ctx.emit(op, ctx.channel_last(data), ctx.transpose(kernel, order), *bias)
-    return drop_height(ctx, ctx.channel_first(result), rank)
+    result = ctx.emit(op, ctx.move_channels_last(data), ctx.transpose(kernel, order), *bias)
+    return drop_height(ctx, ctx.move_channels_first(result), rank)
 
 
 def filter_size(ctx: Context, node: SourceNode) -> Pair:
@@ -164,7 +164,9 @@ def _emit_transposed(
             stride=stride, pad_amount=pads, dilation=dilation, group=group, output_padding=padding
         )
     order = (*range(2, rank), 0, 1)
-    return ctx.channel_first(ctx.emit(op, ctx.channel_last(x), ctx.transpose(filters, order), *bias))
+    return ctx.move_channels_first(
+        ctx.emit(op, ctx.move_channels_last(x), ctx.transpose(filters, order), *bias)
+    )
 
 
 def _add_depth(ctx: Context, value: str) -> str:

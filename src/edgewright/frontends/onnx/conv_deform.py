@@ -50,7 +50,7 @@ def deform_conv(ctx: Context, node: SourceNode) -> str:
     places = ctx.emit(
         ElementWiseAdd(),
         take_along(ctx, moved, (1, 0), 4),
-        ctx.constant(_list_tap_places(ctx, x, size, geometry)),
+        ctx.add_constant(_list_tap_places(ctx, x, size, geometry)),
     )
     grid = ctx.reshape(
         make_pixel_grid(ctx, places, shape[3], shape[2]), (batch, taps * counts[0], counts[1], 2)
@@ -70,7 +70,7 @@ def deform_conv(ctx: Context, node: SourceNode) -> str:
 @onnx_op("Col2Im", since=18)
 def col2im(ctx: Context, node: SourceNode) -> str:
     """QNN's in two dimensions; in one or three a transposed convolution that puts every tap in its place."""
-    x, size, block = node.inputs[0], ctx.dims(node.inputs[1]), ctx.ints(node.inputs[2])
+    x, size, block = node.inputs[0], ctx.read_dims(node.inputs[1]), ctx.read_ints(node.inputs[2])
     axes = len(size)
     ones = [1] * axes
     stride, dilation = read_ints(node, "strides", ones), read_ints(node, "dilations", ones)
@@ -92,7 +92,7 @@ def col2im(ctx: Context, node: SourceNode) -> str:
     pairs = tuple(zip(pads[:axes], pads[axes:], strict=True))
     if axes == 2:
         op = Col2Im(kernel_size=block, stride=stride, pad_amount=pairs, dilation=dilation, size=size)
-        return ctx.channel_first(ctx.emit(op, x))
+        return ctx.move_channels_first(ctx.emit(op, x))
     if ctx.rank(x) != 3:
         raise ShapeMismatch(
             f"columns are {ctx.type(x)}, expected [batch, channels times taps, windows]", node.where
@@ -163,6 +163,6 @@ def _fold_taps(ctx: Context, node: SourceNode, geometry: Geometry, block: Pair, 
         group=rows // taps,
         output_padding=(0,) * ahead + rest,
     )
-    data = ctx.channel_last(ctx.reshape(node.inputs[0], (n, rows, *(1,) * ahead, *counts)))
-    result = ctx.emit(op, data, ctx.constant(filters.astype(ctx.dtype(node.inputs[0]).numpy)))
-    return ctx.reshape(ctx.channel_first(result), (n, rows // taps, *size))
+    data = ctx.move_channels_last(ctx.reshape(node.inputs[0], (n, rows, *(1,) * ahead, *counts)))
+    result = ctx.emit(op, data, ctx.add_constant(filters.astype(ctx.dtype(node.inputs[0]).numpy)))
+    return ctx.reshape(ctx.move_channels_first(result), (n, rows // taps, *size))

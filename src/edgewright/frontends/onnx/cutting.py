@@ -20,7 +20,7 @@ def cut_parts(ctx: Context, value: str, axis: int, count: int) -> list[str]:
         return [value]
     array = ctx.graph.constants.get(value)
     if array is not None:
-        return [ctx.constant(part) for part in np.split(array, count, axis)]
+        return [ctx.add_constant(part) for part in np.split(array, count, axis)]
     places = tuple(size // count * i for i in range(1, count))
     return ctx.emit_all(Split(axis=axis, split_index=places), value)
 

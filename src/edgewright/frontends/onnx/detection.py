@@ -32,10 +32,10 @@ def non_max_suppression(ctx: Context, node: SourceNode) -> str:
     boxes, scores = node.inputs[:2]
     limit = int(_number(ctx, node, 2, 0))
     if limit < 1:
-        return ctx.constant(np.zeros((0, 3), np.int64))
+        return ctx.add_constant(np.zeros((0, 3), np.int64))
     if read_int(node, "center_point_box", 0):
         matrix = np.asarray(FROM_CENTRE).astype(ctx.dtype(boxes).numpy)
-        boxes = ctx.emit(MatMul(), boxes, ctx.constant(matrix))
+        boxes = ctx.emit(MatMul(), boxes, ctx.add_constant(matrix))
     op = NonMaxSuppression(
         iou_threshold=_number(ctx, node, 3, 0.0),
         score_threshold=_number(ctx, node, 4, LOWEST),
@@ -62,7 +62,7 @@ def roi_align(ctx: Context, node: SourceNode) -> str | list[str]:
         aligned=mode == "half_pixel",
     )
     x, regions, images = node.inputs[:3]
-    return ctx.channel_first(ctx.emit(op, ctx.channel_last(x), regions, _narrow(ctx, images)))
+    return ctx.move_channels_first(ctx.emit(op, ctx.move_channels_last(x), regions, _narrow(ctx, images)))
 
 
 @onnx_op("MaxRoiPool")
@@ -79,13 +79,13 @@ def max_roi_pool(ctx: Context, node: SourceNode) -> str:
     images = ctx.reshape(take_along(ctx, regions, (0,), 1), ctx.shape(regions)[:1])
     op = RoiPooling(img_size_ratio=_read_ratio(node), size=(size[0], size[1]))
     corners = take_along(ctx, regions, (1, 2, 3, 4), 1)
-    return ctx.channel_first(ctx.emit(op, ctx.channel_last(x), corners, _narrow(ctx, images)))
+    return ctx.move_channels_first(ctx.emit(op, ctx.move_channels_last(x), corners, _narrow(ctx, images)))
 
 
 def _number(ctx: Context, node: SourceNode, index: int, default: float) -> float:
     if not node.input(index):
         return default
-    found = ctx.array(node.input(index)).reshape(-1)
+    found = ctx.read_array(node.input(index)).reshape(-1)
     if found.size != 1 or np.isnan(found[0]):
         raise BadInput(
             f"input {index} is {found.tolist()[:4]}, expected one number", node.where, do="give one number"

@@ -3,7 +3,7 @@
 from functools import reduce
 
 from edgewright.core.errors import ShapeMismatch
-from edgewright.frontends._common.functions import gelu_operand
+from edgewright.frontends._common.functions import find_gelu_operand
 from edgewright.frontends._common.terms import cast_to
 from edgewright.frontends.onnx.context import Context
 from edgewright.frontends.onnx.registry import Handler, one_to_one, onnx_op
@@ -72,7 +72,7 @@ for _name, _op in _BINARY.items():
 def product(ctx: Context, node: SourceNode) -> str:
     """The last product of a Gelu that was written out is that Gelu."""
     left, right = _align_operands(ctx, node)
-    operand = gelu_operand(ctx, left, right)
+    operand = find_gelu_operand(ctx, left, right)
     return ctx.emit(Gelu(), operand) if operand else ctx.emit(binary.ElementWiseMultiply(), left, right)
 
 
@@ -126,7 +126,7 @@ def total(ctx: Context, node: SourceNode) -> str:
 def mean(ctx: Context, node: SourceNode) -> str:
     """The sum divided by the number of operands."""
     added = _emit_chain(ctx, binary.ElementWiseAdd(), node)
-    return ctx.emit(binary.ElementWiseDivide(), added, ctx.scalar(len(node.inputs), added))
+    return ctx.emit(binary.ElementWiseDivide(), added, ctx.add_scalar(len(node.inputs), added))
 
 
 def _emit_chain(ctx: Context, op: Op, node: SourceNode) -> str:

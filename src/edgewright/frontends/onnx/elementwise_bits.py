@@ -63,7 +63,7 @@ def bitwise_not(ctx: Context, node: SourceNode) -> str:
     """Two's complement: the largest unsigned number, or -1, minus x."""
     x = node.inputs[0]
     dtype = ctx.dtype(x)
-    ones = ctx.scalar(-1 if dtype.is_signed else (1 << dtype.bits) - 1, x)
+    ones = ctx.add_scalar(-1 if dtype.is_signed else (1 << dtype.bits) - 1, x)
     return ctx.emit(ElementWiseSubtract(), ones, x)
 
 
@@ -77,9 +77,9 @@ def bit_shift(ctx: Context, node: SourceNode) -> str:
     dtype = ctx.dtype(x)
     largest = dtype.bits - (2 if dtype.is_signed else 1)  # whose power of two is a number of the type
     op = ElementWiseMultiply() if direction == "LEFT" else ElementWiseFloorDiv()
-    known = ctx.known(places)
+    known = ctx.find_array(places)
     if known is not None and np.all((known >= 0) & (known <= largest)):
-        return ctx.emit(op, x, ctx.emit(ElementWisePower(), ctx.scalar(2, x), places))
+        return ctx.emit(op, x, ctx.emit(ElementWisePower(), ctx.add_scalar(2, x), places))
     return _shift_far(ctx, op, x, places, largest)
 
 
@@ -89,7 +89,7 @@ def _shift_far(ctx: Context, op: Op, x: str, places: str, largest: int) -> str:
     def chosen(condition: str, this: str, that: str) -> str:
         return ctx.emit(ElementWiseSelect(), condition, this, that)
 
-    two, one, zero, limit = (ctx.scalar(number, x) for number in (2, 1, 0, largest))
+    two, one, zero, limit = (ctx.add_scalar(number, x) for number in (2, 1, 0, largest))
     is_negative = ctx.emit(ElementWiseLess(), places, zero)
     is_beyond = ctx.emit(ElementWiseLess(), limit, places)
     is_far = ctx.emit(ElementWiseOr(), is_negative, is_beyond)
@@ -97,7 +97,7 @@ def _shift_far(ctx: Context, op: Op, x: str, places: str, largest: int) -> str:
     result = ctx.emit(op, ctx.emit(op, x, factor), chosen(is_far, two, one))
     if isinstance(op, ElementWiseFloorDiv):
         return result  # what is left of all bits is the sign, which a division keeps
-    last = ctx.scalar(ctx.dtype(x).bits - 1, x)
+    last = ctx.add_scalar(ctx.dtype(x).bits - 1, x)
     is_out = ctx.emit(ElementWiseOr(), is_negative, ctx.emit(ElementWiseLess(), last, places))
     return chosen(is_out, zero, result)
 
@@ -112,8 +112,8 @@ def _split_bits(ctx: Context, value: str, word: range) -> str:
     for factors in steps:
         if set(factors) != {1}:
             rest = ctx.emit(ElementWiseFloorDiv(), rest, _make_row(ctx, factors, value))
-    return ctx.emit(ElementWiseMod(), rest, ctx.scalar(2, value))
+    return ctx.emit(ElementWiseMod(), rest, ctx.add_scalar(2, value))
 
 
 def _make_row(ctx: Context, numbers: Sequence[int], like: str) -> str:
-    return ctx.constant(np.asarray(numbers, ctx.dtype(like).numpy))
+    return ctx.add_constant(np.asarray(numbers, ctx.dtype(like).numpy))

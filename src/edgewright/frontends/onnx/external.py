@@ -7,7 +7,7 @@ import onnx
 
 from edgewright.core.errors import BadInput, Where, shown
 from edgewright.core.files import resolve_inside
-from edgewright.frontends._common.mapping import mapped
+from edgewright.frontends._common.mapping import map_file
 
 __all__ = ["ExternalData"]
 
@@ -60,7 +60,7 @@ class ExternalData:
             )
         path = resolve_inside(self._folder, location, where.file)
         if path not in self._maps:
-            self._maps[path] = mapped(path, where, is_stranger=True)
+            self._maps[path] = map_file(path, where, is_stranger=True)
         return self._maps[path]
 
 

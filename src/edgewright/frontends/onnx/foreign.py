@@ -103,11 +103,11 @@ def _need_parameters(ctx: Context, node: SourceNode) -> None:
     """The shape of a result may follow from a vector of integers: then that must be known."""
     for value in node.inputs:
         if value and ctx.dtype(value) == DType.INT_64 and ctx.rank(value) <= 1:
-            ctx.array(value)
+            ctx.read_array(value)
 
 
 def _declare(ctx: Context, graph: onnx.GraphProto, name: str, value: str) -> None:
-    known: Array | None = ctx.known(value) if ctx.type(value).count in range(1025) else None
+    known: Array | None = ctx.find_array(value) if ctx.type(value).count in range(1025) else None
     tensor_type = ctx.type(value)
     code = ONNX_CODES.get(tensor_type.dtype, onnx.TensorProto.FLOAT)
     if known is not None and code != onnx.TensorProto.STRING:

@@ -4,7 +4,7 @@ import numpy as np
 
 from edgewright.core.errors import BadInput, ShapeMismatch
 from edgewright.core.numbers import DType
-from edgewright.frontends._common.terms import cast_to, places_of
+from edgewright.frontends._common.terms import cast_to, emit_nonzero_places
 from edgewright.frontends.onnx.context import Context
 from edgewright.frontends.onnx.rearrange_fill import emit_iota, shape_value
 from edgewright.frontends.onnx.registry import MICROSOFT, onnx_op
@@ -42,7 +42,7 @@ def gather_nd(ctx: Context, node: SourceNode) -> str:
 def one_hot(ctx: Context, node: SourceNode) -> str:
     """Depth and values are parameters; indices may be of any number type."""
     indices, depth, values = node.inputs[:3]
-    found = ctx.array(values).reshape(-1)
+    found = ctx.read_array(values).reshape(-1)
     if found.size != VALUES or found.dtype == object:
         raise BadInput(f"values are {ctx.type(values)}, expected two numbers", do="give [off, on]")
     number = float if ctx.dtype(values).is_float else bool if ctx.dtype(values) == DType.BOOL_8 else int
@@ -61,7 +61,7 @@ def one_hot(ctx: Context, node: SourceNode) -> str:
 def non_zero(ctx: Context, node: SourceNode) -> str:
     """A column of indices for each element that is not 0; how many there are, only a run can tell."""
     x = node.inputs[0] if ctx.rank(node.inputs[0]) else ctx.reshape(node.inputs[0], (1,))
-    return ctx.transpose(places_of(ctx, x, "NonZero"), (1, 0))
+    return ctx.transpose(emit_nonzero_places(ctx, x, "NonZero"), (1, 0))
 
 
 @onnx_op("Compress", since=9)
@@ -73,7 +73,7 @@ def compress(ctx: Context, node: SourceNode) -> str:
     if not node.has("axis"):
         x = ctx.reshape(x, (ctx.type(x).count,))
     axis = normal_axis(node.attr("axis", 0), ctx.rank(x))
-    places = places_of(ctx, condition, "NonZero")
+    places = emit_nonzero_places(ctx, condition, "NonZero")
     return ctx.emit(Gather(axis=axis), x, ctx.reshape(places, ctx.shape(places)[:1]))
 
 
@@ -100,7 +100,7 @@ def _read_axis(ctx: Context, node: SourceNode) -> int:
 
 
 def _read_depth(ctx: Context, value: str) -> int:
-    found = ctx.ints(value)
+    found = ctx.read_ints(value)
     if len(found) != 1:
         raise BadInput(f"depth is {ctx.type(value)}, expected one number", do="give one number")
     return found[0]
@@ -112,6 +112,6 @@ def _list_reversed_places(ctx: Context, x: str, lengths: str) -> str:
     steps = emit_iota(ctx, shape_value(ctx, x, 1, 2), time, DType.INT_64)
     ends = ctx.reshape(cast_to(ctx, lengths, DType.INT_64), (batch, 1))
     is_inside = ctx.emit(ElementWiseLess(), steps, ends)
-    last = ctx.emit(ElementWiseSubtract(), ends, ctx.constant(np.ones((), np.int64)))
+    last = ctx.emit(ElementWiseSubtract(), ends, ctx.add_constant(np.ones((), np.int64)))
     mirrored = ctx.emit(ElementWiseSubtract(), last, steps)
     return ctx.reshape(ctx.emit(ElementWiseSelect(), is_inside, mirrored, steps), (batch, time, 1))

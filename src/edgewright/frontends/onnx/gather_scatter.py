@@ -50,7 +50,7 @@ def scatter_elements(ctx: Context, node: SourceNode) -> str | list[str]:
             if a != axis
         )
         along = _scale_places(ctx, _from_front(ctx, indices, (shape[axis],)), (strides[axis],))
-        flat = ctx.emit(ElementWiseAdd(), along, ctx.constant(np.asarray(others, np.int64)))
+        flat = ctx.emit(ElementWiseAdd(), along, ctx.add_constant(np.asarray(others, np.int64)))
         return _scatter_extreme(ctx, node, flat, prod(shape))
     op = ScatterElements(axis=axis, reduction=_read_reduction(node))
     return ctx.emit(op, data, indices, updates)
@@ -117,13 +117,13 @@ def _read_numbers(ctx: Context, value: str) -> tuple[int, ...]:
 def _from_front(ctx: Context, indices: str, sizes: tuple[int, ...]) -> str:
     """Indices (of axes of these sizes, along the last axis) counted from the front."""
     places = cast_to(ctx, indices, DType.INT_64)
-    is_negative = ctx.emit(ElementWiseLess(), places, ctx.constant(np.zeros((), np.int64)))
-    moved = ctx.emit(ElementWiseAdd(), places, ctx.constant(np.asarray(sizes, np.int64)))
+    is_negative = ctx.emit(ElementWiseLess(), places, ctx.add_constant(np.zeros((), np.int64)))
+    moved = ctx.emit(ElementWiseAdd(), places, ctx.add_constant(np.asarray(sizes, np.int64)))
     return ctx.emit(ElementWiseSelect(), is_negative, moved, places)
 
 
 def _scale_places(ctx: Context, places: str, strides: tuple[int, ...]) -> str:
-    return ctx.emit(ElementWiseMultiply(), places, ctx.constant(np.asarray(strides, np.int64)))
+    return ctx.emit(ElementWiseMultiply(), places, ctx.add_constant(np.asarray(strides, np.int64)))
 
 
 def _scatter_extreme(ctx: Context, node: SourceNode, flat: str, count: int) -> str | list[str]:
@@ -139,7 +139,7 @@ def _scatter_extreme(ctx: Context, node: SourceNode, flat: str, count: int) -> s
     if number * count * size == 0:
         return data
     reduce, combine = EXTREMES[node.attr("reduction")]
-    here = ctx.constant(np.arange(count).reshape(1, count, 1))
+    here = ctx.add_constant(np.arange(count).reshape(1, count, 1))
     is_its = ctx.emit(ElementWiseEqual(), ctx.reshape(flat, (number, 1, 1)), here)
     old = ctx.reshape(data, (1, count, size))
     new = ctx.reshape(updates, (number, 1, size))

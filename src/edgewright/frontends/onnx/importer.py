@@ -7,7 +7,7 @@ import onnx
 
 from edgewright.core.errors import BadInput, EdgewrightError, Where, locate_problem
 from edgewright.core.numbers import Array
-from edgewright.frontends._common.faults import FAULTS, fault, guarded
+from edgewright.frontends._common.faults import FAULTS, guard_reading, make_fault
 from edgewright.frontends._common.imported import BoundInput, Imported, NodeNames
 from edgewright.frontends._common.importer import GraphImporter
 from edgewright.frontends.onnx import registry
@@ -57,7 +57,7 @@ class Importer(GraphImporter):
 
     def run(self) -> Imported:
         """Translates the graph; stops early only where a value or a shape is needed."""
-        with guarded(self._file.name):
+        with guard_reading(self._file.name):
             source = self._file.graph
             check_name(source.name)
             nodes = list_needed_nodes(source, self._outputs, is_whole=self._keep_all)
@@ -87,7 +87,7 @@ class Importer(GraphImporter):
                 f"the subgraph '{proto.name}' has {len(proto.input)} inputs, expected {len(arguments)}",
                 do="export the model again",
             )
-        with self._scopes.opened({i.name: value for i, value in zip(proto.input, arguments, strict=True)}):
+        with self._scopes.open({i.name: value for i, value in zip(proto.input, arguments, strict=True)}):
             for name, value in body.constants.items():
                 self._scopes.define(name, value)
             self._translate_all([node for node in body.nodes if node.output[0] not in body.constants])
@@ -133,7 +133,7 @@ class Importer(GraphImporter):
         arguments = dict(zip(body.input, [*node.inputs, *[""] * len(body.input)], strict=False))
         self._calls.append(node)
         try:
-            with self._file.opsets_of(body), self._scopes.opened(arguments, is_closed=True):
+            with self._file.opsets_of(body), self._scopes.open(arguments, is_closed=True):
                 self._translate_all(body.node, is_given=is_given)
                 # ONNX's own definitions do not make the outputs that a call leaves out.
                 wanted = [*node.outputs, *[""] * len(body.output)]
@@ -207,7 +207,7 @@ class Importer(GraphImporter):
         try:
             return self.tensor(proto, where)
         except FAULTS as found:
-            raise fault(found, where) from found
+            raise make_fault(found, where) from found
 
     def _prepare_body(self, proto: onnx.GraphProto) -> _Body:
         """A subgraph made ready; weights and Constant nodes in it are shared by all its uses."""

@@ -7,7 +7,7 @@ import onnx
 
 from edgewright.config.spelling import spell_option
 from edgewright.core.errors import BadInput, Where
-from edgewright.frontends._common.faults import guarded
+from edgewright.frontends._common.faults import guard_reading
 from edgewright.frontends._common.imported import BoundInput, Imported, NodeNames
 from edgewright.frontends._common.input_spec import (
     InputSpec,
@@ -35,7 +35,7 @@ class OnnxSource(SourceModel):
         spec = spec or InputSpec()
         self.file = file
         self._keep_all = spec.keep_disconnected
-        with guarded(file.name):
+        with guard_reading(file.name):
             declared = _choose_input_types(file, spec)
             known = bind_values(file.name, spec, declared)
             self._known = {name: BoundInput(t, value) for name, (t, value) in known.items()}
@@ -79,7 +79,7 @@ class OnnxSource(SourceModel):
         """All nodes of the main graph."""
         return [list_node_names(node) for node in self.file.graph.node]
 
-    def declared(self, name: str) -> TensorType | None:
+    def find_declared_type(self, name: str) -> TensorType | None:
         """As the file's value_info or its outputs have it."""
         return find_declared_type(self.file, name)
 

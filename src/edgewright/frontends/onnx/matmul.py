@@ -4,7 +4,7 @@ import numpy as np
 
 from edgewright.core.errors import ShapeMismatch
 from edgewright.core.numbers import Array
-from edgewright.frontends._common.products import connected, is_weight, product
+from edgewright.frontends._common.products import emit_fully_connected, emit_product, is_weight
 from edgewright.frontends.onnx.context import Context
 from edgewright.frontends.onnx.registry import MICROSOFT, onnx_op
 from edgewright.frontends.onnx.source import SourceNode
@@ -19,7 +19,7 @@ __all__: list[str] = []
 @onnx_op("MatMul")
 def matmul(ctx: Context, node: SourceNode) -> str:
     """Vectors become matrices and back, as numpy's matmul has it."""
-    return product(ctx, node.inputs[0], node.inputs[1])
+    return emit_product(ctx, node.inputs[0], node.inputs[1])
 
 
 @onnx_op("FusedMatMul", domain=MICROSOFT)
@@ -33,7 +33,7 @@ def fused_matmul(ctx: Context, node: SourceNode) -> str:
         transpose_in0=bool(node.attr("transA", 0)) and ctx.rank(left) > 1,
         transpose_in1=bool(node.attr("transB", 0)) and ctx.rank(right) > 1,
     )
-    return _scale_value(ctx, product(ctx, left, right, turned), node.attr("alpha", 1.0))
+    return _scale_value(ctx, emit_product(ctx, left, right, turned), node.attr("alpha", 1.0))
 
 
 @onnx_op("Gemm")
@@ -51,11 +51,13 @@ def gemm(ctx: Context, node: SourceNode) -> str:
         return _add_bias(ctx, _scale_value(ctx, rows, alpha), bias)
     weights = _scale_value(ctx, right if turns[1] else ctx.transpose(right, (1, 0)), alpha)
     units, x = ctx.shape(weights)[0], ctx.transpose(left, (1, 0)) if turns[0] else left
-    if bias and ctx.known(bias) is not None and isinstance(units, int):
-        row = _as_row(ctx.array(bias), units)
+    if bias and ctx.find_array(bias) is not None and isinstance(units, int):
+        row = _as_row(ctx.read_array(bias), units)
         if row is not None:
-            return connected(ctx, x, weights, bias if _is_row(ctx, bias, units) else ctx.constant(row))
-    return _add_bias(ctx, connected(ctx, x, weights), bias)
+            return emit_fully_connected(
+                ctx, x, weights, bias if _is_row(ctx, bias, units) else ctx.add_constant(row)
+            )
+    return _add_bias(ctx, emit_fully_connected(ctx, x, weights), bias)
 
 
 def _is_row(ctx: Context, bias: str, units: Dim) -> bool:
@@ -81,8 +83,8 @@ def _scale_value(ctx: Context, value: str, factor: float) -> str:
         return value
     if value in ctx.graph.constants:
         array = ctx.graph.constants[value]
-        return ctx.constant((array * np.asarray(factor, np.float32)).astype(array.dtype))
-    return ctx.emit(ElementWiseMultiply(), value, ctx.scalar(factor, value))
+        return ctx.add_constant((array * np.asarray(factor, np.float32)).astype(array.dtype))
+    return ctx.emit(ElementWiseMultiply(), value, ctx.add_scalar(factor, value))
 
 
 def _add_bias(ctx: Context, rows: str, bias: str) -> str:

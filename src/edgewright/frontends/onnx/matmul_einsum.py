@@ -1,6 +1,6 @@
 """ONNX's Einsum."""
 
-from edgewright.frontends._common.einsum import einstein_sum
+from edgewright.frontends._common.einsum import emit_einsum
 from edgewright.frontends.onnx.context import Context
 from edgewright.frontends.onnx.registry import onnx_op
 from edgewright.frontends.onnx.source import SourceNode
@@ -11,4 +11,4 @@ __all__: list[str] = []
 @onnx_op("Einsum", since=12)
 def einsum(ctx: Context, node: SourceNode) -> str:
     """The equation is an attribute."""
-    return einstein_sum(ctx, str(node.need("equation")), node.inputs, node.where)
+    return emit_einsum(ctx, str(node.need("equation")), node.inputs, node.where)

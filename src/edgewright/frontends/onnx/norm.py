@@ -50,7 +50,7 @@ def instance_normalization(ctx: Context, node: SourceNode) -> str:
     """Channel last and back."""
     op = InstanceNorm(epsilon=node.attr("epsilon", 1e-5))
     x, gamma, beta = node.inputs
-    return ctx.channel_first(ctx.emit(op, ctx.channel_last(x), gamma, beta))
+    return ctx.move_channels_first(ctx.emit(op, ctx.move_channels_last(x), gamma, beta))
 
 
 @onnx_op("GroupNormalization", since=18)
@@ -59,7 +59,7 @@ def group_normalization_18(ctx: Context, node: SourceNode) -> str:
     channels, groups = _count_channels(ctx, node), node.need("num_groups")
     if groups < 1 or channels % groups:
         raise ShapeMismatch(f"{channels} channels do not fall into {groups} groups", node.where)
-    ones = ctx.constant(np.ones((groups, channels // groups), ctx.dtype(node.inputs[1]).numpy))
+    ones = ctx.add_constant(np.ones((groups, channels // groups), ctx.dtype(node.inputs[1]).numpy))
     weights = [
         ctx.reshape(ctx.emit(ElementWiseMultiply(), ctx.reshape(w, (groups, 1)), ones), (channels,))
         for w in node.inputs[1:]
@@ -106,7 +106,7 @@ def lp_normalization(ctx: Context, node: SourceNode) -> str:
     if power == 2:
         return ctx.emit(op, x)
     length = emit_reduction(ctx, node, "ReduceSum", emit_onnx_op(ctx, "Abs", x), (axis,))
-    return emit_onnx_op(ctx, "Div", x, emit_onnx_op(ctx, "Max", length, ctx.scalar(op.epsilon, x)))
+    return emit_onnx_op(ctx, "Div", x, emit_onnx_op(ctx, "Max", length, ctx.add_scalar(op.epsilon, x)))
 
 
 @onnx_op("MeanVarianceNormalization", since=9)
@@ -128,13 +128,13 @@ def lrn(ctx: Context, node: SourceNode) -> str:
     if isinstance(channels, int) and (size - 1) // 2 >= channels > 0:
         # A window that always holds every channel; engines take their time for what lies outside.
         op = Lrn(radius=channels - 1, alpha=alpha / size, beta=beta, bias=bias)
-        return ctx.channel_first(ctx.emit(op, ctx.channel_last(node.inputs[0])))
+        return ctx.move_channels_first(ctx.emit(op, ctx.move_channels_last(node.inputs[0])))
     if size > LARGEST_WINDOW:
         raise LimitExceeded(f"size is {size}, expected at most {LARGEST_WINDOW}", node.where, do="lower it")
     if size % 2 == 0:
         return _even_lrn(ctx, node, size, alpha, beta, bias)
     op = Lrn(radius=size // 2, alpha=alpha / size, beta=beta, bias=bias)
-    return ctx.channel_first(ctx.emit(op, ctx.channel_last(node.inputs[0])))
+    return ctx.move_channels_first(ctx.emit(op, ctx.move_channels_last(node.inputs[0])))
 
 
 def emit_axes_norm(ctx: Context, op: AxesNorm, x: str, gamma: str = "", beta: str = "") -> str:
@@ -155,26 +155,28 @@ def _normalize_batch(ctx: Context, node: SourceNode, mean: str, variance: str) -
         return ctx.reshape(
             ctx.emit(Batchnorm(), ctx.reshape(x, (*ctx.shape(x), 1)), weight, bias), ctx.shape(x)
         )
-    result = ctx.emit(Batchnorm(), ctx.channel_last(x), weight, bias)
+    result = ctx.emit(Batchnorm(), ctx.move_channels_last(x), weight, bias)
     made = ctx.graph.producer(result)
-    gamma, beta = ctx.known(scale), ctx.known(offset)
+    gamma, beta = ctx.find_array(scale), ctx.find_array(offset)
     if made is not None and gamma is not None and beta is not None:
         made.notes.update(gamma=gamma, beta=beta)
-    return ctx.channel_first(result)
+    return ctx.move_channels_first(result)
 
 
 def _fold_statistics(ctx: Context, node: SourceNode, values: Sequence[str]) -> tuple[str, str]:
     """The weight scale / sqrt(variance + epsilon) and the bias offset - mean * weight, in x's type."""
     dtype, epsilon = ctx.dtype(node.inputs[0]), node.attr("epsilon", 1e-5)
-    arrays = [ctx.known(value) for value in values]
+    arrays = [ctx.find_array(value) for value in values]
     scale, offset, mean, variance = values
     if all(array is not None for array in arrays):
         s, o, m, v = (np.asarray(array, np.float64) for array in arrays)
         weight: Array = s / np.sqrt(v + epsilon)
-        return tuple(ctx.constant(a.astype(dtype.numpy)) for a in (weight, o - m * weight))  # type: ignore[return-value]
+        return tuple(ctx.add_constant(a.astype(dtype.numpy)) for a in (weight, o - m * weight))  # type: ignore[return-value]
     wide = max(DType.FLOAT_32, ctx.dtype(variance), key=lambda t: t.bits)
     scale, offset, mean, variance = (cast_to(ctx, value, wide) for value in values)
-    deviation = emit_onnx_op(ctx, "Sqrt", emit_onnx_op(ctx, "Add", variance, ctx.scalar(epsilon, variance)))
+    deviation = emit_onnx_op(
+        ctx, "Sqrt", emit_onnx_op(ctx, "Add", variance, ctx.add_scalar(epsilon, variance))
+    )
     ratio = emit_onnx_op(ctx, "Div", scale, deviation)
     bias = emit_onnx_op(ctx, "Sub", offset, emit_onnx_op(ctx, "Mul", mean, ratio))
     return cast_to(ctx, ratio, dtype), cast_to(ctx, bias, dtype)
@@ -192,7 +194,8 @@ def _normalize_by_batch(ctx: Context, node: SourceNode) -> list[str]:
     for old, new in zip(node.inputs[3:5], (mean, variance), strict=True):
         moved = cast_to(ctx, new, ctx.dtype(old))
         parts = [
-            emit_onnx_op(ctx, "Mul", v, ctx.scalar(f, v)) for v, f in ((old, momentum), (moved, 1 - momentum))
+            emit_onnx_op(ctx, "Mul", v, ctx.add_scalar(f, v))
+            for v, f in ((old, momentum), (moved, 1 - momentum))
         ]
         running.append(emit_onnx_op(ctx, "Add", *parts))
     return [_normalize_batch(ctx, node, mean, variance), *running]
@@ -204,9 +207,9 @@ def _emit_statistics(ctx: Context, node: SourceNode, op: LayerNorm) -> tuple[str
     wide = cast_to(ctx, x, DType.FLOAT_32) if ctx.dtype(x).bits < 32 else x
     mean, variance = _emit_moments(ctx, node, wide, op.axes)
     deviation = emit_onnx_op(
-        ctx, "Sqrt", emit_onnx_op(ctx, "Add", variance, ctx.scalar(op.epsilon, variance))
+        ctx, "Sqrt", emit_onnx_op(ctx, "Add", variance, ctx.add_scalar(op.epsilon, variance))
     )
-    return mean, emit_onnx_op(ctx, "Div", ctx.scalar(1, deviation), deviation)
+    return mean, emit_onnx_op(ctx, "Div", ctx.add_scalar(1, deviation), deviation)
 
 
 def _emit_moments(ctx: Context, node: SourceNode, x: str, axes: Sequence[int]) -> tuple[str, str]:
@@ -217,7 +220,7 @@ def _emit_moments(ctx: Context, node: SourceNode, x: str, axes: Sequence[int]) -
 
 def _group_norm(ctx: Context, node: SourceNode, gamma: str, beta: str) -> str:
     op = GroupNorm(epsilon=node.attr("epsilon", 1e-5), group=node.need("num_groups"))
-    return ctx.channel_first(ctx.emit(op, ctx.channel_last(node.inputs[0]), gamma, beta))
+    return ctx.move_channels_first(ctx.emit(op, ctx.move_channels_last(node.inputs[0]), gamma, beta))
 
 
 def _even_lrn(ctx: Context, node: SourceNode, size: int, *numbers: Any) -> str:
@@ -231,9 +234,9 @@ def _even_lrn(ctx: Context, node: SourceNode, size: int, *numbers: Any) -> str:
     mean = emit_onnx_op(
         ctx, "AveragePool", square, kernel_shape=[size, 1], strides=[1, 1], pads=pads, count_include_pad=1
     )
-    weighted = emit_onnx_op(ctx, "Mul", ctx.reshape(mean, ctx.shape(x)), ctx.scalar(alpha, x))
+    weighted = emit_onnx_op(ctx, "Mul", ctx.reshape(mean, ctx.shape(x)), ctx.add_scalar(alpha, x))
     power = emit_onnx_op(
-        ctx, "Pow", emit_onnx_op(ctx, "Add", weighted, ctx.scalar(bias, x)), ctx.scalar(beta, x)
+        ctx, "Pow", emit_onnx_op(ctx, "Add", weighted, ctx.add_scalar(bias, x)), ctx.add_scalar(beta, x)
     )
     return emit_onnx_op(ctx, "Div", x, power)
 

@@ -77,10 +77,10 @@ def group_norm(ctx: Context, node: SourceNode) -> str:
     op = GroupNorm(epsilon=float(number(node, "epsilon", 1e-5)), group=number(node, "groups", 0))
     is_last = bool(number(node, "channels_last", 1))
     weights = (cast_to(ctx, w, ctx.dtype(x)) for w in (gamma, beta))
-    result = ctx.emit(op, x if is_last else ctx.channel_last(x), *weights)
+    result = ctx.emit(op, x if is_last else ctx.move_channels_last(x), *weights)
     if number(node, "activation", 0):
         result = emit_onnx_op(ctx, "Mul", result, emit_onnx_op(ctx, "Sigmoid", result))
-    return result if is_last else ctx.channel_first(result)
+    return result if is_last else ctx.move_channels_first(result)
 
 
 def _find_last_axis(ctx: Context, node: SourceNode) -> tuple[int]:
@@ -109,7 +109,7 @@ def _count_positions(ctx: Context, node: SourceNode, ids: str) -> str:
         raise ctx.refuse(
             node, "the length of the sequence is not known", do=f"give it with {spell_option('input_shapes')}"
         )
-    return ctx.constant(np.arange(length, dtype=np.int64)[None])
+    return ctx.add_constant(np.arange(length, dtype=np.int64)[None])
 
 
 def _mask_index(ctx: Context, node: SourceNode) -> str:
@@ -124,4 +124,4 @@ def _mask_index(ctx: Context, node: SourceNode) -> str:
         raise ctx.refuse(
             node, "the number of sequences is not known", do=f"give it with {spell_option('input_shapes')}"
         )
-    return ctx.constant(np.zeros(batch, np.int32))
+    return ctx.add_constant(np.zeros(batch, np.int32))

@@ -1,6 +1,6 @@
 """ONNX nodes that an op package describes."""
 
-from edgewright.frontends._common.package_ops import package_op_of
+from edgewright.frontends._common.package_ops import make_package_op
 from edgewright.frontends.onnx.context import Context
 from edgewright.frontends.onnx.declared import find_declared_type
 from edgewright.frontends.onnx.reader import OnnxFile
@@ -21,5 +21,5 @@ def keep_as_package_op(
 
     attributes = {name: node.attr(name) for name in node.attributes}
     inputs = [ctx.type(value) if value else None for value in node.inputs]
-    op = package_op_of(definition, attributes, inputs, declared, node.where, len(node.outputs))
+    op = make_package_op(definition, attributes, inputs, declared, node.where, len(node.outputs))
     return ctx.emit_all(op, *node.inputs)

@@ -47,7 +47,7 @@ def average_pool(ctx: Context, node: SourceNode) -> str:
         low, high = (-int(before), length + int(after)) if counts_pads else (0, length)
         counts = counts[..., None] * ((places >= low) & (places < high)).sum(1)
     divisor = counts.reshape(1, 1, *counts.shape).astype(ctx.dtype(total).numpy)
-    return ctx.emit(ElementWiseDivide(), total, ctx.constant(divisor))
+    return ctx.emit(ElementWiseDivide(), total, ctx.add_constant(divisor))
 
 
 @onnx_op("LpPool")
@@ -60,11 +60,11 @@ def lp_pool(ctx: Context, node: SourceNode) -> str:
     is_plain = not any(side for pair in geometry.pads for side in pair) and set(geometry.dilation) == {1}
     if p == 2 and is_plain and rounding == Rounding.FLOOR and len(size) < 3:
         result = emit_pool(ctx, node.inputs[0], L2Pool2d, size, geometry, rounding)
-        return ctx.emit(ElementWiseMultiply(), result, ctx.scalar(prod(size) ** 0.5, result))
+        return ctx.emit(ElementWiseMultiply(), result, ctx.add_scalar(prod(size) ** 0.5, result))
     power = ctx.emit(ElementWiseAbs(), node.inputs[0])
-    power = ctx.emit(ElementWisePower(), power, ctx.scalar(p, power))
+    power = ctx.emit(ElementWisePower(), power, ctx.add_scalar(p, power))
     total, _ = _sum_windows(ctx, node, power)
-    return ctx.emit(ElementWisePower(), total, ctx.scalar(1 / p, total))
+    return ctx.emit(ElementWisePower(), total, ctx.add_scalar(1 / p, total))
 
 
 @onnx_op("GlobalAveragePool")
@@ -90,9 +90,9 @@ def global_lp_pool(ctx: Context, node: SourceNode) -> str:
     if p < 1:
         raise BadInput(f"p is {p}, expected at least 1", node.where, do="export the model again")
     power = ctx.emit(ElementWiseAbs(), node.inputs[0])
-    power = ctx.emit(ElementWisePower(), power, ctx.scalar(p, power))
+    power = ctx.emit(ElementWisePower(), power, ctx.add_scalar(p, power))
     total = _emit_reduction(ctx, node, "ReduceSum", power)
-    return ctx.emit(ElementWisePower(), total, ctx.scalar(1 / p, total))
+    return ctx.emit(ElementWisePower(), total, ctx.add_scalar(1 / p, total))
 
 
 def pool_windows(ctx: Context, node: SourceNode) -> tuple[Pair, Geometry, Rounding]:
@@ -121,8 +121,8 @@ def emit_pool(
         pad_amount=flat.pads,
         **given,
     )
-    result = ctx.emit(op, ctx.channel_last(add_height(ctx, x)))
-    return drop_height(ctx, ctx.channel_first(result), ctx.rank(x))
+    result = ctx.emit(op, ctx.move_channels_last(add_height(ctx, x)))
+    return drop_height(ctx, ctx.move_channels_first(result), ctx.rank(x))
 
 
 def list_windows(ctx: Context, node: SourceNode) -> list[Array]:
@@ -169,7 +169,7 @@ def _sum_windows(ctx: Context, node: SourceNode, x: str) -> tuple[str, list[Arra
     check_taps((channels, *size))
     ones = np.ones((channels, 1, *size), ctx.dtype(x).numpy)
     summing = Geometry(geometry.stride, pads, geometry.dilation, channels)
-    return emit_conv(ctx, x, ctx.constant(ones), [], summing), taps
+    return emit_conv(ctx, x, ctx.add_constant(ones), [], summing), taps
 
 
 def _emit_global(ctx: Context, node: SourceNode, flat: type[Pool], deep: type[Pool]) -> str | None:

@@ -47,7 +47,7 @@ def max_unpool(ctx: Context, node: SourceNode) -> str:
         for axis in range(len(size))
     ]
     full = (*shape[:2], *spatial)
-    wanted = ctx.ints(node.input(2)) if node.input(2) else full
+    wanted = ctx.read_ints(node.input(2)) if node.input(2) else full
     if min(full) < 1 or len(wanted) != len(full) or any(a < b for a, b in zip(wanted, full, strict=True)):
         raise ShapeMismatch(
             f"output shape {list(wanted)} does not hold the unpooled {list(full)}",
@@ -55,14 +55,14 @@ def max_unpool(ctx: Context, node: SourceNode) -> str:
             do="give an output shape at least as large",
         )
     check_taps(wanted)
-    zeros = ctx.constant(np.zeros(prod(full), ctx.dtype(x).numpy))
+    zeros = ctx.add_constant(np.zeros(prod(full), ctx.dtype(x).numpy))
     flat = [ctx.reshape(value, (prod(shape),)) for value in (indices, x)]
     result = ctx.reshape(emit_onnx_op(ctx, "ScatterElements", zeros, *flat, axis=0), full)
     for axis, (have, want) in enumerate(zip(full, wanted, strict=True)):
         if want > have:
             room = (*ctx.type(result).static_shape()[:axis], want - have)
             rest = (*room, *ctx.type(result).static_shape()[axis + 1 :])
-            behind = ctx.constant(np.zeros(rest, ctx.dtype(x).numpy))
+            behind = ctx.add_constant(np.zeros(rest, ctx.dtype(x).numpy))
             result = emit_onnx_op(ctx, "Concat", result, behind, axis=axis)
     return result
 
@@ -103,11 +103,13 @@ def _find_indices(ctx: Context, node: SourceNode, size: Pair) -> str:
     taps = ctx.reshape(ctx.transpose(grouped, order), (*shape[:2], prod(counts), prod(size)))
     check_taps((prod(counts), prod(size)))
     best = emit_onnx_op(ctx, "ArgMax", taps, axis=3, keepdims=0)
-    starts = ctx.constant(np.arange(prod(counts), dtype=np.int64) * prod(size))
+    starts = ctx.add_constant(np.arange(prod(counts), dtype=np.int64) * prod(size))
     table = _flatten_places(places, shape[2:], is_column_major=bool(read_int(node, "storage_order", 0)))
-    spots = emit_onnx_op(ctx, "Gather", ctx.constant(table), emit_onnx_op(ctx, "Add", best, starts), axis=0)
+    spots = emit_onnx_op(
+        ctx, "Gather", ctx.add_constant(table), emit_onnx_op(ctx, "Add", best, starts), axis=0
+    )
     planes = np.arange(prod(shape[:2]), dtype=np.int64).reshape(*shape[:2], 1) * prod(shape[2:])
-    return ctx.reshape(emit_onnx_op(ctx, "Add", spots, ctx.constant(planes)), (*shape[:2], *counts))
+    return ctx.reshape(emit_onnx_op(ctx, "Add", spots, ctx.add_constant(planes)), (*shape[:2], *counts))
 
 
 def _flatten_places(places: Sequence[Array], lengths: Sequence[int], *, is_column_major: bool) -> Array:

@@ -104,8 +104,8 @@ def quantize_value(
     whole = cast_to(ctx, ctx.emit(ElementWiseRound(), ratio), DType.FLOAT_32)
     shifted = ctx.emit(ElementWiseAdd(), whole, cast_to(ctx, zero, DType.FLOAT_32)) if zero else whole
     low, high = Encoding((1.0,), (0,), bitwidth=dtype.bits).limits(dtype)
-    raised = ctx.emit(ElementWiseMaximum(), shifted, ctx.scalar(low, DType.FLOAT_32))
-    clamped = ctx.emit(ElementWiseMinimum(), raised, ctx.scalar(high, DType.FLOAT_32))
+    raised = ctx.emit(ElementWiseMaximum(), shifted, ctx.add_scalar(low, DType.FLOAT_32))
+    clamped = ctx.emit(ElementWiseMinimum(), raised, ctx.add_scalar(high, DType.FLOAT_32))
     return ctx.reshape(cast_to(ctx, clamped, dtype), shape)
 
 
@@ -115,8 +115,8 @@ def _read_scaling(node: SourceNode) -> Scaling:
 
 def _find_encoding(ctx: Context, x: str, scaling: Scaling, dtype: DType, where: Where) -> Encoding | None:
     """The encoding that constant scales and zero points say; None where they are not known, or blocked."""
-    scales = ctx.known(scaling.scale)
-    zeros = ctx.known(scaling.zero) if scaling.zero else np.zeros(1, np.int64)
+    scales = ctx.find_array(scaling.scale)
+    zeros = ctx.find_array(scaling.zero) if scaling.zero else np.zeros(1, np.int64)
     if scales is None or zeros is None or scaling.block or scales.ndim > 1:
         return None
     if zeros.size not in {1, scales.size} or not scales.size:
@@ -141,7 +141,7 @@ def _as_fixed(ctx: Context, x: str, encoding: Encoding) -> str:
     fixed = FIXED[ctx.dtype(x)]
     if x in ctx.graph.constants:
         array = ctx.graph.constants[x].astype(fixed.numpy, copy=False)
-        return ctx.constant(array, TensorType(ctx.shape(x), fixed, encoding=encoding))
+        return ctx.add_constant(array, TensorType(ctx.shape(x), fixed, encoding=encoding))
     return ctx.emit(Cast(dtype=fixed, encoding=encoding), x)
 
 

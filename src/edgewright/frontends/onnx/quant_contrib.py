@@ -44,9 +44,13 @@ def _make_unary(name: str) -> Handler:
     def handler(ctx: Context, node: SourceNode) -> str:
         check_inputs(node, 0, 1, 3)
         is_last = bool(number(node, "channels_last", 0))
-        x = ctx.channel_first(_dequantize_input(ctx, node, 0)) if is_last else _dequantize_input(ctx, node, 0)
+        x = (
+            ctx.move_channels_first(_dequantize_input(ctx, node, 0))
+            if is_last
+            else _dequantize_input(ctx, node, 0)
+        )
         result = emit_onnx_op(ctx, name, x, **copy_attributes(node, "channels_last"))
-        return _quantize_output(ctx, node, ctx.channel_last(result) if is_last else result, 3)
+        return _quantize_output(ctx, node, ctx.move_channels_last(result) if is_last else result, 3)
 
     return handler
 
@@ -156,7 +160,7 @@ def matmul_nbits(ctx: Context, node: SourceNode) -> str:
         raise ctx.refuse(node, "its weights are reordered (g_idx)")
     dtype = ctx.dtype(node.inputs[0])
     weights = _decode_blocks(ctx, node).astype(dtype.numpy)
-    result = emit_onnx_op(ctx, "MatMul", node.inputs[0], ctx.constant(weights.T))
+    result = emit_onnx_op(ctx, "MatMul", node.inputs[0], ctx.add_constant(weights.T))
     return emit_onnx_op(ctx, "Add", result, node.input(5)) if node.input(5) else result
 
 
@@ -177,7 +181,7 @@ def _decode_blocks(ctx: Context, node: SourceNode) -> Array:
             f"K {columns}, N {rows}, bits {bits} and block_size {size} are no packed matrix", node.where
         )
     blocks = -(-columns // size)
-    packed, scales = ctx.array(node.inputs[1]), ctx.array(node.inputs[2])
+    packed, scales = ctx.read_array(node.inputs[1]), ctx.read_array(node.inputs[2])
     _check_count(node, "packed weights", packed.size, rows * blocks * (size * bits // 8))
     _check_count(node, "scales", scales.size, rows * blocks)
     stored = _unpack_bits(packed.view(np.uint8).reshape(rows * blocks, -1), bits).reshape(rows, blocks, size)
@@ -190,7 +194,7 @@ def _read_zero_points(ctx: Context, node: SourceNode, rows: int, blocks: int, bi
     """Zero points [N, blocks, 1]: packed like the weights, floats, or half of the range."""
     if not node.input(3):
         return np.full((1, 1, 1), 1 << (bits - 1), np.float32)
-    zeros = ctx.array(node.input(3))
+    zeros = ctx.read_array(node.input(3))
     if zeros.dtype == np.uint8:
         _check_count(node, "packed zero points", zeros.size, rows * -(-blocks * bits // 8))
         zeros = _unpack_bits(zeros.reshape(rows, -1), bits)[:, :blocks]

@@ -62,13 +62,13 @@ def matmul_integer(ctx: Context, node: SourceNode) -> str | list[str]:
 def conv_integer(ctx: Context, node: SourceNode) -> str | list[str]:
     """Exact sums of products over windows; padding is the zero point."""
     x, w = node.inputs[:2]
-    ones = ctx.scalar(1, DType.FLOAT_32)
+    ones = ctx.add_scalar(1, DType.FLOAT_32)
     values = [
         emit_real(ctx, x, ones, node.input(2), node.where),
         _emit_integers(ctx, w, node.input(3), 0, node.where),
     ]
     taps = ctx.type(w).with_shape(ctx.shape(w)[1:]).count
-    known = ctx.known(w)
+    known = ctx.find_array(w)
     rows = None if known is None else known.astype(np.int64).reshape(known.shape[0], -1).T
     parts = _split_activation(ctx, values[0], _bound_sums(ctx, rows, node.input(3), taps))
     return _add_up(
@@ -84,7 +84,7 @@ def emit_real(ctx: Context, x: str, scale: str, zero: str, where: Where, axis: i
 def emit_integer_matmul(ctx: Context, a: str, b: str, a_zero: str, b_zero: str, where: Where) -> str:
     """The product of two integer matrices less their zero points, as int32; "" where it cannot be exact."""
     left, right = _emit_integers(ctx, a, a_zero, -2, where), _emit_integers(ctx, b, b_zero, -1, where)
-    known = ctx.known(b)
+    known = ctx.find_array(b)
     taps = ctx.shape(b)[-2] if ctx.rank(b) > 1 else ctx.type(b).count
     parts = _split_activation(ctx, left, _bound_sums(ctx, known if ctx.rank(b) > 1 else None, b_zero, taps))
     return _add_up(ctx, [emit_onnx_op(ctx, "MatMul", part, right) for part in parts])
@@ -93,15 +93,15 @@ def emit_integer_matmul(ctx: Context, a: str, b: str, a_zero: str, b_zero: str, 
 def _emit_integers(ctx: Context, x: str, zero: str, axis: int, where: Where) -> str:
     """Integers less their zero point as floats: an encoding of scale one."""
     count = ctx.type(zero).count if zero else 1
-    ones = ctx.scalar(1, DType.FLOAT_32)
+    ones = ctx.add_scalar(1, DType.FLOAT_32)
     if isinstance(count, int) and count > 1 and ctx.rank(zero) == 1:
-        ones = ctx.constant(np.ones(count, np.float32))
+        ones = ctx.add_constant(np.ones(count, np.float32))
     return emit_real(ctx, x, ones, zero, where, axis)
 
 
 def _bound_sums(ctx: Context, weights: Array | None, zero: str, taps: object) -> int:
     """A bound of every sum: over the second last axis of known weights, or of any weights."""
-    zeros = ctx.known(zero) if zero else np.zeros(1, np.int64)
+    zeros = ctx.find_array(zero) if zero else np.zeros(1, np.int64)
     if weights is None or zeros is None or zeros.size not in {1, weights.shape[-1]}:
         return taps * LARGEST_BYTE * LARGEST_BYTE if isinstance(taps, int) else EXACT * STEP
     sums = np.abs(weights.astype(np.int64) - zeros.astype(np.int64).reshape(-1)).sum(axis=-2)
@@ -114,8 +114,8 @@ def _split_activation(ctx: Context, x: str, largest: int) -> list[str]:
         return [x]
     if largest // STEP >= EXACT:
         return []
-    steps = ctx.emit(ElementWiseFloor(), ctx.emit(ElementWiseMultiply(), x, ctx.scalar(1 / STEP, x)))
-    rest = ctx.emit(ElementWiseSubtract(), x, ctx.emit(ElementWiseMultiply(), steps, ctx.scalar(STEP, x)))
+    steps = ctx.emit(ElementWiseFloor(), ctx.emit(ElementWiseMultiply(), x, ctx.add_scalar(1 / STEP, x)))
+    rest = ctx.emit(ElementWiseSubtract(), x, ctx.emit(ElementWiseMultiply(), steps, ctx.add_scalar(STEP, x)))
     return [rest, steps]
 
 
@@ -125,5 +125,5 @@ def _add_up(ctx: Context, sums: list[str]) -> str:
     whole = [cast_to(ctx, value, DType.INT_32) for value in sums]
     if len(whole) == 1:
         return whole[0]
-    steps = ctx.emit(ElementWiseMultiply(), whole[1], ctx.scalar(STEP, DType.INT_32))
+    steps = ctx.emit(ElementWiseMultiply(), whole[1], ctx.add_scalar(STEP, DType.INT_32))
     return ctx.emit(ElementWiseAdd(), whole[0], steps)

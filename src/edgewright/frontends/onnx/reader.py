@@ -11,7 +11,7 @@ from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from edgewright.core.errors import BadInput, LimitExceeded, UnsupportedFeature, Where
 from edgewright.core.numbers import Array
-from edgewright.frontends._common.mapping import mapped
+from edgewright.frontends._common.mapping import map_file
 from edgewright.frontends.onnx.external import ExternalData
 from edgewright.frontends.onnx.tensors import find_dtype, from_bytes, read_array, read_dims
 from edgewright.frontends.onnx.wire import Slim, extract_payloads
@@ -46,7 +46,7 @@ class OnnxFile:
     def open(cls, path: Path) -> "OnnxFile":
         """Maps a file; its external data must lie in the same folder or below."""
         where = Where(file=str(path))
-        data = mapped(path, where)
+        data = map_file(path, where)
         return cls._parse_model(data, str(path), path.absolute().parent)
 
     @classmethod

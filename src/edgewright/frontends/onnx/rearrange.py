@@ -24,7 +24,7 @@ FIRST_BOOL_MASK_OPSET = 10
 def constant(ctx: Context, node: SourceNode) -> str:
     """A tensor, number, string or list given as an attribute."""
     if node.has("value"):
-        return ctx.constant(ctx.tensor(node.need("value"), node))
+        return ctx.add_constant(ctx.tensor(node.need("value"), node))
     for name, dtype in (
         ("value_float", np.float32),
         ("value_floats", np.float32),
@@ -32,12 +32,12 @@ def constant(ctx: Context, node: SourceNode) -> str:
         ("value_ints", np.int64),
     ):
         if node.has(name):
-            return ctx.constant(np.asarray(node.attr(name), dtype))
+            return ctx.add_constant(np.asarray(node.attr(name), dtype))
     for name in ("value_string", "value_strings"):
         if node.has(name):
-            return ctx.constant(np.asarray(node.attr(name), object))
+            return ctx.add_constant(np.asarray(node.attr(name), object))
     if node.has("sparse_value"):
-        return ctx.constant(ctx.tensor(node.need("sparse_value"), node))
+        return ctx.add_constant(ctx.tensor(node.need("sparse_value"), node))
     raise BadInput("a constant without a value is given", node.where, do="export the model again")
 
 
@@ -68,7 +68,7 @@ def concat(ctx: Context, node: SourceNode) -> str:
 def reshape(ctx: Context, node: SourceNode) -> str:
     """0 copies a dimension (unless allowzero), -1 takes what is left."""
     x = node.inputs[0]
-    wanted = list(ctx.dims(node.inputs[1]))
+    wanted = list(ctx.read_dims(node.inputs[1]))
     if not node.attr("allowzero", 0):
         if 0 in wanted[ctx.rank(x) :]:
             raise ShapeMismatch(
@@ -126,13 +126,13 @@ def unsqueeze(ctx: Context, node: SourceNode) -> str:
 @onnx_op("Expand", since=8)
 def expand(ctx: Context, node: SourceNode) -> str:
     """Repeated along axes of size 1, as an operand would be."""
-    return broadcast_to(ctx, node.inputs[0], ctx.dims(node.inputs[1]))
+    return broadcast_to(ctx, node.inputs[0], ctx.read_dims(node.inputs[1]))
 
 
 @onnx_op("Tile", since=6)
 def tile(ctx: Context, node: SourceNode) -> str:
     """Repeated along each axis."""
-    multiples = ctx.dims(node.inputs[1])
+    multiples = ctx.read_dims(node.inputs[1])
     if len(multiples) == ctx.rank(node.inputs[0]) and all(multiple == 1 for multiple in multiples):
         return node.inputs[0]
     return ctx.emit(Tile(multiples=multiples), node.inputs[0])
@@ -142,27 +142,27 @@ def tile(ctx: Context, node: SourceNode) -> str:
 def depth_to_space(ctx: Context, node: SourceNode) -> str:
     """Channel last in between; the order of depth is an attribute."""
     op = DepthToSpace(block_size=_read_block(ctx, node), mode=_read_block_mode(node))
-    return ctx.channel_first(ctx.emit(op, ctx.channel_last(node.inputs[0])))
+    return ctx.move_channels_first(ctx.emit(op, ctx.move_channels_last(node.inputs[0])))
 
 
 @onnx_op("SpaceToDepth")
 def space_to_depth(ctx: Context, node: SourceNode) -> str:
     """Channel last in between; newer opsets have the order of depth too."""
     op = SpaceToDepth(block_size=_read_block(ctx, node), mode=_read_block_mode(node))
-    return ctx.channel_first(ctx.emit(op, ctx.channel_last(node.inputs[0])))
+    return ctx.move_channels_first(ctx.emit(op, ctx.move_channels_last(node.inputs[0])))
 
 
 @onnx_op("Dropout")
 def dropout(ctx: Context, node: SourceNode) -> str | list[str]:
     """The data as they are, and a mask of ones; training is not what an NPU does."""
     x = node.inputs[0]
-    is_training = bool(node.input(2)) and bool(ctx.array(node.input(2)).any())
-    if is_training and not (node.input(1) and float(ctx.array(node.input(1)).reshape(-1)[0]) == 0):
+    is_training = bool(node.input(2)) and bool(ctx.read_array(node.input(2)).any())
+    if is_training and not (node.input(1) and float(ctx.read_array(node.input(1)).reshape(-1)[0]) == 0):
         raise ctx.refuse(node, "it is in training mode", "export the model for inference")
     if len(node.outputs) == 1:
         return x
     is_bool = node.version >= FIRST_BOOL_MASK_OPSET
-    one = ctx.constant(np.ones((), np.bool_ if is_bool else ctx.dtype(x).numpy))
+    one = ctx.add_constant(np.ones((), np.bool_ if is_bool else ctx.dtype(x).numpy))
     return [x, broadcast_to(ctx, one, ctx.shape(x))]
 
 
@@ -170,14 +170,14 @@ def read_dims(ctx: Context, node: SourceNode, name: str, index: int) -> Shape | 
     """Numbers that older opsets give as an attribute and newer ones as an input; None where neither is."""
     if node.has(name):
         return tuple(node.attr(name))
-    return ctx.dims(node.input(index)) if node.input(index) else None
+    return ctx.read_dims(node.input(index)) if node.input(index) else None
 
 
 def read_ints(ctx: Context, node: SourceNode, name: str, index: int) -> tuple[int, ...] | None:
     """The same where no symbolic dimension will do."""
     if node.has(name):
         return tuple(node.attr(name))
-    return ctx.ints(node.input(index)) if node.input(index) else None
+    return ctx.read_ints(node.input(index)) if node.input(index) else None
 
 
 def _read_block_mode(node: SourceNode) -> BlockMode:

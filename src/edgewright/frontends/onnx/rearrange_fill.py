@@ -5,7 +5,7 @@ import numpy as np
 from edgewright.core.errors import BadInput, LimitExceeded, ShapeMismatch
 from edgewright.core.numbers import Array, DType
 from edgewright.frontends._common.builder import LARGEST_FOLD, NeedsValue
-from edgewright.frontends._common.terms import python_number
+from edgewright.frontends._common.terms import read_number
 from edgewright.frontends.onnx.context import Context
 from edgewright.frontends.onnx.registry import MICROSOFT, onnx_op
 from edgewright.frontends.onnx.source import SourceNode
@@ -47,12 +47,12 @@ def size(ctx: Context, node: SourceNode) -> str:
 def constant_of_shape(ctx: Context, node: SourceNode) -> str:
     """A filled tensor; a constant where its shape is known and no bomb."""
     filling = ctx.tensor(node.need("value"), node) if node.has("value") else np.zeros(1, np.float32)
-    number = python_number(ctx, ctx.constant(filling))
-    dims = ctx.dims(node.inputs[0])
+    number = read_number(ctx, ctx.add_constant(filling))
+    dims = ctx.read_dims(node.inputs[0])
     op = ConstantOfShape(value=number, shape=dims, dtype=DType.of(filling.dtype))
     (result,) = op.infer(ctx.type(node.inputs[0]))
     if isinstance(result.count, int) and result.count <= LARGEST_FOLD:
-        return ctx.constant(op.compute()[0], result)
+        return ctx.add_constant(op.compute()[0], result)
     return ctx.emit(op, node.inputs[0])
 
 
@@ -61,14 +61,14 @@ def constant_of_shape(ctx: Context, node: SourceNode) -> str:
 def range_(ctx: Context, node: SourceNode) -> str:
     """Numbers from start up to limit: a constant, or counted along a symbolic size."""
     start, limit = node.inputs[:2]
-    delta = node.input(2) or ctx.scalar(1, start)
-    values = [ctx.known(value) for value in (start, limit, delta)]
+    delta = node.input(2) or ctx.add_scalar(1, start)
+    values = [ctx.find_array(value) for value in (start, limit, delta)]
     if all(value is not None for value in values):
-        return ctx.constant(_count_range(*(np.asarray(value).reshape(-1)[0] for value in values)))
-    first, last = ctx.dims(start)[0], ctx.dims(limit)[0]
+        return ctx.add_constant(_count_range(*(np.asarray(value).reshape(-1)[0] for value in values)))
+    first, last = ctx.read_dims(start)[0], ctx.read_dims(limit)[0]
     span = last - first
     low = lower_bound(span)
-    if ctx.ints(delta)[0] != 1 or low is None or low < 0:
+    if ctx.read_ints(delta)[0] != 1 or low is None or low < 0:
         # Steps and empty ranges depend on the sizes' numbers.
         raise NeedsValue(start if isinstance(last, int) else limit)
     length = limit if first == 0 else ctx.emit(ElementWiseSubtract(), limit, start)
@@ -84,7 +84,7 @@ def eye_like(ctx: Context, node: SourceNode) -> str:
         raise ShapeMismatch(f"{ctx.type(x)} is given, expected a matrix", do="give a tensor of rank 2")
     dtype = find_dtype(node.need("dtype"), node.where) if node.has("dtype") else ctx.dtype(x)
     rows, columns = _read_numbers(ctx, x)
-    return ctx.constant(np.eye(rows, columns, node.attr("k", 0)).astype(dtype.numpy))
+    return ctx.add_constant(np.eye(rows, columns, node.attr("k", 0)).astype(dtype.numpy))
 
 
 @onnx_op("Trilu")
@@ -94,7 +94,7 @@ def trilu(ctx: Context, node: SourceNode) -> str:
     x, rank = node.inputs[0], ctx.rank(node.inputs[0])
     if rank < 2:
         raise ShapeMismatch(f"{ctx.type(x)} is given, expected rank 2 or more", do="give a matrix")
-    diagonal = ctx.ints(node.inputs[1])[0] if node.input(1) else 0
+    diagonal = ctx.read_ints(node.inputs[1])[0] if node.input(1) else 0
     rows, columns = ctx.shape(x)[-2:]
     places = [
         emit_iota(ctx, shape_value(ctx, x, rank - back, rank - back + 1), dim, DType.INT_64)
@@ -102,8 +102,8 @@ def trilu(ctx: Context, node: SourceNode) -> str:
     ]
     distance = ctx.emit(ElementWiseSubtract(), places[1], ctx.reshape(places[0], (rows, 1)))
     relation: Op = ElementWiseGreaterEqual() if node.attr("upper", 1) else ElementWiseLessEqual()
-    is_kept = ctx.emit(relation, distance, ctx.constant(np.asarray(diagonal, np.int64)))
-    return ctx.emit(ElementWiseSelect(), is_kept, x, ctx.scalar(0, x))
+    is_kept = ctx.emit(relation, distance, ctx.add_constant(np.asarray(diagonal, np.int64)))
+    return ctx.emit(ElementWiseSelect(), is_kept, x, ctx.add_scalar(0, x))
 
 
 @onnx_op("RandomNormal", "RandomNormalLike")
@@ -126,7 +126,7 @@ def shape_value(ctx: Context, value: str, start: int, end: int) -> str:
     """The sizes of some axes as an int64 vector."""
     dims = ctx.shape(value)[start:end]
     if is_static(dims):
-        return ctx.constant(np.asarray([int(dim) for dim in dims], np.int64))
+        return ctx.add_constant(np.asarray([int(dim) for dim in dims], np.int64))
     last = None if end == ctx.rank(value) else end
     found = ctx.emit(Shape(start=start, end=last, dtype=DType.INT_64), value)
     ctx.set_dims(found, dims)
@@ -137,7 +137,7 @@ def emit_iota(ctx: Context, length: str, count: Dim, dtype: DType) -> str:
     """0, 1, 2 ... up to a count that the value ``length`` (a vector of one) holds."""
     if isinstance(count, int):
         _check_count(count)
-        return ctx.constant(np.arange(count).astype(dtype.numpy))
+        return ctx.add_constant(np.arange(count).astype(dtype.numpy))
     ones = ctx.emit(ConstantOfShape(value=1, shape=(count,), dtype=dtype), length)
     return ctx.emit(CumulativeSum(axis=0, exclusive=True), ones)
 
@@ -183,4 +183,4 @@ def _read_random_shape(ctx: Context, node: SourceNode) -> tuple[str, DType]:
     dims = node.need("shape")
     if any(dim < 0 for dim in dims):
         raise BadInput(f"shape {dims} has a negative size", do="use sizes of 0 or more")
-    return ctx.constant(np.broadcast_to(np.zeros((), np.float32), dims)), dtype
+    return ctx.add_constant(np.broadcast_to(np.zeros((), np.float32), dims)), dtype

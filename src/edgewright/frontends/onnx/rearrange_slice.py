@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from edgewright.core.errors import BadInput, ShapeMismatch
-from edgewright.frontends._common.terms import python_number, sliced
+from edgewright.frontends._common.terms import emit_slice, read_number
 from edgewright.frontends.onnx.context import Context
 from edgewright.frontends.onnx.rearrange import read_dims, read_ints
 from edgewright.frontends.onnx.registry import MICROSOFT, onnx_op
@@ -45,7 +45,7 @@ def slice_(ctx: Context, node: SourceNode) -> str:
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
         place = normal_axis(axis, len(shape))
         ranges[place] = bounded_range(start, end, step, shape[place])
-    return sliced(ctx, node.inputs[0], ranges)
+    return emit_slice(ctx, node.inputs[0], ranges)
 
 
 @onnx_op("Split")
@@ -73,7 +73,7 @@ def pad(ctx: Context, node: SourceNode) -> str:
         (maximum(b * -1, 0), dim - maximum(a * -1, 0), 1)
         for dim, b, a in zip(ctx.shape(x), before, after, strict=True)
     ]
-    cropped = sliced(ctx, x, ranges)
+    cropped = emit_slice(ctx, x, ranges)
     pairs = [(maximum(b, 0), maximum(a, 0)) for b, a in zip(before, after, strict=True)]
     return _pad_value(ctx, node, cropped, pairs)
 
@@ -82,7 +82,7 @@ def pad(ctx: Context, node: SourceNode) -> str:
 def center_crop_pad(ctx: Context, node: SourceNode) -> str:
     """The middle of what is too long, zeros around what is too short."""
     x = node.inputs[0]
-    shape, targets = ctx.shape(x), ctx.dims(node.inputs[1])
+    shape, targets = ctx.shape(x), ctx.read_dims(node.inputs[1])
     axes = [normal_axis(axis, len(shape)) for axis in node.attr("axes", list(range(len(shape))))]
     if len(axes) != len(targets):
         raise ShapeMismatch(
@@ -96,7 +96,7 @@ def center_crop_pad(ctx: Context, node: SourceNode) -> str:
         ranges[axis] = (begin, begin + minimum(dim, target), 1)
         missing = maximum(target - dim, 0)
         pairs[axis] = (missing // 2, missing - missing // 2)
-    cropped = sliced(ctx, x, ranges)
+    cropped = emit_slice(ctx, x, ranges)
     if all(pair == (0, 0) for pair in pairs):
         return cropped
     return ctx.emit(Pad(scheme=Scheme.CONSTANT, pad_amount=tuple(pairs), pad_constant_value=0), cropped)
@@ -134,7 +134,7 @@ def _read_amounts(ctx: Context, node: SourceNode) -> tuple[list[Dim], list[Dim]]
     """Amounts before and after each axis."""
     rank = ctx.rank(node.inputs[0])
     amounts = read_dims(ctx, node, "pads", 1)
-    axes = ctx.ints(node.input(3)) if node.input(3) else tuple(range(rank))
+    axes = ctx.read_ints(node.input(3)) if node.input(3) else tuple(range(rank))
     if amounts is None or len(amounts) != 2 * len(axes):
         raise ShapeMismatch(
             f"{0 if amounts is None else len(amounts)} amounts are given for {len(axes)} axes",
@@ -160,7 +160,7 @@ def _pad_value(ctx: Context, node: SourceNode, value: str, pairs: list[tuple[Dim
         return value
     filling: float | int | bool = 0
     if mode == "constant":
-        filling = python_number(ctx, node.input(2)) if node.input(2) else node.attr("value", 0)
+        filling = read_number(ctx, node.input(2)) if node.input(2) else node.attr("value", 0)
     op = Pad(scheme=SCHEMES[mode], pad_amount=tuple(pairs), pad_constant_value=filling)
     return ctx.emit(op, value)
 
@@ -172,10 +172,10 @@ def _wrap_axis(ctx: Context, value: str, axis: int, pair: tuple[Dim, Dim]) -> st
         if dim == 0:
             raise ShapeMismatch("an empty axis is wrapped around", do="pad with a constant")
         places = np.arange(-int(pair[0]), int(dim) + int(pair[1])) % int(dim)
-        return ctx.emit(Gather(axis=axis), value, ctx.constant(places.astype(np.int64)))
+        return ctx.emit(Gather(axis=axis), value, ctx.add_constant(places.astype(np.int64)))
     parts = [value]
     whole: list[Range] = [(0, d, 1) for d in ctx.shape(value)]
     for place, part in ((0, (dim - pair[0], dim, 1)), (2, (0, pair[1], 1))):
-        cut = sliced(ctx, value, [*whole[:axis], part, *whole[axis + 1 :]])
+        cut = emit_slice(ctx, value, [*whole[:axis], part, *whole[axis + 1 :]])
         parts.insert(place, cut)
     return ctx.emit(Concat(axis=axis), *parts)

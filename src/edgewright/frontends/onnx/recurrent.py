@@ -170,8 +170,8 @@ def _emit_rnn(layer: Layer, run: Run, first: str) -> Result:
     (weights,), (recurrent,), (bias, again) = (
         v[run.index] for v in (layer.weights, layer.recurrent, layer.biases)
     )
-    nothing, square = (ctx.constant(_make_zeros(ctx, v)) for v in (weights, recurrent))
-    shut, wide = (ctx.constant(np.full(units, v, _find_numpy_dtype(ctx, run.x))) for v in (-OPEN, OPEN))
+    nothing, square = (ctx.add_constant(_make_zeros(ctx, v)) for v in (weights, recurrent))
+    shut, wide = (ctx.add_constant(np.full(units, v, _find_numpy_dtype(ctx, run.x))) for v in (-OPEN, OPEN))
     inputs = [run.x, nothing, nothing, weights, square, square, recurrent, shut, wide, bias, "", "", again]
     return _emit_gru_op(layer, run, 0, [*inputs, _drop_leading(ctx, first)])
 
@@ -186,7 +186,7 @@ def _sum_biases(layer: Layer, index: int) -> list[str]:
     """The two biases of each gate as one; zeros where there are none."""
     ctx, biases = layer.ctx, layer.biases[index]
     if not biases[0]:
-        zero = ctx.constant(np.zeros(layer.units, _find_numpy_dtype(ctx, layer.x)))
+        zero = ctx.add_constant(np.zeros(layer.units, _find_numpy_dtype(ctx, layer.x)))
         return [zero] * layer.gates
     return [_sum(ctx, *pair) for pair in zip(biases[: layer.gates], biases[layer.gates :], strict=True)]
 
@@ -194,7 +194,7 @@ def _sum_biases(layer: Layer, index: int) -> list[str]:
 def _sum(ctx: Context, left: str, right: str) -> str:
     a, b = (ctx.graph.constants.get(value) for value in (left, right))
     if a is not None and b is not None:
-        return ctx.constant(a + b)
+        return ctx.add_constant(a + b)
     return ctx.emit(ElementWiseAdd(), left, right)
 
 

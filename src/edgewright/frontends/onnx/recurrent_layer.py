@@ -93,7 +93,7 @@ class Layer:
     def lengths(self) -> str:
         """Lengths of the sequences, where they are not all as long as the tensor."""
         value = self.node.input(4)
-        known = self.ctx.known(value) if value else None
+        known = self.ctx.find_array(value) if value else None
         steps = self.ctx.shape(self.x)[self.time_axis]
         return "" if known is not None and isinstance(steps, int) and (known == steps).all() else value
 

@@ -43,14 +43,14 @@ class Lengths:
     def cut(self, sequence: str) -> str:
         """Zero after the end."""
         inside = self._ctx.emit(ElementWiseLess(), self._steps, self._ends)
-        return self._ctx.emit(ElementWiseSelect(), inside, sequence, self._ctx.scalar(0, sequence))
+        return self._ctx.emit(ElementWiseSelect(), inside, sequence, self._ctx.add_scalar(0, sequence))
 
     def last(self, sequence: str) -> str:
         """The state at the last step of each sequence; zero for an empty one."""
         ctx = self._ctx
-        at = ctx.emit(ElementWiseAdd(), self._ends, ctx.scalar(-1, self._ends))
+        at = ctx.emit(ElementWiseAdd(), self._ends, ctx.add_scalar(-1, self._ends))
         is_last = ctx.emit(ElementWiseEqual(), self._steps, at)
-        only = ctx.emit(ElementWiseSelect(), is_last, sequence, ctx.scalar(0, sequence))
+        only = ctx.emit(ElementWiseSelect(), is_last, sequence, ctx.add_scalar(0, sequence))
         return ctx.emit(ReduceSum(axes=(self._time,)), only)
 
     def frozen(self, x: str, weights: list[str], gates: dict[int, float]) -> tuple[str, list[str]]:
@@ -63,9 +63,9 @@ class Lengths:
             extra = np.full((self._layer.units, 1), gates.get(gate, 0.0), ctx.dtype(value).numpy)
             known = ctx.graph.constants.get(value)
             wider.append(
-                ctx.emit(Concat(axis=1), value, ctx.constant(extra))
+                ctx.emit(Concat(axis=1), value, ctx.add_constant(extra))
                 if known is None
-                else ctx.constant(np.concatenate([known, extra], axis=1))
+                else ctx.add_constant(np.concatenate([known, extra], axis=1))
             )
         return ctx.emit(Concat(axis=2), x, column), wider
 

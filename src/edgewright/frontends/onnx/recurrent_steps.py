@@ -138,7 +138,7 @@ class _Maths:
             return values[0]
         arrays = [self._ctx.graph.constants.get(value) for value in values]
         if all(array is not None for array in arrays):
-            return self._ctx.constant(np.concatenate([array for array in arrays if array is not None]))
+            return self._ctx.add_constant(np.concatenate([array for array in arrays if array is not None]))
         return self._ctx.emit(Concat(axis=0), *values)
 
     def connected(self, x: str, weights: str, bias: str = "") -> str:
@@ -155,7 +155,7 @@ class _Maths:
 
     def rest(self, value: str) -> str:
         """What is missing to 1."""
-        return self._ctx.emit(ElementWiseSubtract(), self._ctx.scalar(1, value), value)
+        return self._ctx.emit(ElementWiseSubtract(), self._ctx.add_scalar(1, value), value)
 
     def looking(self, gate: str, peephole: str, cell: str) -> str:
         return self.add(gate, self.times(peephole, cell)) if peephole else gate
@@ -173,14 +173,14 @@ class _Maths:
         if name in PLAIN:
             return self._ctx.emit(PLAIN[name], value)
         if name == "affine":
-            return self.add(self._scale_value(value, alpha), self._ctx.scalar(beta or 0.0, value))
+            return self.add(self._scale_value(value, alpha), self._ctx.add_scalar(beta or 0.0, value))
         if name == "scaledtanh":
             return self._scale_value(self._ctx.emit(Tanh(), self._scale_value(value, beta)), alpha)
         node = onnx.helper.make_node(ONNX_NAMES[name], ["x"], ["y"], alpha=alpha, beta=beta)
         return self._ctx.translate(node, [value])[0]
 
     def _scale_value(self, value: str, factor: float | None) -> str:
-        return self.times(value, self._ctx.scalar(1.0 if factor is None else factor, value))
+        return self.times(value, self._ctx.add_scalar(1.0 if factor is None else factor, value))
 
     def _nothing(self) -> str:
-        return self._ctx.constant(np.zeros((1, self._layer.units), self._ctx.dtype(self._layer.x).numpy))
+        return self._ctx.add_constant(np.zeros((1, self._layer.units), self._ctx.dtype(self._layer.x).numpy))

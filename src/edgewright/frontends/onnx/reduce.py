@@ -100,7 +100,7 @@ def _emit_reduction(ctx: Context, node: SourceNode, kind: Callable[..., Reductio
 
 def _read_axes(ctx: Context, node: SourceNode) -> tuple[int, ...]:
     """From an attribute or an input; none means all, unless the node says that it means none."""
-    given = ctx.ints(node.input(1)) if node.input(1) else tuple(node.attr("axes", ()))
+    given = ctx.read_ints(node.input(1)) if node.input(1) else tuple(node.attr("axes", ()))
     rank = ctx.rank(node.inputs[0])
     if not given and not node.attr("noop_with_empty_axes", 0):
         return tuple(range(rank))
@@ -116,5 +116,5 @@ def _replace_infinite(ctx: Context, value: str) -> str:
         largest = float(np.finfo(np.float32).max) if dtype.bits == 32 else 65504.0
         return ctx.emit(ReluMinMax(min_value=-largest, max_value=largest), value)
     largest = float(np.finfo(np.float64).max)
-    above = ctx.emit(ElementWiseMaximum(), value, ctx.scalar(-largest, value))
-    return ctx.emit(ElementWiseMinimum(), above, ctx.scalar(largest, value))
+    above = ctx.emit(ElementWiseMaximum(), value, ctx.add_scalar(-largest, value))
+    return ctx.emit(ElementWiseMinimum(), above, ctx.add_scalar(largest, value))

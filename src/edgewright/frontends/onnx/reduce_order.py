@@ -46,7 +46,7 @@ def top_k_attribute(ctx: Context, node: SourceNode) -> list[str]:
 @onnx_op("TopK", since=10)
 def top_k(ctx: Context, node: SourceNode) -> list[str]:
     """The count as an input, which must be known."""
-    count = ctx.dims(node.inputs[1])
+    count = ctx.read_dims(node.inputs[1])
     if len(count) != 1:
         raise BadInput(f"k has {len(count)} elements, expected 1", node.where)
     return _emit_top_k(ctx, node, TopK(k=count[0], largest=bool(node.attr("largest", 1))))
@@ -74,9 +74,9 @@ def running_product(ctx: Context, node: SourceNode) -> str | list[str]:
         return keep_as_source_op(ctx, node)
     own = np.tri(size, k=-1 if node.attr("exclusive", 0) else 0, dtype=np.bool_)
     own = own[::-1, ::-1] if node.attr("reverse", 0) else own
-    mask = ctx.constant(own.reshape(size, size, *(1,) * (len(shape) - axis - 1)))
+    mask = ctx.add_constant(own.reshape(size, size, *(1,) * (len(shape) - axis - 1)))
     apart = ctx.reshape(x, (*shape[:axis], 1, *shape[axis:]))
-    factors = ctx.emit(ElementWiseSelect(), mask, apart, ctx.scalar(1, x))
+    factors = ctx.emit(ElementWiseSelect(), mask, apart, ctx.add_scalar(1, x))
     return ctx.emit(ReduceProd(axes=(axis + 1,)), factors)
 
 
@@ -123,7 +123,7 @@ def _emit_arg(ctx: Context, node: SourceNode, kind: Callable[..., Op], extreme: 
     # The last of several: the largest position among the elements that are the extreme.
     is_extreme = ctx.emit(ElementWiseEqual(), x, ctx.emit(extreme(axes=(axis,), keep_dims=True), x))
     places = ctx.emit(
-        ElementWiseSelect(), is_extreme, _count_along(ctx, is_extreme, axis), ctx.scalar(0, DType.INT_32)
+        ElementWiseSelect(), is_extreme, _count_along(ctx, is_extreme, axis), ctx.add_scalar(0, DType.INT_32)
     )
     return cast_to(ctx, ctx.emit(ReduceMax(axes=(axis,), keep_dims=keep), places), DType.INT_64)
 
@@ -133,8 +133,8 @@ def _count_along(ctx: Context, condition: str, axis: int) -> str:
     shape = ctx.shape(condition)
     size = shape[axis]
     if isinstance(size, int):
-        return ctx.constant(np.arange(size, dtype=np.int32).reshape(-1, *(1,) * (len(shape) - axis - 1)))
-    one = ctx.scalar(1, DType.INT_32)
+        return ctx.add_constant(np.arange(size, dtype=np.int32).reshape(-1, *(1,) * (len(shape) - axis - 1)))
+    one = ctx.add_scalar(1, DType.INT_32)
     ones = ctx.emit(ElementWiseSelect(), condition, one, one)
     return ctx.emit(CumulativeSum(axis=axis, exclusive=True), ones)
 
@@ -144,7 +144,7 @@ def _emit_hardmax(ctx: Context, x: str, axis: int) -> str:
     best = ctx.emit(Argmax(axis=axis, keep_dims=True), x)
     is_itself = ctx.emit(ElementWiseEqual(), x, x)
     is_best = ctx.emit(ElementWiseEqual(), _count_along(ctx, is_itself, axis), best)
-    return ctx.emit(ElementWiseSelect(), is_best, ctx.scalar(1, x), ctx.scalar(0, x))
+    return ctx.emit(ElementWiseSelect(), is_best, ctx.add_scalar(1, x), ctx.add_scalar(0, x))
 
 
 def _emit_top_k(ctx: Context, node: SourceNode, op: TopK) -> list[str]:
@@ -175,7 +175,7 @@ def _read_axis(ctx: Context, node: SourceNode, default: int) -> int:
 
 
 def _read_axis_input(ctx: Context, node: SourceNode) -> int:
-    found = ctx.ints(node.inputs[1])
+    found = ctx.read_ints(node.inputs[1])
     if len(found) != 1:
         raise BadInput(f"axis has {len(found)} elements, expected 1", node.where)
     return normal_axis(found[0], ctx.rank(node.inputs[0]))

@@ -65,7 +65,7 @@ def upsample(ctx: Context, node: SourceNode) -> str:
     if node.has("scales"):
         scales = [float(number) for number in node.need("scales")]
     else:
-        scales = [float(number) for number in ctx.array(node.input(1)).reshape(-1)]
+        scales = [float(number) for number in ctx.read_array(node.input(1)).reshape(-1)]
     return _emit(ctx, node, rule, _from_scales(ctx, node, range(ctx.rank(node.inputs[0])), scales))
 
 
@@ -83,7 +83,7 @@ def resize(ctx: Context, node: SourceNode) -> str:
     )
     rank = ctx.rank(node.inputs[0])
     axes = [normal_axis(axis, rank) for axis in read_ints(node, "axes", tuple(range(rank)))]
-    scales = ctx.array(node.input(2)).reshape(-1) if node.input(2) else np.zeros(0)
+    scales = ctx.read_array(node.input(2)).reshape(-1) if node.input(2) else np.zeros(0)
     if scales.size:
         requests = _from_scales(ctx, node, axes, [float(number) for number in scales])
     elif node.input(3):
@@ -121,7 +121,7 @@ def _scale_length(node: SourceNode, length: Dim, scale: float) -> Dim:
 
 
 def _from_sizes(ctx: Context, node: SourceNode, axes: Sequence[int]) -> list[_Request]:
-    sizes = ctx.dims(node.input(3))
+    sizes = ctx.read_dims(node.input(3))
     if len(sizes) != len(axes):
         raise BadInput(
             f"sizes {list(sizes)}, expected {len(axes)} numbers", node.where, do="export the model again"
@@ -138,7 +138,7 @@ def _from_sizes(ctx: Context, node: SourceNode, axes: Sequence[int]) -> list[_Re
 
 
 def _with_roi(ctx: Context, node: SourceNode, requests: list[_Request]) -> list[_Request]:
-    roi = [float(number) for number in ctx.array(node.input(1)).reshape(-1)] if node.input(1) else []
+    roi = [float(number) for number in ctx.read_array(node.input(1)).reshape(-1)] if node.input(1) else []
     count = len(requests)
     if len(roi) != 2 * count:
         raise BadInput(
@@ -195,7 +195,7 @@ def _emit_resize(ctx: Context, x: str, rule: Rule, requests: Sequence[_Request])
     for request in requests:
         size[request.axis - rank] = request.wanted
     op = _choose_op(rule, ctx.shape(flat)[2:], tuple(size))
-    return drop_height(ctx, ctx.channel_first(ctx.emit(op, ctx.channel_last(flat))), rank)
+    return drop_height(ctx, ctx.move_channels_first(ctx.emit(op, ctx.move_channels_last(flat))), rank)
 
 
 def _emit_last(ctx: Context, x: str, rule: Rule, requests: Sequence[_Request]) -> str:

@@ -119,16 +119,16 @@ def _resize_by_matrix(ctx: Context, value: str, rule: Rule, item: AxisMap) -> st
     shape = [1] * ctx.rank(value)
     shape[item.axis] = item.wanted
     bias = np.where(is_outside, rule.extrapolation, 0).astype(ctx.dtype(value).numpy).reshape(shape)
-    return ctx.emit(ElementWiseAdd(), result, ctx.constant(bias))
+    return ctx.emit(ElementWiseAdd(), result, ctx.add_constant(bias))
 
 
 def _apply_matrix(ctx: Context, value: str, matrix: Array, axis: int) -> str:
     """The matrix along an axis; the last two need no transpose."""
     rank = ctx.rank(value)
     if axis == rank - 1 and rank > 1:
-        return ctx.emit(MatMul(), value, ctx.constant(np.ascontiguousarray(matrix.T)))
+        return ctx.emit(MatMul(), value, ctx.add_constant(np.ascontiguousarray(matrix.T)))
     if axis == rank - 2:
-        return ctx.emit(MatMul(), ctx.constant(matrix), value)
+        return ctx.emit(MatMul(), ctx.add_constant(matrix), value)
     if rank == 1:
         row = ctx.reshape(value, (1, *ctx.shape(value)))
         return ctx.reshape(_apply_matrix(ctx, row, matrix, 1), (len(matrix),))

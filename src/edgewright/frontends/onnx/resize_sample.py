@@ -51,7 +51,7 @@ def grid_sample(ctx: Context, node: SourceNode) -> str:
 @onnx_op("AffineGrid", since=20)
 def affine_grid(ctx: Context, node: SourceNode) -> str:
     """All output places times each image's matrix."""
-    theta, size = node.inputs[0], ctx.ints(node.inputs[1])
+    theta, size = node.inputs[0], ctx.read_ints(node.inputs[1])
     axes = len(size) - 2
     if (
         axes not in {2, 3}
@@ -69,7 +69,7 @@ def affine_grid(ctx: Context, node: SourceNode) -> str:
     lines = [_list_line(length, is_aligned=bool(read_int(node, "align_corners", 0))) for length in size[2:]]
     places = np.meshgrid(*lines, indexing="ij")
     rows = np.stack([*(place.reshape(-1) for place in reversed(places)), np.ones(places[0].size)], 1)
-    base = ctx.constant(rows[None].astype(ctx.dtype(theta).numpy))
+    base = ctx.add_constant(rows[None].astype(ctx.dtype(theta).numpy))
     found = ctx.emit(MatMul(transpose_in1=True), base, theta)
     return ctx.reshape(found, (ctx.shape(theta)[0], *size[2:], axes))
 
@@ -80,26 +80,26 @@ def crop_and_resize(ctx: Context, node: SourceNode) -> str:
     x, boxes, images, size = node.inputs[:4]
     mode = read_text(node, "mode", "bilinear", ("bilinear", "nearest"))
     op = CropAndResize(
-        resize_dims=ctx.ints(size),
+        resize_dims=ctx.read_ints(size),
         interpolation_mode=CropMode.BILINEAR if mode == "bilinear" else CropMode.NEAREST_NEIGHBOR,
         extrapolation_value=float(node.attr("extrapolation_value", 0.0)),
     )
-    return ctx.channel_first(ctx.emit(op, ctx.channel_last(x), boxes, images))
+    return ctx.move_channels_first(ctx.emit(op, ctx.move_channels_last(x), boxes, images))
 
 
 def emit_grid_sample(ctx: Context, x: str, grid: str, op: GridSample) -> str:
     """Samples of a channel-first value."""
     if ctx.dtype(x) != ctx.dtype(grid):
         grid = ctx.emit(Cast(dtype=ctx.dtype(x)), grid)
-    return ctx.channel_first(ctx.emit(op, ctx.channel_last(x), grid))
+    return ctx.move_channels_first(ctx.emit(op, ctx.move_channels_last(x), grid))
 
 
 def make_pixel_grid(ctx: Context, places: str, width: int, height: int) -> str:
     """Places (x, y) in elements as coordinates of a grid without aligned corners."""
     factor = np.asarray([2 / width, 2 / height]).astype(ctx.dtype(places).numpy)
     offset = np.asarray([1 / width - 1, 1 / height - 1]).astype(ctx.dtype(places).numpy)
-    scaled = ctx.emit(ElementWiseMultiply(), places, ctx.constant(factor))
-    return ctx.emit(ElementWiseAdd(), scaled, ctx.constant(offset))
+    scaled = ctx.emit(ElementWiseMultiply(), places, ctx.add_constant(factor))
+    return ctx.emit(ElementWiseAdd(), scaled, ctx.add_constant(offset))
 
 
 def _sample_cubic(ctx: Context, node: SourceNode, padding: Padding, *, is_aligned: bool) -> str:
@@ -115,7 +115,7 @@ def _sample_cubic(ctx: Context, node: SourceNode, padding: Padding, *, is_aligne
     floors = ctx.emit(ElementWiseFloor(), places)
     inside = ctx.emit(ElementWiseSubtract(), places, floors)
     offsets = np.asarray([(dx, dy) for dy in range(-1, 3) for dx in range(-1, 3)], np.float64)
-    shifts = ctx.constant(offsets.reshape(1, 16, 1, 1, 2).astype(ctx.dtype(grid).numpy))
+    shifts = ctx.add_constant(offsets.reshape(1, 16, 1, 1, 2).astype(ctx.dtype(grid).numpy))
     spread = (n, 1, rows, columns, 2)
     taps = ctx.emit(ElementWiseAdd(), ctx.reshape(floors, spread), shifts)
     distance = ctx.emit(ElementWiseSubtract(), ctx.reshape(inside, spread), shifts)
@@ -130,7 +130,7 @@ def _sample_cubic(ctx: Context, node: SourceNode, padding: Padding, *, is_aligne
     if ctx.dtype(weights) != ctx.dtype(parts):
         weights = ctx.emit(Cast(dtype=ctx.dtype(parts)), weights)
     product = ctx.emit(ElementWiseMultiply(), parts, weights)
-    ones = ctx.constant(np.ones((1, 16), ctx.dtype(parts).numpy))
+    ones = ctx.add_constant(np.ones((1, 16), ctx.dtype(parts).numpy))
     return ctx.reshape(ctx.emit(MatMul(), ones, product), (n, ctx.shape(x)[1], rows, columns))
 
 
@@ -139,41 +139,43 @@ def _unscale_grid(ctx: Context, grid: str, size: tuple[int, int], *, is_aligned:
     lengths = np.asarray(size, np.float64)
     factor = (lengths - 1) / 2 if is_aligned else lengths / 2
     dtype = ctx.dtype(grid).numpy
-    scaled = ctx.emit(ElementWiseMultiply(), grid, ctx.constant(factor.astype(dtype)))
-    return ctx.emit(ElementWiseAdd(), scaled, ctx.constant(((lengths - 1) / 2).astype(dtype)))
+    scaled = ctx.emit(ElementWiseMultiply(), grid, ctx.add_constant(factor.astype(dtype)))
+    return ctx.emit(ElementWiseAdd(), scaled, ctx.add_constant(((lengths - 1) / 2).astype(dtype)))
 
 
 def _scale_places(ctx: Context, places: str, size: tuple[int, int], op: GridSample) -> str:
     if not op.align_corners:
         return make_pixel_grid(ctx, places, *size)
     lengths = np.maximum(np.asarray(size, np.float64) - 1, 1)
-    factor = ctx.constant((2 / lengths).astype(ctx.dtype(places).numpy))
+    factor = ctx.add_constant((2 / lengths).astype(ctx.dtype(places).numpy))
     scaled = ctx.emit(ElementWiseMultiply(), places, factor)
-    return ctx.emit(ElementWiseAdd(), scaled, ctx.scalar(-1.0, places))
+    return ctx.emit(ElementWiseAdd(), scaled, ctx.add_scalar(-1.0, places))
 
 
 def _emit_cubic_weights(ctx: Context, distance: str) -> str:
     """Keys' cubic of both distances, multiplied: near and far are clamped so that their sum is the filter."""
     d = ctx.emit(ElementWiseAbs(), distance)
-    near = ctx.emit(ElementWiseMinimum(), d, ctx.scalar(1.0, d))
+    near = ctx.emit(ElementWiseMinimum(), d, ctx.add_scalar(1.0, d))
     far = ctx.emit(
-        ElementWiseMinimum(), ctx.emit(ElementWiseMaximum(), d, ctx.scalar(1.0, d)), ctx.scalar(2.0, d)
+        ElementWiseMinimum(),
+        ctx.emit(ElementWiseMaximum(), d, ctx.add_scalar(1.0, d)),
+        ctx.add_scalar(2.0, d),
     )
     a = CUBIC
     inner = _emit_polynomial(ctx, near, (a + 2, -(a + 3), 0.0, 1.0))
     outer = _emit_polynomial(ctx, far, (a, -5 * a, 8 * a, -4 * a))
     both = ctx.emit(ElementWiseAdd(), inner, outer)
     x, y = (
-        emit_onnx_op(ctx, "Gather", both, ctx.constant(np.asarray([i], np.int64)), axis=4) for i in (0, 1)
+        emit_onnx_op(ctx, "Gather", both, ctx.add_constant(np.asarray([i], np.int64)), axis=4) for i in (0, 1)
     )
     return ctx.emit(ElementWiseMultiply(), x, y)
 
 
 def _emit_polynomial(ctx: Context, x: str, factors: tuple[float, ...]) -> str:
-    result = ctx.scalar(factors[0], x)
+    result = ctx.add_scalar(factors[0], x)
     for factor in factors[1:]:
         result = ctx.emit(ElementWiseMultiply(), result, x)
-        result = ctx.emit(ElementWiseAdd(), result, ctx.scalar(factor, x))
+        result = ctx.emit(ElementWiseAdd(), result, ctx.add_scalar(factor, x))
     return result
 
 

@@ -60,7 +60,7 @@ def sequence_erase(ctx: Context, node: SourceNode) -> str:
 @onnx_op("SequenceLength")
 def sequence_length(ctx: Context, node: SourceNode) -> str:
     """A constant."""
-    return ctx.constant(np.asarray(len(_list_items(ctx, node, node.inputs[0])), np.int64))
+    return ctx.add_constant(np.asarray(len(_list_items(ctx, node, node.inputs[0])), np.int64))
 
 
 @onnx_op("SplitToSequence")
@@ -116,7 +116,7 @@ def optional(ctx: Context, node: SourceNode) -> str:
 def optional_has_element(ctx: Context, node: SourceNode) -> str:
     """A constant; what is no optional counts as one that holds it."""
     value = node.input(0)
-    return ctx.constant(np.asarray(bool(ctx.optionals.get(value, value))))
+    return ctx.add_constant(np.asarray(bool(ctx.optionals.get(value, value))))
 
 
 @onnx_op("OptionalGetElement")
@@ -147,7 +147,7 @@ def _choose_item(ctx: Context, node: SourceNode, value: str, index: int, count: 
 
 
 def _read_position(ctx: Context, node: SourceNode, value: str, count: int, *, is_insert: bool = False) -> int:
-    found = ctx.ints(value)
+    found = ctx.read_ints(value)
     last = count if is_insert else count - 1
     if len(found) != 1 or not -count <= found[0] <= last:
         raise BadInput(
@@ -166,7 +166,7 @@ def _with_axis(ctx: Context, value: str, axis: int) -> str:
 def _list_lengths(ctx: Context, node: SourceNode, axis: int) -> Sequence[int]:
     """The lengths of the parts: given, or equal ones and a shorter last one."""
     total = read_length(ctx, node.inputs[0], axis)
-    given = ctx.ints(node.inputs[1])
+    given = ctx.read_ints(node.inputs[1])
     if ctx.rank(node.inputs[1]) == 0:
         if given[0] < 1:
             raise ShapeMismatch(f"parts of length {given[0]} are wanted, expected 1 or more", node.where)

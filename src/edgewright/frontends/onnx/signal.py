@@ -43,14 +43,14 @@ def window(ctx: Context, node: SourceNode) -> str:
     steps = size if node.attr("periodic", 1) else max(size - 1, 1)
     angle = 2 * np.pi * np.arange(size) / max(steps, 1)
     values: Array = a0 - a1 * np.cos(angle) + a2 * np.cos(2 * angle)
-    return ctx.constant(values.astype(_find_output_dtype(node)))
+    return ctx.add_constant(values.astype(_find_output_dtype(node)))
 
 
 @onnx_op("MelWeightMatrix", since=17)
 def mel_weight_matrix(ctx: Context, node: SourceNode) -> str:
     """Triangles that are equally wide in mel, [frequencies, triangles]."""
     count, length, rate = (_number(ctx, node, index) for index in range(3))
-    low, high = (float(ctx.array(node.inputs[index]).reshape(-1)[0]) for index in (3, 4))
+    low, high = (float(ctx.read_array(node.inputs[index]).reshape(-1)[0]) for index in (3, 4))
     if count < 1 or length < 1 or rate < 1 or (length // 2 + 1) * count > LARGEST_MATRIX:
         raise BadInput(
             f"{count} mel bins of a transform of {length} at rate {rate}: expected positive numbers of"
@@ -60,7 +60,9 @@ def mel_weight_matrix(ctx: Context, node: SourceNode) -> str:
     edges = _list_mel_edges(count, low, high) * (length + 1) // rate
     if not np.isfinite(edges).all() or edges.min() < 0 or edges.max() > length // 2 + 1:
         raise BadInput(f"edges from {low} to {high} Hz lie outside of what rate {rate} can show", node.where)
-    return ctx.constant(_make_triangles(edges.astype(int), length // 2 + 1).astype(_find_output_dtype(node)))
+    return ctx.add_constant(
+        _make_triangles(edges.astype(int), length // 2 + 1).astype(_find_output_dtype(node))
+    )
 
 
 @onnx_op("DFT", since=17)
@@ -85,7 +87,7 @@ def dft(ctx: Context, node: SourceNode) -> str | list[str]:
     flattened = matrix.reshape(rows * int(components), prod(matrix.shape[2:]))
     weights = np.ascontiguousarray(flattened.T, ctx.dtype(x).numpy)
     flat = ctx.reshape(turned, (*outer, rows * int(components)))
-    rows_of_bins = ctx.emit(FullyConnected(keep_dims=rank > 3), flat, ctx.constant(weights))
+    rows_of_bins = ctx.emit(FullyConnected(keep_dims=rank > 3), flat, ctx.add_constant(weights))
     result = ctx.reshape(rows_of_bins, (*outer, *matrix.shape[2:]))
     return ctx.transpose(result, [order.index(i) for i in range(rank)])
 
@@ -113,14 +115,14 @@ def stft(ctx: Context, node: SourceNode) -> str:
 
 def _apply_window(ctx: Context, waves: Array, frames: str) -> str:
     if not frames:
-        return ctx.constant(waves)
+        return ctx.add_constant(waves)
     if ctx.shape(frames) != (len(waves),) and ctx.type(frames).is_static:
         raise ShapeMismatch(f"the window is {ctx.type(frames)}, expected {len(waves)} numbers")
-    known = ctx.known(frames)
+    known = ctx.find_array(frames)
     if known is not None:
-        return ctx.constant(waves * known.reshape(-1, 1, 1, 1))
+        return ctx.add_constant(waves * known.reshape(-1, 1, 1, 1))
     column = ctx.reshape(frames, (len(waves), 1, 1, 1))
-    return ctx.emit(ElementWiseMultiply(), ctx.constant(waves), column)
+    return ctx.emit(ElementWiseMultiply(), ctx.add_constant(waves), column)
 
 
 def _read_signal_shape(ctx: Context, signal: str) -> tuple[Dim, Dim, int]:
@@ -172,7 +174,7 @@ def _make_triangles(edges: Sequence[int] | Array, bins: int) -> Array:
 
 
 def _number(ctx: Context, node: SourceNode, index: int) -> int:
-    found = ctx.ints(node.input(index)) if node.input(index) else ()
+    found = ctx.read_ints(node.input(index)) if node.input(index) else ()
     if len(found) != 1:
         raise BadInput(f"input {index} holds {len(found)} numbers, expected one", node.where)
     return found[0]

@@ -7,7 +7,7 @@ import onnx
 
 from edgewright.core.errors import BadInput, UnsupportedFeature, Where
 from edgewright.core.numbers import Array, DType
-from edgewright.frontends._common.stored import LARGEST_DIM, LARGEST_RANK, stored_array
+from edgewright.frontends._common.stored import LARGEST_DIM, LARGEST_RANK, read_stored_array
 
 __all__ = ["DTYPES", "ONNX_CODES", "find_dtype", "from_bytes", "read_array", "read_dims"]
 
@@ -85,7 +85,7 @@ def from_bytes(
     """Stored bytes as an array of the given type and shape."""
     if dtype not in FIELD_DTYPES.get(field, (dtype,)):
         raise BadInput(f"{dtype.name} elements are stored as {field}", where, do="export the model again")
-    return stored_array(data, dtype, dims, where)
+    return read_stored_array(data, dtype, dims, where)
 
 
 def _from_fields(tensor: onnx.TensorProto, dtype: DType, dims: tuple[int, ...], where: Where) -> Array:

@@ -24,11 +24,11 @@ def emit_reduction(ctx: Context, node: SourceNode, op_type: str, value: str, axe
     newest = 13 if op_type == "ReduceSum" else 18
     if node.version < newest:
         return emit_onnx_op(ctx, op_type, value, axes=list(axes), keepdims=1)
-    return emit_onnx_op(ctx, op_type, value, ctx.constant(np.asarray(axes, np.int64)), keepdims=1)
+    return emit_onnx_op(ctx, op_type, value, ctx.add_constant(np.asarray(axes, np.int64)), keepdims=1)
 
 
 def take_along(ctx: Context, value: str, indices: Sequence[int], axis: int) -> str:
     """Slices of a value at known places along an axis; itself where that changes nothing."""
     if list(indices) == list(range(len(indices))) and ctx.shape(value)[axis] == len(indices):
         return value
-    return emit_onnx_op(ctx, "Gather", value, ctx.constant(np.asarray(indices, np.int64)), axis=axis)
+    return emit_onnx_op(ctx, "Gather", value, ctx.add_constant(np.asarray(indices, np.int64)), axis=axis)

@@ -27,7 +27,7 @@ one_to_one(
 def leaky_relu(ctx: Context, node: SourceNode) -> str:
     """A slope for negative numbers, the same for all channels."""
     (x,) = node.need(0)
-    return ctx.emit(activation.Prelu(), x, ctx.scalar(node.attributes.real("alpha", 0.2), x))
+    return ctx.emit(activation.Prelu(), x, ctx.add_scalar(node.attributes.real("alpha", 0.2), x))
 
 
 @tf_op("Selu")

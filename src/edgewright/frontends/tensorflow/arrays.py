@@ -17,7 +17,7 @@ __all__: list[str] = []
 @tf_op("TensorArrayV3")
 def array(ctx: Context, node: SourceNode) -> list[str]:
     """A handle, and the flow: a list of so many items, none written yet."""
-    count = ctx.ints(node.need(0)[0])[0]
+    count = ctx.read_ints(node.need(0)[0])[0]
     if not 0 <= count <= LONGEST:
         raise LimitExceeded(f"an array of {count} items is asked for, at most {LONGEST} are kept", node.where)
     flow = ctx.list_of([""] * count)
@@ -28,14 +28,14 @@ def array(ctx: Context, node: SourceNode) -> list[str]:
 def write(ctx: Context, node: SourceNode) -> str:
     """The array with one item written; it grows as far as is needed."""
     _, place, value, flow = node.need(0, 1, 2, 3)
-    return _write_items(ctx, node, flow, {ctx.ints(place)[0]: value})
+    return _write_items(ctx, node, flow, {ctx.read_ints(place)[0]: value})
 
 
 @tf_op("TensorArrayScatterV3")
 def scatter(ctx: Context, node: SourceNode) -> str:
     """The array with an item written for each place of the first axis."""
     _, places, value, flow = node.need(0, 1, 2, 3)
-    indices = ctx.ints(places)
+    indices = ctx.read_ints(places)
     if not ctx.rank(value) or not isinstance(ctx.shape(value)[0], int):
         raise NeedsValue(value, is_shape=True)
     items = ctx.emit_all(UnPack(axis=0), value) if indices else []
@@ -48,14 +48,14 @@ def scatter(ctx: Context, node: SourceNode) -> str:
 def read(ctx: Context, node: SourceNode) -> str:
     """One item."""
     _, place, flow = node.need(0, 1, 2)
-    return _take_items(ctx, node, flow, [ctx.ints(place)[0]])[0]
+    return _take_items(ctx, node, flow, [ctx.read_ints(place)[0]])[0]
 
 
 @tf_op("TensorArrayGatherV3")
 def gather(ctx: Context, node: SourceNode) -> str:
     """Items side by side along a new first axis."""
     _, places, flow = node.need(0, 1, 2)
-    return stack_items(ctx, _take_items(ctx, node, flow, ctx.ints(places)))
+    return stack_items(ctx, _take_items(ctx, node, flow, ctx.read_ints(places)))
 
 
 @tf_op("TensorArrayConcatV3")
@@ -67,14 +67,14 @@ def concat(ctx: Context, node: SourceNode) -> list[str]:
     if not all(isinstance(length, int) for length in lengths):
         raise NeedsValue(items[0], is_shape=True)
     joined = items[0] if len(items) == 1 else ctx.emit(Concat(axis=0), *items)
-    return [joined, ctx.constant(np.asarray([int(length) for length in lengths], np.int64))]
+    return [joined, ctx.add_constant(np.asarray([int(length) for length in lengths], np.int64))]
 
 
 @tf_op("TensorArraySizeV3")
 def size(ctx: Context, node: SourceNode) -> str:
     """How many items there are."""
     _, flow = node.need(0, 1)
-    return ctx.constant(np.asarray(len(ctx.lists.get(flow, ())), np.int32))
+    return ctx.add_constant(np.asarray(len(ctx.lists.get(flow, ())), np.int32))
 
 
 def _write_items(ctx: Context, node: SourceNode, flow: str, values: dict[int, str]) -> str:

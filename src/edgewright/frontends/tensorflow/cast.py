@@ -16,5 +16,5 @@ def cast(ctx: Context, node: SourceNode) -> str:
     (x,) = node.need(0)
     wanted = node.type("DstT")
     if wanted == DType.BOOL_8 and ctx.dtype(x) != wanted:
-        return ctx.emit(ElementWiseNotEqual(), x, ctx.scalar(0, x))
+        return ctx.emit(ElementWiseNotEqual(), x, ctx.add_scalar(0, x))
     return cast_to(ctx, x, wanted)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from edgewright.core.errors import BadInput, UnsupportedFeature, Where, shown
 from edgewright.core.numbers import Array
-from edgewright.frontends._common.mapping import mapped
-from edgewright.frontends._common.stored import stored_array
+from edgewright.frontends._common.mapping import map_file
+from edgewright.frontends._common.stored import read_stored_array
 from edgewright.frontends.tensorflow.tensors import find_dtype, shape_of
 from edgewright.frontends.tensorflow.wire import Message
 
@@ -27,7 +27,7 @@ class Checkpoint:
         self._prefix = prefix
         self._index = Path(f"{prefix}.index")
         self._where = Where(file=str(self._index))
-        entries = dict(_read_table(mapped(self._index, self._where), self._where))
+        entries = dict(_read_table(map_file(self._index, self._where), self._where))
         header = Message(entries.pop(b"", memoryview(b"")))
         self._shards = header.whole(1)
         if header.whole(2) or not 0 < self._shards <= MOST_SHARDS:
@@ -69,7 +69,7 @@ class Checkpoint:
                 where,
                 do="copy the checkpoint again: a file is cut off",
             )
-        return stored_array(file[start : start + size], find_dtype(entry.whole(1), where), dims, where)
+        return read_stored_array(file[start : start + size], find_dtype(entry.whole(1), where), dims, where)
 
     def _file(self, shard: int) -> memoryview:
         if shard not in self._files:
@@ -80,7 +80,7 @@ class Checkpoint:
                     do="save the model again",
                 )
             path = Path(f"{self._prefix}.data-{shard:05d}-of-{self._shards:05d}")
-            self._files[shard] = mapped(path, Where(file=str(path)))
+            self._files[shard] = map_file(path, Where(file=str(path)))
         return self._files[shard]
 
 

@@ -71,7 +71,7 @@ class Context(Builder):
         """Does something to channel-last data, whatever the layout of the node's own is."""
         if not node.is_channel_first:
             return work(value)
-        return self.channel_first(work(self.channel_last(value)))
+        return self.move_channels_first(work(self.move_channels_last(value)))
 
     def refuse(self, node: SourceNode, reason: str, do: str = "") -> UnsupportedOp:
         """The error for a node that cannot be translated."""

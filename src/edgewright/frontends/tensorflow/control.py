@@ -6,7 +6,7 @@ import numpy as np
 
 from edgewright.core.errors import BadInput, LimitExceeded
 from edgewright.frontends._common.builder import NeedsValue
-from edgewright.frontends._common.choices import either, is_true, truth
+from edgewright.frontends._common.choices import find_truth, is_true, select_value
 from edgewright.frontends.tensorflow.context import Context
 from edgewright.frontends.tensorflow.frames import CHOICE, LOOP
 from edgewright.frontends.tensorflow.recurrent import Turn, as_layer
@@ -30,7 +30,7 @@ def choose(ctx: Context, node: SourceNode) -> list[str]:
 def case(ctx: Context, node: SourceNode) -> list[str]:
     """The branch of a number that must be known; the last one where it is none of them."""
     branches = node.attributes.functions("branches")
-    place = ctx.ints(node.need(0)[0])[0]
+    place = ctx.read_ints(node.need(0)[0])[0]
     if not branches:
         raise BadInput("no branches are given, expected one or more", node.where, do="export the model again")
     return ctx.inline(branches[place if 0 <= place < len(branches) else -1], node.inputs[1:])
@@ -66,7 +66,7 @@ def repeat(ctx: Context, node: SourceNode) -> list[str]:
 def switch(ctx: Context, node: SourceNode) -> list[str]:
     """The value goes where a known condition sends it; nothing goes the other way."""
     value, condition = node.need(0, 1)
-    taken = truth(ctx, condition)
+    taken = find_truth(ctx, condition)
     if taken is None:
         # Both branches are computed, and their end chooses.
         return [value, value]
@@ -81,7 +81,7 @@ def merge(ctx: Context, node: SourceNode) -> list[str]:
         return [ctx.nothing(), ctx.nothing()]
     if len(live) > 1 and len({*node.inputs}) > 1:
         raise ctx.refuse(node, "its branches do not tell which condition they depend on")
-    return [node.inputs[live[0]], ctx.constant(np.asarray(live[0], np.int32))]
+    return [node.inputs[live[0]], ctx.add_constant(np.asarray(live[0], np.int32))]
 
 
 @tf_op(CHOICE)
@@ -97,7 +97,7 @@ def _emit_one_of(
     ctx: Context, condition: str, branches: Sequence[str], arguments: Sequence[str]
 ) -> list[str]:
     number = _number(ctx, condition)
-    taken = truth(ctx, number)
+    taken = find_truth(ctx, number)
     if taken is not None:
         return ctx.inline(branches[0 if taken else 1], arguments)
     results = [ctx.inline(branch, arguments) for branch in branches]
@@ -113,12 +113,12 @@ def _emit_choice(ctx: Context, condition: str, left: str, right: str) -> str:
     if left not in ctx.graph.types or right not in ctx.graph.types:
         # A list or a variable: what it is must be decided.
         raise NeedsValue(condition)
-    return either(ctx, condition, left, right)
+    return select_value(ctx, condition, left, right)
 
 
 def _number(ctx: Context, condition: str) -> str:
     """A condition of one element; a tensor holds where it is not empty, a number where it is not 0."""
     found = ctx.type(condition)
     if found.rank:
-        return ctx.constant(np.asarray(found.count != 0))
+        return ctx.add_constant(np.asarray(found.count != 0))
     return condition

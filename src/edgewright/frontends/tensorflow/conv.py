@@ -56,7 +56,7 @@ def transposed(ctx: Context, node: SourceNode) -> str:
     """Filters [spatial, out, in] turned; what the forward convolution pads is cut off."""
     sizes, filters, x = node.need(0, 1, 2)
     axes = 3 if node.op.startswith("Conv3D") else 2
-    wanted = ctx.dims(sizes)
+    wanted = ctx.read_dims(sizes)
     inner = wanted[2:] if node.is_channel_first else wanted[1:-1]
     # TensorFlow also takes the spatial sizes alone.
     inner = wanted if len(wanted) == axes else inner
@@ -162,8 +162,8 @@ def _dilate_filters(ctx: Context, filters: str, dilation: Pair) -> str:
     """Filters with zeros between their taps: QNN does not dilate transposed convolutions."""
     if set(dilation) == {1}:
         return filters
-    array = ctx.array(filters)
+    array = ctx.read_array(filters)
     sizes = [(size - 1) * rate + 1 for size, rate in zip(array.shape, dilation, strict=False)]
     spread: Array = np.zeros((*sizes, *array.shape[len(sizes) :]), array.dtype)
     spread[tuple(slice(None, None, rate) for rate in dilation)] = array
-    return ctx.constant(spread)
+    return ctx.add_constant(spread)

@@ -4,7 +4,7 @@ import numpy as np
 
 from edgewright.core.errors import BadInput
 from edgewright.core.numbers import DType
-from edgewright.frontends._common.terms import cast_to, python_number
+from edgewright.frontends._common.terms import cast_to, read_number
 from edgewright.frontends.tensorflow.context import Context
 from edgewright.frontends.tensorflow.registry import tf_op
 from edgewright.frontends.tensorflow.source import SourceNode
@@ -21,9 +21,9 @@ LOWEST = float(np.finfo(np.float32).min)
 def non_max_suppression(ctx: Context, node: SourceNode) -> str:
     """The places of the boxes that are kept, best first: their number is a symbol of its own."""
     boxes, scores, limit = node.need(0, 1, 2)
-    most = int(python_number(ctx, limit))
+    most = int(read_number(ctx, limit))
     if most < 1:
-        return ctx.constant(np.zeros(0, np.int32))
+        return ctx.add_constant(np.zeros(0, np.int32))
     op = NonMaxSuppression(
         iou_threshold=_overlap(ctx, node),
         score_threshold=_number(ctx, node, 4, LOWEST),
@@ -34,7 +34,7 @@ def non_max_suppression(ctx: Context, node: SourceNode) -> str:
     rows = ctx.emit(
         op, ctx.reshape(boxes, (1, *ctx.shape(boxes))), ctx.reshape(scores, (1, 1, *ctx.shape(scores)))
     )
-    picked = ctx.emit(Gather(axis=1), rows, ctx.constant(np.asarray([2], np.int64)))
+    picked = ctx.emit(Gather(axis=1), rows, ctx.add_constant(np.asarray([2], np.int64)))
     return cast_to(ctx, ctx.reshape(picked, ctx.shape(rows)[:1]), DType.INT_32)
 
 
@@ -42,13 +42,13 @@ def non_max_suppression(ctx: Context, node: SourceNode) -> str:
 def combined(ctx: Context, node: SourceNode) -> list[str]:
     """Class by class, the best of all; the numbers of those kept come last."""
     boxes, scores, per_class, total, overlap, lowest = node.need(0, 1, 2, 3, 4, 5)
-    count = int(python_number(ctx, total))
+    count = int(read_number(ctx, total))
     op = CombinedNms(
         max_num_boxes=count,
-        max_boxes_per_class=int(python_number(ctx, per_class)),
+        max_boxes_per_class=int(read_number(ctx, per_class)),
         max_total_boxes=count,
-        iou_threshold=float(python_number(ctx, overlap)),
-        score_threshold=float(python_number(ctx, lowest)),
+        iou_threshold=float(read_number(ctx, overlap)),
+        score_threshold=float(read_number(ctx, lowest)),
         pad_per_class=node.attributes.flag("pad_per_class"),
         clip_boxes=node.attributes.flag("clip_boxes", default=True),
     )
@@ -64,7 +64,7 @@ def _overlap(ctx: Context, node: SourceNode) -> float:
 def _number(ctx: Context, node: SourceNode, place: int, default: float) -> float:
     if place >= len(node.inputs):
         return default
-    found = float(python_number(ctx, node.inputs[place]))
+    found = float(read_number(ctx, node.inputs[place]))
     if np.isnan(found):
         raise BadInput(f"input {place} is no number", node.where, do="give a number")
     return float(np.clip(found, LOWEST, -LOWEST))

@@ -66,8 +66,8 @@ one_to_one(
 
 _FUNCTIONS: dict[str, Callable[[Context, str], str]] = {
     **functions.BY_NAME,
-    "Erf": functions.error_function,
-    "Erfc": lambda ctx, x: add(ctx, functions.error_function(ctx, _negate_value(ctx, x)), 1),
+    "Erf": functions.emit_error_function,
+    "Erfc": lambda ctx, x: add(ctx, functions.emit_error_function(ctx, _negate_value(ctx, x)), 1),
     "Expm1": lambda ctx, x: add(ctx, ctx.emit(unary.ElementWiseExp(), x), -1),
     "Log1p": lambda ctx, x: ctx.emit(unary.ElementWiseLog(), add(ctx, x, 1)),
     "Square": lambda ctx, x: ctx.emit(binary.ElementWiseMultiply(), x, x),
@@ -102,7 +102,7 @@ for _name, _function in _FUNCTIONS.items():
 def product(ctx: Context, node: SourceNode) -> str:
     """The last product of a Gelu or an L2 norm that was written out is that op."""
     left, right = node.need(0, 1)
-    operand = functions.gelu_operand(ctx, left, right)
+    operand = functions.find_gelu_operand(ctx, left, right)
     if operand:
         return ctx.emit(Gelu(), operand)
     norm = match_l2_norm(ctx, left, right)
@@ -129,14 +129,16 @@ def bias_add(ctx: Context, node: SourceNode) -> str:
 def without_nan(ctx: Context, node: SourceNode) -> str:
     """Zero where the second operand is."""
     x, y = node.need(0, 1)
-    is_zero = ctx.emit(binary.ElementWiseEqual(), y, ctx.scalar(0, y))
+    is_zero = ctx.emit(binary.ElementWiseEqual(), y, ctx.add_scalar(0, y))
     if node.op == "DivNoNan":
         result = ctx.emit(
-            binary.ElementWiseDivide(), x, ctx.emit(binary.ElementWiseSelect(), is_zero, ctx.scalar(1, y), y)
+            binary.ElementWiseDivide(),
+            x,
+            ctx.emit(binary.ElementWiseSelect(), is_zero, ctx.add_scalar(1, y), y),
         )
     else:
         result = ctx.emit(binary.ElementWiseMultiply(), x, y)
-    return ctx.emit(binary.ElementWiseSelect(), is_zero, ctx.scalar(0, result), result)
+    return ctx.emit(binary.ElementWiseSelect(), is_zero, ctx.add_scalar(0, result), result)
 
 
 @tf_op("IsFinite")

@@ -2,7 +2,7 @@
 
 from edgewright.core.errors import BadInput, ShapeMismatch
 from edgewright.core.numbers import DType
-from edgewright.frontends._common.terms import cast_to, places_of, python_number
+from edgewright.frontends._common.terms import cast_to, emit_nonzero_places, read_number
 from edgewright.frontends.tensorflow.context import Context
 from edgewright.frontends.tensorflow.rearrange_fill import emit_filled
 from edgewright.frontends.tensorflow.registry import tf_op
@@ -25,7 +25,7 @@ def gather(ctx: Context, node: SourceNode) -> str:
     """Along one axis, the first one where none is named."""
     x, indices = node.need(0, 1)
     batch = node.attributes.whole("batch_dims")
-    axis = normal_axis(ctx.ints(node.inputs[2])[0], ctx.rank(x)) if len(node.inputs) > 2 else 0
+    axis = normal_axis(ctx.read_ints(node.inputs[2])[0], ctx.rank(x)) if len(node.inputs) > 2 else 0
     if batch:
         batch = normal_axis(batch, ctx.rank(indices) + 1)
         return _gather_batches(ctx, node, x, indices, axis, batch)
@@ -44,10 +44,10 @@ def one_hot(ctx: Context, node: SourceNode) -> str:
     """Depth and values are parameters."""
     indices, depth, on, off = node.need(0, 1, 2, 3)
     op = OneHot(
-        depth=ctx.ints(depth)[0],
+        depth=ctx.read_ints(depth)[0],
         axis=normal_axis(node.attributes.whole("axis", -1), ctx.rank(indices) + 1),
-        on_value=python_number(ctx, on),
-        off_value=python_number(ctx, off),
+        on_value=read_number(ctx, on),
+        off_value=read_number(ctx, off),
         dtype=ctx.dtype(on),
     )
     return ctx.emit(op, _as_index(ctx, indices))
@@ -57,7 +57,7 @@ def one_hot(ctx: Context, node: SourceNode) -> str:
 def where(ctx: Context, node: SourceNode) -> str:
     """The places of what is not 0."""
     (x,) = node.need(0)
-    return places_of(ctx, x, "Where")
+    return emit_nonzero_places(ctx, x, "Where")
 
 
 @tf_op("ScatterNd")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from edgewright.config.spelling import advise_cut, spell_option
 from edgewright.core.errors import BadInput, EdgewrightError, UnsupportedOp, Where, locate_problem, shown
-from edgewright.frontends._common.faults import guarded
+from edgewright.frontends._common.faults import guard_reading
 from edgewright.frontends._common.imported import BoundInput, Imported, NodeNames
 from edgewright.frontends._common.importer import GraphImporter
 from edgewright.frontends.tensorflow import registry
@@ -58,7 +58,7 @@ class Importer(GraphImporter):
 
     def run(self) -> Imported:
         """Translates the graph; stops early only where a value or a shape is needed."""
-        with guarded(self._file_name):
+        with guard_reading(self._file_name):
             chosen = list_needed(self._nodes, self._outputs, self._inputs, is_whole=self._keep_all)
             counts = count_ports(self._nodes, self._outputs)
             self._graph.reserve(node.output(0) for node in self._nodes)
@@ -86,7 +86,7 @@ class Importer(GraphImporter):
         counts = count_ports(body.nodes, body.results)
         self._open.append(function)
         try:
-            with self._scopes.opened(dict(zip(body.arguments, arguments, strict=True)), is_closed=True):
+            with self._scopes.open(dict(zip(body.arguments, arguments, strict=True)), is_closed=True):
                 for node in list_needed(body.nodes, body.results, frozenset(body.arguments)):
                     self._inline_node(node, counts.get(node.name, 1))
                 return [self._scopes.resolve(item) for item in body.results]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from edgewright.config.spelling import spell_option
 from edgewright.core.errors import BadInput, ShapeMismatch, UsageError, Where, shown
-from edgewright.frontends._common.faults import guarded
+from edgewright.frontends._common.faults import guard_reading
 from edgewright.frontends._common.imported import BoundInput, Imported, NodeNames
 from edgewright.frontends._common.input_spec import (
     InputSpec,
@@ -37,7 +37,7 @@ class TensorflowSource(SourceModel):
     is_channel_last = True
 
     def __init__(self, file: TensorflowFile, spec: InputSpec | None = None) -> None:
-        with guarded(file.name):
+        with guard_reading(file.name):
             self.file = file
             flattener = Flattener(file.graph)
             flat, loops = rebuild_control_flow(flattener.flat(file.graph.nodes))
@@ -88,7 +88,7 @@ class TensorflowSource(SourceModel):
         ends = {split_name(name)[0] for name in (*self.inputs, *self._known)}
         return [node.name for node in self._nodes if node.name not in used | ends]
 
-    def declared(self, name: str) -> TensorType | None:
+    def find_declared_type(self, name: str) -> TensorType | None:
         """TensorFlow's graphs say nothing of their tensors' types."""
         return None
 

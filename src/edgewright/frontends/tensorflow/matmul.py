@@ -1,8 +1,8 @@
 """TensorFlow's matrix products."""
 
 from edgewright.core.errors import ShapeMismatch
-from edgewright.frontends._common.einsum import einstein_sum
-from edgewright.frontends._common.products import product
+from edgewright.frontends._common.einsum import emit_einsum
+from edgewright.frontends._common.products import emit_product
 from edgewright.frontends.tensorflow.context import Context
 from edgewright.frontends.tensorflow.registry import tf_op
 from edgewright.frontends.tensorflow.source import SourceNode
@@ -21,10 +21,10 @@ def matmul(ctx: Context, node: SourceNode) -> str:
         )
     first, second = ("transpose_a", "transpose_b") if node.op == "MatMul" else ("adj_x", "adj_y")
     turned = MatMul(transpose_in0=node.attributes.flag(first), transpose_in1=node.attributes.flag(second))
-    return product(ctx, left, right, turned)
+    return emit_product(ctx, left, right, turned)
 
 
 @tf_op("Einsum")
 def einsum(ctx: Context, node: SourceNode) -> str:
     """The equation is an attribute."""
-    return einstein_sum(ctx, node.attributes.text("equation"), node.inputs, node.where)
+    return emit_einsum(ctx, node.attributes.text("equation"), node.inputs, node.where)

@@ -37,7 +37,7 @@ def early_batch_norm(ctx: Context, node: SourceNode) -> str:
     """The first form: the scale is last, and may be left out."""
     x, mean, variance, offset, scale = node.need(0, 1, 2, 3, 4)
     if not node.attributes.flag("scale_after_normalization"):
-        scale = ctx.constant(np.ones(ctx.type(mean).static_shape(), ctx.dtype(mean).numpy))
+        scale = ctx.add_constant(np.ones(ctx.type(mean).static_shape(), ctx.dtype(mean).numpy))
     epsilon = node.attributes.real("variance_epsilon", 1e-3)
     return ctx.emit(Batchnorm(), x, *_fold_statistics(ctx, (scale, offset, mean, variance), epsilon))
 
@@ -77,7 +77,7 @@ def _find_producer(ctx: Context, value: str, kind: type[Op]) -> Node | None:
 def _fold_statistics(ctx: Context, values: tuple[str, str, str, str], epsilon: float) -> tuple[str, str]:
     """The weight scale / sqrt(variance + epsilon) and the bias offset - mean * weight."""
     scale, offset, mean, variance = values
-    arrays = [ctx.known(value) for value in values]
+    arrays = [ctx.find_array(value) for value in values]
     if all(array is not None for array in arrays):
         s, o, m, v = (np.asarray(array, np.float64) for array in arrays)
         if s.shape != v.shape or o.shape != m.shape:
@@ -86,7 +86,7 @@ def _fold_statistics(ctx: Context, values: tuple[str, str, str, str], epsilon: f
             )
         weight: Array = s / np.sqrt(v + epsilon)
         dtype = ctx.dtype(scale).numpy
-        return ctx.constant(weight.astype(dtype)), ctx.constant((o - m * weight).astype(dtype))
+        return ctx.add_constant(weight.astype(dtype)), ctx.add_constant((o - m * weight).astype(dtype))
     inverse = ctx.emit(ElementWiseRsqrt(), add(ctx, variance, epsilon))
     factor = ctx.emit(ElementWiseMultiply(), scale, inverse)
     shift = ctx.emit(ElementWiseMultiply(), mean, factor)

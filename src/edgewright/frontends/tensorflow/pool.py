@@ -23,7 +23,7 @@ KINDS: dict[str, tuple[int, Callable[..., Pool]]] = {
 def pool_by_inputs(ctx: Context, node: SourceNode) -> str:
     """Window and strides are inputs."""
     x = node.need(0)[0]
-    size, stride = (ctx.ints(value) for value in node.need(1, 2))
+    size, stride = (ctx.read_ints(value) for value in node.need(1, 2))
     if len(size) != 4 or len(stride) != 4 or node.is_channel_first:
         raise ctx.refuse(node, f"a window of {list(size)} with strides {list(stride)}")
     pads: Pairs = ((0, 0), (0, 0))

@@ -26,7 +26,7 @@ def with_args(ctx: Context, node: SourceNode) -> str:
 @tf_op("FakeQuantWithMinMaxVars")
 def with_vars(ctx: Context, node: SourceNode) -> str:
     """A range that was learned."""
-    low, high = (ctx.array(value).reshape(-1) for value in node.need(1, 2))
+    low, high = (ctx.read_array(value).reshape(-1) for value in node.need(1, 2))
     if low.size != 1 or high.size != 1:
         raise ShapeMismatch(f"a range of {low.size} and {high.size} numbers is given, expected one of both")
     return _fake_quantize(ctx, node, low, high)
@@ -36,7 +36,7 @@ def with_vars(ctx: Context, node: SourceNode) -> str:
 def per_channel(ctx: Context, node: SourceNode) -> str:
     """A range for each place of the last axis."""
     x, *ends = node.need(0, 1, 2)
-    low, high = (ctx.array(value).reshape(-1) for value in ends)
+    low, high = (ctx.read_array(value).reshape(-1) for value in ends)
     if not low.size == high.size == ctx.shape(x)[-1:][0]:
         raise ShapeMismatch(
             f"ranges of {low.size} and {high.size} numbers are given for the last axis of {ctx.type(x)}",
@@ -90,12 +90,12 @@ def _nudge_range(low: Array, high: Array, bits: int, *, is_narrow: bool) -> tupl
 
 
 def _raise_lowest(ctx: Context, x: str, lowest: Array) -> str:
-    known = ctx.known(x)
+    known = ctx.find_array(x)
     numbers = lowest.astype(np.float32)
     if known is not None and (known >= numbers - np.abs(numbers) * 1e-6).all():
         return x
     return ctx.emit(
-        ElementWiseMaximum(), x, ctx.constant(numbers if numbers.size > 1 else numbers.reshape(()))
+        ElementWiseMaximum(), x, ctx.add_constant(numbers if numbers.size > 1 else numbers.reshape(()))
     )
 
 

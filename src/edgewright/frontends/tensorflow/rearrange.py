@@ -7,7 +7,7 @@ import numpy as np
 
 from edgewright.core.errors import BadInput, ShapeMismatch
 from edgewright.frontends._common.builder import NeedsValue
-from edgewright.frontends._common.terms import broadcast_to, sliced
+from edgewright.frontends._common.terms import broadcast_to, emit_slice
 from edgewright.frontends.tensorflow.context import Context
 from edgewright.frontends.tensorflow.registry import tf_op
 from edgewright.frontends.tensorflow.source import SourceNode
@@ -59,7 +59,7 @@ def identities(ctx: Context, node: SourceNode) -> list[str]:
 def reshape(ctx: Context, node: SourceNode) -> str:
     """-1 takes what is left."""
     x, shape = node.need(0, 1)
-    return ctx.emit(Reshape(shape=resolve_shape(ctx.dims(shape), ctx.type(x).count)), x)
+    return ctx.emit(Reshape(shape=resolve_shape(ctx.read_dims(shape), ctx.type(x).count)), x)
 
 
 @tf_op("ExpandDims")
@@ -95,7 +95,7 @@ def squeeze(ctx: Context, node: SourceNode) -> str:
 def transpose(ctx: Context, node: SourceNode) -> str:
     """Axes in another order."""
     x, order = node.need(0, 1)
-    return ctx.emit(Transpose(perm=tuple(normal_axis(axis, ctx.rank(x)) for axis in ctx.ints(order))), x)
+    return ctx.emit(Transpose(perm=tuple(normal_axis(axis, ctx.rank(x)) for axis in ctx.read_ints(order))), x)
 
 
 @tf_op("Concat", "ConcatV2")
@@ -131,7 +131,7 @@ def unpack(ctx: Context, node: SourceNode) -> list[str]:
 def tile(ctx: Context, node: SourceNode) -> str:
     """Repeated along each axis."""
     x, multiples = node.need(0, 1)
-    counts = ctx.dims(multiples)
+    counts = ctx.read_dims(multiples)
     if len(counts) == ctx.rank(x) and all(count == 1 for count in counts):
         return x
     return ctx.emit(Tile(multiples=counts), x)
@@ -141,7 +141,7 @@ def tile(ctx: Context, node: SourceNode) -> str:
 def broadcast(ctx: Context, node: SourceNode) -> str:
     """Repeated along axes of size 1."""
     x, shape = node.need(0, 1)
-    return broadcast_to(ctx, x, ctx.dims(shape))
+    return broadcast_to(ctx, x, ctx.read_dims(shape))
 
 
 @tf_op("Reverse", "ReverseV2")
@@ -149,11 +149,11 @@ def reverse(ctx: Context, node: SourceNode) -> str:
     """Back to front along some axes."""
     x, axes = node.need(0, 1)
     if node.op == "Reverse":
-        chosen = tuple(axis for axis, is_turned in enumerate(ctx.ints(axes)) if is_turned)
+        chosen = tuple(axis for axis, is_turned in enumerate(ctx.read_ints(axes)) if is_turned)
     else:
-        chosen = normal_axes(ctx.ints(axes), ctx.rank(x))
+        chosen = normal_axes(ctx.read_ints(axes), ctx.rank(x))
     ranges = [(dim - 1, -1, -1) if axis in chosen else (0, dim, 1) for axis, dim in enumerate(ctx.shape(x))]
-    return sliced(ctx, x, ranges)
+    return emit_slice(ctx, x, ranges)
 
 
 @tf_op("DepthToSpace", "SpaceToDepth")
@@ -222,7 +222,7 @@ def resolve_shape(wanted: Sequence[Dim], count: Dim) -> tuple[Dim, ...]:
 
 
 def _number(ctx: Context, value: str) -> int:
-    found = ctx.ints(value)
+    found = ctx.read_ints(value)
     if len(found) != 1:
         raise BadInput(f"{ctx.type(value)} is given, expected one number", do="give one number")
     return found[0]
@@ -250,7 +250,7 @@ def _as_before(ctx: Context, value: str, shape: tuple[Dim, ...]) -> str:
 def _read_blocks(
     ctx: Context, node: SourceNode, sizes: str, amounts: str
 ) -> tuple[tuple[int, int], tuple[tuple[int, int], tuple[int, int]]]:
-    block, flat = ctx.ints(sizes), ctx.ints(amounts)
+    block, flat = ctx.read_ints(sizes), ctx.read_ints(amounts)
     if len(flat) != 2 * len(block) or not 1 <= len(block) <= 2 or min((*flat, 0)) < 0:
         raise BadInput(
             f"blocks {list(block)} and amounts {list(flat)} do not fit",
@@ -264,5 +264,5 @@ def _read_blocks(
 @tf_op("InvertPermutation")
 def invert_permutation(ctx: Context, node: SourceNode) -> str:
     """The order that undoes an order, which must be known."""
-    order = ctx.array(node.need(0)[0])
-    return ctx.constant(np.argsort(order).astype(order.dtype))
+    order = ctx.read_array(node.need(0)[0])
+    return ctx.add_constant(np.argsort(order).astype(order.dtype))

@@ -5,7 +5,7 @@ import numpy as np
 from edgewright.core.errors import BadInput, LimitExceeded, ShapeMismatch
 from edgewright.core.numbers import Array, DType
 from edgewright.frontends._common.builder import LARGEST_FOLD, NeedsValue
-from edgewright.frontends._common.terms import cast_to, python_number
+from edgewright.frontends._common.terms import cast_to, read_number
 from edgewright.frontends.tensorflow.context import Context
 from edgewright.frontends.tensorflow.registry import tf_op
 from edgewright.frontends.tensorflow.source import SourceNode
@@ -38,21 +38,21 @@ def size(ctx: Context, node: SourceNode) -> str:
 @tf_op("Rank")
 def rank(ctx: Context, node: SourceNode) -> str:
     """The number of axes."""
-    return ctx.constant(np.asarray(ctx.rank(node.need(0)[0]), np.int32))
+    return ctx.add_constant(np.asarray(ctx.rank(node.need(0)[0]), np.int32))
 
 
 @tf_op("BroadcastArgs")
 def broadcast_args(ctx: Context, node: SourceNode) -> str:
     """The shape that two shapes broadcast to."""
-    left, right = (ctx.ints(value) for value in node.need(0, 1))
-    return ctx.constant(np.asarray(np.broadcast_shapes(left, right), ctx.dtype(node.inputs[0]).numpy))
+    left, right = (ctx.read_ints(value) for value in node.need(0, 1))
+    return ctx.add_constant(np.asarray(np.broadcast_shapes(left, right), ctx.dtype(node.inputs[0]).numpy))
 
 
 @tf_op("Fill")
 def fill(ctx: Context, node: SourceNode) -> str:
     """One number everywhere."""
     dims, value = node.need(0, 1)
-    return emit_filled(ctx, dims, python_number(ctx, value), ctx.dtype(value))
+    return emit_filled(ctx, dims, read_number(ctx, value), ctx.dtype(value))
 
 
 @tf_op("ZerosLike", "OnesLike")
@@ -67,12 +67,12 @@ def like(ctx: Context, node: SourceNode) -> str:
 def range_(ctx: Context, node: SourceNode) -> str:
     """Numbers from start up to limit: a constant, or counted along a symbolic size."""
     start, limit, delta = node.need(0, 1, 2)
-    values = [ctx.known(value) for value in (start, limit, delta)]
+    values = [ctx.find_array(value) for value in (start, limit, delta)]
     if all(value is not None for value in values):
-        return ctx.constant(_count_range(*(np.asarray(value).reshape(-1)[0] for value in values)))
-    first, last = ctx.dims(start)[0], ctx.dims(limit)[0]
+        return ctx.add_constant(_count_range(*(np.asarray(value).reshape(-1)[0] for value in values)))
+    first, last = ctx.read_dims(start)[0], ctx.read_dims(limit)[0]
     low = lower_bound(last - first)
-    if ctx.ints(delta)[0] != 1 or low is None or low < 0:
+    if ctx.read_ints(delta)[0] != 1 or low is None or low < 0:
         # Steps and empty ranges depend on the sizes' numbers.
         raise NeedsValue(start if isinstance(last, int) else limit)
     length = limit if first == 0 else ctx.emit(ElementWiseSubtract(), limit, start)
@@ -85,16 +85,16 @@ def range_(ctx: Context, node: SourceNode) -> str:
 @tf_op("LinSpace")
 def linear_space(ctx: Context, node: SourceNode) -> str:
     """Numbers at equal distances."""
-    start, stop, count = (python_number(ctx, value) for value in node.need(0, 1, 2))
+    start, stop, count = (read_number(ctx, value) for value in node.need(0, 1, 2))
     _check_count(int(count))
-    return ctx.constant(np.linspace(start, stop, int(count)).astype(ctx.dtype(node.inputs[0]).numpy))
+    return ctx.add_constant(np.linspace(start, stop, int(count)).astype(ctx.dtype(node.inputs[0]).numpy))
 
 
 @tf_op("Pad", "PadV2", "MirrorPad")
 def pad(ctx: Context, node: SourceNode) -> str:
     """Zeros, a number, or the data mirrored at its edges."""
     x, amounts = node.need(0, 1)
-    flat = ctx.dims(amounts)
+    flat = ctx.read_dims(amounts)
     if len(flat) != 2 * ctx.rank(x):
         raise ShapeMismatch(
             f"{len(flat)} amounts are given for {ctx.type(x)}, expected two for each axis",
@@ -106,7 +106,7 @@ def pad(ctx: Context, node: SourceNode) -> str:
     if node.op == "MirrorPad":
         scheme = MIRRORS[node.choice("mode", "REFLECT", tuple(MIRRORS))]
         return ctx.emit(Pad(scheme=scheme, pad_amount=pairs), x)
-    number = python_number(ctx, node.need(2)[0]) if node.op == "PadV2" else _make_zero(ctx.dtype(x))
+    number = read_number(ctx, node.need(2)[0]) if node.op == "PadV2" else _make_zero(ctx.dtype(x))
     return ctx.emit(Pad(scheme=Scheme.CONSTANT, pad_amount=pairs, pad_constant_value=number), x)
 
 
@@ -114,7 +114,7 @@ def pad(ctx: Context, node: SourceNode) -> str:
 def band(ctx: Context, node: SourceNode) -> str:
     """Zeros outside of a band around the diagonal."""
     x = node.need(0)[0]
-    below, above = (int(python_number(ctx, value)) for value in node.need(1, 2))
+    below, above = (int(read_number(ctx, value)) for value in node.need(1, 2))
     dims = ctx.shape(x)[-2:]
     if len(dims) < 2 or not is_static(dims):
         raise NeedsValue(x, is_shape=True)
@@ -122,14 +122,14 @@ def band(ctx: Context, node: SourceNode) -> str:
     _check_count(rows * columns)
     distance = np.arange(columns) - np.arange(rows)[:, None]
     kept = ((below < 0) | (-distance <= below)) & ((above < 0) | (distance <= above))
-    return ctx.emit(ElementWiseSelect(), ctx.constant(kept), x, ctx.scalar(0, x))
+    return ctx.emit(ElementWiseSelect(), ctx.add_constant(kept), x, ctx.add_scalar(0, x))
 
 
 def shape_value(ctx: Context, value: str, dtype: DType) -> str:
     """The sizes of a value as a vector."""
     dims = ctx.shape(value)
     if is_static(dims):
-        return ctx.constant(np.asarray([int(dim) for dim in dims], dtype.numpy))
+        return ctx.add_constant(np.asarray([int(dim) for dim in dims], dtype.numpy))
     found = ctx.emit(Shape(dtype=DType.INT_64), value)
     ctx.set_dims(found, dims)
     narrow = cast_to(ctx, found, dtype)
@@ -139,11 +139,11 @@ def shape_value(ctx: Context, value: str, dtype: DType) -> str:
 
 def emit_filled(ctx: Context, dims: str, number: float | int | bool, dtype: DType) -> str:
     """A filled tensor; a constant where its shape is known and no bomb."""
-    shape_ = ctx.dims(dims)
+    shape_ = ctx.read_dims(dims)
     op = ConstantOfShape(value=number, shape=shape_, dtype=dtype)
     (result,) = op.infer(ctx.type(dims))
     if isinstance(result.count, int) and result.count <= LARGEST_FOLD:
-        return ctx.constant(op.compute()[0], result)
+        return ctx.add_constant(op.compute()[0], result)
     return ctx.emit(op, dims)
 
 

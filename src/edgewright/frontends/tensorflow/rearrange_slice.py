@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from edgewright.core.errors import BadInput, ShapeMismatch
 from edgewright.frontends._common.builder import NeedsValue
-from edgewright.frontends._common.terms import sliced
+from edgewright.frontends._common.terms import emit_slice
 from edgewright.frontends.tensorflow.context import Context
 from edgewright.frontends.tensorflow.registry import tf_op
 from edgewright.frontends.tensorflow.source import SourceNode
@@ -41,14 +41,14 @@ def strided_slice(ctx: Context, node: SourceNode) -> str:
     x, begin, end, stride = node.need(0, 1, 2, 3)
     names = ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask")
     masks = [node.attributes.whole(name) for name in names]
-    cut = _Cut(ctx.dims(begin), ctx.dims(end), ctx.ints(stride), *masks)
+    cut = _Cut(ctx.read_dims(begin), ctx.read_dims(end), ctx.read_ints(stride), *masks)
     if not len(cut.begin) == len(cut.end) == len(cut.stride):
         raise ShapeMismatch(
             f"{len(cut.begin)} begins, {len(cut.end)} ends and {len(cut.stride)} strides are given",
             do="give one of each for every axis",
         )
     ranges, shape = _list_ranges(cut, ctx.shape(x))
-    result = sliced(ctx, x, ranges)
+    result = emit_slice(ctx, x, ranges)
     sizes = iter(ctx.shape(result))
     final: list[Dim] = []
     for kind in shape:
@@ -65,7 +65,7 @@ def strided_slice(ctx: Context, node: SourceNode) -> str:
 def roll(ctx: Context, node: SourceNode) -> str:
     """What falls out behind comes in before: two slices, joined the other way round."""
     x, shifts, axes = node.need(0, 1, 2)
-    for shift, axis in zip(ctx.ints(shifts), ctx.ints(axes), strict=True):
+    for shift, axis in zip(ctx.read_ints(shifts), ctx.read_ints(axes), strict=True):
         place = normal_axis(axis, ctx.rank(x))
         dim = ctx.shape(x)[place]
         if not isinstance(dim, int):
@@ -81,7 +81,7 @@ def roll(ctx: Context, node: SourceNode) -> str:
 def slice_(ctx: Context, node: SourceNode) -> str:
     """A size of -1 takes the rest."""
     x, begin, size = node.need(0, 1, 2)
-    starts, sizes, shape = ctx.dims(begin), ctx.dims(size), ctx.shape(x)
+    starts, sizes, shape = ctx.read_dims(begin), ctx.read_dims(size), ctx.shape(x)
     if not len(starts) == len(sizes) == len(shape):
         raise ShapeMismatch(
             f"{len(starts)} begins and {len(sizes)} sizes are given for {ctx.type(x)}",
@@ -91,14 +91,14 @@ def slice_(ctx: Context, node: SourceNode) -> str:
         (start, dim if length == -1 else start + length, 1)
         for start, length, dim in zip(starts, sizes, shape, strict=True)
     ]
-    return sliced(ctx, x, ranges)
+    return emit_slice(ctx, x, ranges)
 
 
 @tf_op("Split")
 def split(ctx: Context, node: SourceNode) -> list[str]:
     """Equal parts; the axis comes first."""
     axis, x = node.need(0, 1)
-    place = normal_axis(ctx.ints(axis)[0], ctx.rank(x))
+    place = normal_axis(ctx.read_ints(axis)[0], ctx.rank(x))
     count, dim = node.attributes.whole("num_split"), ctx.shape(x)[place]
     if count < 1 or (isinstance(dim, int) and dim % count):
         raise ShapeMismatch(
@@ -113,8 +113,8 @@ def split(ctx: Context, node: SourceNode) -> list[str]:
 def split_sizes(ctx: Context, node: SourceNode) -> list[str]:
     """Parts of given sizes; one of them may be left open (-1)."""
     x, lengths, axis = node.need(0, 1, 2)
-    place = normal_axis(ctx.ints(axis)[0], ctx.rank(x))
-    sizes, dim = list(ctx.ints(lengths)), ctx.shape(x)[place]
+    place = normal_axis(ctx.read_ints(axis)[0], ctx.rank(x))
+    sizes, dim = list(ctx.read_ints(lengths)), ctx.shape(x)[place]
     if sizes.count(-1) > 1 or not sizes:
         raise BadInput(f"sizes {sizes} leave more than one part open", node.where, do="leave one open")
     if -1 in sizes:

@@ -247,7 +247,9 @@ def _is_large(tensor_type: TensorType) -> bool:
 def _emit_layer(
     ctx: Context, first: Sequence[str], turns: Sequence[Turn], cell: _Cell, layer: _Layer
 ) -> list[str]:
-    weights = ["" if array is None else ctx.constant(np.ascontiguousarray(array)) for array in layer.weights]
+    weights = [
+        "" if array is None else ctx.add_constant(np.ascontiguousarray(array)) for array in layer.weights
+    ]
     inputs, values = [stack_items(ctx, cell.items), *weights], list(turns[-1].after)
     start = first[layer.hidden]
     if isinstance(layer.op, Gru):

@@ -52,7 +52,7 @@ def condition(ctx: Context, node: SourceNode) -> str:
 def position(ctx: Context, node: SourceNode) -> str:
     """Where the largest or smallest element stands."""
     x, axis = node.need(0, 1)
-    place = normal_axis(ctx.ints(axis)[0], ctx.rank(x))
+    place = normal_axis(ctx.read_ints(axis)[0], ctx.rank(x))
     wanted = node.type("output_type") if "output_type" in node.attributes else DType.INT_64
     found = ctx.emit((Argmax if node.op == "ArgMax" else Argmin)(axis=place), x)
     return cast_to(ctx, found, wanted)
@@ -62,7 +62,7 @@ def position(ctx: Context, node: SourceNode) -> str:
 def top_k(ctx: Context, node: SourceNode) -> list[str]:
     """The largest of the last axis and where they stand; always sorted."""
     (x,) = node.need(0)
-    count = ctx.dims(node.need(1)[0]) if node.op == "TopKV2" else (node.attributes.whole("k"),)
+    count = ctx.read_dims(node.need(1)[0]) if node.op == "TopKV2" else (node.attributes.whole("k"),)
     if len(count) != 1:
         raise BadInput(f"k has {len(count)} elements, expected 1", node.where)
     values, places = ctx.emit_all(TopK(k=count[0]), x)
@@ -75,7 +75,7 @@ def running_sum(ctx: Context, node: SourceNode) -> str:
     """Along an axis that must be known."""
     x, axis = node.need(0, 1)
     op = CumulativeSum(
-        axis=normal_axis(ctx.ints(axis)[0], ctx.rank(x)),
+        axis=normal_axis(ctx.read_ints(axis)[0], ctx.rank(x)),
         exclusive=node.attributes.flag("exclusive"),
         reverse=node.attributes.flag("reverse"),
     )
@@ -88,12 +88,12 @@ def half_of_squares(ctx: Context, node: SourceNode) -> str:
     (x,) = node.need(0)
     squares = ctx.emit(ElementWiseMultiply(), x, x)
     total = ctx.emit(ReduceSum(axes=tuple(range(ctx.rank(x)))), squares)
-    return ctx.emit(ElementWiseMultiply(), total, ctx.scalar(0.5, total))
+    return ctx.emit(ElementWiseMultiply(), total, ctx.add_scalar(0.5, total))
 
 
 def _read_axes(ctx: Context, node: SourceNode) -> tuple[int, ...]:
     x, axes = node.need(0, 1)
-    return normal_axes(ctx.ints(axes), ctx.rank(x))
+    return normal_axes(ctx.read_ints(axes), ctx.rank(x))
 
 
 def _emit_reduction(

@@ -2,7 +2,7 @@
 
 from edgewright.core.errors import BadInput
 from edgewright.core.numbers import DType
-from edgewright.frontends._common.terms import cast_to, python_number
+from edgewright.frontends._common.terms import cast_to, read_number
 from edgewright.frontends.tensorflow.context import Context
 from edgewright.frontends.tensorflow.registry import tf_op
 from edgewright.frontends.tensorflow.source import SourceNode
@@ -72,7 +72,7 @@ def projection(ctx: Context, node: SourceNode) -> str:
     """Zeros where a place lies outside; the result has the size of the image."""
     x, matrix, size = node.need(0, 1, 2)
     modes = {"BILINEAR": CropMode.BILINEAR, "NEAREST": CropMode.NEAREST_NEIGHBOR}
-    if ctx.dims(size) != ctx.shape(x)[1:3]:
+    if ctx.read_dims(size) != ctx.shape(x)[1:3]:
         raise ctx.refuse(node, "the result has another size than the image")
     if node.attributes.text("fill_mode", "CONSTANT") != "CONSTANT" or _read_filling(ctx, node):
         raise ctx.refuse(node, "what lies outside is not filled with zeros")
@@ -95,7 +95,7 @@ def glimpse(ctx: Context, node: SourceNode) -> str:
 
 
 def _read_filling(ctx: Context, node: SourceNode) -> float:
-    return float(python_number(ctx, node.inputs[3])) if len(node.inputs) > 3 else 0.0
+    return float(read_number(ctx, node.inputs[3])) if len(node.inputs) > 3 else 0.0
 
 
 def _read_size(ctx: Context, node: SourceNode) -> tuple[int, ...]:
@@ -106,7 +106,7 @@ def _read_size(ctx: Context, node: SourceNode) -> tuple[int, ...]:
 
 
 def _pair(ctx: Context, node: SourceNode, size: str) -> tuple[int, int]:
-    found = ctx.dims(size)
+    found = ctx.read_dims(size)
     if len(found) != 2:
         raise BadInput(f"size has {len(found)} numbers, expected 2", node.where, do="export the model again")
     return found[0], found[1]  # type: ignore[return-value]

@@ -8,8 +8,8 @@ from zipfile import BadZipFile, ZipFile
 
 from edgewright.core.errors import BadInput, LimitExceeded, UsageError, Where, shown
 from edgewright.core.words import did_you_mean
-from edgewright.frontends._common.faults import guarded
-from edgewright.frontends._common.mapping import mapped
+from edgewright.frontends._common.faults import guard_reading
+from edgewright.frontends._common.mapping import map_file
 from edgewright.frontends.tensorflow.checkpoint import Checkpoint
 from edgewright.frontends.tensorflow.graphdef import GraphDef, name_tensor, read_graph
 from edgewright.frontends.tensorflow.tensors import TensorShape, shape_of
@@ -70,10 +70,10 @@ class TensorflowFile:
     @classmethod
     def open(cls, path: Path, tag: str | None = None, signature: str | None = None) -> "TensorflowFile":
         """From a file or a folder, told apart by what is in it."""
-        with guarded(str(path)):
+        with guard_reading(str(path)):
             if path.is_dir():
                 return _open_saved_model(path, str(path), tag, signature)
-            if mapped(path, Where(file=str(path)))[:4] == ZIPPED:
+            if map_file(path, Where(file=str(path)))[:4] == ZIPPED:
                 return _open_zipped(path, tag, signature)
             return _open_single(path, tag, signature)
 
@@ -96,7 +96,7 @@ class TensorflowFile:
 
 def _open_single(path: Path, tag: str | None, signature: str | None) -> TensorflowFile:
     """A frozen graph, a SavedModel under any name, or a graph with its checkpoint beside it."""
-    message = Message(mapped(path, Where(file=str(path))))
+    message = Message(map_file(path, Where(file=str(path))))
     if not message.fields:
         raise make_damage_error("the file is empty")
     if path.suffix == ".meta":
@@ -123,7 +123,7 @@ def _open_saved_model(folder: Path, name: str, tag: str | None, signature: str |
                 do="give the folder of a SavedModel, or a frozen graph",
             )
         return _open_saved_model(inner[0], name, tag, signature)
-    return _of_saved_model(Message(mapped(file, Where(file=str(file)))), folder, name, tag, signature)
+    return _of_saved_model(Message(map_file(file, Where(file=str(file)))), folder, name, tag, signature)
 
 
 def _of_saved_model(
@@ -203,7 +203,7 @@ def is_onnx(path: Path) -> bool:
 
 def _list_fields(path: Path) -> frozenset[int]:
     try:
-        return frozenset(Message(mapped(path, Where(file=str(path)))).fields)
+        return frozenset(Message(map_file(path, Where(file=str(path)))).fields)
     except BadInput:
         return frozenset()
 

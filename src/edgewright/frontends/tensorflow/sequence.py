@@ -21,7 +21,7 @@ LONGEST = 1 << 16
 def reserve(ctx: Context, node: SourceNode) -> str:
     """So many items, none written yet."""
     shape, count = node.need(0, 1)
-    length = ctx.ints(count)[0]
+    length = ctx.read_ints(count)[0]
     if not 0 <= length <= LONGEST:
         raise LimitExceeded(f"a list of {length} items is asked for, at most {LONGEST} are kept", node.where)
     name = ctx.list_of([""] * length)
@@ -53,7 +53,7 @@ def from_tensor(ctx: Context, node: SourceNode) -> str:
 def item(ctx: Context, node: SourceNode) -> str:
     """One item; zeros where none was written."""
     source, place = node.need(0, 1)
-    index = ctx.ints(place)[0]
+    index = ctx.read_ints(place)[0]
     items = _list_items(ctx, node, source)
     if not 0 <= index < len(items):
         raise BadInput(f"item {index} of a list of {len(items)} is read", node.where)
@@ -64,7 +64,7 @@ def item(ctx: Context, node: SourceNode) -> str:
 def set_item(ctx: Context, node: SourceNode) -> str:
     """A list with one item written; it grows where it may."""
     source, place, value = node.need(0, 1, 2)
-    index = ctx.ints(place)[0]
+    index = ctx.read_ints(place)[0]
     items = list(_list_items(ctx, node, source))
     if index == len(items) and node.attributes.flag("resize_if_index_out_of_bounds"):
         items.append("")
@@ -112,13 +112,13 @@ def concat(ctx: Context, node: SourceNode) -> list[str]:
     if not all(isinstance(length, int) for length in lengths):
         raise NeedsValue(items[0], is_shape=True)
     joined = items[0] if len(items) == 1 else ctx.emit(Concat(axis=0), *items)
-    return [joined, ctx.constant(np.asarray([int(length) for length in lengths], np.int64))]
+    return [joined, ctx.add_constant(np.asarray([int(length) for length in lengths], np.int64))]
 
 
 @tf_op("TensorListLength")
 def length(ctx: Context, node: SourceNode) -> str:
     """How many items there are."""
-    return ctx.constant(np.asarray(len(_list_items(ctx, node, node.need(0)[0])), np.int32))
+    return ctx.add_constant(np.asarray(len(_list_items(ctx, node, node.need(0)[0])), np.int32))
 
 
 def _list_items(ctx: Context, node: SourceNode, name: str) -> list[str]:
@@ -139,10 +139,10 @@ def _emit_zeros(ctx: Context, node: SourceNode, name: str) -> str:
     written = next((value for value in ctx.lists[name] if value), "")
     if written:
         found = ctx.type(written)
-        dims = ctx.constant(np.asarray(found.static_shape(), np.int32))
+        dims = ctx.add_constant(np.asarray(found.static_shape(), np.int32))
         return emit_filled(ctx, dims, 0.0 if found.dtype.is_float else 0, found.dtype)
     shape, dtype = ctx.shapes.get(name, ("", DType.FLOAT_32))
-    sizes = ctx.known(shape) if shape else None
+    sizes = ctx.find_array(shape) if shape else None
     if sizes is None or (sizes.size and sizes.min() < 0):
         raise ctx.refuse(node, "an item is read that was not written and whose shape is not known")
     return emit_filled(ctx, shape, 0.0 if dtype.is_float else 0, dtype)

@@ -7,7 +7,7 @@ import numpy as np
 
 from edgewright.core.errors import BadInput, LimitExceeded, UnsupportedFeature, Where
 from edgewright.core.numbers import Array, DType
-from edgewright.frontends._common.stored import LARGEST_DIM, LARGEST_RANK, stored_array
+from edgewright.frontends._common.stored import LARGEST_DIM, LARGEST_RANK, read_stored_array
 from edgewright.frontends.tensorflow.wire import Message
 
 __all__ = ["DTYPES", "TensorShape", "find_dtype", "read_array", "shape_of"]
@@ -101,7 +101,7 @@ def read_array(data: memoryview, where: Where) -> Array:
     if dtype == DType.STRING:
         return _repeat_last(np.asarray([bytes(v) for v in tensor.views(STRINGS)], object), dims, where)
     if tensor.has(CONTENT) and len(tensor.view(CONTENT)):
-        return stored_array(tensor.view(CONTENT), dtype, dims, where)
+        return read_stored_array(tensor.view(CONTENT), dtype, dims, where)
     return _repeat_last(_read_numbers(tensor, dtype, where), dims, where)
 
 

@@ -41,7 +41,7 @@ one_to_one(
 def leaky_relu(ctx: Context, node: SourceNode) -> str:
     """A slope for what is negative."""
     (x,) = node.need(0)
-    return ctx.emit(Prelu(), x, ctx.scalar(node.option("alpha"), DType.FLOAT_32, rank=1))
+    return ctx.emit(Prelu(), x, ctx.add_scalar(node.option("alpha"), DType.FLOAT_32, rank=1))
 
 
 @tflite_op("GELU")
@@ -51,6 +51,6 @@ def gelu(ctx: Context, node: SourceNode) -> str:
     if not node.option("approximate"):
         return ctx.emit(Gelu(), x)
     square = ctx.emit(ElementWiseMultiply(), x, x)
-    bent = ctx.emit(ElementWiseMultiply(), square, ctx.scalar(GELU_TANH_CUBE, x))
-    inner = ctx.emit(ElementWiseAdd(), bent, ctx.scalar(GELU_TANH_SLOPE, x))
+    bent = ctx.emit(ElementWiseMultiply(), square, ctx.add_scalar(GELU_TANH_CUBE, x))
+    inner = ctx.emit(ElementWiseAdd(), bent, ctx.add_scalar(GELU_TANH_SLOPE, x))
     return ctx.emit(ElementWiseMultiply(), x, ctx.emit(Sigmoid(), ctx.emit(ElementWiseMultiply(), x, inner)))

@@ -2,7 +2,7 @@
 
 from edgewright.core.errors import BadInput, ShapeMismatch, UnsupportedOp
 from edgewright.frontends._common.builder import NeedsValue
-from edgewright.frontends._common.choices import either, is_true, truth
+from edgewright.frontends._common.choices import find_truth, is_true, select_value
 from edgewright.frontends.tflite.context import Context
 from edgewright.frontends.tflite.encoded import type_in_graph
 from edgewright.frontends.tflite.registry import tflite_op
@@ -16,7 +16,7 @@ def if_(ctx: Context, node: SourceNode) -> list[str]:
     """The branch that a known condition picks; both branches and a choice where it is not known."""
     condition, *arguments = node.inputs
     branches = node.option("then_subgraph_index"), node.option("else_subgraph_index")
-    is_chosen = truth(ctx, condition)
+    is_chosen = find_truth(ctx, condition)
     if is_chosen is not None:
         return ctx.inline(branches[0] if is_chosen else branches[1], arguments)
     try:
@@ -24,7 +24,7 @@ def if_(ctx: Context, node: SourceNode) -> list[str]:
     except (UnsupportedOp, ShapeMismatch):
         # Perhaps only in the branch that is never taken: the condition's inputs decide that.
         raise NeedsValue(condition) from None
-    return [either(ctx, condition, *pair) for pair in zip(*results, strict=False)]
+    return [select_value(ctx, condition, *pair) for pair in zip(*results, strict=False)]
 
 
 @tflite_op("WHILE", is_stored=True)

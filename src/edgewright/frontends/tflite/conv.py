@@ -101,7 +101,7 @@ def _measure_cropping(
     ctx: Context, node: SourceNode, x: str, wanted: str, reach: Sequence[int], stride: Pair
 ) -> tuple[Pairs, Pair]:
     """What is cut off each side so that the result has the wanted size; what is missing comes behind it."""
-    target = ctx.ints(wanted)
+    target = ctx.read_ints(wanted)
     spatial = ctx.sizes(x)[1:-1]
     if len(target) != len(spatial) + 2:
         raise BadInput(

@@ -8,7 +8,7 @@ from flatbuffers import flexbuffers
 
 from edgewright.core.errors import BadInput
 from edgewright.core.numbers import DType
-from edgewright.frontends._common.terms import cast_to, python_number, sliced
+from edgewright.frontends._common.terms import cast_to, emit_slice, read_number
 from edgewright.frontends.tflite.context import Context
 from edgewright.frontends.tflite.registry import tflite_op
 from edgewright.frontends.tflite.source import SourceNode
@@ -47,7 +47,7 @@ def detection_postprocess(ctx: Context, node: SourceNode) -> list[str]:
         detection_limit=options.number("detections_per_class", 100) if is_regular else -1,
         max_num_boxes=count,
     )
-    own = sliced(ctx, scores, [(0, shape[0], 1), (0, shape[1], 1), (shape[2] - kinds, shape[2], 1)])
+    own = emit_slice(ctx, scores, [(0, shape[0], 1), (0, shape[1], 1), (shape[2] - kinds, shape[2], 1)])
     made, boxes, classes, number = ctx.emit_all(op, own, deltas, anchors)
     return [boxes, cast_to(ctx, classes, DType.FLOAT_32), made, cast_to(ctx, number, DType.FLOAT_32)]
 
@@ -62,13 +62,13 @@ def non_max_suppression(ctx: Context, node: SourceNode) -> list[str]:
 @tflite_op("NON_MAX_SUPPRESSION_V5")
 def soft_non_max_suppression(ctx: Context, node: SourceNode) -> list[str]:
     """With the scores of the boxes that are kept; scores that only decay are not QNN's."""
-    sigma = python_number(ctx, node.need(5)[0])
+    sigma = read_number(ctx, node.need(5)[0])
     if sigma:
         raise ctx.refuse(node, f"scores decay with sigma {sigma}, expected 0")
     places, number, limit = _emit_suppression(ctx, node)
     scores = ctx.emit(Gather(axis=0), node.inputs[1], places)
-    is_kept = ctx.emit(ElementWiseLess(), ctx.constant(np.arange(limit, dtype=np.int32)), number)
-    kept = ctx.emit(ElementWiseSelect(), is_kept, scores, ctx.scalar(0.0, scores))
+    is_kept = ctx.emit(ElementWiseLess(), ctx.add_constant(np.arange(limit, dtype=np.int32)), number)
+    kept = ctx.emit(ElementWiseSelect(), is_kept, scores, ctx.add_scalar(0.0, scores))
     return [places, kept, number]
 
 
@@ -94,7 +94,7 @@ def convolution_transpose_bias(ctx: Context, node: SourceNode) -> str:
 def _emit_suppression(ctx: Context, node: SourceNode) -> tuple[str, str, int]:
     """Places, their number, and how many there can be."""
     boxes, scores, *numbers = node.need(0, 1, 2, 3, 4)
-    limit, overlap, least = (python_number(ctx, value) for value in numbers)
+    limit, overlap, least = (read_number(ctx, value) for value in numbers)
     count = ctx.sizes(scores)[0]
     if ctx.sizes(boxes) != (count, 4) or not 1 <= limit <= MOST_BOXES:
         raise BadInput(f"{limit} of the boxes {ctx.type(boxes)} are asked for", node.where)
@@ -106,7 +106,7 @@ def _emit_suppression(ctx: Context, node: SourceNode) -> tuple[str, str, int]:
     )
     operands = ctx.reshape(boxes, (1, count, 4)), ctx.reshape(scores, (1, 1, count))
     rows, number = ctx.emit_all(op, *operands)
-    places = sliced(ctx, rows, [(0, int(limit), 1), (2, 3, 1)])
+    places = emit_slice(ctx, rows, [(0, int(limit), 1), (2, 3, 1)])
     found = cast_to(ctx, ctx.reshape(number, ()), DType.INT_32)
     return ctx.reshape(places, (int(limit),)), found, int(limit)
 

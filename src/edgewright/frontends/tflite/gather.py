@@ -7,7 +7,7 @@ import numpy as np
 from edgewright.core.errors import BadInput, LimitExceeded, ShapeMismatch
 from edgewright.core.numbers import DType
 from edgewright.frontends._common.builder import LARGEST_FOLD
-from edgewright.frontends._common.terms import cast_to, places_of, python_number
+from edgewright.frontends._common.terms import cast_to, emit_nonzero_places, read_number
 from edgewright.frontends.tflite.context import Context
 from edgewright.frontends.tflite.registry import tflite_op
 from edgewright.frontends.tflite.source import SourceNode
@@ -59,7 +59,7 @@ def embedding_lookup(ctx: Context, node: SourceNode) -> str:
 def one_hot(ctx: Context, node: SourceNode) -> str:
     """Depth and both values must be known."""
     indices, *others = node.need(0, 1, 2, 3)
-    depth, on, off = (python_number(ctx, value) for value in others)
+    depth, on, off = (read_number(ctx, value) for value in others)
     if depth < 0:
         raise BadInput(f"depth is {depth}, expected 0 or more", node.where)
     axis = normal_axis(node.option("axis"), ctx.rank(indices) + 1)
@@ -72,14 +72,14 @@ def one_hot(ctx: Context, node: SourceNode) -> str:
 def where(ctx: Context, node: SourceNode) -> str:
     """The places of what is not 0."""
     (x,) = node.need(0)
-    return places_of(ctx, x, "Where")
+    return emit_nonzero_places(ctx, x, "Where")
 
 
 @tflite_op("SCATTER_ND")
 def scatter_nd(ctx: Context, node: SourceNode) -> str:
     """Updates of one place add up in a field of zeros."""
     indices, updates, shape = node.need(0, 1, 2)
-    return _scatter_add(ctx, node, indices, updates, ctx.ints(shape))
+    return _scatter_add(ctx, node, indices, updates, ctx.read_ints(shape))
 
 
 @tflite_op("UNSORTED_SEGMENT_SUM")
@@ -88,14 +88,14 @@ def unsorted_segment_sum(ctx: Context, node: SourceNode) -> str:
     x, segments, count = node.need(0, 1, 2)
     own = ctx.rank(segments)
     tuples = ctx.reshape(segments, (*ctx.shape(segments), 1))
-    return _scatter_add(ctx, node, tuples, x, (*ctx.ints(count), *ctx.sizes(x)[own:]))
+    return _scatter_add(ctx, node, tuples, x, (*ctx.read_ints(count), *ctx.sizes(x)[own:]))
 
 
 @tflite_op("SEGMENT_SUM")
 def segment_sum(ctx: Context, node: SourceNode) -> str:
     """Rows of one segment add up; the segments must be known."""
     x, segments = node.need(0, 1)
-    count = max(ctx.ints(segments), default=-1) + 1
+    count = max(ctx.read_ints(segments), default=-1) + 1
     tuples = ctx.reshape(segments, (*ctx.shape(segments), 1))
     return _scatter_add(ctx, node, tuples, x, (count, *ctx.sizes(x)[1:]))
 
@@ -110,10 +110,10 @@ def dynamic_update_slice(ctx: Context, node: SourceNode) -> str:
     _check_field((*size, len(size)), node)
     room = np.asarray([a - b for a, b in zip(shape, size, strict=True)], np.int32)
     begin = cast_to(ctx, start, DType.INT_32)
-    begin = ctx.emit(ElementWiseMaximum(), begin, ctx.constant(np.zeros_like(room)))
-    begin = ctx.emit(ElementWiseMinimum(), begin, ctx.constant(room))
+    begin = ctx.emit(ElementWiseMaximum(), begin, ctx.add_constant(np.zeros_like(room)))
+    begin = ctx.emit(ElementWiseMinimum(), begin, ctx.add_constant(room))
     places = np.stack(np.meshgrid(*(np.arange(n) for n in size), indexing="ij"), -1).astype(np.int32)
-    return ctx.emit(ScatterNd(), x, ctx.emit(ElementWiseAdd(), ctx.constant(places), begin), block)
+    return ctx.emit(ScatterNd(), x, ctx.emit(ElementWiseAdd(), ctx.add_constant(places), begin), block)
 
 
 @tflite_op("REVERSE_SEQUENCE")
@@ -127,9 +127,9 @@ def reverse_sequence(ctx: Context, node: SourceNode) -> str:
     order = (batch, time, *(axis for axis in range(rank) if axis not in {batch, time}))
     turned = ctx.transpose(x, order)
     count, steps = ctx.sizes(turned)[:2]
-    here = ctx.constant(np.arange(steps, dtype=np.int32)[None])
+    here = ctx.add_constant(np.arange(steps, dtype=np.int32)[None])
     ends = ctx.reshape(cast_to(ctx, lengths, DType.INT_32), (count, 1))
-    last = ctx.emit(ElementWiseSubtract(), ends, ctx.constant(np.ones((), np.int32)))
+    last = ctx.emit(ElementWiseSubtract(), ends, ctx.add_constant(np.ones((), np.int32)))
     mirrored = ctx.emit(ElementWiseSubtract(), last, here)
     picked = ctx.emit(ElementWiseSelect(), ctx.emit(ElementWiseLess(), here, ends), mirrored, here)
     result = ctx.emit(GatherNd(batch_dims=1), turned, ctx.reshape(picked, (count, steps, 1)))

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from edgewright.config.spelling import advise_cut
 from edgewright.core.errors import BadInput, EdgewrightError, UnsupportedOp, Where, locate_problem
-from edgewright.frontends._common.faults import guarded
+from edgewright.frontends._common.faults import guard_reading
 from edgewright.frontends._common.imported import BoundInput, Imported, NodeNames
 from edgewright.frontends._common.importer import GraphImporter, check_length
 from edgewright.frontends.tflite import registry
@@ -62,7 +62,7 @@ class Importer(GraphImporter):
 
     def run(self) -> Imported:
         """Translates the graph; stops early only where a value or a shape is needed."""
-        with guarded(self._file.name):
+        with guard_reading(self._file.name):
             self._graph.reserve(tensor.name for tensor in self._main.tensors)
             self._declare_inputs()
             for operator in list_needed(self._main, self._outputs, is_whole=self._keep_all):
@@ -92,7 +92,7 @@ class Importer(GraphImporter):
         self._count_inlined(len(graph.operators))
         self._open.append(place)
         try:
-            with self._scopes.opened(dict(zip(names, arguments, strict=True)), is_closed=True):
+            with self._scopes.open(dict(zip(names, arguments, strict=True)), is_closed=True):
                 outputs = [graph.tensors[index].name for index in graph.outputs]
                 for operator in list_needed(graph, outputs):
                     self._inline_operator(graph, operator)

@@ -7,7 +7,7 @@ from pathlib import Path
 from edgewright.config.spelling import spell_option
 from edgewright.core.errors import BadInput, UsageError, Where, shown
 from edgewright.core.words import did_you_mean
-from edgewright.frontends._common.faults import guarded
+from edgewright.frontends._common.faults import guard_reading
 from edgewright.frontends._common.imported import BoundInput, Imported, NodeNames
 from edgewright.frontends._common.input_spec import (
     InputSpec,
@@ -34,7 +34,7 @@ class TfliteSource(SourceModel):
     keeps_integers = True
 
     def __init__(self, file: TfliteFile, spec: InputSpec | None = None) -> None:
-        with guarded(file.name):
+        with guard_reading(file.name):
             spec = spec or InputSpec()
             self.file = file
             self._signature = _find_signature(file, spec.signature)
@@ -80,7 +80,7 @@ class TfliteSource(SourceModel):
         names = [name for operator in handles for name in list_node_names(self._graph, operator).outputs]
         return [*self.inputs, *names]
 
-    def declared(self, name: str) -> TensorType | None:
+    def find_declared_type(self, name: str) -> TensorType | None:
         """As the file has it."""
         tensor = self._by_name.get(name)
         return None if tensor is None or tensor.dtype is None else type_in_graph(tensor)

@@ -6,7 +6,7 @@ from flatbuffers import flexbuffers
 
 from edgewright.core.errors import BadInput
 from edgewright.core.numbers import DType
-from edgewright.frontends._common.package_ops import package_op_of
+from edgewright.frontends._common.package_ops import make_package_op
 from edgewright.frontends.tflite.encoded import type_in_graph
 from edgewright.ir.types import TensorType
 from edgewright.ops.package import definition_of
@@ -34,7 +34,7 @@ def keep_as_package_op(ctx: "Context", node: "SourceNode") -> list[str]:
 
     attributes = dict(node.operator.options) | _map(node)
     inputs = [ctx.type(value) if value else None for value in node.inputs]
-    op = package_op_of(definition, attributes, inputs, declared, node.where, len(node.results))
+    op = make_package_op(definition, attributes, inputs, declared, node.where, len(node.results))
     return ctx.emit_all(op, *node.inputs)
 
 

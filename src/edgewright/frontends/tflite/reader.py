@@ -11,8 +11,8 @@ import numpy as np
 from edgewright.core.errors import BadInput, LimitExceeded, UnsupportedFeature, Where, shown
 from edgewright.core.flatbuffer import FlatBuffer, Table
 from edgewright.core.numbers import Array, DType
-from edgewright.frontends._common.mapping import mapped
-from edgewright.frontends._common.stored import LARGEST_DIM, LARGEST_RANK, stored_array
+from edgewright.frontends._common.mapping import map_file
+from edgewright.frontends._common.stored import LARGEST_DIM, LARGEST_RANK, read_stored_array
 from edgewright.frontends.tflite.codes import BUILTINS, DTYPES, IDENTIFIER, RESOURCE
 from edgewright.frontends.tflite.options import read_options
 from edgewright.frontends.tflite.sparse import read_dense
@@ -103,7 +103,7 @@ class TfliteFile:
     @classmethod
     def open(cls, path: Path) -> "TfliteFile":
         """Maps a file."""
-        return cls(mapped(path, Where(file=str(path))), str(path))
+        return cls(map_file(path, Where(file=str(path))), str(path))
 
     def array(self, tensor: Tensor) -> Array | None:
         """The elements that the file stores for a tensor; None where it stores none."""
@@ -115,7 +115,7 @@ class TfliteFile:
             raise UnsupportedFeature("a constant holds text", where, do="convert a model without text")
         if tensor.sparsity is not None:
             return read_dense(data, tensor.dtype, tensor.shape, tensor.sparsity, where)
-        return stored_array(data, tensor.dtype, tensor.shape, where)
+        return read_stored_array(data, tensor.dtype, tensor.shape, where)
 
     def _read(self, model: Table) -> None:
         version = model.integer(0, "I")

@@ -19,7 +19,7 @@ SPATIAL = 2
 def reshape(ctx: Context, node: SourceNode) -> str:
     """To the shape of the second input, or of the options; one size may be left open."""
     (x,) = node.need(0)
-    given = ctx.dims(node.input(1)) if node.input(1) else node.option("new_shape")
+    given = ctx.read_dims(node.input(1)) if node.input(1) else node.option("new_shape")
     if given is None:
         given = node.results[0].shape
     shape, open_axes = list(given), [axis for axis, dim in enumerate(given) if dim == -1]
@@ -47,7 +47,7 @@ def squeeze(ctx: Context, node: SourceNode) -> str:
 def expand_dims(ctx: Context, node: SourceNode) -> str:
     """A new axis of size 1."""
     x, axis = node.need(0, 1)
-    (place,) = ctx.ints(axis)
+    (place,) = ctx.read_ints(axis)
     shape = list(ctx.shape(x))
     shape.insert(normal_axis(place, len(shape) + 1), 1)
     return ctx.reshape(x, shape)
@@ -57,7 +57,7 @@ def expand_dims(ctx: Context, node: SourceNode) -> str:
 def transpose(ctx: Context, node: SourceNode) -> str:
     """The order must be known."""
     x, order = node.need(0, 1)
-    places = ctx.ints(order)
+    places = ctx.read_ints(order)
     if sorted(places) != list(range(ctx.rank(x))):
         raise BadInput(f"order {list(places)} does not fit {ctx.type(x)}", node.where)
     return ctx.transpose(x, places)
@@ -90,7 +90,7 @@ def unpack(ctx: Context, node: SourceNode) -> list[str]:
 def split(ctx: Context, node: SourceNode) -> list[str]:
     """Equal parts."""
     axis, x = node.need(0, 1)
-    place = normal_axis(ctx.ints(axis)[0], ctx.rank(x))
+    place = normal_axis(ctx.read_ints(axis)[0], ctx.rank(x))
     count, size = node.option("num_splits"), ctx.shape(x)[place]
     if count < 1 or (isinstance(size, int) and size % count):
         raise ShapeMismatch(f"axis {place} of {ctx.type(x)} does not make {count} equal parts", node.where)
@@ -101,8 +101,8 @@ def split(ctx: Context, node: SourceNode) -> list[str]:
 def split_v(ctx: Context, node: SourceNode) -> list[str]:
     """Parts of the given sizes; one of them may be left open."""
     x, given, axis = node.need(0, 1, 2)
-    place = normal_axis(ctx.ints(axis)[0], ctx.rank(x))
-    sizes: list[Dim] = list(ctx.dims(given))
+    place = normal_axis(ctx.read_ints(axis)[0], ctx.rank(x))
+    sizes: list[Dim] = list(ctx.read_dims(given))
     if sizes.count(-1) == 1:
         sizes[sizes.index(-1)] = ctx.shape(x)[place] - sum((dim for dim in sizes if dim != -1), start=0)
     if sum(sizes, start=0) != ctx.shape(x)[place]:
@@ -159,7 +159,7 @@ def _read_block(node: SourceNode) -> tuple[int, int]:
 def _as_image(
     ctx: Context, node: SourceNode, x: str, blocks: str, pairs: str
 ) -> tuple[str, tuple[int, int], tuple[tuple[int, int], tuple[int, int]]]:
-    size, amounts = ctx.ints(blocks), ctx.ints(pairs)
+    size, amounts = ctx.read_ints(blocks), ctx.read_ints(pairs)
     rank = ctx.rank(x)
     if not 1 <= len(size) <= SPATIAL or len(amounts) != 2 * len(size) or rank != len(size) + 2:
         raise ctx.refuse(node, f"blocks {list(size)} and amounts {list(amounts)} of {ctx.type(x)}")

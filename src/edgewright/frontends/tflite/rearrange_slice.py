@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from edgewright.core.errors import BadInput, ShapeMismatch
-from edgewright.frontends._common.terms import sliced
+from edgewright.frontends._common.terms import emit_slice
 from edgewright.frontends.tflite.context import Context
 from edgewright.frontends.tflite.registry import tflite_op
 from edgewright.frontends.tflite.source import SourceNode
@@ -18,34 +18,34 @@ __all__: list[str] = []
 def slice_(ctx: Context, node: SourceNode) -> str:
     """From a place on, so many elements; -1 is all that are left."""
     x, begins, sizes = node.need(0, 1, 2)
-    shape, starts, counts = ctx.shape(x), ctx.dims(begins), ctx.dims(sizes)
+    shape, starts, counts = ctx.shape(x), ctx.read_dims(begins), ctx.read_dims(sizes)
     if not len(shape) == len(starts) == len(counts):
         raise ShapeMismatch(f"{len(starts)} places and {len(counts)} sizes for {ctx.type(x)}", node.where)
     ranges: list[Range] = [
         (start, dim if count == -1 else start + count, 1)
         for start, count, dim in zip(starts, counts, shape, strict=True)
     ]
-    return sliced(ctx, x, ranges)
+    return emit_slice(ctx, x, ranges)
 
 
 @tflite_op("REVERSE_V2")
 def reverse(ctx: Context, node: SourceNode) -> str:
     """Some axes back to front."""
     x, axes = node.need(0, 1)
-    turned = normal_axes(ctx.ints(axes), ctx.rank(x))
+    turned = normal_axes(ctx.read_ints(axes), ctx.rank(x))
     ranges: list[Range] = [
         (dim - 1, -1, -1) if axis in turned else (0, dim, 1) for axis, dim in enumerate(ctx.shape(x))
     ]
-    return sliced(ctx, x, ranges)
+    return emit_slice(ctx, x, ranges)
 
 
 @tflite_op("STRIDED_SLICE")
 def strided_slice(ctx: Context, node: SourceNode) -> str:
     """Python's slicing, with masks for what is left out, new and gone axes."""
     x, *bounds = node.need(0, 1, 2, 3)
-    spec = _Spec(node, *(ctx.dims(value) for value in bounds))
+    spec = _Spec(node, *(ctx.read_dims(value) for value in bounds))
     ranges, shape = spec.applied(ctx.shape(x))
-    return ctx.reshape(sliced(ctx, x, ranges), shape)
+    return ctx.reshape(emit_slice(ctx, x, ranges), shape)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from edgewright.core.errors import ShapeMismatch
 from edgewright.frontends._common.builder import NeedsValue
-from edgewright.frontends._common.terms import sliced
+from edgewright.frontends._common.terms import emit_slice
 from edgewright.frontends.tflite.context import ACTIVATIONS, Context
 from edgewright.frontends.tflite.encoded import type_in_graph
 from edgewright.frontends.tflite.registry import tflite_op
@@ -106,7 +106,7 @@ def _emit_lstm(ctx: Context, node: SourceNode, places: list[int], direction: Dir
 def _drop_oldest(ctx: Context, value: str, length: int) -> str:
     """All steps but the oldest."""
     shape = ctx.shape(value)
-    return sliced(ctx, value, [(0, shape[0], 1), (0, shape[1], 1), (1, length, 1)])
+    return emit_slice(ctx, value, [(0, shape[0], 1), (0, shape[1], 1), (1, length, 1)])
 
 
 def _list_steps(ctx: Context, node: SourceNode, x: str, axis: int) -> list[str]:

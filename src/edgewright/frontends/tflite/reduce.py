@@ -83,12 +83,12 @@ def log_softmax(ctx: Context, node: SourceNode) -> str:
 
 
 def _emit_reduction(ctx: Context, node: SourceNode, kind: type[Reduction], x: str, axes: str) -> str:
-    places = normal_axes(ctx.ints(axes), ctx.rank(x))
+    places = normal_axes(ctx.read_ints(axes), ctx.rank(x))
     return ctx.emit(kind(axes=places, keep_dims=node.option("keep_dims")), x) if places else x
 
 
 def _number(ctx: Context, node: SourceNode, value: str) -> int:
-    found = ctx.ints(value)
+    found = ctx.read_ints(value)
     if len(found) != 1:
         raise BadInput(f"{ctx.type(value)} is given, expected one number", node.where)
     return found[0]

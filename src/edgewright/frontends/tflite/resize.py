@@ -18,7 +18,7 @@ _KINDS: dict[str, type[ResizeBilinear] | type[ResizeNearestNeighbor]] = {
 def resize(ctx: Context, node: SourceNode) -> str:
     """Height and width as the second input says."""
     x, sizes = node.need(0, 1)
-    wanted = ctx.ints(sizes)
+    wanted = ctx.read_ints(sizes)
     if len(wanted) != 2:
         raise BadInput(f"sizes are {list(wanted)}, expected height and width", node.where)
     op = _KINDS[node.op](

@@ -4,7 +4,7 @@ import numpy as np
 
 from edgewright.core.errors import BadInput, LimitExceeded
 from edgewright.core.numbers import Array
-from edgewright.frontends._common.terms import sliced
+from edgewright.frontends._common.terms import emit_slice
 from edgewright.frontends.tflite.context import Context
 from edgewright.frontends.tflite.registry import tflite_op
 from edgewright.frontends.tflite.source import SourceNode
@@ -23,7 +23,7 @@ LONGEST = 8192
 def rfft_2d(ctx: Context, node: SourceNode) -> str:
     """Products with cosines and sines, along the rows and then, where there are several, the columns."""
     x, lengths = node.need(0, 1)
-    wanted = ctx.ints(lengths)
+    wanted = ctx.read_ints(lengths)
     if len(wanted) != 2 or min(wanted) < 1 or ctx.rank(x) < 2:
         raise BadInput(f"lengths {list(wanted)} of {ctx.type(x)}, expected two of at least 1", node.where)
     if max(wanted) > LONGEST:
@@ -31,8 +31,8 @@ def rfft_2d(ctx: Context, node: SourceNode) -> str:
     height, width = wanted
     fitted = _fit_lengths(ctx, x, wanted)
     angle = _list_angles(width)[:, : width // 2 + 1]
-    real = ctx.emit(MatMul(), fitted, ctx.constant(np.cos(angle).astype(np.float32)))
-    imaginary = ctx.emit(MatMul(), fitted, ctx.constant(-np.sin(angle).astype(np.float32)))
+    real = ctx.emit(MatMul(), fitted, ctx.add_constant(np.cos(angle).astype(np.float32)))
+    imaginary = ctx.emit(MatMul(), fitted, ctx.add_constant(-np.sin(angle).astype(np.float32)))
     if height > 1:
         real, imaginary = _transform_columns(ctx, real, imaginary, height)
     return ctx.complex_of(real, imaginary)
@@ -68,7 +68,7 @@ def _fit_lengths(ctx: Context, x: str, wanted: tuple[int, ...]) -> str:
     """The last two axes cut, or filled with zeros, to the wanted lengths."""
     shape = ctx.sizes(x)
     kept = (*shape[:-2], *(min(size, goal) for size, goal in zip(shape[-2:], wanted, strict=True)))
-    cut = sliced(ctx, x, [(0, size, 1) for size in kept])
+    cut = emit_slice(ctx, x, [(0, size, 1) for size in kept])
     missing = [goal - size for size, goal in zip(kept[-2:], wanted, strict=True)]
     if not any(missing):
         return cut
@@ -79,7 +79,7 @@ def _fit_lengths(ctx: Context, x: str, wanted: tuple[int, ...]) -> str:
 def _transform_columns(ctx: Context, real: str, imaginary: str, height: int) -> tuple[str, str]:
     """The transform of each column: (a + bi) times (cos - i sin)."""
     angle = _list_angles(height)
-    cosine, sine = (ctx.constant(part.astype(np.float32)) for part in (np.cos(angle), np.sin(angle)))
+    cosine, sine = (ctx.add_constant(part.astype(np.float32)) for part in (np.cos(angle), np.sin(angle)))
     made = {
         (name, wave): ctx.emit(MatMul(), matrix, value)
         for name, value in (("re", real), ("im", imaginary))

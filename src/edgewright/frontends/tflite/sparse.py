@@ -8,7 +8,7 @@ import numpy as np
 from edgewright.core.errors import BadInput, LimitExceeded, Where
 from edgewright.core.flatbuffer import Table
 from edgewright.core.numbers import Array, DType
-from edgewright.frontends._common.stored import LARGEST_RANK, stored_array
+from edgewright.frontends._common.stored import LARGEST_RANK, read_stored_array
 
 __all__ = ["read_dense"]
 
@@ -30,7 +30,7 @@ def read_dense(data: Any, dtype: DType, shape: tuple[int, ...], table: Table, wh
     paths = np.zeros((1, 0), np.int64)
     for level, size in zip(levels, sizes, strict=True):
         places, paths = _descend(level, size, places, paths, where)
-    values = stored_array(data, dtype, (data.nbytes * 8 // dtype.bits,), where)
+    values = read_stored_array(data, dtype, (data.nbytes * 8 // dtype.bits,), where)
     if len(places) and int(places.max()) >= values.size:
         raise _make_damage_error(f"value {int(places.max())} is named, {values.size} are stored", where)
     result: Array = np.zeros(shape, dtype.numpy)

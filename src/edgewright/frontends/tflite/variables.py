@@ -84,7 +84,7 @@ class Variables:
         return State(item.input, f"{item.input}_out", first, declared)
 
     def _first(self, item: _Variable) -> Array | None:
-        return self._builder.known(item.first) if item.first else None
+        return self._builder.find_array(item.first) if item.first else None
 
     def _find(self, handle: str) -> _Variable:
         if handle not in self._by_handle:

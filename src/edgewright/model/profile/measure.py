@@ -19,7 +19,7 @@ from edgewright.core.machine_use import measure_memory, measure_processor_time
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph
 from edgewright.model.model import Model
-from edgewright.model.open_model import any_model
+from edgewright.model.open_model import open_any_model
 from edgewright.model.profile.events import read_backend_events, read_node_events
 from edgewright.model.profile.summary import Measure, add_op_types, summarise
 from edgewright.model.quantize import quantize_model
@@ -110,7 +110,7 @@ def profile(
         backends: which to measure.
         effort: how many runs.
     """
-    opened = any_model(model)
+    opened = open_any_model(model)
     effort = effort or Effort()
     feed = dict(inputs) if inputs is not None else make_random_inputs(opened)
     forms = _Forms(opened, feed)
@@ -122,7 +122,7 @@ def profile_log(
     model: Model | Path | str, backend: str = "cpu", inputs: Inputs | None = None, *, runs: int = 20
 ) -> ProfileLog:
     """The profile log of some runs on one backend, with the times of single ops where it measures them."""
-    opened = any_model(model)
+    opened = open_any_model(model)
     feed = dict(inputs) if inputs is not None else make_random_inputs(opened)
     forms = _Forms(opened, feed)
     return _log(_find_measuring_backend(backend), forms.choose_graph(backend)[0], feed, Effort(runs))

@@ -9,7 +9,7 @@ from edgewright.passes.match import number_of
 
 __all__ = ["bound_masks"]
 
-# The least float, as exporters mask with; and what BERT itself takes, which exp() makes 0 just so.
+# Exporters mask with the least float; BERT's own -10000 is enough, as exp() makes 0 of it too.
 LEAST, ENOUGH = -1e30, -1e4
 
 

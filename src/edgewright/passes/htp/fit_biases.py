@@ -15,7 +15,7 @@ __all__ = ["fit_biases"]
 def fit_biases(graph: Graph) -> int:
     """The bias has 32 bits and input scale x channel scale, as the sums that it is added to.
 
-    Another int32 encoding is ignored there without a word, an 8-bit bias is refused unless its offset is 0
+    Another int32 encoding is silently ignored there, an 8-bit bias is refused unless its offset is 0
     (measured, SDK 2.51).
     """
     return rewrite_each(graph, _fit)

@@ -13,7 +13,7 @@ LAYOUTS = {3: "NFC", 4: "NHWC", 5: "NDHWC"}
 
 
 def drop_io_transposes(graph: Graph, keep: Collection[str] = ()) -> int:
-    """Removes transposes at the graph's ends, except at the values named in ``keep``; returns how many."""
+    """Removes transposes at graph inputs and outputs, except those named in ``keep``; returns how many."""
     inputs = [name for name in graph.inputs if name not in keep and _absorb_input(graph, name)]
     outputs = [name for name in graph.outputs if name not in keep and _absorb_output(graph, name)]
     if inputs or outputs:

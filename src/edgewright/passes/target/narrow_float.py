@@ -1,7 +1,7 @@
 """Stores floats in 16 bits, and biases in as many bits as asked for.
 
-The guide (lines 12634-12635) converts *all* activation, weight and bias tensors with --float_bw 16, those at
-the graph's ends too. Where these must stay (--preserve_io datatype), ``retype_io`` puts casts there later.
+The guide (lines 12634-12635) converts *all* activation, weight and bias tensors with --float_bw 16,
+graph inputs and outputs too. Where these must stay (--preserve_io datatype), ``retype_io`` adds casts later.
 """
 
 import logging

@@ -5,21 +5,21 @@ from dataclasses import dataclass, replace
 
 from edgewright.core.numbers import DType
 from edgewright.ir.graph import Graph
-from edgewright.quantize.apply import apply
-from edgewright.quantize.assign import Plan, assign
+from edgewright.quantize.apply import apply_plan
+from edgewright.quantize.assign import Plan, assign_encodings
 from edgewright.quantize.calibrate import observe_extremes
 from edgewright.quantize.executor import Executor, Samples
 from edgewright.quantize.groups import Groups
-from edgewright.quantize.mixed.fits import Fit, fits_of
+from edgewright.quantize.mixed.fits import Fit, find_fits
 from edgewright.quantize.mixed.parts import Parts
 from edgewright.quantize.observers import Extremes
 from edgewright.quantize.pins import Origin, Pin, Placed
 from edgewright.quantize.quantizer import QuantizedGraph
 from edgewright.quantize.report import TensorRecord
-from edgewright.quantize.roles import roles_of
+from edgewright.quantize.roles import find_roles
 from edgewright.quantize.search import HEADROOM
-from edgewright.quantize.weights.bias_correction import corrected, input_means
-from edgewright.quantize.weights.encode import weight_placed
+from edgewright.quantize.weights.bias_correction import correct_biases, measure_input_means
+from edgewright.quantize.weights.encode import place_weight
 
 __all__ = ["Calibrated", "Widths"]
 
@@ -59,98 +59,100 @@ class Calibrated:
         self.placed = {name: record.placed for name, record in records.items()}
         fixed = [name for name, placed in self.placed.items() if placed.encoding is not None]
         self.parts = Parts(self.graph, self._request, base.pins, fixed)
-        self._weights = _weight_pins(base.report.tensors)
+        self._weights = _pin_weights(base.report.tensors)
         self._stored: dict[tuple[str, int], Placed] = {}
-        values = Groups(self.graph, self._request, base.pins).observed()
+        values = Groups(self.graph, self._request, base.pins).list_observed()
         self._wide = observe_extremes(self.graph, values, samples, executor)
-        self._means = input_means(self.graph, samples, executor) if base.has_corrected_biases else None
-        self._fits = fits_of(self.graph, base.graph)
-        self._narrow = {value: _range(records[value], self._wide[value]) for value in values}
+        self._means = (
+            measure_input_means(self.graph, samples, executor) if base.has_corrected_biases else None
+        )
+        self._fits = find_fits(self.graph, base.graph)
+        self._narrow = {value: _find_range(records[value], self._wide[value]) for value in values}
 
     def quantize(self, widths: Widths) -> QuantizedGraph:
         """The graph in the given widths."""
         if self._means is None:
             plan = self._plan(widths, self.graph)
-            return QuantizedGraph(apply(self.graph, plan), plan.report, self.graph)
-        fitted = self._fitted(widths)
-        graph, _ = corrected(fitted, self._plan(widths, fitted), self._means)
+            return QuantizedGraph(apply_plan(self.graph, plan), plan.report, self.graph)
+        fitted = self._apply_fits(widths)
+        graph, _ = correct_biases(fitted, self._plan(widths, fitted), self._means)
         plan = self._plan(widths, graph)
-        return QuantizedGraph(apply(graph, plan), plan.report, self.graph, has_corrected_biases=True)
+        return QuantizedGraph(apply_plan(graph, plan), plan.report, self.graph, has_corrected_biases=True)
 
     def fits(self, bits: int) -> dict[str, Fit]:
         """What becomes of weights and their biases in 8 bits, or (all of them) in 4."""
         if bits == 8:
             return self._fits
         small = self.quantize(Widths(small=frozenset(self.parts.weights)))
-        return fits_of(self.graph, small.graph)
+        return find_fits(self.graph, small.graph)
 
-    def _fitted(self, widths: Widths) -> Graph:
+    def _apply_fits(self, widths: Widths) -> Graph:
         """The graph with the weights and biases that were fitted to 8 bits, where they have them."""
         graph = self.graph.copy()
         for value, fit in self._fits.items():
-            is_half = self.parts.made_by(fit.node) in widths.half
+            is_half = self.parts.find_group(fit.node) in widths.half
             if not is_half and value not in widths.small | widths.fine:
                 graph.constants.update(fit.constants)
         return graph
 
-    def _weights_in(self, value: str, bits: int) -> Placed:
+    def _place_weights(self, value: str, bits: int) -> Placed:
         """How weights are stored in so many bits, where that is not as they are."""
         if (value, bits) not in self._stored:
-            roles = roles_of(self.graph, self.parts.weights[value])
+            roles = find_roles(self.graph, self.parts.weights[value])
             pin = Pin(bits, None, Origin.WEIGHTS)
-            found = weight_placed(self.graph.constants[value], roles, self._request, pin)
-            self._stored[value, bits] = found
+            placed = place_weight(self.graph.constants[value], roles, self._request, pin)
+            self._stored[value, bits] = placed
         return self._stored[value, bits]
 
     def _plan(self, widths: Widths, graph: Graph) -> Plan:
-        pins = {**self._weights, **self._pins, **self._wishes(widths)}
+        pins = {**self._weights, **self._pins, **self._pin_widths(widths)}
         groups = Groups(self.graph, self._request, pins)
-        roomy = self._read_wide(widths)
-        seen = {
-            value: _roomy(self._wide[value]) if value in roomy else self._narrow[value]
-            for value in groups.observed()
+        roomy = self._list_roomy_values(widths)
+        extremes = {
+            value: _add_headroom(self._wide[value]) if value in roomy else self._narrow[value]
+            for value in groups.list_observed()
             if value in self._wide
         }
-        return assign(graph, groups, self._request, pins, seen)
+        return assign_encodings(graph, groups, self._request, pins, extremes)
 
-    def _read_wide(self, widths: Widths) -> set[str]:
+    def _list_roomy_values(self, widths: Widths) -> set[str]:
         """Values of 16 bits that nobody reads in 8: those would have to divide all of the room among them."""
         wide, groups = widths.wide | widths.half, self.parts.groups
         return {v for root in wide if groups[root].readers <= wide for v in groups[root].values}
 
-    def _wishes(self, widths: Widths) -> dict[str, Pin]:
+    def _pin_widths(self, widths: Widths) -> dict[str, Pin]:
         groups = self.parts.groups
         wide = {v: Pin(16, None, Origin.CALIBRATED) for root in widths.wide for v in groups[root].values}
         half = dict.fromkeys((v for root in widths.half for v in groups[root].values), HALF)
         stored = {
-            value: Pin(bits, self._weights_in(value, bits), Origin.WEIGHTS)
+            value: Pin(bits, self._place_weights(value, bits), Origin.WEIGHTS)
             for bits, values in ((4, widths.small), (16, widths.fine))
             for value in values
         }
         return {**wide, **half, **stored}
 
 
-def _weight_pins(records: Sequence[TensorRecord]) -> dict[str, Pin]:
+def _pin_weights(records: Sequence[TensorRecord]) -> dict[str, Pin]:
     """Weights as they are; one that is read in two forms is left to find them again."""
     forms: dict[str, set[Placed]] = {}
     for record in records:
         if record.kind == "weight" and record.placed.encoding is not None:
             forms.setdefault(record.name, set()).add(record.placed)
-    single = {name: next(iter(found)) for name, found in forms.items() if len(found) == 1}
-    return {name: Pin(_bits(placed), placed, Origin.WEIGHTS) for name, placed in single.items()}
+    single = {name: next(iter(placements)) for name, placements in forms.items() if len(placements) == 1}
+    return {name: Pin(_get_bits(placed), placed, Origin.WEIGHTS) for name, placed in single.items()}
 
 
-def _bits(placed: Placed) -> int:
+def _get_bits(placed: Placed) -> int:
     return placed.dtype.bits if placed.encoding is None else placed.encoding.bitwidth
 
 
-def _range(record: TensorRecord, seen: Extremes) -> Extremes:
+def _find_range(record: TensorRecord, extremes: Extremes) -> Extremes:
     """What 8 bits cover; all that was seen of a value that has been in floating point."""
     if record.low is None or record.high is None:
-        return seen
-    return Extremes.between(record.low, record.high)
+        return extremes
+    return Extremes.from_bounds(record.low, record.high)
 
 
-def _roomy(seen: Extremes) -> Extremes:
+def _add_headroom(extremes: Extremes) -> Extremes:
     """16 bits have steps to spare for other data than the samples."""
-    return Extremes(seen.low * HEADROOM[16], seen.high * HEADROOM[16])
+    return Extremes(extremes.low * HEADROOM[16], extremes.high * HEADROOM[16])

@@ -5,16 +5,24 @@ from dataclasses import dataclass, replace
 
 from edgewright.core.events import announce_progress
 from edgewright.ir.graph import Graph
-from edgewright.quantize.encodings import covered_range
+from edgewright.quantize.encodings import compute_covered_range
 from edgewright.quantize.executor import Executor, Samples
 from edgewright.quantize.groups import is_real
-from edgewright.quantize.judge import judged_values
+from edgewright.quantize.judge import list_judged_values
 from edgewright.quantize.mixed.calibrated import Calibrated, Widths
-from edgewright.quantize.mixed.moves import Effects, May, Move, moves, widths_after
+from edgewright.quantize.mixed.moves import Effects, May, Move, apply_moves, order_moves
 from edgewright.quantize.quantizer import QuantizedGraph
-from edgewright.quantize.sensitivity import Probe, Sensitivity, Steps, sensitivity
+from edgewright.quantize.sensitivity import Probe, Sensitivity, Steps, measure_sensitivity
 
-__all__ = ["Drop", "Goal", "Mixed", "effects_of", "mixed", "probes_of", "watched_values"]
+__all__ = [
+    "Drop",
+    "Goal",
+    "Mixed",
+    "find_cheapest_widths",
+    "list_probes",
+    "list_watched_values",
+    "measure_effects",
+]
 
 
 # What is lost by a graph, in points, on all samples or (True) on a part of them.
@@ -46,7 +54,7 @@ class Mixed:
     tries: int
 
 
-def mixed(calibrated: Calibrated, effects: Effects, drop: Drop, goal: Goal, may: May) -> Mixed:
+def find_cheapest_widths(calibrated: Calibrated, effects: Effects, drop: Drop, goal: Goal, may: May) -> Mixed:
     """The first graph along the list of steps that keeps the limit, or comes close where none does.
 
     Args:
@@ -60,7 +68,7 @@ def mixed(calibrated: Calibrated, effects: Effects, drop: Drop, goal: Goal, may:
     graph, parts = calibrated.graph, calibrated.parts
     # Weights of 16 bits and half precision are dear: they come in only where the limit needs them.
     for kept in (replace(may, have_fine=False, have_half=False), may):
-        search = _Search(calibrated, moves(graph, parts, effects, kept), small, drop, goal)
+        search = _Search(calibrated, order_moves(graph, parts, effects, kept), small, drop, goal)
         if kept == may or search.is_kept_at_end():
             break
     return search.run()
@@ -77,78 +85,82 @@ class _Search:
 
     def is_kept_at_end(self) -> bool:
         """Whether the widest widths keep the limit."""
-        return self._tried(len(self._steps)) <= self._goal.limit
+        return self._measure_drop(len(self._steps)) <= self._goal.limit
 
     def run(self) -> Mixed:
         """A part of the samples finds the place, all of them confirm it."""
         with announce_progress("choosing widths") as self._step:
             limit, end = self._bounds()
-            found = self._first(-1, end, limit, is_quick=True)
-            if found < end and self._tried(found) > limit:
-                found = self._first(found, end, limit)
-        quantized, drop = self._made(found), self._tried(found)
-        widths = widths_after(self._steps[:found], self._small)
-        return Mixed(quantized, widths, drop <= self._goal.limit, found, len(self._steps), len(self._drops))
+            count = self._find_first(-1, end, limit, is_quick=True)
+            if count < end and self._measure_drop(count) > limit:
+                count = self._find_first(count, end, limit)
+        quantized, drop = self._quantize(count), self._measure_drop(count)
+        widths = apply_moves(self._steps[:count], self._small)
+        return Mixed(quantized, widths, drop <= self._goal.limit, count, len(self._steps), len(self._drops))
 
     def _bounds(self) -> tuple[float, int]:
         """The limit to keep, and the number of steps that keeps it for certain."""
         # Half precision is looked at only where 16 bits do not do.
         plain, count = sum(not move.half for move in self._steps), len(self._steps)
-        drops = {plain: self._tried(plain)}
+        drops = {plain: self._measure_drop(plain)}
         if drops[plain] > self._goal.limit:
-            drops[count] = self._tried(count)
+            drops[count] = self._measure_drop(count)
         best = min(drops.values())
         is_kept = best <= self._goal.limit
         limit = max(best, self._goal.aim) if is_kept else best + SLACK * self._goal.limit
         return limit, next(end for end, drop in drops.items() if drop <= limit)
 
-    def _first(self, least: int, most: int, limit: float, *, is_quick: bool = False) -> int:
+    def _find_first(self, least: int, most: int, limit: float, *, is_quick: bool = False) -> int:
         """The first number of steps above ``least`` that keeps the limit, as far as it falls with each."""
         while most - least > 1:
             middle = (least + most) // 2
-            if self._tried(middle, is_quick=is_quick) <= limit:
+            if self._measure_drop(middle, is_quick=is_quick) <= limit:
                 most = middle
             else:
                 least = middle
         return most
 
-    def _tried(self, count: int, *, is_quick: bool = False) -> float:
+    def _measure_drop(self, count: int, *, is_quick: bool = False) -> float:
         if (count, is_quick) not in self._drops:
-            self._drops[count, is_quick] = self._drop(self._made(count), is_quick)
+            self._drops[count, is_quick] = self._drop(self._quantize(count), is_quick)
             self._step()
         return self._drops[count, is_quick]
 
-    def _made(self, count: int) -> QuantizedGraph:
-        return self._calibrated.quantize(widths_after(self._steps[:count], self._small))
+    def _quantize(self, count: int) -> QuantizedGraph:
+        return self._calibrated.quantize(apply_moves(self._steps[:count], self._small))
 
 
-def effects_of(calibrated: Calibrated, samples: Samples, executor: Executor) -> tuple[Effects, Sensitivity]:
+def measure_effects(
+    calibrated: Calibrated, samples: Samples, executor: Executor
+) -> tuple[Effects, Sensitivity]:
     """What rounding each part does to the outputs, and what it cost to find out."""
     graph, parts = calibrated.graph, calibrated.parts
-    found = sensitivity(graph, probes_of(calibrated), watched_values(graph), samples, executor)
-    groups = {root: found.effects[root] for root in parts.groups}
-    small, usual = ({v: found.effects[_named(v, bits)] for v in parts.weights} for bits in (4, 8))
-    return Effects(groups, small, usual), found
+    result = measure_sensitivity(
+        graph, list_probes(calibrated), list_watched_values(graph), samples, executor
+    )
+    groups = {root: result.effects[root] for root in parts.groups}
+    small, usual = ({v: result.effects[_name_probe(v, bits)] for v in parts.weights} for bits in (4, 8))
+    return Effects(groups, small, usual), result
 
 
-def watched_values(graph: Graph) -> list[tuple[str, ...]]:
+def list_watched_values(graph: Graph) -> list[tuple[str, ...]]:
     """What judges look at, each behind the wider value that it is made of where it has few elements."""
-    return [(*_wider(graph, value), value) for value in _judged(graph)]
+    return [(*_find_wider(graph, value), value) for value in _list_judged_values(graph)]
 
 
-def _judged(graph: Graph) -> list[str]:
+def _list_judged_values(graph: Graph) -> list[str]:
     """Outputs and scores; before outputs that are whole numbers (a largest class), what they are made of."""
-    found = judged_values(graph)
-    pending = [] if found else list(graph.outputs)
+    values = list_judged_values(graph)
+    pending = [] if values else list(graph.outputs)
     while pending:
         maker = graph.producer(pending.pop())
         inputs = [] if maker is None else [v for v in maker.inputs if v and v not in graph.constants]
-        found += [value for value in inputs if is_real(graph, value)]
+        values += [value for value in inputs if is_real(graph, value)]
         pending += [value for value in inputs if not is_real(graph, value)]
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(values))
 
 
-def _wider(graph: Graph, value: str) -> list[str]:
+def _find_wider(graph: Graph, value: str) -> list[str]:
     while _count(graph, value) < FEW:
         maker = graph.producer(value)
         inputs = [v for v in maker.inputs if is_real(graph, v)] if maker is not None else []
@@ -166,18 +178,19 @@ def _count(graph: Graph, value: str) -> int:
     return count if isinstance(count, int) else FEW
 
 
-def probes_of(calibrated: Calibrated) -> list[Probe]:
+def list_probes(calibrated: Calibrated) -> list[Probe]:
     """All parts: groups of values in 8 bits, weights with their biases in 4 and in 8."""
     probes = [_of_group(calibrated, root) for root in calibrated.parts.groups]
     for bits in (4, 8):
         fits = calibrated.fits(bits)
         probes += [
-            Probe(_named(value, bits), constants=fits[value].constants) for value in calibrated.parts.weights
+            Probe(_name_probe(value, bits), constants=fits[value].constants)
+            for value in calibrated.parts.weights
         ]
     return probes
 
 
-def _named(value: str, bits: int) -> str:
+def _name_probe(value: str, bits: int) -> str:
     return f"{value} in {bits} bits"
 
 
@@ -186,6 +199,6 @@ def _of_group(calibrated: Calibrated, root: str) -> Probe:
     for value in calibrated.parts.groups[root].rounded:
         placed = calibrated.placed[value]
         assert placed.encoding is not None
-        low, high = covered_range(placed.encoding, placed.dtype)
+        low, high = compute_covered_range(placed.encoding, placed.dtype)
         steps[value] = Steps(placed.encoding.scales[0], float(low.min()), float(high.max()))
     return Probe(root, steps)

@@ -8,9 +8,9 @@ import numpy as np
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import given
-from edgewright.quantize.roles import roles_of
+from edgewright.quantize.roles import find_roles
 
-__all__ = ["Fit", "fits_of"]
+__all__ = ["Fit", "find_fits"]
 
 
 @dataclass(frozen=True)
@@ -21,19 +21,19 @@ class Fit:
     constants: Mapping[str, Array]
 
 
-def fits_of(source: Graph, quantized: Graph) -> dict[str, Fit]:
+def find_fits(source: Graph, quantized: Graph) -> dict[str, Fit]:
     """What became of the weights of each product that is in fixed point and shares them with nobody."""
-    found = {}
+    fits = {}
     for node in source.nodes:
-        roles = roles_of(source, node)
+        roles = find_roles(source, node)
         twin = quantized.node(node.name)
         if node.op.is_product and 1 in roles.weights and quantized.types[twin.inputs[1]].encoding is not None:
             places = [1, 2] if given(node.inputs, 2) in source.constants else [1]
             alone = [place for place in places if len(source.consumers(node.inputs[place])) == 1]
             if 1 in alone:
                 names = {node.inputs[place]: twin.inputs[place] for place in alone}
-                found[node.inputs[1]] = Fit(node, _Real(quantized, names))
-    return found
+                fits[node.inputs[1]] = Fit(node, _Real(quantized, names))
+    return fits
 
 
 class _Real(Mapping[str, Array]):

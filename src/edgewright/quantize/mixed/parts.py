@@ -9,7 +9,7 @@ from edgewright.ops.matmul import MatMul
 from edgewright.quantize.groups import Groups, is_real
 from edgewright.quantize.pins import Pin
 from edgewright.quantize.request import QuantizationRequest
-from edgewright.quantize.roles import roles_of
+from edgewright.quantize.roles import find_roles
 
 __all__ = ["Part", "Parts"]
 
@@ -52,7 +52,7 @@ class Parts:
             self._link(node)
             self._add_weights(node)
 
-    def made_by(self, node: Node) -> str | None:
+    def find_group(self, node: Node) -> str | None:
         """The group that a node makes, where it is one of these."""
         value = next((v for v in node.outputs if is_real(self._graph, v)), None)
         root = None if value is None else self._groups.find(value)
@@ -71,7 +71,7 @@ class Parts:
             part.rounded.append(value)
 
     def _link(self, node: Node) -> None:
-        made = self.made_by(node)
+        made = self.find_group(node)
         for value in node.inputs:
             root = self._groups.find(value) if is_real(self._graph, value) else None
             if root in self.groups and made is not None and made != root:
@@ -79,9 +79,9 @@ class Parts:
 
     def _add_weights(self, node: Node) -> None:
         """Weights that one product alone reads, in a form that has 4 bits."""
-        if self.made_by(node) is None or not node.op.takes_4_bit_weights:
+        if self.find_group(node) is None or not node.op.takes_4_bit_weights:
             return
-        for place in roles_of(self._graph, node).weights:
+        for place in find_roles(self._graph, node).weights:
             value = node.inputs[place]
             is_alone = len(self._graph.consumers(value)) == 1 and value not in self._graph.outputs
             if is_alone and value in self._fixed and not _has_stacks(self._graph, node):

@@ -25,11 +25,11 @@ class Extremes:
         return cls(rows.min(1).astype(np.float64), rows.max(1).astype(np.float64))
 
     @classmethod
-    def between(cls, low: float, high: float) -> "Extremes":
+    def from_bounds(cls, low: float, high: float) -> "Extremes":
         """One row from two numbers."""
         return cls(np.array([low], np.float64), np.array([high], np.float64))
 
-    def merged(self, other: "Extremes") -> "Extremes":
+    def merge(self, other: "Extremes") -> "Extremes":
         """The extremes of both."""
         return Extremes(np.minimum(self.low, other.low), np.maximum(self.high, other.high))
 

@@ -66,7 +66,7 @@ class Histogram:
         return observer.histogram()
 
     @classmethod
-    def stacked(cls, parts: Sequence["Histogram"]) -> "Histogram":
+    def stack(cls, parts: Sequence["Histogram"]) -> "Histogram":
         """Histograms of as many bins, their rows below each other: a search costs little more."""
         low, high = (np.concatenate([getattr(p.extremes, end) for p in parts]) for end in ("low", "high"))
         counts, first, width = (
@@ -87,7 +87,7 @@ class Histogram:
         total = np.maximum(self.counts.sum(1, keepdims=True), 1)
         return np.asarray(self.counts / total)
 
-    def coarser(self, bins: int) -> "Histogram":
+    def merge_bins(self, bins: int) -> "Histogram":
         """The same with at most so many bins; the new centres are whole multiples of the new width."""
         count = self.counts.shape[1]
         if count <= bins:
@@ -117,9 +117,9 @@ class HistogramObserver:
     def add(self, array: Array) -> None:
         """Counts the elements of a tensor; of a large one, every third, fifth, ... so many are enough."""
         flat = array.reshape(-1)
-        wanted = flat.size / LARGEST_SHARE
-        if wanted > 1:
-            stride = next((s for s in STRIDES if s >= wanted and array.shape[-1] % s), STRIDES[-1])
+        excess = flat.size / LARGEST_SHARE
+        if excess > 1:
+            stride = next((s for s in STRIDES if s >= excess and array.shape[-1] % s), STRIDES[-1])
             flat = flat[::stride]
         scaled = flat * flat.dtype.type(1 / self._width[0])
         np.rint(scaled, out=scaled)
@@ -131,8 +131,8 @@ class HistogramObserver:
         """Counts each row by itself."""
         steps = np.rint(rows / self._width[:, None]).astype(np.int64) - self._first[:, None]
         places = np.clip(steps, 0, self._bins - 1) + np.arange(len(rows))[:, None] * self._bins
-        found = np.bincount(places.reshape(-1), minlength=self._counts.size)
-        self._counts += found.reshape(self._counts.shape)
+        counts = np.bincount(places.reshape(-1), minlength=self._counts.size)
+        self._counts += counts.reshape(self._counts.shape)
 
     def histogram(self) -> Histogram:
         """What was counted so far."""

@@ -8,7 +8,7 @@ from edgewright.quantize.schemes.percentile import Percentile
 from edgewright.quantize.schemes.scheme import Scheme
 from edgewright.quantize.schemes.sqnr import Sqnr
 
-__all__ = ["SCHEMES", "Adjusted", "Entropy", "MinMax", "Mse", "Percentile", "Scheme", "Sqnr", "scheme_named"]
+__all__ = ["SCHEMES", "Adjusted", "Entropy", "MinMax", "Mse", "Percentile", "Scheme", "Sqnr", "find_scheme"]
 
 # Legacy names (tf, enhanced, adjusted, symmetric) and those of the calibration options. "symmetric" is the
 # true range too: its grid makes the difference.
@@ -25,7 +25,7 @@ SCHEMES: dict[str, type[Scheme]] = {
 }
 
 
-def scheme_named(name: str, percentile: float = 99.99) -> Scheme:
+def find_scheme(name: str, percentile: float = 99.99) -> Scheme:
     """The scheme of a name; ``percentile`` matters to the one called so."""
     if name not in SCHEMES:
         raise UsageError(f"there is no scheme '{name}', expected one of {', '.join(SCHEMES)}")

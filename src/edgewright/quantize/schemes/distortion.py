@@ -6,38 +6,38 @@ from edgewright.core.numbers import Array
 from edgewright.quantize.encodings import SMALLEST_RANGE, Grid
 from edgewright.quantize.observers import Extremes, Histogram
 
-__all__ = ["cheapest", "distortion"]
+__all__ = ["choose_cheapest", "compute_distortion"]
 
 # Elements of one temporary array: candidates are weighed in groups that stay in the cache.
 LARGEST_GROUP = 1 << 18
 
 
-def distortion(histogram: Histogram, ranges: Extremes, grid: Grid, clipping: float = 1.0) -> Array:
+def compute_distortion(histogram: Histogram, ranges: Extremes, grid: Grid, clipping: float = 1.0) -> Array:
     """Mean squared error for each row and candidate range [rows, candidates].
 
     The errors of values outside a range count ``clipping`` times.
     """
-    scale, zero, count = _laid_out(ranges, grid)
+    scale, zero, count = _lay_out_grid(ranges, grid)
     rows, candidates = scale.shape
     bins = histogram.counts.shape[1]
     group = max(1, LARGEST_GROUP // (rows * bins))
     # A mask of the largest negative float has a square that is infinite: that is its cost.
     with np.errstate(over="ignore", invalid="ignore"):
         costs = [
-            _weighed(histogram, scale[:, at : at + group], zero[:, at : at + group], count, clipping)
+            _weigh_errors(histogram, scale[:, at : at + group], zero[:, at : at + group], count, clipping)
             for at in range(0, candidates, group)
         ]
     return np.concatenate(costs, 1)
 
 
-def cheapest(histogram: Histogram, ranges: Extremes, grid: Grid, clipping: float = 1.0) -> Extremes:
+def choose_cheapest(histogram: Histogram, ranges: Extremes, grid: Grid, clipping: float = 1.0) -> Extremes:
     """The best of the candidate ranges [rows, candidates] for each row; the first among equals."""
-    best = distortion(histogram, ranges, grid, clipping).argmin(1)
+    best = compute_distortion(histogram, ranges, grid, clipping).argmin(1)
     rows = np.arange(len(best))
     return Extremes(ranges.low[rows, best], ranges.high[rows, best])
 
 
-def _laid_out(ranges: Extremes, grid: Grid) -> tuple[Array, Array, int]:
+def _lay_out_grid(ranges: Extremes, grid: Grid) -> tuple[Array, Array, int]:
     """Scales, zero points counted from the lowest step, and the number of steps: as ``Grid`` lays them."""
     half = 1 << (grid.bits - 1)
     least, most = grid.steps or (-half, half - 1)
@@ -50,7 +50,7 @@ def _laid_out(ranges: Extremes, grid: Grid) -> tuple[Array, Array, int]:
     return spread / count, np.clip(np.rint(-low * count / spread), 0, count), count
 
 
-def _weighed(histogram: Histogram, scale: Array, zero: Array, count: int, clipping: float) -> Array:
+def _weigh_errors(histogram: Histogram, scale: Array, zero: Array, count: int, clipping: float) -> Array:
     # Single precision: candidates differ by more, and there are many.
     x = histogram.centres.astype(np.float32)[:, None]
     step, origin = scale.astype(np.float32)[:, :, None], zero.astype(np.float32)[:, :, None]

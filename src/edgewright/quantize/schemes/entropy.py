@@ -29,29 +29,31 @@ class Entropy(FromHistogram):
         if grid.bits > 8:
             return histogram.extremes
         steps = (1 << (grid.bits - 1)) - 1 if grid.is_symmetric else (1 << grid.bits) - 1
-        source = _magnitudes(histogram) if grid.is_symmetric else histogram
-        coarse = source.coarser(max(BINS_PER_STEP * (steps + 1), 128))
-        found = [_search(_rows(coarse, at), steps) for at in range(0, len(coarse.width), ROWS_AT_ONCE)]
-        low, high = (np.concatenate([getattr(window, end) for window in found]) for end in ("low", "high"))
+        source = _fold_magnitudes(histogram) if grid.is_symmetric else histogram
+        coarse = source.merge_bins(max(BINS_PER_STEP * (steps + 1), 128))
+        windows = [
+            _search(_select_rows(coarse, at), steps) for at in range(0, len(coarse.width), ROWS_AT_ONCE)
+        ]
+        low, high = (np.concatenate([getattr(window, end) for window in windows]) for end in ("low", "high"))
         if grid.is_symmetric:
             reach = np.minimum(high, source.extremes.high)
             return Extremes(-reach, reach)
-        seen = histogram.extremes
-        return Extremes(np.maximum(low, seen.low), np.minimum(high, seen.high))
+        extremes = histogram.extremes
+        return Extremes(np.maximum(low, extremes.low), np.minimum(high, extremes.high))
 
 
-def _magnitudes(histogram: Histogram) -> Histogram:
+def _fold_magnitudes(histogram: Histogram) -> Histogram:
     """The histogram of the absolute values."""
     steps = np.abs(histogram.first[:, None] + np.arange(histogram.counts.shape[1]))
     rows, bins = len(steps), steps.shape[1] + 1  # rounding may put the lowest bin one further out
     index = (steps + np.arange(rows)[:, None] * bins).reshape(-1)
     counts = np.bincount(index, histogram.counts.reshape(-1), rows * bins).reshape(rows, bins)
-    seen = histogram.extremes
-    reach = Extremes(np.zeros(rows), np.maximum(np.abs(seen.low), np.abs(seen.high)))
+    extremes = histogram.extremes
+    reach = Extremes(np.zeros(rows), np.maximum(np.abs(extremes.low), np.abs(extremes.high)))
     return Histogram(counts, np.zeros(rows, np.int64), histogram.width, reach)
 
 
-def _rows(histogram: Histogram, at: int) -> Histogram:
+def _select_rows(histogram: Histogram, at: int) -> Histogram:
     part = slice(at, at + ROWS_AT_ONCE)
     extremes = Extremes(histogram.extremes.low[part], histogram.extremes.high[part])
     return Histogram(histogram.counts[part], histogram.first[part], histogram.width[part], extremes)
@@ -66,11 +68,11 @@ def _search(histogram: Histogram, steps: int) -> Extremes:
     totals = np.concatenate([np.zeros((rows, 1)), np.cumsum(counts, 1)], 1)
     while (last - first + 1).max() >= steps:
         is_open = last - first + 1 >= steps
-        found = np.where(is_open, _divergence(counts, totals, first, last, steps), np.inf)
-        is_better = found < best
-        best = np.where(is_better, found, best)
+        divergences = np.where(is_open, _compute_divergence(counts, totals, first, last, steps), np.inf)
+        is_better = divergences < best
+        best = np.where(is_better, divergences, best)
         kept = np.where(is_better, first, kept[0]), np.where(is_better, last, kept[1])
-        first, last = _narrowed(totals, (first, last), zero)
+        first, last = _narrow_window(totals, (first, last), zero)
     centres = histogram.first[:, None] + np.stack(kept, 1)
     edges = (centres + np.array([-0.5, 0.5])) * histogram.width[:, None]
     return Extremes(edges[:, 0], edges[:, 1])
@@ -90,7 +92,7 @@ def _without_spike(counts: Array, zero: Array) -> Array:
     return calmed
 
 
-def _narrowed(totals: Array, window: tuple[Array, Array], zero: Array) -> tuple[Array, Array]:
+def _narrow_window(totals: Array, window: tuple[Array, Array], zero: Array) -> tuple[Array, Array]:
     """The window less two bins: one at each end, or two at the end where less is lost; never past zero."""
     first, last = window
     rows = np.arange(len(first))
@@ -104,7 +106,7 @@ def _narrowed(totals: Array, window: tuple[Array, Array], zero: Array) -> tuple[
     return np.where(is_stuck, zero, lows), np.where(is_stuck, zero, highs)
 
 
-def _divergence(counts: Array, totals: Array, first: Array, last: Array, steps: int) -> Array:
+def _compute_divergence(counts: Array, totals: Array, first: Array, last: Array, steps: int) -> Array:
     """KL(P || Q): P is the window with the outliers in its end bins, Q is P brought down to the steps."""
     rows, bins = counts.shape
     place = np.arange(bins)[None]
@@ -118,15 +120,15 @@ def _divergence(counts: Array, totals: Array, first: Array, last: Array, steps: 
     index = (np.where(inside, step, 0) + at[:, None] * steps).reshape(-1)
     is_seen = (held > 0) & inside
     sums = np.bincount(index, window.reshape(-1), rows * steps)
-    seen = np.bincount(index, is_seen.reshape(-1), rows * steps)
-    spread = (sums / np.maximum(seen, 1))[index].reshape(rows, bins)
-    p, q = _smoothed(held, inside), _smoothed(np.where(is_seen, spread, 0.0), inside)
+    occupied = np.bincount(index, is_seen.reshape(-1), rows * steps)
+    spread = (sums / np.maximum(occupied, 1))[index].reshape(rows, bins)
+    p, q = _smooth_mass(held, inside), _smooth_mass(np.where(is_seen, spread, 0.0), inside)
     terms = np.where(inside, p * np.log(np.where(inside, p / np.maximum(q, 1e-300), 1.0)), 0.0)
     divergence: Array = terms.sum(1)
     return divergence
 
 
-def _smoothed(mass: Array, inside: Array) -> Array:
+def _smooth_mass(mass: Array, inside: Array) -> Array:
     """Parts of 1 without zeros inside the window."""
     parts = mass / np.maximum(mass.sum(1, keepdims=True), 1e-300)
     is_zero = inside & (parts <= 0)

@@ -5,7 +5,7 @@ import numpy as np
 from edgewright.core.numbers import Array
 from edgewright.quantize.encodings import Grid
 from edgewright.quantize.observers import Extremes, Histogram
-from edgewright.quantize.schemes.distortion import cheapest
+from edgewright.quantize.schemes.distortion import choose_cheapest
 from edgewright.quantize.schemes.scheme import FromHistogram
 
 __all__ = ["Mse"]
@@ -22,24 +22,24 @@ class Mse(FromHistogram):
 
     def from_histogram(self, histogram: Histogram, grid: Grid) -> Extremes:
         """The pair of ends that costs least; the full range is one of the candidates."""
-        coarse = histogram.coarser(BINS)
+        coarse = histogram.merge_bins(BINS)
         low = np.minimum(histogram.extremes.low, 0.0)[:, None]
         high = np.maximum(histogram.extremes.high, 0.0)[:, None]
         if grid.is_symmetric:
             low, high = np.minimum(low, -high), np.maximum(high, -low)
         parts = np.arange(COARSE, 0, -1) / COARSE
-        best = cheapest(coarse, _pairs(low * parts, high * parts, grid), grid)
+        best = choose_cheapest(coarse, _pair_bounds(low * parts, high * parts, grid), grid)
         pitch = 1.0 / COARSE
         for _ in range(ROUNDS):
             shifts = np.asarray(FINE) * pitch
             lows = np.clip(best.low[:, None] + low * shifts, low, 0.0)
             highs = np.clip(best.high[:, None] + high * shifts, 0.0, high)
-            best = cheapest(coarse, _pairs(lows, highs, grid), grid)
+            best = choose_cheapest(coarse, _pair_bounds(lows, highs, grid), grid)
             pitch /= 4
         return best
 
 
-def _pairs(lows: Array, highs: Array, grid: Grid) -> Extremes:
+def _pair_bounds(lows: Array, highs: Array, grid: Grid) -> Extremes:
     """Every low with every high; on a symmetric grid only those that are of one reach."""
     if grid.is_symmetric:
         return Extremes(lows, highs)

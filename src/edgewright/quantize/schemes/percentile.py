@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from edgewright.config.spelling import spell_option
 from edgewright.core.errors import UsageError
 from edgewright.quantize.encodings import Grid
 from edgewright.quantize.observers import Extremes, Histogram
@@ -22,7 +23,7 @@ class Percentile(FromHistogram):
         if not (isinstance(self.value, int | float) and 90 <= self.value <= 100):
             raise UsageError(
                 f"the percentile is {self.value!r}, expected 90 to 100",
-                do="use --percentile_calibration_value 99.99",
+                do=f"use {spell_option('percentile', '99.99')}",
             )
 
     def from_histogram(self, histogram: Histogram, grid: Grid) -> Extremes:

@@ -14,7 +14,7 @@ class Scheme:
     # Whether extremes alone are not enough.
     needs_histogram: ClassVar[bool] = False
 
-    def ranges(self, seen: Extremes | Histogram, grid: Grid) -> Extremes:
+    def choose_ranges(self, statistics: Extremes | Histogram, grid: Grid) -> Extremes:
         """The ranges that encodings on the grid shall cover."""
         raise NotImplementedError
 
@@ -22,9 +22,11 @@ class Scheme:
 class FromExtremes(Scheme):
     """A scheme that looks at the smallest and the largest value only."""
 
-    def ranges(self, seen: Extremes | Histogram, grid: Grid) -> Extremes:
+    def choose_ranges(self, statistics: Extremes | Histogram, grid: Grid) -> Extremes:
         """From the extremes, wherever they come from."""
-        return self.from_extremes(seen.extremes if isinstance(seen, Histogram) else seen, grid)
+        return self.from_extremes(
+            statistics.extremes if isinstance(statistics, Histogram) else statistics, grid
+        )
 
     def from_extremes(self, extremes: Extremes, grid: Grid) -> Extremes:
         """The ranges for extremes."""
@@ -36,9 +38,9 @@ class FromHistogram(Scheme):
 
     needs_histogram = True
 
-    def ranges(self, seen: Extremes | Histogram, grid: Grid) -> Extremes:
+    def choose_ranges(self, statistics: Extremes | Histogram, grid: Grid) -> Extremes:
         """From the histogram where there is one."""
-        return self.from_histogram(seen, grid) if isinstance(seen, Histogram) else seen
+        return self.from_histogram(statistics, grid) if isinstance(statistics, Histogram) else statistics
 
     def from_histogram(self, histogram: Histogram, grid: Grid) -> Extremes:
         """The ranges for a histogram."""

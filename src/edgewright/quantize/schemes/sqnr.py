@@ -5,7 +5,7 @@ import numpy as np
 from edgewright.core.numbers import Array
 from edgewright.quantize.encodings import Grid
 from edgewright.quantize.observers import Extremes, Histogram
-from edgewright.quantize.schemes.distortion import cheapest
+from edgewright.quantize.schemes.distortion import choose_cheapest
 from edgewright.quantize.schemes.scheme import FromHistogram
 
 __all__ = ["Sqnr"]
@@ -22,16 +22,16 @@ class Sqnr(FromHistogram):
         """The candidate with the smallest cost; the full range is one of them."""
         low = np.minimum(histogram.extremes.low, 0.0)
         high = np.maximum(histogram.extremes.high, 0.0)
-        candidates = _reaches(low, high) if grid.is_symmetric else _windows(low, high)
-        return cheapest(histogram.coarser(BINS), candidates, grid, CLIPPING)
+        candidates = _list_reaches(low, high) if grid.is_symmetric else _list_windows(low, high)
+        return choose_cheapest(histogram.merge_bins(BINS), candidates, grid, CLIPPING)
 
 
-def _reaches(low: Array, high: Array) -> Extremes:
+def _list_reaches(low: Array, high: Array) -> Extremes:
     reach = np.maximum(-low, high)[:, None] * (np.arange(1, 101)[::-1] / 100)
     return Extremes(-reach, reach)
 
 
-def _windows(low: Array, high: Array) -> Extremes:
+def _list_windows(low: Array, high: Array) -> Extremes:
     """Windows of 1/16 to 17/16 of the range, with zero at 0, 1/20 ... 20/20 of them, cut to what was seen."""
     size, place = (
         a.reshape(-1) for a in np.meshgrid(np.arange(1, 18) / 16, np.arange(21) / 20, indexing="ij")

@@ -13,7 +13,7 @@ import numpy as np
 
 from edgewright.core.numbers import Array
 
-__all__ = ["Feedback", "Steps", "descended", "error_of"]
+__all__ = ["Feedback", "Steps", "compute_error", "descend"]
 
 # Columns of a matrix that are handled together: the rest is one product of matrices.
 BLOCK = 64
@@ -28,24 +28,24 @@ class Steps:
     low: int
     high: int
 
-    def nearest(self, weights: Array) -> Array:
+    def round_nearest(self, weights: Array) -> Array:
         """The nearest integers."""
-        return self._clipped(weights / self.scale)
+        return self._clip(weights / self.scale)
 
-    def at(self, place: int) -> "Steps":
+    def select(self, place: int) -> "Steps":
         """The steps of one inner index of all groups."""
         return replace(self, scale=self.scale[:, place])
 
-    def permuted(self, order: Array) -> "Steps":
+    def permute(self, order: Array) -> "Steps":
         """With inner indices in another order."""
         return replace(self, scale=np.take_along_axis(self.scale, order[:, :, None], 1))
 
-    def _clipped(self, steps: Array) -> Array:
+    def _clip(self, steps: Array) -> Array:
         rounded: Array = np.clip(np.rint(steps), self.low, self.high)
         return rounded
 
 
-def error_of(weights: Array, rounded: Array, second: Array) -> Array:
+def compute_error(weights: Array, rounded: Array, second: Array) -> Array:
     """The mean squared error of each output: [groups, columns]."""
     error = rounded - weights
     return np.asarray(np.einsum("gkn,gkn->gn", error, second @ error))
@@ -61,55 +61,55 @@ class Feedback:
         ordered = np.take_along_axis(rows, self._order[:, None, :], 2)
         self._upper = np.linalg.cholesky(np.linalg.inv(ordered)).transpose(0, 2, 1)
 
-    def rounded(self, weights: Array, steps: Steps) -> Array:
+    def round_weights(self, weights: Array, steps: Steps) -> Array:
         """Integers for weights [groups, inner, columns]."""
         left = np.take_along_axis(weights, self._order[:, :, None], 1)
-        ordered, found = steps.permuted(self._order), np.empty_like(left)
+        ordered, integers = steps.permute(self._order), np.empty_like(left)
         for first in range(0, left.shape[1], BLOCK):
             last = min(first + BLOCK, left.shape[1])
-            errors = self._block(left, ordered, found, first, last)
+            errors = self._round_block(left, ordered, integers, first, last)
             left[:, last:] -= self._upper[:, first:last, last:].transpose(0, 2, 1) @ errors
         back = np.argsort(self._order, axis=1)
-        return np.take_along_axis(found, back[:, :, None], 1)
+        return np.take_along_axis(integers, back[:, :, None], 1)
 
-    def _block(self, left: Array, steps: Steps, found: Array, first: int, last: int) -> Array:
+    def _round_block(self, left: Array, steps: Steps, integers: Array, first: int, last: int) -> Array:
         """Rounds a block in place; what is left of its errors for those behind it."""
         errors = np.empty_like(left[:, first:last])
         for place in range(first, last):
-            here = steps.at(place)
-            found[:, place] = here.nearest(left[:, place])
-            error = (left[:, place] - found[:, place] * here.scale) / self._upper[:, place, place, None]
+            here = steps.select(place)
+            integers[:, place] = here.round_nearest(left[:, place])
+            error = (left[:, place] - integers[:, place] * here.scale) / self._upper[:, place, place, None]
             errors[:, place - first] = error
             behind = self._upper[:, place, place + 1 : last, None]
             left[:, place + 1 : last] -= behind * error[:, None]
         return errors
 
 
-def descended(found: Array, weights: Array, second: Array, steps: Steps) -> Array:
+def descend(integers: Array, weights: Array, second: Array, steps: Steps) -> Array:
     """Integers of which no single one can move without raising the error, or nearly so."""
-    found = found.copy()
-    slope = second @ (found * steps.scale - weights)
+    integers = integers.copy()
+    slope = second @ (integers * steps.scale - weights)
     for _ in range(SWEEPS):
         moved = 0
-        for first in range(0, found.shape[1], BLOCK):
-            last = min(first + BLOCK, found.shape[1])
-            moves = _moves(
-                found, slope[:, first:last].copy(), second[:, first:last, first:last], steps, first
+        for first in range(0, integers.shape[1], BLOCK):
+            last = min(first + BLOCK, integers.shape[1])
+            moves = _move_block(
+                integers, slope[:, first:last].copy(), second[:, first:last, first:last], steps, first
             )
             moved += int(np.count_nonzero(moves))
             slope += second[:, :, first:last] @ moves
         if not moved:
             break
-    return found
+    return integers
 
 
-def _moves(found: Array, slope: Array, second: Array, steps: Steps, first: int) -> Array:
+def _move_block(integers: Array, slope: Array, second: Array, steps: Steps, first: int) -> Array:
     """Moves the integers of a block to where the error is least, one after the other."""
     moves = np.zeros_like(slope)
     for place in range(slope.shape[1]):
-        here, before = steps.at(first + place), found[:, first + place].copy()
+        here, before = steps.select(first + place), integers[:, first + place].copy()
         curve = second[:, place, place, None] * here.scale
-        found[:, first + place] = here.nearest((before - slope[:, place] / curve) * here.scale)
-        moves[:, place] = (found[:, first + place] - before) * here.scale
+        integers[:, first + place] = here.round_nearest((before - slope[:, place] / curve) * here.scale)
+        moves[:, place] = (integers[:, first + place] - before) * here.scale
         slope += second[:, :, place, None] * moves[:, place, None]
     return moves

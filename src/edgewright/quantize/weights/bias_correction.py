@@ -17,15 +17,15 @@ from edgewright.ops.matmul import MatMul
 from edgewright.ops.reduce import ReduceMean
 from edgewright.quantize.assign import Plan
 from edgewright.quantize.executor import Executor, Samples
-from edgewright.quantize.roles import roles_of
+from edgewright.quantize.roles import find_roles
 
-__all__ = ["corrected", "input_means", "with_biases"]
+__all__ = ["correct_biases", "measure_input_means", "with_biases"]
 
 
 def with_biases(graph: Graph) -> Graph:
     """A copy in which every product that can be corrected has a bias to correct."""
     twin = graph.copy()
-    for node in _correctable(twin):
+    for node in _list_correctable(twin):
         if given(node.inputs, 2):
             continue
         types, channels = twin.output_types(node), int(twin.types[node.outputs[0]].shape[-1])
@@ -38,10 +38,10 @@ def with_biases(graph: Graph) -> Graph:
     return twin
 
 
-def input_means(graph: Graph, samples: Samples, executor: Executor) -> dict[str, Array]:
+def measure_input_means(graph: Graph, samples: Samples, executor: Executor) -> dict[str, Array]:
     """The mean of each input channel of products over all samples."""
     watched, probes = graph.copy(), {}
-    for value in dict.fromkeys(node.inputs[0] for node in _correctable(graph)):
+    for value in dict.fromkeys(node.inputs[0] for node in _list_correctable(graph)):
         axes = tuple(range(graph.types[value].rank - 1))
         probes[value] = value
         if axes:
@@ -61,17 +61,17 @@ def input_means(graph: Graph, samples: Samples, executor: Executor) -> dict[str,
     return {value: total / max(count, 1) for value, total in sums.items()}
 
 
-def corrected(graph: Graph, plan: Plan, means: Mapping[str, Array]) -> tuple[Graph, list[str]]:
+def correct_biases(graph: Graph, plan: Plan, means: Mapping[str, Array]) -> tuple[Graph, list[str]]:
     """A copy with corrected biases, and the names of the nodes that were changed."""
     twin, changed = graph.copy(), []
-    for node in _correctable(twin):
+    for node in _list_correctable(twin):
         bias = given(node.inputs, 2)
         placed = plan.reads.get((node.name, 1))
         if not bias or placed is None or placed.encoding is None or node.inputs[0] not in means:
             continue
         weights = twin.constants[node.inputs[1]]
         rounded = placed.encoding.decode(placed.encoding.encode(weights.astype(np.float32), placed.dtype))
-        shift = _response(node, rounded.astype(np.float64) - weights, means[node.inputs[0]])
+        shift = _compute_response(node, rounded.astype(np.float64) - weights, means[node.inputs[0]])
         array = twin.constants[bias]
         if shift is None or shift.shape != array.shape:
             continue
@@ -84,11 +84,11 @@ def corrected(graph: Graph, plan: Plan, means: Mapping[str, Array]) -> tuple[Gra
     return twin, changed
 
 
-def _correctable(graph: Graph) -> list[Node]:
+def _list_correctable(graph: Graph) -> list[Node]:
     """Products of known weights with channels in the last axis."""
-    found = []
+    nodes = []
     for node in graph.nodes:
-        roles = roles_of(graph, node)
+        roles = find_roles(graph, node)
         is_plain = (
             node.op.is_product and 1 in roles.weights and not isinstance(node.op, TransposedConvolution)
         )
@@ -100,11 +100,11 @@ def _correctable(graph: Graph) -> list[Node]:
         has_channels = bool(shape) and isinstance(shape[-1], int)
         bias = given(node.inputs, 2)
         if is_plain and not is_turned and has_channels and (not bias or bias in graph.constants):
-            found.append(node)
-    return found
+            nodes.append(node)
+    return nodes
 
 
-def _response(node: Node, error: Array, mean: Array) -> Array | None:
+def _compute_response(node: Node, error: Array, mean: Array) -> Array | None:
     """What an error of the weights adds to the mean of each output channel."""
     if node.op.has_rows:
         error = error.T

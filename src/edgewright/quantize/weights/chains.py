@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from edgewright.ir.graph import Graph, Node
 from edgewright.ops.conv import Convolution
 
-__all__ = ["Chain", "Link", "chains_of", "links_of"]
+__all__ = ["Chain", "Link", "find_chains", "find_links"]
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Chain:
         return (*(link.node for link in self.links), self.last)
 
 
-def chains_of(graph: Graph, skip: Callable[[Node, str], None]) -> Iterator[Chain]:
+def find_chains(graph: Graph, skip: Callable[[Node, str], None]) -> Iterator[Chain]:
     """The chains of a graph; ``skip`` is told which convolution leads nowhere, and why."""
     for node in graph.nodes:
         if not isinstance(node.op, Convolution) or node.op.is_depthwise or not _has_weights(graph, node):
@@ -59,14 +59,14 @@ def chains_of(graph: Graph, skip: Callable[[Node, str], None]) -> Iterator[Chain
             skip(following, "two depthwise convolutions follow each other")
 
 
-def links_of(graph: Graph, between: Callable[[Node], bool] | None = None) -> list[tuple[Link, Node]]:
+def find_links(graph: Graph, between: Callable[[Node], bool] | None = None) -> list[tuple[Link, Node]]:
     """Every convolution of known weights that leads to another one, with that one.
 
     ``between`` says which activations may be between the two; by default a Relu.
     """
     known = [n for n in graph.nodes if isinstance(n.op, Convolution) and _has_weights(graph, n)]
-    found = [_link(graph, node, between or _is_relu, lambda node, reason: None) for node in known]
-    return [link for link in found if link is not None]
+    links = [_link(graph, node, between or _is_relu, lambda node, reason: None) for node in known]
+    return [link for link in links if link is not None]
 
 
 def _link(
@@ -74,11 +74,11 @@ def _link(
 ) -> tuple[Link, Node] | None:
     """A convolution with what follows it, if a scale can move through."""
     value, activation = node.outputs[0], None
-    follower = _only_reader(graph, value)
+    follower = _find_only_reader(graph, value)
     if follower is not None and is_between(follower):
         activation = follower
         value = follower.outputs[0]
-        follower = _only_reader(graph, value)
+        follower = _find_only_reader(graph, value)
     if follower is None:
         skip(node, "its output is read by more than one op, or by none")
         return None
@@ -88,14 +88,14 @@ def _link(
             f"{follower.op.qnn_name()} follows, expected a convolution, with or without a Relu before it",
         )
         return None
-    reason = _refusal(graph, follower)
+    reason = _explain_refusal(graph, follower)
     if reason:
         skip(node, reason)
         return None
     return Link(node, activation), follower
 
 
-def _refusal(graph: Graph, node: Node) -> str:
+def _explain_refusal(graph: Graph, node: Node) -> str:
     """Why scales cannot move into a convolution; "" where they can."""
     if not _has_weights(graph, node):
         return f"the weights of '{node.name}' are not known"
@@ -106,7 +106,7 @@ def _refusal(graph: Graph, node: Node) -> str:
     return "" if kernel[-2] == channels else f"'{node.name}' works in groups"
 
 
-def _only_reader(graph: Graph, value: str) -> Node | None:
+def _find_only_reader(graph: Graph, value: str) -> Node | None:
     return graph.consumers(value)[0] if graph.is_used_once(value) else None
 
 

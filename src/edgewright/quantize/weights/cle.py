@@ -16,7 +16,7 @@ from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import given
 from edgewright.ops.activation import Relu, ReluMinMax
-from edgewright.quantize.weights.chains import Chain, Link, chains_of
+from edgewright.quantize.weights.chains import Chain, Link, find_chains
 from edgewright.quantize.weights.scaling import own_constants, scale_in, scale_out
 
 __all__ = ["Equalization", "equalize"]
@@ -71,36 +71,36 @@ def equalize(graph: Graph, measure: Measure | None = None) -> tuple[Graph, Equal
     ``measure`` tells how far the channels of values reach. With it, those of activations count as those of
     weights do: equal weights at the cost of activations, which have one encoding too, are no gain.
     """
-    twin, done = graph.copy(), Equalization(is_measured=measure is not None)
+    twin, record = graph.copy(), Equalization(is_measured=measure is not None)
     for node in twin.nodes:
         node.notes = dict(node.notes)
-    chains = list(chains_of(twin, lambda node, reason: done.skipped.update({node.name: reason})))
+    chains = list(find_chains(twin, lambda node, reason: record.skipped.update({node.name: reason})))
     for chain in chains:
         own_constants(twin, chain.nodes)
-    sizes = _sizes(twin, chains, measure) if measure is not None else {}
+    sizes = _measure_sizes(twin, chains, measure) if measure is not None else {}
     for _ in range(ROUNDS):
         if max((_equalize(twin, chain, sizes) for chain in chains), default=0.0) < SETTLED:
             break
     for chain in chains:
         for link in chain.links:
-            _open_relu(twin, link, sizes.get(link.value), done)
-        done.chains.append(tuple(node.name for node in chain.nodes))
+            _open_relu(twin, link, sizes.get(link.value), record)
+        record.chains.append(tuple(node.name for node in chain.nodes))
         for link, following in zip(chain.links, chain.nodes[1:], strict=True):
-            _absorb(twin, link, following, done)
-    return twin, done
+            _absorb(twin, link, following, record)
+    return twin, record
 
 
-def _open_relu(graph: Graph, link: Link, sizes: Array | None, done: Equalization) -> None:
+def _open_relu(graph: Graph, link: Link, sizes: Array | None, record: Equalization) -> None:
     """Lets a Relu6 pass what its channels have now: all there is or, where known, up to the largest."""
     if link.activation is None or isinstance(link.activation.op, Relu):
         return
-    done.relus.append(link.activation.name)
+    record.relus.append(link.activation.name)
     largest = 0.0 if sizes is None else float(sizes.max())
     bounded = ReluMinMax(min_value=0.0, max_value=largest)
     graph.replace_op(link.activation, bounded if largest > 0 else Relu())
 
 
-def _sizes(graph: Graph, chains: Sequence[Chain], measure: Measure) -> dict[str, Array]:
+def _measure_sizes(graph: Graph, chains: Sequence[Chain], measure: Measure) -> dict[str, Array]:
     """How far each channel reaches that a link leads on, by the value."""
     reach = measure(graph, [link.value for chain in chains for link in chain.links])
     return {value: np.maximum(-low, high) for value, (low, high) in reach.items()}
@@ -117,12 +117,15 @@ def _equalize(graph: Graph, chain: Chain, sizes: dict[str, Array]) -> float:
 
 def _balance(graph: Graph, link: Link, following: Node, sizes: dict[str, Array]) -> float:
     """Moves what a channel has more on one side than on the other."""
-    out, into = _reach_out(graph, link.node), _reach_in(graph, following)
+    out, into = _measure_outputs(graph, link.node), _measure_inputs(graph, following)
     is_sound = (out > 0) & (into > 0) & np.isfinite(out) & np.isfinite(into)
     size = sizes.get(link.value)
     if size is not None:
         is_sound &= size > 0
-        out, into = np.sqrt(_relative(out, is_sound) * _relative(size, is_sound)), _relative(into, is_sound)
+        out, into = (
+            np.sqrt(_normalize_reach(out, is_sound) * _normalize_reach(size, is_sound)),
+            _normalize_reach(into, is_sound),
+        )
     factor = np.sqrt(np.divide(out, into, out=np.ones_like(out), where=is_sound))
     bounded = np.clip(factor, 1 / LARGEST_FACTOR, LARGEST_FACTOR)
     scale_out(graph, link.node, 1 / bounded)
@@ -132,32 +135,32 @@ def _balance(graph: Graph, link: Link, following: Node, sizes: dict[str, Array])
     return float(np.max(np.abs(np.log(bounded)), initial=0.0))
 
 
-def _relative(reach: Array, is_sound: Array) -> Array:
+def _normalize_reach(reach: Array, is_sound: Array) -> Array:
     """Reaches over their mean: where one encoding serves all channels, only those count."""
     known = np.where(is_sound, reach, 1.0)
     mean = np.exp(np.mean(np.log(known), where=is_sound)) if is_sound.any() else 1.0
     return np.asarray(known / mean)
 
 
-def _reach_out(graph: Graph, node: Node) -> Array:
+def _measure_outputs(graph: Graph, node: Node) -> Array:
     """The largest weight of each output channel."""
     weights = np.abs(graph.constants[node.inputs[1]])
     return np.asarray(weights.reshape(-1, weights.shape[-1]).max(0, initial=0), np.float64)
 
 
-def _reach_in(graph: Graph, node: Node) -> Array:
+def _measure_inputs(graph: Graph, node: Node) -> Array:
     """The largest weight of each input channel."""
     if node.op.is_depthwise:
-        return _reach_out(graph, node)
+        return _measure_outputs(graph, node)
     weights = np.moveaxis(np.abs(graph.constants[node.inputs[1]]), -2, -1)
     return np.asarray(weights.reshape(-1, weights.shape[-1]).max(0, initial=0), np.float64)
 
 
-def _absorb(graph: Graph, link: Link, following: Node, done: Equalization) -> None:
+def _absorb(graph: Graph, link: Link, following: Node, record: Equalization) -> None:
     """Moves what a bias adds to nearly every output into the next convolution's bias."""
-    node, reason = link.node, _cannot_absorb(graph, link.node, following)
+    node, reason = link.node, _explain_unabsorbed(graph, link.node, following)
     if reason:
-        done.unabsorbed[node.name] = reason
+        record.unabsorbed[node.name] = reason
         return
     mean, spread = node.notes["beta"].astype(np.float64), np.abs(node.notes["gamma"].astype(np.float64))
     moved = mean if link.activation is None else np.maximum(0.0, mean - DEVIATIONS * spread)
@@ -171,10 +174,10 @@ def _absorb(graph: Graph, link: Link, following: Node, done: Equalization) -> No
     for owner, change in ((node, -moved), (following, gained)):
         if "beta" in owner.notes:
             owner.notes["beta"] = owner.notes["beta"] + change
-    done.absorbed.append(node.name)
+    record.absorbed.append(node.name)
 
 
-def _cannot_absorb(graph: Graph, node: Node, following: Node) -> str:
+def _explain_unabsorbed(graph: Graph, node: Node, following: Node) -> str:
     channels = graph.types[node.outputs[0]].shape[-1]
     if any(name not in node.notes or node.notes[name].shape != (channels,) for name in ("gamma", "beta")):
         return "no gamma and beta of a batch norm are known"

@@ -14,10 +14,16 @@ from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph, Node
 from edgewright.ops.reduce import ReduceMax, ReduceMin
 from edgewright.quantize.executor import Executor, Samples
-from edgewright.quantize.weights.chains import Link, links_of
+from edgewright.quantize.weights.chains import Link, find_links
 from edgewright.quantize.weights.scaling import is_named, own_constants, scale_in, scale_out
 
-__all__ = ["LARGEST_FACTOR", "Reach", "channel_reach", "evened", "values_before_depthwise"]
+__all__ = [
+    "LARGEST_FACTOR",
+    "Reach",
+    "even_channels",
+    "list_values_before_depthwise",
+    "measure_channel_reach",
+]
 
 # A channel that the samples hardly reach may be larger in other data.
 LARGEST_FACTOR = 16.0
@@ -25,15 +31,17 @@ LARGEST_FACTOR = 16.0
 Reach = tuple[Array, Array]
 
 
-def values_before_depthwise(graph: Graph, pinned: Collection[str] = ()) -> list[str]:
+def list_values_before_depthwise(graph: Graph, pinned: Collection[str] = ()) -> list[str]:
     """What is to be measured: what depthwise convolutions read from others, with or without a Relu between.
 
     Nothing moves where an encoding is pinned: it was made for the weights and ranges as they are.
     """
-    return [reader.inputs[0] for link, reader in _found(graph) if not is_named(pinned, *link.nodes, reader)]
+    return [
+        reader.inputs[0] for link, reader in _find_links(graph) if not is_named(pinned, *link.nodes, reader)
+    ]
 
 
-def channel_reach(
+def measure_channel_reach(
     graph: Graph, values: Sequence[str], samples: Samples, executor: Executor
 ) -> dict[str, Reach]:
     """How far each channel (last axis) of values reaches over all samples: one pass."""
@@ -44,19 +52,19 @@ def channel_reach(
     if not probes:
         return {}
     session = executor.prepare(watched, [name for pair in probes.values() for name in pair])
-    found: dict[str, Reach] = {}
+    reaches: dict[str, Reach] = {}
     with announce_progress("measuring channels") as step:
         for sample in samples:
             results = session.run(sample)
             for value, pair in probes.items():
                 low, high = (results[name].reshape(-1).astype(np.float64) for name in pair)
-                before = found.get(value, (low, high))
-                found[value] = (np.minimum(before[0], low), np.maximum(before[1], high))
+                before = reaches.get(value, (low, high))
+                reaches[value] = (np.minimum(before[0], low), np.maximum(before[1], high))
             step()
-    return found
+    return reaches
 
 
-def evened(graph: Graph, reach: Mapping[str, Reach]) -> tuple[Graph, int]:
+def even_channels(graph: Graph, reach: Mapping[str, Reach]) -> tuple[Graph, int]:
     """A copy whose channels reach equally far, and how many activations were changed.
 
     A Relu6 stays: no channel is scaled beyond the largest one.
@@ -64,7 +72,7 @@ def evened(graph: Graph, reach: Mapping[str, Reach]) -> tuple[Graph, int]:
     twin, count = graph.copy(), 0
     for node in twin.nodes:
         node.notes = dict(node.notes)
-    for link, reader in _found(twin):
+    for link, reader in _find_links(twin):
         if reader.inputs[0] not in reach:
             continue
         low, high = reach[reader.inputs[0]]
@@ -88,5 +96,5 @@ def _probe(graph: Graph, value: str, kind: type[ReduceMin | ReduceMax]) -> str:
     return name
 
 
-def _found(graph: Graph) -> list[tuple[Link, Node]]:
-    return [(link, reader) for link, reader in links_of(graph) if reader.op.is_depthwise]
+def _find_links(graph: Graph) -> list[tuple[Link, Node]]:
+    return [(link, reader) for link, reader in find_links(graph) if reader.op.is_depthwise]

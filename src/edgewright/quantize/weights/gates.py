@@ -12,13 +12,14 @@ import numpy as np
 
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph, Node
+from edgewright.ir.op import Op
 from edgewright.ops.activation import HardSigmoid, HardSwish, ReluMinMax
 from edgewright.ops.elementwise import ElementWiseMultiply
-from edgewright.quantize.weights.chains import Link, links_of
+from edgewright.quantize.weights.chains import Link, find_links
 from edgewright.quantize.weights.even_channels import LARGEST_FACTOR, Reach
 from edgewright.quantize.weights.scaling import is_named, own_constants, scale_in, scale_out
 
-__all__ = ["gated", "values_before_gates"]
+__all__ = ["list_values_before_gates", "split_gates"]
 
 # A HardSwish is zero below, and the identity above.
 ENDS = 3.0
@@ -35,13 +36,13 @@ class _Place:
         return self.link.activation
 
 
-def values_before_gates(graph: Graph, pinned: Collection[str] = ()) -> list[str]:
+def list_values_before_gates(graph: Graph, pinned: Collection[str] = ()) -> list[str]:
     """What is to be measured: the arguments of each HardSwish that can be taken apart."""
-    free = [p for p in _places(graph) if not is_named(pinned, *p.link.nodes, p.reader)]
+    free = [p for p in _find_places(graph) if not is_named(pinned, *p.link.nodes, p.reader)]
     return [place.swish.inputs[0] for place in free]
 
 
-def gated(graph: Graph, reach: Mapping[str, Reach]) -> tuple[Graph, int]:
+def split_gates(graph: Graph, reach: Mapping[str, Reach]) -> tuple[Graph, int]:
     """A copy in which channels before a HardSwish reach equally far, and how many were taken apart.
 
     Args:
@@ -51,10 +52,10 @@ def gated(graph: Graph, reach: Mapping[str, Reach]) -> tuple[Graph, int]:
     twin, count = graph.copy(), 0
     for node in twin.nodes:
         node.notes = dict(node.notes)
-    for place in _places(twin):
-        found = reach.get(place.swish.inputs[0])
-        if found is not None and all(np.isfinite(end).all() for end in found):
-            _take_apart(twin, place, *found)
+    for place in _find_places(twin):
+        bounds = reach.get(place.swish.inputs[0])
+        if bounds is not None and all(np.isfinite(end).all() for end in bounds):
+            _take_apart(twin, place, *bounds)
             count += 1
     twin.sort()
     return twin, count
@@ -80,12 +81,12 @@ def _take_apart(graph: Graph, place: _Place, low: Array, high: Array) -> None:
     graph.add(Node(swish.name, ElementWiseMultiply(), [bounded, gate], [result]), types)
 
 
-def _emit(graph: Graph, hint: str, op: ElementWiseMultiply | HardSigmoid | ReluMinMax, *inputs: str) -> str:
+def _emit(graph: Graph, hint: str, op: Op, *inputs: str) -> str:
     name = graph.fresh_name(hint)
     graph.add(Node(name, op, list(inputs), [name]))
     return name
 
 
-def _places(graph: Graph) -> list[_Place]:
-    found = links_of(graph, lambda node: isinstance(node.op, HardSwish))
-    return [_Place(link, reader) for link, reader in found if link.activation and reader.op.is_depthwise]
+def _find_places(graph: Graph) -> list[_Place]:
+    links = find_links(graph, lambda node: isinstance(node.op, HardSwish))
+    return [_Place(link, reader) for link, reader in links if link.activation and reader.op.is_depthwise]

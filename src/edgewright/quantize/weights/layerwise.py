@@ -10,20 +10,20 @@ from edgewright.core.numbers import Array
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph
 from edgewright.ir.op import given
-from edgewright.quantize.apply import apply
-from edgewright.quantize.assign import Plan, assign
+from edgewright.quantize.apply import apply_plan
+from edgewright.quantize.assign import Plan, assign_encodings
 from edgewright.quantize.calibrate import observe_extremes
 from edgewright.quantize.executor import Samples
 from edgewright.quantize.groups import Groups
 from edgewright.quantize.judge import WORTH_DB, Judge, Part
 from edgewright.quantize.pins import Origin, Pin, Placed
 from edgewright.quantize.request import QuantizationRequest
-from edgewright.quantize.weights.adaround import Feedback, Steps, descended
-from edgewright.quantize.weights.moments import LARGEST_INNER, Moments, measured
-from edgewright.quantize.weights.products import Product, products_of
-from edgewright.quantize.weights.sequential_mse import chosen_factors, refined_factors
+from edgewright.quantize.weights.adaround import Feedback, Steps, descend
+from edgewright.quantize.weights.moments import LARGEST_INNER, Moments, measure_moments
+from edgewright.quantize.weights.products import Product, find_products
+from edgewright.quantize.weights.sequential_mse import choose_factors, refine_factors
 
-__all__ = ["LAYERWISE", "fitted_weights"]
+__all__ = ["LAYERWISE", "fit_weights"]
 
 # Algorithms that work so; both together choose ranges by what learned rounding makes of them.
 LAYERWISE = ("seq_mse", "adaround")
@@ -38,7 +38,7 @@ class _Fitted:
     encoding: Encoding
 
 
-def fitted_weights(
+def fit_weights(
     graph: Graph, request: QuantizationRequest, pins: Mapping[str, Pin], samples: Samples, judge: Judge
 ) -> tuple[Graph, dict[str, Pin], list[str]]:
     """A graph with fitted weights, the encodings they are made for, and what was done.
@@ -50,12 +50,14 @@ def fitted_weights(
         return graph, {}, []
     plain = replace(request, act_quantizer="tf")
     groups = Groups(graph, plain, pins)
-    seen = observe_extremes(graph, groups.observed(), judge.feeds, judge.executor)
-    plan = assign(graph, groups, plain, pins, seen)
+    extremes = observe_extremes(graph, groups.list_observed(), judge.feeds, judge.executor)
+    plan = assign_encodings(graph, groups, plain, pins, extremes)
     fitting = _Fitting(graph, request, pins, plan)
     fitting.run(Part(samples, is_judging=False), judge)
-    fitted = assign(fitting.graph, groups, plain, {**pins, **fitting.pins}, seen)
-    gain = judge.noise(apply(graph, plan)) - judge.noise(apply(fitting.graph, fitted))
+    fitted = assign_encodings(fitting.graph, groups, plain, {**pins, **fitting.pins}, extremes)
+    gain = judge.measure_noise(apply_plan(graph, plan)) - judge.measure_noise(
+        apply_plan(fitting.graph, fitted)
+    )
     said, on = "+".join(asked), f"{gain:.1f} dB on {len(judge.feeds)} samples held back"
     if gain < WORTH_DB:
         return graph, {}, [f"{said}: left out, it gains {on}"]
@@ -80,12 +82,14 @@ class _Fitting:
 
     def run(self, samples: Samples, judge: Judge) -> None:
         rounded = self._float.copy()
-        found = [product for product in products_of(self._float) if self._steps(product) is not None]
-        self.too_large = sum(product.inner > LARGEST_INNER for product in found)
-        small = [product for product in found if product.inner <= LARGEST_INNER]
+        products = [
+            product for product in find_products(self._float) if self._find_steps(product) is not None
+        ]
+        self.too_large = sum(product.inner > LARGEST_INNER for product in products)
+        small = [product for product in products if product.inner <= LARGEST_INNER]
         with announce_progress("fitting weights", total=len(small)) as step:
             for product in small:
-                moments = measured(
+                moments = measure_moments(
                     *(product, self._float, rounded, samples, judge.executor), is_centred=self._is_centred
                 )
                 self._fit(product, moments, rounded)
@@ -93,12 +97,12 @@ class _Fitting:
 
     def _fit(self, product: Product, moments: Moments, rounded: Graph) -> None:
         """Fits one layer; the later ones see what became of it."""
-        steps, placed = self._steps(product), self._placed(product)
+        steps, placed = self._find_steps(product), self._get_placed(product)
         assert steps is not None
         assert placed.encoding is not None
-        weights = product.matrices(self._float.constants[product.weights].astype(np.float64))
-        fitted = self._fitted(product, weights, moments, steps, placed.encoding)
-        real = product.array(fitted.weights).astype(self._float.constants[product.weights].dtype)
+        weights = product.to_matrices(self._float.constants[product.weights].astype(np.float64))
+        fitted = self._fit_product(product, weights, moments, steps, placed.encoding)
+        real = product.to_array(fitted.weights).astype(self._float.constants[product.weights].dtype)
         self.pins[product.weights] = Pin(
             fitted.encoding.bitwidth, replace(placed, encoding=fitted.encoding), Origin.WEIGHTS
         )
@@ -108,24 +112,24 @@ class _Fitting:
             if self._is_centred:
                 self._shift_bias(graph, product, moments.shift(weights, fitted.weights))
 
-    def _fitted(
+    def _fit_product(
         self, product: Product, weights: Array, moments: Moments, steps: Steps, encoding: Encoding
     ) -> _Fitted:
-        target = moments.target(weights) if self._is_rounding else weights
+        target = moments.find_target(weights) if self._is_rounding else weights
         feedback = Feedback(moments.second) if self._is_rounding else None
         slices = len(encoding.scales)
         if self._is_ranging and self._is_free(product):
-            rounding = None if feedback is None else feedback.rounded
-            factors = chosen_factors(target, moments.second, steps, slices, rounding)
-            encoding, steps = self._scaled(product, encoding, steps, factors)
+            rounding = None if feedback is None else feedback.round_weights
+            factors = choose_factors(target, moments.second, steps, slices, rounding)
+            encoding, steps = self._scale_steps(product, encoding, steps, factors)
         if feedback is None:
-            return _Fitted(steps.nearest(weights) * steps.scale, encoding)
-        found = descended(feedback.rounded(target, steps), target, moments.second, steps)
+            return _Fitted(steps.round_nearest(weights) * steps.scale, encoding)
+        integers = descend(feedback.round_weights(target, steps), target, moments.second, steps)
         for _ in range(REFINEMENTS if self._is_ranging and self._is_free(product) else 0):
-            factors = refined_factors(target, moments.second, found, steps, slices)
-            encoding, steps = self._scaled(product, encoding, steps, factors)
-            found = descended(found, target, moments.second, steps)
-        return _Fitted(found * steps.scale, encoding)
+            factors = refine_factors(target, moments.second, integers, steps, slices)
+            encoding, steps = self._scale_steps(product, encoding, steps, factors)
+            integers = descend(integers, target, moments.second, steps)
+        return _Fitted(integers * steps.scale, encoding)
 
     def _shift_bias(self, graph: Graph, product: Product, shift: Array) -> None:
         bias = given(product.node.inputs, 2)
@@ -135,7 +139,7 @@ class _Fitting:
         if before.shape == shift.shape:
             graph.constants[bias] = (before + shift).astype(before.dtype)
 
-    def _placed(self, product: Product) -> Placed:
+    def _get_placed(self, product: Product) -> Placed:
         return self._plan.reads[product.node.name, 1]
 
     def _is_free(self, product: Product) -> bool:
@@ -143,7 +147,7 @@ class _Fitting:
         pin = self._known.get(product.weights)
         return (pin is None or pin.placed is None) and self._request.steps is None
 
-    def _steps(self, product: Product) -> Steps | None:
+    def _find_steps(self, product: Product) -> Steps | None:
         """The integers of a product's weights; None where they are no integers of one offset."""
         placed = self._plan.reads.get((product.node.name, 1))
         if placed is None or placed.encoding is None or len(set(placed.encoding.offsets)) > 1:
@@ -152,16 +156,16 @@ class _Fitting:
         if self._request.steps is not None and placed.dtype.is_signed:
             least, most = max(least, self._request.steps[0]), min(most, self._request.steps[1])
         offset = placed.encoding.offsets[0]
-        return Steps(self._scales(product, placed.encoding), least + offset, most + offset)
+        return Steps(self._compute_scales(product, placed.encoding), least + offset, most + offset)
 
-    def _scaled(
+    def _scale_steps(
         self, product: Product, encoding: Encoding, steps: Steps, factors: Array
     ) -> tuple[Encoding, Steps]:
         # Single precision, as scales are stored: else weights would not lie on the grid any more.
         scales = (np.asarray(encoding.scales) * factors).astype(np.float32).astype(np.float64)
         changed = replace(encoding, scales=tuple(scales.tolist()))
-        return changed, replace(steps, scale=self._scales(product, changed))
+        return changed, replace(steps, scale=self._compute_scales(product, changed))
 
-    def _scales(self, product: Product, encoding: Encoding) -> Array:
+    def _compute_scales(self, product: Product, encoding: Encoding) -> Array:
         shape = product.weights_shape
-        return product.matrices(np.broadcast_to(encoding.scales_of(shape), shape))
+        return product.to_matrices(np.broadcast_to(encoding.scales_of(shape), shape))

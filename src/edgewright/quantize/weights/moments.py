@@ -10,7 +10,7 @@ from edgewright.ir.graph import Graph
 from edgewright.quantize.executor import Executor, Samples
 from edgewright.quantize.weights.products import Product
 
-__all__ = ["LARGEST_INNER", "Moments", "measured"]
+__all__ = ["LARGEST_INNER", "Moments", "measure_moments"]
 
 # Rows of one sample: neighbours on an image tell little more.
 ROWS = 64
@@ -37,7 +37,7 @@ class Moments:
     mean: Array
     float_mean: Array
 
-    def target(self, weights: Array) -> Array:
+    def find_target(self, weights: Array) -> Array:
         """The weights that, read with the rounded inputs, come closest to the float output."""
         drift = np.linalg.solve(self.second, self.cross @ weights) - weights
         return np.asarray(weights + MADE_UP * drift)
@@ -48,7 +48,7 @@ class Moments:
         return np.asarray(before - np.einsum("gk,gkn->gn", self.mean, rounded)).reshape(-1)
 
 
-def measured(
+def measure_moments(
     product: Product, graph: Graph, rounded: Graph, samples: Samples, executor: Executor, *, is_centred: bool
 ) -> Moments:
     """The moments of a product's inputs in two graphs: the float one, and one with earlier weights rounded.
@@ -62,9 +62,9 @@ def measured(
         is_centred: whether a bias takes care of the means.
     """
     sums = _Sums(product)
-    for rows, float_rows in _rows(product, (rounded, graph), samples, executor):
+    for rows, float_rows in _walk_rows(product, (rounded, graph), samples, executor):
         sums.add(rows, float_rows)
-    return sums.moments(is_centred=is_centred)
+    return sums.compute_moments(is_centred=is_centred)
 
 
 class _Sums:
@@ -82,7 +82,7 @@ class _Sums:
         self._cross += second if rows is float_rows else turned @ float_rows.transpose(1, 0, 2)
         self._sums += np.stack([each.sum(0, dtype=np.float64) for each in (rows, float_rows)])
 
-    def moments(self, *, is_centred: bool) -> Moments:
+    def compute_moments(self, *, is_centred: bool) -> Moments:
         count = max(self._count, 1)
         mean, float_mean = self._sums / count
         second, cross = self._second / count, self._cross / count
@@ -96,7 +96,7 @@ class _Sums:
         return Moments(second + damped, cross + damped, mean, float_mean)
 
 
-def _rows(
+def _walk_rows(
     product: Product, graphs: tuple[Graph, Graph], samples: Samples, executor: Executor
 ) -> Iterator[tuple[Array, Array]]:
     """Rows of the same places in both graphs, sample by sample."""
@@ -104,6 +104,8 @@ def _rows(
     is_given = value in graphs[0].inputs
     sessions = [] if is_given else [executor.prepare(graph, [value]) for graph in graphs]
     for number, sample in enumerate(samples):
-        found = [sample] if is_given else [session.run(sample) for session in sessions]
-        rows = [product.rows(each[value].astype(np.float32, copy=False), ROWS, number) for each in found]
+        values = [sample] if is_given else [session.run(sample) for session in sessions]
+        rows = [
+            product.sample_rows(each[value].astype(np.float32, copy=False), ROWS, number) for each in values
+        ]
         yield rows[0], rows[-1]

@@ -11,9 +11,9 @@ from edgewright.ops.conv import Convolution
 from edgewright.ops.conv_transpose import TransposedConvolution
 from edgewright.ops.matmul import MatMul
 from edgewright.ops.windows import padded, windows
-from edgewright.quantize.roles import roles_of
+from edgewright.quantize.roles import find_roles
 
-__all__ = ["Product", "products_of"]
+__all__ = ["Product", "find_products"]
 
 
 @dataclass(frozen=True)
@@ -45,9 +45,9 @@ class Product:
     @property
     def inner(self) -> int:
         """Products that are summed for one element of the output."""
-        return int(self.matrices(np.empty(self.weights_shape, np.int8)).shape[1])
+        return int(self.to_matrices(np.empty(self.weights_shape, np.int8)).shape[1])
 
-    def matrices(self, weights: Array) -> Array:
+    def to_matrices(self, weights: Array) -> Array:
         """Weights, or anything of their shape, as [groups, inner, columns]."""
         if not self.is_convolution:
             return (weights.T if self.node.op.has_rows else weights)[None]
@@ -58,7 +58,7 @@ class Product:
         parts = weights.reshape(-1, self.groups, self.weights_shape[-1] // self.groups)
         return parts.transpose(1, 0, 2)
 
-    def array(self, matrices: Array) -> Array:
+    def to_array(self, matrices: Array) -> Array:
         """Matrices in the shape that the weights have."""
         if not self.is_convolution:
             return np.asarray(matrices[0].T if self.node.op.has_rows else matrices[0])
@@ -68,15 +68,15 @@ class Product:
             return parts.transpose(1, 0, 2, 3).reshape(self.weights_shape)
         return matrices.transpose(1, 0, 2).reshape(self.weights_shape)
 
-    def rows(self, x: Array, count: int, seed: int) -> Array:
+    def sample_rows(self, x: Array, count: int, seed: int) -> Array:
         """At most so many rows [rows, groups, inner] of an input; a seed chooses always the same ones."""
         if not self.is_convolution:
             rows = x.reshape(-1, self.inner)
-            return rows[_chosen(len(rows), count, seed)][:, None]
-        view = self._windows(x)
+            return rows[_choose_rows(len(rows), count, seed)][:, None]
+        view = self._list_windows(x)
         axes = x.ndim - 1
         total = int(np.prod(view.shape[:axes]))
-        places = np.unravel_index(_chosen(total, count, seed), view.shape[:axes])
+        places = np.unravel_index(_choose_rows(total, count, seed), view.shape[:axes])
         # [rows, taps, channels]: the taps of a transposed convolution look back.
         chosen = view[places].reshape(len(places[0]), -1, x.shape[-1])
         if self.is_transposed:
@@ -84,12 +84,12 @@ class Product:
         parts = chosen.reshape(*chosen.shape[:2], self.groups, -1).transpose(0, 2, 1, 3)
         return parts.reshape(len(parts), self.groups, -1)
 
-    def _windows(self, x: Array) -> Array:
+    def _list_windows(self, x: Array) -> Array:
         """What each element of the output sees: a view [batch, places, taps, channels]."""
         op, taps = self.node.op, self.weights_shape[:-2]
         if isinstance(op, Convolution):
-            found = op.geometry(x.shape[-1])
-            return _sliding(padded(x, found.pads, 0.0), taps, found.stride, found.dilation)
+            geometry = op.geometry(x.shape[-1])
+            return _slide_windows(padded(x, geometry.pads, 0.0), taps, geometry.stride, geometry.dilation)
         assert isinstance(op, TransposedConvolution)
         geometry, extra = op.geometry()
         reach = [(tap - 1) * d for tap, d in zip(taps, geometry.dilation, strict=True)]
@@ -97,17 +97,19 @@ class Product:
             (r - int(before), r - int(after) + more)
             for r, (before, after), more in zip(reach, geometry.pads, extra, strict=True)
         ]
-        return _sliding(_framed(_spread(x, geometry.stride), pads), taps, (1,) * len(taps), geometry.dilation)
+        return _slide_windows(
+            _add_frame(_spread(x, geometry.stride), pads), taps, (1,) * len(taps), geometry.dilation
+        )
 
 
-def products_of(graph: Graph) -> list[Product]:
+def find_products(graph: Graph) -> list[Product]:
     """The products of a graph with weights that only they read, in order."""
-    found = [_product(graph, node) for node in graph.nodes]
-    return [product for product in found if product is not None]
+    products = [_make_product(graph, node) for node in graph.nodes]
+    return [product for product in products if product is not None]
 
 
-def _product(graph: Graph, node: Node) -> Product | None:
-    roles = roles_of(graph, node)
+def _make_product(graph: Graph, node: Node) -> Product | None:
+    roles = find_roles(graph, node)
     is_known = node.op.is_product and 1 in roles.weights and node.inputs[0] not in graph.constants
     if not is_known or not graph.is_used_once(node.inputs[1]):
         return None
@@ -121,13 +123,13 @@ def _product(graph: Graph, node: Node) -> Product | None:
     return Product(node, shape, group)
 
 
-def _chosen(total: int, count: int, seed: int) -> Array:
+def _choose_rows(total: int, count: int, seed: int) -> Array:
     if total <= count:
         return np.arange(total)
     return np.sort(np.random.default_rng(seed).choice(total, count, replace=False))
 
 
-def _framed(x: Array, pads: Sequence[tuple[int, int]]) -> Array:
+def _add_frame(x: Array, pads: Sequence[tuple[int, int]]) -> Array:
     """Zeros around the axes between batch and channels; where there are less than none, elements go."""
     inside = tuple(
         slice(max(-before, 0), size - max(-after, 0))
@@ -145,7 +147,7 @@ def _spread(x: Array, stride: Sequence[int]) -> Array:
     return spread
 
 
-def _sliding(x: Array, taps: Sequence[int], stride: Sequence[int], dilation: Sequence[int]) -> Array:
+def _slide_windows(x: Array, taps: Sequence[int], stride: Sequence[int], dilation: Sequence[int]) -> Array:
     sizes = zip(x.shape[1:-1], taps, stride, dilation, strict=True)
     count = [(size - (tap - 1) * d - 1) // step + 1 for size, tap, step, d in sizes]
     return windows(x, taps, stride, dilation, count)

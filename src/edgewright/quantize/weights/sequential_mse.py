@@ -10,9 +10,9 @@ from dataclasses import replace
 import numpy as np
 
 from edgewright.core.numbers import Array
-from edgewright.quantize.weights.adaround import Steps, error_of
+from edgewright.quantize.weights.adaround import Steps, compute_error
 
-__all__ = ["chosen_factors", "refined_factors"]
+__all__ = ["choose_factors", "refine_factors"]
 
 # Parts of the full range that are tried.
 FACTORS = np.linspace(0.4, 1.0, 25)
@@ -22,7 +22,7 @@ FEW_FACTORS = np.linspace(0.4, 1.0, 13)
 Rounding = Callable[[Array, Steps], Array]
 
 
-def chosen_factors(
+def choose_factors(
     weights: Array, second: Array, steps: Steps, slices: int, rounding: Rounding | None = None
 ) -> Array:
     """The part of its range that each slice of the weights shall cover: the one with the smallest error.
@@ -37,15 +37,15 @@ def chosen_factors(
     best, least = np.ones(slices), np.full(slices, np.inf)
     for factor in (FACTORS if rounding is None else FEW_FACTORS)[::-1]:
         tried = replace(steps, scale=steps.scale * factor)
-        found = tried.nearest(weights) if rounding is None else rounding(weights, tried)
-        errors = error_of(weights, found * tried.scale, second).reshape(-1, slices).sum(0)
+        integers = tried.round_nearest(weights) if rounding is None else rounding(weights, tried)
+        errors = compute_error(weights, integers * tried.scale, second).reshape(-1, slices).sum(0)
         best, least = np.where(errors < least, factor, best), np.minimum(errors, least)
     return best
 
 
-def refined_factors(weights: Array, second: Array, found: Array, steps: Steps, slices: int) -> Array:
+def refine_factors(weights: Array, second: Array, integers: Array, steps: Steps, slices: int) -> Array:
     """How much larger or smaller the ranges of weights that are rounded already would better be."""
-    real = found * steps.scale
+    real = integers * steps.scale
     moved = second @ real
     shared = np.einsum("gkn,gkn->gn", weights, moved).reshape(-1, slices).sum(0)
     own = np.einsum("gkn,gkn->gn", real, moved).reshape(-1, slices).sum(0)

@@ -9,8 +9,8 @@ from torch import nn
 from edgewright.core.errors import Problems
 from edgewright.core.numbers import DType
 from edgewright.frontends._common.input_spec import InputSpec
+from edgewright.frontends.conversion import Rewrites
 from edgewright.frontends.torch_source import TorchSource
-from edgewright.model.convert import Rewrites
 from edgewright.model.model import Model
 
 __all__ = ["assert_same", "converted", "decomposed", "exported", "flat", "scripted", "traced", "wrapped"]

@@ -229,7 +229,7 @@ DAMAGE = {
 
 @pytest.mark.parametrize("name", DAMAGE)
 def test_a_damaged_export_is_a_clean_error(torch, name, tmp_path):
-    from edgewright.model.convert import convert
+    from edgewright import convert
 
     path = exported(torch, tmp_path / "m.pt2", **DAMAGE[name])
     with pytest.raises(EdgewrightError) as found:
@@ -245,14 +245,14 @@ def test_texts_of_symbolic_sizes_are_not_computed(torch, tmp_path):
         for value in tree["graph_module"]["graph"]["tensor_values"].values():
             value["sizes"][0] = {"as_expr": {"expr_str": text, "hint": None}}
 
-    from edgewright.model.convert import convert
+    from edgewright import convert
 
     convert(exported(torch, tmp_path / "m.pt2", graph=edited(change)))
     assert not mark.exists()
 
 
 def test_edited_code_of_a_script_ends_in_a_result_or_a_message(torch, tmp_path):
-    from edgewright.model.convert import convert
+    from edgewright import convert
 
     torch.jit.script(torch.nn.Sequential(torch.nn.Conv1d(2, 3, 3), torch.nn.LSTM(6, 4)).eval()).save(
         str(tmp_path / "whole.pt")

@@ -17,7 +17,7 @@ from edgewright.core.errors import BadInput, EdgewrightError, LimitExceeded, Uns
 from edgewright.frontends._common.input_spec import InputSpec
 from edgewright.frontends.open_source import fix_shapes
 from edgewright.frontends.torch_source import TorchSource
-from edgewright.model.inspect import dry_run
+from edgewright.model.inspect import preview_conversion
 from tests.unit.frontends.pytorch.nets import NETS
 from tests.unit.frontends.pytorch.programs import assert_same, converted, exported, scripted, traced
 
@@ -364,7 +364,7 @@ def detectors(tmp_path_factory):
 
 def test_suppression_of_boxes_is_listed_and_the_graph_can_be_cut_before_it(detectors):
     shapes = {"x": (1, 3, 8, 8)}
-    report = dry_run(detectors / "detector.pt", InputSpec(input_shapes=shapes))
+    report = preview_conversion(detectors / "detector.pt", InputSpec(input_shapes=shapes))
     assert [problem.op for problem in report.report.problems] == ["torchvision::nms"]
     assert "depends on the input's data" in report.report.problems[0].reason
     assert (report.convertible_macs, 0.8 < report.convertible_nodes < 1) == (1.0, True)
