@@ -17,14 +17,14 @@ VERBS = frozenset(Path(__file__).with_name("verbs.txt").read_text("utf-8").split
 OPENINGS = frozenset("is has can may must needs to from as of with without".split())
 # What a reader meets first keeps the rule; these folders have so many names to mend and may only get better.
 CEILINGS = {
-    "abi": 38,
-    "artifacts": 267,
-    "backends": 308,
-    "config": 105,
-    "core": 54,
-    "frontends": 931,
+    "abi": 15,
+    "artifacts": 60,
+    "backends": 221,
+    "config": 40,
+    "core": 25,
+    "frontends": 415,
     "ir": 100,
-    "lower": 25,
+    "lower": 3,
     "ops": 228,
     "targets": 2,
 }
