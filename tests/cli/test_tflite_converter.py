@@ -120,7 +120,7 @@ def test_unsupported_ops_end_with_4_and_write_nothing(call, tmp_path):
 def test_a_damaged_file_ends_with_3(call, tmp_path):
     (tmp_path / "m.tflite").write_bytes(INT8.read_bytes()[:5000])
     answer = call(main, "-i", tmp_path / "m.tflite", "-o", tmp_path / "m.cpp")
-    assert (answer.code, "not a TFLite model" in answer.err) == (3, True)
+    assert (answer.code, "the TFLite model is damaged" in answer.err) == (3, True)
 
 
 def test_inspect_and_run_take_the_model(call):

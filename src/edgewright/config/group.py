@@ -2,16 +2,17 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar, get_type_hints
 
 from edgewright.config.declare import Declaration
 from edgewright.config.option import Option
 from edgewright.config.rules import Given, Rule
 from edgewright.core.errors import EdgewrightError, NotBuiltYet, Problems, UsageError
 
-__all__ = ["OptionGroup", "build"]
+__all__ = ["OptionGroup", "build", "collect_groups"]
 
 Values = Mapping[str, Any]
+Record = TypeVar("Record")
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,13 @@ def build(
     pairs = list(zip(kinds, values, strict=True))
     _raise_first_kind(pairs, [*rules, *(rule for kind in kinds for rule in kind.rules)])
     return tuple(kind(**chosen) for kind, chosen in pairs)
+
+
+def collect_groups(record: type[Record], groups: Iterable[OptionGroup]) -> Record:
+    """A record with a field for each group of options, found by its type; one that a tool lacks is empty."""
+    chosen = {type(group): group for group in groups}
+    kinds = get_type_hints(record)
+    return record(**{name: chosen[kind] for name, kind in kinds.items() if kind in chosen})
 
 
 def _raise_first_kind(pairs: Sequence[tuple[type[OptionGroup], Values]], rules: Iterable[Rule]) -> None:

@@ -1,5 +1,6 @@
 """The legacy converters: options in, QNN artifacts out; channels last and 32-bit integers by default."""
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -32,7 +33,7 @@ from edgewright.ir.contract import IoTensor, dtype_of_word, dtype_word
 from edgewright.ir.graph import Graph
 from edgewright.ir.text import to_text
 from edgewright.lower.lower import QNN_PACKAGE, LowerOptions
-from edgewright.lower.names import sanitized
+from edgewright.lower.names import NameTable, sanitized
 from edgewright.model.saving import SavedFiles, SaveOptions, save_graph
 from edgewright.quantize.overrides import KnownEncodings
 from edgewright.quantize.report import QuantizationSummary
@@ -44,11 +45,11 @@ from edgewright.sdk.custom_io import describe_io, find_full_names, list_pinned_e
 from edgewright.sdk.encoding_listing import add_listing
 from edgewright.sdk.io_config import list_unknown_inputs, raise_all
 from edgewright.sdk.io_templates import describe_custom_io, write_template
-from edgewright.sdk.pytorch_outputs import with_output_names
 from edgewright.sdk.tensorflow_notes import list_unconsumed_nodes
 
 __all__ = ["ConverterOptions", "convert_files", "make_input_spec", "write_custom_io_template"]
 
+OUTPUT_NAMES = "model_output_names.json"
 CHANNELS_LAST = frozenset({"NFC", "NHWC", "NDHWC"})
 
 
@@ -248,7 +249,16 @@ def _save(graph: Graph, options: ConverterOptions, command: str, *, is_quantized
     files = save_graph(graph, target, about)
     if options.quantizer.dump_encoding_json and is_quantized:
         files = add_listing(files, files.cpp, graph)
-    return with_output_names(files, graph) if options.pytorch.dump_out_names else files
+    return _add_output_names(files, graph) if options.pytorch.dump_out_names else files
+
+
+def _add_output_names(files: SavedFiles, graph: Graph) -> SavedFiles:
+    """Writes the names beside the model: programs name few of their tensors, so the tool does."""
+    qnn_name = NameTable((*graph.inputs, *graph.outputs))
+    target = files.cpp.with_name(OUTPUT_NAMES)
+    names = {qnn_name(name): name for name in graph.outputs}
+    write_whole(target, [json.dumps(names, indent=2).encode()])
+    return replace(files, paths=(*files.paths, target))
 
 
 def _choose_output(options: ConverterOptions) -> Path:

@@ -2,22 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from edgewright.config.converter import (
-    ArchChecker,
-    CustomIo,
-    DryRun,
-    GraphChanges,
-    OpPackage,
-    Output,
-    Source,
-)
-from edgewright.config.group import OptionGroup
-from edgewright.config.onnx import OnnxOnly
-from edgewright.config.preserve_io import PreserveIo
-from edgewright.config.pytorch import PytorchOnly
-from edgewright.config.quantizer import Quantizer
-from edgewright.config.tensorflow import TensorflowOnly
-from edgewright.config.tflite import TfliteOnly
+from edgewright.config.converter import DryRun
+from edgewright.config.group import OptionGroup, collect_groups
 from edgewright.config.umbrella import Report
 from edgewright.core.errors import UnsupportedOp
 from edgewright.tools.answer import tell
@@ -27,24 +13,8 @@ if TYPE_CHECKING:
 
 __all__ = ["report_dry_run", "run_converter"]
 
-# The groups that change what is written, by the field that holds them; a converter may lack some.
-FIELDS: dict[str, type[OptionGroup]] = {
-    "source": Source,
-    "output": Output,
-    "changes": GraphChanges,
-    "package": OpPackage,
-    "preserve": PreserveIo,
-    "custom": CustomIo,
-    "onnx": OnnxOnly,
-    "quantizer": Quantizer,
-    "tflite": TfliteOnly,
-    "tensorflow": TensorflowOnly,
-    "pytorch": PytorchOnly,
-    "architecture": ArchChecker,
-}
 
-
-def run_converter(name: str, groups: tuple[OptionGroup, ...]) -> int:
+def run_converter(name: str, *groups: OptionGroup) -> int:
     """Runs a converter with its options."""
     chosen = {type(group): group for group in groups}
     look, report = chosen.pop(DryRun, DryRun()), chosen.pop(Report)
@@ -56,8 +26,7 @@ def run_converter(name: str, groups: tuple[OptionGroup, ...]) -> int:
     from edgewright.sdk.converter import ConverterOptions, convert_files, make_input_spec
     from edgewright.sdk.converter import write_custom_io_template as write_template
 
-    given = {field: chosen[kind] for field, kind in FIELDS.items() if kind in chosen}
-    options = ConverterOptions(**given)  # type: ignore[arg-type]
+    options = collect_groups(ConverterOptions, groups)
     load_op_libraries(options.pytorch)
     if look.dry_run is not None:
         return report_dry_run(options.source.input_network, make_input_spec(options), look.dry_run, report)

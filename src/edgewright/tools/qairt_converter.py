@@ -1,18 +1,8 @@
 """qairt-converter: a model of any source format to a DLC."""
 
 from edgewright.config.converter import DryRun
-from edgewright.config.group import OptionGroup
-from edgewright.config.qairt_converter import (
-    QAIRT_CONVERTER,
-    QairtIo,
-    QairtOnnx,
-    QairtOpPackage,
-    QairtOutput,
-    QairtOverrides,
-    QairtSource,
-    QairtTensorflow,
-    QairtTflite,
-)
+from edgewright.config.group import OptionGroup, collect_groups
+from edgewright.config.qairt_converter import QAIRT_CONVERTER
 from edgewright.config.umbrella import Report
 from edgewright.tools.answer import tell
 from edgewright.tools.legacy_converter import report_dry_run
@@ -38,11 +28,7 @@ def run(*groups: OptionGroup) -> int:
         write_io_config_template,
     )
 
-    kinds = (
-        *(QairtSource, QairtIo, QairtOutput, QairtOverrides, QairtOpPackage),
-        *(QairtOnnx, QairtTflite, QairtTensorflow),
-    )
-    options = QairtConverterOptions(*(chosen[kind] for kind in kinds))  # type: ignore[arg-type]
+    options = collect_groups(QairtConverterOptions, groups)
     if dry_run.dry_run is not None:
         return report_dry_run(options.source.input_network, make_input_spec(options), dry_run.dry_run, report)
     if options.io.dump_io_config_template is not None:

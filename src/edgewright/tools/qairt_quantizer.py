@@ -1,13 +1,9 @@
 """qairt-quantizer: a float DLC to one in fixed point."""
 
-from edgewright.config.group import OptionGroup
+from edgewright.config.group import OptionGroup, collect_groups
 from edgewright.config.qairt_quantizer import (
     QAIRT_QUANTIZER,
     QAIRT_QUANTIZER_RULES,
-    QairtAimet,
-    QairtCalibration,
-    QairtDlc,
-    QairtPrecision,
 )
 from edgewright.config.umbrella import Report
 from edgewright.tools.answer import tell
@@ -27,8 +23,7 @@ def run(*groups: OptionGroup) -> int:
     from edgewright.sdk.conversion import spell_command
     from edgewright.sdk.qairt_quantizer import QairtQuantizerOptions, quantize_dlc
 
-    kinds = (QairtDlc, QairtPrecision, QairtCalibration, QairtAimet)
-    options = QairtQuantizerOptions(*(chosen[kind] for kind in kinds))  # type: ignore[arg-type]
+    options = collect_groups(QairtQuantizerOptions, groups)
     result = quantize_dlc(options, spell_command(NAME, chosen.values()))
     tell(report, result, make_page)
     return 0

@@ -1,6 +1,7 @@
 """qnn-onnx-converter: an ONNX model to model.cpp, model.bin and model_net.json."""
 
-from edgewright.config.group import OptionGroup
+from functools import partial
+
 from edgewright.config.onnx import ONNX_CONVERTER, ONNX_CONVERTER_RULES
 from edgewright.config.umbrella import Report
 from edgewright.tools.legacy_converter import run_converter
@@ -11,16 +12,11 @@ __all__ = ["TOOL", "main"]
 NAME = "qnn-onnx-converter"
 
 
-def run(*groups: OptionGroup) -> int:
-    """Convert, or only inspect with --dry_run."""
-    return run_converter(NAME, groups)
-
-
 TOOL = Tool(
     NAME,
     "Convert an ONNX model to a QNN model: C++ source, weights and a description in JSON.",
     (*ONNX_CONVERTER, Report),
-    run,
+    partial(run_converter, NAME),
     examples=(
         (f"{NAME} -i model.onnx -o out/model.cpp", "convert; images become NHWC, int64 becomes int32"),
         (f"{NAME} -i model.onnx --preserve_io", "keep layouts and types of all inputs and outputs"),

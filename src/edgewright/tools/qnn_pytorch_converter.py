@@ -1,6 +1,7 @@
 """qnn-pytorch-converter: a PyTorch program to model.cpp, model.bin and model_net.json."""
 
-from edgewright.config.group import OptionGroup
+from functools import partial
+
 from edgewright.config.pytorch import PYTORCH_CONVERTER, PYTORCH_CONVERTER_RULES
 from edgewright.config.umbrella import Report
 from edgewright.tools.legacy_converter import run_converter
@@ -11,17 +12,12 @@ __all__ = ["TOOL", "main"]
 NAME = "qnn-pytorch-converter"
 
 
-def run(*groups: OptionGroup) -> int:
-    """Convert, or only inspect with --dry_run."""
-    return run_converter(NAME, groups)
-
-
 TOOL = Tool(
     NAME,
     "Convert a PyTorch program (TorchScript or torch.export) to a QNN model: C++ source, weights and a "
     "description in JSON.",
     (*PYTORCH_CONVERTER, Report),
-    run,
+    partial(run_converter, NAME),
     examples=(
         (f"{NAME} -i model.pt -d input 1,3,224,224", "convert TorchScript, which stores no shapes"),
         (f"{NAME} -i model.pt2", "convert what torch.export.save wrote"),

@@ -1,6 +1,7 @@
 """qnn-tensorflow-converter: a TensorFlow model to model.cpp, model.bin and model_net.json."""
 
-from edgewright.config.group import OptionGroup
+from functools import partial
+
 from edgewright.config.tensorflow import TENSORFLOW_CONVERTER
 from edgewright.config.umbrella import Report
 from edgewright.tools.legacy_converter import run_converter
@@ -11,16 +12,11 @@ __all__ = ["TOOL", "main"]
 NAME = "qnn-tensorflow-converter"
 
 
-def run(*groups: OptionGroup) -> int:
-    """Convert."""
-    return run_converter(NAME, groups)
-
-
 TOOL = Tool(
     NAME,
     "Convert a TensorFlow model to a QNN model: C++ source, weights and a description in JSON.",
     (*TENSORFLOW_CONVERTER, Report),
-    run,
+    partial(run_converter, NAME),
     examples=(
         (
             f"{NAME} -i frozen.pb -d image 1,224,224,3 --out_node Softmax",

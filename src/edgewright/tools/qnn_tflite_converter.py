@@ -1,6 +1,7 @@
 """qnn-tflite-converter: a TFLite model to model.cpp, model.bin and model_net.json."""
 
-from edgewright.config.group import OptionGroup
+from functools import partial
+
 from edgewright.config.tflite import TFLITE_CONVERTER
 from edgewright.config.umbrella import Report
 from edgewright.tools.legacy_converter import run_converter
@@ -11,16 +12,11 @@ __all__ = ["TOOL", "main"]
 NAME = "qnn-tflite-converter"
 
 
-def run(*groups: OptionGroup) -> int:
-    """Convert."""
-    return run_converter(NAME, groups)
-
-
 TOOL = Tool(
     NAME,
     "Convert a TFLite model to a QNN model: C++ source, weights and a description in JSON.",
     (*TFLITE_CONVERTER, Report),
-    run,
+    partial(run_converter, NAME),
     examples=(
         (f"{NAME} -i model.tflite -o out/model.cpp", "convert; a quantized model stays quantized"),
         (f"{NAME} -i model.tflite -d input 1,320,320,3", "with another shape for an input"),
