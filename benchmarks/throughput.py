@@ -16,7 +16,7 @@ import edgewright as ew
 from benchmarks.models import EXAMPLES, inputs_for
 from edgewright.config.net_run import Execution, InputFiles, Model, OutputFiles, Profiling
 from edgewright.config.throughput_case import CaseBackend, CaseContext, CaseModel, CaseThread, ThroughputCase
-from edgewright.core.machine_use import memory_in_use
+from edgewright.core.machine_use import measure_memory
 from edgewright.sdk.net_run import NetRunOptions, run_network
 from edgewright.sdk.throughput.case_run import run_throughput
 
@@ -54,7 +54,7 @@ def endured(path: Path, threads: int, seconds: int) -> list[float]:
 
     def watch() -> None:
         while not is_over.wait(1):
-            sizes.append(memory_in_use() / 2**20)
+            sizes.append(measure_memory() / 2**20)
 
     with tempfile.TemporaryDirectory() as folder:
         case = _case(path, Path(folder), threads, seconds)

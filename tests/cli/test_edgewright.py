@@ -11,7 +11,7 @@ import pytest
 
 import edgewright as ew
 from edgewright.frontends.open_source import open_source
-from edgewright.lower.names import sanitized
+from edgewright.lower.names import sanitize_name
 from edgewright.tools.umbrella import main
 from tests.cli import models
 
@@ -56,7 +56,7 @@ def test_every_tensor_of_the_source_is_found_or_has_a_reason(call, here, source,
     assert set(open_source(file).tensors) <= set(places)
     assert all(places.values())
     stored = ew.load(written).fixed_graph()
-    assert {item["tensor"] for item in found} - {""} <= {sanitized(name) for name in stored.types}
+    assert {item["tensor"] for item in found} - {""} <= {sanitize_name(name) for name in stored.types}
     table = call(main, "inspect", written, "--names").out
     assert "part of the op that makes" in table or "a constant" in table or "stored: part of" in table
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import edgewright as ew
-from edgewright.artifacts.encodings import encodings_text
+from edgewright.artifacts.encodings import write_encodings
 from edgewright.frontends.conversion import Rewrites
 from edgewright.ir.graph import Graph
 from edgewright.quantize.mixed.calibrated import Calibrated, Widths
@@ -65,7 +65,7 @@ def overrides(source, mixed, tmp_path):
     model = ew.convert(DIGITS_MODEL, rewrites=Rewrites(is_simplified=False))
     found = list_portable_encodings(mixed, source, model.fixed_graph(), model.source_tensors)
     path = tmp_path / "mixed.json"
-    path.write_text(encodings_text(found, "0.6.1"))
+    path.write_text(write_encodings(found, "0.6.1"))
     return path
 
 

@@ -9,7 +9,7 @@ import pytest
 from onnx import helper
 
 import edgewright as ew
-from edgewright.artifacts.model_library.builder import build_library, model_source
+from edgewright.artifacts.model_library.builder import build_library, find_model_source
 from edgewright.artifacts.model_library.toolchains import Toolchain
 from edgewright.model.saving import load_program
 from tests.cli.models import FLOAT, save
@@ -54,7 +54,7 @@ def processor_time(work):
 def test_composing_costs_at_most_twice_as_much_as_loading_the_net_json(tmp_path):
     files = ew.convert(deep_net(tmp_path / "deep.onnx")).save(tmp_path / "deep.cpp")
     chain = Toolchain("x86_64-linux-clang", shutil.which("g++"))
-    build_library(model_source(files.cpp, files.bin), chain, tmp_path / "deep.so")
+    build_library(find_model_source(files.cpp, files.bin), chain, tmp_path / "deep.so")
     loading = processor_time(lambda: load_program(files.net_json))
     composing = processor_time(lambda: load_program(tmp_path / "deep.so"))
     assert composing <= 2 * loading, f"{composing * 1000:.1f} ms against {loading * 1000:.1f} ms"

@@ -61,7 +61,7 @@ class Recorder:
         self._ids += 1
         found = tensor[0].of.v1
         found.id = self._ids
-        self.graphs[graph - 1]["tensors"].append(self._tensor(found))
+        self.graphs[graph - 1]["tensors"].append(self._record_tensor(found))
         return 0
 
     def add_node(self, graph: int, op: OpConfig) -> int:
@@ -70,20 +70,29 @@ class Recorder:
             "name": op.name.decode(errors="replace"),
             "package": op.package.decode(errors="replace"),
             "type": op.type_name.decode(errors="replace"),
-            "scalars": {_text(p.name): _scalar(p.of.scalar) for p in params if p.type == 0},
-            "tensors": {_text(p.name): self._tensor(p.of.tensor.of.v1) for p in params if p.type == 1},
-            "inputs": [_text(op.inputs[index].of.v1.name) for index in range(op.inputs_count)],
-            "outputs": [_text(op.outputs[index].of.v1.name) for index in range(op.outputs_count)],
+            "scalars": {_read_text(p.name): _read_scalar(p.of.scalar) for p in params if p.type == 0},
+            "tensors": {
+                _read_text(p.name): self._record_tensor(p.of.tensor.of.v1) for p in params if p.type == 1
+            },
+            "inputs": [_read_text(op.inputs[index].of.v1.name) for index in range(op.inputs_count)],
+            "outputs": [_read_text(op.outputs[index].of.v1.name) for index in range(op.outputs_count)],
         }
         self.graphs[graph - 1]["nodes"].append(node)
         return 0
 
-    def _tensor(self, found: Any) -> list[Any]:
+    def _record_tensor(self, found: Any) -> list[Any]:
         dims = found.dims[: found.rank] if found.rank else []
-        data = self._data(found) if found.type == _STATIC else None
-        return [_text(found.name), found.type, found.data_type, dims, _encoding(found.quantize), data]
+        data = self._record_data(found) if found.type == _STATIC else None
+        return [
+            _read_text(found.name),
+            found.type,
+            found.data_type,
+            dims,
+            _read_encoding(found.quantize),
+            data,
+        ]
 
-    def _data(self, found: Any) -> tuple[str, int, int]:
+    def _record_data(self, found: Any) -> tuple[str, int, int]:
         address, size = found.memory.buffer.data or 0, found.memory.buffer.size
         for start, end, offset in self.pages:
             if start <= address and address + size <= end:
@@ -103,7 +112,7 @@ def main(path: str, prefix: str) -> None:
     try:
         library = ModelLibrary(path, prefix)
         recorder.pages = list(_read_only_pages(path))
-        table, kept = _table(recorder)
+        table, kept = _make_table(recorder)
         library.compose(c_void_p(1), ctypes.addressof(table), c_void_p(1))
         answer["graphs"] = recorder.graphs
         del kept
@@ -137,7 +146,7 @@ def _as_json(value: Any) -> str:
     return repr(value).replace("inf", "Infinity").replace("nan", "NaN")
 
 
-def _table(recorder: Recorder) -> tuple[Any, list[Any]]:
+def _make_table(recorder: Recorder) -> tuple[Any, list[Any]]:
     """The function table; its ctypes callbacks must live as long as it is used."""
     create = CFUNCTYPE(c_uint64, c_void_p, c_char_p, c_void_p, POINTER(c_void_p))(recorder.create_graph)
     tensor = CFUNCTYPE(c_uint64, c_void_p, POINTER(Tensor))(recorder.create_tensor)
@@ -162,16 +171,16 @@ def _read_only_pages(path: str) -> Iterator[tuple[int, int, int]]:
             yield start, end, int(parts[2], 16)
 
 
-def _text(name: bytes | None) -> str:
+def _read_text(name: bytes | None) -> str:
     return (name or b"").decode(errors="replace")
 
 
-def _scalar(found: Any) -> tuple[int, Any]:
+def _read_scalar(found: Any) -> tuple[int, Any]:
     value = getattr(found.value, _SCALARS[found.data_type]) if found.data_type in _SCALARS else None
     return found.data_type, value.decode(errors="replace") if isinstance(value, bytes) else value
 
 
-def _encoding(found: QuantizeParams) -> tuple[Any, ...] | None:
+def _read_encoding(found: QuantizeParams) -> tuple[Any, ...] | None:
     """Width (0 where the datatype implies it), axis, scales and offsets."""
     if found.definition != 1:
         return None

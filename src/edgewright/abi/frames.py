@@ -61,7 +61,7 @@ class Codec:
 
     def _spellings(self) -> tuple[tuple[Any, str, Callable[[Any, list[Array]], Any]], ...]:
         return (
-            ((np.ndarray, bytes), "array", _kept),
+            ((np.ndarray, bytes), "array", _keep_array),
             (IntEnum, "enum", lambda value, _: [type(value).__name__, int(value)]),
             (Problems, "problems", lambda value, arrays: self.encode(list(value.errors), arrays)),
             (EdgewrightError, "error", self._error),
@@ -80,7 +80,7 @@ class Codec:
         return self._classes[name](**{key: self.decode(item, arrays) for key, item in fields.items()})
 
 
-def _kept(value: Any, arrays: list[Array]) -> int:
+def _keep_array(value: Any, arrays: list[Array]) -> int:
     arrays.append(np.frombuffer(value, np.uint8) if isinstance(value, bytes) else np.ascontiguousarray(value))
     return len(arrays) - 1
 
@@ -94,33 +94,33 @@ def send(to: socket.socket, codec: Codec, value: Any) -> None:
     to.sendall(_HEAD.pack(len(text), len(head)) + head + text)
     for array in arrays:
         if array.nbytes:
-            to.sendall(_bytes_of(array))
+            to.sendall(_view_bytes(array))
 
 
 def receive(source: socket.socket, codec: Codec) -> Any:
     """Waits for one message; `Closed` if the other side is gone."""
-    length, head = _HEAD.unpack(_exactly(source, _HEAD.size))
+    length, head = _HEAD.unpack(_receive_exactly(source, _HEAD.size))
     if length > LONGEST_TEXT or head > LONGEST_TEXT:
         raise Closed
-    shapes = json.loads(bytes(_exactly(source, head)))
-    text = bytes(_exactly(source, length))
-    arrays = [_array(source, name, tuple(shape)) for name, shape in shapes]
+    shapes = json.loads(bytes(_receive_exactly(source, head)))
+    text = bytes(_receive_exactly(source, length))
+    arrays = [_receive_array(source, name, tuple(shape)) for name, shape in shapes]
     return codec.decode(json.loads(text), arrays)
 
 
-def _array(source: socket.socket, name: str, shape: tuple[int, ...]) -> Array:
+def _receive_array(source: socket.socket, name: str, shape: tuple[int, ...]) -> Array:
     array: Array = np.empty(shape, np.dtype(name))
     if array.nbytes:
-        _fill(source, _bytes_of(array))
+        _fill(source, _view_bytes(array))
     return array
 
 
-def _bytes_of(array: Array) -> memoryview:
+def _view_bytes(array: Array) -> memoryview:
     flat: Any = array.reshape(-1).view(np.uint8)
     return memoryview(flat)
 
 
-def _exactly(source: socket.socket, size: int) -> bytearray:
+def _receive_exactly(source: socket.socket, size: int) -> bytearray:
     room = bytearray(size)
     _fill(source, memoryview(room))
     return room

@@ -10,7 +10,7 @@ from typing import Any
 from edgewright.abi.codes import CAUGHT
 from edgewright.abi.structs import ProviderHead, SystemProviderHead
 from edgewright.abi.tables import BACKEND_TABLE, SIGNATURES, SYSTEM_TABLE
-from edgewright.abi.versions import LibraryVersion, library_version
+from edgewright.abi.versions import LibraryVersion, identify_version
 from edgewright.core.errors import BackendCrash, EnvironmentProblem, Where
 
 __all__ = ["Interface", "load_backend", "load_system"]
@@ -47,7 +47,9 @@ class Interface:
         build = c_char_p()
         if self.has("backendGetBuildId"):
             self.call("backendGetBuildId", byref(build))
-        return library_version((build.value or b"").decode(), _numbers(head.core), _numbers(head.backend))
+        return identify_version(
+            (build.value or b"").decode(), _read_version(head.core), _read_version(head.backend)
+        )
 
     def _bound(self, name: str, arguments: tuple[Any, ...]) -> Callable[..., int]:
         address = self._addresses.get(name)
@@ -58,13 +60,13 @@ class Interface:
 
 def load_backend(path: Path) -> Interface:
     """A backend library, loaded without letting it print."""
-    library, address = _provider(path, "QnnInterface_getProviders")
+    library, address = _find_provider(path, "QnnInterface_getProviders")
     return Interface(library, address, _BACKEND_TABLE_AT, BACKEND_TABLE)
 
 
 def load_system(path: Path) -> Interface:
     """The System library."""
-    library, address = _provider(path, "QnnSystemInterface_getProviders")
+    library, address = _find_provider(path, "QnnSystemInterface_getProviders")
     head = ctypes.cast(address, POINTER(SystemProviderHead)).contents
     if head.system.major != 1:
         raise EnvironmentProblem(
@@ -75,8 +77,8 @@ def load_system(path: Path) -> Interface:
     return Interface(library, address, _SYSTEM_TABLE_AT, SYSTEM_TABLE)
 
 
-def _provider(path: Path, entry: str) -> tuple[ctypes.CDLL, int]:
-    library = _opened(path)
+def _find_provider(path: Path, entry: str) -> tuple[ctypes.CDLL, int]:
+    library = _open_library(path)
     get = getattr(library, entry)
     get.restype = c_uint64
     providers, count = POINTER(c_void_p)(), c_uint32()
@@ -89,7 +91,7 @@ def _provider(path: Path, entry: str) -> tuple[ctypes.CDLL, int]:
     return library, int(providers[0] or 0)
 
 
-def _opened(path: Path) -> ctypes.CDLL:
+def _open_library(path: Path) -> ctypes.CDLL:
     """The library; its output while loading goes to stderr, not among a tool's own lines."""
     kept = os.dup(1)
     os.dup2(2, 1)
@@ -104,5 +106,5 @@ def _opened(path: Path) -> ctypes.CDLL:
         os.close(kept)
 
 
-def _numbers(version: Any) -> tuple[int, int, int]:
+def _read_version(version: Any) -> tuple[int, int, int]:
     return version.major, version.minor, version.patch

@@ -30,11 +30,11 @@ def find_libraries() -> Libraries | None:
         for place in (found.submodule_search_locations or ()) if found else ():
             folder = Path(place) / inner
             if (folder / "libQnnHtp.so").is_file():
-                return Libraries(folder.resolve(), _version())
+                return Libraries(folder.resolve(), _find_version())
     return None
 
 
-def _version() -> str:
+def _find_version() -> str:
     try:
         return metadata.version(WHEEL)
     except metadata.PackageNotFoundError:

@@ -21,7 +21,7 @@ __all__ = [
     "ModelLibrary",
     "Refused",
     "Unloadable",
-    "table_size",
+    "count_table_pointers",
 ]
 
 MODEL_ERRORS = {
@@ -78,8 +78,8 @@ class ModelLibrary:
             self._library = ctypes.CDLL(path)
         except OSError as problem:
             raise Unloadable(str(problem)) from None
-        self._compose = self._function(f"{prefix}_composeGraphs")
-        self._pointers = table_size(self._sdk())
+        self._compose = self._find_function(f"{prefix}_composeGraphs")
+        self._pointers = count_table_pointers(self._sdk())
 
     def compose(
         self, backend: Any, table: int, context: Any, configs: Sequence[GraphConfigInfo] = ()
@@ -101,7 +101,7 @@ class ModelLibrary:
             raise Refused(f"MODEL_{MODEL_ERRORS.get(code, 'UNKNOWN')}_ERROR ({code})")
         return [made[index].contents for index in range(count.value)]
 
-    def _function(self, name: str) -> int:
+    def _find_function(self, name: str) -> int:
         try:
             return ctypes.cast(getattr(self._library, name), c_void_p).value or 0
         except AttributeError:
@@ -114,7 +114,7 @@ class ModelLibrary:
             return ""
 
 
-def table_size(sdk: str) -> int:
+def count_table_pointers(sdk: str) -> int:
     """Pointers in the table of the SDK that a library names; one that names none counts as 2.22."""
     named = ".".join(sdk.rpartition("v")[2].split(".")[:2])
     if not named:

@@ -38,9 +38,9 @@ class PackageLibrary:
 
     def __init__(self, path: str, provider: str) -> None:
         self._path = path
-        library = _opened(path)
+        library = _open_library(path)
         self._interface = PackageInterface()
-        self._check(_function(library, path, provider, c_void_p)(byref(self._interface)), provider)
+        self._check(_find_function(library, path, provider, c_void_p)(byref(self._interface)), provider)
         if self._interface.version.major != 1:
             found = f"{self._interface.version.major}.{self._interface.version.minor}"
             raise EnvironmentProblem(
@@ -53,7 +53,7 @@ class PackageLibrary:
         found = POINTER(PackageInfo)()
         self._check(self._call("getInfo", byref(found)), "getInfo")
         names = [found.contents.operations[index] for index in range(found.contents.operations_count)]
-        return _text(found.contents.name), [_text(name) for name in names]
+        return _read_text(found.contents.name), [_read_text(name) for name in names]
 
     def run(
         self, op: str, inputs: Sequence[Array | None], params: Mapping[str, Any], results: Sequence[Result]
@@ -61,7 +61,7 @@ class PackageLibrary:
         """The outputs of an op."""
         kept: list[Any] = []
         made = [np.zeros(shape, DType(code).numpy) for shape, code in results]
-        node = _node(op, inputs, params, made, kept)
+        node = _make_node(op, inputs, params, made, kept)
         created = c_void_p()
         self._check(self._call("createOpImpl", None, addressof(node), byref(created)), "createOpImpl", op)
         impl = cast(created, POINTER(CpuOpImpl)).contents
@@ -91,14 +91,14 @@ class ConverterLibrary:
     def __init__(self, path: str) -> None:
         self._path = path
         kinds = (POINTER(CpuNode), POINTER(InferredOutput), ctypes.c_uint32)
-        self._infer = _function(_opened(path), path, INFER, *kinds)
+        self._infer = _find_function(_open_library(path), path, INFER, *kinds)
 
     def outputs(
         self, op: str, inputs: Sequence[Result | None], params: Mapping[str, Any], count: int
     ) -> list[Result]:
         """Shapes and data types of an op's outputs."""
         kept: list[Any] = []
-        node = _node(op, [None] * len(inputs), params, [], kept)
+        node = _make_node(op, [None] * len(inputs), params, [], kept)
         for index, given in enumerate(inputs):
             if given is not None:
                 _describe(node.inputs[index], given[0], given[1], kept)
@@ -113,27 +113,27 @@ class ConverterLibrary:
         return [(tuple(item.dims[: min(item.rank, len(item.dims))]), item.data_type) for item in found]
 
 
-def _node(
+def _make_node(
     op: str, inputs: Sequence[Array | None], params: Mapping[str, Any], made: Sequence[Array], kept: list[Any]
 ) -> CpuNode:
     node = CpuNode(name=op.encode(), package=b"", type_name=op.encode())
-    node.params_count, node.params = len(params), _kept((CpuParam * len(params))(), kept)
+    node.params_count, node.params = len(params), _keep_alive((CpuParam * len(params))(), kept)
     for index, (name, value) in enumerate(params.items()):
         _fill_param(node.params[index], name, value, kept)
-    node.inputs_count, node.inputs = len(inputs), _kept((CpuTensor * len(inputs))(), kept)
+    node.inputs_count, node.inputs = len(inputs), _keep_alive((CpuTensor * len(inputs))(), kept)
     for index, array in enumerate(inputs):
         if array is not None:
             _fill(node.inputs[index], array, kept)
-    node.outputs_count, node.outputs = len(made), _kept((CpuTensor * len(made))(), kept)
+    node.outputs_count, node.outputs = len(made), _keep_alive((CpuTensor * len(made))(), kept)
     for index, array in enumerate(made):
         _fill(node.outputs[index], array, kept)
     return node
 
 
 def _fill_param(param: CpuParam, name: str, value: Any, kept: list[Any]) -> None:
-    param.name = _kept(name.encode(), kept)
+    param.name = _keep_alive(name.encode(), kept)
     if isinstance(value, str):
-        param.text = _kept(value.encode(), kept)
+        param.text = _keep_alive(value.encode(), kept)
     elif isinstance(value, np.ndarray):
         param.type = 1
         _fill(param.tensor, value, kept)
@@ -142,22 +142,22 @@ def _fill_param(param: CpuParam, name: str, value: Any, kept: list[Any]) -> None
 
 
 def _fill(tensor: CpuTensor, array: Array, kept: list[Any]) -> None:
-    dense = _kept(np.ascontiguousarray(array), kept)
+    dense = _keep_alive(np.ascontiguousarray(array), kept)
     _describe(tensor, dense.shape, int(DType.of(dense.dtype)), kept)
     tensor.data = dense.ctypes.data
 
 
 def _describe(tensor: CpuTensor, shape: Sequence[int], code: int, kept: list[Any]) -> None:
     tensor.data_type, tensor.rank = code, len(shape)
-    tensor.dims = _kept((ctypes.c_uint32 * len(shape))(*shape), kept)
+    tensor.dims = _keep_alive((ctypes.c_uint32 * len(shape))(*shape), kept)
 
 
-def _kept(item: Any, kept: list[Any]) -> Any:
+def _keep_alive(item: Any, kept: list[Any]) -> Any:
     kept.append(item)
     return item
 
 
-def _opened(path: str) -> ctypes.CDLL:
+def _open_library(path: str) -> ctypes.CDLL:
     try:
         return ctypes.CDLL(path)
     except OSError as problem:
@@ -166,7 +166,7 @@ def _opened(path: str) -> ctypes.CDLL:
         ) from None
 
 
-def _function(library: ctypes.CDLL, path: str, name: str, *arguments: Any) -> Any:
+def _find_function(library: ctypes.CDLL, path: str, name: str, *arguments: Any) -> Any:
     try:
         return CFUNCTYPE(c_uint64, *arguments)((name, library))
     except AttributeError:
@@ -177,5 +177,5 @@ def _function(library: ctypes.CDLL, path: str, name: str, *arguments: Any) -> An
         ) from None
 
 
-def _text(value: bytes | c_char_p | None) -> str:
+def _read_text(value: bytes | c_char_p | None) -> str:
     return value.decode(errors="replace") if isinstance(value, bytes) else ""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from edgewright.core.errors import EnvironmentProblem
 
-__all__ = ["TESTED_SDKS", "LibraryVersion", "library_version"]
+__all__ = ["TESTED_SDKS", "LibraryVersion", "identify_version"]
 
 CORE_MAJOR = 2
 TESTED_SDKS: frozenset[tuple[int, int]] = frozenset({(2, 51)})
@@ -34,7 +34,7 @@ class LibraryVersion:
         return self.sdk is not None and self.sdk <= LAST_NARROW
 
 
-def library_version(
+def identify_version(
     build_id: str, core: tuple[int, int, int], backend: tuple[int, int, int]
 ) -> LibraryVersion:
     """The version of a library; one of another core API is refused, because its structs differ."""

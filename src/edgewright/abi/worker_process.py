@@ -57,12 +57,14 @@ class WorkerProcess:
             send(self._line, self._codec, (request, arguments))
             return receive(self._line, self._codec)
         except TimeoutError:
-            raise self._ended(
+            raise self._make_crash_error(
                 f"gave no answer to '{request}' in {self.seconds:g} s",
                 "raise the timeout, or use a smaller graph",
             ) from None
         except (Closed, OSError):
-            raise self._ended(f"ended with {self._how()} during '{request}'", "see its last output") from None
+            raise self._make_crash_error(
+                f"ended with {self._how()} during '{request}'", "see its last output"
+            ) from None
 
     def must_be_ours(self) -> None:
         """Refuses a worker of another process, and one that is gone."""
@@ -72,7 +74,9 @@ class WorkerProcess:
                 do="prepare the model again after fork(), or start processes with spawn",
             )
         if self.process.poll() is not None:
-            raise self._ended(f"is gone (exit code {self.process.returncode})", "prepare the model again")
+            raise self._make_crash_error(
+                f"is gone (exit code {self.process.returncode})", "prepare the model again"
+            )
 
     def stop(self) -> None:
         """Stops the process."""
@@ -93,7 +97,7 @@ class WorkerProcess:
             code = self.process.wait()
         return signal.Signals(-code).name if code < 0 else f"exit code {code}"
 
-    def _ended(self, what: str, do: str) -> BackendCrash:
+    def _make_crash_error(self, what: str, do: str) -> BackendCrash:
         self.process.kill()
         self.process.wait()
         self._said.seek(0, os.SEEK_END)

@@ -10,7 +10,7 @@ import numpy as np
 from edgewright.analyse.statistics import compute_wilson_interval, is_distribution
 from edgewright.config.preprocessing import Preprocessing
 from edgewright.core.errors import ShapeMismatch, UsageError, Where, shown
-from edgewright.core.events import progress
+from edgewright.core.events import announce_progress
 from edgewright.core.numbers import Array
 from edgewright.core.words import did_you_mean
 from edgewright.data.open_samples import Data, open_samples
@@ -80,7 +80,7 @@ def compare(
     pair = _ModelPair(first, second)
     samples = open_samples(first.fixed_graph(), data, preprocessing=preprocessing)
     sums = {name: _OutputSums(name, pair.find_class_axis(name)) for name in pair.outputs}
-    with progress("comparing", total=len(samples) if isinstance(samples, Sized) else None) as step:
+    with announce_progress("comparing", total=len(samples) if isinstance(samples, Sized) else None) as step:
         for sample in samples:
             references = first.run(sample, threads=threads)
             outputs = second.run(pair.convert_inputs(sample), backend=backend, threads=threads)

@@ -17,7 +17,7 @@ from edgewright.analyse.metric import (
     score_sample,
 )
 from edgewright.analyse.records import Accuracy, Metric
-from edgewright.core.events import progress
+from edgewright.core.events import announce_progress
 from edgewright.core.numbers import Array
 from edgewright.data.samples import BuildSamples, SampleSelection
 from edgewright.ir.graph import Graph
@@ -92,7 +92,7 @@ class Evaluator:
         chosen = self._samples.evaluation.select(count or len(self._samples.evaluation))
         scores: dict[str, list[SampleScore]] = {name: [] for name in self._graph.outputs}
         start = time.monotonic()
-        with progress(f"evaluating on {backend}", total=len(chosen)) as step:
+        with announce_progress(f"evaluating on {backend}", total=len(chosen)) as step:
             for sample, references, label in self._iterate_samples(chosen):
                 outputs = run(sample)
                 for name, items in scores.items():
@@ -158,7 +158,7 @@ class Evaluator:
         """The float model's own answers, and the range of each output; made when they are first needed."""
         scores: dict[str, list[SampleScore]] = {name: [] for name in self._graph.outputs}
         ranges = dict.fromkeys(scores, (np.inf, -np.inf))
-        with progress("running the float model", total=len(self._samples.evaluation)) as step:
+        with announce_progress("running the float model", total=len(self._samples.evaluation)) as step:
             for _, references, label in self._iterate_samples(self._samples.evaluation):
                 for name, array in references.items():
                     ranges[name] = _widen_range(ranges[name], array)

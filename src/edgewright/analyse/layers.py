@@ -17,7 +17,7 @@ from edgewright.backends.base import Backend, RunOptions
 from edgewright.backends.cpu import CpuBackend
 from edgewright.backends.htp import HtpSimBackend
 from edgewright.core.errors import EdgewrightError
-from edgewright.core.events import progress
+from edgewright.core.events import announce_progress
 from edgewright.core.numbers import Array
 from edgewright.ir.contract import dtype_word
 from edgewright.ir.graph import Graph, Node
@@ -65,7 +65,7 @@ def measure_layers(
         point for point in list_comparison_points(source, quantized) if point.value not in meter.gains.unknown
     ]
     batches = list(_split_into_batches(quantized, points))
-    with progress("comparing layers", total=len(batches)) as step:
+    with announce_progress("comparing layers", total=len(batches)) as step:
         for batch in batches:
             samples_run = 0
             if emulator is not None:

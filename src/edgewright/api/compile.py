@@ -7,7 +7,7 @@ from pathlib import Path
 from edgewright.config.backend_config import GraphSettings
 from edgewright.core.files import write_whole
 from edgewright.ir.graph import Graph
-from edgewright.lower.names import sanitized
+from edgewright.lower.names import sanitize_name
 from edgewright.model.model import Model
 from edgewright.model.saving import load_graph
 from edgewright.run.compiled_model import CompiledModel, load_context
@@ -59,5 +59,5 @@ def _require_graph(model: Compilable) -> Graph:
 
 def _rename_graph(graph: Graph, name: str) -> Graph:
     copy = graph.copy()
-    copy.name = sanitized(name)
+    copy.name = sanitize_name(name)
     return copy

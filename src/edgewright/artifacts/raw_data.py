@@ -10,14 +10,14 @@ from edgewright.core.errors import BadInput, Where
 from edgewright.core.numbers import Array, DType
 from edgewright.lower.qnn_graph import QnnTensor
 
-__all__ = ["array_at", "data_of", "stored_size", "to_chunks"]
+__all__ = ["measure_stored", "pack_data", "to_chunks", "view_array"]
 
 # Elements that are reordered at once if a tensor's memory order is not that of the file.
 _REORDERED_AT_ONCE = 1 << 20
 _SMALL_ENOUGH_TO_COPY = 1 << 26
 
 
-def data_of(tensor: QnnTensor) -> Array:
+def pack_data(tensor: QnnTensor) -> Array:
     """The data of a static tensor as it is stored: two elements per byte for 4 bits."""
     data = tensor.data
     if data is None:
@@ -25,10 +25,10 @@ def data_of(tensor: QnnTensor) -> Array:
     if data.shape != tensor.dims or data.dtype.newbyteorder("=") != tensor.dtype.numpy:
         found, expected = f"{data.dtype} {data.shape}", f"{tensor.dtype.numpy} {tensor.dims}"
         raise BadInput(f"the data is {found}, the tensor needs {expected}", Where(tensor=tensor.name))
-    return _packed(data) if tensor.dtype.is_fixed_point and tensor.dtype.bits == 4 else data
+    return _pack_nibbles(data) if tensor.dtype.is_fixed_point and tensor.dtype.bits == 4 else data
 
 
-def stored_size(dtype: DType, dims: tuple[int, ...]) -> int:
+def measure_stored(dtype: DType, dims: tuple[int, ...]) -> int:
     """The bytes of a tensor's data."""
     count = math.prod(dims)
     return -(-count // 2) if dtype.is_fixed_point and dtype.bits == 4 else count * dtype.numpy.itemsize
@@ -50,11 +50,11 @@ def to_chunks(data: Array) -> Iterator[bytes | memoryview]:
         yield piece.tobytes()
 
 
-def array_at(content: Any, offset: int, dtype: DType, dims: tuple[int, ...]) -> Array:
+def view_array(content: Any, offset: int, dtype: DType, dims: tuple[int, ...]) -> Array:
     """A read-only view of a buffer; the caller has checked that the bytes are there."""
     count = math.prod(dims)
     if dtype.is_fixed_point and dtype.bits == 4:
-        return _unpacked(np.frombuffer(content, np.uint8, -(-count // 2), offset), dtype, dims)
+        return _unpack_nibbles(np.frombuffer(content, np.uint8, -(-count // 2), offset), dtype, dims)
     if dtype == DType.BOOL_8:
         # An untrusted byte may be neither 0 nor 1, which numpy must never see inside a bool.
         flags: Array = np.frombuffer(content, np.uint8, count, offset) != 0
@@ -62,7 +62,7 @@ def array_at(content: Any, offset: int, dtype: DType, dims: tuple[int, ...]) -> 
     return np.frombuffer(content, dtype.numpy.newbyteorder("<"), count, offset).reshape(dims)
 
 
-def _packed(data: Array) -> Array:
+def _pack_nibbles(data: Array) -> Array:
     """Two values per byte, the low half first; for an odd count the last half byte is 0."""
     halves = np.ascontiguousarray(data).reshape(-1).view(np.uint8) & 15
     if halves.size % 2:
@@ -71,7 +71,7 @@ def _packed(data: Array) -> Array:
     return packed
 
 
-def _unpacked(pairs: Array, dtype: DType, dims: tuple[int, ...]) -> Array:
+def _unpack_nibbles(pairs: Array, dtype: DType, dims: tuple[int, ...]) -> Array:
     values = np.stack([pairs & 15, pairs >> 4], -1).reshape(-1)[: math.prod(dims)]
     if dtype.is_signed:
         values = (values ^ 8) - np.uint8(8)

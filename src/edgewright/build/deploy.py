@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from edgewright.artifacts.encodings import encodings_document
+from edgewright.artifacts.encodings import describe_encodings
 from edgewright.build.plain import to_json, to_plain
 from edgewright.build.records import Artifact
 from edgewright.build.request import BuildRequest
@@ -12,7 +12,7 @@ from edgewright.config.context import EpContext
 from edgewright.core.files import write_all, write_whole
 from edgewright.ir.contract import IoTensor, contract
 from edgewright.ir.graph import Graph
-from edgewright.lower.names import sanitized
+from edgewright.lower.names import sanitize_name
 from edgewright.model.model import Model
 from edgewright.model.saving import SaveOptions
 from edgewright.quantize.tensor_encodings import EncodingSet
@@ -50,7 +50,7 @@ def write_models(
     specs = _describe_io(request, contract(graph, types), data)
     write_all(
         {
-            folder / "quantization_config.json": [to_json(encodings_document(overrides, "0.6.1"))],
+            folder / "quantization_config.json": [to_json(describe_encodings(overrides, "0.6.1"))],
             folder / "input_specs.json": [to_json(specs)],
         }
     )
@@ -60,7 +60,7 @@ def compile_binary(request: BuildRequest, graph: Graph, chip: Soc, folder: Path)
     """context_binaries/htp_context.bin, and an ONNX file around it where a device can load it."""
     provider = find_provider("htp")
     named = graph.copy()
-    named.name = sanitized(request.name)
+    named.name = sanitize_name(request.name)
     path = folder / CONTEXTS / HTP_BINARY
     write_whole(path, compile_graphs([named], CompileOrder(provider, chip, BackendConfig())).chunks())
     if provider == "htp-native":

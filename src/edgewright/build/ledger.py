@@ -18,7 +18,7 @@ from edgewright.build.plain import from_plain, to_json, to_plain
 from edgewright.build.records import Stage
 from edgewright.build.request import BuildRequest
 from edgewright.core.errors import UsageError
-from edgewright.core.events import progress
+from edgewright.core.events import announce_progress
 from edgewright.core.files import write_whole
 from edgewright.data.open_samples import Data
 
@@ -70,7 +70,7 @@ class Ledger:
             self.stages.append(Stage(name, entry["seconds"], entry["peak_mb"], name in self._resumed))
             return from_plain(kind, entry["result"])
         start = time.monotonic()
-        with progress(name):
+        with announce_progress(name):
             result = work()
         seconds, peak = time.monotonic() - start, read_peak_memory()
         self._finished[name] = {"seconds": seconds, "peak_mb": peak, "result": to_plain(result)}

@@ -8,7 +8,7 @@ from edgewright.build.request import BuildRequest
 from edgewright.build.stateful_samples import RecurrentState, record_states
 from edgewright.config.umbrella import Shapes
 from edgewright.core.errors import EdgewrightError, UsageError, shown
-from edgewright.core.files import file_size
+from edgewright.core.files import measure_file
 from edgewright.frontends._common.input_spec import InputSpec
 from edgewright.frontends._common.report import ImportReport
 from edgewright.frontends._common.source_model import SourceModel
@@ -64,7 +64,7 @@ def _open_stored(request: BuildRequest, opened: OpenedModel) -> None:
             f"'{shown(request.model)}' has fixed shapes",
             do="leave them out, or build from the source model",
         )
-    file_size(request.model)
+    measure_file(request.model)
     opened.graph = opened.inputs = load_graph(request.model)
     opened.format = "DLC" if request.model.suffix == ".dlc" else "QNN net.json"
     opened.tensors = frozenset(opened.graph.source_names.values())

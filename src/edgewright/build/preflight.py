@@ -30,7 +30,7 @@ from edgewright.core.errors import (
     UsageError,
     shown,
 )
-from edgewright.core.files import file_size
+from edgewright.core.files import measure_file
 from edgewright.core.numbers import Array
 from edgewright.data.samples import BuildSamples, read_samples
 from edgewright.targets.soc import FIRST_WITH_HALF, Soc, find_htp_soc
@@ -183,7 +183,7 @@ def _has_pixels(array: Array) -> bool:
 def _check_paths(request: BuildRequest) -> None:
     for path in (request.data.data, request.data.eval_data, request.data.labels):
         if isinstance(path, str | Path) and not Path(path).is_dir():
-            file_size(path)
+            measure_file(path)
 
 
 def _check_model(request: BuildRequest, result: PreflightResult) -> None:

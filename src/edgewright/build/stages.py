@@ -19,7 +19,7 @@ from edgewright.core.errors import EdgewrightError
 from edgewright.core.numbers import Array
 from edgewright.data.samples import BuildSamples
 from edgewright.ir.graph import Graph
-from edgewright.lower.names import sanitized
+from edgewright.lower.names import sanitize_name
 from edgewright.model.quantize import take_pairs
 from edgewright.run.compiled_model import load_context
 from edgewright.targets.soc import Soc
@@ -98,7 +98,7 @@ def _run_emulator(evaluator: Evaluator, graph: Graph, folder: Path) -> Measureme
 
     def run(sample: Mapping[str, Array]) -> Mapping[str, Array]:
         outputs = compiled.run(sample)
-        return {name: outputs[sanitized(name)] for name in graph.outputs}
+        return {name: outputs[sanitize_name(name)] for name in graph.outputs}
 
     return evaluator.measure_runner(run, NATIVE, seconds=EMULATOR_SECONDS)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 import edgewright.ops  # noqa: F401 - fills the registry that texts are read with
 from edgewright.core.errors import UnsupportedFeature
-from edgewright.core.files import mapped, write_all
+from edgewright.core.files import map_file, write_all
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph
 from edgewright.ir.text import parse, to_text
@@ -37,7 +37,7 @@ def load_stored_graph(path: Path) -> Graph:
     """The graph; its constants stay in their file until they are needed."""
     index = json.loads(path.with_suffix(".json").read_bytes())
     raw = path.with_suffix(".raw")
-    content = mapped(raw) if raw.stat().st_size else memoryview(b"")
+    content = map_file(raw) if raw.stat().st_size else memoryview(b"")
     arrays = {tuple(entry["key"]): _view_array(content, entry) for entry in index}
     constants = {key[0]: array for key, array in arrays.items() if len(key) == 1}
     graph = parse(path.with_suffix(".graph").read_text("utf-8"), constants)

@@ -7,7 +7,7 @@ from typing import TypeVar
 import numpy as np
 
 from edgewright.core.errors import UsageError
-from edgewright.core.machine_use import memory_in_use, processor_time
+from edgewright.core.machine_use import measure_memory, measure_processor_time
 from edgewright.model.profile.measure import summarise_latencies
 
 __all__ = ["QNNProfiler"]
@@ -34,11 +34,11 @@ class QNNProfiler:
         inference_func(input_data)
         seconds, computed, added = [], [], []
         for _ in range(num_runs):
-            memory, used, start = memory_in_use(), processor_time(), time.perf_counter()
+            memory, used, start = measure_memory(), measure_processor_time(), time.perf_counter()
             inference_func(input_data)
             seconds.append(time.perf_counter() - start)
-            computed.append(processor_time() - used)
-            added.append(memory_in_use() - memory)
+            computed.append(measure_processor_time() - used)
+            added.append(measure_memory() - memory)
         metrics = _compute_metrics(seconds, computed, added)
         self.metrics[name or getattr(inference_func, "__qualname__", "inference")] = metrics
         return metrics

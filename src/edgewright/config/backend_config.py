@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from edgewright.config.backend_keys import CONFIG_KEYS, checked
-from edgewright.config.run_settings import RunSettings, run_settings
+from edgewright.config.backend_keys import CONFIG_KEYS, check_keys
+from edgewright.config.run_settings import RunSettings, read_run_settings
 from edgewright.core.errors import BadInput, EdgewrightError, Problems, Where, shown
 
-__all__ = ["BackendConfig", "GraphSettings", "settings_of"]
+__all__ = ["BackendConfig", "GraphSettings", "read_settings"]
 
 _KEPT = ("vtcm_mb", "fp16_relaxed_precision", "hvx_threads", "O", "dlbc")
 
@@ -78,7 +78,7 @@ class BackendConfig:
         )
 
 
-def settings_of(document: Any, file: str, backend: str) -> BackendConfig:
+def read_settings(document: Any, file: str, backend: str) -> BackendConfig:
     """The configuration in a JSON document.
 
     Args:
@@ -87,7 +87,7 @@ def settings_of(document: Any, file: str, backend: str) -> BackendConfig:
         backend: htp, cpu or gpu: which section of the course's form counts.
     """
     where = Where(file=file)
-    found = list(checked(document, CONFIG_KEYS, where))
+    found = list(check_keys(document, CONFIG_KEYS, where))
     problems = [item for item in found if isinstance(item, EdgewrightError)]
     if problems:
         raise problems[0] if len(problems) == 1 else Problems(problems)
@@ -107,25 +107,27 @@ class _Reading:
         course = self._document.get(f"{self._backend}_config", {})
         return BackendConfig(
             extensions_file=self._document.get("backend_extensions", {}).get("config_file_path"),
-            soc_model=_first(device | course, "soc_model", "soc_id"),
+            soc_model=_take_first(device | course, "soc_model", "soc_id"),
             dsp_arch=(device | course).get("dsp_arch"),
-            graphs=(*self._graphs(), *_course_settings(course)),
-            is_weight_sharing=any(item.get("weight_sharing_enabled") for item in self._listed("context")),
+            graphs=(*self._graphs(), *_read_course_settings(course)),
+            is_weight_sharing=any(
+                item.get("weight_sharing_enabled") for item in self._list_objects("context")
+            ),
             priority=context.get("context_priority"),
             enable_graphs=tuple(context.get("enable_graphs", ())),
             is_strict=context.get("cache_compatibility_mode", "").lower() == "strict",
             is_linting=device.get("profiling_level") == "linting",
             threads=course.get("num_threads", 0) if self._backend == "cpu" else 0,
-            running=run_settings(self._document),
-            notes=(*self._of_our_sections(notes), *self._unnamed(), *self._other_sections()),
+            running=read_run_settings(self._document),
+            notes=(*self._of_our_sections(notes), *self._find_unnamed(), *self._other_sections()),
         )
 
-    def _listed(self, key: str) -> list[dict[str, Any]]:
+    def _list_objects(self, key: str) -> list[dict[str, Any]]:
         found = self._document.get(key, [])
         return found if isinstance(found, list) else [found]
 
     def _device(self) -> dict[str, Any]:
-        devices = self._listed("devices")
+        devices = self._list_objects("devices")
         if len(devices) > 1:
             raise BadInput(
                 f"'devices' has {len(devices)} entries, a context is made for one",
@@ -135,11 +137,13 @@ class _Reading:
         return devices[0] if devices else {}
 
     def _graphs(self) -> list[GraphSettings]:
-        return [_graph_settings(item) for item in self._listed("graphs") if item.get("graph_names")]
+        return [
+            _read_graph_settings(item) for item in self._list_objects("graphs") if item.get("graph_names")
+        ]
 
-    def _unnamed(self) -> list[str]:
+    def _find_unnamed(self) -> list[str]:
         """Guide 4625: settings of graphs count only where graph_names names one."""
-        idle = [item for item in self._listed("graphs") if not item.get("graph_names")]
+        idle = [item for item in self._list_objects("graphs") if not item.get("graph_names")]
         return ["settings in 'graphs' have no effect: 'graph_names' names no graph"] if idle else []
 
     def _other_sections(self) -> list[str]:
@@ -153,7 +157,7 @@ class _Reading:
         return [key for key in sections if key in self._document and key != f"{self._backend}_config"]
 
 
-def _graph_settings(item: Mapping[str, Any]) -> GraphSettings:
+def _read_graph_settings(item: Mapping[str, Any]) -> GraphSettings:
     kept = {key: item[key] for key in _KEPT if key in item}
     level = kept.pop("O", None)
     for key in ("fp16_relaxed_precision", "dlbc"):
@@ -161,7 +165,7 @@ def _graph_settings(item: Mapping[str, Any]) -> GraphSettings:
     return GraphSettings(tuple(item.get("graph_names", ())), optimization_level=level, **kept)
 
 
-def _course_settings(course: Mapping[str, Any]) -> list[GraphSettings]:
+def _read_course_settings(course: Mapping[str, Any]) -> list[GraphSettings]:
     """The course's form names no graphs: its settings are for all."""
     found = GraphSettings(
         vtcm_mb=course.get("vtcm_mb"),
@@ -171,7 +175,7 @@ def _course_settings(course: Mapping[str, Any]) -> list[GraphSettings]:
     return [found] if found.as_numbers() else []
 
 
-def _first(values: Mapping[str, Any], *keys: str) -> int | None:
+def _take_first(values: Mapping[str, Any], *keys: str) -> int | None:
     found = {key: values[key] for key in keys if key in values}
     if len(set(found.values())) > 1:
         raise BadInput(f"two chips are named: {shown(found)}", do="keep one of them")

@@ -6,7 +6,7 @@ from edgewright.config.declare import opt
 from edgewright.config.group import OptionGroup
 from edgewright.config.quantize import PRECISIONS
 from edgewright.config.rules import Check, Excludes, Given
-from edgewright.config.values import number_from, number_within
+from edgewright.config.values import make_number_parser, make_range_parser
 from edgewright.core.errors import UsageError
 
 __all__ = ["AUTO", "METRICS", "BuildData", "BuildOutput", "BuildTarget", "Sound"]
@@ -15,16 +15,16 @@ AUTO = "auto"
 METRICS = ("right-answers", "same-answers", "closeness")
 
 
-_percentage = number_within("points of a percentage from 0 to 100, as in 1%", 0, 100)
+_percentage = make_range_parser("points of a percentage from 0 to 100, as in 1%", 0, 100)
 
 
-def points(text: str) -> float:
+def parse_points(text: str) -> float:
     """Points of a percentage: 1, 1% or 0.5 %."""
     value: float = _percentage(text.strip().removesuffix("%"))
     return value
 
 
-def _data_problem(given: Given) -> UsageError | None:
+def _check_data(given: Given) -> UsageError | None:
     if "--data" in given or "--random-data" in given:
         return None
     return UsageError(
@@ -40,7 +40,7 @@ class BuildData(OptionGroup):
 
     title = "Data"
     rules = (
-        Check(_data_problem),
+        Check(_check_data),
         Excludes("--data", "--random-data"),
         Excludes("--eval-data", "--random-data"),
     )
@@ -70,7 +70,7 @@ class BuildData(OptionGroup):
     calibration_samples: int = opt(
         "--calibration-samples",
         "--calibration_samples",
-        type=number_from(1),
+        type=make_number_parser(1),
         default=100,
         metavar="N",
         help="how many samples calibrate at most; never more than half, unless --eval-data is given",
@@ -78,7 +78,7 @@ class BuildData(OptionGroup):
     evaluation_samples: int = opt(
         "--evaluation-samples",
         "--evaluation_samples",
-        type=number_from(1),
+        type=make_number_parser(1),
         default=1000,
         metavar="N",
         help="how many samples evaluate at most",
@@ -104,7 +104,7 @@ class BuildTarget(OptionGroup):
     max_drop: float | None = opt(
         "--max-drop",
         "--max_drop",
-        type=points,
+        type=parse_points,
         metavar="POINTS",
         example="--max-drop 1%",
         help="points of the metric that may be lost against the float model; where more is lost the exit "
@@ -157,7 +157,7 @@ class Sound(OptionGroup):
     sample_rate: int | None = opt(
         "--sample-rate",
         "--sample_rate",
-        type=number_from(1),
+        type=make_number_parser(1),
         metavar="HZ",
         help="values a second that the model was trained on: files with another rate are resampled; by "
         "default as the files have it",

@@ -9,7 +9,7 @@ from edgewright.config.rules import Excludes
 __all__ = ["CheckedContext", "CodeName", "ContextFile", "EpContext", "Target", "TargetName"]
 
 
-def _version(text: str) -> tuple[int, ...]:
+def _parse_version(text: str) -> tuple[int, ...]:
     parts = text.removeprefix("v").split(".")
     if not 2 <= len(parts) <= 4 or not all(part.isascii() and part.isdigit() for part in parts):
         raise ValueError("a version such as 2.40 or 2.40.0")
@@ -66,7 +66,7 @@ class CheckedContext(OptionGroup):
         help="the chip that it should run on: SM8650, 'Snapdragon 8 Gen 3', v75 or a SoC number",
     )
     device_version: tuple[int, ...] | None = opt(
-        type=_version,
+        type=_parse_version,
         metavar="X.Y",
         example="--device_version 2.40",
         help="the version of the QNN libraries on the device",

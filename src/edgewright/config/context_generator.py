@@ -5,16 +5,22 @@ from dataclasses import dataclass
 from edgewright.config.declare import opt
 from edgewright.config.group import OptionGroup
 from edgewright.config.log_options import LOG_LEVEL
-from edgewright.config.model_options import DLC_FILES, MODEL_PREFIX, OP_PACKAGES, OUTPUT_TENSORS, dlc_problem
+from edgewright.config.model_options import (
+    DLC_FILES,
+    MODEL_PREFIX,
+    OP_PACKAGES,
+    OUTPUT_TENSORS,
+    check_dlc_library,
+)
 from edgewright.config.rules import Check, Excludes
-from edgewright.config.values import key_values, names
+from edgewright.config.values import parse_key_values, parse_names
 
 __all__ = ["CONTEXT_GENERATOR", "ContextModel", "ContextOutput", "ContextSettings", "GeneratorLog"]
 
 _LEVELS = {"low": 1, "medium": 2, "high": 3, "1": 1, "2": 2, "3": 3}
 
 
-def _level(text: str) -> int:
+def _parse_level(text: str) -> int:
     if text.lower() not in _LEVELS:
         raise ValueError("low, medium or high, or 1, 2 or 3")
     return _LEVELS[text.lower()]
@@ -25,12 +31,12 @@ class ContextModel(OptionGroup):
     """What goes into the context, and for which backend."""
 
     title = "Model and backend"
-    rules = (Check(dlc_problem),)
+    rules = (Check(check_dlc_library),)
 
     models: tuple[str, ...] = opt(
         "--model",
         required=True,
-        type=names,
+        type=parse_names,
         metavar="FILE",
         help="the converted model: a _net.json, a DLC or a model library; several, separated by commas, go "
         "into one context",
@@ -89,7 +95,7 @@ class ContextSettings(OptionGroup):
         metavar="FILE", help="a JSON file with backend extensions, context priority and settings of graphs"
     )
     optimization_level: int | None = opt(
-        type=_level,
+        type=_parse_level,
         metavar="LEVEL",
         example="--optimization_level high",
         help="how long the compiler tries: low, medium or high, or 1 to 3",
@@ -105,7 +111,7 @@ class ContextSettings(OptionGroup):
         help="what else to measure",
     )
     platform_options: tuple[tuple[str, str], ...] | None = opt(
-        type=key_values,
+        type=parse_key_values,
         metavar="KEY:VALUE[;...]",
         without_effect="no backend on this machine has platform options",
         help="options passed to the platform as they are",

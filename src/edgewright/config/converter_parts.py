@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from edgewright.config.declare import opt
 from edgewright.config.group import OptionGroup
 from edgewright.config.rules import Excludes
-from edgewright.config.values import OneOf, names
+from edgewright.config.values import OneOf, parse_names
 
 __all__ = [
     "COLOURS",
@@ -79,7 +79,7 @@ class OpPackages(OptionGroup):
 
     converter_op_package_lib: tuple[str, ...] | None = opt(
         also="-cpl",
-        type=names,
+        type=parse_names,
         metavar="LIB",
         help="libraries that give output shapes and data types of custom ops, in the order of the XML files; "
         "a .py file registers functions",

@@ -4,7 +4,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from edgewright.config.converter_parts import LAYOUTS
-from edgewright.config.io_config import DESIRED_DTYPES, QuantParams, TensorConfig, quant_params, read_field
+from edgewright.config.io_config import (
+    DESIRED_DTYPES,
+    QuantParams,
+    TensorConfig,
+    read_field,
+    read_quant_params,
+)
 from edgewright.config.io_config_tree import Entry, read_tree
 from edgewright.config.values import OneOf
 from edgewright.core.errors import EdgewrightError, Problems, shown
@@ -21,7 +27,7 @@ def read_custom_io(path: Path | str) -> Mapping[str, TensorConfig]:
     problems: list[EdgewrightError] = []
     for item in read_tree(path, ONLY_ONNX).items():
         try:
-            tensor = _tensor(item)
+            tensor = _read_tensor(item)
             if tensor.name in found:
                 raise item.wrong(f"'{shown(tensor.name)}' is there twice, expected once")
             found[tensor.name] = tensor
@@ -32,14 +38,14 @@ def read_custom_io(path: Path | str) -> Mapping[str, TensorConfig]:
     return found
 
 
-def _tensor(item: Entry) -> TensorConfig:
+def _read_tensor(item: Entry) -> TensorConfig:
     fields = item.fields(("IOName", "Layout", "Datatype", "QuantParam"))
     name = fields["IOName"].text() if "IOName" in fields else None
     if name is None:
         raise item.wrong("an entry has no 'IOName'", do="write the name of an input or output of the model")
     layouts = fields["Layout"].fields(("Model", "Custom")) if "Layout" in fields else {}
     dtype = read_field(fields, "Datatype", OneOf(DESIRED_DTYPES, str.lower))
-    params = _params(fields["QuantParam"]) if "QuantParam" in fields else None
+    params = _read_params(fields["QuantParam"]) if "QuantParam" in fields else None
     if params is not None and dtype in {"float32", "float16"}:
         raise fields["QuantParam"].wrong(
             f"a scale and an offset are given for {dtype} values, expected uint8 or int8",
@@ -55,10 +61,10 @@ def _tensor(item: Entry) -> TensorConfig:
     )
 
 
-def _params(entry: Entry) -> QuantParams | None:
+def _read_params(entry: Entry) -> QuantParams | None:
     known = ("Type", "Scale", "Offset")
     kind = read_field(entry.fields(known), "Type", OneOf((DEFINED, UNDEFINED)))
-    params = quant_params(entry, known)
+    params = read_quant_params(entry, known)
     if kind == DEFINED and params is None:
         raise entry.wrong(
             f"'Type' is {DEFINED}, and there is no 'Scale'", do=f"give one, or set 'Type: {UNDEFINED}'"

@@ -2,7 +2,7 @@
 
 from edgewright.config.algorithms import ALGORITHMS
 from edgewright.config.declare import opt
-from edgewright.config.values import hex_range
+from edgewright.config.values import parse_hex_range
 
 __all__ = [
     "ALGORITHM_NAMES",
@@ -25,7 +25,7 @@ PER_ROW = opt(
 )
 RESTRICTED_STEPS = opt(
     fills="steps",
-    type=hex_range,
+    type=parse_hex_range,
     metavar='"MIN MAX"',
     example='--restrict_quantization_steps "-0x80 0x7F"',
     help="the smallest and the largest step, in hexadecimal, between which encodings are computed",

@@ -50,7 +50,7 @@ class OptionGroup:
 
     def given(self) -> Given:
         """The options that have another value than their default, by flag."""
-        return _given(type(self), {name: getattr(self, name) for name in self.options()})
+        return _find_given(type(self), {name: getattr(self, name) for name in self.options()})
 
     def warnings(self) -> list[str]:
         """What the user should know about this choice of options."""
@@ -93,20 +93,20 @@ def collect_groups(record: type[Record], groups: Iterable[OptionGroup]) -> Recor
 
 def _raise_first_kind(pairs: Sequence[tuple[type[OptionGroup], Values]], rules: Iterable[Rule]) -> None:
     """Usage errors come first: there is no use in hearing that a wrong command is also not built."""
-    given = {name: value for kind, values in pairs for name, value in _given(kind, values).items()}
+    given = {name: value for kind, values in pairs for name, value in _find_given(kind, values).items()}
     usage: list[EdgewrightError] = []
     not_built: list[EdgewrightError] = []
     for kind, values in pairs:
         for name, option in kind.options().items():
-            usage += _usage_problems(option, name, values)
-            not_built += _not_built(option, name, values)
+            usage += _find_usage_problems(option, name, values)
+            not_built += _find_missing_parts(option, name, values)
     usage += [problem for rule in rules if (problem := rule.problem(given)) is not None]
     for found in (usage, not_built):
         if found:
             raise found[0] if len(found) == 1 else Problems(found)
 
 
-def _usage_problems(option: Option, name: str, values: Values) -> list[UsageError]:
+def _find_usage_problems(option: Option, name: str, values: Values) -> list[UsageError]:
     if name in values:
         return list(option.problems(values[name]))
     if not option.required:
@@ -115,11 +115,11 @@ def _usage_problems(option: Option, name: str, values: Values) -> list[UsageErro
     return [UsageError(f"{kind} '{option.name}' is missing, it is required", do=f"add {option.spelled()}")]
 
 
-def _not_built(option: Option, name: str, values: Values) -> list[NotBuiltYet]:
+def _find_missing_parts(option: Option, name: str, values: Values) -> list[NotBuiltYet]:
     missing = option.missing(values[name]) if name in values else None
     return [] if missing is None else [missing]
 
 
-def _given(kind: type[OptionGroup], values: Values) -> Given:
+def _find_given(kind: type[OptionGroup], values: Values) -> Given:
     options = kind.options()
     return {options[name].name: value for name, value in values.items() if value != options[name].default}

@@ -8,7 +8,7 @@ from typing import Any
 
 from edgewright.config.converter_parts import DTYPES, LAYOUTS
 from edgewright.config.io_config_tree import Entry, read_tree
-from edgewright.config.values import LARGEST_NUMBER, OneOf, dims
+from edgewright.config.values import LARGEST_NUMBER, OneOf, parse_dims
 from edgewright.core.errors import EdgewrightError, Problems, shown
 
 __all__ = [
@@ -17,9 +17,9 @@ __all__ = [
     "IoConfig",
     "QuantParams",
     "TensorConfig",
-    "quant_params",
     "read_field",
     "read_io_config",
+    "read_quant_params",
 ]
 
 INPUTS = "Input Tensor Configuration"
@@ -97,7 +97,7 @@ def _add(
     item: Entry, found: dict[str, TensorConfig], problems: list[EdgewrightError], *, is_input: bool
 ) -> None:
     try:
-        tensor = _tensor(item, is_input=is_input)
+        tensor = _read_tensor(item, is_input=is_input)
     except EdgewrightError as problem:
         problems.append(problem)
         return
@@ -108,16 +108,16 @@ def _add(
     found[tensor.name] = tensor
 
 
-def _tensor(item: Entry, *, is_input: bool) -> TensorConfig | None:
+def _read_tensor(item: Entry, *, is_input: bool) -> TensorConfig | None:
     fields = item.fields(("Name", SOURCE, DESIRED))
     if not fields:
         return None
     name = fields["Name"].text() if "Name" in fields else None
     if name is None:
         raise item.wrong("an entry has no 'Name'", do="write the name of an input or output of the model")
-    source = _params(fields.get(SOURCE), ("DataType", "Layout"))
+    source = _read_params(fields.get(SOURCE), ("DataType", "Layout"))
     known = ("DataType", "Layout", "QuantParams", *(("Shape", "Color Conversion") if is_input else ()))
-    desired = _params(fields.get(DESIRED), known)
+    desired = _read_params(fields.get(DESIRED), known)
     return TensorConfig(
         name,
         read_field(source, "DataType", OneOf(DTYPES, str.lower)),
@@ -126,11 +126,13 @@ def _tensor(item: Entry, *, is_input: bool) -> TensorConfig | None:
         read_field(desired, "Layout", OneOf(LAYOUTS, str.upper)),
         read_field(desired, "Shape", _shape),
         read_field(desired, "Color Conversion", OneOf(COLOURS, str.upper)),
-        None if "QuantParams" not in desired else quant_params(desired["QuantParams"], ("Scale", "Offset")),
+        None
+        if "QuantParams" not in desired
+        else read_quant_params(desired["QuantParams"], ("Scale", "Offset")),
     )
 
 
-def _params(entry: Entry | None, known: tuple[str, ...]) -> dict[str, Entry]:
+def _read_params(entry: Entry | None, known: tuple[str, ...]) -> dict[str, Entry]:
     if entry is None:
         return {}
     # The guide spells the data type of outputs in another way.
@@ -142,10 +144,10 @@ def _params(entry: Entry | None, known: tuple[str, ...]) -> dict[str, Entry]:
     return fields
 
 
-def quant_params(entry: Entry, known: tuple[str, ...]) -> QuantParams | None:
+def read_quant_params(entry: Entry, known: tuple[str, ...]) -> QuantParams | None:
     """A scale and an offset among the known fields; None where both are empty."""
     fields = entry.fields(known)
-    scale, offset = read_field(fields, "Scale", _scale), read_field(fields, "Offset", _offset)
+    scale, offset = read_field(fields, "Scale", _scale), read_field(fields, "Offset", _parse_offset)
     if scale is None and offset is None:
         return None
     if scale is None:
@@ -170,7 +172,7 @@ def _shape(text: str) -> tuple[int, ...]:
     pairs = {"(": ")", "[": "]"}
     if bare[:1] in pairs and bare.endswith(pairs[bare[0]]):
         bare = bare[1:-1]
-    return dims(bare)
+    return parse_dims(bare)
 
 
 def _scale(text: str) -> float:
@@ -183,7 +185,7 @@ def _scale(text: str) -> float:
     return scale
 
 
-def _offset(text: str) -> int:
+def _parse_offset(text: str) -> int:
     try:
         offset = int(text)
     except ValueError:

@@ -87,7 +87,7 @@ def read_tree(path: Path | str, template: str = "--dump_io_config_template") -> 
     except UnicodeDecodeError as problem:
         raise BadInput(f"the file is not UTF-8 text (byte {problem.start})", where) from None
     except yaml.YAMLError as problem:
-        raise _no_yaml(problem, where) from None
+        raise _make_yaml_error(problem, where) from None
     if node is None:
         raise BadInput("the file is empty", where, do=f"{template} writes one to start from")
     return Entry(node, str(path))
@@ -112,7 +112,7 @@ def _check_events(events: Any, where: Where) -> None:
             )
 
 
-def _no_yaml(problem: Any, where: Where) -> BadInput:
+def _make_yaml_error(problem: Any, where: Where) -> BadInput:
     mark, why = getattr(problem, "problem_mark", None), getattr(problem, "problem", None)
     place = where if mark is None else Where(where.file, detail=f"line {mark.line + 1}")
     return BadInput(f"the file is no YAML: {shown(why or type(problem).__name__)}", place)

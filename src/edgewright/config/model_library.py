@@ -8,7 +8,7 @@ from edgewright.config.group import OptionGroup
 __all__ = ["MODEL_LIBRARY", "LibraryOutput", "LibrarySource"]
 
 
-def _targets(text: str) -> tuple[str, ...]:
+def _parse_targets(text: str) -> tuple[str, ...]:
     """Targets separated by spaces, as the SDK's tool takes them, or by commas."""
     found = tuple(text.replace(",", " ").split())
     if not found:
@@ -34,7 +34,7 @@ class LibraryOutput(OptionGroup):
 
     targets: tuple[str, ...] = opt(
         "-t",
-        type=_targets,
+        type=_parse_targets,
         metavar="TARGETS",
         example="-t 'x86_64-linux-clang aarch64-ubuntu-gcc9.4'",
         help="targets separated by spaces in one word; without it x86_64-linux-clang and aarch64-android, "

@@ -4,38 +4,45 @@ from pathlib import PureWindowsPath
 
 from edgewright.config.declare import opt
 from edgewright.config.rules import Given
-from edgewright.config.values import names, tensors_by_graph
+from edgewright.config.values import parse_names, parse_tensors_by_graph
 from edgewright.core.errors import UsageError, shown
 
-__all__ = ["DLC_FILES", "MODEL_PREFIX", "OP_PACKAGES", "OUTPUT_TENSORS", "PACKAGE_LIBRARIES", "dlc_problem"]
+__all__ = [
+    "DLC_FILES",
+    "MODEL_PREFIX",
+    "OP_PACKAGES",
+    "OUTPUT_TENSORS",
+    "PACKAGE_LIBRARIES",
+    "check_dlc_library",
+]
 
 DLC_FILES = opt(
-    type=names,
+    type=parse_names,
     metavar="FILE",
     help="DLC files, several separated by commas; goes with --model libQnnModelDlc.so",
 )
 MODEL_PREFIX = opt(default="QnnModel", metavar="NAME", help="the prefix of the functions in a model library")
 OP_PACKAGES = opt(
-    type=names,
+    type=parse_names,
     metavar="LIB:PROVIDER[:TARGET]",
     help="op packages to register, several separated by commas; TARGET is CPU or HTP; a .py file "
     "registers functions",
 )
 PACKAGE_LIBRARIES = opt(
     also="-opl",
-    type=names,
+    type=parse_names,
     metavar="LIB:PROVIDER",
     help="op package libraries for quantization, several separated by commas; a .py file registers functions",
 )
 OUTPUT_TENSORS = opt(
-    type=tensors_by_graph,
+    type=parse_tensors_by_graph,
     metavar="GRAPH:NAME[,...][;...]",
     example="--set_output_tensors graph0:tensor0,tensor1",
     help="tensors to write beside the outputs of the graph; the graph name may be left out",
 )
 
 
-def dlc_problem(given: Given) -> UsageError | None:
+def check_dlc_library(given: Given) -> UsageError | None:
     """An error where DLCs are named without the library that stands for them."""
     if "--dlc_path" not in given:
         return None

@@ -5,9 +5,15 @@ from dataclasses import dataclass
 from edgewright.config.declare import opt
 from edgewright.config.group import OptionGroup
 from edgewright.config.log_options import LOG_LEVEL
-from edgewright.config.model_options import DLC_FILES, MODEL_PREFIX, OP_PACKAGES, OUTPUT_TENSORS, dlc_problem
+from edgewright.config.model_options import (
+    DLC_FILES,
+    MODEL_PREFIX,
+    OP_PACKAGES,
+    OUTPUT_TENSORS,
+    check_dlc_library,
+)
 from edgewright.config.rules import Check, Excludes, Needs, OneRequired, Rule, WithoutEffect
-from edgewright.config.values import key_values, names, number_from, seconds
+from edgewright.config.values import make_number_parser, parse_key_values, parse_names, parse_seconds
 
 __all__ = [
     "NET_RUN",
@@ -19,7 +25,7 @@ __all__ = [
     "NetRunLog",
     "OutputFiles",
     "Profiling",
-    "threads_of",
+    "choose_threads",
 ]
 
 PERF_PROFILES = (
@@ -28,7 +34,7 @@ PERF_PROFILES = (
 )
 
 
-def threads_of(profile: str, cores: int) -> int:
+def choose_threads(profile: str, cores: int) -> int:
     """The threads that a performance profile leaves to an engine on the processor; 0 is its own choice."""
     if profile.endswith("power_saver"):
         return 1
@@ -47,7 +53,7 @@ class Model(OptionGroup):
         Needs("--use_mmap", "--retrieve_context"),
         Needs("--validate_binary", "--retrieve_context"),
         Excludes("--allow_cpu_ops", "--retrieve_context"),
-        Check(dlc_problem),
+        Check(check_dlc_library),
     )
 
     backend: str = opt(
@@ -57,7 +63,7 @@ class Model(OptionGroup):
     )
     allow_cpu_ops: bool = opt(help="run on the CPU what the backend lacks, and say what ran where")
     models: tuple[str, ...] | None = opt(
-        "--model", type=names, metavar="FILE", help="the model to run, several separated by commas"
+        "--model", type=parse_names, metavar="FILE", help="the model to run, several separated by commas"
     )
     retrieve_context: str | None = opt(metavar="FILE", help="a context binary to run in place of a model")
     dlc_path: tuple[str, ...] | None = DLC_FILES
@@ -65,7 +71,7 @@ class Model(OptionGroup):
     op_packages: tuple[str, ...] | None = OP_PACKAGES
     config_file: str | None = opt(metavar="FILE", help="a JSON file with backend, context and graph settings")
     platform_options: tuple[tuple[str, str], ...] | None = opt(
-        type=key_values,
+        type=parse_key_values,
         metavar="KEY:VALUE[;...]",
         example="--platform_options key0:value0;key1:value1",
         help="options passed to the genuine library as they are",
@@ -89,7 +95,7 @@ class InputFiles(OptionGroup):
 
     input_list: tuple[str, ...] = opt(
         required=True,
-        type=names,
+        type=parse_names,
         metavar="FILE",
         help="a text file with one set of input files a line; one for each graph, separated by commas, "
         "__ (two underscores) for a graph to skip",
@@ -98,7 +104,7 @@ class InputFiles(OptionGroup):
         help="input files hold the data types of the graph; all float32 otherwise"
     )
     native_input_tensor_names: tuple[str, ...] | None = opt(
-        type=names,
+        type=parse_names,
         metavar="NAME[,...]",
         help="the inputs whose files hold the data type of the graph; the others float32",
     )
@@ -108,12 +114,12 @@ class InputFiles(OptionGroup):
         help="another spelling: native is --use_native_input_files",
     )
     batch_multiplier: int | None = opt(
-        type=number_from(1),
+        type=make_number_parser(1),
         metavar="N",
         help="multiply the batch of inputs and outputs at execution; the graph keeps its own",
     )
     max_input_cache_tensor_sets: int | None = opt(
-        type=number_from(-1),
+        type=make_number_parser(-1),
         metavar="N",
         help="keep at most so many input sets in memory, -1 for all; otherwise files are read each time",
     )
@@ -163,10 +169,10 @@ class Execution(OptionGroup):
     title = "Execution"
 
     num_inferences: int | None = opt(
-        type=number_from(1), metavar="N", help="run N times, over the inputs again if need be"
+        type=make_number_parser(1), metavar="N", help="run N times, over the inputs again if need be"
     )
     duration: float | None = opt(
-        type=seconds, metavar="SECONDS", help="run for this time, over the inputs again if need be"
+        type=parse_seconds, metavar="SECONDS", help="run for this time, over the inputs again if need be"
     )
     synchronous: bool = opt(help="execute one after the other, even where --config_file asks for a queue")
     perf_profile: str = opt(
@@ -200,10 +206,10 @@ class Profiling(OptionGroup):
         "(backend), or only what the tool sees (client)",
     )
     graph_profiling_start_delay: float | None = opt(
-        type=seconds, metavar="SECONDS", help="begin to measure so long after the first execution"
+        type=parse_seconds, metavar="SECONDS", help="begin to measure so long after the first execution"
     )
     graph_profiling_num_executions: int | None = opt(
-        type=number_from(1), metavar="N", help="measure at most so many executions"
+        type=make_number_parser(1), metavar="N", help="measure at most so many executions"
     )
 
 

@@ -63,11 +63,11 @@ class Option:
         if value == self.default:
             return
         for once in value if self.repeated else (value,):
-            for parse, leaf in zip(self._parsers(once), self._leaves(once), strict=False):
+            for parse, leaf in zip(self._list_parsers(once), self._list_values(once), strict=False):
                 if isinstance(parse, OneOf) and leaf not in parse.choices:
-                    yield self._wrong(leaf, parse.expected())
+                    yield self._make_value_error(leaf, parse.expected())
         if self.keyed:
-            yield from self._twice([entry[0] for entry in value])
+            yield from self._find_repeated([entry[0] for entry in value])
 
     def missing(self, value: Any) -> NotBuiltYet | None:
         """The answer to a value that this version cannot honour."""
@@ -78,9 +78,9 @@ class Option:
                 f"option '{self.name}' is not built yet", do=self.instead or f"leave {self.name} out"
             )
         for once in value if self.repeated else (value,):
-            for leaf in self._leaves(once):
+            for leaf in self._list_values(once):
                 if leaf in self.not_built:
-                    return self._value_not_built(leaf)
+                    return self._make_not_built_error(leaf)
         return None
 
     def spelled(self) -> str:
@@ -101,38 +101,39 @@ class Option:
         if isinstance(self.nargs, tuple) and not self.nargs[0] <= len(texts) <= self.nargs[1]:
             raise self.wrong_count(len(texts))
         values = tuple(
-            self._parsed(parse, text) for parse, text in zip(self._parsers(texts), texts, strict=False)
+            self._parse_value(parse, text)
+            for parse, text in zip(self._list_parsers(texts), texts, strict=False)
         )
         return values[0] if self.is_single else values
 
-    def _parsed(self, parse: Parse, text: str) -> Any:
+    def _parse_value(self, parse: Parse, text: str) -> Any:
         try:
             return parse(text)
         except ValueError as problem:
-            raise self._wrong(text, str(problem)) from None
+            raise self._make_value_error(text, str(problem)) from None
 
-    def _parsers(self, values: Any) -> Iterator[Parse]:
+    def _list_parsers(self, values: Any) -> Iterator[Parse]:
         yield from self.parse
-        for _ in range(len(self.parse), len(self._leaves(values))):
+        for _ in range(len(self.parse), len(self._list_values(values))):
             yield self.parse[-1]
 
-    def _leaves(self, once: Any) -> tuple[Any, ...]:
+    def _list_values(self, once: Any) -> tuple[Any, ...]:
         return (once,) if self.is_single or not isinstance(once, tuple | list) else tuple(once)
 
-    def _twice(self, keys: Sequence[str]) -> Iterator[UsageError]:
+    def _find_repeated(self, keys: Sequence[str]) -> Iterator[UsageError]:
         for key in dict.fromkeys(key for key in keys if keys.count(key) > 1):
             yield UsageError(
                 f"option '{self.name}' names '{shown(key)}' {keys.count(key)} times, expected once",
                 do="keep one of them",
             )
 
-    def _wrong(self, found: object, expected: str) -> UsageError:
+    def _make_value_error(self, found: object, expected: str) -> UsageError:
         kind = "argument" if self.is_positional else "option"
         return UsageError(
             f"{kind} '{self.name}' has the value '{shown(found)}', expected {expected}", do=self._advice()
         )
 
-    def _value_not_built(self, value: object) -> NotBuiltYet:
+    def _make_not_built_error(self, value: object) -> NotBuiltYet:
         return NotBuiltYet(
             f"value '{shown(value)}' of option '{self.name}' is not built yet",
             do=self.instead or f"use another value or leave {self.name} out",

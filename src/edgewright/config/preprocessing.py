@@ -11,7 +11,7 @@ from edgewright.core.errors import UsageError, shown
 __all__ = ["Preprocessing"]
 
 
-def _numbers_problem(given: Given) -> UsageError | None:
+def _check_numbers(given: Given) -> UsageError | None:
     """Python's own callers may give anything."""
     for flag, is_divisor in (("--mean", False), ("--std", True)):
         values = given.get(flag, ())
@@ -32,7 +32,7 @@ class Preprocessing(OptionGroup):
     """Images: stretched to the input's size, then (pixel - mean) / std, pixels being 0 to 255."""
 
     title = "Images"
-    rules = (Check(_numbers_problem),)
+    rules = (Check(_check_numbers),)
 
     mean: tuple[float, ...] = opt(
         nargs=(1, 3),

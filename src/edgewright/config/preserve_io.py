@@ -11,7 +11,7 @@ from edgewright.core.errors import UsageError, shown
 __all__ = ["ALL_TENSORS", "PreserveIo"]
 
 
-def _preserve_io_problem(given: Given) -> UsageError | None:
+def _check_preserve_io(given: Given) -> UsageError | None:
     usages = given.get("--preserve_io", ())
     for usage in usages:
         if usage and usage[0] not in {"layout", "datatype"}:
@@ -43,7 +43,7 @@ class PreserveIo(OptionGroup):
     """Inputs and outputs that keep the layout or the data type of the source."""
 
     title = "Inputs and outputs as in the source"
-    rules = (Check(_preserve_io_problem),)
+    rules = (Check(_check_preserve_io),)
 
     preserve_io: tuple[tuple[str, ...], ...] = opt(
         nargs="*",

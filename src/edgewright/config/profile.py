@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from edgewright.config.declare import opt
 from edgewright.config.group import OptionGroup
-from edgewright.config.values import number_from, seconds
+from edgewright.config.values import make_number_parser, parse_seconds
 
 __all__ = ["ProfileFile", "ProfileRuns"]
 
@@ -22,9 +22,9 @@ class ProfileRuns(OptionGroup):
         example="--backend cpu --backend htp-sim",
         help="a backend to measure, once for each; cpu, htp-sim and htp-native otherwise",
     )
-    runs: int = opt(type=number_from(1), default=100, metavar="N", help="measure at most so many runs")
+    runs: int = opt(type=make_number_parser(1), default=100, metavar="N", help="measure at most so many runs")
     seconds: float = opt(
-        type=seconds, default=10.0, metavar="S", help="measure a backend no longer than this"
+        type=parse_seconds, default=10.0, metavar="S", help="measure a backend no longer than this"
     )
     warmup: int = opt(default=3, metavar="N", help="runs before that are not measured")
     threads: int = opt(default=0, metavar="N", help="threads to run on; 0 leaves it open")

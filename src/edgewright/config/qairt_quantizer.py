@@ -16,7 +16,7 @@ from edgewright.config.group import OptionGroup
 from edgewright.config.model_options import PACKAGE_LIBRARIES
 from edgewright.config.qairt_converter import QairtLog
 from edgewright.config.rules import Excludes, Given, OneRequired, Rule, WithoutEffect
-from edgewright.config.values import number_within
+from edgewright.config.values import make_range_parser
 
 __all__ = [
     "QAIRT_QUANTIZER",
@@ -154,7 +154,7 @@ class QairtCalibration(OptionGroup):
     )
     percentile: float = opt(
         "--percentile_calibration_value",
-        type=number_within("a number from 90 to 100", 90, 100),
+        type=make_range_parser("a number from 90 to 100", 90, 100),
         default=99.99,
         metavar="PERCENT",
         help="how much of the values the method percentile keeps, 90 to 100",

@@ -21,7 +21,7 @@ PRECISIONS: dict[str, tuple[int, int] | None] = {
 SCHEMES = ("tf", "enhanced", "symmetric", "mse", "percentile", "entropy")
 
 
-def _data_problem(given: Given) -> UsageError | None:
+def _check_data(given: Given) -> UsageError | None:
     is_half = given.get("--precision") == "fp16"
     if is_half or "--data" in given or "--quantization_overrides" in given:
         return None
@@ -36,7 +36,7 @@ class QuantizeOptions(OptionGroup):
     """How the model is quantized."""
 
     title = "Quantization"
-    rules = (Check(_data_problem),)
+    rules = (Check(_check_data),)
 
     data: str | None = opt(
         metavar="PATH",

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["QUEUE_DEPTH", "GraphProfiling", "QueueLimits", "RunSettings", "run_settings"]
+__all__ = ["QUEUE_DEPTH", "GraphProfiling", "QueueLimits", "RunSettings", "read_run_settings"]
 
 # Guide 4491: the depth of the queue where only other limits are given.
 QUEUE_DEPTH = 10
@@ -53,7 +53,7 @@ class RunSettings:
         return [f"key '{key}' has no effect: nothing is executed" for key in self.given]
 
 
-def run_settings(document: Mapping[str, Any]) -> RunSettings:
+def read_run_settings(document: Mapping[str, Any]) -> RunSettings:
     """The settings of a document whose keys were checked."""
     context = document.get("context_configs", {})
     tasks = document.get("async_graph_execution_config", {})
@@ -64,19 +64,19 @@ def run_settings(document: Mapping[str, Any]) -> RunSettings:
         tasks.get("input_tensors_creation_tasks_limit"),
         tasks.get("execute_enqueue_tasks_limit"),
         document.get("profile_configs", {}).get("num_max_events"),
-        tuple(_profiling(graphs)),
-        tuple(_given(document, graphs)),
+        tuple(_read_profiling(graphs)),
+        tuple(_list_given(document, graphs)),
     )
 
 
-def _profiling(graphs: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, GraphProfiling]]:
+def _read_profiling(graphs: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, GraphProfiling]]:
     for item in graphs:
         delay, count = item.get("graph_profiling_start_delay"), item.get("graph_profiling_num_executions")
         if delay is not None or count is not None:
             yield item.get("graph_name", ""), GraphProfiling(float(delay or 0), count)
 
 
-def _given(document: Mapping[str, Any], graphs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _list_given(document: Mapping[str, Any], graphs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     sections = {
         "context_configs": ("async_execute_queue_depth",),
         "async_graph_execution_config": (

@@ -41,12 +41,12 @@ def spell_option(field: str, value: Value | Mapping[str, Value] = "") -> str:
     """
     flags = _flags.get()
     if flags is None:
-        return f"{field}={_in_python(value)}"
+        return f"{field}={_spell_in_python(value)}"
     if field not in flags:
-        return f"{field}={_in_python(value)} in Python"
+        return f"{field}={_spell_in_python(value)} in Python"
     if isinstance(value, Mapping):
-        return " ".join(f"{flags[field]} '{name}' {_in_shell(item)}" for name, item in value.items())
-    return f"{flags[field]} {_in_shell(value)}".rstrip()
+        return " ".join(f"{flags[field]} '{name}' {_spell_in_shell(item)}" for name, item in value.items())
+    return f"{flags[field]} {_spell_in_shell(value)}".rstrip()
 
 
 def advise_cut(otherwise: str = "replace the op in the source model") -> str:
@@ -54,11 +54,11 @@ def advise_cut(otherwise: str = "replace the op in the source model") -> str:
     return f"cut the graph before it with {spell_option('outputs')}, or {otherwise}"
 
 
-def _in_python(value: Value | Mapping[str, Value]) -> str:
+def _spell_in_python(value: Value | Mapping[str, Value]) -> str:
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"'{name}': {_in_python(item)}" for name, item in value.items()) + "}"
+        return "{" + ", ".join(f"'{name}': {_spell_in_python(item)}" for name, item in value.items()) + "}"
     return (value or "...") if isinstance(value, str) else f"[{', '.join(value)}]"
 
 
-def _in_shell(value: Value) -> str:
+def _spell_in_shell(value: Value) -> str:
     return value if isinstance(value, str) else ",".join(value)

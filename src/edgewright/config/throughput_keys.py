@@ -8,67 +8,67 @@ __all__ = ["CASE_KEYS", "POST_PROCESSORS"]
 POST_PROCESSORS = ("NONE", "MSE", "MSE_FLOAT32", "MSE_INT8", "MSE_INT16")
 
 
-def _text(*choices: str, is_required: bool = False) -> Key:
+def _accept_text(*choices: str, is_required: bool = False) -> Key:
     return Key("text", choices=choices, is_required=is_required)
 
 
-def _named() -> Key:
-    return _text(is_required=True)
+def _accept_name() -> Key:
+    return _accept_text(is_required=True)
 
 
-def _listed(keys: dict[str, Key]) -> Key:
+def _accept_list(keys: dict[str, Key]) -> Key:
     return Key("object", keys=keys, is_listed=True, is_numbered=True, is_required=True)
 
 
 _BACKEND = {
-    "backendName": _named(),
-    "backendPath": _named(),
-    "profilingLevel": _text("OFF", "BASIC", "DETAILED"),
-    "backendExtensions": _text(),
-    "perfProfile": _text(*PERF_PROFILES),
-    "opPackagePath": _text(),
-    "platformOption": _text(),
+    "backendName": _accept_name(),
+    "backendPath": _accept_name(),
+    "profilingLevel": _accept_text("OFF", "BASIC", "DETAILED"),
+    "backendExtensions": _accept_text(),
+    "perfProfile": _accept_text(*PERF_PROFILES),
+    "opPackagePath": _accept_text(),
+    "platformOption": _accept_text(),
 }
 _MODEL = {
-    "modelName": _named(),
-    "modelPath": _named(),
+    "modelName": _accept_name(),
+    "modelPath": _accept_name(),
     "loadFromCachedBinary": Key("boolean"),
-    "inputPath": _text(),
-    "inputDataType": _text("NATIVE", "FLOAT"),
-    "postProcessor": _text(*POST_PROCESSORS),
-    "outputPath": _text(),
-    "outputDataType": _text("NATIVE_ONLY", "FLOAT_ONLY", "FLOAT_AND_NATIVE"),
-    "saveOutput": _text("NONE", "NATIVE_LAST", "NATIVE_ALL"),
-    "groundTruthPath": _text(),
+    "inputPath": _accept_text(),
+    "inputDataType": _accept_text("NATIVE", "FLOAT"),
+    "postProcessor": _accept_text(*POST_PROCESSORS),
+    "outputPath": _accept_text(),
+    "outputDataType": _accept_text("NATIVE_ONLY", "FLOAT_ONLY", "FLOAT_AND_NATIVE"),
+    "saveOutput": _accept_text("NONE", "NATIVE_LAST", "NATIVE_ALL"),
+    "groundTruthPath": _accept_text(),
 }
 _CONTEXT = {
-    "contextName": _named(),
-    "priority": _text("DEFAULT", "LOW", "NORMAL", "NORMAL_HIGH", "HIGH"),
+    "contextName": _accept_name(),
+    "priority": _accept_text("DEFAULT", "LOW", "NORMAL", "NORMAL_HIGH", "HIGH"),
     "executeAsyncQueueDepth": Key("integer", 1, 4096),
-    "cacheCompatibilityMode": _text("permissive", "strict"),
+    "cacheCompatibilityMode": _accept_text("permissive", "strict"),
 }
 _THREAD = {
-    "threadName": _named(),
-    "backend": _named(),
-    "context": _named(),
-    "model": _named(),
+    "threadName": _accept_name(),
+    "backend": _accept_name(),
+    "context": _accept_name(),
+    "model": _accept_name(),
     "initModelInLoop": Key("boolean"),
     "loadInputDataInLoop": Key("boolean"),
     "useRandomData": Key("boolean"),
     "interval": Key("integer", 0, 3_600_000_000),
-    "loopUnit": _text("count", "second", "seconds"),
+    "loopUnit": _accept_text("count", "second", "seconds"),
     "loop": Key("integer", 1),
     "executeAsynchronous": Key("boolean"),
-    "backendConfig": _text(),
+    "backendConfig": _accept_text(),
 }
 _TEST_CASE = {
     "iteration": Key("integer", -(2**63), is_required=True),
-    "logLevel": _text("error", "warn", "info", "debug", "verbose"),
-    "threads": _listed(_THREAD),
+    "logLevel": _accept_text("error", "warn", "info", "debug", "verbose"),
+    "threads": _accept_list(_THREAD),
 }
 CASE_KEYS: dict[str, Key] = {
-    "backends": _listed(_BACKEND),
-    "models": _listed(_MODEL),
-    "contexts": _listed(_CONTEXT),
+    "backends": _accept_list(_BACKEND),
+    "models": _accept_list(_MODEL),
+    "contexts": _accept_list(_CONTEXT),
     "testCase": Key("object", keys=_TEST_CASE, is_required=True),
 }

@@ -8,7 +8,7 @@ from edgewright.config.group import OptionGroup
 from edgewright.config.log_options import LOG_LEVEL
 from edgewright.config.rules import Excludes, Needs
 from edgewright.config.shape_options import BATCH_SIZE, INPUT_SHAPES, INPUT_VALUES, SYMBOL_SIZES
-from edgewright.config.values import number_within
+from edgewright.config.values import make_range_parser
 
 __all__ = [
     "Comparison",
@@ -65,7 +65,7 @@ class ConvertTo(OptionGroup):
     output_path: str | None = CPP_FILE
 
 
-def _name_and_file(text: str) -> tuple[str, str]:
+def _parse_name_and_file(text: str) -> tuple[str, str]:
     name, equals, file = text.partition("=")
     if not (name and equals and file):
         raise ValueError("NAME=FILE")
@@ -85,7 +85,7 @@ class RunInputs(OptionGroup):
 
     inputs: tuple[tuple[str, str], ...] = opt(
         "--input",
-        type=_name_and_file,
+        type=_parse_name_and_file,
         keyed=True,
         metavar="NAME=FILE",
         example="--input data=image.npy",
@@ -135,7 +135,7 @@ class Comparison(OptionGroup):
         "TensorFlow or torch) on the same inputs and compare",
     )
     tolerance: float = opt(
-        type=number_within("a number, 0 or more", 0),
+        type=make_range_parser("a number, 0 or more", 0),
         default=1e-4,
         metavar="SHARE",
         help="the largest difference allowed, as a share of the output's range",

@@ -9,17 +9,17 @@ from typing import Any
 __all__ = [
     "OneOf",
     "Parse",
-    "dims",
-    "hex_range",
-    "key_values",
-    "names",
-    "number",
-    "number_from",
-    "number_within",
-    "numbers",
-    "on_off",
-    "seconds",
-    "tensors_by_graph",
+    "make_number_parser",
+    "make_range_parser",
+    "parse_dims",
+    "parse_hex_range",
+    "parse_key_values",
+    "parse_names",
+    "parse_number",
+    "parse_numbers",
+    "parse_on_off",
+    "parse_seconds",
+    "parse_tensors_by_graph",
 ]
 
 # Takes the text, returns the value, raises ValueError with what was expected.
@@ -50,7 +50,7 @@ class OneOf:
         return "one of: " + ", ".join(str(choice) for choice in self.choices)
 
 
-def number_from(smallest: int) -> Parse:
+def make_number_parser(smallest: int) -> Parse:
     """A whole number not below `smallest`."""
 
     def parse(text: str) -> int:
@@ -62,7 +62,7 @@ def number_from(smallest: int) -> Parse:
     return parse
 
 
-def number_within(expected: str, low: float = -math.inf, high: float = math.inf) -> Parse:
+def make_range_parser(expected: str, low: float = -math.inf, high: float = math.inf) -> Parse:
     """A finite number from `low` to `high`; `expected` is what an error asks for."""
 
     def parse(text: str) -> float:
@@ -77,22 +77,22 @@ def number_within(expected: str, low: float = -math.inf, high: float = math.inf)
     return parse
 
 
-number = number_within("a number")
-seconds = number_within("a number of seconds, 0 or more", 0)
+parse_number = make_range_parser("a number")
+parse_seconds = make_range_parser("a number of seconds, 0 or more", 0)
 
 
-def dims(text: str) -> tuple[int, ...]:
+def parse_dims(text: str) -> tuple[int, ...]:
     """Dimensions separated by commas, as in 1,3,224,224; an empty text is a scalar."""
     if text.strip() == "":
         return ()
-    one = number_from(1)
+    one = make_number_parser(1)
     try:
         return tuple(one(part.strip()) for part in text.split(","))
     except ValueError:
         raise ValueError("dimensions of 1 or more separated by commas, as in 1,3,224,224") from None
 
 
-def numbers(text: str) -> tuple[float, ...]:
+def parse_numbers(text: str) -> tuple[float, ...]:
     """Numbers separated by commas, as in 16000 or 0.5,1; truth values are 1 and 0."""
     try:
         return tuple(int(part) if _WHOLE.fullmatch(part.strip()) else float(part) for part in text.split(","))
@@ -100,7 +100,7 @@ def numbers(text: str) -> tuple[float, ...]:
         raise ValueError("numbers separated by commas, as in 16000 or 0.5,1") from None
 
 
-def names(text: str) -> tuple[str, ...]:
+def parse_names(text: str) -> tuple[str, ...]:
     """Names or paths separated by commas, as in a.so,b.so."""
     found = tuple(part.strip() for part in text.split(","))
     if "" in found:
@@ -108,7 +108,7 @@ def names(text: str) -> tuple[str, ...]:
     return found
 
 
-def on_off(text: str) -> bool:
+def parse_on_off(text: str) -> bool:
     """The words true and false."""
     known = {"true": True, "false": False}
     if text.lower() not in known:
@@ -116,7 +116,7 @@ def on_off(text: str) -> bool:
     return known[text.lower()]
 
 
-def hex_range(text: str) -> tuple[int, int]:
+def parse_hex_range(text: str) -> tuple[int, int]:
     """Two hexadecimal numbers separated by a space, as in "-0x80 0x7F"."""
     parts = text.replace(",", " ").split()
     try:
@@ -128,7 +128,7 @@ def hex_range(text: str) -> tuple[int, int]:
     return low, high
 
 
-def key_values(text: str) -> tuple[tuple[str, str], ...]:
+def parse_key_values(text: str) -> tuple[tuple[str, str], ...]:
     """Pairs such as key0:value0;key1:value1."""
     pairs = tuple(part.partition(":") for part in text.split(";") if part.strip())
     if not pairs or any(not key.strip() or not colon for key, colon, _ in pairs):
@@ -136,13 +136,13 @@ def key_values(text: str) -> tuple[tuple[str, str], ...]:
     return tuple((key.strip(), value.strip()) for key, _, value in pairs)
 
 
-def tensors_by_graph(text: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def parse_tensors_by_graph(text: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Tensor names by graph, as in graph0:a,b;graph1:c; without a graph name they are of the only graph."""
     found: dict[str, tuple[str, ...]] = {}
     for part in text.split(";"):
         graph, _, tensors = part.rpartition(":")
         try:
-            found[graph.strip()] = names(tensors)
+            found[graph.strip()] = parse_names(tensors)
         except ValueError:
             raise ValueError("tensor names by graph, as in graph0:a,b;graph1:c") from None
     return tuple(found.items())

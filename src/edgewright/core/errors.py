@@ -19,7 +19,7 @@ __all__ = [
     "UnsupportedOp",
     "UsageError",
     "Where",
-    "located",
+    "locate_problem",
     "shown",
 ]
 
@@ -34,7 +34,7 @@ def shown(value: object, limit: int = LONGEST_VALUE) -> str:
     if len(text) > limit:
         # Cut before escaping too: a name of a gigabyte must not be walked character by character.
         text = f"{text[: limit * 2 // 3]}...{text[-(limit // 4) :]}"
-    return _shortened(_printable(text), limit)
+    return _shorten_text(_escape_unprintable(text), limit)
 
 
 @dataclass(frozen=True)
@@ -219,7 +219,7 @@ class Problems(EdgewrightError):
             raise ValueError("Problems needs at least one error")
         self.errors: tuple[EdgewrightError, ...] = flat
         super().__init__(
-            flat[0].what if len(flat) == 1 else f"{len(flat)} problems", None, _shared_advice(flat)
+            flat[0].what if len(flat) == 1 else f"{len(flat)} problems", None, _find_shared_advice(flat)
         )
         # Here alone the code depends on the content: the class variable is shadowed for this instance.
         self.__dict__.update(code=flat[0].code, exit_code=flat[0].exit_code)
@@ -234,19 +234,19 @@ class Problems(EdgewrightError):
             return str(self.errors[0])
         lines = [f"error[{self.code}]: {self.what}"]
         for error in self.errors[:PROBLEMS_LISTED]:
-            lines += self._listed(error)
+            lines += self._list_lines(error)
         if len(self.errors) > PROBLEMS_LISTED:
             lines.append(f"  - and {len(self.errors) - PROBLEMS_LISTED} more")
         return "\n".join(lines + self.place_and_advice("  "))
 
-    def _listed(self, error: EdgewrightError) -> list[str]:
+    def _list_lines(self, error: EdgewrightError) -> list[str]:
         below = error.place_and_advice("    ")
         if self.do and error.do:
             below = below[:-1]
         return [f"  - {shown(error.what, LONGEST_SENTENCE)}", *below]
 
 
-def located(problem: EdgewrightError, where: Where) -> EdgewrightError:
+def locate_problem(problem: EdgewrightError, where: Where) -> EdgewrightError:
     """The same error with the place filled in where it had none; inner places take precedence."""
     if type(problem).__init__ is not EdgewrightError.__init__:
         return problem
@@ -259,19 +259,19 @@ def located(problem: EdgewrightError, where: Where) -> EdgewrightError:
     return type(problem)(problem.what, where, problem.do)
 
 
-def _shared_advice(errors: Sequence[EdgewrightError]) -> str:
+def _find_shared_advice(errors: Sequence[EdgewrightError]) -> str:
     advice = {error.do for error in errors}
     return errors[0].do if len(advice) == 1 else ""
 
 
-def _printable(text: str) -> str:
+def _escape_unprintable(text: str) -> str:
     """Control characters, direction marks and lone surrogates escaped: a file must not steer a terminal."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
-def _shortened(text: str, limit: int) -> str:
+def _shorten_text(text: str, limit: int) -> str:
     if len(text) <= limit:
         return text
     tail = limit // 4

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
-__all__ = ["Listener", "Work", "listening", "progress"]
+__all__ = ["Listener", "Work", "announce_progress", "listen_to_progress"]
 
 
 @dataclass
@@ -38,7 +38,7 @@ class Listener(Protocol):
 
 
 @contextmanager
-def progress(title: str, total: int | None = None) -> Iterator[Callable[..., None]]:
+def announce_progress(title: str, total: int | None = None) -> Iterator[Callable[..., None]]:
     """Announce long work; call what it yields after each step (with a count for several steps)."""
     work = Work(title, total)
     # Looked up once, so that a listener sees the start of all work whose steps it sees.
@@ -59,7 +59,7 @@ def progress(title: str, total: int | None = None) -> Iterator[Callable[..., Non
 
 
 @contextmanager
-def listening(listener: Listener) -> Iterator[None]:
+def listen_to_progress(listener: Listener) -> Iterator[None]:
     """Send progress to this listener inside the block; the innermost block wins."""
     _listeners.append(listener)
     try:

@@ -15,11 +15,11 @@ from edgewright.core.words import did_you_mean
 
 __all__ = [
     "check_target",
-    "file_size",
-    "inside",
     "keep_sources",
-    "mapped",
+    "map_file",
+    "measure_file",
     "read_limited",
+    "resolve_inside",
     "write_all",
     "write_folder",
     "write_whole",
@@ -56,7 +56,7 @@ def check_target(path: Path | str) -> None:
     """Refuse a file that cannot be written, before the work and not after it."""
     path = Path(path)
     _check_target(path)
-    ground = _ground(path.parent)
+    ground = _find_existing_folder(path.parent)
     if not os.access(ground, os.W_OK):
         raise EnvironmentProblem(
             f"cannot write '{shown(path)}': no permission to write into '{shown(ground)}'",
@@ -86,7 +86,7 @@ def write_folder(folder: Path | str, files: Mapping[str, Chunks]) -> None:
         staged: dict[Path, Path] = {}
         for name, chunks in files.items():
             _stage(temporary / name, chunks, staged)
-        with _writing(folder):
+        with _explain_write_errors(folder):
             for path, part in staged.items():
                 part.replace(path)
             _swap(temporary, folder)
@@ -96,7 +96,7 @@ def write_folder(folder: Path | str, files: Mapping[str, Chunks]) -> None:
         raise
 
 
-def inside(folder: Path | str, relative: str, file: str | None = None) -> Path:
+def resolve_inside(folder: Path | str, relative: str, file: str | None = None) -> Path:
     """The path that an untrusted file names, which must stay inside `folder`.
 
     Args:
@@ -106,23 +106,25 @@ def inside(folder: Path | str, relative: str, file: str | None = None) -> Path:
     """
     parts = relative.replace("\\", "/").split("/")
     if relative in {"", "."} or "\0" in relative:
-        raise _outside(relative, "does not name a file", file)
+        raise _make_path_error(relative, "does not name a file", file)
     if parts[0] == "" or _DRIVE.match(relative):
-        raise _outside(relative, "is absolute, expected one relative to the folder of the model", file)
+        raise _make_path_error(
+            relative, "is absolute, expected one relative to the folder of the model", file
+        )
     if ".." in parts:
-        raise _outside(relative, "contains '..', expected one inside the folder of the model", file)
+        raise _make_path_error(relative, "contains '..', expected one inside the folder of the model", file)
     # realpath and not resolve(): a loop of links must end in a message, not in a RuntimeError.
     root = os.path.realpath(folder)
     target = Path(os.path.realpath(Path(root, relative)))
     if not target.is_relative_to(root) or target == Path(root):
-        raise _outside(relative, "leads out of the folder of the model through a link", file)
+        raise _make_path_error(relative, "leads out of the folder of the model through a link", file)
     return target
 
 
-def file_size(path: Path | str) -> int:
+def measure_file(path: Path | str) -> int:
     """The size of an existing regular file; anything else is an error that says what was found."""
     path = Path(path)
-    with _reading(path):
+    with _explain_read_errors(path):
         found = path.stat()
     if stat.S_ISDIR(found.st_mode):
         raise BadInput(f"'{shown(path)}' is a folder, expected a file", Where(file=str(path)))
@@ -135,15 +137,15 @@ def file_size(path: Path | str) -> int:
 def read_limited(path: Path | str, limit: int) -> bytes:
     """The content of a file of at most `limit` bytes."""
     path = Path(path)
-    size = file_size(path)
+    size = measure_file(path)
     if size > limit:
         raise LimitExceeded(f"the file has {size} bytes, at most {limit} are read", Where(file=str(path)))
-    with _reading(path), path.open("rb") as file:
+    with _explain_read_errors(path), path.open("rb") as file:
         # The file may grow meanwhile: never read beyond the limit, whatever its size was.
         return file.read(limit)
 
 
-def mapped(path: Path) -> memoryview:
+def map_file(path: Path) -> memoryview:
     """The content of a file that is not empty, read only; the view keeps it open."""
     try:
         with path.open("rb") as file:
@@ -153,7 +155,7 @@ def mapped(path: Path) -> memoryview:
 
 
 def _check_target(path: Path) -> None:
-    with _writing(path):
+    with _explain_write_errors(path):
         if path.is_dir():
             raise UsageError(f"cannot write '{shown(path)}': it is a folder", do="name a file inside it")
         # Renaming over a device such as /dev/null would replace the device itself.
@@ -165,7 +167,7 @@ def _check_target(path: Path) -> None:
 
 def _check_replaceable(folder: Path) -> None:
     """A folder of plain files may be replaced; anything else is not ours to remove."""
-    with _writing(folder):
+    with _explain_write_errors(folder):
         if not folder.exists():
             return
         if not folder.is_dir():
@@ -201,17 +203,17 @@ def _empty(folder: Path) -> None:
 
 
 def _make_folder(folder: Path, made: list[Path]) -> None:
-    _ground(folder)
-    with _writing(folder):
+    _find_existing_folder(folder)
+    with _explain_write_errors(folder):
         missing = [parent for parent in (folder, *folder.parents) if not parent.exists()]
         for parent in reversed(missing):
             made.append(parent)
             parent.mkdir(exist_ok=True)
 
 
-def _ground(folder: Path) -> Path:
+def _find_existing_folder(folder: Path) -> Path:
     """The folder, or the nearest one above it that exists."""
-    with _writing(folder):
+    with _explain_write_errors(folder):
         ground = next((parent for parent in (folder, *folder.parents) if parent.exists()), Path())
     if not ground.is_dir():
         raise UsageError(
@@ -225,18 +227,18 @@ def _stage(path: Path, chunks: Chunks, staged: dict[Path, Path]) -> None:
     temporary = path.with_name(f".{path.name[:64]}.{secrets.token_hex(4)}.part")
     # Listed before it exists: a signal right after the opening must find it in the list.
     staged[path] = temporary
-    with _writing(path):
+    with _explain_write_errors(path):
         file = temporary.open("xb")
     try:
         # Only the write is guarded: an error while the chunks are made is not a writing error.
         for chunk in chunks:
-            with _writing(path):
+            with _explain_write_errors(path):
                 file.write(chunk)
     except BaseException:
         with suppress(OSError):
             file.close()
         raise
-    with _writing(path):
+    with _explain_write_errors(path):
         file.close()
 
 
@@ -245,7 +247,7 @@ def _publish(staged: dict[Path, Path]) -> None:
     try:
         for path, temporary in staged.items():
             _check_target(path)  # again: streaming may have taken minutes
-            with _writing(path):
+            with _explain_write_errors(path):
                 old[path] = _set_aside(path)
                 temporary.replace(path)
     except BaseException:
@@ -285,24 +287,24 @@ def _remove(temporaries: Iterable[Path], folders: list[Path]) -> None:
 
 
 @contextmanager
-def _writing(path: Path) -> Iterator[None]:
+def _explain_write_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as problem:
         raise EnvironmentProblem(
-            f"cannot write '{shown(path)}': {_reason(problem)}",
+            f"cannot write '{shown(path)}': {_explain_problem(problem)}",
             do=_WRITING_ADVICE.get(problem.errno or 0, ""),
         ) from problem
 
 
 @contextmanager
-def _reading(path: Path) -> Iterator[None]:
+def _explain_read_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except (FileNotFoundError, NotADirectoryError) as problem:
-        raise BadInput(f"file '{shown(path)}' does not exist", do=_similar_file(path)) from problem
+        raise BadInput(f"file '{shown(path)}' does not exist", do=_suggest_file(path)) from problem
     except OSError as problem:
-        raise EnvironmentProblem(f"cannot read '{shown(path)}': {_reason(problem)}") from problem
+        raise EnvironmentProblem(f"cannot read '{shown(path)}': {_explain_problem(problem)}") from problem
     except ValueError as problem:  # a NUL in the name
         raise BadInput(f"'{shown(path)}' is not a file name") from problem
 
@@ -317,12 +319,12 @@ _WRITING_ADVICE = {
 }
 
 
-def _reason(problem: OSError) -> str:
+def _explain_problem(problem: OSError) -> str:
     text = problem.strerror or type(problem).__name__
     return text[:1].lower() + text[1:]
 
 
-def _similar_file(path: Path) -> str:
+def _suggest_file(path: Path) -> str:
     try:
         names = [entry.name for entry in path.parent.iterdir() if not (path.suffix and entry.is_dir())]
     except OSError:
@@ -330,7 +332,7 @@ def _similar_file(path: Path) -> str:
     return did_you_mean(path.name, names)
 
 
-def _outside(relative: str, why: str, file: str | None) -> BadInput:
+def _make_path_error(relative: str, why: str, file: str | None) -> BadInput:
     return BadInput(
         f"path '{shown(relative)}' {why}",
         Where(file=file) if file else None,

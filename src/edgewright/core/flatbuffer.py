@@ -149,26 +149,26 @@ class Table:
 
     def children(self, slot: int) -> Iterator["Table"]:
         """The tables of a vector."""
-        return map(self.buffer.table, self._targets(slot))
+        return map(self.buffer.table, self._follow_offsets(slot))
 
     def texts(self, slot: int) -> Iterator[str]:
         """The strings of a vector."""
-        return map(self.buffer.text, self._targets(slot))
+        return map(self.buffer.text, self._follow_offsets(slot))
 
     def blob(self, slot: int) -> memoryview:
         """The bytes of a vector; none where it is left out."""
-        return self._vector(slot, 1)
+        return self._read_vector(slot, 1)
 
     def numbers(self, slot: int, dtype: str, most: int | None = None) -> Array:
         """The numbers of a vector of at most `most`, as a view of the file; none where it is left out."""
         kind = np.dtype(dtype).newbyteorder("<")
-        numbers = np.frombuffer(self._vector(slot, kind.itemsize), kind)
+        numbers = np.frombuffer(self._read_vector(slot, kind.itemsize), kind)
         if most is not None and len(numbers) > most:
             what = f"{self.buffer.called} holds a list of {len(numbers)}, expected at most {most}"
             raise LimitExceeded(what, self.buffer.where)
         return numbers
 
-    def _targets(self, slot: int) -> Iterator[int]:
+    def _follow_offsets(self, slot: int) -> Iterator[int]:
         """Where the offsets of a vector lead."""
         place = self._place(slot)
         if place is None:
@@ -179,7 +179,7 @@ class Table:
         for index in range(1, count + 1):
             yield self.buffer.target(start + 4 * index)
 
-    def _vector(self, slot: int, item: int) -> memoryview:
+    def _read_vector(self, slot: int, item: int) -> memoryview:
         place = self._place(slot)
         if place is None:
             return self.buffer.content[:0]

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from edgewright.core.errors import UsageError, shown
 from edgewright.core.words import did_you_mean
 
-__all__ = ["LEVELS", "VERBOSE", "is_debugging", "level_number", "log_to_stderr", "set_level"]
+__all__ = ["LEVELS", "VERBOSE", "find_level", "is_debugging", "log_to_stderr", "set_level"]
 
 VERBOSE = 5
 # The guide writes "warn" for some tools and "warning" for others: both are the same level.
@@ -24,7 +24,7 @@ LONGEST_LINE = 2000
 _ROOT = logging.getLogger("edgewright")
 
 
-def level_number(name: str) -> int:
+def find_level(name: str) -> int:
     """The number that Python's logging uses for a level of the tools."""
     if name not in LEVELS:
         expected = ", ".join(LEVELS)
@@ -37,7 +37,7 @@ def level_number(name: str) -> int:
 
 def set_level(name: str) -> None:
     """Let lines of this level and above through, from every part of Edgewright."""
-    _ROOT.setLevel(level_number(name))
+    _ROOT.setLevel(find_level(name))
 
 
 def is_debugging() -> bool:
@@ -65,13 +65,13 @@ class _ToStderr(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         # sys.stderr is looked up for each line: a progress bar or a test may have replaced it.
         try:
-            print(self._line(record), file=sys.stderr)  # noqa: T201 - the one place where log lines come out
+            print(self._format_line(record), file=sys.stderr)  # noqa: T201 - the one place where log lines come out
         except BrokenPipeError:
             raise
         except Exception:  # logging must not break the work it is about
             self.handleError(record)
 
-    def _line(self, record: logging.LogRecord) -> str:
+    def _format_line(self, record: logging.LogRecord) -> str:
         # Names from a model reach log lines: they are made printable here, once for all callers.
         text = f"{record.levelname.lower()}: {shown(record.getMessage(), LONGEST_LINE)}"
         if record.exc_info:

@@ -4,25 +4,25 @@ import os
 import time
 from pathlib import Path
 
-__all__ = ["memory_in_use", "processor_time"]
+__all__ = ["measure_memory", "measure_processor_time"]
 
 _STATUS = Path("/proc/self/statm")
 
 
-def memory_in_use() -> int:
+def measure_memory() -> int:
     """Bytes of memory that this process uses now; its peak where the system reports only that."""
     try:
         return int(_STATUS.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, IndexError, AttributeError):
-        return _most_memory()
+        return _measure_peak_memory()
 
 
-def processor_time() -> float:
+def measure_processor_time() -> float:
     """CPU seconds of all threads of this process."""
     return time.process_time_ns() / 1e9
 
 
-def _most_memory() -> int:
+def _measure_peak_memory() -> int:
     try:
         import resource
     except ImportError:  # Windows

@@ -146,12 +146,12 @@ _NUMPY |= {
 }
 
 
-def _bits_of(dtype: DType) -> int:
+def _count_bits(dtype: DType) -> int:
     found = re.search(r"_(\d+)", dtype.name)
     return int(found.group(1)) if found else 8
 
 
-_BITS: dict[DType, int] = {dtype: _bits_of(dtype) for dtype in DType}
+_BITS: dict[DType, int] = {dtype: _count_bits(dtype) for dtype in DType}
 
 
 def round_half_away(values: Array) -> Array:

@@ -68,10 +68,12 @@ def install_command(module: str) -> str:
     """The command that installs the package with this import name."""
     for package in PACKAGES:
         if package.module == module:
-            return f"pip install {package.distribution if package.extra is None else _extra(package.extra)}"
+            return (
+                f"pip install {package.distribution if package.extra is None else _find_extra(package.extra)}"
+            )
     return f"pip install {module}"
 
 
-def _extra(name: str) -> str:
+def _find_extra(name: str) -> str:
     # Quoted: brackets are a pattern to some shells.
     return f"'edgewright[{name}]'"

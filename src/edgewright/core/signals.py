@@ -6,20 +6,20 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-__all__ = ["held", "leave_to_caller", "noted"]
+__all__ = ["hold_signals", "leave_to_caller", "note_signals"]
 
 Handler = Callable[[int, FrameType | None], object]
 _NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
 @contextmanager
-def noted(stop: threading.Event) -> Iterator[list[int]]:
+def note_signals(stop: threading.Event) -> Iterator[list[int]]:
     """Sets the event where a signal would raise KeyboardInterrupt; the list has the numbers of the signals.
 
     ``Thread.join`` of Python 3.11 considers a thread finished when an exception interrupts it.
     """
     found: list[int] = []
-    before = _raising() if threading.current_thread() is threading.main_thread() else {}
+    before = _find_python_handlers() if threading.current_thread() is threading.main_thread() else {}
 
     def heard(number: int, frame: FrameType | None) -> None:
         try:
@@ -38,9 +38,9 @@ def noted(stop: threading.Event) -> Iterator[list[int]]:
 
 
 @contextmanager
-def held() -> Iterator[None]:
+def hold_signals() -> Iterator[None]:
     """Signals wait until the end of the block and raise KeyboardInterrupt there."""
-    with noted(threading.Event()) as found:
+    with note_signals(threading.Event()) as found:
         yield
     if found:
         raise KeyboardInterrupt
@@ -53,7 +53,7 @@ def leave_to_caller() -> None:
             signal.signal(getattr(signal, name), signal.SIG_IGN)
 
 
-def _raising() -> dict[int, Handler]:
+def _find_python_handlers() -> dict[int, Handler]:
     """The handlers written in Python; signals that are ignored or have the default action are left alone."""
     numbers = [getattr(signal, name) for name in _NAMES if hasattr(signal, name)]
     handlers = {int(number): signal.getsignal(number) for number in numbers}

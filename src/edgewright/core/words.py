@@ -4,10 +4,10 @@ from collections.abc import Iterable, Sequence
 
 from edgewright.core.errors import shown
 
-__all__ = ["closest", "did_you_mean", "quote_names"]
+__all__ = ["did_you_mean", "find_closest", "quote_names"]
 
 
-def closest(word: str, known: Iterable[str]) -> str | None:
+def find_closest(word: str, known: Iterable[str]) -> str | None:
     """The known word most like `word`, or None where none is close."""
     from difflib import get_close_matches  # only needed once something is wrong
 
@@ -18,7 +18,7 @@ def closest(word: str, known: Iterable[str]) -> str | None:
 
 def did_you_mean(word: str, known: Iterable[str], otherwise: str = "") -> str:
     """The advice for a mistyped word: the closest known one, or `otherwise` where none is close."""
-    guess = closest(word, known)
+    guess = find_closest(word, known)
     return otherwise if guess is None else f"did you mean '{guess}'?"
 
 

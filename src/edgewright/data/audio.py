@@ -10,7 +10,7 @@ import numpy as np
 
 from edgewright.config.spelling import spell_option
 from edgewright.core.errors import BadInput, ShapeMismatch, UsageError, Where, shown
-from edgewright.core.files import file_size
+from edgewright.core.files import measure_file
 from edgewright.core.numbers import Array
 from edgewright.data.indexed_samples import IndexedSamples
 from edgewright.data.sample_format import SampleFormat
@@ -136,7 +136,7 @@ def _find_audio_input(sample_format: SampleFormat) -> tuple[str, tuple[int, ...]
 
 @contextmanager
 def _open_wav(path: Path) -> Iterator[wave.Wave_read]:
-    file_size(path)
+    measure_file(path)
     try:
         with wave.open(str(path), "rb") as sound:
             yield sound

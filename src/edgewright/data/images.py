@@ -11,7 +11,7 @@ import numpy as np
 
 from edgewright.config.preprocessing import Preprocessing
 from edgewright.core.errors import BadInput, ShapeMismatch, UsageError, Where, shown
-from edgewright.core.files import file_size
+from edgewright.core.files import measure_file
 from edgewright.core.numbers import Array
 from edgewright.core.optional import require
 from edgewright.ir.types import TensorType
@@ -61,7 +61,7 @@ class ImageReader:
 
     def check(self, path: Path) -> None:
         """Looks at the header: a file that is no image is an error."""
-        file_size(path)
+        measure_file(path)
         with self._open_image(path):
             pass
 

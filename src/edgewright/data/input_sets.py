@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from edgewright.core.errors import BadInput, EdgewrightError, Problems, Where
-from edgewright.core.events import progress
+from edgewright.core.events import announce_progress
 from edgewright.core.numbers import Array
 from edgewright.data.input_list import PROBLEMS_KEPT, InputLine, InputList
 from edgewright.data.tensor_files import ExpectedTensor, count_batch_files, read_tensor
@@ -90,7 +90,7 @@ class InputSets:
 
 
 def _iterate_lines(listed: InputList) -> Iterator[InputLine]:
-    with progress("checking inputs", total=len(listed.lines)) as step:
+    with announce_progress("checking inputs", total=len(listed.lines)) as step:
         for line in listed.lines:
             yield line
             step()

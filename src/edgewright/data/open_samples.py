@@ -10,7 +10,7 @@ import numpy as np
 
 from edgewright.config.preprocessing import Preprocessing
 from edgewright.core.errors import BadInput, ShapeMismatch, UsageError, Where, shown
-from edgewright.core.files import file_size
+from edgewright.core.files import measure_file
 from edgewright.core.numbers import Array
 from edgewright.data.audio import AudioSamples, is_audio
 from edgewright.data.indexed_samples import IndexedSamples
@@ -183,7 +183,7 @@ class _Column:
 
 def _open_numpy_file(sample_format: SampleFormat, path: Path) -> _StackedSamples:
     """The stacked arrays of an .npz file, or of an .npy file, which may be larger than memory."""
-    file_size(path)
+    measure_file(path)
     try:
         loaded = np.load(path, mmap_mode="r", allow_pickle=False)
         if isinstance(loaded, np.ndarray):

@@ -11,12 +11,12 @@ from typing import IO, Any
 import numpy as np
 
 from edgewright.core.errors import BadInput, ShapeMismatch, TypeMismatch, UnsupportedFeature, Where, shown
-from edgewright.core.files import file_size
+from edgewright.core.files import measure_file
 from edgewright.core.numbers import Array, DType
 from edgewright.data.images import ImageReader, is_image
 from edgewright.ir.contract import dtype_word
 from edgewright.ir.types import TensorType
-from edgewright.lower.names import sanitized
+from edgewright.lower.names import sanitize_name
 
 __all__ = [
     "ExpectedTensor",
@@ -78,7 +78,7 @@ def count_batch_files(path: Path, expected: ExpectedTensor) -> int:
                 do="save an array of numbers",
             )
         return _count_files_by_shape(shape, expected, path)
-    size, item = file_size(path), expected.stored.itemsize
+    size, item = measure_file(path), expected.stored.itemsize
     whole = prod(expected.shape) * item
     if size == whole:
         return 1
@@ -211,7 +211,7 @@ def read_array(path: Path, name: str) -> Array:
 @contextmanager
 def _open_array(path: Path, name: str) -> Iterator[IO[bytes]]:
     """The bytes of an array: a whole .npy file, or the member of an .npz file that belongs to the input."""
-    file_size(path)
+    measure_file(path)
     where = Where(file=str(path), tensor=name)
     try:
         if path.suffix == ".npy":
@@ -230,7 +230,7 @@ def _open_array(path: Path, name: str) -> Iterator[IO[bytes]]:
 
 def _find_member(archive: zipfile.ZipFile, name: str, where: Where) -> str:
     members = archive.namelist()
-    for spelled in (name, sanitized(name)):
+    for spelled in (name, sanitize_name(name)):
         if f"{spelled}.npy" in members:
             return f"{spelled}.npy"
     if len(members) == 1:

@@ -4,7 +4,7 @@ from enum import Enum
 from pathlib import Path
 
 from edgewright.frontends._common.caffe import refuse_caffe
-from edgewright.frontends.pytorch.archive import kind_of
+from edgewright.frontends.pytorch.archive import identify_file
 from edgewright.frontends.tensorflow.saved_model import TensorflowFile, is_onnx
 from edgewright.frontends.tflite.codes import IDENTIFIER
 
@@ -42,7 +42,7 @@ def _by_content(path: Path) -> Framework | None:
 
 
 def _by_name(path: Path) -> Framework:
-    if kind_of(path) is not None:
+    if identify_file(path) is not None:
         return Framework.PYTORCH
     if path.exists() and TensorflowFile.is_called_so(path):
         return Framework.TENSORFLOW

@@ -20,7 +20,7 @@ from edgewright.core.errors import (
     Where,
     shown,
 )
-from edgewright.core.files import file_size
+from edgewright.core.files import measure_file
 from edgewright.frontends._common.imported import Imported
 from edgewright.frontends._common.input_spec import InputSpec
 from edgewright.frontends._common.report import ImportReport, report_on
@@ -107,7 +107,7 @@ def open_source(source: Path | str | Any, spec: InputSpec | None = None) -> Sour
         return OnnxSource.open(source, spec)
     framework = framework_of(source)
     if framework not in {Framework.PYTORCH, Framework.TENSORFLOW}:
-        file_size(source)
+        measure_file(source)
     return OPENS[framework](source, spec)
 
 

@@ -5,7 +5,15 @@ from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from typing import Any
 
-from edgewright.core.errors import BadInput, EdgewrightError, Problems, UnsupportedOp, Where, located, shown
+from edgewright.core.errors import (
+    BadInput,
+    EdgewrightError,
+    Problems,
+    UnsupportedOp,
+    Where,
+    locate_problem,
+    shown,
+)
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import FAULTS, REGISTRY, Op, Param
@@ -50,7 +58,7 @@ class _Lifting:
         for tensor in self._stored.of_kind(TensorKind.APP_WRITE):
             self._graph.add_input(self._names[tensor.name], _type(tensor))
         for tensor in self._stored.of_kind(TensorKind.STATIC):
-            self._graph.add_constant(self._names[tensor.name], _data(tensor), _type(tensor))
+            self._graph.add_constant(self._names[tensor.name], _require_data(tensor), _type(tensor))
         for node in self._stored.nodes:
             self._add(node)
         self._graph.outputs = [self._names[t.name] for t in self._stored.of_kind(TensorKind.APP_READ)]
@@ -70,12 +78,12 @@ class _Lifting:
             )
         records = [self._stored.tensors[name] for name in stored.outputs]
         given = [self._graph.types[value] if value else None for value in inputs]
-        op = _op(stored, given, [_type(tensor) for tensor in records]).canonical()
+        op = _lift_op(stored, given, [_type(tensor) for tensor in records]).canonical()
         node = Node(
             stored.name, op, inputs, [self._names[tensor.name] for tensor in records], source=stored.name
         )
         node.notes = dict(stored.notes)
-        self._connect(node, _inferred(node, given), [_type(tensor) for tensor in records])
+        self._connect(node, _infer_types(node, given), [_type(tensor) for tensor in records])
 
     def _connect(self, node: Node, inferred: Sequence[TensorType], stored: Sequence[TensorType]) -> None:
         """Adds a node; where QNN has rank 1 for a scalar, a reshape is put in between."""
@@ -108,12 +116,12 @@ class _Lifting:
         )
 
 
-def _inferred(node: Node, given: Sequence[TensorType | None]) -> tuple[TensorType, ...]:
+def _infer_types(node: Node, given: Sequence[TensorType | None]) -> tuple[TensorType, ...]:
     where = Where(op=node.op.qnn_name(), node=node.name)
     try:
         return node.op.types_for(given)
     except EdgewrightError as problem:
-        raise located(problem, where) from problem.__cause__
+        raise locate_problem(problem, where) from problem.__cause__
     except FAULTS as found:
         raise BadInput(
             f"inputs and parameters do not fit the op ({type(found).__name__}: {shown(found)})",
@@ -127,7 +135,7 @@ def _type(tensor: QnnTensor) -> TensorType:
     return TensorType(tensor.dims, tensor.dtype, layout, tensor.encoding)
 
 
-def _data(tensor: QnnTensor) -> Array:
+def _require_data(tensor: QnnTensor) -> Array:
     if tensor.data is None:
         raise BadInput("static tensor has no data", Where(tensor=tensor.name), do="give the weights file too")
     return tensor.data
@@ -139,21 +147,22 @@ def _is_of_package(stored: QnnNode) -> bool:
     return has_meaning(stored.package, stored.type) or (not is_known and stored.package != QNN_PACKAGE)
 
 
-def _package_op(stored: QnnNode, outputs: Sequence[TensorType]) -> Op:
+def _lift_package_op(stored: QnnNode, outputs: Sequence[TensorType]) -> Op:
     params = [Param(n, scalar.dtype, scalar.value, False) for n, scalar in stored.scalar_params.items()]
     params += [
-        Param(n, tensor.dtype, _nested(_data(tensor)), True) for n, tensor in stored.tensor_params.items()
+        Param(n, tensor.dtype, _nest_tuples(_require_data(tensor)), True)
+        for n, tensor in stored.tensor_params.items()
     ]
     kept = [param for param in params if param.name not in BOOKKEEPING]
     return package_op(stored.package, stored.type).of(kept, outputs)
 
 
-def _op(stored: QnnNode, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]) -> Op:
+def _lift_op(stored: QnnNode, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]) -> Op:
     if _is_of_package(stored):
-        return _package_op(stored, outputs)
+        return _lift_package_op(stored, outputs)
     kind = REGISTRY[stored.type]
     values: dict[str, Any] = {name: scalar.value for name, scalar in stored.scalar_params.items()}
-    values |= {name: _nested(_data(tensor)) for name, tensor in stored.tensor_params.items()}
+    values |= {name: _nest_tuples(_require_data(tensor)) for name, tensor in stored.tensor_params.items()}
     values = {name: value for name, value in values.items() if name not in BOOKKEEPING}
     known = {item.name: item for item in dataclasses.fields(kind) if "param" in item.metadata}
     where = Where(op=stored.type, node=stored.name)
@@ -166,12 +175,12 @@ def _op(stored: QnnNode, inputs: Sequence[TensorType | None], outputs: Sequence[
             do=f"expected {sorted(known)}",
         )
     return kind(
-        **{name: _typed(known[name].type, value, where) for name, value in values.items()},
-        **_structure(kind, inputs, outputs, where),
+        **{name: _convert_param(known[name].type, value, where) for name, value in values.items()},
+        **_infer_structure(kind, inputs, outputs, where),
     )
 
 
-def _structure(
+def _infer_structure(
     kind: type[Op], inputs: Sequence[TensorType | None], outputs: Sequence[TensorType], where: Where
 ) -> Mapping[str, Any]:
     try:
@@ -182,7 +191,7 @@ def _structure(
         ) from None
 
 
-def _typed(annotation: Any, value: Any, where: Where) -> Any:
+def _convert_param(annotation: Any, value: Any, where: Where) -> Any:
     if not (isinstance(annotation, type) and issubclass(annotation, IntEnum)):
         return value
     try:
@@ -194,6 +203,6 @@ def _typed(annotation: Any, value: Any, where: Where) -> Any:
         ) from None
 
 
-def _nested(data: Array) -> Any:
+def _nest_tuples(data: Array) -> Any:
     """A parameter tensor as nested tuples of Python numbers."""
-    return tuple(_nested(item) for item in data) if data.ndim else data.item()
+    return tuple(_nest_tuples(item) for item in data) if data.ndim else data.item()

@@ -43,8 +43,13 @@ class LowerOptions:
 
 def lower(graph: Graph, options: LowerOptions | None = None) -> QnnGraph:
     """The records of a static graph of QNN ops."""
-    problems = [*_symbolic(graph), *_foreign(graph), *_unknown_types(graph), *_unmade(graph)]
-    problems = problems or [*_unfit_sizes(graph), *_unfit_params(graph)]
+    problems = [
+        *_find_open_dims(graph),
+        *_find_foreign_ops(graph),
+        *_find_unknown_types(graph),
+        *_find_unproduced(graph),
+    ]
+    problems = problems or [*_find_large_sizes(graph), *_find_large_params(graph)]
     if problems:
         raise Problems(problems)
     return _Lowering(graph, options or LowerOptions()).run()
@@ -60,8 +65,8 @@ class _Lowering:
 
     def run(self) -> QnnGraph:
         for value in self._graph.inputs:
-            self._tensor(value, TensorKind.APP_WRITE)
-        nodes = [self._node(node) for node in self._graph.nodes]
+            self._lower_tensor(value, TensorKind.APP_WRITE)
+        nodes = [self._lower_node(node) for node in self._graph.nodes]
         shown = {value for node in self._graph.nodes for value in (*node.inputs, *node.outputs)} | set(
             self._graph.inputs
         )
@@ -81,20 +86,23 @@ class _Lowering:
         order = [stands_for.get(name, name) for name in self._tensors]
         return {name: self._tensors[name] for name in order}
 
-    def _node(self, node: Node) -> QnnNode:
+    def _lower_node(self, node: Node) -> QnnNode:
         name = self._node_name(node.name)
         inputs = tuple(
-            self._tensor(v, TensorKind.STATIC) if v else self._absent() for v in _without_tail(node.inputs)
+            self._lower_tensor(v, TensorKind.STATIC) if v else self._absent()
+            for v in _without_tail(node.inputs)
         )
-        outputs = tuple(self._tensor(value, self._made_kind(value)) for value in node.outputs if value)
+        outputs = tuple(
+            self._lower_tensor(value, self._choose_kind(value)) for value in node.outputs if value
+        )
         params = node.op.params()
         return QnnNode(
             name,
-            self._package(node),
+            self._choose_package(node),
             node.op.qnn_name(),
-            {p.name: _scalar(p) for p in params if not p.is_tensor},
+            {p.name: _lower_scalar(p) for p in params if not p.is_tensor},
             {
-                p.name: _tensor_param(self._tensor_name.reserve(f"{name}_{p.name}"), p)
+                p.name: _lower_tensor_param(self._tensor_name.reserve(f"{name}_{p.name}"), p)
                 for p in params
                 if p.is_tensor
             },
@@ -104,12 +112,12 @@ class _Lowering:
             node.notes,
         )
 
-    def _package(self, node: Node) -> str:
+    def _choose_package(self, node: Node) -> str:
         if isinstance(node.op, PackageOp):
             return node.op.package
         return self._options.packages.get(node.op.qnn_name(), self._options.package)
 
-    def _tensor(self, value: str, kind: TensorKind) -> str:
+    def _lower_tensor(self, value: str, kind: TensorKind) -> str:
         name = self._tensor_name(value)
         if name not in self._tensors:
             self._tensors[name] = _record(
@@ -117,7 +125,7 @@ class _Lowering:
             )
         return name
 
-    def _made_kind(self, value: str) -> TensorKind:
+    def _choose_kind(self, value: str) -> TensorKind:
         return TensorKind.APP_READ if value in self._graph.outputs else TensorKind.NATIVE
 
     def _absent(self) -> str:
@@ -142,7 +150,7 @@ def _record(name: str, kind: TensorKind, tensor_type: TensorType, data: Array | 
     )
 
 
-def _scalar(param: Param) -> QnnScalar:
+def _lower_scalar(param: Param) -> QnnScalar:
     value = param.value
     if param.dtype.is_float:
         return QnnScalar(param.dtype, float(value))
@@ -151,7 +159,7 @@ def _scalar(param: Param) -> QnnScalar:
     return QnnScalar(param.dtype, bool(value) if param.dtype == DType.BOOL_8 else int(value))
 
 
-def _tensor_param(name: str, param: Param) -> QnnTensor:
+def _lower_tensor_param(name: str, param: Param) -> QnnTensor:
     data: Array = np.asarray(param.value, param.dtype.numpy)
     if data.ndim == 0:
         data = data.reshape(1)
@@ -166,7 +174,7 @@ def _without_tail(inputs: list[str]) -> list[str]:
     return inputs[:end]
 
 
-def _symbolic(graph: Graph) -> list[EdgewrightError]:
+def _find_open_dims(graph: Graph) -> list[EdgewrightError]:
     open_inputs = [name for name in graph.inputs if not graph.types[name].is_static]
     if open_inputs:
         text = "; ".join(f"{name} {graph.types[name]}" for name in open_inputs)
@@ -188,11 +196,11 @@ def _symbolic(graph: Graph) -> list[EdgewrightError]:
     ]
 
 
-def _foreign(graph: Graph) -> list[EdgewrightError]:
+def _find_foreign_ops(graph: Graph) -> list[EdgewrightError]:
     return [
         UnsupportedOp(
-            f"op '{_source_type(node.op)}' has no QNN equivalent",
-            Where(op=_source_type(node.op), node=node.source or node.name),
+            f"op '{_name_source_type(node.op)}' has no QNN equivalent",
+            Where(op=_name_source_type(node.op), node=node.source or node.name),
             do=advise_cut(),
         )
         for node in graph.nodes
@@ -200,11 +208,11 @@ def _foreign(graph: Graph) -> list[EdgewrightError]:
     ]
 
 
-def _source_type(op: Any) -> str:
+def _name_source_type(op: Any) -> str:
     return str(op.type)
 
 
-def _unmade(graph: Graph) -> list[EdgewrightError]:
+def _find_unproduced(graph: Graph) -> list[EdgewrightError]:
     return [
         UnsupportedFeature(
             f"output '{shown(name)}' is not computed by an op, expected one: a QNN graph writes its outputs",
@@ -217,7 +225,7 @@ def _unmade(graph: Graph) -> list[EdgewrightError]:
     ]
 
 
-def _unknown_types(graph: Graph) -> list[EdgewrightError]:
+def _find_unknown_types(graph: Graph) -> list[EdgewrightError]:
     unfit = {dtype for dtype in DType if not dtype.is_qnn or dtype == DType.STRING}
     found = [
         (n, v) for n in graph.nodes for v in (*n.inputs, *n.outputs) if v and graph.types[v].dtype in unfit
@@ -232,7 +240,7 @@ def _unknown_types(graph: Graph) -> list[EdgewrightError]:
     ]
 
 
-def _unfit_sizes(graph: Graph) -> list[EdgewrightError]:
+def _find_large_sizes(graph: Graph) -> list[EdgewrightError]:
     """QNN stores dimensions in 32 bits."""
     most = np.iinfo(np.uint32).max
     return [
@@ -246,7 +254,7 @@ def _unfit_sizes(graph: Graph) -> list[EdgewrightError]:
     ]
 
 
-def _unfit_params(graph: Graph) -> list[EdgewrightError]:
+def _find_large_params(graph: Graph) -> list[EdgewrightError]:
     """Numbers that the source holds in 64 bits and QNN in fewer."""
     return [
         UnsupportedFeature(
@@ -256,11 +264,11 @@ def _unfit_params(graph: Graph) -> list[EdgewrightError]:
         )
         for node in graph.nodes
         for param in node.op.params()
-        if param.dtype.is_integer and not _fits(param)
+        if param.dtype.is_integer and not _is_storable(param)
     ]
 
 
-def _fits(param: Param) -> bool:
+def _is_storable(param: Param) -> bool:
     given: Array = np.asarray(param.value, object).reshape(-1)
     limits = np.iinfo(param.dtype.numpy)
     return all(limits.min <= int(number) <= limits.max for number in given)

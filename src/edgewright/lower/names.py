@@ -4,14 +4,14 @@ import hashlib
 import re
 from collections.abc import Iterable
 
-__all__ = ["NameTable", "sanitized"]
+__all__ = ["NameTable", "sanitize_name"]
 
 # Tar members over 96 bytes are not read by every consumer: 80 and a hash leave room for the suffix.
 LONGEST = 80
 _UNFIT = re.compile(r"[^A-Za-z0-9_]")
 
 
-def sanitized(name: str, longest: int = LONGEST) -> str:
+def sanitize_name(name: str, longest: int = LONGEST) -> str:
     """Letters, digits and underscores, no leading digit; beyond the limit a hash replaces the rest."""
     fit = _UNFIT.sub("_", name[: longest + 1])
     if not fit or fit[0].isdigit():
@@ -34,13 +34,13 @@ class NameTable:
         self._taken: set[str] = set()
         # Inputs and outputs first: they are the names a user sees.
         for name in keep:
-            self._given[name] = self._free(sanitized(name, longest))
+            self._given[name] = self._free(sanitize_name(name, longest))
 
     def __call__(self, name: str) -> str:
         """The sanitized form of a name, the same each time."""
         if name not in self._given:
             self._given[name] = self._free(
-                f"tensor_{len(self._given)}" if self._is_counted else sanitized(name, self._longest)
+                f"tensor_{len(self._given)}" if self._is_counted else sanitize_name(name, self._longest)
             )
         return self._given[name]
 

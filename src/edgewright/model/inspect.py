@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from edgewright.core.files import file_size
+from edgewright.core.files import measure_file
 from edgewright.frontends._common.imported import Imported
 from edgewright.frontends._common.input_spec import InputSpec
 from edgewright.frontends._common.report import ImportReport, OpCount, Problem, report_on
@@ -119,7 +119,7 @@ def _count_bytes(path: Path) -> int:
     """The size of a file, or of all files of a model that is a folder."""
     if path.is_dir():
         return sum(item.stat().st_size for item in path.rglob("*") if item.is_file())
-    return file_size(path)
+    return measure_file(path)
 
 
 def _describe_io(opened: SourceModel, imported: Imported) -> tuple[IoTensor, ...]:
@@ -147,7 +147,7 @@ def _inspect_stored(path: Path, graph: Graph) -> Inspection:
     return Inspection(
         file=str(path),
         format={".dlc": "DLC", ".so": "model library"}.get(path.suffix, "QNN net.json"),
-        file_bytes=file_size(path),
+        file_bytes=measure_file(path),
         weight_bytes=size,
         contract=contract(graph),
         symbols=(),

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from edgewright.artifacts.encodings import encodings_document
+from edgewright.artifacts.encodings import describe_encodings
 from edgewright.backends.base import RealEnds, RunOptions, Session
 from edgewright.backends.registry import find_backend
 from edgewright.config.spelling import spell_option
@@ -129,7 +129,7 @@ class Model:
         and gives the same model from the same source, unless weights or biases were changed before they were
         rounded (``cle``, ``bc``, ``auto``; a note of the report says so): those are only in saved files.
         """
-        return encodings_document(list_encodings(self.fixed_graph()), version)
+        return describe_encodings(list_encodings(self.fixed_graph()), version)
 
     def source_map(self) -> tuple[SourceTensor, ...]:
         """Every tensor of the source model: its name in QNN artifacts, or why there is none."""

@@ -18,7 +18,7 @@ from edgewright.core.numbers import DType
 from edgewright.ir.graph import Graph, Program
 from edgewright.lower.lift import lift
 from edgewright.lower.lower import LowerOptions, lower
-from edgewright.lower.names import sanitized
+from edgewright.lower.names import sanitize_name
 from edgewright.lower.qnn_graph import QnnGraph, TensorKind
 from edgewright.passes.pipeline import TARGET, run_passes
 
@@ -185,7 +185,7 @@ def _read_context_program(path: Path) -> Program:
 def make_records(graph: Graph, name: str, options: SaveOptions) -> QnnGraph:
     """The records of a graph under another name, adapted to what QNN can hold; the graph is not changed."""
     prepared = graph.copy()
-    prepared.name = sanitized(name)
+    prepared.name = sanitize_name(name)
     run_passes(prepared, TARGET)
     if options.pack_4_bit_weights:
         _narrow_types(prepared)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Siz
 import numpy as np
 
 from edgewright.core.errors import BadInput, UsageError, Where
-from edgewright.core.events import progress
+from edgewright.core.events import announce_progress
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op
@@ -88,7 +88,7 @@ def check_constants(graph: Graph, values: Iterable[str], *, is_infinity_allowed:
 def _walk_samples(samples: Samples, title: str) -> Iterator[tuple[int, Mapping[str, Array]]]:
     """Samples with their numbers, announced; none at all is an error."""
     number = -1
-    with progress(title, total=len(samples) if isinstance(samples, Sized) else None) as step:
+    with announce_progress(title, total=len(samples) if isinstance(samples, Sized) else None) as step:
         for number, sample in enumerate(samples):
             yield number, sample
             step()

@@ -7,7 +7,7 @@ does to the outputs, on samples that ranges were not chosen from: data to come d
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from edgewright.core.events import progress
+from edgewright.core.events import announce_progress
 from edgewright.ir.graph import Graph
 from edgewright.quantize.apply import apply_plan
 from edgewright.quantize.assign import Plan, assign_encodings
@@ -130,7 +130,7 @@ class _Search:
         names = list(self._few)
         best = _Choice((names[0],) * STRETCHES)
         lowest = self._measure_noise(best)
-        with progress("trying ranges") as step:
+        with announce_progress("trying ranges") as step:
             for attempt in _list_attempts(names):
                 for tried in attempt(best):
                     noise = lowest if tried == best else self._measure_noise(tried)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from edgewright.core.events import progress
+from edgewright.core.events import announce_progress
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op
@@ -110,7 +110,7 @@ def measure_sensitivity(
     chosen = [sample for place, sample in enumerate(samples) if place in places]
     measuring = _Measuring(graph, watched, chosen, executor)
     effects: dict[str, float] = {}
-    with progress("measuring sensitivity", total=len(stretches)) as step:
+    with announce_progress("measuring sensitivity", total=len(stretches)) as step:
         for part in _split_probes(stretches, SESSIONS):
             for stretch, effect in zip(part, measuring.measure_effects(part), strict=True):
                 effects.update(_list_shared(stretch, effect))

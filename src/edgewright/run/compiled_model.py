@@ -11,7 +11,7 @@ from edgewright.core.errors import BadInput, UsageError, Where
 from edgewright.core.numbers import Array
 from edgewright.core.words import did_you_mean
 from edgewright.ir.graph import Graph
-from edgewright.lower.names import sanitized
+from edgewright.lower.names import sanitize_name
 from edgewright.model.surface import Surface
 from edgewright.run.context.check import ContextVerdict, judge_context
 from edgewright.run.context.info import ContextInfo, read_context_info
@@ -51,7 +51,7 @@ class CompiledModel:
         named = {
             known: _narrow_integers(known, _with_axis(known, np.asarray(array), chosen), chosen)
             for name, array in inputs.items()
-            for known in [name if name in chosen.inputs else sanitized(name)]
+            for known in [name if name in chosen.inputs else sanitize_name(name)]
         }
         return surface.decode_outputs(self._open_session(chosen).run(surface.encode_inputs(named)))
 

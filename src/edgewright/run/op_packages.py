@@ -12,7 +12,7 @@ from edgewright.artifacts.model_library.composer import check_library
 from edgewright.artifacts.op_package.reader import read
 from edgewright.backends.op_package.packages import load_package, shape_rule
 from edgewright.core.errors import BackendCrash, BadInput, EdgewrightError, UsageError, Where, shown
-from edgewright.core.files import file_size
+from edgewright.core.files import measure_file
 from edgewright.core.words import did_you_mean
 from edgewright.ir.op import REGISTRY
 from edgewright.ops.package import PackageOpDefinition, using_definitions
@@ -114,7 +114,7 @@ def _say(path: Path) -> None:
 
 def _run_python(path: Path) -> None:
     """Runs a file that registers functions with @edgewright.op_package."""
-    file_size(path)
+    measure_file(path)
     log.warning("'%s' is a Python file: it is code, and it runs in this process", shown(path.name))
     try:
         runpy.run_path(str(path))

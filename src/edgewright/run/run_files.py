@@ -10,7 +10,7 @@ import numpy as np
 
 from edgewright.config.umbrella import Comparison, ModelFile, RunInputs, RunOutputs, Shapes
 from edgewright.core.errors import UsageError, shown
-from edgewright.core.events import progress
+from edgewright.core.events import announce_progress
 from edgewright.core.files import write_folder
 from edgewright.core.numbers import Array
 from edgewright.frontends._common.input_spec import InputSpec
@@ -91,7 +91,7 @@ def run_files(
     errors: list[TensorError] = []
     seconds = 0.0
     backend, notes = _choose_backend(model, sets[0], outputs.backend)
-    with progress("running", total=len(sets)) as step:
+    with announce_progress("running", total=len(sets)) as step:
         for number, chosen in enumerate(sets):
             feed = chosen.feed()
             started = time.perf_counter()

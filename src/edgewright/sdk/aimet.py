@@ -14,7 +14,7 @@ import numpy as np
 
 from edgewright.artifacts.encodings import read_encodings
 from edgewright.core.errors import EnvironmentProblem, UsageError, shown
-from edgewright.core.events import progress
+from edgewright.core.events import announce_progress
 from edgewright.core.optional import install_command
 from edgewright.ir.graph import Graph
 from edgewright.model.onnx_export import save_onnx
@@ -104,7 +104,7 @@ def _run(python: Path, place: Path) -> None:
     script = place / "worker.py"
     script.write_bytes((resources.files("edgewright._data") / "aimet_worker.py").read_bytes())
     command = [str(python), str(script), str(place)]
-    with progress("AIMET computes encodings"):
+    with announce_progress("AIMET computes encodings"):
         process = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     if process.returncode == MISSING:
         raise EnvironmentProblem(f"'{shown(python)}' has no package 'aimet_onnx'", do=_advise_setup())

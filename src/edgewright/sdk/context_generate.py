@@ -10,7 +10,7 @@ from edgewright.config.backend_config import BackendConfig
 from edgewright.config.context import Target
 from edgewright.config.context_generator import ContextModel, ContextOutput, ContextSettings
 from edgewright.core.errors import UsageError, shown
-from edgewright.core.files import Chunks, file_size, keep_sources, write_all
+from edgewright.core.files import Chunks, keep_sources, measure_file, write_all
 from edgewright.model.model_files import find_model_file, list_model_parts, load_model_graphs
 from edgewright.model.profile.events import check_level
 from edgewright.run.context.compile import (
@@ -73,7 +73,7 @@ def generate_context(options: GeneratorOptions) -> GeneratedContext:
         order.provider,
         "" if order.provider == "cpu" else str(order.target),
         made.names,
-        file_size(binaries[0]),
+        measure_file(binaries[0]),
         time.perf_counter() - started,
         (*notes, *more),
     )

@@ -16,7 +16,7 @@ from edgewright.config.spelling import has_option, spell_option
 from edgewright.config.tensorflow import TensorflowOnly
 from edgewright.config.tflite import TfliteOnly
 from edgewright.core.errors import EdgewrightError, UsageError, shown
-from edgewright.core.events import progress
+from edgewright.core.events import announce_progress
 from edgewright.core.files import keep_sources, write_whole
 from edgewright.frontends._common.input_spec import InputSpec, list_unknown_names
 from edgewright.frontends.conversion import (
@@ -33,7 +33,7 @@ from edgewright.ir.contract import IoTensor, dtype_of_word, dtype_word
 from edgewright.ir.graph import Graph
 from edgewright.ir.text import to_text
 from edgewright.lower.lower import QNN_PACKAGE, LowerOptions
-from edgewright.lower.names import NameTable, sanitized
+from edgewright.lower.names import NameTable, sanitize_name
 from edgewright.model.saving import SavedFiles, SaveOptions, save_graph
 from edgewright.quantize.overrides import KnownEncodings
 from edgewright.quantize.report import QuantizationSummary
@@ -103,7 +103,7 @@ def make_input_spec(options: ConverterOptions) -> InputSpec:
 
 def _convert(options: ConverterOptions, command: str) -> Conversion:
     path = Path(options.source.input_network)
-    with progress(f"converting {path.name}", total=3) as step:
+    with announce_progress(f"converting {path.name}", total=3) as step:
         source = fix_shapes(path, make_input_spec(options))
         imported = source.graph()
         _dump_imported(options, imported)
@@ -239,7 +239,7 @@ def _save(graph: Graph, options: ConverterOptions, command: str, *, is_quantized
     about = SaveOptions(
         command=command,
         copyright_text=read_copyright(output.copyright_file),
-        prefix=sanitized(target.stem) if output.overwrite_model_prefix else "QnnModel",
+        prefix=sanitize_name(target.stem) if output.overwrite_model_prefix else "QnnModel",
         lowering=LowerOptions(
             package=options.package.package_name or QNN_PACKAGE,
             packages=map_ops_to_packages(options.package.op_package_config),

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from edgewright.artifacts.encodings import encodings_text
+from edgewright.artifacts.encodings import write_encodings
 from edgewright.core.files import write_whole
 from edgewright.ir.graph import Graph
 from edgewright.model.saving import SavedFiles
@@ -18,5 +18,5 @@ def add_listing(files: SavedFiles, model: Path, encodings: Graph | EncodingSet) 
     entries = list_encodings(encodings) if isinstance(encodings, Graph) else encodings
     # Entries of a width alone ended with 0.6.1.
     version = "0.6.1" if any(tensor.is_wish for tensor in entries.tensors) else "1.0.0"
-    write_whole(listing, [encodings_text(entries, version).encode()])
+    write_whole(listing, [write_encodings(entries, version).encode()])
     return replace(files, paths=(*files.paths, listing))

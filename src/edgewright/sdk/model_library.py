@@ -5,7 +5,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from edgewright.artifacts.model_library.builder import ModelSource, build_library, model_source
+from edgewright.artifacts.model_library.builder import ModelSource, build_library, find_model_source
 from edgewright.artifacts.model_library.toolchains import (
     DEFAULT_TARGETS,
     NoToolchain,
@@ -14,8 +14,8 @@ from edgewright.artifacts.model_library.toolchains import (
 )
 from edgewright.config.model_library import LibraryOutput, LibrarySource
 from edgewright.core.errors import EnvironmentProblem, UsageError, shown
-from edgewright.core.events import progress
-from edgewright.core.files import file_size, keep_sources
+from edgewright.core.events import announce_progress
+from edgewright.core.files import keep_sources, measure_file
 
 __all__ = ["BuiltLibraries", "BuiltLibrary", "generate_libraries"]
 
@@ -47,12 +47,12 @@ def generate_libraries(source: LibrarySource, output: LibraryOutput) -> BuiltLib
     A target that was named and cannot be built is an error, after the others were built.
     """
     toolchains = [find_toolchain(target) for target in dict.fromkeys(output.targets or DEFAULT_TARGETS)]
-    model = model_source(Path(source.cpp), None if source.bin is None else Path(source.bin))
+    model = find_model_source(Path(source.cpp), None if source.bin is None else Path(source.bin))
     chains = [chain for chain in toolchains if isinstance(chain, Toolchain)]
     lacking = [chain for chain in toolchains if isinstance(chain, NoToolchain)]
     places = {chain: _place(output, chain.target, _name(output, model), len(chains)) for chain in chains}
     keep_sources([path for path in (model.cpp, model.bin) if path is not None], places.values())
-    with progress("compile", len(places)) as step:
+    with announce_progress("compile", len(places)) as step:
         built = []
         for chain, place in places.items():
             built.append(_build_library(model, chain, place))
@@ -66,7 +66,7 @@ def _build_library(model: ModelSource, chain: Toolchain, place: Path) -> BuiltLi
     started = time.perf_counter()
     build_library(model, chain, place)
     seconds = time.perf_counter() - started
-    return BuiltLibrary(str(place), chain.target, chain.compiler, file_size(place), seconds)
+    return BuiltLibrary(str(place), chain.target, chain.compiler, measure_file(place), seconds)
 
 
 def _name(output: LibraryOutput, model: ModelSource) -> str:

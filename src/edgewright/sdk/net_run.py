@@ -7,7 +7,7 @@ from pathlib import Path
 
 from edgewright.artifacts.profile_log.writer import ProfileLog, to_chunks
 from edgewright.backends.base import RunOptions, Session
-from edgewright.config.net_run import Execution, InputFiles, OutputFiles, Profiling, threads_of
+from edgewright.config.net_run import Execution, InputFiles, OutputFiles, Profiling, choose_threads
 from edgewright.config.net_run import Model as ModelOptions
 from edgewright.config.run_settings import GraphProfiling, QueueLimits
 from edgewright.core.errors import UnsupportedFeature, UsageError, shown
@@ -109,7 +109,9 @@ class _Task:
         return Measuring(level is not None, most, window, has_traces=level == "backend")
 
     def prepare_session(self, tensors: Sequence[str]) -> Session:
-        threads = self.source.threads or threads_of(self.options.execution.perf_profile, os.cpu_count() or 1)
+        threads = self.source.threads or choose_threads(
+            self.options.execution.perf_profile, os.cpu_count() or 1
+        )
         is_inner = self.options.profiling.profiling_level in INNER_LEVELS
         session = self.source.prepare(self.graph, RunOptions(threads, tuple(tensors), is_inner))
         return session if self.factor == 1 else BatchSession(session, self.factor)

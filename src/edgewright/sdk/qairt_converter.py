@@ -18,7 +18,7 @@ from edgewright.config.qairt_converter import (
 )
 from edgewright.config.qairt_quantizer import QairtDlc, QairtPrecision
 from edgewright.core.errors import UsageError, shown
-from edgewright.core.events import progress
+from edgewright.core.events import announce_progress
 from edgewright.frontends._common.input_spec import InputSpec
 from edgewright.frontends.conversion import (
     ConversionRequest,
@@ -101,7 +101,7 @@ def _fill_input_spec(options: QairtConverterOptions) -> InputSpec:
 def _convert(options: QairtConverterOptions, command: str) -> tuple[Conversion, KeptEncodings]:
     path, target = _check_source(options), _choose_output(options)
     about = _make_save_options(options, command)
-    with progress(f"converting {path.name}", total=3) as step:
+    with announce_progress(f"converting {path.name}", total=3) as step:
         io = _describe_io(options)
         spec = replace(_fill_input_spec(options), input_shapes=list_source_shapes(io))
         source = fix_shapes(path, spec)

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from edgewright.artifacts.description import Description
-from edgewright.artifacts.encodings import encodings_text, parse_encodings
+from edgewright.artifacts.encodings import parse_encodings, write_encodings
 from edgewright.core.errors import BadInput, Where
 from edgewright.core.files import read_limited
 from edgewright.ir.graph import Graph
@@ -58,7 +58,7 @@ def keep_encodings(
         notes.append(f"{len(overrides.tensors)} overrides are kept for qairt-quantizer")
         if resolved.ignored:
             notes.append(f"{len(resolved.ignored)} of them name tensors that conversion folded away")
-    return KeptEncodings(encodings_text(EncodingSet(tuple(taken))) if taken else "", text, tuple(notes))
+    return KeptEncodings(write_encodings(EncodingSet(tuple(taken))) if taken else "", text, tuple(notes))
 
 
 def read_kept_encodings(description: Description, file: str) -> tuple[EncodingSet, EncodingSet]:

@@ -9,7 +9,7 @@ from edgewright.artifacts.dlc import reader as dlc_reader
 from edgewright.backends.executor import CpuExecutor
 from edgewright.config.qairt_quantizer import QairtAimet, QairtCalibration, QairtDlc, QairtPrecision
 from edgewright.core.errors import BadInput, Problems, UnsupportedFeature, UsageError, Where, shown
-from edgewright.core.files import file_size, keep_sources
+from edgewright.core.files import keep_sources, measure_file
 from edgewright.data.input_list import check_head
 from edgewright.data.open_samples import open_samples
 from edgewright.frontends._common.input_spec import list_unknown_names
@@ -224,7 +224,7 @@ def _list_notes(report: QuantizationReport, dlc: QairtDlc) -> Iterator[str]:
 
 def _write(options: QairtQuantizerOptions, result: QuantizedGraph, about: SaveOptions) -> QuantizedDlc:
     target, report = name_output(options.dlc), result.report
-    bytes_before, notes = file_size(options.dlc.input_dlc), tuple(_list_notes(report, options.dlc))
+    bytes_before, notes = measure_file(options.dlc.input_dlc), tuple(_list_notes(report, options.dlc))
     files = save_dlc(result.graph, target, about)
     if options.dlc.dump_encoding_json:
         files = add_listing(files, target, result.graph)
@@ -236,5 +236,5 @@ def _write(options: QairtQuantizerOptions, result: QuantizedGraph, about: SaveOp
         notes,
         report.converts,
         bytes_before,
-        file_size(target),
+        measure_file(target),
     )

@@ -10,7 +10,7 @@ from edgewright.backends.executor import CpuExecutor
 from edgewright.config.preprocessing import Preprocessing
 from edgewright.config.quantize import PRECISIONS, QuantizeOptions, QuantizeOutput
 from edgewright.config.umbrella import ModelFile, Shapes
-from edgewright.core.files import file_size, keep_sources
+from edgewright.core.files import keep_sources, measure_file
 from edgewright.ir.contract import IoTensor, contract
 from edgewright.ir.graph import Graph
 from edgewright.model.model import Model
@@ -81,7 +81,7 @@ def quantize_files(
         (*opening, *_list_idle(options), *result.report.notes, *_list_notes(request, files, backend)),
         weight_bytes(before),
         weight_bytes(after, is_packed=_is_packed(files)),
-        sum(file_size(path) for path in files.paths),
+        sum(measure_file(path) for path in files.paths),
         time.monotonic() - start,
         backend,
         differences,

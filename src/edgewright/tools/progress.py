@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from edgewright.core.errors import shown
-from edgewright.core.events import Listener, Work, listening
+from edgewright.core.events import Listener, Work, listen_to_progress
 
 __all__ = ["Bars", "PlainLines", "draw_progress"]
 
@@ -21,7 +21,7 @@ EVERY = 5.0  # seconds between two plain lines
 def draw_progress() -> Iterator[None]:
     """Draw the progress of what happens inside the block on stderr."""
     listener: Listener = Bars() if sys.stderr.isatty() else PlainLines()
-    with listening(listener):
+    with listen_to_progress(listener):
         yield
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from edgewright.abi import htp_structs, structs, system_structs
 from edgewright.abi.tables import BACKEND_TABLE, SIGNATURES, SYSTEM_TABLE
-from edgewright.abi.versions import library_version
+from edgewright.abi.versions import identify_version
 from edgewright.core.errors import EnvironmentProblem
 
 SIZES = {
@@ -73,10 +73,10 @@ def test_functions_have_their_documented_places():
     ],
 )
 def test_the_build_tells_sdk_and_layout(build, sdk, is_tested, is_narrow):
-    found = library_version(build, (2, 40, 0), (5, 51, 0))
+    found = identify_version(build, (2, 40, 0), (5, 51, 0))
     assert (found.sdk, found.is_tested, found.is_narrow) == (sdk, is_tested, is_narrow)
 
 
 def test_another_core_api_is_refused():
     with pytest.raises(EnvironmentProblem, match=r"core API 3.0.0, expected 2.x"):
-        library_version("v3.0.0.1", (3, 0, 0), (6, 0, 0))
+        identify_version("v3.0.0.1", (3, 0, 0), (6, 0, 0))

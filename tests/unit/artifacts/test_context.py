@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from edgewright.artifacts.context import reader, writer
-from edgewright.artifacts.context.frame import MAGIC, framed, is_framed, open_frame
+from edgewright.artifacts.context.frame import MAGIC, frame_file, is_framed, open_frame
 from edgewright.artifacts.context.records import Context, ContextHead
 from edgewright.core.errors import BadInput, EdgewrightError, LimitExceeded, UnsupportedFeature
 from edgewright.core.files import write_whole
@@ -34,7 +34,7 @@ def resealed(path, change):
     frame = open_frame(path)
     document = json.loads(frame.description)
     change(document)
-    write_whole(path, framed(json.dumps(document).encode(), [bytes(frame.data)], len(frame.data)))
+    write_whole(path, frame_file(json.dumps(document).encode(), [bytes(frame.data)], len(frame.data)))
     return path
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from edgewright.artifacts.cpp import writer
-from edgewright.artifacts.cpp.literals import comment, real, text
+from edgewright.artifacts.cpp.literals import write_comment, write_real, write_text
 from edgewright.artifacts.description import Description
 from edgewright.core.errors import BadInput, UnsupportedFeature, UsageError
 from edgewright.core.numbers import DType
@@ -85,7 +85,7 @@ def test_a_parameter_that_is_named_like_a_tensor_is_refused():
     ],
 )
 def test_no_text_closes_its_comment(hostile):
-    written = comment(hostile)
+    written = write_comment(hostile)
     # What a compiler does first: a backslash at the end of a line glues the next one to it.
     glued = re.sub(r"\\[ \t]*\n", "", written)
     assert glued.index("*/") == len(glued) - 3
@@ -95,7 +95,7 @@ def test_no_text_closes_its_comment(hostile):
 
 @pytest.mark.parametrize("value", ['"', "\\", "??/", "a\nb", "é", "\0", '"); evil("', "\x7f", "1\x001"])
 def test_a_string_literal_holds_any_text(value):
-    literal = text(value)
+    literal = write_text(value)
     assert re.fullmatch(r'"(?:[^"\\?\x00-\x1f\x7f-\U0010ffff]|\\[0-7]{3})*"', literal)
     raw = re.sub(r"\\([0-7]{3})", lambda m: chr(int(m.group(1), 8)), literal[1:-1])
     assert raw.encode("latin-1").decode() == value
@@ -103,14 +103,19 @@ def test_a_string_literal_holds_any_text(value):
 
 @pytest.mark.parametrize("value", [0.1, 1.0, 1e-45, 3.4028235e38, 1e-5, -0.0, 169 / 127, 16777216.0])
 def test_a_float_literal_is_the_float(value):
-    literal = real(value)
+    literal = write_real(value)
     assert literal.endswith("f")
     assert re.search(r"[.e]", literal)
     assert np.float32(literal[:-1]) == np.float32(value)
 
 
 def test_numbers_that_have_no_literal_use_the_names_of_cmath():
-    assert [real(v) for v in (np.inf, -np.inf, np.nan, 1e300)] == ["INFINITY", "-INFINITY", "NAN", "INFINITY"]
+    assert [write_real(v) for v in (np.inf, -np.inf, np.nan, 1e300)] == [
+        "INFINITY",
+        "-INFINITY",
+        "NAN",
+        "INFINITY",
+    ]
 
 
 def test_a_scalar_type_without_a_field_in_the_struct_is_refused():

@@ -16,7 +16,14 @@ from flatbuffers.table import Table
 from edgewright.artifacts.description import Description
 from edgewright.artifacts.dlc import reader, writer, zip_writer
 from edgewright.artifacts.dlc.params_writer import LARGEST_INLINE
-from edgewright.artifacts.dlc.spelling import _BY_LIMITS, _BY_NUMBER, _BY_WORD, Spelling, in_dlc, in_qnn
+from edgewright.artifacts.dlc.spelling import (
+    _BY_LIMITS,
+    _BY_NUMBER,
+    _BY_WORD,
+    Spelling,
+    spell_in_dlc,
+    spell_in_qnn,
+)
 from edgewright.artifacts.dlc.writer import DlcVersion
 from edgewright.artifacts.dlc.zip_reader import open_members
 from edgewright.core.errors import BadInput, LimitExceeded, UnsupportedFeature
@@ -191,9 +198,9 @@ FAMILY_MEMBERS = [
 @pytest.mark.parametrize("name", FAMILY_MEMBERS)
 def test_an_op_that_a_family_stands_for_comes_back(name):
     assert name in REGISTRY
-    spelling = in_dlc(name, "qti.aisw")
+    spelling = spell_in_dlc(name, "qti.aisw")
     assert spelling.type not in REGISTRY
-    assert in_qnn(spelling, "qti.aisw") == Spelling(name)
+    assert spell_in_qnn(spelling, "qti.aisw") == Spelling(name)
 
 
 @pytest.mark.parametrize("family", ["Unary", "Binary", "Neuron"])
@@ -220,12 +227,12 @@ def test_a_number_without_an_op_of_its_own_stays_with_the_generic_op(tmp_path):
 
 def test_parameters_that_only_the_generic_op_has_keep_it_generic():
     given = Spelling("Neuron", _operation(4) | {"alpha": QnnScalar(DType.FLOAT_32, 0.5)})
-    assert in_qnn(given, "qti.aisw") == replace(given, type="ElementWiseNeuron")
+    assert spell_in_qnn(given, "qti.aisw") == replace(given, type="ElementWiseNeuron")
 
 
 def test_an_op_of_another_package_keeps_its_name():
-    assert in_dlc("Relu", "my.package") == Spelling("Relu")
-    assert in_qnn(Spelling("Pool"), "my.package") == Spelling("Pool")
+    assert spell_in_dlc("Relu", "my.package") == Spelling("Relu")
+    assert spell_in_qnn(Spelling("Pool"), "my.package") == Spelling("Pool")
 
 
 def _operation(number):

@@ -267,7 +267,7 @@ TENSORS = {
     "kind": ({"kind": 9}, "tensor type is 9, expected 0 to 5"),
     "kind-negative": ({"kind": -1}, "tensor type is -1"),
     "dtype": ({"dtype": 563}, "data type 563"),
-    "rank": ({"dims": (1,) * 40}, "a list of 40, expected 32"),
+    "rank": ({"dims": (1,) * 40}, "a list of 40, expected at most 32"),
     "size": ({"dims": (2**31, 2**31, 2**31)}, "at most .* fit"),
     "bytes": ({"dims": (7,)}, r"the data has 96 bytes, FLOAT_32 \[7\] needs 28"),
     "text": ({"dtype": 0x608}, "holds strings"),

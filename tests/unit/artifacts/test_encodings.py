@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from edgewright.artifacts.encodings import (
     VERSIONS,
-    encodings_document,
-    encodings_text,
+    describe_encodings,
     parse_encodings,
     read_encodings,
+    write_encodings,
 )
 from edgewright.core.errors import EdgewrightError, UnsupportedFeature, UsageError
 from edgewright.quantize.tensor_encodings import EncodingSet, TensorEncoding
@@ -123,7 +123,7 @@ def tensor(encodings: EncodingSet, name: str) -> TensorEncoding:
 def test_a_file_comes_back_as_it_was(version):
     found = parsed(FILES[version])
     assert found.version == version
-    assert encodings_document(found, version) == FILES[version]
+    assert describe_encodings(found, version) == FILES[version]
 
 
 @pytest.mark.parametrize("version", FILES)
@@ -140,7 +140,7 @@ def test_every_version_can_be_written_as_every_other_that_has_room_for_it(versio
         for t in kept
         if not t.extra and (t.is_symmetric or len(t.scales) == 1 or version == "2.0.0" or t.is_float)
     ]
-    back = parse_encodings(encodings_text(EncodingSet(tuple(kept)), other).encode())
+    back = parse_encodings(write_encodings(EncodingSet(tuple(kept)), other).encode())
     plain = [(t.name, t.bits, t.is_float, t.scales, t.offsets) for t in back.tensors]
     assert sorted(plain) == sorted((t.name, t.bits, t.is_float, t.scales, t.offsets) for t in kept)
 
@@ -155,13 +155,13 @@ def test_numbers_survive_to_the_last_bit(version, scales, bits, data):
     half = 1 << (bits - 1)
     offset = -half if len(scales) > 1 else data.draw(st.integers(-2 * half + 1, 0))
     entry = TensorEncoding("w", bits, True, scales=tuple(scales), offsets=(offset,) * len(scales))
-    (back,) = parse_encodings(encodings_text(EncodingSet((entry,)), version).encode()).tensors
+    (back,) = parse_encodings(write_encodings(EncodingSet((entry,)), version).encode()).tensors
     assert (back.scales, back.offsets, back.bits) == (entry.scales, entry.offsets, bits)
 
 
 def test_the_same_encodings_make_the_same_file():
     found = parsed(FILES["1.0.0"])
-    assert encodings_text(found) == encodings_text(parsed(json.loads(encodings_text(found))))
+    assert write_encodings(found) == write_encodings(parsed(json.loads(write_encodings(found))))
 
 
 def test_signed_zero_points_become_offsets_of_unsigned_integers():
@@ -248,20 +248,20 @@ def test_an_entry_with_a_width_alone_is_a_wish():
     found = parsed({"activation_encodings": {"x": [{"bitwidth": 16, "dtype": "int"}]}, "param_encodings": {}})
     assert found.tensors[0].is_wish
     with pytest.raises(UnsupportedFeature, match="only a width"):
-        encodings_text(found, "1.0.0")
-    assert encodings_document(found, "0.6.1")["activation_encodings"]["x"] == [
+        write_encodings(found, "1.0.0")
+    assert describe_encodings(found, "0.6.1")["activation_encodings"]["x"] == [
         {"bitwidth": 16, "dtype": "int"}
     ]
 
 
 def test_blocks_cannot_be_written_into_old_versions():
     with pytest.raises(UnsupportedFeature, match="blocks do not exist before version"):
-        encodings_text(parsed(FILES["1.0.0"]), "0.6.1")
+        write_encodings(parsed(FILES["1.0.0"]), "0.6.1")
 
 
 def test_a_version_that_does_not_exist_cannot_be_written():
     with pytest.raises(UsageError, match="there is no version"):
-        encodings_text(EncodingSet(), "3.0")
+        write_encodings(EncodingSet(), "3.0")
 
 
 def legacy(**fields):

@@ -12,7 +12,7 @@ from edgewright import convert
 from edgewright.backends.base import RunOptions
 from edgewright.backends.cpu import CpuBackend
 from edgewright.backends.cpu.dynamic import with_integer_ops
-from edgewright.backends.cpu.export import exported
+from edgewright.backends.cpu.export import export_graph
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph
 from edgewright.ops import reference
@@ -119,7 +119,7 @@ def test_an_lstm_of_integers_is_one_again(direction: str, tmp_path: Path) -> Non
 
 
 def test_an_exported_lstm_has_ops_of_onnx_only(tmp_path: Path) -> None:
-    model, _ = exported(converted(lstm("forward"), tmp_path))
+    model, _ = export_graph(converted(lstm("forward"), tmp_path))
     assert {opset.domain for opset in model.opset_import} == {""}
     assert "LSTM" in [node.op_type for node in model.graph.node]
 

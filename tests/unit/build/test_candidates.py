@@ -9,7 +9,7 @@ import pytest
 import edgewright as ew
 from edgewright.analyse.evaluate import Evaluator
 from edgewright.analyse.metric import choose_metric
-from edgewright.artifacts.encodings import encodings_text
+from edgewright.artifacts.encodings import write_encodings
 from edgewright.build.candidate_builder import CandidateBuilder
 from edgewright.build.candidates import (
     CandidateResult,
@@ -130,7 +130,7 @@ def test_where_none_keeps_it_the_one_that_loses_least_is_chosen() -> None:
 def test_the_encodings_of_mixed_widths_are_taken_back_as_overrides(searched, tmp_path) -> None:
     graph = searched[1].graphs["mixed"]
     path = tmp_path / "mixed.encodings"
-    path.write_text(encodings_text(list_encodings(graph)))
+    path.write_text(write_encodings(list_encodings(graph)))
     again = ew.quantize(MODEL, overrides=path).fixed_graph()
     # Weights that were fitted differ, how they are stored does not.
     assert again.types == graph.types

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from edgewright.backends.qnn.options import Priority, ProfilingLevel
-from edgewright.config.backend_config import BackendConfig, settings_of
+from edgewright.config.backend_config import BackendConfig, read_settings
 from edgewright.config.run_settings import GraphProfiling, QueueLimits
 from edgewright.core.errors import BadInput, EdgewrightError, LimitExceeded, UsageError
 from edgewright.run.context.config import find_target, make_htp_options, read_backend_config
@@ -66,7 +66,7 @@ def test_the_extensions_file_is_found_beside_the_file_that_names_it(tmp_path):
 
 
 def test_later_settings_of_a_graph_come_before_earlier_ones():
-    found = settings_of(EXTENSIONS, "f", "htp").settings_for("b")
+    found = read_settings(EXTENSIONS, "f", "htp").settings_for("b")
     assert found.as_numbers() == {
         "vtcm_mb": 8,
         "fp16_relaxed_precision": 1,
@@ -74,17 +74,17 @@ def test_later_settings_of_a_graph_come_before_earlier_ones():
         "optimization_level": 1,
         "dlbc": 1,
     }
-    assert settings_of(EXTENSIONS, "f", "htp").settings_for("c").as_numbers() == {}
+    assert read_settings(EXTENSIONS, "f", "htp").settings_for("c").as_numbers() == {}
 
 
 def test_settings_that_name_no_graph_are_ignored_and_that_is_said():
-    found = settings_of({"graphs": {"vtcm_mb": 8}}, "f", "htp")
+    found = read_settings({"graphs": {"vtcm_mb": 8}}, "f", "htp")
     assert found.settings_for("a").as_numbers() == {}
     assert "settings in 'graphs' have no effect: 'graph_names' names no graph" in found.notes
 
 
 def test_everything_becomes_options_of_the_library():
-    config = settings_of(EXTENSIONS | {"context_configs": {"context_priority": "low"}}, "f", "htp")
+    config = read_settings(EXTENSIONS | {"context_configs": {"context_priority": "low"}}, "f", "htp")
     chip = find_target(None, config)
     options = make_htp_options(chip, config, {"a": config.settings_for("a")}, "detailed")
     assert (options.soc_model, options.is_weight_sharing, options.priority) == (57, True, Priority.LOW)
@@ -112,14 +112,14 @@ def test_everything_becomes_options_of_the_library():
 )
 def test_a_wrong_file_is_one_error_that_names_the_key(document, what, do):
     with pytest.raises(BadInput) as found:
-        settings_of(document, "f.json", "htp")
+        read_settings(document, "f.json", "htp")
     assert what in found.value.what
     assert do in found.value.do
 
 
 def test_all_unknown_keys_are_reported_together():
     with pytest.raises(EdgewrightError) as found:
-        settings_of({"a": 1, "b": 2}, "f.json", "htp")
+        read_settings({"a": 1, "b": 2}, "f.json", "htp")
     assert len(found.value.errors) == 2
 
 
@@ -200,4 +200,4 @@ def test_where_nothing_is_executed_its_settings_are_said_to_be_idle(tmp_path):
 @pytest.mark.parametrize("depth", [0, 4097, "3", True])
 def test_a_queue_has_a_sensible_depth(depth):
     with pytest.raises(BadInput, match="expected a whole number from 1 to 4096"):
-        settings_of({"context_configs": {"async_execute_queue_depth": depth}}, "c.json", "cpu")
+        read_settings({"context_configs": {"async_execute_queue_depth": depth}}, "c.json", "cpu")

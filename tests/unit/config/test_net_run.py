@@ -9,7 +9,7 @@ from edgewright.config.net_run import (
     NetRunLog,
     OutputFiles,
     Profiling,
-    threads_of,
+    choose_threads,
 )
 from edgewright.core.errors import UsageError
 
@@ -113,11 +113,11 @@ def test_a_delay_without_profiling_is_said_to_do_nothing():
 )
 def test_profiles_that_save_power_use_fewer_threads(profile, threads):
     assert profile in PERF_PROFILES
-    assert threads_of(profile, cores=8) == threads
+    assert choose_threads(profile, cores=8) == threads
 
 
 def test_a_profile_leaves_at_least_one_thread():
-    assert threads_of("low_balanced", cores=1) == 1
+    assert choose_threads("low_balanced", cores=1) == 1
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 from edgewright.config.declare import opt
 from edgewright.config.group import OptionGroup, build
 from edgewright.config.rules import Excludes
-from edgewright.config.values import OneOf, dims, number_from
+from edgewright.config.values import OneOf, make_number_parser, parse_dims
 from edgewright.core.errors import NotBuiltYet, Problems, UsageError
 
 
@@ -18,7 +18,7 @@ class Sample(OptionGroup):
     quiet: bool = opt(help="a flag")
     bits: int = opt(also="--bw", choices=(8, 16), default=8, help="a choice")
     shapes: tuple[tuple[str, tuple[int, ...]], ...] = opt(
-        "--shape", keyed=True, type=(str, dims), help="pairs", example="--shape x 1,2"
+        "--shape", keyed=True, type=(str, parse_dims), help="pairs", example="--shape x 1,2"
     )
     colours: tuple[tuple[str, ...], ...] = opt(
         "--colour", nargs=(2, 3), repeated=True, type=(str, OneOf(("rgb", "bgr"))), help="two or three"
@@ -27,7 +27,7 @@ class Sample(OptionGroup):
     files: tuple[str, ...] = opt(help="many")
     later: str | None = opt(built=False, help="not yet")
     level: str = opt(choices=("low", "high"), default="high", not_built=("low",), help="partly")
-    count: int | None = opt(type=number_from(1), help="number")
+    count: int | None = opt(type=make_number_parser(1), help="number")
 
 
 OPTIONS = Sample.options()

@@ -2,7 +2,7 @@ import copy
 
 import pytest
 
-from edgewright.config.throughput_case import case_of
+from edgewright.config.throughput_case import parse_case
 from edgewright.core.errors import BadInput, EdgewrightError, Problems
 
 CASE = {
@@ -79,7 +79,7 @@ def changed(path, value):
 
 
 def test_every_key_has_its_place():
-    case = case_of(CASE, "case.json", lambda name: f"found/{name}")
+    case = parse_case(CASE, "case.json", lambda name: f"found/{name}")
     first, second = case.threads
     assert (case.iterations, case.log_level, case.is_endless) == (5, "error", False)
     assert (first.count, first.seconds, first.interval, first.is_random) == (1, None, 0, False)
@@ -100,7 +100,7 @@ def test_every_key_has_its_place():
 
 
 def test_a_negative_number_of_iterations_is_endless():
-    assert case_of(changed(("testCase", "iteration"), -1), "case.json").is_endless
+    assert parse_case(changed(("testCase", "iteration"), -1), "case.json").is_endless
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_a_negative_number_of_iterations_is_endless():
 )
 def test_a_wrong_key_is_reported_with_its_path(path, value, why):
     with pytest.raises(EdgewrightError) as caught:
-        case_of(changed(path, value), "case.json")
+        parse_case(changed(path, value), "case.json")
     assert why in str(caught.value)
     assert "where: case.json" in str(caught.value)
 
@@ -158,11 +158,11 @@ def test_all_wrong_keys_are_reported_at_once():
     document["models"][1]["inputDataType"] = 3
     document["testCase"]["threads"][1]["loop"] = 0
     with pytest.raises(Problems) as caught:
-        case_of(document, "case.json")
+        parse_case(document, "case.json")
     assert len(caught.value.errors) == 3
 
 
 @pytest.mark.parametrize("document", [[], None, "case", {}])
 def test_what_is_no_case_at_all_is_an_error(document):
     with pytest.raises((BadInput, Problems)):
-        case_of(document, "case.json")
+        parse_case(document, "case.json")

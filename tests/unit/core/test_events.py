@@ -1,6 +1,6 @@
 import pytest
 
-from edgewright.core.events import Work, listening, progress
+from edgewright.core.events import Work, announce_progress, listen_to_progress
 
 
 class Notes:
@@ -22,7 +22,7 @@ class Notes:
 
 def test_a_listener_hears_the_start_every_step_and_the_end():
     notes = Notes()
-    with listening(notes), progress("calibrating", total=5) as step:
+    with listen_to_progress(notes), announce_progress("calibrating", total=5) as step:
         step()
         step(3)
     assert notes.seen == [
@@ -34,37 +34,37 @@ def test_a_listener_hears_the_start_every_step_and_the_end():
 
 
 def test_the_library_is_silent_by_default(capsys):
-    with progress("calibrating", total=2) as step:
+    with announce_progress("calibrating", total=2) as step:
         step()
     assert capsys.readouterr() == ("", "")
 
 
 def test_the_end_is_heard_when_the_work_fails():
     notes = Notes()
-    with pytest.raises(ZeroDivisionError), listening(notes), progress("reading") as step:
+    with pytest.raises(ZeroDivisionError), listen_to_progress(notes), announce_progress("reading") as step:
         step(1 // (step() or 0))
     assert notes.seen[-1] == ("ended", "reading", 1, None)
 
 
 def test_nobody_hears_after_the_block():
     notes = Notes()
-    with listening(notes):
+    with listen_to_progress(notes):
         pass
-    with progress("reading") as step:
+    with announce_progress("reading") as step:
         step()
     assert notes.seen == []
 
 
 def test_the_innermost_listener_wins():
     outer, inner = Notes(), Notes()
-    with listening(outer), listening(inner), progress("reading"):
+    with listen_to_progress(outer), listen_to_progress(inner), announce_progress("reading"):
         pass
     assert (len(outer.seen), len(inner.seen)) == (0, 2)
 
 
 def test_work_that_began_unheard_stays_unheard():
     notes = Notes()
-    with progress("reading") as step, listening(notes):
+    with announce_progress("reading") as step, listen_to_progress(notes):
         step()
     assert notes.seen == []
 

@@ -11,10 +11,10 @@ import pytest
 
 from edgewright.core.errors import BadInput, EnvironmentProblem, LimitExceeded, UsageError
 from edgewright.core.files import (
-    file_size,
-    inside,
     keep_sources,
+    measure_file,
     read_limited,
+    resolve_inside,
     write_all,
     write_folder,
     write_whole,
@@ -126,7 +126,7 @@ def test_a_full_disk_says_so_and_leaves_nothing(tmp_path):
 def test_the_message_for_no_space_is_the_systems(tmp_path):
     from edgewright.core import files
 
-    with pytest.raises(EnvironmentProblem) as caught, files._writing(tmp_path / "a"):
+    with pytest.raises(EnvironmentProblem) as caught, files._explain_write_errors(tmp_path / "a"):
         Path("/dev/full").write_bytes(b"x")
     assert str(caught.value) == (
         f"error[environment]: cannot write '{tmp_path / 'a'}': no space left on device\n"
@@ -156,7 +156,7 @@ def test_what_is_read_is_not_written_over_by_any_name(tmp_path):
 def test_a_folder_is_no_guess_for_a_file(tmp_path):
     (tmp_path / "nowhere").mkdir()
     with pytest.raises(BadInput) as caught:
-        file_size(tmp_path / "nowhere.dlc")
+        measure_file(tmp_path / "nowhere.dlc")
     assert "did you mean" not in str(caught.value)
 
 
@@ -181,7 +181,7 @@ def test_a_name_that_is_too_long_is_reported(tmp_path):
 
 @pytest.mark.parametrize("relative", ["w.bin", "data/w.bin", "a..b", "...", "./w.bin"])
 def test_paths_inside_the_folder_are_accepted(tmp_path, relative):
-    assert inside(tmp_path, relative) == Path(os.path.realpath(tmp_path / relative))
+    assert resolve_inside(tmp_path, relative) == Path(os.path.realpath(tmp_path / relative))
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_paths_inside_the_folder_are_accepted(tmp_path, relative):
 )
 def test_paths_that_leave_the_folder_are_refused(tmp_path, relative):
     with pytest.raises(BadInput) as caught:
-        inside(tmp_path, relative, file="model.onnx")
+        resolve_inside(tmp_path, relative, file="model.onnx")
     assert "\n  where: model.onnx\n  do:    keep" in str(caught.value)
 
 
@@ -205,14 +205,14 @@ def test_links_that_leave_the_folder_are_refused(tmp_path):
     (tmp_path / "model" / "up").symlink_to(tmp_path)
     for relative in ("w.bin", "up/secret", "up"):
         with pytest.raises(BadInput, match="through a link"):
-            inside(tmp_path / "model", relative)
+            resolve_inside(tmp_path / "model", relative)
 
 
 def test_a_loop_of_links_ends_in_a_path_and_not_in_a_crash(tmp_path):
     (tmp_path / "a").symlink_to(tmp_path / "b")
     (tmp_path / "b").symlink_to(tmp_path / "a")
     with pytest.raises((BadInput, EnvironmentProblem)):
-        file_size(inside(tmp_path, "a"))
+        measure_file(resolve_inside(tmp_path, "a"))
 
 
 def test_a_neighbour_with_the_same_beginning_is_outside(tmp_path):
@@ -220,7 +220,7 @@ def test_a_neighbour_with_the_same_beginning_is_outside(tmp_path):
     (tmp_path / "model-secret").write_bytes(b"")
     (tmp_path / "model" / "w").symlink_to(tmp_path / "model-secret")
     with pytest.raises(BadInput):
-        inside(tmp_path / "model", "w")
+        resolve_inside(tmp_path / "model", "w")
 
 
 def test_a_file_within_the_limit_is_read(tmp_path):
@@ -237,7 +237,7 @@ def test_a_file_over_the_limit_says_both_sizes(tmp_path):
 def test_a_missing_file_suggests_its_neighbour(tmp_path):
     (tmp_path / "model.onnx").write_bytes(b"")
     with pytest.raises(BadInput) as caught:
-        file_size(tmp_path / "modle.onnx")
+        measure_file(tmp_path / "modle.onnx")
     assert str(caught.value) == (
         f"error[bad-input]: file '{tmp_path / 'modle.onnx'}' does not exist\n"
         "  do:    did you mean 'model.onnx'?"
@@ -246,7 +246,7 @@ def test_a_missing_file_suggests_its_neighbour(tmp_path):
 
 def test_a_missing_folder_is_said_to_be_missing(tmp_path):
     with pytest.raises(BadInput, match="does not exist either"):
-        file_size(tmp_path / "none" / "model.onnx")
+        measure_file(tmp_path / "none" / "model.onnx")
 
 
 def test_folders_pipes_and_impossible_names_are_not_read(tmp_path):

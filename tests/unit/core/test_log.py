@@ -3,7 +3,7 @@ import logging
 import pytest
 
 from edgewright.core.errors import UsageError
-from edgewright.core.log import LEVELS, VERBOSE, is_debugging, level_number, log_to_stderr, set_level
+from edgewright.core.log import LEVELS, VERBOSE, find_level, is_debugging, log_to_stderr, set_level
 
 log = logging.getLogger("edgewright.some.module")
 
@@ -24,7 +24,7 @@ def test_each_level_lets_itself_and_the_graver_ones_through(level, count, capsys
 
 def test_an_unknown_level_names_the_known_ones():
     with pytest.raises(UsageError) as caught:
-        level_number("verbos")
+        find_level("verbos")
     assert str(caught.value) == (
         "error[usage]: log level 'verbos' is unknown, "
         "expected one of: error, warn, warning, info, debug, verbose\n"

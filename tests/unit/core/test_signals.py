@@ -5,18 +5,18 @@ import threading
 
 import pytest
 
-from edgewright.core.signals import held, noted
+from edgewright.core.signals import hold_signals, note_signals
 
 
 def test_a_signal_sets_the_event_and_is_noted_instead_of_raised():
     stop = threading.Event()
-    with noted(stop) as found:
+    with note_signals(stop) as found:
         signal.raise_signal(signal.SIGINT)
     assert (found, stop.is_set()) == ([signal.SIGINT], True)
 
 
 def test_afterwards_a_signal_raises_again():
-    with noted(threading.Event()):
+    with note_signals(threading.Event()):
         pass
     with pytest.raises(KeyboardInterrupt):
         signal.raise_signal(signal.SIGINT)
@@ -26,7 +26,7 @@ def test_a_signal_that_is_held_raises_after_the_block():
     done = []
 
     def interrupted():
-        with held():
+        with hold_signals():
             signal.raise_signal(signal.SIGINT)
             done.append("went on")
 
@@ -39,7 +39,7 @@ def test_what_a_handler_of_the_program_does_is_still_done():
     heard = []
     before = signal.signal(signal.SIGTERM, lambda number, _frame: heard.append(number))
     try:
-        with noted(threading.Event()) as found:
+        with note_signals(threading.Event()) as found:
             signal.raise_signal(signal.SIGTERM)
     finally:
         signal.signal(signal.SIGTERM, before)
@@ -50,7 +50,7 @@ def test_outside_the_main_thread_nothing_is_changed():
     found = []
 
     def work():
-        with noted(threading.Event()):
+        with note_signals(threading.Event()):
             found.append(signal.getsignal(signal.SIGINT))
 
     thread = threading.Thread(target=work)

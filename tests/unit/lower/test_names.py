@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from edgewright.lower.names import LONGEST, NameTable, sanitized
+from edgewright.lower.names import LONGEST, NameTable, sanitize_name
 
 # Surrogates too: names come out of files.
 NAMES = st.text(st.characters(), max_size=200) | st.text("aB9_/:.", max_size=200)
@@ -15,7 +15,7 @@ HASH = 13
 @example(name="", longest=1)
 @example(name="9" * 80, longest=80)
 def test_a_form_is_an_identifier_of_bounded_length(name: str, longest: int) -> None:
-    form = sanitized(name, longest)
+    form = sanitize_name(name, longest)
     assert form.isascii()
     assert form.isidentifier()
     assert len(form) <= longest + HASH
@@ -23,20 +23,20 @@ def test_a_form_is_an_identifier_of_bounded_length(name: str, longest: int) -> N
 
 @given(name=st.text("aZ_", min_size=1, max_size=LONGEST))
 def test_a_name_that_fits_stays_as_it_is(name: str) -> None:
-    assert sanitized(name) == name
+    assert sanitize_name(name) == name
 
 
 @given(start=st.text("ab/", min_size=LONGEST + 1, max_size=LONGEST + 40), ends=st.tuples(NAMES, NAMES))
 def test_long_names_that_differ_only_behind_the_limit_have_forms_of_their_own(
     start: str, ends: tuple[str, str]
 ) -> None:
-    first, second = (sanitized(start + end) for end in ends)
+    first, second = (sanitize_name(start + end) for end in ends)
     assert (first == second) == (ends[0] == ends[1])
 
 
 def test_forms_are_the_same_in_every_process_and_version() -> None:
     # Stored artifacts are compared by name: a changed form is a broken promise.
-    assert sanitized("layer/" * 30) == "layer_" * 13 + "la_" + "7d6bb2c65c75"
+    assert sanitize_name("layer/" * 30) == "layer_" * 13 + "la_" + "7d6bb2c65c75"
 
 
 @given(names=st.lists(NAMES, unique=True, max_size=30), kept=st.integers(0, 5), is_counted=st.booleans())

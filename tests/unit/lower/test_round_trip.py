@@ -14,7 +14,7 @@ from edgewright.ir.op import REGISTRY, Sample
 from edgewright.ir.types import TensorType
 from edgewright.lower.lift import lift
 from edgewright.lower.lower import LowerOptions, lower
-from edgewright.lower.names import NameTable, sanitized
+from edgewright.lower.names import NameTable, sanitize_name
 from edgewright.model.saving import load_graph, save_graph
 from edgewright.ops import reference
 from edgewright.ops.activation import Relu
@@ -77,7 +77,7 @@ def test_two_names_never_share_a_sanitized_form() -> None:
 
 @pytest.mark.parametrize("name", ["", "9lives", "../../etc", 'a"b\n', "*/", "x" * 5000, "\u00fc\ud800"])
 def test_sanitized_names_are_identifiers_that_fit_a_tar_header(name: str) -> None:
-    form = sanitized(name)
+    form = sanitize_name(name)
     assert form.isascii()
     assert form.isidentifier()
     assert len(form) <= 93

@@ -8,7 +8,7 @@ from onnx import TensorProto, helper
 
 import edgewright as ew
 from edgewright.artifacts.qdq_onnx import OnnxParts, to_files
-from edgewright.backends.cpu.export import exported
+from edgewright.backends.cpu.export import export_graph
 from edgewright.core.errors import Problems, UnsupportedFeature, UsageError
 from edgewright.core.files import write_all
 from edgewright.model.saving import SaveOptions
@@ -124,7 +124,7 @@ def test_an_output_that_is_an_input_or_comes_twice_is_written(tmp_path):
 
 def test_large_weights_go_into_a_file_beside(tmp_path):
     graph = ew.quantize(DIGITS_MODEL, digits()).graph
-    parts = OnnxParts(*exported(graph))
+    parts = OnnxParts(*export_graph(graph))
     write_all(to_files(parts, tmp_path / "inside.onnx"))
     write_all(to_files(parts, tmp_path / "m.onnx", largest=100))
     assert (tmp_path / "m.onnx.data").stat().st_size > 100

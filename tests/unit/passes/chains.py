@@ -74,7 +74,7 @@ def with_constant(draw: st.DrawFn, net: Net, x: str) -> str:
     numbers = draw(st.sampled_from([0.0, 1.0, 6.0, -0.5, None]))
     wanted = draw(st.sampled_from(shapes))
     array = np.full(wanted, numbers) if numbers is not None else np.linspace(0.5, 2, int(np.prod(wanted)))
-    constant = net.constant(array.reshape(wanted).astype(np.float32))
+    constant = net.add_constant(array.reshape(wanted).astype(np.float32))
     operands = (x, constant) if draw(st.booleans()) else (constant, x)
     op = draw(st.sampled_from(BINARY))
     # What is divided by x may be divided by nothing: the meaning of that is not what these laws are about.

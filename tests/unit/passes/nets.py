@@ -34,7 +34,7 @@ class Net(Builder):
         self.x = self.graph.add_input("x", TensorType(shape or (1, 4, 6, 6)))
 
     def random(self, *shape: int) -> str:
-        return self.constant((self._random.normal(size=shape) / 2).astype(np.float32))
+        return self.add_constant((self._random.normal(size=shape) / 2).astype(np.float32))
 
     def conv(self, x: str, channels: int, *, has_bias: bool = True, size: int = 3) -> str:
         axes = self.rank(x) - 2
@@ -46,21 +46,23 @@ class Net(Builder):
         )
         filters = self.random(*(size,) * axes, int(self.shape(x)[1]), channels)
         bias = [self.random(channels)] if has_bias else []
-        return self.channel_first(self.emit(op, self.channel_last(x), filters, *bias))
+        return self.move_channels_first(self.emit(op, self.move_channels_last(x), filters, *bias))
 
     def depthwise(self, x: str) -> str:
         op = DepthWiseConv2d(stride=(1, 1), pad_amount=((1, 1), (1, 1)))
         filters = self.random(3, 3, 1, int(self.shape(x)[1]))
-        return self.channel_first(self.emit(op, self.channel_last(x), filters))
+        return self.move_channels_first(self.emit(op, self.move_channels_last(x), filters))
 
     def batchnorm(self, x: str) -> str:
         channels = int(self.shape(x)[1])
-        turned = self.emit(Batchnorm(), self.channel_last(x), self.random(channels), self.random(channels))
-        return self.channel_first(turned)
+        turned = self.emit(
+            Batchnorm(), self.move_channels_last(x), self.random(channels), self.random(channels)
+        )
+        return self.move_channels_first(turned)
 
     def pool(self, x: str) -> str:
         op = PoolMax2d(filter_size=(2, 2), stride=(1, 1), pad_amount=((0, 1), (0, 1)))
-        return self.channel_first(self.emit(op, self.channel_last(x)))
+        return self.move_channels_first(self.emit(op, self.move_channels_last(x)))
 
     def relu(self, x: str) -> str:
         return self.emit(Relu(), x)
@@ -130,15 +132,15 @@ def reduction() -> Graph:
 
 def global_pool_and_flatten() -> Graph:
     net = Net()
-    x = net.channel_last(net.conv(net.x, 5))
+    x = net.move_channels_last(net.conv(net.x, 5))
     pooled = net.emit(PoolAvg2d(filter_size=(6, 6), stride=(1, 1), pad_amount=((0, 0), (0, 0))), x)
-    return net.done(net.fully_connected(net.reshape(net.channel_first(pooled), (1, 5)), 3))
+    return net.done(net.fully_connected(net.reshape(net.move_channels_first(pooled), (1, 5)), 3))
 
 
 def segmentation() -> Graph:
     net = Net()
-    small = net.channel_last(net.conv(net.x, 5))
-    big = net.channel_first(net.emit(ResizeNearestNeighbor(size=(12, 12)), small))
+    small = net.move_channels_last(net.conv(net.x, 5))
+    big = net.move_channels_first(net.emit(ResizeNearestNeighbor(size=(12, 12)), small))
     return net.done(net.emit(Softmax(axis=1), net.conv(big, 3)))
 
 

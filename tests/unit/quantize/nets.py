@@ -49,7 +49,7 @@ class Net(Builder):
         self.x = self.graph.add_input("x", TensorType(shape or (1, 8, 8, 4)))
 
     def weights(self, *shape: int, scale: float = 0.3) -> str:
-        return self.constant((self.random.normal(size=shape) * scale).astype(np.float32))
+        return self.add_constant((self.random.normal(size=shape) * scale).astype(np.float32))
 
     def conv(self, x: str, channels: int, *, size: int = 3, has_bias: bool = True, stride: int = 1) -> str:
         filters = self.weights(size, size, int(self.shape(x)[-1]), channels)

@@ -219,7 +219,7 @@ def test_integers_booleans_and_indices_stay_what_they_are():
     net = Net()
     conv = net.conv(net.x, 4)
     best, above = net.emit(Argmax(axis=3), conv), net.emit(ElementWiseGreater(), conv, net.x)
-    picked = net.emit(Gather(axis=3), conv, net.constant(np.array([2, 0], np.int32)))
+    picked = net.emit(Gather(axis=3), conv, net.add_constant(np.array([2, 0], np.int32)))
     graph = quantized(net.done(best, above, picked)).graph
     assert graph.types[best].dtype == net.graph.types[best].dtype
     assert graph.types[above].dtype == DType.BOOL_8
@@ -382,7 +382,7 @@ def test_without_data_a_pin_goes_through_ops_that_move_data():
 def test_the_second_operand_of_a_wide_product_is_symmetric_and_restricted():
     net = Net(2, 4, 4)
     other = net.unary(Tanh(), net.graph.add_input("y", TensorType((2, 4, 4))))
-    scaled = net.emit(ElementWiseMultiply(), other, net.constant(np.array(3.0, np.float32)))
+    scaled = net.emit(ElementWiseMultiply(), other, net.add_constant(np.array(3.0, np.float32)))
     found = quantized(net.done(net.emit(MatMul(), net.x, scaled)), QuantizationRequest(act_bw=16))
     # HTP's products of elements write the type they read: a conversion makes it signed.
     assert found.graph.types[scaled].dtype == DType.UFIXED_POINT_16
@@ -420,7 +420,7 @@ def test_a_bias_that_is_too_large_for_32_bits_raises_the_scale_of_the_weights():
 
 def test_scores_behind_a_mask_keep_their_steps():
     net = Net(1, 6, 6)
-    mask = net.constant(np.triu(np.full((6, 6), -1e9, np.float32), 1))
+    mask = net.add_constant(np.triu(np.full((6, 6), -1e9, np.float32), 1))
     graph = net.done(net.unary(Softmax(axis=2), net.emit(ElementWiseAdd(), net.x, mask)))
     found = quantized(graph)
     assert found.report.rules["masked-softmax"]
@@ -429,7 +429,7 @@ def test_scores_behind_a_mask_keep_their_steps():
 
 def test_a_mask_of_the_least_float_has_steps_that_the_scores_can_be_added_to():
     net = Net(1, 6, 6)
-    mask = net.constant(np.triu(np.full((6, 6), np.finfo(np.float32).min), 1))
+    mask = net.add_constant(np.triu(np.full((6, 6), np.finfo(np.float32).min), 1))
     graph = net.done(net.unary(Softmax(axis=2), net.emit(ElementWiseAdd(), net.x, mask)))
     found = quantized(graph)
     encoding, stored = found.graph.types[mask].encoding, found.graph.constants[mask]
@@ -443,7 +443,7 @@ def test_a_mask_of_the_least_float_has_steps_that_the_scores_can_be_added_to():
 @pytest.mark.parametrize("bits", [8, 16])
 def test_a_mask_of_infinity_keeps_the_scores(bits):
     net = Net(1, 6, 6)
-    mask = net.constant(np.triu(np.full((6, 6), -np.inf, np.float32), 1))
+    mask = net.add_constant(np.triu(np.full((6, 6), -np.inf, np.float32), 1))
     graph = net.done(net.unary(Softmax(axis=2), net.emit(ElementWiseAdd(), net.x, mask)))
     found = quantized(graph, QuantizationRequest(act_bw=bits))
     assert found.report.rules["masked-softmax"]
@@ -452,7 +452,7 @@ def test_a_mask_of_infinity_keeps_the_scores(bits):
 
 def test_the_largest_of_a_value_and_minus_infinity_is_the_value():
     net = Net(1, 6, 6)
-    least = net.constant(np.array(-np.inf, np.float32))
+    least = net.add_constant(np.array(-np.inf, np.float32))
     graph = net.done(net.emit(ElementWiseMaximum(), net.x, least))
     assert signal_to_noise(graph, quantized(graph).graph) > 35
 
@@ -468,7 +468,7 @@ def spelled_out_norm(*, is_squared_mean: bool) -> Graph:
     if is_squared_mean:
         spread = net.emit(ElementWiseSubtract(), spread, net.emit(ElementWiseMultiply(), mean, mean))
     root = net.unary(
-        ElementWiseRsqrt(), net.emit(ElementWiseAdd(), spread, net.constant(np.array(1e-5, np.float32)))
+        ElementWiseRsqrt(), net.emit(ElementWiseAdd(), spread, net.add_constant(np.array(1e-5, np.float32)))
     )
     gain = net.emit(ElementWiseMultiply(), root, net.weights(32, scale=1.0))
     return net.done(net.dense_rows(net.emit(ElementWiseMultiply(), centred, gain), 8))

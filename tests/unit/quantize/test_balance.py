@@ -30,7 +30,7 @@ def _with_outliers(net: Net, width: int = CHANNELS) -> str:
     """Gains of which two are far larger than the others."""
     gains = np.ones(width, np.float32)
     gains[[2, 9]] = 40.0
-    return net.constant(gains)
+    return net.add_constant(gains)
 
 
 def _after_a_norm(op=LayerNorm(axes=(2,))) -> Graph:  # noqa: B008 - frozen

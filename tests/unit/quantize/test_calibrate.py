@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from edgewright.core.errors import BadInput, UsageError
-from edgewright.core.events import Work, listening
+from edgewright.core.events import Work, listen_to_progress
 from edgewright.ops import reference
 from edgewright.ops.activation import Relu
 from edgewright.ops.elementwise import ElementWiseAdd
@@ -103,7 +103,7 @@ def test_progress_is_reported_sample_by_sample():
 
         advance_work = end_work = start_work
 
-    with listening(Ear()):
+    with listen_to_progress(Ear()):
         observe_extremes(graph, graph.outputs, samples(graph, 3), Engine())
     assert heard == [("calibrating", 3, done) for done in (0, 1, 2, 3, 3)]
 
@@ -120,7 +120,7 @@ def test_a_sample_with_a_number_that_is_none_is_named(bad):
 
 def test_nan_that_the_model_makes_itself_is_found():
     net = Net()
-    shifted = net.emit(ElementWiseAdd(), net.conv(net.x, 4), net.constant(np.array(2.0, np.float32)))
+    shifted = net.emit(ElementWiseAdd(), net.conv(net.x, 4), net.add_constant(np.array(2.0, np.float32)))
     root = net.unary(ElementWiseSquareRoot(), shifted)
     graph = net.done(net.unary(Relu(), root))
     with pytest.raises(BadInput, match="the float model computes NaN for sample 0") as caught:
@@ -130,7 +130,7 @@ def test_nan_that_the_model_makes_itself_is_found():
 
 def test_overflow_is_found_where_it_happens():
     net = Net()
-    high = net.emit(ElementWiseAdd(), net.conv(net.x, 4), net.constant(np.array(3e38, np.float32)))
+    high = net.emit(ElementWiseAdd(), net.conv(net.x, 4), net.add_constant(np.array(3e38, np.float32)))
     big = net.emit(ElementWiseAdd(), high, high)
     graph = net.done(net.unary(Relu(), big))
     with pytest.raises(BadInput, match="values from inf to inf for sample 0"):
@@ -139,7 +139,7 @@ def test_overflow_is_found_where_it_happens():
 
 def test_infinities_of_the_model_itself_are_masks():
     net = Net()
-    mask = net.constant(np.array([0, -np.inf, 0, 0], np.float32))
+    mask = net.add_constant(np.array([0, -np.inf, 0, 0], np.float32))
     masked = net.emit(ElementWiseAdd(), net.conv(net.x, 4), mask)
     found = observe_extremes(net.done(masked), [masked], samples(net.graph), Engine())
     assert found[masked].low[0] == -65504

@@ -8,7 +8,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import edgewright as ew
-from edgewright.artifacts.encodings import encodings_text, parse_encodings
+from edgewright.artifacts.encodings import parse_encodings, write_encodings
 from edgewright.core.errors import EdgewrightError, Problems, UsageError
 from edgewright.core.numbers import DType
 from edgewright.ir.graph import Graph
@@ -170,7 +170,7 @@ def test_blocks_of_a_file_are_applied():
 def test_encodings_that_were_dumped_give_the_same_graph_without_data(version, bits):
     graph = network()
     first = quantize_graph(graph, QuantizationRequest(act_bw=bits, per_row=True), samples(graph), Engine())
-    text = encodings_text(list_encodings(first.graph), version)
+    text = write_encodings(list_encodings(first.graph), version)
     again = EncodingSet(parse_encodings(text.encode()).tensors)
     second = quantize_graph(graph, QuantizationRequest(act_bw=bits, per_row=True, overrides=again))
     assert second.graph.types == first.graph.types

@@ -188,7 +188,10 @@ def test_a_dead_channel_does_not_break_the_others():
 def high_biases(*, has_notes: bool, pads: int = 0) -> Graph:
     """Two convolutions, the first with outputs of mean 8 and deviation 1 in one channel."""
     net = Net(1, 8, 8, 4)
-    weights, bias = net.weights(1, 1, 4, 4, scale=0.15), net.constant(np.array([8, 0.1, -0.1, 0], np.float32))
+    weights, bias = (
+        net.weights(1, 1, 4, 4, scale=0.15),
+        net.add_constant(np.array([8, 0.1, -0.1, 0], np.float32)),
+    )
     first = net.emit(Conv2d(stride=(1, 1), pad_amount=((0, 0), (0, 0))), net.x, weights, bias)
     op = Conv2d(stride=(1, 1), pad_amount=((pads, pads), (pads, pads)))
     last = net.emit(op, net.unary(Relu(), first), net.weights(3, 3, 4, 4), net.weights(4))

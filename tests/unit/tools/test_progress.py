@@ -5,19 +5,19 @@ import time
 import pytest
 from rich.console import Console
 
-from edgewright.core.events import Work, listening, progress
+from edgewright.core.events import Work, announce_progress, listen_to_progress
 from edgewright.tools.progress import Bars, PlainLines, draw_progress
 
 
 def test_short_work_prints_nothing_without_a_terminal(capsys):
-    with draw_progress(), progress("reading", total=2) as step:
+    with draw_progress(), announce_progress("reading", total=2) as step:
         step()
         step()
     assert capsys.readouterr() == ("", "")
 
 
 def test_long_work_prints_a_line_now_and_then_and_one_at_the_end(capsys):
-    with listening(PlainLines(short=0, every=0)), progress("calibrating", total=2) as step:
+    with listen_to_progress(PlainLines(short=0, every=0)), announce_progress("calibrating", total=2) as step:
         step()
         step()
     assert capsys.readouterr().err.splitlines() == [
@@ -34,26 +34,33 @@ def test_a_line_tells_the_time_that_is_left(capsys):
 
 
 def test_lines_keep_their_distance(capsys):
-    with listening(PlainLines(short=0, every=1000)), progress("calibrating", total=9) as step:
+    with (
+        listen_to_progress(PlainLines(short=0, every=1000)),
+        announce_progress("calibrating", total=9) as step,
+    ):
         for _ in range(9):
             step()
     assert capsys.readouterr().err.splitlines() == ["calibrating: 1 of 9, 0 s", "calibrating: done, 0 s"]
 
 
 def test_work_without_a_total_counts(capsys):
-    with listening(PlainLines(short=0, every=0)), progress("reading") as step:
+    with listen_to_progress(PlainLines(short=0, every=0)), announce_progress("reading") as step:
         step(7)
     assert capsys.readouterr().err.splitlines()[0] == "reading: 7, 0 s"
 
 
 def test_work_that_fails_is_not_called_done(capsys):
-    with pytest.raises(ZeroDivisionError), listening(PlainLines(short=0, every=1000)), progress("x", total=5):
+    with (
+        pytest.raises(ZeroDivisionError),
+        listen_to_progress(PlainLines(short=0, every=1000)),
+        announce_progress("x", total=5),
+    ):
         1 // 0  # noqa: B018 - it is here to fail
     assert capsys.readouterr().err == "x: 0 of 5, 0 s\n"
 
 
 def test_a_title_from_a_model_cannot_steer_the_terminal(capsys):
-    with listening(PlainLines(short=0)), progress("a\x1b[2J"):
+    with listen_to_progress(PlainLines(short=0)), announce_progress("a\x1b[2J"):
         pass
     assert capsys.readouterr().err == "a\\x1b[2J: done, 0 s\n"
 
@@ -64,7 +71,10 @@ def screen():
 
 def test_long_work_gets_a_bar_even_when_it_makes_no_step():
     console = screen()
-    with listening(Bars(short=0.01, console=console)), progress("reading [x]", total=10) as step:
+    with (
+        listen_to_progress(Bars(short=0.01, console=console)),
+        announce_progress("reading [x]", total=10) as step,
+    ):
         deadline = time.monotonic() + 30
         while "reading [x]" not in console.file.getvalue() and time.monotonic() < deadline:
             time.sleep(0.01)
@@ -74,7 +84,7 @@ def test_long_work_gets_a_bar_even_when_it_makes_no_step():
 
 def test_short_work_gets_no_bar():
     console = screen()
-    with listening(Bars(short=60, console=console)), progress("reading", total=2) as step:
+    with listen_to_progress(Bars(short=60, console=console)), announce_progress("reading", total=2) as step:
         step()
     assert console.file.getvalue() == ""
     waiting = [thread for thread in threading.enumerate() if isinstance(thread, threading.Timer)]
@@ -85,11 +95,11 @@ def test_short_work_gets_no_bar():
 
 def test_bars_inside_bars_end_in_any_order():
     bars = Bars(short=0.0, console=screen())
-    with listening(bars), progress("outer", total=2) as outer:
-        with progress("inner", total=2) as inner:
+    with listen_to_progress(bars), announce_progress("outer", total=2) as outer:
+        with announce_progress("inner", total=2) as inner:
             time.sleep(0.2)
             inner()
         outer()
-        with progress("next"):
+        with announce_progress("next"):
             pass
     assert (bars._display, bars._tasks, bars._timers) == (None, {}, {})

@@ -20,9 +20,9 @@ from edgewright.core.errors import (
     UnsupportedFeature,
     Where,
 )
-from edgewright.core.files import file_size, mapped
+from edgewright.core.files import map_file, measure_file
 
-__all__ = ["ALIGNMENT", "MAGIC", "VERSION", "Frame", "framed", "is_framed", "open_frame"]
+__all__ = ["ALIGNMENT", "MAGIC", "VERSION", "Frame", "frame_file", "is_framed", "open_frame"]
 
 # The line ends reveal a text-mode transfer, the last byte stops a terminal.
 MAGIC = b"EWCTX\r\n\x1a"
@@ -43,7 +43,7 @@ class Frame:
     data: memoryview
 
 
-def framed(
+def frame_file(
     description: bytes, data: Iterable[bytes | memoryview], data_bytes: int
 ) -> Iterator[bytes | memoryview]:
     """The chunks of a file; the data must come to exactly `data_bytes`."""
@@ -64,7 +64,7 @@ def framed(
 
 def is_framed(path: Path) -> bool:
     """Whether the file starts like one of ours."""
-    file_size(path)
+    measure_file(path)
     with path.open("rb") as file:
         return file.read(len(MAGIC)) == MAGIC
 
@@ -72,20 +72,20 @@ def is_framed(path: Path) -> bool:
 def open_frame(path: Path) -> Frame:
     """Maps a file and checks version, sizes and checksum before anything else is read."""
     where = Where(file=str(path))
-    size = file_size(path)
+    size = measure_file(path)
     if size < _HEAD.size + _CHECKSUM_BYTES:
-        raise _damaged(f"the file has {size} bytes, a context binary has more", where)
-    content = mapped(path)
-    start, described, data_bytes = _sizes(content, where)
+        raise _make_damage_error(f"the file has {size} bytes, a context binary has more", where)
+    content = map_file(path)
+    start, described, data_bytes = _read_sizes(content, where)
     _check_sum(content, where)
     return Frame(bytes(content[_HEAD.size : _HEAD.size + described]), content[start : start + data_bytes])
 
 
-def _sizes(content: memoryview, where: Where) -> tuple[int, int, int]:
+def _read_sizes(content: memoryview, where: Where) -> tuple[int, int, int]:
     """Where the data starts, and the bytes of the description and of the data, which fill the file."""
     magic, major, minor, zero, described, data_bytes = _HEAD.unpack(content[: _HEAD.size])
     if magic != MAGIC or zero:
-        raise _damaged("the file does not start like a context binary of Edgewright", where)
+        raise _make_damage_error("the file does not start like a context binary of Edgewright", where)
     if major != VERSION[0]:
         raise UnsupportedFeature(
             f"the context binary has version {major}.{minor}, version {VERSION[0]} is read",
@@ -100,7 +100,7 @@ def _sizes(content: memoryview, where: Where) -> tuple[int, int, int]:
     start += -start % ALIGNMENT
     expected = start + data_bytes + _CHECKSUM_BYTES
     if expected != len(content):
-        raise _damaged(f"the file has {len(content)} bytes, its header says {expected}", where)
+        raise _make_damage_error(f"the file has {len(content)} bytes, its header says {expected}", where)
     return start, described, data_bytes
 
 
@@ -110,8 +110,10 @@ def _check_sum(content: memoryview, where: Where) -> None:
     for start in range(0, end, _HASHED_AT_ONCE):
         checksum.update(content[start : min(start + _HASHED_AT_ONCE, end)])
     if checksum.digest() != bytes(content[end:]):
-        raise _damaged("the checksum does not match the content: the file was changed or damaged", where)
+        raise _make_damage_error(
+            "the checksum does not match the content: the file was changed or damaged", where
+        )
 
 
-def _damaged(what: str, where: Where) -> BadInput:
+def _make_damage_error(what: str, where: Where) -> BadInput:
     return BadInput(what, where, do="copy it again, or make it again with qnn-context-binary-generator")

@@ -9,7 +9,7 @@ from edgewright.artifacts import raw_data
 from edgewright.artifacts.context.frame import open_frame
 from edgewright.artifacts.context.records import BACKENDS, SETTINGS, Context, ContextHead
 from edgewright.artifacts.net_json.fields import Fields, as_float, as_integer, as_name, parse
-from edgewright.artifacts.net_json.tensors import dtype_of, value_of
+from edgewright.artifacts.net_json.tensors import convert_scalar, find_dtype
 from edgewright.artifacts.wiring import check_order
 from edgewright.core.errors import BadInput, LimitExceeded, Where, shown
 from edgewright.core.numbers import Array, DType
@@ -35,14 +35,14 @@ def read(path: Path | str) -> Context:
     if not 1 <= len(listed) <= _MOST_GRAPHS:
         raise BadInput(f"there are {len(listed)} graphs, expected 1 to {_MOST_GRAPHS}", where)
     reader = _Reader(frame.data, where)
-    graphs = tuple(reader.graph(Fields(item, where, "a graph")) for item in listed)
+    graphs = tuple(reader.read_graph(Fields(item, where, "a graph")) for item in listed)
     names = {graph.name for graph in graphs}
     if len(names) != len(graphs):
         raise BadInput("two graphs have the same name, expected unique names", where)
-    return Context(_head(document.fields("head")), graphs)
+    return Context(_read_head(document.fields("head")), graphs)
 
 
-def _head(fields: Fields) -> ContextHead:
+def _read_head(fields: Fields) -> ContextHead:
     backend = fields.text("backend")
     if backend not in BACKENDS:
         raise BadInput(
@@ -59,11 +59,11 @@ def _head(fields: Fields) -> ContextHead:
         vtcm_mb=fields.integer("vtcm_mb", 0, _UINT32),
         priority=fields.text("priority"),
         is_weight_sharing=fields.first_of("is_weight_sharing") is True,
-        settings={name: _settings(Fields(item, fields.where, "'settings'")) for name, item in settings},
+        settings={name: _read_settings(Fields(item, fields.where, "'settings'")) for name, item in settings},
     )
 
 
-def _settings(fields: Fields) -> dict[str, int]:
+def _read_settings(fields: Fields) -> dict[str, int]:
     return {key: fields.integer(key, 0, _UINT32) for key, _ in fields.items() if key in SETTINGS}
 
 
@@ -75,18 +75,18 @@ class _Reader:
         self._where = where
         self._copied = 0
 
-    def graph(self, fields: Fields) -> QnnGraph:
-        listed = [self._tensor(item, self._where) for item in fields.array("tensors")]
+    def read_graph(self, fields: Fields) -> QnnGraph:
+        listed = [self._read_tensor(item, self._where) for item in fields.array("tensors")]
         tensors = {tensor.name: tensor for tensor in listed}
         if len(tensors) != len(listed):
             raise BadInput("two tensors have the same name, expected unique names", self._where)
-        nodes = [self._node(item) for item in fields.array("nodes")]
+        nodes = [self._read_node(item) for item in fields.array("nodes")]
         check_order(tensors, nodes, self._where)
         name = as_name(fields.first_of("name"), "the graph's name", self._where)
-        maps = (_texts(fields, key) for key in ("source_names", "forms", "gone"))
+        maps = (_read_texts(fields, key) for key in ("source_names", "forms", "gone"))
         return QnnGraph(name, tensors, nodes, *maps)
 
-    def _node(self, value: Any) -> QnnNode:
+    def _read_node(self, value: Any) -> QnnNode:
         fields = Fields(value, self._where, "a node")
         where = replace(self._where, node=as_name(fields.first_of("name"), "the name", self._where))
         fields = replace(fields, where=where)
@@ -94,43 +94,45 @@ class _Reader:
             name=str(where.node),
             package=as_name(fields.first_of("package"), "'package'", where),
             type=as_name(fields.first_of("type"), "'type'", where),
-            scalar_params={key: _scalar(key, item, where) for key, item in fields.fields("scalars").items()},
+            scalar_params={
+                key: _read_scalar(key, item, where) for key, item in fields.fields("scalars").items()
+            },
             tensor_params={
-                key: self._param(key, item, where) for key, item in fields.fields("params").items()
+                key: self._read_param(key, item, where) for key, item in fields.fields("params").items()
             },
             inputs=fields.names("inputs"),
             outputs=fields.names("outputs"),
             macs=fields.integer("macs", 0, _LARGEST_NUMBER),
         )
 
-    def _param(self, name: str, value: Any, where: Where) -> QnnTensor:
-        tensor = self._tensor(value, where)
+    def _read_param(self, name: str, value: Any, where: Where) -> QnnTensor:
+        tensor = self._read_tensor(value, where)
         if tensor.kind != TensorKind.STATIC:
             raise BadInput(f"parameter '{shown(name)}' has tensor type {int(tensor.kind)}, expected 4", where)
         return tensor
 
-    def _tensor(self, value: Any, where: Where) -> QnnTensor:
+    def _read_tensor(self, value: Any, where: Where) -> QnnTensor:
         fields = Fields(value, where, "a tensor")
         name = as_name(fields.first_of("name"), "the tensor's name", where)
         fields = replace(fields, where=replace(where, tensor=name))
         kind = TensorKind(fields.integer("kind", 0, int(TensorKind.NULL)))
-        dtype = dtype_of(fields.integer("dtype", 0, _UINT32), fields.where)
-        dims = _dims(fields, dtype)
+        dtype = find_dtype(fields.integer("dtype", 0, _UINT32), fields.where)
+        dims = _read_dims(fields, dtype)
         return QnnTensor(
             name,
             kind,
             dtype,
             dims,
-            _encoding(fields.fields("encoding"), dtype, dims) if "encoding" in fields else None,
-            self._array(fields, dtype, dims) if kind == TensorKind.STATIC else None,
+            _read_encoding(fields.fields("encoding"), dtype, dims) if "encoding" in fields else None,
+            self._read_array(fields, dtype, dims) if kind == TensorKind.STATIC else None,
             fields.text("axis_format") if "axis_format" in fields else "ANY",
             _order(fields, len(dims)),
         )
 
-    def _array(self, fields: Fields, dtype: DType, dims: tuple[int, ...]) -> Array:
+    def _read_array(self, fields: Fields, dtype: DType, dims: tuple[int, ...]) -> Array:
         if dtype == DType.STRING:
             raise BadInput("the tensor holds strings, a static tensor of QNN holds numbers", fields.where)
-        size = raw_data.stored_size(dtype, dims)
+        size = raw_data.measure_stored(dtype, dims)
         place = fields.integer("data", 0, _LARGEST_NUMBER)
         if place + size > len(self._data):
             raise BadInput(
@@ -139,7 +141,7 @@ class _Reader:
             )
         if dtype == DType.BOOL_8 or dtype.bits == 4:
             self._spend(math.prod(dims), fields.where)
-        return raw_data.array_at(self._data, place, dtype, dims)
+        return raw_data.view_array(self._data, place, dtype, dims)
 
     def _spend(self, size: int, where: Where) -> None:
         """Counts bytes that are about to be copied; values of 4 bits take half a byte in the file."""
@@ -150,18 +152,18 @@ class _Reader:
             )
 
 
-def _texts(fields: Fields, key: str) -> dict[str, str]:
+def _read_texts(fields: Fields, key: str) -> dict[str, str]:
     return {name: str(item) for name, item in fields.fields(key).items()} if key in fields else {}
 
 
-def _scalar(name: str, value: Any, where: Where) -> QnnScalar:
+def _read_scalar(name: str, value: Any, where: Where) -> QnnScalar:
     if not isinstance(value, list) or len(value) != 2:
         raise BadInput(f"parameter '{shown(name)}' is not a pair of data type and value", where)
-    dtype = dtype_of(as_integer(value[0], "data type", where, 0, _UINT32), where)
-    return QnnScalar(dtype, value_of(value[1], dtype, f"parameter '{shown(name)}'", where))
+    dtype = find_dtype(as_integer(value[0], "data type", where, 0, _UINT32), where)
+    return QnnScalar(dtype, convert_scalar(value[1], dtype, f"parameter '{shown(name)}'", where))
 
 
-def _dims(fields: Fields, dtype: DType) -> tuple[int, ...]:
+def _read_dims(fields: Fields, dtype: DType) -> tuple[int, ...]:
     dims = fields.integers(0, _UINT32, "dims")
     size = math.prod(dims) * dtype.numpy.itemsize if len(dims) <= _LARGEST_RANK else 0
     if len(dims) > _LARGEST_RANK or size > _LARGEST_NUMBER:
@@ -176,7 +178,7 @@ def _order(fields: Fields, rank: int) -> tuple[int, ...]:
     return order
 
 
-def _encoding(fields: Fields, dtype: DType, dims: tuple[int, ...]) -> Encoding:
+def _read_encoding(fields: Fields, dtype: DType, dims: tuple[int, ...]) -> Encoding:
     scales = tuple(as_float(item, "a scale", fields.where) for item in fields.array("scales"))
     if not all(math.isfinite(scale) and scale >= 0 for scale in scales):
         raise BadInput("a scale is not a finite number of at least 0", fields.where)
@@ -186,13 +188,13 @@ def _encoding(fields: Fields, dtype: DType, dims: tuple[int, ...]) -> Encoding:
         fields.integers(-_INT32, _INT32 - 1, "offsets"),
         axis,
         fields.integer("bitwidth", 1, max(dtype.bits, 8)),
-        **(_blocks(fields.fields("blocks"), len(dims)) if "blocks" in fields else {}),
+        **(_read_blocks(fields.fields("blocks"), len(dims)) if "blocks" in fields else {}),
     )
     _check_counts(found, dims, fields.where)
     return found
 
 
-def _blocks(fields: Fields, rank: int) -> dict[str, Any]:
+def _read_blocks(fields: Fields, rank: int) -> dict[str, Any]:
     return {
         "block_axis": fields.integer("axis", 0, max(rank - 1, 0)),
         "block_size": fields.integer("size", 1, _UINT32),

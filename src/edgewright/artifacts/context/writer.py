@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from edgewright.artifacts import raw_data
-from edgewright.artifacts.context.frame import ALIGNMENT, framed
+from edgewright.artifacts.context.frame import ALIGNMENT, frame_file
 from edgewright.artifacts.context.records import Context
 from edgewright.artifacts.description import check_tensor_type, check_unique
 from edgewright.ir.encodings import Encoding
@@ -25,10 +25,10 @@ def to_chunks(context: Context) -> Iterator[bytes | memoryview]:
     store = _Store(is_shared=context.head.is_weight_sharing)
     description = {
         "head": asdict(context.head),
-        "graphs": [_graph(graph, store) for graph in context.graphs],
+        "graphs": [_describe_graph(graph, store) for graph in context.graphs],
     }
     text = json.dumps(description, separators=(",", ":"), allow_nan=False)
-    yield from framed(text.encode(), store.chunks(), store.size)
+    yield from frame_file(text.encode(), store.chunks(), store.size)
 
 
 class _Store:
@@ -42,61 +42,61 @@ class _Store:
 
     def place(self, tensor: QnnTensor) -> int:
         """The offset at which the tensor's bytes will be stored."""
-        key = self._key(tensor)
+        key = self._hash_tensor(tensor)
         if key is not None and key in self._places:
             return self._places[key]
         place = self.size
         if key is not None:
             self._places[key] = place
         self._tensors.append(tensor)
-        self.size += _padded(raw_data.data_of(tensor).nbytes)
+        self.size += _pad_size(raw_data.pack_data(tensor).nbytes)
         return place
 
     def chunks(self) -> Iterator[bytes | memoryview]:
         """The data of all tensors."""
         for tensor in self._tensors:
-            data = raw_data.data_of(tensor)
+            data = raw_data.pack_data(tensor)
             yield from raw_data.to_chunks(data)
-            yield bytes(_padded(data.nbytes) - data.nbytes)
+            yield bytes(_pad_size(data.nbytes) - data.nbytes)
 
-    def _key(self, tensor: QnnTensor) -> bytes | None:
+    def _hash_tensor(self, tensor: QnnTensor) -> bytes | None:
         if not self._is_shared:
             return None
         digest = hashlib.sha256()
-        for chunk in raw_data.to_chunks(raw_data.data_of(tensor)):
+        for chunk in raw_data.to_chunks(raw_data.pack_data(tensor)):
             digest.update(chunk)
         return digest.digest()
 
 
-def _padded(size: int) -> int:
+def _pad_size(size: int) -> int:
     return size + -size % ALIGNMENT
 
 
-def _graph(graph: QnnGraph, store: _Store) -> Json:
+def _describe_graph(graph: QnnGraph, store: _Store) -> Json:
     return {
         "name": graph.name,
-        "tensors": [_tensor(tensor, store) for tensor in graph.tensors.values()],
-        "nodes": [_node(node, store) for node in graph.nodes],
+        "tensors": [_describe_tensor(tensor, store) for tensor in graph.tensors.values()],
+        "nodes": [_describe_node(node, store) for node in graph.nodes],
         "source_names": graph.source_names,
         "forms": graph.forms,
         **({"gone": graph.gone} if graph.gone else {}),
     }
 
 
-def _node(node: QnnNode, store: _Store) -> Json:
+def _describe_node(node: QnnNode, store: _Store) -> Json:
     return {
         "name": node.name,
         "package": node.package,
         "type": node.type,
-        "scalars": {name: [int(s.dtype), _spelled(s.value)] for name, s in node.scalar_params.items()},
-        "params": {name: _tensor(tensor, store) for name, tensor in node.tensor_params.items()},
+        "scalars": {name: [int(s.dtype), _spell_number(s.value)] for name, s in node.scalar_params.items()},
+        "params": {name: _describe_tensor(tensor, store) for name, tensor in node.tensor_params.items()},
         "inputs": list(node.inputs),
         "outputs": list(node.outputs),
         "macs": node.macs,
     }
 
 
-def _tensor(tensor: QnnTensor, store: _Store) -> Json:
+def _describe_tensor(tensor: QnnTensor, store: _Store) -> Json:
     check_tensor_type(tensor)
     entry: Json = {
         "name": tensor.name,
@@ -105,7 +105,7 @@ def _tensor(tensor: QnnTensor, store: _Store) -> Json:
         "dims": list(tensor.dims),
     }
     if tensor.encoding is not None:
-        entry["encoding"] = _encoding(tensor.encoding)
+        entry["encoding"] = _describe_encoding(tensor.encoding)
     if tensor.axis_format != "ANY":
         entry["axis_format"] = tensor.axis_format
     if tensor.permute_order_to_src:
@@ -115,10 +115,10 @@ def _tensor(tensor: QnnTensor, store: _Store) -> Json:
     return entry
 
 
-def _encoding(encoding: Encoding) -> Json:
+def _describe_encoding(encoding: Encoding) -> Json:
     entry: Json = {
         "bitwidth": encoding.bitwidth,
-        "scales": [_spelled(float(scale)) for scale in encoding.scales],
+        "scales": [_spell_number(float(scale)) for scale in encoding.scales],
         "offsets": [int(offset) for offset in encoding.offsets],
     }
     if encoding.axis is not None:
@@ -129,6 +129,6 @@ def _encoding(encoding: Encoding) -> Json:
     return entry
 
 
-def _spelled(value: float | bool | str) -> float | bool | str:
+def _spell_number(value: float | bool | str) -> float | bool | str:
     """Infinities and not-a-number as strings, because JSON has none."""
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value

@@ -9,7 +9,14 @@ from edgewright.core.errors import UnsupportedFeature, Where
 from edgewright.core.numbers import Array, DType
 from edgewright.lower.qnn_graph import QnnScalar
 
-__all__ = ["array_lines", "array_type", "comment", "real", "scalar", "text"]
+__all__ = [
+    "choose_array_type",
+    "write_array_lines",
+    "write_comment",
+    "write_real",
+    "write_scalar",
+    "write_text",
+]
 
 _ON_ONE_LINE = 16
 _PLAIN = frozenset(
@@ -33,7 +40,7 @@ _SCALAR_FIELDS = {
 }
 
 
-def text(value: str) -> str:
+def write_text(value: str) -> str:
     """A string literal; everything but plain characters is an octal escape of three digits."""
     # '?' is escaped too: two of them may start a trigraph.
     return (
@@ -41,21 +48,21 @@ def text(value: str) -> str:
     )
 
 
-def comment(value: str) -> str:
+def write_comment(value: str) -> str:
     """A block comment that the text inside cannot close, nor continue past its end."""
-    lines = [_printable(line) for line in value.splitlines()]
+    lines = [_escape_line(line) for line in value.splitlines()]
     return "\n".join(["/*", *(f" * {line}".rstrip() for line in lines), " */"]) + "\n"
 
 
-def scalar(value: QnnScalar, where: Where) -> str:
+def write_scalar(value: QnnScalar, where: Where) -> str:
     """The initialiser of a Qnn_Scalar_t."""
     field = _SCALAR_FIELDS.get(value.dtype)
     if field is None:
         raise UnsupportedFeature(f"a QNN scalar cannot be {value.dtype.name}", where)
-    return f"{{QNN_DATATYPE_{value.dtype.name}, {{.{field} = {_literal(value)}}}}}"
+    return f"{{QNN_DATATYPE_{value.dtype.name}, {{.{field} = {_write_literal(value)}}}}}"
 
 
-def real(value: float, dtype: DType = DType.FLOAT_32) -> str:
+def write_real(value: float, dtype: DType = DType.FLOAT_32) -> str:
     """A floating-point literal that reads back as the same number."""
     if math.isnan(value):
         return "NAN"
@@ -65,10 +72,10 @@ def real(value: float, dtype: DType = DType.FLOAT_32) -> str:
         return repr(float(value))
     with np.errstate(over="ignore"):
         rounded = np.float32(value)
-    return real(math.copysign(math.inf, value)) if np.isinf(rounded) else f"{rounded!s}f"
+    return write_real(math.copysign(math.inf, value)) if np.isinf(rounded) else f"{rounded!s}f"
 
 
-def array_type(dtype: DType) -> str:
+def choose_array_type(dtype: DType) -> str:
     """The C type of one stored element; 16-bit floats have none and are written as their bits."""
     if dtype == DType.BOOL_8:
         return "uint8_t"
@@ -78,7 +85,7 @@ def array_type(dtype: DType) -> str:
     return f"{'int' if stored.kind == 'i' else 'uint'}{stored.itemsize * 8}_t"
 
 
-def array_lines(data: Array, dtype: DType) -> Iterator[str]:
+def write_array_lines(data: Array, dtype: DType) -> Iterator[str]:
     """The values of an array in storage order, some on each line."""
     flat = np.ascontiguousarray(data).reshape(-1)
     if flat.dtype.itemsize == 2 and flat.dtype.kind in "fV":
@@ -87,18 +94,18 @@ def array_lines(data: Array, dtype: DType) -> Iterator[str]:
         flat = flat.view(np.uint8)
     for start in range(0, len(flat), _ON_ONE_LINE):
         values = flat[start : start + _ON_ONE_LINE].tolist()
-        yield ", ".join(real(v, dtype) if isinstance(v, float) else _integer(v) for v in values)
+        yield ", ".join(write_real(v, dtype) if isinstance(v, float) else _write_integer(v) for v in values)
 
 
-def _literal(value: QnnScalar) -> str:
+def _write_literal(value: QnnScalar) -> str:
     if value.dtype == DType.STRING:
-        return text(str(value.value))
+        return write_text(str(value.value))
     if value.dtype.is_float:
-        return real(float(value.value), value.dtype)
-    return _integer(int(value.value))
+        return write_real(float(value.value), value.dtype)
+    return _write_integer(int(value.value))
 
 
-def _integer(value: int) -> str:
+def _write_integer(value: int) -> str:
     if value == -(2**63):
         return "(-9223372036854775807LL - 1)"  # the literal itself would be out of range before the minus
     if value > 2**63 - 1:
@@ -106,7 +113,7 @@ def _integer(value: int) -> str:
     return str(value) if -(2**31) < value < 2**31 else f"{value}LL"
 
 
-def _printable(line: str) -> str:
+def _escape_line(line: str) -> str:
     shown = "".join(c if c.isprintable() else "?" for c in line)
     # A backslash at the end of a line would join the next one to it.
     return shown.replace("*/", "* /").replace("/*", "/ *").rstrip("\\ ")

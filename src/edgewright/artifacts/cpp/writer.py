@@ -4,7 +4,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from edgewright.artifacts.cpp.literals import array_lines, array_type, comment, real, scalar, text
+from edgewright.artifacts.cpp.literals import (
+    choose_array_type,
+    write_array_lines,
+    write_comment,
+    write_real,
+    write_scalar,
+    write_text,
+)
 from edgewright.artifacts.description import Description, check_names, check_tensor_type
 from edgewright.core.errors import Where
 from edgewright.core.numbers import Array
@@ -73,23 +80,23 @@ ModelError_t {prefix}_freeGraphsInfo(GraphInfoPtr_t** graphsInfo, uint32_t numGr
 
 def to_chunks(graph: QnnGraph, description: Description) -> Iterator[bytes]:
     """The source, in chunks of one function each."""
-    for piece in _pieces(graph, description):
+    for piece in _write_pieces(graph, description):
         yield piece.encode()
 
 
-def _pieces(graph: QnnGraph, description: Description) -> Iterator[str]:
+def _write_pieces(graph: QnnGraph, description: Description) -> Iterator[str]:
     check_names(graph)
     if description.copyright_text:
-        yield comment(description.copyright_text)
-    yield comment(description.command)
-    yield _HEAD.format(version=text(SDK_VERSION))
+        yield write_comment(description.copyright_text)
+    yield write_comment(description.command)
+    yield _HEAD.format(version=write_text(SDK_VERSION))
     for tensor in graph.tensors.values():
         if _is_added_alone(tensor):
-            yield _tensor_function(tensor)
+            yield _write_tensor_function(tensor)
     for node in graph.nodes:
-        yield _node_function(graph, node, description)
-    yield _COMPOSE.format(prefix=description.prefix, graph=text(graph.name))
-    yield from _calls(graph)
+        yield _write_node_function(graph, node, description)
+    yield _COMPOSE.format(prefix=description.prefix, graph=write_text(graph.name))
+    yield from _write_calls(graph)
     yield _FREE.format(prefix=description.prefix)
 
 
@@ -98,7 +105,7 @@ def _is_added_alone(tensor: QnnTensor) -> bool:
     return tensor.kind not in {TensorKind.NATIVE, TensorKind.APP_READ}
 
 
-def _calls(graph: QnnGraph) -> Iterator[str]:
+def _write_calls(graph: QnnGraph) -> Iterator[str]:
     added = [name for name, tensor in graph.tensors.items() if tensor.kind == TensorKind.APP_WRITE]
     for name in added:
         yield f"  VALIDATE(addTensor_{name}(model), err);\n"
@@ -111,7 +118,7 @@ def _calls(graph: QnnGraph) -> Iterator[str]:
         yield f"  VALIDATE(addNode_{node.name}(model), err);\n"
 
 
-def _tensor_function(tensor: QnnTensor) -> str:
+def _write_tensor_function(tensor: QnnTensor) -> str:
     buffer = "{.data = nullptr, .dataSize = 0}"
     if tensor.kind == TensorKind.STATIC:
         buffer = f"{{.data = BINVARSTART({tensor.name}), .dataSize = BINLEN({tensor.name})}}"
@@ -119,48 +126,48 @@ def _tensor_function(tensor: QnnTensor) -> str:
     return (
         f"[[gnu::unused]] static ModelError_t addTensor_{tensor.name}(QnnModel& model) {{\n"
         "  ModelError_t err = MODEL_NO_ERROR;\n"
-        f"{_locals(tensor)}"
-        f"  Qnn_Tensor_t tensor = {_tensor(tensor, buffer)};\n"
-        f"  VALIDATE(model.addTensor({text(tensor.name)}, tensor), err);\n"
+        f"{_write_locals(tensor)}"
+        f"  Qnn_Tensor_t tensor = {_write_tensor(tensor, buffer)};\n"
+        f"  VALIDATE(model.addTensor({write_text(tensor.name)}, tensor), err);\n"
         "  return err;\n}\n\n"
     )
 
 
-def _node_function(graph: QnnGraph, node: QnnNode, description: Description) -> str:
+def _write_node_function(graph: QnnGraph, node: QnnNode, description: Description) -> str:
     outputs = [graph.tensors[name] for name in node.outputs]
     lines = [
         f"static ModelError_t addNode_{node.name}(QnnModel& model) {{\n  ModelError_t err = MODEL_NO_ERROR;\n"
     ]
-    lines += [_locals(param) + _data(param) for param in node.tensor_params.values()]
-    lines += [_locals(output) for output in outputs]
-    lines.append(_list("Qnn_Param_t", "params", list(_params(node))))
-    lines.append(_list("const char*", "inputs", [text(name) for name in node.inputs]))
+    lines += [_write_locals(param) + _write_data(param) for param in node.tensor_params.values()]
+    lines += [_write_locals(output) for output in outputs]
+    lines.append(_list("Qnn_Param_t", "params", list(_write_params(node))))
+    lines.append(_list("const char*", "inputs", [write_text(name) for name in node.inputs]))
     nothing = "{.data = nullptr, .dataSize = 0}"
-    lines.append(_list("Qnn_Tensor_t", "outputs", [_tensor(output, nothing) for output in outputs]))
+    lines.append(_list("Qnn_Tensor_t", "outputs", [_write_tensor(output, nothing) for output in outputs]))
     params = len(node.scalar_params) + len(node.tensor_params)
     lines.append(
-        f"  VALIDATE(model.addNode(QNN_OPCONFIG_VERSION_1, {text(node.name)},\n"
-        f"                         {text(description.package_of(node))}, {text(node.type)},\n"
-        f"                         {_pointer('params', params)}, {params},\n"
-        f"                         {_pointer('inputs', len(node.inputs))}, {len(node.inputs)},\n"
-        f"                         {_pointer('outputs', len(outputs))}, {len(outputs)}), err);\n"
+        f"  VALIDATE(model.addNode(QNN_OPCONFIG_VERSION_1, {write_text(node.name)},\n"
+        f"                         {write_text(description.package_of(node))}, {write_text(node.type)},\n"
+        f"                         {_write_pointer('params', params)}, {params},\n"
+        f"                         {_write_pointer('inputs', len(node.inputs))}, {len(node.inputs)},\n"
+        f"                         {_write_pointer('outputs', len(outputs))}, {len(outputs)}), err);\n"
         "  return err;\n}\n\n"
     )
     return "".join(lines)
 
 
-def _params(node: QnnNode) -> Iterator[str]:
+def _write_params(node: QnnNode) -> Iterator[str]:
     where = Where(op=node.type, node=node.name)
     for name, param in node.tensor_params.items():
         size = 0 if param.data is None else param.data.nbytes
         buffer = f"{{.data = data_{param.name}, .dataSize = {size}}}"
-        yield _param("QNN_PARAMTYPE_TENSOR", name, f".tensorParam = {_tensor(param, buffer)}")
+        yield _write_param("QNN_PARAMTYPE_TENSOR", name, f".tensorParam = {_write_tensor(param, buffer)}")
     for name, value in node.scalar_params.items():
-        yield _param("QNN_PARAMTYPE_SCALAR", name, f".scalarParam = {scalar(value, where)}")
+        yield _write_param("QNN_PARAMTYPE_SCALAR", name, f".scalarParam = {write_scalar(value, where)}")
 
 
-def _param(kind: str, name: str, value: str) -> str:
-    return f"{{.paramType = {kind}, .name = {text(name)}, {{{value}}}}}"
+def _write_param(kind: str, name: str, value: str) -> str:
+    return f"{{.paramType = {kind}, .name = {write_text(name)}, {{{value}}}}}"
 
 
 def _list(kind: str, name: str, items: list[str]) -> str:
@@ -169,11 +176,11 @@ def _list(kind: str, name: str, items: list[str]) -> str:
     return f"  {kind} {name}[] = {{\n    {joined}}};\n" if items else ""
 
 
-def _pointer(name: str, count: int) -> str:
+def _write_pointer(name: str, count: int) -> str:
     return name if count else "nullptr"
 
 
-def _locals(tensor: QnnTensor) -> str:
+def _write_locals(tensor: QnnTensor) -> str:
     """The arrays that the initialiser of a tensor points to."""
     lines = ""
     if tensor.dims:
@@ -181,7 +188,7 @@ def _locals(tensor: QnnTensor) -> str:
     encoding = tensor.encoding
     if encoding is None or encoding.axis is None:
         return lines
-    scales = [real(scale) for scale in encoding.scales]
+    scales = [write_real(scale) for scale in encoding.scales]
     offsets = [str(offset) for offset in encoding.offsets]
     if _is_narrow(tensor, encoding):
         lines += _list("float", f"scales_{tensor.name}", scales)
@@ -192,27 +199,27 @@ def _locals(tensor: QnnTensor) -> str:
     return lines + _list("Qnn_ScaleOffset_t", f"steps_{tensor.name}", pairs)
 
 
-def _data(param: QnnTensor) -> str:
+def _write_data(param: QnnTensor) -> str:
     data: Array = np.empty(0) if param.data is None else param.data
     # Static: a long table must not be on the stack. A single zero stands for an empty one.
-    values = list(array_lines(data, param.dtype)) or ["0"]
-    return _list(f"static {array_type(param.dtype)}", f"data_{param.name}", values)
+    values = list(write_array_lines(data, param.dtype)) or ["0"]
+    return _list(f"static {choose_array_type(param.dtype)}", f"data_{param.name}", values)
 
 
-def _tensor(tensor: QnnTensor, buffer: str) -> str:
+def _write_tensor(tensor: QnnTensor, buffer: str) -> str:
     check_tensor_type(tensor)
     rank = len(tensor.dims)
     return (
         "{\n"
         "      .version = QNN_TENSOR_VERSION_2,\n"
         "      {.v2 = {.id = 0,\n"
-        f"              .name = {text(tensor.name)},\n"
+        f"              .name = {write_text(tensor.name)},\n"
         f"              .type = QNN_TENSOR_TYPE_{tensor.kind.name},\n"
         "              .dataFormat = QNN_TENSOR_DATA_FORMAT_FLAT_BUFFER,\n"
         f"              .dataType = QNN_DATATYPE_{tensor.dtype.name},\n"
-        f"              .quantizeParams = {_encoding(tensor)},\n"
+        f"              .quantizeParams = {_write_encoding(tensor)},\n"
         f"              .rank = {rank},\n"
-        f"              .dimensions = {_pointer(f'dimensions_{tensor.name}', rank)},\n"
+        f"              .dimensions = {_write_pointer(f'dimensions_{tensor.name}', rank)},\n"
         "              .memType = QNN_TENSORMEMTYPE_RAW,\n"
         f"              {{.clientBuf = {buffer}}},\n"
         "              .isDynamicDimensions = nullptr,\n"
@@ -225,26 +232,26 @@ def _is_narrow(tensor: QnnTensor, encoding: Encoding) -> bool:
     return encoding.bitwidth != tensor.dtype.bits
 
 
-def _encoding(tensor: QnnTensor) -> str:
+def _write_encoding(tensor: QnnTensor) -> str:
     encoding = tensor.encoding
     if encoding is None:
         steps = ".scaleOffsetEncoding = {.scale = 0.0f, .offset = 0}"
         return f"{{QNN_DEFINITION_UNDEFINED, QNN_QUANTIZATION_ENCODING_UNDEFINED, {{{steps}}}}}"
     narrow = _is_narrow(tensor, encoding)
     kind = f"{'BW_' if narrow else ''}{'SCALE_OFFSET' if encoding.axis is None else 'AXIS_SCALE_OFFSET'}"
-    steps = _steps(tensor.name, encoding, narrow)
+    steps = _write_steps(tensor.name, encoding, narrow)
     return f"{{QNN_DEFINITION_DEFINED, QNN_QUANTIZATION_ENCODING_{kind}, {{{steps}}}}}"
 
 
-def _steps(name: str, encoding: Encoding, narrow: bool) -> str:
+def _write_steps(name: str, encoding: Encoding, narrow: bool) -> str:
     width = f".bitwidth = {encoding.bitwidth}, " if narrow else ""
     count = len(encoding.scales)
     if encoding.axis is None:
-        pair = f".scale = {real(encoding.scales[0])}, .offset = {encoding.offsets[0]}"
+        pair = f".scale = {write_real(encoding.scales[0])}, .offset = {encoding.offsets[0]}"
         return f".{'bwScaleOffset' if narrow else 'scaleOffset'}Encoding = {{{width}{pair}}}"
     if narrow:
-        arrays = f".numElements = {count}, .scales = {_pointer(f'scales_{name}', count)}, "
-        arrays += f".offsets = {_pointer(f'offsets_{name}', count)}"
+        arrays = f".numElements = {count}, .scales = {_write_pointer(f'scales_{name}', count)}, "
+        arrays += f".offsets = {_write_pointer(f'offsets_{name}', count)}"
         return f".bwAxisScaleOffsetEncoding = {{{width}.axis = {encoding.axis}, {arrays}}}"
-    array = f".numScaleOffsets = {count}, .scaleOffset = {_pointer(f'steps_{name}', count)}"
+    array = f".numScaleOffsets = {count}, .scaleOffset = {_write_pointer(f'steps_{name}', count)}"
     return f".axisScaleOffsetEncoding = {{.axis = {encoding.axis}, {array}}}"

@@ -2,7 +2,7 @@
 
 from edgewright.lower.qnn_graph import QnnTensor
 
-__all__ = ["Layout", "codes_of", "layout_of", "untold"]
+__all__ = ["Layout", "decode_layout", "encode_layout", "find_lost_layout"]
 
 # Name of the format, and the order that leads to the source's format.
 Layout = tuple[str, tuple[int, ...]]
@@ -14,7 +14,7 @@ _NAMES = {code: name for name, code in _CODES.items()}
 _TO_SOURCE = (0, 3, 1, 2)
 
 
-def codes_of(tensor: QnnTensor) -> tuple[int, int]:
+def encode_layout(tensor: QnnTensor) -> tuple[int, int]:
     """The numbers of the tensor's format and of its format in the source model."""
     code = _CODES.get(tensor.axis_format, _NOT_SET)
     if tensor.axis_format == "NHWC" and tensor.permute_order_to_src == _TO_SOURCE:
@@ -22,7 +22,7 @@ def codes_of(tensor: QnnTensor) -> tuple[int, int]:
     return code, code
 
 
-def layout_of(code: int, source_code: int, rank: int) -> Layout:
+def decode_layout(code: int, source_code: int, rank: int) -> Layout:
     """The layout that the numbers stand for."""
     if rank != len(_TO_SOURCE):
         return "ANY", ()
@@ -30,7 +30,7 @@ def layout_of(code: int, source_code: int, rank: int) -> Layout:
     return _NAMES.get(code, "ANY"), _TO_SOURCE if is_turned else ()
 
 
-def untold(tensor: QnnTensor) -> Layout | None:
+def find_lost_layout(tensor: QnnTensor) -> Layout | None:
     """The layout of a tensor where the numbers alone would lose it."""
     layout = (tensor.axis_format, tensor.permute_order_to_src)
-    return None if layout_of(*codes_of(tensor), len(tensor.dims)) == layout else layout
+    return None if decode_layout(*encode_layout(tensor), len(tensor.dims)) == layout else layout

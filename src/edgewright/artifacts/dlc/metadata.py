@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from edgewright.artifacts.description import Description
-from edgewright.artifacts.dlc.formats import Layout, untold
+from edgewright.artifacts.dlc.formats import Layout, find_lost_layout
 from edgewright.artifacts.net_json.fields import Fields, as_integer, as_name, parse
 from edgewright.core.errors import BadInput, LimitExceeded, Where, shown
 from edgewright.core.numbers import Array
@@ -53,7 +53,7 @@ class GraphNotes:
     @classmethod
     def of(cls, graph: QnnGraph) -> "GraphNotes":
         """The notes that a graph needs."""
-        layouts = {name: untold(tensor) for name, tensor in graph.tensors.items()}
+        layouts = {name: find_lost_layout(tensor) for name, tensor in graph.tensors.items()}
         return cls(
             graph.source_names,
             {node.name: node.macs for node in graph.nodes if node.macs},
@@ -74,20 +74,20 @@ class Metadata:
 
 def as_text(graphs: Sequence[QnnGraph], description: Description) -> bytes:
     """The form of DLC 4.0: one 'key=value' on each line."""
-    values = {key: _one_line(getattr(description, name)) for key, name in _TEXTS.items()}
+    values = {key: _join_lines(getattr(description, name)) for key, name in _TEXTS.items()}
     values["converter-version"] = _own_version()
-    values[_OURS] = json.dumps(_notes(graphs, description, values), separators=(",", ":"))
+    values[_OURS] = json.dumps(_describe_graphs(graphs, description, values), separators=(",", ":"))
     return "".join(f"{key}={value}\n" for key, value in sorted(values.items())).encode()
 
 
 def as_json(graphs: Sequence[QnnGraph], description: Description) -> bytes:
     """The form of DLC 4.1."""
-    tool = _one_line(description.command).split(" ")[0]
+    tool = _join_lines(description.command).split(" ")[0]
     command = {"tool": tool, "converter-version": _own_version(), "args": {}}
     document = {
         "meta-data-version": "2.0.0",
         "dlc-generation-info": [{"converter-command": command}],
-        _OURS: _notes(graphs, description, {"converter-command": tool}),
+        _OURS: _describe_graphs(graphs, description, {"converter-command": tool}),
     }
     return json.dumps(document, separators=(",", ":")).encode()
 
@@ -112,23 +112,23 @@ def _from_text(content: bytes, where: Where) -> Metadata:
     # Only our own line must be valid; the others may be from any tool, in any encoding.
     lines = (line.partition("=") for line in content.decode("utf-8", "replace").split("\n"))
     values = {key: value.removesuffix("\r") for key, _, value in lines}
-    texts = {name: _given(values.get(key, "")) for key, name in _TEXTS.items()}
+    texts = {name: _drop_unknown(values.get(key, "")) for key, name in _TEXTS.items()}
     if _OURS not in values:
         return Metadata(Description(**texts), {})
     ours = parse(values[_OURS].encode(), where)
-    return Metadata(Description(**(texts | dict(_exact(ours)))), _graphs(ours))
+    return Metadata(Description(**(texts | dict(_list_exact_texts(ours)))), _read_graphs(ours))
 
 
 def _from_json(content: bytes, where: Where, known: Metadata) -> Metadata:
     document = parse(content, where)
-    command = _given(_command(document)) or known.description.command
+    command = _drop_unknown(_read_command(document)) or known.description.command
     if _OURS not in document:
         return Metadata(Description(command=command), known.graphs)
     ours = document.fields(_OURS)
-    return Metadata(Description(**({"command": command} | dict(_exact(ours)))), _graphs(ours))
+    return Metadata(Description(**({"command": command} | dict(_list_exact_texts(ours)))), _read_graphs(ours))
 
 
-def _command(document: Fields) -> str:
+def _read_command(document: Fields) -> str:
     """The tool and its options; spelled in two ways, depending on the SDK's version."""
     for key, inner in (
         ("dlc-generation-info", "converter-command"),
@@ -145,12 +145,14 @@ def _command(document: Fields) -> str:
     return ""
 
 
-def _notes(graphs: Sequence[QnnGraph], description: Description, told: Mapping[str, str]) -> dict[str, Any]:
+def _describe_graphs(
+    graphs: Sequence[QnnGraph], description: Description, told: Mapping[str, str]
+) -> dict[str, Any]:
     """Only what a reader could not find elsewhere, so that most files carry little."""
     exact = {
         key: getattr(description, name)
         for key, name in _TEXTS.items()
-        if _given(told.get(key, "")) != getattr(description, name)
+        if _drop_unknown(told.get(key, "")) != getattr(description, name)
     }
     notes = {}
     for graph in graphs:
@@ -167,7 +169,7 @@ def _notes(graphs: Sequence[QnnGraph], description: Description, told: Mapping[s
     return {"texts": exact, "graphs": notes} | ({"encodings": encodings} if encodings else {})
 
 
-def _exact(ours: Fields) -> Iterator[tuple[str, str]]:
+def _list_exact_texts(ours: Fields) -> Iterator[tuple[str, str]]:
     texts = ours.fields("texts")
     yield from ((name, texts.text(key)) for key, name in _TEXTS.items() if key in texts)
     if "encodings" in ours:
@@ -175,35 +177,35 @@ def _exact(ours: Fields) -> Iterator[tuple[str, str]]:
         yield from ((name, cached.text(key)) for key, name in _ENCODINGS.items() if key in cached)
 
 
-def _graphs(ours: Fields) -> dict[str, GraphNotes]:
+def _read_graphs(ours: Fields) -> dict[str, GraphNotes]:
     return {
-        name: _graph_notes(Fields(value, ours.where, f"the notes on graph '{shown(name)}'"))
+        name: _read_graph_notes(Fields(value, ours.where, f"the notes on graph '{shown(name)}'"))
         for name, value in ours.fields("graphs").items()
     }
 
 
-def _graph_notes(fields: Fields) -> GraphNotes:
+def _read_graph_notes(fields: Fields) -> GraphNotes:
     nodes = fields.fields("nodes") if "nodes" in fields else None
     macs = fields.fields("macs").items() if "macs" in fields else ()
     layouts = fields.fields("layouts").items() if "layouts" in fields else ()
     return GraphNotes(
-        _texts(fields, "source_names"),
+        _read_texts(fields, "source_names"),
         {name: as_integer(item, "'macs'", fields.where, 0, _LARGEST_COUNT) for name, item in macs},
-        {name: _layout(item, fields.where) for name, item in layouts},
-        _texts(fields, "forms"),
-        {} if nodes is None else {name: _arrays(nodes, name) for name, _ in nodes.items()},
-        _texts(fields, "gone"),
+        {name: _read_layout(item, fields.where) for name, item in layouts},
+        _read_texts(fields, "forms"),
+        {} if nodes is None else {name: _read_arrays(nodes, name) for name, _ in nodes.items()},
+        _read_texts(fields, "gone"),
     )
 
 
-def _texts(fields: Fields, key: str) -> dict[str, str]:
+def _read_texts(fields: Fields, key: str) -> dict[str, str]:
     if key not in fields:
         return {}
     texts = fields.fields(key)
     return {name: texts.text(name) for name, _ in texts.items()}
 
 
-def _arrays(nodes: Fields, name: str) -> dict[str, Array]:
+def _read_arrays(nodes: Fields, name: str) -> dict[str, Array]:
     kept = nodes.fields(name)
     return {key: _from_base64(kept.text(key), nodes.where) for key, _ in kept.items()}
 
@@ -221,18 +223,18 @@ def _from_base64(text: str, where: Where) -> Array:
     return array
 
 
-def _layout(value: Any, where: Where) -> Layout:
+def _read_layout(value: Any, where: Where) -> Layout:
     if not isinstance(value, list) or len(value) != 2 or not isinstance(value[1], list):
         raise BadInput(f"a layout is '{shown(value)}', expected a name and an order", where)
     order = tuple(as_integer(item, "an axis of a layout", where, 0, 31) for item in value[1])
     return as_name(value[0], "the name of a layout", where), order
 
 
-def _one_line(text: str) -> str:
+def _join_lines(text: str) -> str:
     return re.sub(r"[\r\n\0]+", " ", text) or _NOTHING
 
 
-def _given(text: str) -> str:
+def _drop_unknown(text: str) -> str:
     return "" if text == _NOTHING else text
 
 

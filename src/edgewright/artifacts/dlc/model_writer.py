@@ -7,8 +7,8 @@ from itertools import count
 
 from edgewright.artifacts.description import Description, check_scalar_type, check_tensor_type
 from edgewright.artifacts.dlc.flat_writer import Field, FlatWriter
-from edgewright.artifacts.dlc.formats import codes_of
-from edgewright.artifacts.dlc.spelling import in_dlc
+from edgewright.artifacts.dlc.formats import encode_layout
+from edgewright.artifacts.dlc.spelling import spell_in_dlc
 from edgewright.artifacts.dlc.tables import (
     BOOKKEEPING,
     MODEL_IDENTIFIER,
@@ -31,12 +31,12 @@ from edgewright.core.numbers import DType
 from edgewright.ir.encodings import Encoding
 from edgewright.lower.qnn_graph import QnnGraph, QnnNode, QnnScalar, QnnTensor, TensorKind
 
-__all__ = ["model_buffer"]
+__all__ = ["write_model"]
 
 _DEFINED = 1
 
 
-def model_buffer(graphs: Sequence[QnnGraph], description: Description) -> bytearray:
+def write_model(graphs: Sequence[QnnGraph], description: Description) -> bytearray:
     """The FlatBuffer that describes all graphs."""
     writer = FlatWriter()
     tables = [_Graph(writer, graph, description).table() for graph in graphs]
@@ -53,8 +53,8 @@ class _Graph:
         self._ids = count(1)
 
     def table(self) -> int:
-        tensors = [self._tensor(tensor) for tensor in self._graph.tensors.values()]
-        nodes = [self._node(node) for node in self._graph.nodes]
+        tensors = [self._write_tensor(tensor) for tensor in self._graph.tensors.values()]
+        nodes = [self._write_node(node) for node in self._graph.nodes]
         name = self._writer.text(self._graph.name)
         return self._writer.table(
             {
@@ -65,15 +65,15 @@ class _Graph:
             }
         )
 
-    def _node(self, node: QnnNode) -> int:
+    def _write_node(self, node: QnnNode) -> int:
         package = self._description.package_of(node)
-        spelling = in_dlc(node.type, package)
+        spelling = spell_in_dlc(node.type, package)
         kept = {PACKAGE_NAME: QnnScalar(DType.STRING, package)} | spelling.bookkeeping
         where = Where(op=node.type, node=node.name)
         attributes = [
-            *self._scalars(spelling.parameters | node.scalar_params, PARAMETER, where),
-            *(self._tensor_param(name, tensor) for name, tensor in node.tensor_params.items()),
-            *self._scalars(kept, BOOKKEEPING, where),
+            *self._write_scalars(spelling.parameters | node.scalar_params, PARAMETER, where),
+            *(self._write_tensor_param(name, tensor) for name, tensor in node.tensor_params.items()),
+            *self._write_scalars(kept, BOOKKEEPING, where),
         ]
         writer = self._writer
         return writer.table(
@@ -86,21 +86,25 @@ class _Graph:
             }
         )
 
-    def _scalars(self, scalars: dict[str, QnnScalar], flag: int, where: Where) -> Iterable[int]:
+    def _write_scalars(self, scalars: dict[str, QnnScalar], flag: int, where: Where) -> Iterable[int]:
         for name, scalar in scalars.items():
-            value = self._scalar(name, scalar, where)
-            yield self._attribute(name, AttributeKind.SCALAR, flag, {AttributeSlot.SCALAR: ("o", value)})
+            value = self._write_scalar(name, scalar, where)
+            yield self._write_attribute(
+                name, AttributeKind.SCALAR, flag, {AttributeSlot.SCALAR: ("o", value)}
+            )
 
-    def _tensor_param(self, name: str, tensor: QnnTensor) -> int:
+    def _write_tensor_param(self, name: str, tensor: QnnTensor) -> int:
         if tensor.kind != TensorKind.STATIC:
             found, expected = int(tensor.kind), int(TensorKind.STATIC)
             raise BadInput(
                 f"parameter '{name}' has tensor type {found}, expected {expected}", Where(tensor=tensor.name)
             )
-        value = self._tensor(tensor)
-        return self._attribute(name, AttributeKind.TENSOR, PARAMETER, {AttributeSlot.TENSOR: ("o", value)})
+        value = self._write_tensor(tensor)
+        return self._write_attribute(
+            name, AttributeKind.TENSOR, PARAMETER, {AttributeSlot.TENSOR: ("o", value)}
+        )
 
-    def _attribute(self, name: str, kind: AttributeKind, flag: int, value: dict[int, Field]) -> int:
+    def _write_attribute(self, name: str, kind: AttributeKind, flag: int, value: dict[int, Field]) -> int:
         return self._writer.table(
             {
                 AttributeSlot.NAME: ("o", self._writer.text(name)),
@@ -110,7 +114,7 @@ class _Graph:
             | value
         )
 
-    def _scalar(self, name: str, scalar: QnnScalar, where: Where) -> int:
+    def _write_scalar(self, name: str, scalar: QnnScalar, where: Where) -> int:
         check_scalar_type(name, scalar, where)
         value: dict[int, Field] = {}
         if isinstance(scalar.value, str):
@@ -121,10 +125,10 @@ class _Graph:
             value[ScalarSlot.INTEGER] = ("q", _as_int64(int(scalar.value), name, where))
         return self._writer.table({ScalarSlot.DTYPE: ("I", int(scalar.dtype))} | value)
 
-    def _tensor(self, tensor: QnnTensor) -> int:
+    def _write_tensor(self, tensor: QnnTensor) -> int:
         check_tensor_type(tensor)
         writer = self._writer
-        code, source_code = codes_of(tensor)
+        code, source_code = encode_layout(tensor)
         plain = DType.FLOAT_32 if tensor.dtype.is_fixed_point else tensor.dtype
         return writer.table(
             {
@@ -133,7 +137,7 @@ class _Graph:
                 TensorSlot.KIND: ("i", int(tensor.kind)),
                 TensorSlot.DIMS: ("o", writer.numbers(tensor.dims)),
                 TensorSlot.FORMAT: ("i", code),
-                TensorSlot.ENCODING: ("o", self._encoding(tensor)),
+                TensorSlot.ENCODING: ("o", self._write_encoding(tensor)),
                 TensorSlot.DTYPE: ("I", int(tensor.dtype)),
                 TensorSlot.PLAIN_DTYPE: ("I", int(plain)),
                 TensorSlot.IS_QUANTIZABLE: ("B", int(plain.is_float)),
@@ -141,7 +145,7 @@ class _Graph:
             }
         )
 
-    def _encoding(self, tensor: QnnTensor) -> int:
+    def _write_encoding(self, tensor: QnnTensor) -> int:
         encoding, writer = tensor.encoding, self._writer
         if encoding is None:
             return writer.table(

@@ -36,7 +36,7 @@ class TensorFile:
         content = self._spans.get(name)
         if content is None:
             raise BadInput(f"there is no data for it among {len(self._spans)} tensors", where)
-        count, expected = math.prod(dims), raw_data.stored_size(dtype, dims)
+        count, expected = math.prod(dims), raw_data.measure_stored(dtype, dims)
         if dtype.bits == 4 and len(content) == count:
             # Other writers use a byte for each value.
             return np.frombuffer(content, dtype.numpy).reshape(dims)
@@ -46,7 +46,7 @@ class TensorFile:
             )
         if dtype == DType.BOOL_8 or dtype.bits == 4:
             self._copies.spend(count)
-        return raw_data.array_at(content, 0, dtype, dims)
+        return raw_data.view_array(content, 0, dtype, dims)
 
 
 class _Copies:
@@ -88,7 +88,7 @@ def read_params(buffer: FlatBuffer, raw: memoryview | None, size: int) -> dict[s
         name = table.text(GraphDataSlot.NAME)
         if name in graphs:
             raise BadInput(f"the weights hold two graphs '{shown(name)}'", buffer.where)
-        graphs[name] = reader.graph(table)
+        graphs[name] = reader.read_graph(table)
     return graphs
 
 
@@ -99,21 +99,21 @@ class _Reader:
         self._copies = copies
         self._where = buffer.where
 
-    def graph(self, table: Table) -> GraphData:
-        tensors = self._group(table, GraphDataSlot.TENSORS)
-        nodes = [self._group(node, NodeDataSlot.TENSORS) for node in table.children(GraphDataSlot.NODES)]
+    def read_graph(self, table: Table) -> GraphData:
+        tensors = self._read_group(table, GraphDataSlot.TENSORS)
+        nodes = [self._read_group(node, NodeDataSlot.TENSORS) for node in table.children(GraphDataSlot.NODES)]
         return GraphData(tensors, nodes)
 
-    def _group(self, table: Table, slot: int) -> TensorFile:
+    def _read_group(self, table: Table, slot: int) -> TensorFile:
         spans: dict[str, memoryview] = {}
         for tensor in table.children(slot):
             name = tensor.text(TensorDataSlot.NAME)
             if name in spans:
                 raise BadInput("its data is there twice", replace(self._where, tensor=name))
-            spans[name] = self._span(tensor, replace(self._where, tensor=name))
+            spans[name] = self._find_bytes(tensor, replace(self._where, tensor=name))
         return TensorFile(spans, self._copies, self._where)
 
-    def _span(self, tensor: Table, where: Where) -> memoryview:
+    def _find_bytes(self, tensor: Table, where: Where) -> memoryview:
         place = tensor.child(TensorDataSlot.PLACE)
         if place is None:
             return tensor.blob(TensorDataSlot.BYTES)

@@ -28,7 +28,7 @@ class Params:
 
     def __init__(self, graphs: Sequence[QnnGraph]) -> None:
         self._graphs = graphs
-        self._data = [raw_data.data_of(tensor) for tensor in _tensors(graphs)]
+        self._data = [raw_data.pack_data(tensor) for tensor in _list_tensors(graphs)]
 
     @property
     def size(self) -> int:
@@ -42,7 +42,7 @@ class Params:
         than one tensor is in memory.
         """
         index = _Index()
-        content = index.finished(self._graphs)
+        content = index.write(self._graphs)
         content += bytes(-len(content) % _ALIGNMENT)
         position = len(content)
         for table, data in zip(index.tables, self._data, strict=True):
@@ -57,7 +57,7 @@ class Params:
 
     def index(self) -> Iterator[bytes | memoryview]:
         """The index alone, which says where in the file of raw data a tensor is (4.1)."""
-        yield bytes(_Index(self._data).finished(self._graphs))
+        yield bytes(_Index(self._data).write(self._graphs))
 
     def raw(self) -> Iterator[bytes | memoryview]:
         """The file of raw data (4.1)."""
@@ -75,17 +75,19 @@ class _Index:
         self._sizes = None if data is None else iter([array.nbytes for array in data])
         self._position = 0
 
-    def finished(self, graphs: Sequence[QnnGraph]) -> bytearray:
-        tables = [self._graph(graph) for graph in graphs]
+    def write(self, graphs: Sequence[QnnGraph]) -> bytearray:
+        tables = [self._write_graph(graph) for graph in graphs]
         root = self._writer.table({ModelSlot.GRAPHS: ("o", self._writer.vector(tables))})
         self.content = self._writer.finished(root, PARAMS_IDENTIFIER)
         return bytearray(self.content)
 
-    def _graph(self, graph: QnnGraph) -> int:
-        tensors = self._vector(graph.of_kind(TensorKind.STATIC))
+    def _write_graph(self, graph: QnnGraph) -> int:
+        tensors = self._write_vector(graph.of_kind(TensorKind.STATIC))
         # One entry for each node, in their order, also where it is empty.
         nodes = [
-            self._writer.table({NodeDataSlot.TENSORS: ("o", self._vector(list(node.tensor_params.values())))})
+            self._writer.table(
+                {NodeDataSlot.TENSORS: ("o", self._write_vector(list(node.tensor_params.values())))}
+            )
             for node in graph.nodes
         ]
         return self._writer.table(
@@ -96,10 +98,10 @@ class _Index:
             }
         )
 
-    def _vector(self, tensors: Sequence[QnnTensor]) -> int:
-        return self._writer.vector([self._tensor(tensor) for tensor in tensors])
+    def _write_vector(self, tensors: Sequence[QnnTensor]) -> int:
+        return self._writer.vector([self._write_tensor(tensor) for tensor in tensors])
 
-    def _tensor(self, tensor: QnnTensor) -> int:
+    def _write_tensor(self, tensor: QnnTensor) -> int:
         name = self._writer.text(tensor.name)
         if self._sizes is None:
             # The offset is not known yet; it takes the same room as a number.
@@ -113,7 +115,7 @@ class _Index:
         return table
 
 
-def _tensors(graphs: Sequence[QnnGraph]) -> Iterator[QnnTensor]:
+def _list_tensors(graphs: Sequence[QnnGraph]) -> Iterator[QnnTensor]:
     for graph in graphs:
         yield from graph.of_kind(TensorKind.STATIC)
         for node in graph.nodes:

@@ -8,7 +8,7 @@ from pathlib import Path
 from edgewright.artifacts.description import Description, check_unique
 from edgewright.artifacts.dlc.metadata import GraphNotes, read_metadata
 from edgewright.artifacts.dlc.params_reader import GraphData, TensorFile, read_params
-from edgewright.artifacts.dlc.spelling import TYPE_WORDS, Spelling, in_qnn
+from edgewright.artifacts.dlc.spelling import TYPE_WORDS, Spelling, spell_in_qnn
 from edgewright.artifacts.dlc.tables import (
     BLOB_HEADER,
     BOOKKEEPING,
@@ -22,7 +22,7 @@ from edgewright.artifacts.dlc.tables import (
     NodeSlot,
     ScalarSlot,
 )
-from edgewright.artifacts.dlc.tensors import scalar_of, tensor_of
+from edgewright.artifacts.dlc.tensors import read_scalar, read_tensor
 from edgewright.artifacts.dlc.zip_reader import open_members
 from edgewright.artifacts.net_json.fields import as_name
 from edgewright.artifacts.wiring import check_order
@@ -59,17 +59,17 @@ def read(path: Path | str) -> Dlc:
     if len(members["model"]) > _LARGEST_MODEL:
         size = len(members["model"])
         raise LimitExceeded(f"'model' has {size} bytes, at most {_LARGEST_MODEL} are read", where)
-    model, version = _blob(members, "model", MODEL_IDENTIFIER, where)
+    model, version = _open_buffer(members, "model", MODEL_IDENTIFIER, where)
     metadata = read_metadata(members, where)
-    reader = _Reader(_data(members, where), metadata.graphs, where)
-    graphs = [reader.graph(table) for table in model.root().children(ModelSlot.GRAPHS)]
+    reader = _Reader(_read_data(members, where), metadata.graphs, where)
+    graphs = [reader.read_graph(table) for table in model.root().children(ModelSlot.GRAPHS)]
     if not graphs:
         raise BadInput("the file holds no graph, expected at least one", where)
     check_unique("graph", [graph.name for graph in graphs])
     return Dlc(tuple(graphs), metadata.description, version)
 
 
-def _blob(
+def _open_buffer(
     members: Mapping[str, memoryview], name: str, identifier: bytes, where: Where
 ) -> tuple[FlatBuffer, tuple[int, int]]:
     content = members[name]
@@ -91,10 +91,10 @@ def _blob(
     return buffer, (major, minor)
 
 
-def _data(members: Mapping[str, memoryview], where: Where) -> dict[str, GraphData]:
+def _read_data(members: Mapping[str, memoryview], where: Where) -> dict[str, GraphData]:
     if "model.params" not in members:
         return {}
-    buffer, _ = _blob(members, "model.params", PARAMS_IDENTIFIER, where)
+    buffer, _ = _open_buffer(members, "model.params", PARAMS_IDENTIFIER, where)
     size = sum(len(content) for content in members.values())
     return read_params(buffer, members.get("model.params.bin"), size)
 
@@ -105,22 +105,22 @@ class _Reader:
         self._notes = notes
         self._where = where
 
-    def graph(self, table: Table) -> QnnGraph:
+    def read_graph(self, table: Table) -> QnnGraph:
         name = as_name(table.text(GraphSlot.NAME), "the name of a graph", self._where)
         notes = self._notes.get(name, GraphNotes())
         data = self._data.get(name) or GraphData(TensorFile.empty(self._where), [])
         tensors: dict[str, QnnTensor] = {}
         for item in table.children(GraphSlot.TENSORS):
-            tensor = tensor_of(item, self._where, data.tensors.array, notes.layouts)
+            tensor = read_tensor(item, self._where, data.tensors.array, notes.layouts)
             if tensor.name in tensors:
                 raise BadInput("there are two tensors of that name", replace(self._where, tensor=tensor.name))
             tensors[tensor.name] = tensor
-        nodes = list(self._nodes(table, data, notes))
+        nodes = list(self._read_nodes(table, data, notes))
         check_unique("node", [node.name for node in nodes])
         check_order(tensors, nodes, self._where)
         return QnnGraph(name, tensors, nodes, notes.source_names, notes.forms, notes.gone)
 
-    def _nodes(self, table: Table, data: GraphData, notes: GraphNotes) -> Iterator[QnnNode]:
+    def _read_nodes(self, table: Table, data: GraphData, notes: GraphNotes) -> Iterator[QnnNode]:
         for index, item in enumerate(table.children(GraphSlot.NODES)):
             name = as_name(item.text(NodeSlot.NAME), "the name of a node", self._where)
             own = data.nodes[index] if index < len(data.nodes) else TensorFile.empty(self._where)
@@ -145,7 +145,7 @@ class _Node:
         for attribute in self._table.children(NodeSlot.ATTRIBUTES):
             self._add(attribute)
         found = as_name(self._table.text(NodeSlot.TYPE), "the type of a node", self._where)
-        spelling = in_qnn(Spelling(found, self._scalars, self._bookkeeping), self._package)
+        spelling = spell_in_qnn(Spelling(found, self._scalars, self._bookkeeping), self._package)
         return QnnNode(
             name=self._name,
             package=self._package,
@@ -167,11 +167,11 @@ class _Node:
             raise BadInput(f"attribute '{shown(name)}' is there twice", self._where)
         kind = attribute.integer(AttributeSlot.KIND, "i")
         if kind == AttributeKind.SCALAR:
-            self._scalars[name] = scalar_of(
-                self._child(attribute, AttributeSlot.SCALAR, name), name, self._where
+            self._scalars[name] = read_scalar(
+                self._require_child(attribute, AttributeSlot.SCALAR, name), name, self._where
             )
         elif kind == AttributeKind.TENSOR:
-            self._tensors[name] = self._tensor(name, attribute)
+            self._tensors[name] = self._read_tensor(name, attribute)
         else:
             raise BadInput(f"attribute '{shown(name)}' has kind {kind}, expected 0 or 1", self._where)
 
@@ -179,15 +179,15 @@ class _Node:
         """Keeps the converter's notes that identify the op; others are not used."""
         if name != PACKAGE_NAME and name not in TYPE_WORDS:
             return
-        word = self._child(attribute, AttributeSlot.SCALAR, name).text(ScalarSlot.TEXT)
+        word = self._require_child(attribute, AttributeSlot.SCALAR, name).text(ScalarSlot.TEXT)
         if name == PACKAGE_NAME:
             self._package = as_name(word, f"'{PACKAGE_NAME}'", self._where)
         else:
             self._bookkeeping[name] = QnnScalar(DType.STRING, word)
 
-    def _tensor(self, name: str, attribute: Table) -> QnnTensor:
-        table = self._child(attribute, AttributeSlot.TENSOR, name)
-        tensor = tensor_of(table, self._where, self._data.array, {})
+    def _read_tensor(self, name: str, attribute: Table) -> QnnTensor:
+        table = self._require_child(attribute, AttributeSlot.TENSOR, name)
+        tensor = read_tensor(table, self._where, self._data.array, {})
         if tensor.kind != TensorKind.STATIC:
             found, expected = int(tensor.kind), int(TensorKind.STATIC)
             raise BadInput(
@@ -195,7 +195,7 @@ class _Node:
             )
         return tensor
 
-    def _child(self, attribute: Table, slot: int, name: str) -> Table:
+    def _require_child(self, attribute: Table, slot: int, name: str) -> Table:
         table = attribute.child(slot)
         if table is None:
             raise BadInput(f"attribute '{shown(name)}' has no value", self._where)

@@ -6,7 +6,7 @@ from edgewright.core.numbers import DType
 from edgewright.lower.lower import QNN_PACKAGE
 from edgewright.lower.qnn_graph import QnnScalar
 
-__all__ = ["TYPE_WORDS", "Spelling", "in_dlc", "in_qnn"]
+__all__ = ["TYPE_WORDS", "Spelling", "spell_in_dlc", "spell_in_qnn"]
 
 _OPERATION = "operation"
 
@@ -109,7 +109,7 @@ _NUMBERS = {name: (family, number) for family, (_, ops) in _BY_NUMBER.items() fo
 _WORDS = {name: (family, word) for family, (word, names) in _BY_WORD.items() for name in names}
 
 
-def in_dlc(op_type: str, package: str) -> Spelling:
+def spell_in_dlc(op_type: str, package: str) -> Spelling:
     """How a DLC spells an op; ops of other packages keep their names."""
     if package != QNN_PACKAGE:
         return Spelling(op_type)
@@ -120,14 +120,14 @@ def in_dlc(op_type: str, package: str) -> Spelling:
         family, word = _WORDS[op_type]
         return Spelling(family, bookkeeping={word: QnnScalar(DType.STRING, op_type)})
     if op_type in _BY_LIMITS:
-        return Spelling("Neuron", _limits(op_type), {_OWN_WORD: QnnScalar(DType.STRING, op_type)})
+        return Spelling("Neuron", _list_limits(op_type), {_OWN_WORD: QnnScalar(DType.STRING, op_type)})
     return Spelling(_GENERIC.get(op_type, op_type))
 
 
-def in_qnn(spelling: Spelling, package: str) -> Spelling:
+def spell_in_qnn(spelling: Spelling, package: str) -> Spelling:
     """The QNN op behind a spelling, with the remaining parameters; an unknown type is kept."""
     if package == QNN_PACKAGE and spelling.type in _BY_NUMBER:
-        return _by_number(spelling)
+        return _spell_by_number(spelling)
     if package == QNN_PACKAGE and spelling.type in _BY_WORD:
         word, names = _BY_WORD[spelling.type]
         meant = spelling.bookkeeping.get(word)
@@ -136,10 +136,10 @@ def in_qnn(spelling: Spelling, package: str) -> Spelling:
     return Spelling(spelling.type, spelling.parameters)
 
 
-def _by_number(spelling: Spelling) -> Spelling:
+def _spell_by_number(spelling: Spelling) -> Spelling:
     generic, ops = _BY_NUMBER[spelling.type]
     word = spelling.bookkeeping.get(_OWN_WORD)
-    if word is not None and word.value in _BY_LIMITS and spelling.parameters == _limits(str(word.value)):
+    if word is not None and word.value in _BY_LIMITS and spelling.parameters == _list_limits(str(word.value)):
         return Spelling(str(word.value))
     operation = spelling.parameters.get(_OPERATION)
     if operation is None or operation.value not in ops:
@@ -151,7 +151,7 @@ def _by_number(spelling: Spelling) -> Spelling:
     return Spelling(op_type, rest)
 
 
-def _limits(op_type: str) -> dict[str, QnnScalar]:
+def _list_limits(op_type: str) -> dict[str, QnnScalar]:
     low, high = _BY_LIMITS[op_type]
     return {
         _OPERATION: QnnScalar(DType.UINT_32, _RELU_MIN_MAX),

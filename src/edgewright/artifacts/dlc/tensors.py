@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 
-from edgewright.artifacts.dlc.formats import Layout, layout_of
+from edgewright.artifacts.dlc.formats import Layout, decode_layout
 from edgewright.artifacts.dlc.tables import (
     UNDEFINED,
     AxisSlot,
@@ -14,14 +14,14 @@ from edgewright.artifacts.dlc.tables import (
     TensorSlot,
 )
 from edgewright.artifacts.net_json.fields import as_name
-from edgewright.artifacts.net_json.tensors import dtype_of, value_of
+from edgewright.artifacts.net_json.tensors import convert_scalar, find_dtype
 from edgewright.core.errors import BadInput, LimitExceeded, UnsupportedFeature, Where, shown
 from edgewright.core.flatbuffer import Table
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
 from edgewright.lower.qnn_graph import QnnScalar, QnnTensor, TensorKind
 
-__all__ = ["Lookup", "scalar_of", "tensor_of"]
+__all__ = ["Lookup", "read_scalar", "read_tensor"]
 
 # name, datatype and dims of a static tensor -> its data
 Lookup = Callable[[str, DType, tuple[int, ...]], Array]
@@ -30,43 +30,43 @@ _LARGEST_RANK = 32
 _LARGEST_TENSOR = 2**62
 
 
-def tensor_of(table: Table, file: Where, lookup: Lookup, layouts: dict[str, Layout]) -> QnnTensor:
+def read_tensor(table: Table, file: Where, lookup: Lookup, layouts: dict[str, Layout]) -> QnnTensor:
     """The record of one tensor; `layouts` holds those that the table cannot express."""
     name = as_name(table.text(TensorSlot.NAME), "the name of a tensor", file)
     where = replace(file, tensor=name)
-    kind = _kind(table, where)
-    dtype = dtype_of(table.integer(TensorSlot.DTYPE, "I"), where)
-    dims = _dims(table, dtype, where)
-    told = layout_of(
+    kind = _read_kind(table, where)
+    dtype = find_dtype(table.integer(TensorSlot.DTYPE, "I"), where)
+    dims = _read_dims(table, dtype, where)
+    told = decode_layout(
         table.integer(TensorSlot.FORMAT, "i"), table.integer(TensorSlot.SOURCE_FORMAT, "i"), len(dims)
     )
     form, order = layouts.get(name, told)
     if order and sorted(order) != list(range(len(dims))):
         raise BadInput(f"the order is {list(order)}, expected one of the {len(dims)} axes", where)
     data = lookup(name, dtype, dims) if kind == TensorKind.STATIC else None
-    return QnnTensor(name, kind, dtype, dims, _encoding(table, dtype, dims, where), data, form, order)
+    return QnnTensor(name, kind, dtype, dims, _read_encoding(table, dtype, dims, where), data, form, order)
 
 
-def scalar_of(table: Table, name: str, where: Where) -> QnnScalar:
+def read_scalar(table: Table, name: str, where: Where) -> QnnScalar:
     """The value of a scalar attribute."""
-    dtype = dtype_of(table.integer(ScalarSlot.DTYPE, "I"), where)
+    dtype = find_dtype(table.integer(ScalarSlot.DTYPE, "I"), where)
     called = f"parameter '{shown(name)}'"
     if dtype == DType.STRING:
         return QnnScalar(dtype, table.text(ScalarSlot.TEXT))
     if dtype.is_float:
         return QnnScalar(dtype, table.real(ScalarSlot.REAL, "d"))
     form = "Q" if dtype == DType.UINT_64 else "q"
-    return QnnScalar(dtype, value_of(table.integer(ScalarSlot.INTEGER, form), dtype, called, where))
+    return QnnScalar(dtype, convert_scalar(table.integer(ScalarSlot.INTEGER, form), dtype, called, where))
 
 
-def _kind(table: Table, where: Where) -> TensorKind:
+def _read_kind(table: Table, where: Where) -> TensorKind:
     code = table.integer(TensorSlot.KIND, "i")
     if not 0 <= code <= TensorKind.NULL:
         raise BadInput(f"tensor type is {code}, expected 0 to {int(TensorKind.NULL)}", where)
     return TensorKind(code)
 
 
-def _dims(table: Table, dtype: DType, where: Where) -> tuple[int, ...]:
+def _read_dims(table: Table, dtype: DType, where: Where) -> tuple[int, ...]:
     dims = tuple(table.numbers(TensorSlot.DIMS, "u4", _LARGEST_RANK).tolist())
     size = math.prod(dims) * dtype.numpy.itemsize
     if size > _LARGEST_TENSOR:
@@ -74,7 +74,7 @@ def _dims(table: Table, dtype: DType, where: Where) -> tuple[int, ...]:
     return dims
 
 
-def _encoding(tensor: Table, dtype: DType, dims: tuple[int, ...], where: Where) -> Encoding | None:
+def _read_encoding(tensor: Table, dtype: DType, dims: tuple[int, ...], where: Where) -> Encoding | None:
     table = tensor.child(TensorSlot.ENCODING)
     # Genuine writers leave out what is 0, the definition altogether.
     if table is None or UNDEFINED in (
@@ -85,9 +85,9 @@ def _encoding(tensor: Table, dtype: DType, dims: tuple[int, ...], where: Where) 
     code = table.integer(EncodingSlot.TYPE, "I")
     if code in {0, 2}:
         step = table.child(EncodingSlot.STEP)
-        return None if step is None else _joined([step], None, dtype, where)
+        return None if step is None else _join_steps([step], None, dtype, where)
     if code in {1, 3}:
-        return _axis_encoding(table, dtype, dims, where)
+        return _read_axis_encoding(table, dtype, dims, where)
     if code in {4, 5, 6, 7}:
         raise UnsupportedFeature(
             f"encoding {code} (by blocks or vectors) is not read, expected 0 to 3", where
@@ -95,7 +95,7 @@ def _encoding(tensor: Table, dtype: DType, dims: tuple[int, ...], where: Where) 
     raise BadInput(f"encoding is {code}, expected 0 to 7", where)
 
 
-def _axis_encoding(table: Table, dtype: DType, dims: tuple[int, ...], where: Where) -> Encoding:
+def _read_axis_encoding(table: Table, dtype: DType, dims: tuple[int, ...], where: Where) -> Encoding:
     listed = table.child(EncodingSlot.AXIS)
     if listed is None:
         raise BadInput("the encoding is along an axis, but names none", where)
@@ -107,11 +107,11 @@ def _axis_encoding(table: Table, dtype: DType, dims: tuple[int, ...], where: Whe
         raise BadInput(
             f"there are {len(steps)} scales along axis {axis}, the tensor has {dims[axis]} there", where
         )
-    return _joined(steps, axis, dtype, where)
+    return _join_steps(steps, axis, dtype, where)
 
 
-def _joined(steps: list[Table], axis: int | None, dtype: DType, where: Where) -> Encoding:
-    scales = tuple(_scale(step, where) for step in steps)
+def _join_steps(steps: list[Table], axis: int | None, dtype: DType, where: Where) -> Encoding:
+    scales = tuple(_read_scale(step, where) for step in steps)
     offsets = tuple(step.integer(StepSlot.OFFSET, "i") for step in steps)
     widths = {step.integer(StepSlot.BITWIDTH, "I") or dtype.bits for step in steps} or {dtype.bits}
     if len(widths) != 1:
@@ -122,7 +122,7 @@ def _joined(steps: list[Table], axis: int | None, dtype: DType, where: Where) ->
     return Encoding(scales, offsets, axis, width)
 
 
-def _scale(step: Table, where: Where) -> float:
+def _read_scale(step: Table, where: Where) -> float:
     scale = step.real(StepSlot.SCALE, "f")
     # Zero is real: HTP ignores the scale of a bias beside weights with a scale per channel.
     if not (math.isfinite(scale) and scale >= 0):

@@ -6,7 +6,7 @@ from enum import Enum
 
 from edgewright.artifacts.description import Description, check_unique
 from edgewright.artifacts.dlc import metadata
-from edgewright.artifacts.dlc.model_writer import model_buffer
+from edgewright.artifacts.dlc.model_writer import write_model
 from edgewright.artifacts.dlc.params_writer import LARGEST_INLINE, Params
 from edgewright.artifacts.dlc.tables import BLOB_HEADER
 from edgewright.artifacts.dlc.zip_writer import Chunks, Member
@@ -39,26 +39,26 @@ def to_chunks(
     graphs = [graphs] if isinstance(graphs, QnnGraph) else list(graphs)
     _check(graphs)
     params = Params(graphs)
-    version = _version(params.size, version)
-    model = bytes(model_buffer(graphs, description))
+    version = _choose_version(params.size, version)
+    model = bytes(write_model(graphs, description))
     header = struct.pack(BLOB_HEADER, b"\xd5\x0a", *version.value)
     if version == DlcVersion.V4_0:
         about = Member(metadata.TEXT_NAME, lambda: [metadata.as_text(graphs, description)])
-        data = [Member("model.params", lambda: _headed(header, params.inline()))]
+        data = [Member("model.params", lambda: _prepend_header(header, params.inline()))]
     else:
         about = Member(metadata.JSON_NAME, lambda: [metadata.as_json(graphs, description)])
-        data = [Member("model.params", lambda: _headed(header, params.index()))]
+        data = [Member("model.params", lambda: _prepend_header(header, params.index()))]
         if params.size:
             data.append(Member("model.params.bin", params.raw))
     yield from zipped([about, Member("model", lambda: [header, model]), *data])
 
 
-def _headed(header: bytes, chunks: Chunks) -> Iterator[bytes | memoryview]:
+def _prepend_header(header: bytes, chunks: Chunks) -> Iterator[bytes | memoryview]:
     yield header
     yield from chunks
 
 
-def _version(size: int, wanted: DlcVersion | None) -> DlcVersion:
+def _choose_version(size: int, wanted: DlcVersion | None) -> DlcVersion:
     if wanted == DlcVersion.V4_0 and size > LARGEST_INLINE:
         raise LimitExceeded(
             f"the weights have {size} bytes, a DLC 4.0 holds at most {LARGEST_INLINE}",

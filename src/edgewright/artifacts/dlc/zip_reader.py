@@ -14,7 +14,7 @@ from edgewright.core.errors import (
     Where,
     shown,
 )
-from edgewright.core.files import file_size, mapped
+from edgewright.core.files import map_file, measure_file
 
 __all__ = ["open_members"]
 
@@ -45,10 +45,10 @@ class _Entry:
 def open_members(path: Path) -> dict[str, memoryview]:
     """Maps the file; each member by its name, as a view that keeps the file open."""
     where = Where(file=str(path))
-    size = file_size(path)
+    size = measure_file(path)
     if size < _END.size:
         raise BadInput(f"the file has {size} bytes, a DLC has at least {_END.size}", where)
-    return _Zip(mapped(path), where).members()
+    return _Zip(map_file(path), where).members()
 
 
 class _Zip:
@@ -58,17 +58,19 @@ class _Zip:
 
     def members(self) -> dict[str, memoryview]:
         count, start, stop = self._directory()
-        entries = list(self._entries(count, start, stop))
+        entries = list(self._read_entries(count, start, stop))
         spans: list[tuple[int, int, str]] = []
         members: dict[str, memoryview] = {}
         for entry in entries:
             self._check_entry(entry)
             if entry.name in members:
-                raise self._damaged(f"there are two members '{shown(entry.name)}'")
-            first = self._data_start(entry)
+                raise self._make_damage_error(f"there are two members '{shown(entry.name)}'")
+            first = self._find_data_start(entry)
             if entry.size > start - first:
                 left = max(start - first, 0)
-                raise self._damaged(f"member '{shown(entry.name)}' has {entry.size} bytes, {left} are there")
+                raise self._make_damage_error(
+                    f"member '{shown(entry.name)}' has {entry.size} bytes, {left} are there"
+                )
             spans.append((entry.offset, first + entry.size, entry.name))
             members[entry.name] = self._content[first : first + entry.size]
             self._check_sum(entry, members[entry.name])
@@ -81,45 +83,53 @@ class _Zip:
         found = bytes(self._content[tail:]).rfind(b"PK\5\6")
         end = tail + found
         if found < 0 or len(self._content) - end < _END.size:
-            raise self._damaged("the end of the zip is missing, the file is not a DLC or is truncated")
+            raise self._make_damage_error(
+                "the end of the zip is missing, the file is not a DLC or is truncated"
+            )
         fields = _END.unpack_from(self._content, end)
         count, size, start = fields[4:7]
         if _ELSEWHERE in {size, start} or count == 2**16 - 1:
-            count, size, start = self._large_end(end)
+            count, size, start = self._read_large_end(end)
         if count > _MOST_MEMBERS:
             raise LimitExceeded(
                 f"the zip lists {count} members, at most {_MOST_MEMBERS} are read", self._where
             )
         if start > end or size > end - start:
-            raise self._damaged(f"the list of members takes bytes {start} to {start + size} of {end}")
+            raise self._make_damage_error(
+                f"the list of members takes bytes {start} to {start + size} of {end}"
+            )
         return count, start, start + size
 
-    def _large_end(self, end: int) -> tuple[int, int, int]:
+    def _read_large_end(self, end: int) -> tuple[int, int, int]:
         place = end - _LOCATOR.size
         if place < 0:
-            raise self._damaged("the zip says that it is large, but its large end record is missing")
+            raise self._make_damage_error(
+                "the zip says that it is large, but its large end record is missing"
+            )
         mark, _, start, _ = _LOCATOR.unpack_from(self._content, place)
         if mark != b"PK\6\7" or start > place - _LARGE_END.size:
-            raise self._damaged("the zip says that it is large, but its large end record is missing")
+            raise self._make_damage_error(
+                "the zip says that it is large, but its large end record is missing"
+            )
         fields = _LARGE_END.unpack_from(self._content, start)
         if fields[0] != b"PK\6\6":
-            raise self._damaged(f"there is no large end record at byte {start}")
+            raise self._make_damage_error(f"there is no large end record at byte {start}")
         return fields[7], fields[8], fields[9]
 
-    def _entries(self, count: int, start: int, stop: int) -> Iterator[_Entry]:
+    def _read_entries(self, count: int, start: int, stop: int) -> Iterator[_Entry]:
         for _ in range(count):
             if start + _ENTRY.size > stop:
-                raise self._damaged(f"the list of {count} members ends early")
+                raise self._make_damage_error(f"the list of {count} members ends early")
             fields = _ENTRY.unpack_from(self._content, start)
             if fields[0] != b"PK\1\2":
-                raise self._damaged(f"there is no member of the list at byte {start}")
+                raise self._make_damage_error(f"there is no member of the list at byte {start}")
             name, extra, comment = fields[10:13]
             first = start + _ENTRY.size
             start = first + name + extra + comment
             if start > stop:
-                raise self._damaged(f"the list of {count} members ends early")
+                raise self._make_damage_error(f"the list of {count} members ends early")
             text = self._name(bytes(self._content[first : first + name]))
-            wide = self._wide(bytes(self._content[first + name : first + name + extra]))
+            wide = self._read_wide_numbers(bytes(self._content[first + name : first + name + extra]))
             # Size, stored size and offset, in this order, if their own fields are full.
             size, stored, offset = (
                 next(wide, _ELSEWHERE) if value == _ELSEWHERE else value
@@ -128,7 +138,7 @@ class _Zip:
             yield _Entry(text, fields[4], fields[3], fields[7], size, stored, offset)
 
     @staticmethod
-    def _wide(extra: bytes) -> Iterator[int]:
+    def _read_wide_numbers(extra: bytes) -> Iterator[int]:
         """The eight-byte numbers that replace full fields."""
         place = 0
         while place + 4 <= len(extra):
@@ -143,9 +153,9 @@ class _Zip:
         try:
             name = raw.decode("utf-8")
         except UnicodeDecodeError as problem:
-            raise self._damaged(f"member name '{shown(raw)}' is not UTF-8") from problem
+            raise self._make_damage_error(f"member name '{shown(raw)}' is not UTF-8") from problem
         if not name or not name.isprintable() or {"..", ""} & set(name.replace("\\", "/").split("/")):
-            raise self._damaged(f"member name '{shown(name)}' leads out of the container")
+            raise self._make_damage_error(f"member name '{shown(name)}' leads out of the container")
         return name
 
     def _check_entry(self, entry: _Entry) -> None:
@@ -156,16 +166,18 @@ class _Zip:
             )
         if entry.size != entry.stored:
             found = f"{entry.stored} bytes, and {entry.size} when read"
-            raise self._damaged(f"member '{shown(entry.name)}' has {found}, expected one number")
+            raise self._make_damage_error(f"member '{shown(entry.name)}' has {found}, expected one number")
 
-    def _data_start(self, entry: _Entry) -> int:
+    def _find_data_start(self, entry: _Entry) -> int:
         if entry.offset > len(self._content) - _LOCAL.size:
-            raise self._damaged(f"member '{shown(entry.name)}' is at byte {entry.offset}, past the end")
+            raise self._make_damage_error(
+                f"member '{shown(entry.name)}' is at byte {entry.offset}, past the end"
+            )
         fields = _LOCAL.unpack_from(self._content, entry.offset)
         first = entry.offset + _LOCAL.size
         name = bytes(self._content[first : first + fields[9]])
         if fields[0] != b"PK\3\4" or name != entry.name.encode():
-            raise self._damaged(f"member '{shown(entry.name)}' is not at byte {entry.offset}")
+            raise self._make_damage_error(f"member '{shown(entry.name)}' is not at byte {entry.offset}")
         return first + int(fields[9]) + int(fields[10])
 
     def _check_sum(self, entry: _Entry, content: memoryview) -> None:
@@ -174,14 +186,14 @@ class _Zip:
             return
         found = zlib.crc32(content)
         if found != entry.crc:
-            raise self._damaged(
+            raise self._make_damage_error(
                 f"member '{shown(entry.name)}' has the checksum {found:08x}, expected {entry.crc:08x}"
             )
 
     def _check_apart(self, spans: list[tuple[int, int, str]]) -> None:
         for (_, stop, name), (start, _, other) in pairwise(spans):
             if start < stop:
-                raise self._damaged(f"members '{shown(name)}' and '{shown(other)}' overlap")
+                raise self._make_damage_error(f"members '{shown(name)}' and '{shown(other)}' overlap")
 
-    def _damaged(self, what: str) -> BadInput:
+    def _make_damage_error(self, what: str) -> BadInput:
         return BadInput(what, self._where, do="copy the file again, or convert the model again")

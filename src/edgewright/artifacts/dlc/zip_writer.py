@@ -36,12 +36,12 @@ class _Entry:
     def header(self) -> bytes:
         """The header before the content."""
         extra = struct.pack("<HHQQ", 1, 16, self.size, self.size) if self.is_large else b""
-        return struct.pack("<4s", b"PK\3\4") + self._fields(extra) + self.name + extra
+        return struct.pack("<4s", b"PK\3\4") + self._pack_fields(extra) + self.name + extra
 
     def directory(self) -> bytes:
         """The entry in the list of members."""
         extra = struct.pack("<HHQQQ", 1, 24, self.size, self.size, self.offset) if self.is_large else b""
-        head = struct.pack("<4sH", b"PK\1\2", self._version) + self._fields(extra)
+        head = struct.pack("<4sH", b"PK\1\2", self._version) + self._pack_fields(extra)
         offset = _ELSEWHERE if self.is_large else self.offset
         return head + struct.pack("<HHHII", 0, 0, 0, 0, offset) + self.name + extra
 
@@ -49,7 +49,7 @@ class _Entry:
     def _version(self) -> int:
         return _LARGE_VERSION if self.is_large else _PLAIN_VERSION
 
-    def _fields(self, extra: bytes) -> bytes:
+    def _pack_fields(self, extra: bytes) -> bytes:
         size = _ELSEWHERE if self.is_large else self.size
         head = struct.pack("<HHHHH", self._version, 0, 0, 0, _DATE)
         return head + struct.pack("<IIIHH", self.crc, size, size, len(self.name), len(extra))
@@ -65,7 +65,7 @@ def to_chunks(members: Sequence[Member], largest_plain: int = _LARGEST_PLAIN) ->
     entries: list[_Entry] = []
     position = 0
     for member in members:
-        crc, size = _measured(member.chunks())
+        crc, size = _measure_chunks(member.chunks())
         entry = _Entry(member.name.encode(), crc, size, position, max(size, position) > largest_plain)
         entries.append(entry)
         yield entry.header()
@@ -74,7 +74,7 @@ def to_chunks(members: Sequence[Member], largest_plain: int = _LARGEST_PLAIN) ->
     yield from _end(entries, position, largest_plain)
 
 
-def _measured(chunks: Chunks) -> tuple[int, int]:
+def _measure_chunks(chunks: Chunks) -> tuple[int, int]:
     crc, size = 0, 0
     for chunk in chunks:
         crc = zlib.crc32(chunk, crc)

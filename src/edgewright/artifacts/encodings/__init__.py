@@ -2,14 +2,14 @@
 
 from edgewright.artifacts.encodings.load import EncodingsSource, load_encodings
 from edgewright.artifacts.encodings.reader import parse_encodings, read_encodings
-from edgewright.artifacts.encodings.writer import VERSIONS, encodings_document, encodings_text
+from edgewright.artifacts.encodings.writer import VERSIONS, describe_encodings, write_encodings
 
 __all__ = [
     "VERSIONS",
     "EncodingsSource",
-    "encodings_document",
-    "encodings_text",
+    "describe_encodings",
     "load_encodings",
     "parse_encodings",
     "read_encodings",
+    "write_encodings",
 ]

@@ -45,7 +45,7 @@ def parse_encodings(content: bytes, file: str = "") -> EncodingSet:
     """The encodings in the bytes of a file."""
     document = parse(without_comments(content), Where(file=file or None))
     if "encodings" in document:
-        return _typed_file(document)
+        return _read_typed_file(document)
     missing = [section for section in SECTIONS if section not in document]
     if missing:
         raise BadInput(
@@ -53,7 +53,7 @@ def parse_encodings(content: bytes, file: str = "") -> EncodingSet:
             document.where,
             do="add the section; it may be empty",
         )
-    read = [_section(document, section, is_param=section == SECTIONS[1]) for section in SECTIONS]
+    read = [_read_section(document, section, is_param=section == SECTIONS[1]) for section in SECTIONS]
     is_listed = any(isinstance(document.first_of(section), list) for section in SECTIONS)
     known = {*SECTIONS, "version", *COURSE_WIDTHS}
     widths = {
@@ -61,13 +61,13 @@ def parse_encodings(content: bytes, file: str = "") -> EncodingSet:
     }
     return EncodingSet(
         tuple(tensor for section in read for tensor in section),
-        _version(document, "1.0.0" if is_listed else "0.5.0"),
+        _read_version(document, "1.0.0" if is_listed else "0.5.0"),
         extra={key: value for key, value in document.items() if key not in known},
         **widths,
     )
 
 
-def _version(document: Fields, otherwise: str) -> str:
+def _read_version(document: Fields, otherwise: str) -> str:
     found = document.text("version") if "version" in document else otherwise
     if found.split(".")[0] not in {"0", "1", "2"}:
         raise UnsupportedFeature(
@@ -76,30 +76,34 @@ def _version(document: Fields, otherwise: str) -> str:
     return found
 
 
-def _section(document: Fields, section: str, *, is_param: bool) -> Iterator[TensorEncoding]:
+def _read_section(document: Fields, section: str, *, is_param: bool) -> Iterator[TensorEncoding]:
     content = document.first_of(section)
     if isinstance(content, list):
         for item in content:
             fields = Fields(item, document.where, f"an item of '{section}'")
             name = as_name(fields.first_of("name"), "'name'", document.where)
-            yield _listed(Fields(item, _where(document.where, name), "the entry"), name, is_param=is_param)
+            yield _read_listed_entry(
+                Fields(item, _locate_tensor(document.where, name), "the entry"), name, is_param=is_param
+            )
         return
     for name, entry in Fields(content, document.where, f"'{section}'").items():
-        yield _legacy(entry, name, _where(document.where, name), is_param=is_param)
+        yield _read_legacy(entry, name, _locate_tensor(document.where, name), is_param=is_param)
 
 
-def _where(where: Where, name: str) -> Where:
+def _locate_tensor(where: Where, name: str) -> Where:
     return replace(where, tensor=name)
 
 
 # Versions 0.x: an object (or a list of them) under each name
 
 
-def _legacy(entry: Any, name: str, where: Where, *, is_param: bool) -> TensorEncoding:
+def _read_legacy(entry: Any, name: str, where: Where, *, is_param: bool) -> TensorEncoding:
     items = entry if isinstance(entry, list) else [entry]
     if not items:
         raise BadInput("the list of encodings is empty, expected at least one", where)
-    parts = [_legacy_part(Fields(item, where, "the encoding"), name, is_param=is_param) for item in items]
+    parts = [
+        _read_legacy_part(Fields(item, where, "the encoding"), name, is_param=is_param) for item in items
+    ]
     first = parts[0]
     if any(
         (part.bits, part.is_float, part.is_wish) != (first.bits, first.is_float, first.is_wish)
@@ -117,7 +121,7 @@ def _legacy(entry: Any, name: str, where: Where, *, is_param: bool) -> TensorEnc
     )
 
 
-def _legacy_part(fields: Fields, name: str, *, is_param: bool) -> TensorEncoding:
+def _read_legacy_part(fields: Fields, name: str, *, is_param: bool) -> TensorEncoding:
     if "bitwidth" not in fields and any(isinstance(value, dict) for _, value in fields.items()):
         raise UnsupportedFeature(
             "the encodings are nested by layers, expected them by tensors",
@@ -131,8 +135,8 @@ def _legacy_part(fields: Fields, name: str, *, is_param: bool) -> TensorEncoding
         return TensorEncoding(name, bits, is_param, is_float=True, extra=extra)
     if kind != "int":
         raise BadInput(f"'dtype' is '{shown(kind)}', expected 'int' or 'float'", fields.where)
-    ends = tuple(_finite(fields, key) if key in fields else None for key in ("min", "max"))
-    scale, offset = _legacy_steps(fields, bits, *ends)
+    ends = tuple(_read_finite(fields, key) if key in fields else None for key in ("min", "max"))
+    scale, offset = _read_legacy_steps(fields, bits, *ends)
     return TensorEncoding(
         *(name, bits, is_param),
         scales=() if scale is None else (scale,),
@@ -144,7 +148,7 @@ def _legacy_part(fields: Fields, name: str, *, is_param: bool) -> TensorEncoding
     )
 
 
-def _legacy_steps(
+def _read_legacy_steps(
     fields: Fields, bits: int, low: float | None, high: float | None
 ) -> tuple[float | None, int]:
     """Scale and offset as given, else from the range; none where only a width is given."""
@@ -160,13 +164,13 @@ def _legacy_steps(
     if low is not None and (offset is None or offset > 0):
         # If a file counts from the other side, its offset is off by one; its range is right.
         offset = round(min(low, 0.0) / scale)
-    return scale, _offset(offset or 0, bits, fields.where)
+    return scale, _read_offset(offset or 0, bits, fields.where)
 
 
 # Version 1.0.0: a list of objects with names
 
 
-def _listed(fields: Fields, name: str, *, is_param: bool) -> TensorEncoding:
+def _read_listed_entry(fields: Fields, name: str, *, is_param: bool) -> TensorEncoding:
     bits = fields.integer("bw", 1, WIDEST)
     kind = fields.text("dtype").upper()
     extra = {key: value for key, value in fields.items() if key not in LISTED | {"enc_type"}}
@@ -174,16 +178,16 @@ def _listed(fields: Fields, name: str, *, is_param: bool) -> TensorEncoding:
         return TensorEncoding(name, bits, is_param, is_float=True, extra=extra)
     if kind != "INT":
         raise BadInput(f"'dtype' is '{shown(kind)}', expected 'INT' or 'FLOAT'", fields.where)
-    scales = _scales(fields.array("scale"), fields.where)
+    scales = _read_scales(fields.array("scale"), fields.where)
     raw = fields.array("offset") if "offset" in fields else [-(1 << (bits - 1))] * len(scales)
     expanded = 0
     factors: tuple[int, ...] = ()
     if "per_block_int_scale" in fields:
-        factors = _factors(fields.array("per_block_int_scale"), fields.where)
+        factors = _read_factors(fields.array("per_block_int_scale"), fields.where)
         # The width of the file is that of the expanded weights; ours is that of the stored ones.
         expanded, bits = bits, fields.integer("compressed_bw", 1, WIDEST)
         raw = [-(1 << (bits - 1))] * len(scales)
-    offsets = tuple(_offset(_whole(item, fields.where), bits, fields.where) for item in raw)
+    offsets = tuple(_read_offset(_read_integer(item, fields.where), bits, fields.where) for item in raw)
     if len(offsets) != len(scales):
         raise BadInput(
             f"{len(offsets)} offsets come with {len(scales)} scales, expected as many", fields.where
@@ -203,17 +207,19 @@ def _listed(fields: Fields, name: str, *, is_param: bool) -> TensorEncoding:
 # Version 2.0.0: types and zero points as ONNX has them
 
 
-def _typed_file(document: Fields) -> EncodingSet:
+def _read_typed_file(document: Fields) -> EncodingSet:
     tensors = []
     for item in document.array("encodings"):
         fields = Fields(item, document.where, "an item of 'encodings'")
         name = as_name(fields.first_of("name"), "'name'", document.where)
-        tensors.append(_typed(Fields(item, _where(document.where, name), "the entry"), name))
+        tensors.append(
+            _read_typed_entry(Fields(item, _locate_tensor(document.where, name), "the entry"), name)
+        )
     extra = {key: value for key, value in document.items() if key not in {"encodings", "version"}}
-    return EncodingSet(tuple(tensors), _version(document, "2.0.0"), extra=extra)
+    return EncodingSet(tuple(tensors), _read_version(document, "2.0.0"), extra=extra)
 
 
-def _typed(fields: Fields, name: str) -> TensorEncoding:
+def _read_typed_entry(fields: Fields, name: str) -> TensorEncoding:
     kind = fields.text("output_dtype").lower()
     word = kind.rstrip("0123456789")
     bits = int(kind[len(word) :] or 0) if len(kind) < 16 else 0
@@ -222,9 +228,9 @@ def _typed(fields: Fields, name: str) -> TensorEncoding:
         return TensorEncoding(name, bits, is_float=True, extra=extra)
     if word not in {"int", "uint"} or not 1 <= bits <= WIDEST:
         raise UnsupportedFeature(f"'output_dtype' is '{shown(kind)}', expected int4 to uint32", fields.where)
-    scale = _nested(fields.first_of("y_scale", "per_channel_float_scale"), fields.where)
+    scale = _read_nested(fields.first_of("y_scale", "per_channel_float_scale"), fields.where)
     zeros = (
-        _nested(fields.first_of("y_zero_point"), fields.where)
+        _read_nested(fields.first_of("y_zero_point"), fields.where)
         if "y_zero_point" in fields
         else np.zeros_like(scale)
     )
@@ -237,30 +243,30 @@ def _typed(fields: Fields, name: str) -> TensorEncoding:
     axis = fields.integer("axis", -8, 7) if "axis" in fields else None
     block = fields.integer("block_size", 1, 1 << 30) if "block_size" in fields else 0
     factors = (
-        _nested(fields.first_of("per_block_int_scale"), fields.where)
+        _read_nested(fields.first_of("per_block_int_scale"), fields.where)
         if "per_block_int_scale" in fields
         else None
     )
     half = 1 << (bits - 1) if word == "int" else 0
-    flat = [_by_channel(array, axis, is_blocked=bool(block)) for array in (scale, zeros)]
+    flat = [_order_by_channel(array, axis, is_blocked=bool(block)) for array in (scale, zeros)]
     return TensorEncoding(
         *(name, bits),
-        scales=_scales(flat[0], fields.where),
-        offsets=tuple(_offset(-int(zero) - half, bits, fields.where) for zero in flat[1]),
+        scales=_read_scales(flat[0], fields.where),
+        offsets=tuple(_read_offset(-int(zero) - half, bits, fields.where) for zero in flat[1]),
         is_symmetric=None,
         is_signed=word == "int",
         axis=axis,
         block_size=block,
         block_scales=()
         if factors is None
-        else _factors(_by_channel(factors, axis, is_blocked=True), fields.where),
+        else _read_factors(_order_by_channel(factors, axis, is_blocked=True), fields.where),
         expanded_bits=0 if factors is None else 2 * bits,
         shape=scale.shape if factors is None else factors.shape,
         extra=extra,
     )
 
 
-def _nested(value: Any, where: Where) -> np.ndarray[Any, Any]:
+def _read_nested(value: Any, where: Where) -> np.ndarray[Any, Any]:
     """A number, or nested lists of numbers, as an array."""
     try:
         array = np.array(value, np.float64)
@@ -273,7 +279,7 @@ def _nested(value: Any, where: Where) -> np.ndarray[Any, Any]:
     return array
 
 
-def _by_channel(array: np.ndarray[Any, Any], axis: int | None, *, is_blocked: bool) -> list[float]:
+def _order_by_channel(array: np.ndarray[Any, Any], axis: int | None, *, is_blocked: bool) -> list[float]:
     """Numbers channel by channel: the axis of the blocks comes last."""
     if is_blocked and axis is not None and -array.ndim <= axis < array.ndim:
         array = np.moveaxis(array, axis, -1)
@@ -284,7 +290,7 @@ def _by_channel(array: np.ndarray[Any, Any], axis: int | None, *, is_blocked: bo
 # Numbers
 
 
-def _scales(items: list[Any], where: Where) -> tuple[float, ...]:
+def _read_scales(items: list[Any], where: Where) -> tuple[float, ...]:
     if not items:
         raise BadInput("the list of scales is empty, expected at least one", where)
     return tuple(_scale(item, where) for item in items)
@@ -297,7 +303,7 @@ def _scale(item: Any, where: Where) -> float:
     return scale
 
 
-def _offset(offset: int, bits: int, where: Where) -> int:
+def _read_offset(offset: int, bits: int, where: Where) -> int:
     """An offset in our form; a positive one is the integer that stands for zero."""
     stored = -offset if offset > 0 else offset
     if not -(1 << bits) < stored <= 0:
@@ -305,16 +311,16 @@ def _offset(offset: int, bits: int, where: Where) -> int:
     return stored
 
 
-def _factors(items: list[Any], where: Where) -> tuple[int, ...]:
+def _read_factors(items: list[Any], where: Where) -> tuple[int, ...]:
     flat = np.array(items, object).reshape(-1).tolist()
     return tuple(as_integer(item, "a factor of a block", where, 1, 1 << 16) for item in flat)
 
 
-def _whole(item: Any, where: Where) -> int:
+def _read_integer(item: Any, where: Where) -> int:
     return as_integer(item, "an offset", where, -(1 << WIDEST), 1 << WIDEST)
 
 
-def _finite(fields: Fields, key: str) -> float:
+def _read_finite(fields: Fields, key: str) -> float:
     number = as_float(fields.first_of(key), f"'{key}'", fields.where)
     if not math.isfinite(number):
         raise BadInput(f"'{key}' is {number}, expected a finite number", fields.where)

@@ -9,7 +9,7 @@ import numpy as np
 from edgewright.core.errors import UnsupportedFeature, UsageError, Where
 from edgewright.quantize.tensor_encodings import EncodingSet, TensorEncoding
 
-__all__ = ["VERSIONS", "encodings_document", "encodings_text"]
+__all__ = ["VERSIONS", "describe_encodings", "write_encodings"]
 
 VERSIONS = ("0.5.0", "0.6.1", "1.0.0", "2.0.0")
 COURSE_WIDTHS = {
@@ -19,12 +19,12 @@ COURSE_WIDTHS = {
 }
 
 
-def encodings_text(encodings: EncodingSet, version: str = "1.0.0") -> str:
+def write_encodings(encodings: EncodingSet, version: str = "1.0.0") -> str:
     """The file as text; names are sorted, so that the same encodings give the same file."""
-    return json.dumps(encodings_document(encodings, version), indent=1, sort_keys=True) + "\n"
+    return json.dumps(describe_encodings(encodings, version), indent=1, sort_keys=True) + "\n"
 
 
-def encodings_document(encodings: EncodingSet, version: str = "1.0.0") -> dict[str, Any]:
+def describe_encodings(encodings: EncodingSet, version: str = "1.0.0") -> dict[str, Any]:
     """The file as objects and lists."""
     if version not in VERSIONS:
         raise UsageError(
@@ -32,12 +32,12 @@ def encodings_document(encodings: EncodingSet, version: str = "1.0.0") -> dict[s
         )
     document: dict[str, Any] = {"version": version}
     if version == "2.0.0":
-        document["encodings"] = [{"name": t.name, **_typed(t)} for t in encodings.tensors]
+        document["encodings"] = [{"name": t.name, **_describe_typed(t)} for t in encodings.tensors]
         return document | {
             k: v for k, v in encodings.extra.items() if k not in {"quantizer_args", "excluded_layers"}
         }
-    document["activation_encodings"] = _section(encodings, version, is_param=False)
-    document["param_encodings"] = _section(encodings, version, is_param=True)
+    document["activation_encodings"] = _describe_section(encodings, version, is_param=False)
+    document["param_encodings"] = _describe_section(encodings, version, is_param=True)
     widths = {key: getattr(encodings, field) for key, field in COURSE_WIDTHS.items()}
     document |= {key: bits for key, bits in widths.items() if bits is not None}
     # quantizer_args came with 0.6.1.
@@ -45,12 +45,12 @@ def encodings_document(encodings: EncodingSet, version: str = "1.0.0") -> dict[s
     return document | {key: value for key, value in encodings.extra.items() if key not in left_out}
 
 
-def _section(encodings: EncodingSet, version: str, *, is_param: bool) -> Any:
+def _describe_section(encodings: EncodingSet, version: str, *, is_param: bool) -> Any:
     # In a format without sections, what has channels or blocks counts as a parameter.
     tensors = [t for t in encodings.tensors if _is_param(t) == is_param]
     if version == "1.0.0":
-        return [{"name": tensor.name, **_listed(tensor)} for tensor in tensors]
-    return {tensor.name: _legacy(tensor) for tensor in tensors}
+        return [{"name": tensor.name, **_describe_listed(tensor)} for tensor in tensors]
+    return {tensor.name: _describe_legacy(tensor) for tensor in tensors}
 
 
 def _is_param(tensor: TensorEncoding) -> bool:
@@ -59,7 +59,7 @@ def _is_param(tensor: TensorEncoding) -> bool:
     return len(tensor.scales) > 1 or bool(tensor.block_size) or tensor.axis is not None
 
 
-def _legacy(tensor: TensorEncoding) -> list[dict[str, Any]]:
+def _describe_legacy(tensor: TensorEncoding) -> list[dict[str, Any]]:
     if tensor.block_size:
         raise UnsupportedFeature(
             "blocks do not exist before version 1.0.0 of encodings",
@@ -79,7 +79,7 @@ def _legacy(tensor: TensorEncoding) -> list[dict[str, Any]]:
     ]
 
 
-def _listed(tensor: TensorEncoding) -> dict[str, Any]:
+def _describe_listed(tensor: TensorEncoding) -> dict[str, Any]:
     if tensor.is_float:
         return {"dtype": "FLOAT", "bw": tensor.bits, "enc_type": "PER_TENSOR", **tensor.extra}
     if tensor.is_wish:
@@ -111,20 +111,20 @@ def _listed(tensor: TensorEncoding) -> dict[str, Any]:
     return {**common, "enc_type": kind, "offset": list(tensor.offsets), **blocks, **tensor.extra}
 
 
-def _typed(tensor: TensorEncoding) -> dict[str, Any]:
+def _describe_typed(tensor: TensorEncoding) -> dict[str, Any]:
     if tensor.is_float:
         return {"output_dtype": f"float{tensor.bits}", **tensor.extra}
     if tensor.is_wish:
-        _listed(tensor)
+        _describe_listed(tensor)
     is_signed = tensor.is_signed or (_is_symmetric(tensor) and bool(_is_param(tensor)))
     half = 1 << (tensor.bits - 1) if is_signed else 0
     zeros = [-offset - half for offset in tensor.offsets]
     entry: dict[str, Any] = {"output_dtype": f"{'' if is_signed else 'u'}int{tensor.bits}", **tensor.extra}
     if tensor.block_scales:
-        entry["per_channel_float_scale"] = _by_shape(tensor, list(tensor.scales), is_channel=True)
-        entry["per_block_int_scale"] = _by_shape(tensor, list(tensor.block_scales), is_channel=False)
+        entry["per_channel_float_scale"] = _nest_by_shape(tensor, list(tensor.scales), is_channel=True)
+        entry["per_block_int_scale"] = _nest_by_shape(tensor, list(tensor.block_scales), is_channel=False)
     else:
-        spread: Callable[[list[Any]], Any] = lambda items: _by_shape(tensor, items, is_channel=False)  # noqa: E731
+        spread: Callable[[list[Any]], Any] = lambda items: _nest_by_shape(tensor, items, is_channel=False)  # noqa: E731
         entry["y_scale"] = spread(list(tensor.scales))
         if any(zeros):
             entry["y_zero_point"] = spread(zeros)
@@ -133,20 +133,20 @@ def _typed(tensor: TensorEncoding) -> dict[str, Any]:
     return entry | ({"block_size": tensor.block_size} if tensor.block_size else {})
 
 
-def _by_shape(tensor: TensorEncoding, items: list[Any], *, is_channel: bool) -> Any:
+def _nest_by_shape(tensor: TensorEncoding, items: list[Any], *, is_channel: bool) -> Any:
     """Numbers channel by channel in the nesting that the file had, or that blocks need."""
     if not tensor.block_size:
         return items[0] if len(items) == 1 and tensor.shape in {(), (1,)} and tensor.axis is None else items
     axis = 1 if tensor.axis is None else tensor.axis
     channels = len(tensor.scales) if tensor.block_scales else None
-    shape = tensor.shape or _block_shape(tensor, axis, channels)
+    shape = tensor.shape or _find_block_shape(tensor, axis, channels)
     axis %= len(shape)
     moved = [size for place, size in enumerate(shape) if place != axis]
     last = 1 if is_channel else shape[axis]
     return np.moveaxis(np.array(items).reshape(*moved, last), -1, axis).tolist()
 
 
-def _block_shape(tensor: TensorEncoding, axis: int, channels: int | None) -> tuple[int, int]:
+def _find_block_shape(tensor: TensorEncoding, axis: int, channels: int | None) -> tuple[int, int]:
     count = len(tensor.block_scales) if tensor.block_scales else len(tensor.scales)
     rows = channels or 1
     return (rows, count // rows) if axis else (count // rows, rows)

@@ -14,7 +14,7 @@ from edgewright.artifacts.model_library.toolchains import Toolchain
 from edgewright.core.errors import BadInput, EnvironmentProblem, Where, shown
 from edgewright.core.files import read_limited
 
-__all__ = ["ModelSource", "build_library", "model_source"]
+__all__ = ["ModelSource", "build_library", "find_model_source"]
 
 HEADERS = Path(edgewright.abi.__file__).parent / "csrc"
 SHARED_SOURCES = ("QnnModel.cpp", "QnnWrapperUtils.cpp")
@@ -37,7 +37,7 @@ class ModelSource:
     members: dict[str, tuple[int, int]]
 
 
-def model_source(cpp: Path, weights: Path | None) -> ModelSource:
+def find_model_source(cpp: Path, weights: Path | None) -> ModelSource:
     """The files of a model; a weight that the source reads and the .bin does not hold is an error."""
     wanted = {name.decode() for name in _READ_WEIGHT.findall(read_limited(cpp, LARGEST_SOURCE))}
     # The helper macro's own parameter, in sources that define the macro themselves.
@@ -66,12 +66,12 @@ def build_library(source: ModelSource, toolchain: Toolchain, target: Path) -> No
         inner = Path(folder)
         # Copied under plain names: a user's path never reaches the assembler source.
         shutil.copyfile(source.cpp, inner / "model.cpp")
-        (inner / "weights.S").write_text(_weights_text(source))
+        (inner / "weights.S").write_text(_write_weights_text(source))
         if source.bin is not None:
             (inner / "weights.bin").symlink_to(source.bin.resolve())
         parts = [*(HEADERS / name for name in SHARED_SOURCES), inner / "weights.S"]
-        compiled = [_compiled(toolchain, part, inner, ("-O1",)) for part in parts]
-        compiled.append(_compiled(toolchain, inner / "model.cpp", inner, ("-O0",), source.cpp))
+        compiled = [_compile_part(toolchain, part, inner, ("-O1",)) for part in parts]
+        compiled.append(_compile_part(toolchain, inner / "model.cpp", inner, ("-O0",), source.cpp))
         made = inner / "model.so"
         # defs: a missing weight or function is an error now, not on the device.
         options = ("-shared", "-Wl,-z,defs", "-Wl,-z,noexecstack", "-s")
@@ -82,7 +82,7 @@ def build_library(source: ModelSource, toolchain: Toolchain, target: Path) -> No
         part.replace(target)
 
 
-def _compiled(
+def _compile_part(
     toolchain: Toolchain, part: Path, folder: Path, flags: Sequence[str], shown_as: Path | None = None
 ) -> str:
     name = f"{part.stem}.o"
@@ -112,7 +112,7 @@ def _call(command: Sequence[str], folder: Path, file: Path) -> None:
         )
 
 
-def _weights_text(source: ModelSource) -> str:
+def _write_weights_text(source: ModelSource) -> str:
     """Assembler source that includes every weight from its place in the tar, named as by objcopy.
 
     In a read-only section: a loader may use the file's own pages, and all processes share them.

@@ -13,7 +13,7 @@ from typing import Any
 
 import edgewright.abi
 from edgewright.core.errors import BackendCrash, BadInput, EnvironmentProblem, Where, shown
-from edgewright.core.files import file_size
+from edgewright.core.files import measure_file
 
 __all__ = ["Composed", "check_library", "compose", "say_that_it_is_code"]
 
@@ -48,7 +48,7 @@ def say_that_it_is_code(path: Path) -> None:
 
 def check_library(path: Path) -> None:
     """Refuses anything but a library for this machine, before any of it runs."""
-    size = file_size(path)
+    size = measure_file(path)
     with path.open("rb") as file:
         head = file.read(20)
     where = Where(file=str(path))
@@ -68,7 +68,7 @@ def check_library(path: Path) -> None:
         raise EnvironmentProblem(
             f"the library is for {machine}, this machine is {platform.machine()}",
             where,
-            do=f"build it with qnn-model-lib-generator -t {_target_here()}",
+            do=f"build it with qnn-model-lib-generator -t {_find_target_here()}",
         )
 
 
@@ -91,10 +91,10 @@ def compose(path: Path, prefix: str, seconds: float = LONGEST_SECONDS) -> Compos
             raise
     if process.returncode or len(answer) < _LENGTH:
         raise _crash(path, process.returncode, said)
-    return _graphs(path, prefix, answer, said)
+    return _read_graphs(path, prefix, answer, said)
 
 
-def _graphs(path: Path, prefix: str, answer: bytes, said: bytes) -> Composed:
+def _read_graphs(path: Path, prefix: str, answer: bytes, said: bytes) -> Composed:
     end = _LENGTH + int.from_bytes(answer[:_LENGTH], "little")
     found = json.loads(answer[_LENGTH:end])
     if "unloadable" in found:
@@ -105,7 +105,7 @@ def _graphs(path: Path, prefix: str, answer: bytes, said: bytes) -> Composed:
         )
     if "refused" in found:
         raise BackendCrash(
-            f"the library could not compose its graphs: {found['refused']}{_last_words(said)}",
+            f"the library could not compose its graphs: {found['refused']}{_find_last_words(said)}",
             Where(file=str(path)),
             do="build it again from the files that one conversion wrote",
         )
@@ -115,16 +115,16 @@ def _graphs(path: Path, prefix: str, answer: bytes, said: bytes) -> Composed:
 def _crash(path: Path, code: int, said: bytes) -> BackendCrash:
     how = f"with {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
     return BackendCrash(
-        f"the library ended its process {how} while composing its graphs{_last_words(said)}",
+        f"the library ended its process {how} while composing its graphs{_find_last_words(said)}",
         Where(file=str(path)),
         do="build it again with qnn-model-lib-generator from the files that one conversion wrote",
     )
 
 
-def _last_words(said: bytes) -> str:
+def _find_last_words(said: bytes) -> str:
     tail = " ".join(said[-TAIL:].decode(errors="replace").split())
     return f"; its last output: {tail}" if tail else ""
 
 
-def _target_here() -> str:
+def _find_target_here() -> str:
     return "x86_64-linux-clang" if platform.machine() == "x86_64" else "aarch64-ubuntu-gcc9.4"

@@ -12,7 +12,7 @@ from edgewright.artifacts.description import check_unique
 from edgewright.artifacts.model_library.composer import Composed, check_library, compose, say_that_it_is_code
 from edgewright.artifacts.wiring import check_order
 from edgewright.core.errors import BadInput, UnsupportedFeature, Where, shown
-from edgewright.core.files import mapped
+from edgewright.core.files import map_file
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
 from edgewright.lower.qnn_graph import QnnGraph, QnnNode, QnnScalar, QnnTensor, TensorKind
@@ -33,8 +33,8 @@ def read(path: Path | str, prefix: str = "QnnModel") -> tuple[QnnGraph, ...]:
     composed = compose(path, prefix)
     if not composed.graphs:
         raise BadInput("the library composed no graph, expected at least 1", Where(file=str(path)))
-    content = _Content(path, mapped(Path(os.path.realpath(path))), composed)
-    return tuple(_graph(graph, content) for graph in composed.graphs)
+    content = _Content(path, map_file(Path(os.path.realpath(path))), composed)
+    return tuple(_read_graph(graph, content) for graph in composed.graphs)
 
 
 @dataclass(frozen=True)
@@ -51,61 +51,63 @@ class _Content:
         where = Where(file=str(self.path), tensor=name)
         if dtype == DType.STRING:
             raise BadInput("the tensor holds strings, a static tensor of QNN holds numbers", where)
-        expected = raw_data.stored_size(dtype, dims)
+        expected = raw_data.measure_stored(dtype, dims)
         if size != expected or offset + size > len(source):
             raise BadInput(
                 f"the tensor has {size} bytes, {dtype.name} {list(dims)} needs {expected}",
                 where,
                 do="build the library again from the files that one conversion wrote",
             )
-        return raw_data.array_at(source, offset, dtype, dims)
+        return raw_data.view_array(source, offset, dtype, dims)
 
 
-def _graph(found: Mapping[str, Any], content: _Content) -> QnnGraph:
+def _read_graph(found: Mapping[str, Any], content: _Content) -> QnnGraph:
     where = Where(file=str(content.path))
     params = {item[0] for node in found["nodes"] for item in node["tensors"].values()}
     # Parameters of a node are created like other tensors, but belong to it alone.
     listed = [item for item in found["tensors"] if item[0] not in params]
     check_unique("tensor", [item[0] for item in listed])
-    tensors = {item[0]: _tensor(item, content) for item in listed}
-    nodes = [_node(node, content) for node in found["nodes"]]
+    tensors = {item[0]: _read_tensor(item, content) for item in listed}
+    nodes = [_read_node(node, content) for node in found["nodes"]]
     check_unique("node", [node.name for node in nodes])
     check_order(tensors, nodes, where)
     return QnnGraph(found["name"], tensors, nodes)
 
 
-def _node(found: Mapping[str, Any], content: _Content) -> QnnNode:
+def _read_node(found: Mapping[str, Any], content: _Content) -> QnnNode:
     where = Where(file=str(content.path), node=found["name"])
-    scalars = {name: _scalar(name, item, where) for name, item in found["scalars"].items()}
+    scalars = {name: _read_scalar(name, item, where) for name, item in found["scalars"].items()}
     return QnnNode(
         found["name"],
         found["package"],
         found["type"],
         {name: scalar for name, scalar in scalars.items() if name != "packageName"},
-        {name: _tensor(item, content) for name, item in found["tensors"].items()},
+        {name: _read_tensor(item, content) for name, item in found["tensors"].items()},
         tuple(found["inputs"]),
         tuple(found["outputs"]),
     )
 
 
-def _scalar(name: str, found: Any, where: Where) -> QnnScalar:
-    dtype = _dtype(found[0], where)
+def _read_scalar(name: str, found: Any, where: Where) -> QnnScalar:
+    dtype = _read_dtype(found[0], where)
     if found[1] is None:
         raise UnsupportedFeature(f"parameter '{shown(name)}' is a scalar of {dtype.name}", where)
     return QnnScalar(dtype, bool(found[1]) if dtype == DType.BOOL_8 else found[1])
 
 
-def _tensor(found: Any, content: _Content) -> QnnTensor:
+def _read_tensor(found: Any, content: _Content) -> QnnTensor:
     name, kind, code, dims, encoding, place = found
     where = Where(file=str(content.path), tensor=name)
-    dtype, shape = _dtype(code, where), tuple(dims)
+    dtype, shape = _read_dtype(code, where), tuple(dims)
     if kind not in {int(known) for known in TensorKind}:
         raise UnsupportedFeature(f"tensor type {kind} is not known here, expected 0 to 5", where)
     data = None if place is None else content.array(name, place, dtype, shape)
-    return QnnTensor(name, TensorKind(kind), dtype, shape, _encoding(encoding, dtype, shape, where), data)
+    return QnnTensor(
+        name, TensorKind(kind), dtype, shape, _read_encoding(encoding, dtype, shape, where), data
+    )
 
 
-def _encoding(found: Any, dtype: DType, dims: tuple[int, ...], where: Where) -> Encoding | None:
+def _read_encoding(found: Any, dtype: DType, dims: tuple[int, ...], where: Where) -> Encoding | None:
     if found is None or not dtype.is_fixed_point:
         return None
     bits, axis, scales, offsets = found
@@ -121,7 +123,7 @@ def _encoding(found: Any, dtype: DType, dims: tuple[int, ...], where: Where) -> 
     return Encoding(tuple(scales), tuple(offsets), axis, bits or dtype.bits)
 
 
-def _dtype(code: int, where: Where) -> DType:
+def _read_dtype(code: int, where: Where) -> DType:
     try:
         return DType(code)
     except ValueError:

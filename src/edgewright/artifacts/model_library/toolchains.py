@@ -59,11 +59,11 @@ def find_toolchain(target: str, environment: Mapping[str, str] = os.environ) -> 
     if sys.platform != "linux":
         return NoToolchain(target, f"this machine runs {sys.platform}, expected Linux", "use a Linux machine")
     if kind == "android":
-        return _android(target, environment)
-    return _linux(target, kind, environment.get("PATH"))
+        return _find_android(target, environment)
+    return _find_linux(target, kind, environment.get("PATH"))
 
 
-def _linux(target: str, machine: str, path: str | None) -> Toolchain | NoToolchain:
+def _find_linux(target: str, machine: str, path: str | None) -> Toolchain | NoToolchain:
     names: tuple[str, ...] = (f"{machine}-linux-gnu-g++",)
     if platform.machine() == machine:
         names = ("clang++", "g++", *names)
@@ -75,7 +75,7 @@ def _linux(target: str, machine: str, path: str | None) -> Toolchain | NoToolcha
     return NoToolchain(target, f"none of {', '.join(names)} is installed", f"apt-get install {package}")
 
 
-def _android(target: str, environment: Mapping[str, str]) -> Toolchain | NoToolchain:
+def _find_android(target: str, environment: Mapping[str, str]) -> Toolchain | NoToolchain:
     named = {name: environment[name] for name in NDK_VARIABLES if environment.get(name)}
     for name, root in named.items():
         tools = Path(root, "toolchains", "llvm", "prebuilt", f"linux-{platform.machine()}", "bin")

@@ -36,7 +36,7 @@ class Fields:
 
     def __post_init__(self) -> None:
         if not isinstance(self.value, dict):
-            raise BadInput(f"{self.called} is {_kind_of(self.value)}, expected an object", self.where)
+            raise BadInput(f"{self.called} is {_describe_kind(self.value)}, expected an object", self.where)
 
     def __contains__(self, key: str) -> bool:
         return key in self.value
@@ -61,7 +61,7 @@ class Fields:
         """The list under a key."""
         value = self.first_of(*keys)
         if not isinstance(value, list):
-            raise BadInput(f"'{keys[0]}' is {_kind_of(value)}, expected a list", self.where)
+            raise BadInput(f"'{keys[0]}' is {_describe_kind(value)}, expected a list", self.where)
         return value
 
     def integer(self, key: str, low: int, high: int) -> int:
@@ -78,7 +78,7 @@ class Fields:
         """The text under a key."""
         value = self.first_of(key)
         if not isinstance(value, str):
-            raise BadInput(f"'{key}' is {_kind_of(value)}, expected a text", self.where)
+            raise BadInput(f"'{key}' is {_describe_kind(value)}, expected a text", self.where)
         return value
 
     def names(self, key: str) -> tuple[str, ...]:
@@ -91,7 +91,7 @@ def as_integer(value: object, called: str, where: Where, low: int, high: int) ->
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int):
-        raise BadInput(f"{called} is {_kind_of(value)}, expected a whole number", where)
+        raise BadInput(f"{called} is {_describe_kind(value)}, expected a whole number", where)
     if not low <= value <= high:
         # A number with thousands of digits is not printed.
         found = value if value.bit_length() <= 128 else f"a number of {value.bit_length()} bits"
@@ -104,7 +104,7 @@ def as_float(value: object, called: str, where: Where) -> float:
     if isinstance(value, str) and value in _NOT_FINITE:
         return _NOT_FINITE[value]
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise BadInput(f"{called} is {_kind_of(value)}, expected a number", where)
+        raise BadInput(f"{called} is {_describe_kind(value)}, expected a number", where)
     try:
         return float(value)
     except OverflowError as problem:
@@ -114,14 +114,14 @@ def as_float(value: object, called: str, where: Where) -> float:
 def as_name(value: object, called: str, where: Where) -> str:
     """A name that can be printed and compared."""
     if not isinstance(value, str):
-        raise BadInput(f"{called} is {_kind_of(value)}, expected a name", where)
+        raise BadInput(f"{called} is {_describe_kind(value)}, expected a name", where)
     if not value or len(value) > _LONGEST_NAME or not value.isprintable():
         expected = f"a name of 1 to {_LONGEST_NAME} printable characters"
         raise BadInput(f"{called} is '{shown(value)}', expected {expected}", where)
     return value
 
 
-def _kind_of(value: object) -> str:
+def _describe_kind(value: object) -> str:
     """What a value is, for messages."""
     names = {dict: "an object", list: "a list", bool: "true or false", type(None): "null"}
     return names.get(type(value), f"'{shown(value)}'")

@@ -7,10 +7,10 @@ from typing import Any
 
 from edgewright.artifacts.cpp.bin import WeightFile, open_weights
 from edgewright.artifacts.net_json.fields import Fields, as_integer, as_name, parse
-from edgewright.artifacts.net_json.tensors import dtype_of, tensor_of, value_of
+from edgewright.artifacts.net_json.tensors import convert_scalar, find_dtype, read_tensor
 from edgewright.artifacts.wiring import check_order
 from edgewright.core.errors import BadInput, Where, shown
-from edgewright.core.files import inside, read_limited
+from edgewright.core.files import read_limited, resolve_inside
 from edgewright.core.numbers import Array, DType
 from edgewright.lower.qnn_graph import QnnGraph, QnnNode, QnnScalar, QnnTensor, TensorKind
 
@@ -35,15 +35,15 @@ def read(path: Path | str, weights: Path | str | None = None) -> QnnGraph:
     graph = document.fields("graph")
     lookup = _Weights(path, document, None if weights is None else Path(weights))
     tensors = {
-        name: tensor_of(name, value, where, lookup.array) for name, value in graph.fields("tensors").items()
+        name: read_tensor(name, value, where, lookup.array) for name, value in graph.fields("tensors").items()
     }
     ours = document.fields("edgewright") if "edgewright" in document else Fields({}, where, "'edgewright'")
     for name in ours.names("absent_inputs") if "absent_inputs" in ours else ():
         tensors.setdefault(name, QnnTensor(name, TensorKind.NULL, DType.FLOAT_32, (1,)))
-    nodes = [_node(name, value, where) for name, value in graph.fields("nodes").items()]
+    nodes = [_read_node(name, value, where) for name, value in graph.fields("nodes").items()]
     check_order(tensors, nodes, where)
-    maps = (_texts(ours, key) for key in ("source_names", "forms", "gone"))
-    return QnnGraph(_graph_name(ours, path), tensors, nodes, *maps)
+    maps = (_read_texts(ours, key) for key in ("source_names", "forms", "gone"))
+    return QnnGraph(_read_graph_name(ours, path), tensors, nodes, *maps)
 
 
 class _Weights:
@@ -69,10 +69,10 @@ class _Weights:
                 do="give the weights file too",
             )
         # Only the last part counts: converters write the path that the file had when it was made.
-        return inside(self._path.parent, re.split(r"[/\\]", name)[-1], str(self._path))
+        return resolve_inside(self._path.parent, re.split(r"[/\\]", name)[-1], str(self._path))
 
 
-def _node(name: str, value: Any, file: Where) -> QnnNode:
+def _read_node(name: str, value: Any, file: Where) -> QnnNode:
     where = replace(file, node=name)
     fields = Fields(value, where, f"node '{shown(name)}'")
     scalars = fields.fields("scalar_params").items() if "scalar_params" in fields else ()
@@ -82,25 +82,25 @@ def _node(name: str, value: Any, file: Where) -> QnnNode:
         package=as_name(fields.first_of("package"), "'package'", where),
         type=as_name(fields.first_of("type"), "'type'", where),
         # Converters keep the package among the parameters as well; it is not one.
-        scalar_params={key: _scalar(key, item, where) for key, item in scalars if key != "packageName"},
-        tensor_params={key: _tensor_param(key, item, where) for key, item in tensors},
+        scalar_params={key: _read_scalar(key, item, where) for key, item in scalars if key != "packageName"},
+        tensor_params={key: _read_tensor_param(key, item, where) for key, item in tensors},
         inputs=fields.names("input_names"),
         outputs=fields.names("output_names"),
-        macs=_macs(fields),
+        macs=_read_macs(fields),
     )
 
 
-def _scalar(name: str, value: Any, where: Where) -> QnnScalar:
-    code, item = _only_item(name, value, where)
+def _read_scalar(name: str, value: Any, where: Where) -> QnnScalar:
+    code, item = _take_only_item(name, value, where)
     if not re.fullmatch(r"[0-9]{1,10}", code):
         raise BadInput(f"parameter '{shown(name)}' has data type '{shown(code)}', expected a number", where)
-    dtype = dtype_of(as_integer(int(code), "data type", where, 0, _LARGEST_CODE), where)
-    return QnnScalar(dtype, value_of(item, dtype, f"parameter '{shown(name)}'", where))
+    dtype = find_dtype(as_integer(int(code), "data type", where, 0, _LARGEST_CODE), where)
+    return QnnScalar(dtype, convert_scalar(item, dtype, f"parameter '{shown(name)}'", where))
 
 
-def _tensor_param(name: str, value: Any, where: Where) -> QnnTensor:
-    tensor_name, item = _only_item(name, value, where)
-    tensor = tensor_of(tensor_name, item, where, _refuse_lookup(where))
+def _read_tensor_param(name: str, value: Any, where: Where) -> QnnTensor:
+    tensor_name, item = _take_only_item(name, value, where)
+    tensor = read_tensor(tensor_name, item, where, _refuse_lookup(where))
     if tensor.kind != TensorKind.STATIC:
         found, expected = int(tensor.kind), int(TensorKind.STATIC)
         raise BadInput(f"parameter '{shown(name)}' has tensor type {found}, expected {expected}", where)
@@ -114,27 +114,27 @@ def _refuse_lookup(where: Where) -> Any:
     return lookup
 
 
-def _only_item(name: str, value: Any, where: Where) -> tuple[str, Any]:
+def _take_only_item(name: str, value: Any, where: Where) -> tuple[str, Any]:
     items = list(Fields(value, where, f"parameter '{shown(name)}'").items())
     if len(items) != 1:
         raise BadInput(f"parameter '{shown(name)}' has {len(items)} values, expected 1", where)
     return items[0]
 
 
-def _macs(fields: Fields) -> int:
+def _read_macs(fields: Fields) -> int:
     # '13824 (100%)', or '' where an op has none
     text = fields.text("macs_per_inference") if "macs_per_inference" in fields else ""
     digits = re.match(r"[0-9]{1,30}", text)
     return int(digits.group()) if digits else 0
 
 
-def _graph_name(ours: Fields, path: Path) -> str:
+def _read_graph_name(ours: Fields, path: Path) -> str:
     if "graph_name" in ours:
         return as_name(ours.first_of("graph_name"), "'graph_name'", ours.where)
     return path.stem.removesuffix("_net") or "model"
 
 
-def _texts(ours: Fields, key: str) -> dict[str, str]:
+def _read_texts(ours: Fields, key: str) -> dict[str, str]:
     if key not in ours:
         return {}
     names = {}

@@ -13,7 +13,7 @@ from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
 from edgewright.lower.qnn_graph import QnnTensor, TensorKind
 
-__all__ = ["Lookup", "dtype_of", "tensor_of", "value_of"]
+__all__ = ["Lookup", "convert_scalar", "find_dtype", "read_tensor"]
 
 # name, datatype and dims of a static tensor -> its data
 Lookup = Callable[[str, DType, tuple[int, ...]], Array]
@@ -26,28 +26,28 @@ _LARGEST_RANK = 32
 _LARGEST_TENSOR = 2**62
 
 
-def tensor_of(name: str, value: object, where: Where, lookup: Lookup) -> QnnTensor:
+def read_tensor(name: str, value: object, where: Where, lookup: Lookup) -> QnnTensor:
     """The record of one tensor; data of a static one comes from the JSON itself or from `lookup`."""
     fields = Fields(value, replace(where, tensor=name), f"tensor '{shown(name)}'")
-    kind = _kind(fields)
-    dtype = dtype_of(fields.integer("data_type", 0, _LARGEST_CODE), fields.where)
-    dims = _dims(fields, dtype)
+    kind = _read_kind(fields)
+    dtype = find_dtype(fields.integer("data_type", 0, _LARGEST_CODE), fields.where)
+    dims = _read_dims(fields, dtype)
     data = None
     if kind == TensorKind.STATIC:
-        data = _listed(fields, dtype, dims) if "data" in fields else lookup(name, dtype, dims)
+        data = _read_listed_data(fields, dtype, dims) if "data" in fields else lookup(name, dtype, dims)
     order = _order(fields, len(dims))
     form = fields.text("axis_format") if "axis_format" in fields else "ANY"
-    return QnnTensor(name, kind, dtype, dims, _encoding(fields, dtype, dims), data, form, order)
+    return QnnTensor(name, kind, dtype, dims, _read_encoding(fields, dtype, dims), data, form, order)
 
 
-def dtype_of(code: int, where: Where) -> DType:
+def find_dtype(code: int, where: Where) -> DType:
     """The datatype with a QNN code."""
     if code not in _CODES:
         raise BadInput(f"data type {code} (0x{code:x}) is not one that QNN defines", where)
     return _CODES[code]
 
 
-def value_of(value: Any, dtype: DType, called: str, where: Where) -> int | float | bool | str:
+def convert_scalar(value: Any, dtype: DType, called: str, where: Where) -> int | float | bool | str:
     """A scalar as the Python type of the datatype."""
     if dtype == DType.STRING:
         if not isinstance(value, str):
@@ -61,14 +61,14 @@ def value_of(value: Any, dtype: DType, called: str, where: Where) -> int | float
     return as_integer(value, called, where, int(limits.min), int(limits.max))
 
 
-def _kind(fields: Fields) -> TensorKind:
+def _read_kind(fields: Fields) -> TensorKind:
     code = fields.integer("type", 0, _LARGEST_CODE)
     if code > TensorKind.NULL:
         raise BadInput(f"tensor type is {code}, expected 0 to {int(TensorKind.NULL)}", fields.where)
     return TensorKind(code)
 
 
-def _dims(fields: Fields, dtype: DType) -> tuple[int, ...]:
+def _read_dims(fields: Fields, dtype: DType) -> tuple[int, ...]:
     dims = fields.integers(0, 2**32 - 1, "dims", "current_dims")  # the second until SDK 2.0
     if len(dims) > _LARGEST_RANK:
         raise LimitExceeded(f"there are {len(dims)} dims, at most {_LARGEST_RANK} are read", fields.where)
@@ -91,7 +91,7 @@ def _order(fields: Fields, rank: int) -> tuple[int, ...]:
     return order
 
 
-def _listed(fields: Fields, dtype: DType, dims: tuple[int, ...]) -> Array:
+def _read_listed_data(fields: Fields, dtype: DType, dims: tuple[int, ...]) -> Array:
     items: list[Any] = [fields.first_of("data")]
     for _ in range(len(dims) + 1):
         # One level at a time: recursion would let the file choose the depth of our stack.
@@ -101,14 +101,14 @@ def _listed(fields: Fields, dtype: DType, dims: tuple[int, ...]) -> Array:
         raise BadInput(f"'data' has {len(items)} values, dims {list(dims)} need {expected}", fields.where)
     if dtype == DType.STRING:
         raise BadInput("the tensor holds strings, a static tensor of QNN holds numbers", fields.where)
-    values = [value_of(item, dtype, "a value of 'data'", fields.where) for item in items]
+    values = [convert_scalar(item, dtype, "a value of 'data'", fields.where) for item in items]
     with np.errstate(over="ignore"):  # a value out of range becomes infinity, as in C
         return (
             np.array(values, np.float64 if dtype.is_float else dtype.numpy).astype(dtype.numpy).reshape(dims)
         )
 
 
-def _encoding(fields: Fields, dtype: DType, dims: tuple[int, ...]) -> Encoding | None:
+def _read_encoding(fields: Fields, dtype: DType, dims: tuple[int, ...]) -> Encoding | None:
     params = fields.fields("quant_params")
     if params.integer("definition", 0, _LARGEST_CODE) != _DEFINED:
         return None
@@ -117,7 +117,7 @@ def _encoding(fields: Fields, dtype: DType, dims: tuple[int, ...]) -> Encoding |
         step = _step(params.fields("scale_offset"), dtype)
         return Encoding((step.scale,), (step.offset,), None, step.bitwidth)
     if code in {1, 3}:
-        return _axis_encoding(params.fields("axis_scale_offset", "bw_axis_scale_offset"), dtype, dims)
+        return _read_axis_encoding(params.fields("axis_scale_offset", "bw_axis_scale_offset"), dtype, dims)
     if code in {4, 5, 6}:
         raise UnsupportedFeature(
             f"encoding {code} (by blocks or vectors) is not read, expected 0 to 3", fields.where
@@ -125,7 +125,7 @@ def _encoding(fields: Fields, dtype: DType, dims: tuple[int, ...]) -> Encoding |
     raise BadInput(f"encoding is {code}, expected 0 to 6", fields.where)
 
 
-def _axis_encoding(fields: Fields, dtype: DType, dims: tuple[int, ...]) -> Encoding:
+def _read_axis_encoding(fields: Fields, dtype: DType, dims: tuple[int, ...]) -> Encoding:
     axis = fields.integer("axis", 0, max(len(dims) - 1, 0))
     if not dims:
         raise BadInput("the encoding has an axis, the tensor has none", fields.where)

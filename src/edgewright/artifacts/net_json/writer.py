@@ -22,18 +22,18 @@ Json = dict[str, Any]
 def to_chunks(graph: QnnGraph, description: Description) -> Iterator[bytes]:
     """The file, one chunk for each tensor and node, each on its own line."""
     check_names(graph)
-    weights = _element_count(graph.of_kind(TensorKind.STATIC))
+    weights = _count_elements(graph.of_kind(TensorKind.STATIC))
     yield b"{\n"
-    for key, value in _head(graph, description, weights).items():
+    for key, value in _describe_head(graph, description, weights).items():
         yield f" {json.dumps(key)}: {json.dumps(value)},\n".encode()
     yield b' "graph": {\n  "tensors": {\n'
-    yield from _lines(_tensors(graph, weights))
+    yield from _write_lines(_describe_tensors(graph, weights))
     yield b'  },\n  "nodes": {\n'
-    yield from _lines(_nodes(graph, description))
+    yield from _write_lines(_describe_nodes(graph, description))
     yield b"  }\n }\n}\n"
 
 
-def _head(graph: QnnGraph, description: Description, weights: int) -> Json:
+def _describe_head(graph: QnnGraph, description: Description, weights: int) -> Json:
     return {
         "model.cpp": description.cpp_name,
         "model.bin": description.bin_name,
@@ -54,7 +54,7 @@ def _head(graph: QnnGraph, description: Description, weights: int) -> Json:
     }
 
 
-def _lines(entries: Iterable[tuple[str, Json]]) -> Iterator[bytes]:
+def _write_lines(entries: Iterable[tuple[str, Json]]) -> Iterator[bytes]:
     separator = ""
     for name, entry in entries:
         yield f"{separator}   {json.dumps(name)}: {json.dumps(entry, allow_nan=False)}".encode()
@@ -62,20 +62,20 @@ def _lines(entries: Iterable[tuple[str, Json]]) -> Iterator[bytes]:
     yield b"\n"
 
 
-def _tensors(graph: QnnGraph, weights: int) -> Iterator[tuple[str, Json]]:
-    ids = _first_ids(graph)
+def _describe_tensors(graph: QnnGraph, weights: int) -> Iterator[tuple[str, Json]]:
+    ids = _assign_ids(graph)
     for tensor in graph.tensors.values():
         if tensor.kind == TensorKind.NULL:
             continue
-        entry = _tensor(tensor, ids[tensor.name])
+        entry = _describe_tensor(tensor, ids[tensor.name])
         if tensor.kind == TensorKind.STATIC:
             count = math.prod(tensor.dims)
-            entry["params_count"] = f"{count} ({_percent(count, weights)})"
+            entry["params_count"] = f"{count} ({_format_percent(count, weights)})"
         yield tensor.name, entry
 
 
-def _nodes(graph: QnnGraph, description: Description) -> Iterator[tuple[str, Json]]:
-    ids = _first_ids(graph)
+def _describe_nodes(graph: QnnGraph, description: Description) -> Iterator[tuple[str, Json]]:
+    ids = _assign_ids(graph)
     macs = sum(node.macs for node in graph.nodes)
     for node in graph.nodes:
         package = description.package_of(node)
@@ -85,26 +85,32 @@ def _nodes(graph: QnnGraph, description: Description) -> Iterator[tuple[str, Jso
                 "package": package,
                 "type": node.type,
                 "tensor_params": {
-                    key: {param.name: _tensor(param, ids[param.name]) | {"data": _data(param)}}
+                    key: {
+                        param.name: _describe_tensor(param, ids[param.name]) | {"data": _describe_data(param)}
+                    }
                     for key, param in node.tensor_params.items()
                 },
-                "scalar_params": {key: _scalar(node, key, value) for key, value in node.scalar_params.items()}
+                "scalar_params": {
+                    key: _describe_scalar(node, key, value) for key, value in node.scalar_params.items()
+                }
                 | {"packageName": {str(int(DType.STRING)): package}},
                 "input_names": list(node.inputs),
                 "output_names": list(node.outputs),
-                "macs_per_inference": f"{node.macs} ({_percent(node.macs, macs)})" if node.macs else "",
+                "macs_per_inference": f"{node.macs} ({_format_percent(node.macs, macs)})"
+                if node.macs
+                else "",
             },
         )
 
 
-def _first_ids(graph: QnnGraph) -> dict[str, int]:
+def _assign_ids(graph: QnnGraph) -> dict[str, int]:
     """Ids count parameter tensors too, in the order in which a model library creates them."""
     names = list(graph.tensors)
     names += [param.name for node in graph.nodes for param in node.tensor_params.values()]
     return {name: number for number, name in enumerate(names, start=1)}
 
 
-def _tensor(tensor: QnnTensor, number: int) -> Json:
+def _describe_tensor(tensor: QnnTensor, number: int) -> Json:
     check_tensor_type(tensor)
     plain = DType.FLOAT_32 if tensor.dtype.is_fixed_point else tensor.dtype
     return {
@@ -113,10 +119,10 @@ def _tensor(tensor: QnnTensor, number: int) -> Json:
         "dataFormat": 0,
         "data_type": int(tensor.dtype),
         "unquantized_data_type": int(plain),
-        "src_axis_format": _source_format(tensor),
+        "src_axis_format": _find_source_format(tensor),
         "axis_format": tensor.axis_format,
         "permute_order_to_src": list(tensor.permute_order_to_src),
-        "quant_params": _encoding(tensor.encoding, tensor.dtype),
+        "quant_params": _describe_encoding(tensor.encoding, tensor.dtype),
         "dims": list(tensor.dims),
         "is_dynamic_dims": [],
         "is_quantizable": tensor.dtype.is_float or tensor.dtype.is_fixed_point,
@@ -124,14 +130,14 @@ def _tensor(tensor: QnnTensor, number: int) -> Json:
     }
 
 
-def _source_format(tensor: QnnTensor) -> str:
+def _find_source_format(tensor: QnnTensor) -> str:
     order = tensor.permute_order_to_src
     if len(order) != len(tensor.axis_format):
         return tensor.axis_format
     return "".join(tensor.axis_format[axis] for axis in order)
 
 
-def _encoding(encoding: Encoding | None, dtype: DType) -> Json:
+def _describe_encoding(encoding: Encoding | None, dtype: DType) -> Json:
     if encoding is None:
         nothing = {"scale": 0.0, "offset": 0}
         return {"definition": UNDEFINED, "encoding": UNDEFINED, "scale_offset": nothing}
@@ -153,22 +159,22 @@ def _scale_offset(encoding: Encoding, dtype: DType, scale: float, offset: int) -
     middle = 0 if dtype.is_signed else -(1 << (encoding.bitwidth - 1))
     return {
         "bitwidth": encoding.bitwidth,
-        "minimum": _finite(scale * (low + offset)),
-        "maximum": _finite(scale * (high + offset)),
-        "scale": _finite(scale),
+        "minimum": _spell_number(scale * (low + offset)),
+        "maximum": _spell_number(scale * (high + offset)),
+        "scale": _spell_number(scale),
         "offset": offset,
         "is_symmetric": offset == middle,
         "is_fixed_point": True,
     }
 
 
-def _scalar(node: QnnNode, name: str, scalar: QnnScalar) -> Json:
+def _describe_scalar(node: QnnNode, name: str, scalar: QnnScalar) -> Json:
     check_scalar_type(name, scalar, Where(op=node.type, node=node.name))
     value = int(scalar.value) if isinstance(scalar.value, bool) else scalar.value
-    return {str(int(scalar.dtype)): _finite(value)}
+    return {str(int(scalar.dtype)): _spell_number(value)}
 
 
-def _data(tensor: QnnTensor) -> Any:
+def _describe_data(tensor: QnnTensor) -> Any:
     data: Array | None = tensor.data
     assert data is not None, "a tensor parameter has data"
     if data.dtype.kind == "V":
@@ -177,23 +183,23 @@ def _data(tensor: QnnTensor) -> Any:
         data = data.astype("uint8")
     # Netron flattens the value, so a scalar is in a list too.
     listed = data.tolist() if data.ndim else [data.item()]
-    return _finite(listed)
+    return _spell_number(listed)
 
 
-def _finite(value: Any) -> Any:
+def _spell_number(value: Any) -> Any:
     """JSON has no infinities and not-a-number, so they become strings."""
     if isinstance(value, list):
-        return [_finite(item) for item in value]
+        return [_spell_number(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     return value
 
 
-def _element_count(tensors: Iterable[QnnTensor]) -> int:
+def _count_elements(tensors: Iterable[QnnTensor]) -> int:
     return sum(math.prod(tensor.dims) for tensor in tensors)
 
 
-def _percent(part: int, whole: int) -> str:
+def _format_percent(part: int, whole: int) -> str:
     return f"{100 * part / whole:.3g}%" if whole else "0%"
 
 

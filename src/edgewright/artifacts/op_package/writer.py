@@ -6,17 +6,17 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from edgewright.artifacts.cpp.literals import comment
+from edgewright.artifacts.cpp.literals import write_comment
 from edgewright.artifacts.op_package.records import OpDef, PackageDef
 
-__all__ = ["BACKENDS", "folder_of", "to_files"]
+__all__ = ["BACKENDS", "name_folder", "to_files"]
 
 # Backends that a skeleton exists for.
 BACKENDS = ("CPU", "HTP")
 _TEMPLATES = Path(__file__).parent / "_data"
 
 
-def folder_of(package: PackageDef, backend: str) -> str:
+def name_folder(package: PackageDef, backend: str) -> str:
     """The package's folder: its name, and the backend if there are several."""
     several = len([known for known in BACKENDS if known in package.backends]) > 1
     return f"{package.name}{backend.capitalize()}" if several else package.name
@@ -28,44 +28,44 @@ def to_files(package: PackageDef, xml: bytes, *, with_converter: bool = False) -
     for backend in BACKENDS:
         ops = package.for_backend(backend)
         if ops:
-            folder = folder_of(package, backend)
+            folder = name_folder(package, backend)
             files[f"{folder}/config/{package.name}.xml"] = xml
             for name, text in _FOLDERS[backend](package, ops):
                 files[f"{folder}/{name}"] = text.encode()
     if with_converter:
         folder = f"{package.name}/ConverterOpPackage"
-        files[f"{folder}/ConverterOpPackage.cpp"] = _filled("converter.cpp", package=package).encode()
-        files[f"{folder}/Makefile"] = _filled("converter_makefile", package=package).encode()
+        files[f"{folder}/ConverterOpPackage.cpp"] = _fill_template("converter.cpp", package=package).encode()
+        files[f"{folder}/Makefile"] = _fill_template("converter_makefile", package=package).encode()
     return files
 
 
-def _cpu(package: PackageDef, ops: tuple[OpDef, ...]) -> Iterator[tuple[str, str]]:
-    yield "Makefile", _filled("cpu_makefile", package=package)
-    yield "makefiles/Android.mk", _filled("android.mk", package=package)
-    yield "makefiles/Application.mk", _filled("application.mk")
-    yield f"src/{package.name}Interface.cpp", _filled("cpu_interface.cpp", package=package)
-    yield "src/utils/CpuOpRegistry.hpp", _filled("cpu_registry.hpp")
-    yield "src/utils/CpuOpRegistry.cpp", _filled("cpu_registry.cpp")
+def _write_cpu(package: PackageDef, ops: tuple[OpDef, ...]) -> Iterator[tuple[str, str]]:
+    yield "Makefile", _fill_template("cpu_makefile", package=package)
+    yield "makefiles/Android.mk", _fill_template("android.mk", package=package)
+    yield "makefiles/Application.mk", _fill_template("application.mk")
+    yield f"src/{package.name}Interface.cpp", _fill_template("cpu_interface.cpp", package=package)
+    yield "src/utils/CpuOpRegistry.hpp", _fill_template("cpu_registry.hpp")
+    yield "src/utils/CpuOpRegistry.cpp", _fill_template("cpu_registry.cpp")
     for op in ops:
-        yield f"src/ops/{op.name}.cpp", _filled("cpu_op.cpp", op=op, about=_about(op))
+        yield f"src/ops/{op.name}.cpp", _fill_template("cpu_op.cpp", op=op, about=_write_comment(op))
 
 
-def _htp(package: PackageDef, ops: tuple[OpDef, ...]) -> Iterator[tuple[str, str]]:
-    yield "Makefile", _filled("htp_makefile", package=package)
-    yield f"src/{package.name}Interface.cpp", _filled("htp_interface.cpp", package=package, ops=ops)
+def _write_htp(package: PackageDef, ops: tuple[OpDef, ...]) -> Iterator[tuple[str, str]]:
+    yield "Makefile", _fill_template("htp_makefile", package=package)
+    yield f"src/{package.name}Interface.cpp", _fill_template("htp_interface.cpp", package=package, ops=ops)
     for op in ops:
-        yield f"src/ops/{op.name}.cpp", _filled("htp_op.cpp", op=op, about=_about(op))
+        yield f"src/ops/{op.name}.cpp", _fill_template("htp_op.cpp", op=op, about=_write_comment(op))
 
 
-_FOLDERS: Mapping[str, Any] = {"CPU": _cpu, "HTP": _htp}
+_FOLDERS: Mapping[str, Any] = {"CPU": _write_cpu, "HTP": _write_htp}
 
 
-def _about(op: OpDef) -> str:
+def _write_comment(op: OpDef) -> str:
     """The description as a comment that its text cannot close."""
-    return comment(f"Op {op.name}. {op.description}".strip())
+    return write_comment(f"Op {op.name}. {op.description}".strip())
 
 
-def _filled(template: str, **values: Any) -> str:
+def _fill_template(template: str, **values: Any) -> str:
     environment = Environment(
         loader=FileSystemLoader(_TEMPLATES),
         undefined=StrictUndefined,

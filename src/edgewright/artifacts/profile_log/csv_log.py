@@ -20,23 +20,23 @@ _SECTIONS = frozenset({"INIT", "FINALIZE", "EXECUTE", "DEINIT", "COMPOSE"})
 
 def to_csv(log: ProfileLog) -> Iterator[bytes]:
     """The file, one event per line."""
-    yield _line(HEADER)
+    yield _write_line(HEADER)
     for event in log.events:
         cells = (event.start, event.message, event.time, event.unit, event.source, event.level)
-        yield _line((*map(str, cells), event.identifier))
+        yield _write_line((*map(str, cells), event.identifier))
 
 
 def read_csv(text: str, where: Where) -> ProfileLog:
     """The log of such a file."""
     rows = enumerate(csv.reader(io.StringIO(text)), start=1)
-    events = [_event(row, number, where) for number, row in rows if number > 1 and row]
+    events = [_read_event(row, number, where) for number, row in rows if number > 1 and row]
     whole = [event for event in events if event.message == "EXECUTE" and event.level == "ROOT"]
     # Count the tool's events; without a tool, those of the backend.
     runs = len([event for event in whole if event.source == "NETRUN"] or whole)
-    return ProfileLog("detailed", "as in the CSV", "", _placed(events), runs, origin=CSV)
+    return ProfileLog("detailed", "as in the CSV", "", _place_events(events), runs, origin=CSV)
 
 
-def _placed(events: list[ProfileEvent]) -> list[ProfileEvent]:
+def _place_events(events: list[ProfileEvent]) -> list[ProfileEvent]:
     """BACKEND events belong to executions; sub-events without a message to the event before them."""
     placed, parent = [], "INIT"
     for event in events:
@@ -55,7 +55,7 @@ def _placed(events: list[ProfileEvent]) -> list[ProfileEvent]:
     return placed
 
 
-def _event(row: list[str], line: int, where: Where) -> ProfileEvent:
+def _read_event(row: list[str], line: int, where: Where) -> ProfileEvent:
     try:
         start, message, time, unit, source, level, *identifier = row
         return ProfileEvent(message, int(start), int(time), ",".join(identifier), source, unit, level)
@@ -67,7 +67,7 @@ def _event(row: list[str], line: int, where: Where) -> ProfileEvent:
         ) from None
 
 
-def _line(cells: tuple[str, ...]) -> bytes:
+def _write_line(cells: tuple[str, ...]) -> bytes:
     buffer = io.StringIO()
     csv.writer(buffer, lineterminator="\n").writerow(cells)
     return buffer.getvalue().encode()

@@ -31,7 +31,7 @@ def is_genuine(content: memoryview) -> bool:
     if not 16 <= size <= len(content) - _SIZE.size:
         return False
     try:
-        header = _messages(content, Where()).__next__().child(0)
+        header = _read_messages(content, Where()).__next__().child(0)
         return header is not None and header.integer(0, "I") == MAGIC
     except BadInput:
         return False
@@ -42,7 +42,7 @@ def read_genuine(content: memoryview, where: Where) -> ProfileLog:
     events: list[ProfileEvent] = []
     graphs: dict[str, None] = {}
     maker, started, last = "", 0, 0
-    for number, root in enumerate(_messages(content, where)):
+    for number, root in enumerate(_read_messages(content, where)):
         header = root.child(0)
         if number == 0 and header is not None:
             maker = f"{header.text(6)} {header.text(5)}".strip()
@@ -53,14 +53,14 @@ def read_genuine(content: memoryview, where: Where) -> ProfileLog:
             started, last = started or start, max(last, stop)
             method = _METHODS.get(message.integer(1, "B"), "INIT")
             for event in message.children(4):
-                events += _events(event, method, max(start - started, 0), 0)
+                events += _read_events(event, method, max(start - started, 0), 0)
     runs = sum(event.message == "EXECUTE" and event.identifier.startswith("QNN (execute") for event in events)
     backend = f"QNN, written by {maker}" if maker else "QNN"
-    wall = _execution_time(events, last - started)
+    wall = _measure_execution(events, last - started)
     return ProfileLog("detailed", backend, ",".join(graphs), events, runs, wall, origin=GENUINE)
 
 
-def _messages(content: memoryview, where: Where) -> Iterator[Table]:
+def _read_messages(content: memoryview, where: Where) -> Iterator[Table]:
     position = 0
     while position < len(content):
         left = len(content) - position - _SIZE.size
@@ -77,7 +77,7 @@ def _messages(content: memoryview, where: Where) -> Iterator[Table]:
         position += size
 
 
-def _events(event: Table, method: str, start: int, depth: int) -> Iterator[ProfileEvent]:
+def _read_events(event: Table, method: str, start: int, depth: int) -> Iterator[ProfileEvent]:
     if depth > DEEPEST:
         raise BadInput(f"events are nested deeper than {DEEPEST}", event.buffer.where)
     kind = _TYPES.get(event.integer(1, "I"), method)
@@ -91,10 +91,10 @@ def _events(event: Table, method: str, start: int, depth: int) -> Iterator[Profi
         "SUB-EVENT" if depth else "ROOT",
     )
     for inner in event.children(4):
-        yield from _events(inner, method, start, depth + 1)
+        yield from _read_events(inner, method, start, depth + 1)
 
 
-def _execution_time(events: list[ProfileEvent], span: int) -> int:
+def _measure_execution(events: list[ProfileEvent], span: int) -> int:
     """Microseconds from the first execution to the last; their sum if no times are recorded."""
     runs = [e for e in events if e.message == "EXECUTE" and e.unit == "US" and e.level == "ROOT"]
     if not runs:

@@ -31,7 +31,7 @@ def read_log(path: Path | str) -> ProfileLog:
 
 
 def _own(content: bytes, where: Where) -> ProfileLog:
-    document = _document(content, where)
+    document = _read_document(content, where)
     if document.get("format") != FORMAT or document.get("version") != VERSION:
         found = f"'{shown(document.get('format'))}' version '{shown(document.get('version'))}'"
         raise BadInput(
@@ -42,13 +42,13 @@ def _own(content: bytes, where: Where) -> ProfileLog:
     events = document.get("events")
     if not isinstance(events, list):
         raise BadInput("the log has no list of events", where)
-    level, backend, graph = (_text(document, name, where) for name in ("level", "backend", "graph"))
+    level, backend, graph = (_read_text(document, name, where) for name in ("level", "backend", "graph"))
     inferences, wall, dropped = (_number(document, name, where) for name in ("inferences", "wall", "dropped"))
-    read = [_event(event, number, where) for number, event in enumerate(events)]
+    read = [_read_event(event, number, where) for number, event in enumerate(events)]
     return ProfileLog(level, backend, graph, read, inferences, wall, dropped)
 
 
-def _document(content: bytes, where: Where) -> dict[str, Any]:
+def _read_document(content: bytes, where: Where) -> dict[str, Any]:
     try:
         document = json.loads(content)
     except (ValueError, RecursionError) as problem:
@@ -67,8 +67,8 @@ def _document(content: bytes, where: Where) -> dict[str, Any]:
     return document
 
 
-def _event(event: Any, number: int, where: Where) -> ProfileEvent:
-    known = isinstance(event, dict) and all(_fits(name, value) for name, value in event.items())
+def _read_event(event: Any, number: int, where: Where) -> ProfileEvent:
+    known = isinstance(event, dict) and all(_is_allowed(name, value) for name, value in event.items())
     if not known or not {"message", "start", "time", "identifier"} <= event.keys():
         raise BadInput(
             f"event {number} of the log is '{shown(event)}', expected the fields of an event", where
@@ -76,13 +76,13 @@ def _event(event: Any, number: int, where: Where) -> ProfileEvent:
     return ProfileEvent(**event)
 
 
-def _fits(name: str, value: Any) -> bool:
+def _is_allowed(name: str, value: Any) -> bool:
     if name not in _FIELDS or not isinstance(value, _KINDS[_FIELDS[name]]):
         return False
     return not isinstance(value, int) or abs(value) < LARGEST_NUMBER
 
 
-def _text(document: dict[str, Any], name: str, where: Where) -> str:
+def _read_text(document: dict[str, Any], name: str, where: Where) -> str:
     value = document.get(name)
     if not isinstance(value, str):
         raise BadInput(f"'{name}' of the log is '{shown(value)}', expected a text", where)

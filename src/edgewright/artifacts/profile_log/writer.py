@@ -63,11 +63,11 @@ def to_chunks(log: ProfileLog) -> Iterator[bytes]:
     yield json.dumps(head).removesuffix("}").encode() + b', "events": [\n'
     last = len(log.events) - 1
     for index, event in enumerate(log.events):
-        yield json.dumps(_spelled(event)).encode() + (b"\n" if index == last else b",\n")
+        yield json.dumps(_describe_event(event)).encode() + (b"\n" if index == last else b",\n")
     yield b"]}\n"
 
 
-def _spelled(event: ProfileEvent) -> dict[str, object]:
+def _describe_event(event: ProfileEvent) -> dict[str, object]:
     # Not asdict: it copies every value deeply, and a log has a hundred thousand events.
     return {name: value for name, value in vars(event).items() if name in _ALWAYS or value != _EMPTY[name]}
 

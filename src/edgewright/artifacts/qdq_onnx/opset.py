@@ -7,7 +7,7 @@ from onnx import defs
 
 from edgewright.core.errors import UnsupportedFeature, UsageError, Where, shown
 
-__all__ = ["LOWEST", "in_opset"]
+__all__ = ["LOWEST", "convert_opset"]
 
 # QuantizeLinear and DequantizeLinear have an axis since then: nothing older has a scale for each channel.
 LOWEST = 13
@@ -23,20 +23,20 @@ CHANGED = {"GridSample": 20, "GroupNormalization": 21, "RoiAlign": 16}
 ADVICE = "leave the opset out for the lowest that fits"
 
 
-def in_opset(model: onnx.ModelProto, wanted: int | None = None) -> onnx.ModelProto:
+def convert_opset(model: onnx.ModelProto, wanted: int | None = None) -> onnx.ModelProto:
     """The model in the given opset, or in the lowest that has all its ops and types.
 
     The model passed in has the newest opset that we write.
     """
-    newest = _opset(model)
+    newest = _find_opset(model)
     if wanted is not None and not LOWEST <= wanted <= newest:
         raise UsageError(f"opset is {shown(wanted)}, expected {LOWEST} to {newest}", do=ADVICE)
-    types = _types(model)
+    types = _infer_types(model)
     for opset in range(LOWEST, newest) if wanted is None else [wanted]:
         changed = _with_attributes(model) if opset < AXES_ARE_INPUTS else model
-        misfit = next((n.op_type for n in changed.graph.node if not _fits(n, opset, types)), None)
+        misfit = next((n.op_type for n in changed.graph.node if not _is_in_opset(n, opset, types)), None)
         if misfit is None:
-            return _in(changed, opset)
+            return _convert_to(changed, opset)
         if wanted is not None and wanted != newest:
             raise UnsupportedFeature(
                 f"op '{misfit}' as it is used here does not exist in opset {wanted}",
@@ -46,11 +46,11 @@ def in_opset(model: onnx.ModelProto, wanted: int | None = None) -> onnx.ModelPro
     return model
 
 
-def _opset(model: onnx.ModelProto) -> int:
+def _find_opset(model: onnx.ModelProto) -> int:
     return next(int(item.version) for item in model.opset_import if not item.domain)
 
 
-def _in(model: onnx.ModelProto, opset: int) -> onnx.ModelProto:
+def _convert_to(model: onnx.ModelProto, opset: int) -> onnx.ModelProto:
     changed = onnx.ModelProto()
     changed.CopyFrom(model)
     for item in changed.opset_import:
@@ -60,7 +60,7 @@ def _in(model: onnx.ModelProto, opset: int) -> onnx.ModelProto:
     return changed
 
 
-def _types(model: onnx.ModelProto) -> dict[str, str]:
+def _infer_types(model: onnx.ModelProto) -> dict[str, str]:
     """The types of values as schemas spell them; what inference cannot determine is left out."""
     # Weights may be left out of the model, which inference does not need.
     graph = onnx.shape_inference.infer_shapes(model).graph
@@ -71,7 +71,7 @@ def _types(model: onnx.ModelProto) -> dict[str, str]:
     return {name: f"tensor({word})" for name, word in words.items()}
 
 
-def _fits(node: onnx.NodeProto, opset: int, types: dict[str, str]) -> bool:
+def _is_in_opset(node: onnx.NodeProto, opset: int, types: dict[str, str]) -> bool:
     """Whether an op of this form, for these types, exists in an opset."""
     if node.domain:
         return True
@@ -85,13 +85,13 @@ def _fits(node: onnx.NodeProto, opset: int, types: dict[str, str]) -> bool:
         return False
     if any(attribute.name not in schema.attributes for attribute in node.attribute):
         return False
-    pairs = (*_pairs(node.input, schema.inputs), *_pairs(node.output, schema.outputs))
+    pairs = (*_pair_formals(node.input, schema.inputs), *_pair_formals(node.output, schema.outputs))
     allowed = {item.type_param_str: set(item.allowed_type_strs) for item in schema.type_constraints}
     known = [(types[name], formal.type_str) for name, formal in pairs if name in types]
     return all(found in allowed.get(wanted, {wanted}) for found, wanted in known)
 
 
-def _pairs(
+def _pair_formals(
     names: Iterable[str], formals: Sequence[defs.OpSchema.FormalParameter]
 ) -> Iterator[tuple[str, defs.OpSchema.FormalParameter]]:
     """Names with their formal parameters; the last of a variadic list serves the rest."""

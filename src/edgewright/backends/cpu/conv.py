@@ -1,7 +1,7 @@
 """Convolutions for the engine."""
 
 from edgewright.backends.cpu.registry import lowers
-from edgewright.backends.cpu.windows import flat_pads, pad_by_itself
+from edgewright.backends.cpu.windows import flatten_pads, pad_by_itself
 from edgewright.backends.cpu.writer import Writer
 from edgewright.ir.graph import Node
 from edgewright.ops.conv import Conv1d, Conv2d, Conv3d, Convolution, DepthWiseConv1d, DepthWiseConv2d
@@ -28,7 +28,7 @@ def convolution(w: Writer, op: Convolution, inputs: list[str], node: Node) -> st
         filters,
         *inputs[2:],
         strides=list(geometry.stride),
-        pads=flat_pads(pads),
+        pads=flatten_pads(pads),
         dilations=list(geometry.dilation),
         group=geometry.group,
     )
@@ -46,7 +46,7 @@ def transposed(w: Writer, op: TransposedConvolution, inputs: list[str], node: No
         w.transpose(inputs[1], (rank - 2, rank - 1, *range(rank - 2))),
         *inputs[2:],
         strides=list(geometry.stride),
-        pads=flat_pads(geometry.pads),
+        pads=flatten_pads(geometry.pads),
         dilations=list(geometry.dilation),
         group=geometry.group,
         output_padding=list(extra),

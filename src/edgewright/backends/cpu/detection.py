@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from edgewright.backends.cpu.empties import never_empty
+from edgewright.backends.cpu.empties import refuse_empty
 from edgewright.backends.cpu.registry import NotOnEngine, lowers
 from edgewright.backends.cpu.writer import ENGINE_CODES, Writer
 from edgewright.core.numbers import DType
@@ -36,7 +36,7 @@ def roi_align(w: Writer, op: RoiAlign, inputs: list[str], node: Node) -> str:
         raise NotOnEngine
     result = w.node(
         "RoiAlign",
-        w.channel_first(never_empty(w, inputs[0], w.type(node.inputs[0])), 4),
+        w.channel_first(refuse_empty(w, inputs[0], w.type(node.inputs[0])), 4),
         inputs[1],
         w.node("Cast", inputs[2], to=ENGINE_CODES[DType.INT_64]),
         mode="avg",
@@ -57,7 +57,7 @@ def roi_pooling(w: Writer, op: RoiPooling, inputs: list[str], node: Node) -> str
     column = w.node("Unsqueeze", images, w.constant(np.asarray([1], np.int64)))
     result = w.node(
         "MaxRoiPool",
-        w.channel_first(never_empty(w, inputs[0], w.type(node.inputs[0])), 4),
+        w.channel_first(refuse_empty(w, inputs[0], w.type(node.inputs[0])), 4),
         w.node("Concat", column, inputs[1], axis=1),
         pooled_shape=[height, width],
         spatial_scale=1 / op.img_size_ratio[0],

@@ -67,14 +67,14 @@ def not_equal(w: Writer, op: binary.ElementWiseNotEqual, inputs: list[str], node
 @lowers(binary.ElementWiseDivide)
 def divide(w: Writer, op: binary.ElementWiseDivide, inputs: list[str], node: Node) -> str:
     """The engine truncates quotients of integers, as this op does."""
-    return _quotient(w, inputs, node)
+    return _write_quotient(w, inputs, node)
 
 
 @lowers(binary.ElementWiseMod)
 def mod(w: Writer, op: binary.ElementWiseMod, inputs: list[str], node: Node) -> str:
     """The engine has it for integers; for floats it has the remainder of the other sign only."""
     if not w.type(node.outputs[0]).dtype.is_float:
-        return _rest(w, inputs, node)
+        return _write_remainder(w, inputs, node)
     rest = w.node("Mod", *inputs, fmod=1)
     zero = w.scalar(0, w.type(node.outputs[0]).dtype)
     is_other_sign = w.node("Less", w.node("Mul", rest, inputs[1]), zero)
@@ -92,8 +92,8 @@ def floor_div(w: Writer, op: binary.ElementWiseFloorDiv, inputs: list[str], node
     """Integers lose their remainder first, so that truncation has nothing left to round."""
     if w.type(node.outputs[0]).dtype.is_float:
         return w.node("Floor", w.node("Div", *inputs))
-    exact = w.node("Sub", inputs[0], _rest(w, inputs, node))
-    return _quotient(w, [exact, inputs[1]], node)
+    exact = w.node("Sub", inputs[0], _write_remainder(w, inputs, node))
+    return _write_quotient(w, [exact, inputs[1]], node)
 
 
 @lowers(binary.ElementWiseSquaredDifference)
@@ -124,7 +124,7 @@ def is_inf(w: Writer, op: unary.IsInf, inputs: list[str], node: Node) -> str:
     )
 
 
-def _quotient(w: Writer, inputs: Sequence[str], node: Node) -> str:
+def _write_quotient(w: Writer, inputs: Sequence[str], node: Node) -> str:
     if not _may_trap(w, node):
         return w.node("Div", *inputs)
     is_negated, divisor = _without_minus_one(w, inputs[1], node)
@@ -132,7 +132,7 @@ def _quotient(w: Writer, inputs: Sequence[str], node: Node) -> str:
     return w.node("Where", is_negated, w.node("Neg", quotient), quotient)
 
 
-def _rest(w: Writer, inputs: Sequence[str], node: Node) -> str:
+def _write_remainder(w: Writer, inputs: Sequence[str], node: Node) -> str:
     """The remainder of integers with the sign of the divisor; that of -1 is 0, as that of 1."""
     divisor = _without_minus_one(w, inputs[1], node)[1] if _may_trap(w, node) else inputs[1]
     return w.node("Mod", inputs[0], divisor)

@@ -14,12 +14,12 @@ from edgewright.ir.graph import Graph, Node
 from edgewright.ops.source import SourceOp
 from edgewright.passes.target.float_io import with_float_io
 
-__all__ = ["exported"]
+__all__ = ["export_graph"]
 
 FOUR_BITS = {True: onnx.TensorProto.INT4, False: onnx.TensorProto.UINT4}
 
 
-def exported(graph: Graph) -> tuple[onnx.ModelProto, dict[str, Array]]:
+def export_graph(graph: Graph) -> tuple[onnx.ModelProto, dict[str, Array]]:
     """The model, and the arrays of initializers whose bytes it does not hold.
 
     Ops in fixed point are float ops between DequantizeLinear and QuantizeLinear, those that only move

@@ -7,7 +7,7 @@ import numpy as np
 import onnx
 import onnx.reference
 
-from edgewright.backends.cpu.empties import never_empty
+from edgewright.backends.cpu.empties import refuse_empty
 from edgewright.backends.cpu.registry import lowers
 from edgewright.backends.cpu.writer import Writer
 from edgewright.core.errors import BadInput, Where, shown
@@ -24,15 +24,15 @@ CRASH_ON_EMPTY = frozenset({"GRU", "LSTM", "RNN", "RoiAlign"})
 def source_op(w: Writer, op: SourceOp, inputs: list[str], node: Node) -> list[str]:
     """The same op with the same attributes."""
     if op.type in CRASH_ON_EMPTY:
-        inputs = [never_empty(w, inputs[0], w.type(node.inputs[0])), *inputs[1:]]
-    return w.node_all(op.type, *inputs, outputs=len(node.outputs), **_attributes(op))
+        inputs = [refuse_empty(w, inputs[0], w.type(node.inputs[0])), *inputs[1:]]
+    return w.node_all(op.type, *inputs, outputs=len(node.outputs), **_list_attributes(op))
 
 
 def run_source_op(op: SourceOp, arrays: Sequence[Any]) -> tuple[Array, ...]:
     """The op's results by ONNX's reference implementation."""
     names = ["" if array is None else f"in{i}" for i, array in enumerate(arrays)]
     outputs = [f"out{i}" for i in range(len(op.results))]
-    node = onnx.helper.make_node(op.type, names, outputs, **_attributes(op))
+    node = onnx.helper.make_node(op.type, names, outputs, **_list_attributes(op))
     graph = onnx.helper.make_graph([node], "single", [], [onnx.ValueInfoProto(name=name) for name in outputs])
     model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", op.version)])
     for name, array in zip(names, arrays, strict=True):
@@ -58,5 +58,5 @@ def _as_array(result: Any) -> Array:
     return array.astype(object) if array.dtype.kind in "US" else array
 
 
-def _attributes(op: SourceOp) -> dict[str, Any]:
+def _list_attributes(op: SourceOp) -> dict[str, Any]:
     return {name: list(value) if isinstance(value, tuple) else value for name, value in op.attributes}

@@ -16,32 +16,32 @@ __all__: list[str] = []
 @lowers(Gather)
 def gather(w: Writer, op: Gather, inputs: list[str], node: Node) -> str:
     """Gather."""
-    return w.node("Gather", inputs[0], _indices(w, inputs, node), axis=op.axis)
+    return w.node("Gather", inputs[0], _cast_indices(w, inputs, node), axis=op.axis)
 
 
 @lowers(BatchPermutation)
 def batch_permutation(w: Writer, op: BatchPermutation, inputs: list[str], node: Node) -> str:
     """Gather along the first axis."""
-    return w.node("Gather", inputs[0], _indices(w, inputs, node), axis=0)
+    return w.node("Gather", inputs[0], _cast_indices(w, inputs, node), axis=0)
 
 
 @lowers(GatherElements)
 def gather_elements(w: Writer, op: GatherElements, inputs: list[str], node: Node) -> str:
     """GatherElements."""
-    return w.node("GatherElements", inputs[0], _indices(w, inputs, node), axis=op.axis)
+    return w.node("GatherElements", inputs[0], _cast_indices(w, inputs, node), axis=op.axis)
 
 
 @lowers(GatherNd)
 def gather_nd(w: Writer, op: GatherNd, inputs: list[str], node: Node) -> str:
     """GatherND."""
-    indices = _indices(w, inputs, node, is_long=True)
+    indices = _cast_indices(w, inputs, node, is_long=True)
     return w.node("GatherND", inputs[0], indices, batch_dims=op.batch_dims)
 
 
 @lowers(ScatterElements)
 def scatter_elements(w: Writer, op: ScatterElements, inputs: list[str], node: Node) -> str:
     """ScatterElements."""
-    indices = _indices(w, inputs, node)
+    indices = _cast_indices(w, inputs, node)
     reduction = Reduction(op.reduction).name.lower()
     return w.node("ScatterElements", inputs[0], indices, inputs[2], axis=op.axis, reduction=reduction)
 
@@ -49,7 +49,7 @@ def scatter_elements(w: Writer, op: ScatterElements, inputs: list[str], node: No
 @lowers(ScatterNd)
 def scatter_nd(w: Writer, op: ScatterNd, inputs: list[str], node: Node) -> str:
     """ScatterND."""
-    indices = _indices(w, inputs, node, is_long=True)
+    indices = _cast_indices(w, inputs, node, is_long=True)
     return w.node("ScatterND", inputs[0], indices, inputs[2], reduction=Reduction(op.reduction).name.lower())
 
 
@@ -71,7 +71,7 @@ def non_zero(w: Writer, op: NonZero, inputs: list[str], node: Node) -> str:
     return found if op.dtype == DType.INT_64 else w.node("Cast", found, to=ENGINE_CODES[op.dtype])
 
 
-def _indices(w: Writer, inputs: list[str], node: Node, *, is_long: bool = False) -> str:
+def _cast_indices(w: Writer, inputs: list[str], node: Node, *, is_long: bool = False) -> str:
     """The indices in a datatype that the engine takes."""
     dtype = w.type(node.inputs[1]).dtype
     if dtype == DType.INT_64 or (dtype == DType.INT_32 and not is_long):

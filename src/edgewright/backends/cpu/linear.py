@@ -11,12 +11,12 @@ from edgewright.ir.encodings import Encoding
 if TYPE_CHECKING:
     from edgewright.backends.cpu.writer import Writer
 
-__all__ = ["decoded", "encoded"]
+__all__ = ["decode_value", "encode_value"]
 
 ENGINE_TYPES = frozenset(d for d in DType if d.is_fixed_point and d.bits <= 16)
 
 
-def encoded(w: "Writer", value: str, dtype: DType, fixed: DType, encoding: Encoding) -> str:
+def encode_value(w: "Writer", value: str, dtype: DType, fixed: DType, encoding: Encoding) -> str:
     """The integers that stand for a value, clamped where the encoding is narrower than its container."""
     if fixed not in ENGINE_TYPES:
         raise NotOnEngine
@@ -29,7 +29,7 @@ def encoded(w: "Writer", value: str, dtype: DType, fixed: DType, encoding: Encod
     return w.node("Clip", result, low, high)
 
 
-def decoded(w: "Writer", value: str, fixed: DType, encoding: Encoding, dtype: DType) -> str:
+def decode_value(w: "Writer", value: str, fixed: DType, encoding: Encoding, dtype: DType) -> str:
     """The real numbers that stored integers stand for."""
     is_plain = fixed in ENGINE_TYPES or (fixed == DType.SFIXED_POINT_32 and not any(encoding.offsets))
     if not is_plain:

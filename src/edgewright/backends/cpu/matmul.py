@@ -1,6 +1,6 @@
 """Matrix products for the engine."""
 
-from edgewright.backends.cpu.packed import packed_product
+from edgewright.backends.cpu.packed import write_packed_product
 from edgewright.backends.cpu.registry import lowers
 from edgewright.backends.cpu.writer import Writer
 from edgewright.ir.graph import Node
@@ -15,17 +15,17 @@ def matmul(w: Writer, op: MatMul, inputs: list[str], node: Node) -> str:
     left, right = (w.type(value) for value in node.inputs[:2])
     bias = inputs[2] if len(inputs) > 2 else ""
     if not inputs[1]:
-        rows = _turned(w, inputs[0], left.rank, op.transpose_in0)
-        return _biased(w, packed_product(w, node, rows, left.dtype), bias)
+        rows = _transpose_last(w, inputs[0], left.rank, op.transpose_in0)
+        return _add_bias(w, write_packed_product(w, node, rows, left.dtype), bias)
     is_gemm = left.rank == right.rank == 2 and left.dtype.is_float
     if is_gemm and (bias or op.transpose_in0 or op.transpose_in1):
-        return _gemm(w, [*inputs[:2], bias], op.transpose_in0, op.transpose_in1)
+        return _write_gemm(w, [*inputs[:2], bias], op.transpose_in0, op.transpose_in1)
     product = w.node(
         "MatMul",
-        _turned(w, inputs[0], left.rank, op.transpose_in0),
-        _turned(w, inputs[1], right.rank, op.transpose_in1),
+        _transpose_last(w, inputs[0], left.rank, op.transpose_in0),
+        _transpose_last(w, inputs[1], right.rank, op.transpose_in1),
     )
-    return _biased(w, product, bias)
+    return _add_bias(w, product, bias)
 
 
 @lowers(FullyConnected)
@@ -37,28 +37,28 @@ def fully_connected(w: Writer, op: FullyConnected, inputs: list[str], node: Node
     if is_folded:
         rows = w.node("Reshape", rows, w.ints((-1, weights.shape[1])))
     if not inputs[1]:
-        return _biased(w, packed_product(w, node, rows, x.dtype), bias)
+        return _add_bias(w, write_packed_product(w, node, rows, x.dtype), bias)
     if x.dtype.is_float and (is_folded or x.rank == 2):
-        is_turned = not _lies_transposed(w, node.inputs[1])
+        is_turned = not _is_transposed_view(w, node.inputs[1])
         matrix = inputs[1] if is_turned else w.transpose(inputs[1], (1, 0))
-        return _gemm(w, [rows, matrix, bias], False, is_turned)
-    return _biased(w, w.node("MatMul", rows, w.transpose(inputs[1], (1, 0))), bias)
+        return _write_gemm(w, [rows, matrix, bias], False, is_turned)
+    return _add_bias(w, w.node("MatMul", rows, w.transpose(inputs[1], (1, 0))), bias)
 
 
-def _biased(w: Writer, product: str, bias: str) -> str:
+def _add_bias(w: Writer, product: str, bias: str) -> str:
     return w.node("Add", product, bias) if bias else product
 
 
-def _gemm(w: Writer, operands: list[str], turns_left: bool, turns_right: bool) -> str:
+def _write_gemm(w: Writer, operands: list[str], turns_left: bool, turns_right: bool) -> str:
     given = operands if operands[2] else operands[:2]
     return w.node("Gemm", *given, transA=int(turns_left), transB=int(turns_right))
 
 
-def _lies_transposed(w: Writer, value: str) -> bool:
+def _is_transposed_view(w: Writer, value: str) -> bool:
     """Whether a constant is the transposed view of a dense matrix: turning it back then copies nothing."""
     array = w.graph.constants.get(value)
     return array is not None and array.flags.f_contiguous and not array.flags.c_contiguous
 
 
-def _turned(w: Writer, value: str, rank: int, is_turned: bool) -> str:
+def _transpose_last(w: Writer, value: str, rank: int, is_turned: bool) -> str:
     return w.transpose(value, (*range(rank - 2), rank - 1, rank - 2)) if is_turned else value

@@ -6,7 +6,7 @@ from dataclasses import replace
 from edgewright.backends.cpu.kernels import has_integer_kernel
 from edgewright.backends.cpu.packed import is_packed
 from edgewright.backends.cpu.registry import LOWERINGS, Lowering, NotOnEngine
-from edgewright.backends.cpu.sums import PLAIN, Rounding, SumForm, halved, rounded, written_product
+from edgewright.backends.cpu.sums import PLAIN, Rounding, SumForm, halve_value, round_sums, write_product
 from edgewright.backends.cpu.writer import ENGINE_CODES, ENGINE_OPSET, Writer
 from edgewright.core.numbers import DType
 from edgewright.ir.graph import Graph, Node
@@ -47,7 +47,7 @@ class NodeWriter(Writer):
         before = len(self._nodes)
         self._label = node.name
         try:
-            names = (self._written_fixed if is_fixed else self._float)(lowering, node)
+            names = (self._write_fixed if is_fixed else self._write_float)(lowering, node)
         except NotOnEngine:
             del self._nodes[before:]
             raise
@@ -58,17 +58,17 @@ class NodeWriter(Writer):
         if self._rounding.has_halves and not node.op.keeps_encoding:
             for value in filter(None, node.outputs):
                 if self.graph.types[value].dtype == DType.FLOAT_32:
-                    self._names[value] = halved(self, self._names[value], self.graph.types[value].rank)
+                    self._names[value] = halve_value(self, self._names[value], self.graph.types[value].rank)
 
-    def _written_fixed(self, lowering: Lowering, node: Node) -> list[str]:
+    def _write_fixed(self, lowering: Lowering, node: Node) -> list[str]:
         """Decoded, computed on real numbers, encoded: the engine makes an integer kernel of the three."""
         self.has_fixed_point = True
         form = self._rounding.sums(self.graph, node) if self._rounding.sums else None
         if form is not None:
-            return self._written_sums(lowering, node, form)
+            return self._write_sums(lowering, node, form)
         values = [v for v in dict.fromkeys((*node.inputs, *node.outputs)) if v]
         fixed = {v: self.graph.types[v] for v in values if self.graph.types[v].dtype.is_fixed_point}
-        real = self._real_dtype(node)
+        real = self._choose_real_dtype(node)
         keeps_integers = self._keeps_integers(node)
         for value, stored in fixed.items():
             if value in self.graph.constants and not keeps_integers:
@@ -76,18 +76,18 @@ class NodeWriter(Writer):
             elif value in node.inputs:
                 self._stand_ins[value] = self.decoded(self.value(value), stored)
         self._seen_as.update({value: stored.with_dtype(real) for value, stored in fixed.items()})
-        names = self._float(lowering, node)
+        names = self._write_float(lowering, node)
         types = [self.graph.types[value] for value in node.outputs if value]
         return [
             self.encoded(n, t) if t.dtype.is_fixed_point else n for n, t in zip(names, types, strict=False)
         ]
 
-    def _written_sums(self, lowering: Lowering, node: Node, form: SumForm) -> list[str]:
+    def _write_sums(self, lowering: Lowering, node: Node, form: SumForm) -> list[str]:
         """Computed on whole numbers, then rounded as the form says."""
         stored = self.graph.types[node.outputs[0]]
         if form.product is not None:
-            sums = written_product(self, node, form.product)
-            return [rounded(self, sums, form, stored, stored.rank - 1)]
+            sums = write_product(self, node, form.product)
+            return [round_sums(self, sums, form, stored, stored.rank - 1)]
         for value in filter(None, node.inputs):
             if value in form.constants:
                 self._stand_ins[value] = self.constant(form.constants[value])
@@ -96,13 +96,13 @@ class NodeWriter(Writer):
                 self._stand_ins[value] = self.decoded(self.value(value), seen)
         values = filter(None, (*node.inputs, *node.outputs))
         self._seen_as.update({v: self.graph.types[v].with_dtype(DType.FLOAT_32) for v in values})
-        return [rounded(self, self._float(lowering, node)[0], form, stored, stored.rank - 1)]
+        return [round_sums(self, self._write_float(lowering, node)[0], form, stored, stored.rank - 1)]
 
     def _keeps_integers(self, node: Node) -> bool:
         """Whether constants are decoded in the run; the engine would do so each time if it is no use."""
         return has_integer_kernel(self.graph, node)
 
-    def _real_dtype(self, node: Node) -> DType:
+    def _choose_real_dtype(self, node: Node) -> DType:
         """What stored integers are decoded to: half precision where nothing but weights is stored."""
         values = [v for v in (*node.inputs, *node.outputs) if v and v not in self.graph.constants]
         types = {self.graph.types[value].dtype for value in values}
@@ -120,15 +120,15 @@ class NodeWriter(Writer):
             self._real_constants[value, dtype] = self.constant(real)
         return self._real_constants[value, dtype]
 
-    def _float(self, lowering: Lowering, node: Node) -> list[str]:
-        return self._written_turned(lowering, node) or self._written(lowering, node.op, node, None)
+    def _write_float(self, lowering: Lowering, node: Node) -> list[str]:
+        return self._write_turned(lowering, node) or self._run_lowering(lowering, node.op, node, None)
 
-    def _written(self, lowering: Lowering, op: Op, node: Node, inputs: list[str] | None) -> list[str]:
+    def _run_lowering(self, lowering: Lowering, op: Op, node: Node, inputs: list[str] | None) -> list[str]:
         given = inputs if inputs is not None else [self.value(v) if v else "" for v in node.inputs]
         written = lowering(self, op, given, node)
         return [written] if isinstance(written, str) else list(written)
 
-    def _written_turned(self, lowering: Lowering, node: Node) -> list[str] | None:
+    def _write_turned(self, lowering: Lowering, node: Node) -> list[str] | None:
         """Computes on what was there before a transpose, where the op allows: it may never be needed."""
         names = [self._stand_ins.get(value) or self._names.get(value) for value in node.inputs]
         order = next((self._turned[name][1] for name in names if name in self._turned), None)
@@ -140,17 +140,19 @@ class NodeWriter(Writer):
         if turned is None:
             return None
         op, is_moved = turned
-        inputs = [self._undone(v, order, back, m) for v, m in zip(node.inputs, is_moved, strict=True)]
+        inputs = [
+            self._find_untransposed(v, order, back, m) for v, m in zip(node.inputs, is_moved, strict=True)
+        ]
         if None in inputs:
             return None
         moved = [v for v, m in zip(node.inputs, is_moved, strict=True) if m]
         before = dict(self._seen_as)
         self._seen_as.update({v: self.type(v).permuted(back) for v in {*moved, *node.outputs} if v})
-        written = self._written(lowering, op, node, [name or "" for name in inputs])
+        written = self._run_lowering(lowering, op, node, [name or "" for name in inputs])
         self._seen_as = before
         return [self.transpose(name, order) for name in written]
 
-    def _undone(
+    def _find_untransposed(
         self, value: str, order: tuple[int, ...], back: tuple[int, ...], is_moved: bool
     ) -> str | None:
         """The engine's name of a value before it was transposed; None where that would cost a transpose."""

@@ -21,9 +21,9 @@ def batchnorm(w: Writer, op: Batchnorm, inputs: list[str], node: Node) -> str:
     channels = x.shape[-1]
     if x.rank < 2 or not isinstance(channels, int):
         result = w.node("Mul", inputs[0], inputs[1])
-        return w.node("Add", result, inputs[2]) if _optional(inputs, 2) else result
+        return w.node("Add", result, inputs[2]) if _find_optional(inputs, 2) else result
     zeros, ones = (w.constant(np.full(channels, n, x.dtype.numpy)) for n in (0, 1))
-    bias = _optional(inputs, 2) or zeros
+    bias = _find_optional(inputs, 2) or zeros
     first = w.channel_first(inputs[0], x.rank)
     return w.channel_last(
         w.node("BatchNormalization", first, inputs[1], bias, zeros, ones, epsilon=0.0), x.rank
@@ -33,13 +33,13 @@ def batchnorm(w: Writer, op: Batchnorm, inputs: list[str], node: Node) -> str:
 @lowers(LayerNorm)
 def layer_norm(w: Writer, op: LayerNorm, inputs: list[str], node: Node) -> str:
     """LayerNormalization over the last axes."""
-    return _over_last_axes(w, op, inputs, node, "LayerNormalization")
+    return _write_over_last_axes(w, op, inputs, node, "LayerNormalization")
 
 
 @lowers(RmsNorm)
 def rms_norm(w: Writer, op: RmsNorm, inputs: list[str], node: Node) -> str:
     """The engine's own op; ONNX has one only from opset 23 on."""
-    return _over_last_axes(w, op, inputs, node, "SimplifiedLayerNormalization")
+    return _write_over_last_axes(w, op, inputs, node, "SimplifiedLayerNormalization")
 
 
 @lowers(L2Norm)
@@ -58,7 +58,7 @@ def instance_norm(w: Writer, op: InstanceNorm, inputs: list[str], node: Node) ->
     is_plain = op.mode == NormMode.MU_SIGMA and op.region == InstanceRegion.ACROSS_SPATIAL
     if not is_plain or not op.normalize_variance or x.rank < 3:
         raise NotOnEngine
-    beta = _optional(inputs, 2) or _filled(w, 0, node)
+    beta = _find_optional(inputs, 2) or _fill_channels(w, 0, node)
     first = w.channel_first(inputs[0], x.rank)
     result = w.node("InstanceNormalization", first, inputs[1], beta, epsilon=op.epsilon)
     return w.channel_last(result, x.rank)
@@ -68,8 +68,8 @@ def instance_norm(w: Writer, op: InstanceNorm, inputs: list[str], node: Node) ->
 def group_norm(w: Writer, op: GroupNorm, inputs: list[str], node: Node) -> str:
     """GroupNormalization, channel first."""
     rank = w.type(node.inputs[0]).rank
-    gamma = _optional(inputs, 1) or _filled(w, 1, node)
-    beta = _optional(inputs, 2) or _filled(w, 0, node)
+    gamma = _find_optional(inputs, 1) or _fill_channels(w, 1, node)
+    beta = _find_optional(inputs, 2) or _fill_channels(w, 0, node)
     first = w.channel_first(inputs[0], rank)
     result = w.node("GroupNormalization", first, gamma, beta, epsilon=op.epsilon, num_groups=op.group)
     return w.channel_last(result, rank)
@@ -87,16 +87,18 @@ def lrn(w: Writer, op: Lrn, inputs: list[str], node: Node) -> str:
     return w.channel_last(result, rank)
 
 
-def _over_last_axes(w: Writer, op: LayerNorm | RmsNorm, inputs: list[str], node: Node, name: str) -> str:
+def _write_over_last_axes(
+    w: Writer, op: LayerNorm | RmsNorm, inputs: list[str], node: Node, name: str
+) -> str:
     x = w.type(node.inputs[0])
     shape = [x.shape[axis] for axis in op.axes]
     order = (*(axis for axis in range(x.rank) if axis not in op.axes), *op.axes)
-    gamma = _optional(inputs, 1)
+    gamma = _find_optional(inputs, 1)
     if not gamma:
         if not all(isinstance(dim, int) for dim in shape):
             raise NotOnEngine
         gamma = w.constant(np.ones([int(dim) for dim in shape], x.dtype.numpy))
-    beta = _optional(inputs, 2)
+    beta = _find_optional(inputs, 2)
     is_layer = isinstance(op, LayerNorm)
     result = w.node(
         name,
@@ -112,12 +114,12 @@ def _over_last_axes(w: Writer, op: LayerNorm | RmsNorm, inputs: list[str], node:
     return w.transpose(result, tuple(order.index(axis) for axis in range(x.rank)))
 
 
-def _filled(w: Writer, number: float, node: Node) -> str:
+def _fill_channels(w: Writer, number: float, node: Node) -> str:
     x = w.type(node.inputs[0])
     if not isinstance(x.shape[-1], int):
         raise NotOnEngine
     return w.constant(np.full(x.shape[-1], number, x.dtype.numpy))
 
 
-def _optional(inputs: list[str], index: int) -> str:
+def _find_optional(inputs: list[str], index: int) -> str:
     return inputs[index] if index < len(inputs) else ""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from edgewright.ir.graph import Graph
 from edgewright.ir.op import Op
 
-__all__ = ["Made", "match", "origin"]
+__all__ = ["Made", "find_origin", "match"]
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,10 @@ class Made:
 
 def match(graph: Graph, value: str, wanted: "Made | str | float") -> dict[str, str] | None:
     """The values behind the names, or None where the value is made in another way."""
-    return _matched(graph, value, wanted, {})
+    return _match_value(graph, value, wanted, {})
 
 
-def origin(graph: Graph, value: str, moves: tuple[type[Op], ...]) -> tuple[str, tuple[Op, ...]]:
+def find_origin(graph: Graph, value: str, moves: tuple[type[Op], ...]) -> tuple[str, tuple[Op, ...]]:
     """The value before the moves that were made with it, and these in their order."""
     ops: list[Op] = []
     maker = graph.producer(value)
@@ -42,18 +42,18 @@ def origin(graph: Graph, value: str, moves: tuple[type[Op], ...]) -> tuple[str, 
     return value, tuple(ops)
 
 
-def _matched(
+def _match_value(
     graph: Graph, value: str, wanted: "Made | str | float", found: dict[str, str]
 ) -> dict[str, str] | None:
     if isinstance(wanted, str):
         return {**found, wanted: value} if found.get(wanted, value) == value else None
     if isinstance(wanted, Made):
-        return _made(graph, value, wanted, found)
+        return _match_producer(graph, value, wanted, found)
     array = graph.constants.get(value)
     return found if array is not None and array.size == 1 and array.item() == wanted else None
 
 
-def _made(graph: Graph, value: str, wanted: Made, found: dict[str, str]) -> dict[str, str] | None:
+def _match_producer(graph: Graph, value: str, wanted: Made, found: dict[str, str]) -> dict[str, str] | None:
     node = graph.producer(value)
     if node is None or type(node.op) is not wanted.op or len(node.inputs) != len(wanted.inputs):
         return None
@@ -61,14 +61,14 @@ def _made(graph: Graph, value: str, wanted: Made, found: dict[str, str]) -> dict
         return None
     start = {**found, wanted.name: value} if wanted.name else found
     orders = [node.inputs, node.inputs[::-1]] if wanted.is_symmetric else [node.inputs]
-    tries = (_matched_all(graph, inputs, wanted.inputs, start) for inputs in orders)
+    tries = (_match_all(graph, inputs, wanted.inputs, start) for inputs in orders)
     return next((result for result in tries if result is not None), None)
 
 
-def _matched_all(
+def _match_all(
     graph: Graph, values: list[str], wanted: tuple["Made | str | float", ...], found: dict[str, str]
 ) -> dict[str, str] | None:
     result: dict[str, str] | None = found
     for value, each in zip(values, wanted, strict=True):
-        result = None if result is None else _matched(graph, value, each, result)
+        result = None if result is None else _match_value(graph, value, each, result)
     return result

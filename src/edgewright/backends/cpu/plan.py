@@ -10,7 +10,7 @@ from edgewright.core.numbers import DType
 from edgewright.ir.graph import Graph, Node
 from edgewright.ops.source import SourceOp
 
-__all__ = ["Part", "Refusals", "outputs_of", "plan"]
+__all__ = ["Part", "Refusals", "list_outputs", "plan"]
 
 
 @dataclass
@@ -36,7 +36,9 @@ class Refusals:
     def add(self, graph: Graph, name: str) -> bool:
         """Notes a refused node and all that are like it; False where that was known already."""
         node = graph.node(name)
-        alike = {other.name for other in graph.nodes if _signature(graph, other) == _signature(graph, node)}
+        alike = {
+            other.name for other in graph.nodes if _describe_node(graph, other) == _describe_node(graph, node)
+        }
         types = [*graph.input_types(node), *graph.output_types(node)]
         is_moved = any(t is not None and t.dtype.is_fixed_point for t in types)
         noted = self.through_float if is_moved and name not in self.through_float else self.on_reference
@@ -52,14 +54,14 @@ def plan(graph: Graph, refusals: Refusals) -> list[Part]:
     for value in (*graph.inputs, *(v for node in graph.nodes for v in node.outputs if v)):
         probe.add_input(value)
     for node in graph.nodes:
-        opset = 0 if node.name in refusals.on_reference else _opset(probe, node)
+        opset = 0 if node.name in refusals.on_reference else _choose_opset(probe, node)
         if not parts or parts[-1].opset != opset:
             parts.append(Part(opset))
         parts[-1].nodes.append(node)
     return parts
 
 
-def outputs_of(parts: Sequence[Part], index: int, wanted: Sequence[str]) -> list[str]:
+def list_outputs(parts: Sequence[Part], index: int, wanted: Sequence[str]) -> list[str]:
     """Values of a part that later parts or the caller read."""
     later = {value for part in parts[index + 1 :] for value in part.reads()} | set(wanted)
     made = [value for node in parts[index].nodes for value in node.outputs if value]
@@ -74,14 +76,14 @@ class _Probe(NodeWriter):
         return self.value(value)
 
 
-def _signature(graph: Graph, node: Node) -> tuple[object, ...]:
+def _describe_node(graph: Graph, node: Node) -> tuple[object, ...]:
     """What decides whether the engine has a kernel: the op and the datatypes around it."""
     kind = node.op.display_name()
     types = [*graph.input_types(node), *graph.output_types(node)]
     return (kind, *(None if t is None else t.dtype for t in types))
 
 
-def _opset(probe: NodeWriter, node: Node) -> int:
+def _choose_opset(probe: NodeWriter, node: Node) -> int:
     try:
         probe.write(node)
     except NotOnEngine:

@@ -3,7 +3,7 @@
 from math import prod
 
 from edgewright.backends.cpu.registry import NotOnEngine, lowers
-from edgewright.backends.cpu.windows import flat_pads, pad_by_itself
+from edgewright.backends.cpu.windows import flatten_pads, pad_by_itself
 from edgewright.backends.cpu.writer import Writer
 from edgewright.core.numbers import DType
 from edgewright.ir.graph import Node
@@ -25,7 +25,7 @@ def max_pool(w: Writer, op: Pool, inputs: list[str], node: Node) -> str:
         x,
         kernel_shape=list(op.filter_size),
         strides=list(op.stride),
-        pads=flat_pads(pads),
+        pads=flatten_pads(pads),
         ceil_mode=int(op.is_ceil()),
     )
     return w.channel_last(result, rank)
@@ -44,7 +44,7 @@ def average_pool(w: Writer, op: PoolAvg2d, inputs: list[str], node: Node) -> str
         w.channel_first(inputs[0], rank),
         kernel_shape=list(op.filter_size),
         strides=list(op.stride),
-        pads=flat_pads(op.pad_amount),
+        pads=flatten_pads(op.pad_amount),
         count_include_pad=int(op.count_pad_for_edges),
         ceil_mode=int(op.is_ceil()),
     )

@@ -47,10 +47,10 @@ class EngineProfile:
         self.trace = Path(session.end_profiling()).read_bytes()
         self._folder.cleanup()
         events = json.loads(self.trace)
-        kernels = [found for found in _kernels(events) if found[2] < len(starts)]
-        found = {name: self._found(name) for name, *_ in kernels}
+        kernels = [found for found in _list_kernels(events) if found[2] < len(starts)]
+        found = {name: self._find_written(name) for name, *_ in kernels}
         done = self._done(kernels, found)
-        owners = {name: [] if node is None else self._owners(node, done) for name, node in found.items()}
+        owners = {name: [] if node is None else self._list_owners(node, done) for name, node in found.items()}
         return [
             NodeTime(owners[name][0], kernel, tuple(owners[name][1:]), run, starts[run] + start, time)
             if owners[name]
@@ -58,7 +58,7 @@ class EngineProfile:
             for name, kernel, run, start, time in kernels
         ]
 
-    def _found(self, name: str) -> Any:
+    def _find_written(self, name: str) -> Any:
         """The written node that a kernel was made of; None for what the engine added of its own."""
         while name not in self._written and name not in self._makers:
             shorter = _SUFFIX.sub("", name)
@@ -70,29 +70,31 @@ class EngineProfile:
 
     def _done(self, kernels: Sequence[_Kernel], found: Mapping[str, Any]) -> set[str]:
         """Nodes of the graph with a kernel of their own; for a product that must be one that multiplies."""
-        kinds = [(_owner(node), kernel) for name, kernel, *_ in kernels if (node := found[name]) is not None]
+        kinds = [
+            (_find_owner(node), kernel) for name, kernel, *_ in kernels if (node := found[name]) is not None
+        ]
         return {owner for owner, kernel in kinds if not self._cost.get(owner) or _PRODUCT.search(kernel)}
 
-    def _owners(self, node: onnx.NodeProto, done: set[str]) -> list[str]:
+    def _list_owners(self, node: onnx.NodeProto, done: set[str]) -> list[str]:
         """Nodes of the graph that a kernel did, the dearest first: those before it without one were fused."""
-        own = _owner(node)
+        own = _find_owner(node)
         seen, waiting = {node.name: own}, [node]
         while waiting:
             for value in waiting.pop().input:
                 before = self._makers.get(value)
-                if before is None or before.name in seen or _owner(before) in done - {own}:
+                if before is None or before.name in seen or _find_owner(before) in done - {own}:
                     continue
-                seen[before.name] = _owner(before)
+                seen[before.name] = _find_owner(before)
                 waiting.append(before)
         return sorted(dict.fromkeys(seen.values()), key=lambda name: -self._cost.get(name, 0))
 
 
-def _owner(written: onnx.NodeProto) -> str:
+def _find_owner(written: onnx.NodeProto) -> str:
     name: str = written.name.rpartition("#")[0]
     return name
 
 
-def _kernels(events: Sequence[Mapping[str, Any]]) -> Iterator[_Kernel]:
+def _list_kernels(events: Sequence[Mapping[str, Any]]) -> Iterator[_Kernel]:
     """All kernels; the engine tells of a run behind its kernels."""
     waiting: list[Mapping[str, Any]] = []
     run = 0

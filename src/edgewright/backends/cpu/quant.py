@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from edgewright.backends.cpu.linear import decoded, encoded
+from edgewright.backends.cpu.linear import decode_value, encode_value
 from edgewright.backends.cpu.registry import lowers
 from edgewright.backends.cpu.writer import ENGINE_CODES, Writer
 from edgewright.core.numbers import DType
@@ -15,7 +15,7 @@ __all__: list[str] = []
 @lowers(Quantize)
 def quantize(w: Writer, op: Quantize, inputs: list[str], node: Node) -> str:
     """QuantizeLinear, clamped where the encoding is narrower than its container."""
-    return encoded(w, inputs[0], w.type(node.inputs[0]).dtype, op.dtype, op.encoding)
+    return encode_value(w, inputs[0], w.type(node.inputs[0]).dtype, op.dtype, op.encoding)
 
 
 @lowers(Dequantize)
@@ -30,7 +30,7 @@ def convert(w: Writer, op: Convert, inputs: list[str], node: Node) -> str:
     """Decoded and encoded again."""
     dtype, value = w.type(node.inputs[0]).dtype, inputs[0]
     if op.source is not None:
-        value, dtype = decoded(w, value, dtype, op.source, DType.FLOAT_32), DType.FLOAT_32
+        value, dtype = decode_value(w, value, dtype, op.source, DType.FLOAT_32), DType.FLOAT_32
     if op.encoding is None:
         return w.node("Cast", value, to=ENGINE_CODES[op.dtype])
-    return encoded(w, value, dtype, op.dtype, op.encoding)
+    return encode_value(w, value, dtype, op.dtype, op.encoding)

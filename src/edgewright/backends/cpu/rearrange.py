@@ -34,12 +34,12 @@ def reshape(w: Writer, op: Reshape, inputs: list[str], node: Node) -> str:
     """Ones put in or taken out are that; else sizes the engine can copy or infer are left to it."""
     found = w.type(node.inputs[0]).shape
     if not (all(isinstance(dim, int) for dim in op.shape)):
-        added, dropped = _ones_apart(found, op.shape), _ones_apart(op.shape, found)
+        added, dropped = _find_added_ones(found, op.shape), _find_added_ones(op.shape, found)
         if added is not None:
             return w.node("Unsqueeze", inputs[0], w.ints(added))
         if dropped is not None:
             return w.node("Squeeze", inputs[0], w.ints(dropped))
-    shape = _left_open(w, found, op.shape)
+    shape = _leave_open_sizes(w, found, op.shape)
     return w.node("Reshape", inputs[0], w.ints(shape), allowzero=1 if 0 in op.shape else None)
 
 
@@ -100,13 +100,13 @@ def strided_slice(w: Writer, op: StridedSlice, inputs: list[str], node: Node) ->
     x = inputs[0]
     if axes:
         chosen = [ranges[axis] for axis in axes]
-        ends = [_engine_end(end, stride) for _, end, stride in chosen]
+        ends = [_clip_end(end, stride) for _, end, stride in chosen]
         begins, strides = [part[0] for part in chosen], [part[2] for part in chosen]
         x = w.node("Slice", x, w.ints(begins), w.ints(ends), w.ints(axes), w.ints(strides))
-    shrunk = [axis for axis, (bit, _) in enumerate(_existing(parts)) if op.shrink_axes & bit]
+    shrunk = [axis for axis, (bit, _) in enumerate(_list_existing(parts)) if op.shrink_axes & bit]
     if shrunk:
         x = w.node("Squeeze", x, w.ints(shrunk))
-    added = _new_axes(op, parts)
+    added = _list_new_axes(op, parts)
     return w.node("Unsqueeze", x, w.ints(added)) if added else x
 
 
@@ -205,7 +205,7 @@ def random_uniform_like(w: Writer, op: RandomUniformLike, inputs: list[str], nod
     return w.node("RandomUniformLike", inputs[0], dtype=code, low=op.low, high=op.high)
 
 
-def _ones_apart(small: Dims, large: Dims) -> list[int] | None:
+def _find_added_ones(small: Dims, large: Dims) -> list[int] | None:
     """The axes of size 1 that ``large`` has more than ``small``; None where that is not the difference."""
     axes, rest = [], list(small)
     for axis, dim in enumerate(large):
@@ -218,7 +218,7 @@ def _ones_apart(small: Dims, large: Dims) -> list[int] | None:
     return axes if axes and not rest else None
 
 
-def _left_open(w: Writer, found: Dims, wanted: Dims) -> Dims:
+def _leave_open_sizes(w: Writer, found: Dims, wanted: Dims) -> Dims:
     """The shape with 0 for a size the engine can copy and -1 for the one it can infer."""
     if 0 in wanted:
         return wanted
@@ -235,7 +235,7 @@ def _left_open(w: Writer, found: Dims, wanted: Dims) -> Dims:
     return tuple(shape)
 
 
-def _engine_end(end: Dim, stride: int) -> Dim:
+def _clip_end(end: Dim, stride: int) -> Dim:
     if stride > 0:
         return end
     if isinstance(end, Expr):
@@ -243,11 +243,11 @@ def _engine_end(end: Dim, stride: int) -> Dim:
     return BEFORE_FIRST if end == -1 else end
 
 
-def _existing(parts: list[tuple[int, tuple[Dim, Dim, int] | None]]) -> list[tuple[int, object]]:
+def _list_existing(parts: list[tuple[int, tuple[Dim, Dim, int] | None]]) -> list[tuple[int, object]]:
     return [(bit, part) for bit, part in parts if part is not None]
 
 
-def _new_axes(op: StridedSlice, parts: list[tuple[int, tuple[Dim, Dim, int] | None]]) -> list[int]:
+def _list_new_axes(op: StridedSlice, parts: list[tuple[int, tuple[Dim, Dim, int] | None]]) -> list[int]:
     """Where new axes stand in the result."""
     kept = [part is None for bit, part in parts if part is None or not op.shrink_axes & bit]
     return [axis for axis, is_new in enumerate(kept) if is_new]

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from edgewright.backends.cpu.empties import never_empty
+from edgewright.backends.cpu.empties import refuse_empty
 from edgewright.backends.cpu.recurrent_integer import (
     LSTM_RECURRENT,
     LSTM_WEIGHTS,
+    find_stored_gates,
     is_integer_lstm,
-    stored_gates,
 )
 from edgewright.backends.cpu.registry import NotOnEngine, lowers
 from edgewright.backends.cpu.writer import Writer
@@ -36,27 +36,27 @@ def lstm(w: Writer, op: Lstm, inputs: list[str], node: Node) -> list[str]:
     """One LSTM of one direction."""
     if op.cell_clip_threshold or any(_has(node, place) for place in LSTM_EXTRAS):
         raise NotOnEngine
-    inputs = _widened(w, inputs, node)
-    x, pack = _sequence(w, op, inputs[0], node), _Pack(w, node, inputs)
+    inputs = _widen_inputs(w, inputs, node)
+    x, pack = _write_sequence(w, op, inputs[0], node), _Pack(w, node, inputs)
     units = int(w.type(node.inputs[1]).shape[0])
     biases = pack.joined([*LSTM_BIASES, *[None] * 4], units)
     peepholes = pack.joined(LSTM_PEEPHOLES, units) if any(_has(node, p) for p in LSTM_PEEPHOLES) else ""
-    states = [_unsqueezed(w, inputs[place], 0) if _has(node, place) else "" for place in (10, 11)]
+    states = [_unsqueeze_value(w, inputs[place], 0) if _has(node, place) else "" for place in (10, 11)]
     settings: dict[str, Any] = {"outputs": 3, "hidden_size": units, "direction": DIRECTIONS[op.direction]}
     if is_integer_lstm(w.graph, node) and not w.is_standard:
-        outputs = _integer_lstm(w, node, [x, biases, "", *states, peepholes], settings)
+        outputs = _write_integer_lstm(w, node, [x, biases, "", *states, peepholes], settings)
     else:
         weights = [pack.joined(LSTM_WEIGHTS), pack.joined(LSTM_RECURRENT)]
         outputs = w.node_all("LSTM", *_trimmed(x, *weights, biases, "", *states, peepholes), **settings)
-    last, cell = (_squeezed(w, value, 0) for value in outputs[1:])
-    sequence = last if w.type(node.inputs[0]).rank == 2 else _result(w, op, outputs[0])
-    return _narrowed(w, [sequence, cell, last], node)
+    last, cell = (_squeeze_value(w, value, 0) for value in outputs[1:])
+    sequence = last if w.type(node.inputs[0]).rank == 2 else _write_result(w, op, outputs[0])
+    return _narrow_outputs(w, [sequence, cell, last], node)
 
 
-def _integer_lstm(w: Writer, node: Node, values: list[str], settings: dict[str, Any]) -> list[str]:
+def _write_integer_lstm(w: Writer, node: Node, values: list[str], settings: dict[str, Any]) -> list[str]:
     weights, scales = [], []
     for places in (LSTM_WEIGHTS, LSTM_RECURRENT):
-        gates = stored_gates(w.graph, node, places)
+        gates = find_stored_gates(w.graph, node, places)
         assert gates is not None
         weights.append(w.constant(gates.array))
         scales += [w.constant(gates.scale), w.constant(gates.zero)]
@@ -67,8 +67,8 @@ def _integer_lstm(w: Writer, node: Node, values: list[str], settings: dict[str, 
 @lowers(Gru)
 def gru(w: Writer, op: Gru, inputs: list[str], node: Node) -> list[str]:
     """One GRU of one direction; an RNN where its gates are shut for good."""
-    inputs = _widened(w, inputs, node)
-    x, pack = _sequence(w, op, inputs[0], node), _Pack(w, node, inputs)
+    inputs = _widen_inputs(w, inputs, node)
+    x, pack = _write_sequence(w, op, inputs[0], node), _Pack(w, node, inputs)
     units = int(w.type(node.inputs[1]).shape[0])
     state = inputs[13] if _has(node, 13) else ""
     is_plain = _is_without_gates(w, node)
@@ -83,7 +83,7 @@ def gru(w: Writer, op: Gru, inputs: list[str], node: Node) -> list[str]:
         direction=DIRECTIONS[op.direction],
         linear_before_reset=None if is_plain else op.linear_before_reset,
     )
-    return _narrowed(w, [_result(w, op, outputs[0]), outputs[1]], node)
+    return _narrow_outputs(w, [_write_result(w, op, outputs[0]), outputs[1]], node)
 
 
 class _Pack:
@@ -93,13 +93,13 @@ class _Pack:
         self._writer, self._node, self._inputs = w, node, inputs
 
     def joined(self, places: Sequence[int | None], units: int = 0) -> str:
-        parts = [self._known(place, units) for place in places]
+        parts = [self._find_known(place, units) for place in places]
         if all(part is not None for part in parts):
             return self._writer.constant(np.concatenate([p for p in parts if p is not None])[None])
         names = [self._name(place, units) for place in places]
-        return _unsqueezed(self._writer, self._writer.node("Concat", *names, axis=0), 0)
+        return _unsqueeze_value(self._writer, self._writer.node("Concat", *names, axis=0), 0)
 
-    def _known(self, place: int | None, units: int) -> Array | None:
+    def _find_known(self, place: int | None, units: int) -> Array | None:
         if place is not None and _has(self._node, place):
             found = self._writer.graph.constants.get(self._node.inputs[place])
             encoding = self._writer.graph.types[self._node.inputs[place]].encoding
@@ -107,7 +107,7 @@ class _Pack:
                 return encoding.decode(found)
             return None if found is None else found.astype(np.float32, copy=False)
         if place in COUPLED and not _has(self._node, 16) and _has(self._node, COUPLED[place]):
-            forget = self._known(COUPLED[place], units)
+            forget = self._find_known(COUPLED[place], units)
             return None if forget is None else -forget
         return np.zeros(units, np.float32)
 
@@ -119,17 +119,17 @@ class _Pack:
         return self._writer.constant(np.zeros(units, np.float32))
 
 
-def _sequence(w: Writer, op: Recurrent, x: str, node: Node) -> str:
+def _write_sequence(w: Writer, op: Recurrent, x: str, node: Node) -> str:
     """The input with time first; the engine divides by the number of steps and of sequences."""
     tensor_type = w.type(node.inputs[0])
     if tensor_type.dtype not in COMPUTED or not isinstance(w.type(node.inputs[1]).shape[0], int):
         raise NotOnEngine
     if tensor_type.rank == 2:
-        return never_empty(w, _unsqueezed(w, x, 0), tensor_type, 3)
-    return never_empty(w, x if op.time_major else w.transpose(x, (1, 0, 2)), tensor_type)
+        return refuse_empty(w, _unsqueeze_value(w, x, 0), tensor_type, 3)
+    return refuse_empty(w, x if op.time_major else w.transpose(x, (1, 0, 2)), tensor_type)
 
 
-def _widened(w: Writer, inputs: list[str], node: Node) -> list[str]:
+def _widen_inputs(w: Writer, inputs: list[str], node: Node) -> list[str]:
     is_half = [bool(value) and w.type(value).dtype == DType.FLOAT_16 for value in node.inputs]
     return [
         w.node("Cast", name, to=w.code(DType.FLOAT_32)) if half else name
@@ -137,14 +137,14 @@ def _widened(w: Writer, inputs: list[str], node: Node) -> list[str]:
     ]
 
 
-def _narrowed(w: Writer, outputs: list[str], node: Node) -> list[str]:
+def _narrow_outputs(w: Writer, outputs: list[str], node: Node) -> list[str]:
     if w.type(node.inputs[0]).dtype == DType.FLOAT_32:
         return outputs
     return [w.node("Cast", name, to=w.code(DType.FLOAT_16)) for name in outputs]
 
 
-def _result(w: Writer, op: Recurrent, sequence: str) -> str:
-    result = _squeezed(w, sequence, 1)
+def _write_result(w: Writer, op: Recurrent, sequence: str) -> str:
+    result = _squeeze_value(w, sequence, 1)
     return result if op.time_major else w.transpose(result, (1, 0, 2))
 
 
@@ -170,9 +170,9 @@ def _trimmed(*inputs: str) -> list[str]:
     return names
 
 
-def _unsqueezed(w: Writer, value: str, axis: int) -> str:
+def _unsqueeze_value(w: Writer, value: str, axis: int) -> str:
     return w.node("Unsqueeze", value, w.constant(np.asarray([axis], np.int64)))
 
 
-def _squeezed(w: Writer, value: str, axis: int) -> str:
+def _squeeze_value(w: Writer, value: str, axis: int) -> str:
     return w.node("Squeeze", value, w.constant(np.asarray([axis], np.int64)))

@@ -17,8 +17,8 @@ __all__ = [
     "LSTM_WEIGHTS",
     "StoredGates",
     "feeds_integer_lstm",
+    "find_stored_gates",
     "is_integer_lstm",
-    "stored_gates",
 ]
 
 # Input places of an Lstm in ONNX's order of gates: input, output, forget, cell.
@@ -40,7 +40,9 @@ def is_integer_lstm(graph: Graph, node: Node) -> bool:
     if not isinstance(node.op, Lstm) or not node.op.is_rounding:
         return False
     is_single = graph.types[node.inputs[0]].dtype == DType.FLOAT_32 and graph.types[node.inputs[0]].rank == 3
-    return is_single and all(stored_gates(graph, node, p) is not None for p in (LSTM_WEIGHTS, LSTM_RECURRENT))
+    return is_single and all(
+        find_stored_gates(graph, node, p) is not None for p in (LSTM_WEIGHTS, LSTM_RECURRENT)
+    )
 
 
 def feeds_integer_lstm(graph: Graph, value: str) -> bool:
@@ -53,10 +55,10 @@ def feeds_integer_lstm(graph: Graph, value: str) -> bool:
     return False
 
 
-def stored_gates(graph: Graph, node: Node, places: Sequence[int]) -> StoredGates | None:
+def find_stored_gates(graph: Graph, node: Node, places: Sequence[int]) -> StoredGates | None:
     """The integers behind the weights of gates, where they are parts of what is decoded with one scale."""
     values = [node.inputs[place] if place < len(node.inputs) else "" for place in places]
-    gates = [_stored(graph, value) for value in values]
+    gates = [_find_stored(graph, value) for value in values]
     known = [gate for gate in gates if gate is not None]
     if len(known) < len(gates):
         return None
@@ -71,13 +73,13 @@ def stored_gates(graph: Graph, node: Node, places: Sequence[int]) -> StoredGates
     )
 
 
-def _stored(graph: Graph, value: str) -> tuple[Array, Array, Array] | None:
+def _find_stored(graph: Graph, value: str) -> tuple[Array, Array, Array] | None:
     """Stored integers with the scale and the zero point of each, moved as the real numbers are."""
     maker = graph.producer(value)
     if maker is None or not isinstance(maker.op, (Dequantize, *MOVES)):
         return None
     if not isinstance(maker.op, Dequantize):
-        source, place = _stored(graph, maker.inputs[0]), maker.outputs.index(value)
+        source, place = _find_stored(graph, maker.inputs[0]), maker.outputs.index(value)
         if source is None:
             return None
         moved = [maker.op.compute(part)[place] for part in source]

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from edgewright.backends.cpu.empties import never_empty
+from edgewright.backends.cpu.empties import refuse_empty
 from edgewright.backends.cpu.registry import NotOnEngine, lowers
-from edgewright.backends.cpu.windows import flat_pads
+from edgewright.backends.cpu.windows import flatten_pads
 from edgewright.backends.cpu.writer import ENGINE_CODES, Writer
 from edgewright.core.numbers import DType
 from edgewright.ir.graph import Node
@@ -38,7 +38,7 @@ def crop_and_resize(w: Writer, op: CropAndResize, inputs: list[str], node: Node)
         raise NotOnEngine
     result = w.node(
         "CropAndResize",
-        w.channel_first(never_empty(w, inputs[0], w.type(node.inputs[0])), 4),
+        w.channel_first(refuse_empty(w, inputs[0], w.type(node.inputs[0])), 4),
         inputs[1],
         w.node("Cast", inputs[2], to=ENGINE_CODES[DType.INT_32]),
         w.constant(np.asarray(op.resize_dims, np.int32)),
@@ -59,7 +59,7 @@ def col2im(w: Writer, op: Col2Im, inputs: list[str], node: Node) -> str:
         w.ints(op.size),
         w.ints(op.kernel_size),
         strides=list(op.stride),
-        pads=flat_pads(op.pad_amount),
+        pads=flatten_pads(op.pad_amount),
         dilations=list(op.dilation),
     )
     return w.channel_last(result, 4)

@@ -18,7 +18,7 @@ from edgewright.backends.cpu.dynamic import with_integer_ops
 from edgewright.backends.cpu.engine import onnxruntime
 from edgewright.backends.cpu.foreign import run_source_op
 from edgewright.backends.cpu.node_writer import NodeWriter
-from edgewright.backends.cpu.plan import Part, Refusals, outputs_of, plan
+from edgewright.backends.cpu.plan import Part, Refusals, list_outputs, plan
 from edgewright.backends.cpu.profile import EngineProfile
 from edgewright.backends.cpu.sums import PLAIN, Rounding
 from edgewright.backends.cpu.weights import with_decoded_weights
@@ -31,7 +31,7 @@ from edgewright.core.errors import (
     UnsupportedOp,
     UsageError,
     Where,
-    located,
+    locate_problem,
 )
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph, Node
@@ -141,7 +141,7 @@ class CpuSession:
         _check_meanings(node for part in parts if not part.opset for node in part.nodes)
         steps: list[_EngineStep | _ReferenceStep] = []
         for index, part in enumerate(parts):
-            wanted = outputs_of(parts, index, self._outputs)
+            wanted = list_outputs(parts, index, self._outputs)
             if not part.opset:
                 steps.append(_ReferenceStep(self._graph, part, wanted))
             elif wanted:
@@ -212,27 +212,27 @@ class _EngineStep:
         self._known: dict[tuple[int, ...], Values] = {}
         is_kept_real = writer.has_fixed_point or _has_real_weights(model)
         left_out = [REQUANTIZER] if is_kept_real else []
-        settings = _settings(way.options, is_plain=is_plain)
+        settings = _make_settings(way.options, is_plain=is_plain)
         self.starts: list[int] = []
         self._profile: EngineProfile | None = None
         if way.options.is_profiled and not is_plain:
             self._profile = EngineProfile(graph, model)
             self._profile.switch_on(settings)
         try:
-            self._session = _session(model.SerializeToString(), writer.external, settings, left_out)
+            self._session = _open_session(model.SerializeToString(), writer.external, settings, left_out)
         except Exception as problem:
-            raise _EngineRefused(_culprit(str(problem), part), str(problem)) from None
+            raise _EngineRefused(_find_culprit(str(problem), part), str(problem)) from None
 
     def run(self, values: Mapping[str, Array], symbols: Mapping[str, int]) -> Values:
         feed: dict[str, Any] = {name: values[name] for name in self._inputs}
         if self._plain is not None and any(array.size == 0 for array in feed.values()):
             return self._without_fusions(self._plain).run(values, symbols)
         if self._computed:
-            feed.update(self._dims(symbols))
+            feed.update(self._compute_dims(symbols))
         try:
             results = self._session.run(self._names, feed)
         except Exception as problem:
-            raise _stopped(problem, self.nodes) from problem
+            raise _make_engine_error(problem, self.nodes) from problem
         return dict(zip(self.outputs, results, strict=True))
 
     def node_times(self) -> list[NodeTime]:
@@ -248,9 +248,9 @@ class _EngineStep:
         try:
             return step()
         except _EngineRefused as problem:
-            raise _stopped(problem, self.nodes) from problem
+            raise _make_engine_error(problem, self.nodes) from problem
 
-    def _dims(self, symbols: Mapping[str, int]) -> Values:
+    def _compute_dims(self, symbols: Mapping[str, int]) -> Values:
         """Dimensions the engine asks for; most runs have shapes that were seen before."""
         key = tuple(symbols.values())
         if key not in self._known:
@@ -278,7 +278,7 @@ class _ReferenceStep:
             for node in self.nodes:
                 start = time.perf_counter_ns()
                 arrays = [self._read(value, local, values) for value in node.inputs]
-                local.update(zip(node.outputs, self._computed(node, arrays, symbols), strict=False))
+                local.update(zip(node.outputs, self._compute_node(node, arrays, symbols), strict=False))
                 self._note(node, start - began, time.perf_counter_ns() - start)
         return {name: local[name] for name in self.outputs}
 
@@ -293,14 +293,14 @@ class _ReferenceStep:
             start_in_run = self.starts[run] + start // 1000
             self._times.append(NodeTime(node.name, "reference", (), run, start_in_run, span // 1000))
 
-    def _computed(self, node: Node, arrays: list[Any], symbols: Mapping[str, int]) -> Sequence[Array]:
+    def _compute_node(self, node: Node, arrays: list[Any], symbols: Mapping[str, int]) -> Sequence[Array]:
         if isinstance(node.op, SourceOp):
             return run_source_op(node.op, arrays)
         types = self._graph.input_types(node), self._graph.output_types(node)
         try:
             return computed(resolve_op(node.op, symbols), arrays, *types)
         except EdgewrightError as problem:
-            raise located(problem, Where(node=node.source or node.name)) from problem.__cause__
+            raise locate_problem(problem, Where(node=node.source or node.name)) from problem.__cause__
 
     def _read(self, value: str, local: Values, values: Mapping[str, Array]) -> Any:
         if not value:
@@ -319,7 +319,7 @@ def _has_real_weights(model: onnx.ModelProto) -> bool:
     return any(node.op_type in PRODUCTS and real.intersection(node.input[1:2]) for node in graph.node)
 
 
-def _settings(options: RunOptions, *, is_plain: bool) -> onnxruntime.SessionOptions:
+def _make_settings(options: RunOptions, *, is_plain: bool) -> onnxruntime.SessionOptions:
     settings = onnxruntime.SessionOptions()
     if is_plain:
         settings.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
@@ -342,7 +342,7 @@ def _has_exact_products() -> bool:
     return described.exists() and re.search(r"\bavx(512)?_vnni\b", described.read_text()) is not None
 
 
-def _session(
+def _open_session(
     model: bytes, external: Mapping[str, Array], settings: onnxruntime.SessionOptions, left_out: list[str]
 ) -> onnxruntime.InferenceSession:
     # The engine borrows these buffers: they must be dense, and live until the session is made.
@@ -351,10 +351,10 @@ def _session(
     ]
     if values:
         settings.add_external_initializers(list(external), values)
-    return _engine(model, settings, left_out)
+    return _open_engine(model, settings, left_out)
 
 
-def _engine(
+def _open_engine(
     model: bytes, settings: onnxruntime.SessionOptions, left_out: list[str]
 ) -> onnxruntime.InferenceSession:
     providers = ["CPUExecutionProvider"]
@@ -372,7 +372,7 @@ def _engine(
         )
 
 
-def _stopped(problem: Exception, nodes: Sequence[Node]) -> BadInput:
+def _make_engine_error(problem: Exception, nodes: Sequence[Node]) -> BadInput:
     """The engine met values it cannot compute with (an index out of range) or has no memory for."""
     text = str(problem).splitlines()[0]
     found = re.search(r"Name:'([^']+?)#\d+'", text)
@@ -385,7 +385,7 @@ def _stopped(problem: Exception, nodes: Sequence[Node]) -> BadInput:
     )
 
 
-def _culprit(text: str, part: Part) -> str:
+def _find_culprit(text: str, part: Part) -> str:
     """The node an engine's message is about; the part's last node where it does not say."""
     named = [node.name for node in part.nodes if f"{node.name}#" in text]
     return max(named, key=len, default=part.nodes[-1].name)

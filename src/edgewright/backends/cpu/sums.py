@@ -22,8 +22,8 @@ __all__ = [
     "Rounding",
     "Step",
     "SumForm",
-    "rounded",
-    "written_product",
+    "round_sums",
+    "write_product",
 ]
 
 
@@ -85,21 +85,21 @@ class Rounding:
 PLAIN = Rounding()
 
 
-def written_product(w: "Writer", node: Node, product: IntegerProduct) -> str:
+def write_product(w: "Writer", node: Node, product: IntegerProduct) -> str:
     """The sums of a product of the last axis, in real numbers that hold them exactly."""
     given = w.graph.types[node.inputs[0]].encoding
     assert given is not None
     zero = np.asarray(-given.offsets[0], np.uint8)
     rows = w.value(node.inputs[0])
     if product.window is not None:
-        rows = _seen(w, rows, product.window, w.graph.constants[node.inputs[1]].shape[:2], zero)
+        rows = _gather_windows(w, rows, product.window, w.graph.constants[node.inputs[1]].shape[:2], zero)
     zeros = (zero, np.zeros(product.units.shape, np.int8))
     operands = (product.matrix, np.float32(1), product.units, *zeros, product.bias)
     names = [w.constant(np.asarray(operand)) for operand in operands]
     return w.node("MatMulIntegerToFloat", rows, *names, domain="com.microsoft")
 
 
-def _seen(w: "Writer", image: str, window: Geometry, size: tuple[int, ...], zero: Array) -> str:
+def _gather_windows(w: "Writer", image: str, window: Geometry, size: tuple[int, ...], zero: Array) -> str:
     """What a window sees at each place: shifted images side by side."""
     (top, bottom), (left, right) = window.pads
     if any((top, bottom, left, right)):
@@ -115,25 +115,25 @@ def _seen(w: "Writer", image: str, window: Geometry, size: tuple[int, ...], zero
     return w.node("Concat", *parts, axis=3) if len(parts) > 1 else parts[0]
 
 
-def rounded(w: "Writer", sums: str, form: SumForm, stored: TensorType, channels: int) -> str:
+def round_sums(w: "Writer", sums: str, form: SumForm, stored: TensorType, channels: int) -> str:
     """The integers that are stored for sums whose channels lie along an axis."""
     base, order = w.before_transpose(sums)
     if order is not None:
         back = tuple(order.index(axis) for axis in range(len(order)))
-        return w.transpose(rounded(w, base, form, stored.permuted(back), order[channels]), order)
+        return w.transpose(round_sums(w, base, form, stored.permuted(back), order[channels]), order)
     assert stored.encoding is not None
     value = sums
     for step in form.steps:
-        value = _taken(w, step, value, stored.rank, channels)
+        value = _write_step(w, step, value, stored.rank, channels)
     zero = w.constant(np.asarray(-stored.encoding.offsets[0], stored.dtype.numpy))
     return w.node("QuantizeLinear", value, w.scalar(1.0, DType.FLOAT_32), zero)
 
 
-def halved(w: "Writer", value: str, rank: int) -> str:
+def halve_value(w: "Writer", value: str, rank: int) -> str:
     """A float with 11 bits and at most twice the largest float16, as HTP keeps it."""
     base, order = w.before_transpose(value)
     if order is not None:
-        return w.transpose(halved(w, base, rank), order)
+        return w.transpose(halve_value(w, base, rank), order)
     low, high = (w.scalar(limit, DType.FLOAT_32) for limit in (-LARGEST_HALF, LARGEST_HALF))
     within = w.node("Clip", value, low, high)
     beyond = w.node("Clip", w.node("Sub", value, within), low, high)
@@ -146,7 +146,7 @@ def _cast_twice(w: "Writer", value: str, rank: int) -> str:
     return w.node("Cast", narrow, to=w.code(DType.FLOAT_32))
 
 
-def _taken(w: "Writer", step: Step, value: str, rank: int, channels: int) -> str:
+def _write_step(w: "Writer", step: Step, value: str, rank: int, channels: int) -> str:
     if step.to is not None:
         return w.node(step.op, value, to=w.code(step.to))
     if step.operand is None:

@@ -30,16 +30,16 @@ def _is_plain(graph: Graph, node: Node, keep: Collection[str]) -> bool:
         isinstance(node.op, Dequantize)
         and node.inputs[0] in graph.constants
         and node.outputs[0] not in keep
-        and not any(_is_decoded(graph, value) for value in _partners(graph, node.outputs[0]))
+        and not any(_is_decoded(graph, value) for value in _list_partners(graph, node.outputs[0]))
         and not feeds_integer_lstm(graph, node.outputs[0])
     )
 
 
-def _partners(graph: Graph, value: str) -> Iterator[str]:
+def _list_partners(graph: Graph, value: str) -> Iterator[str]:
     """The other operands of the ops that read a value, also behind moves of it."""
     for reader in graph.consumers(value):
         if isinstance(reader.op, Reshape | Transpose):
-            yield from _partners(graph, reader.outputs[0])
+            yield from _list_partners(graph, reader.outputs[0])
         else:
             yield from (other for other in reader.inputs if other and other != value)
 

@@ -8,10 +8,10 @@ from edgewright.core.numbers import DType
 from edgewright.ir.dims import Dim
 from edgewright.ops.windows import Pairs
 
-__all__ = ["flat_pads", "pad_by_itself"]
+__all__ = ["flatten_pads", "pad_by_itself"]
 
 
-def flat_pads(pads: Sequence[tuple[Dim, Dim]]) -> list[int]:
+def flatten_pads(pads: Sequence[tuple[Dim, Dim]]) -> list[int]:
     """All amounts before, then all amounts after, as ONNX lists them."""
     return [int(before) for before, _ in pads] + [int(after) for _, after in pads]
 

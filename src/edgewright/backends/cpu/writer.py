@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import onnx
 
-from edgewright.backends.cpu.linear import decoded, encoded
+from edgewright.backends.cpu.linear import decode_value, encode_value
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.dims import Dim
 from edgewright.ir.encodings import Encoding
@@ -111,7 +111,7 @@ class Writer:
         name = self._fresh()
         if array.size > LARGEST_INLINE:
             self.external[name] = array
-            self._initializers[name] = _external_tensor(name, array)
+            self._initializers[name] = _make_external_tensor(name, array)
         else:
             self._initializers[name] = onnx.numpy_helper.from_array(
                 np.ascontiguousarray(array).reshape(array.shape), name
@@ -135,7 +135,7 @@ class Writer:
             if tensor_type.encoding.block_axis is not None and stored in self._initializers:
                 self._decoded[key] = self.constant(tensor_type.encoding.decode(self._array(stored)))
             else:
-                name = decoded(self, stored, tensor_type.dtype, tensor_type.encoding, DType.FLOAT_32)
+                name = decode_value(self, stored, tensor_type.dtype, tensor_type.encoding, DType.FLOAT_32)
                 self._decoded[key], self._stored[name] = name, (stored, tensor_type)
         return self._decoded[key]
 
@@ -148,7 +148,7 @@ class Writer:
         assert tensor_type.encoding is not None
         base, order = self._turned.get(value, (value, None))
         if order is None:
-            return encoded(self, value, DType.FLOAT_32, tensor_type.dtype, tensor_type.encoding)
+            return encode_value(self, value, DType.FLOAT_32, tensor_type.dtype, tensor_type.encoding)
         back = tuple(order.index(axis) for axis in range(len(order)))
         return self.transpose(self.encoded(base, tensor_type.permuted(back)), order)
 
@@ -160,13 +160,13 @@ class Writer:
         """An int64 vector; symbolic entries make it an input that the session computes."""
         if all(isinstance(dim, int) for dim in dims):
             return self.constant(np.asarray([int(dim) for dim in dims], np.int64))
-        return self._computed(tuple(dims))
+        return self._compute_dims(tuple(dims))
 
     def dim(self, dim: Dim) -> str:
         """One dimension as an int64 scalar."""
-        return self.constant(np.asarray(dim, np.int64)) if isinstance(dim, int) else self._computed(dim)
+        return self.constant(np.asarray(dim, np.int64)) if isinstance(dim, int) else self._compute_dims(dim)
 
-    def _computed(self, dims: Dim | tuple[Dim, ...]) -> str:
+    def _compute_dims(self, dims: Dim | tuple[Dim, ...]) -> str:
         if dims not in self.computed:
             self.computed[dims] = f"@dims{len(self.computed)}"
         return self.computed[dims]
@@ -179,7 +179,7 @@ class Writer:
             return base
         key = (base, combined)
         if key not in self._made:
-            self._made[key] = self._transposed(base, combined)
+            self._made[key] = self._transpose_value(base, combined)
             self._turned[self._made[key]] = key
         return self._made[key]
 
@@ -193,16 +193,16 @@ class Writer:
 
     def model(self, outputs: Sequence[str]) -> tuple[onnx.ModelProto, list[str]]:
         """The model that computes the given IR values, and the engine's names of them."""
-        names = [self._output(value) for value in outputs]
-        nodes = _needed(self._nodes, names)
+        names = [self._write_output(value) for value in outputs]
+        nodes = _find_needed(self._nodes, names)
         used = {name for node in nodes for name in node.input} | set(names)
-        inputs = [self._value_info(name, self.type(name)) for name in self._inputs]
+        inputs = [self._make_value_info(name, self.type(name)) for name in self._inputs]
         self.computed = {dims: name for dims, name in self.computed.items() if name in used}
         for dims, name in self.computed.items():
             shape = (len(dims),) if isinstance(dims, tuple) else ()
-            inputs.append(self._value_info(name, TensorType(shape, DType.INT_64)))
+            inputs.append(self._make_value_info(name, TensorType(shape, DType.INT_64)))
         results = [
-            self._value_info(name, self.type(value)) for name, value in zip(names, outputs, strict=True)
+            self._make_value_info(name, self.type(value)) for name, value in zip(names, outputs, strict=True)
         ]
         weights = [tensor for name, tensor in self._initializers.items() if name in used]
         self.external = {name: array for name, array in self.external.items() if name in used}
@@ -214,24 +214,24 @@ class Writer:
         ]
         return onnx.helper.make_model(graph, opset_imports=opsets, ir_version=10), names
 
-    def _output(self, value: str) -> str:
+    def _write_output(self, value: str) -> str:
         name = self.value(value)
         taken = name in self._inputs or name in self._initializers or name in self._outputs
         name = self.node("Identity", name) if taken else name
         self._outputs.add(name)
         return name
 
-    def _value_info(self, name: str, tensor_type: TensorType) -> onnx.ValueInfoProto:
+    def _make_value_info(self, name: str, tensor_type: TensorType) -> onnx.ValueInfoProto:
         dims = [dim if isinstance(dim, int) else str(dim) for dim in tensor_type.shape]
         return onnx.helper.make_tensor_value_info(name, ENGINE_CODES[tensor_type.dtype], dims)
 
-    def _transposed(self, value: str, order: tuple[int, ...]) -> str:
+    def _transpose_value(self, value: str, order: tuple[int, ...]) -> str:
         if value in self._stored:
             stored, tensor_type = self._stored[value]
-            return self.decoded(self._moved(stored, order), tensor_type.permuted(order))
-        return self._moved(value, order)
+            return self.decoded(self._move_value(stored, order), tensor_type.permuted(order))
+        return self._move_value(value, order)
 
-    def _moved(self, value: str, order: tuple[int, ...]) -> str:
+    def _move_value(self, value: str, order: tuple[int, ...]) -> str:
         if value in self._initializers:
             return self.constant(np.transpose(self._array(value), order))
         return self.node("Transpose", value, perm=list(order))
@@ -250,7 +250,7 @@ class Writer:
         return f"t{self._count}"
 
 
-def _external_tensor(name: str, array: Array) -> onnx.TensorProto:
+def _make_external_tensor(name: str, array: Array) -> onnx.TensorProto:
     tensor = onnx.TensorProto(name=name, dims=array.shape, data_type=ENGINE_CODES[DType.of(array.dtype)])
     tensor.data_location = onnx.TensorProto.EXTERNAL
     for key, value in (("location", "memory"), ("offset", "0"), ("length", str(array.nbytes))):
@@ -258,7 +258,7 @@ def _external_tensor(name: str, array: Array) -> onnx.TensorProto:
     return tensor
 
 
-def _needed(nodes: Sequence[onnx.NodeProto], outputs: Sequence[str]) -> list[onnx.NodeProto]:
+def _find_needed(nodes: Sequence[onnx.NodeProto], outputs: Sequence[str]) -> list[onnx.NodeProto]:
     """The nodes that the outputs depend on: undone transposes stay unwritten."""
     wanted, kept = set(outputs), []
     for node in reversed(nodes):

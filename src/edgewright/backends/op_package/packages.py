@@ -11,7 +11,7 @@ import numpy as np
 from edgewright.abi.worker_process import WorkerProcess
 from edgewright.backends.op_package.messages import CODEC
 from edgewright.core.errors import BadInput, EdgewrightError, Where, shown
-from edgewright.core.files import file_size
+from edgewright.core.files import measure_file
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.op import Param
 from edgewright.ir.types import TensorType
@@ -91,7 +91,7 @@ def _opened(path: Path, provider: str) -> _Worker:
 
 
 def _worker(path: Path, provider: str) -> _Worker:
-    file_size(path)
+    measure_file(path)
     key = str(path.resolve()), provider
     found = _OPEN.get(key)
     if found is None or not found.child.is_alive:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from edgewright.core.errors import BadInput, EdgewrightError, LimitExceeded, Where, located, shown
+from edgewright.core.errors import BadInput, EdgewrightError, LimitExceeded, Where, locate_problem, shown
 
 __all__ = ["FAULTS", "guard_reading", "make_fault"]
 
@@ -18,7 +18,7 @@ def guard_reading(file: str) -> Iterator[None]:
     try:
         yield
     except EdgewrightError as problem:
-        raise located(problem, where) from problem.__cause__
+        raise locate_problem(problem, where) from problem.__cause__
     except RecursionError:
         raise LimitExceeded(
             "subgraphs are nested too deeply to be read", where, do="flatten the model's control flow"

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from edgewright.core.errors import EdgewrightError, LimitExceeded, UnsupportedOp, Where, located, shown
+from edgewright.core.errors import EdgewrightError, LimitExceeded, UnsupportedOp, Where, locate_problem, shown
 from edgewright.frontends._common.builder import Builder, NeedsValue
 from edgewright.frontends._common.faults import FAULTS, make_fault
 from edgewright.frontends._common.imported import BoundInput, Imported, NodeNames, Step
@@ -84,10 +84,10 @@ class GraphImporter:
             problem, is_waiting = self._wait_for(needed, where), True
             self._give_up(node, problem)
         except UnsupportedOp as found:
-            problem = located(found, where)
+            problem = locate_problem(found, where)
             self._give_up(node, problem)
         except EdgewrightError as found:
-            raise located(found, where) from found.__cause__
+            raise locate_problem(found, where) from found.__cause__
         except FAULTS as found:
             raise make_fault(found, where) from found
         self._result.steps.append(Step(node, first, len(self._builder.emitted), problem, is_waiting))

@@ -12,7 +12,7 @@ from edgewright.ops.elementwise import Unary
 from edgewright.ops.elementwise_generic import ElementWiseNeuron, NeuronOperation
 from edgewright.ops.elementwise_unary import ElementWiseAbs
 
-__all__ = ["gelu_tanh"]
+__all__ = ["emit_gelu_tanh"]
 
 # Above it softplus is its argument in single precision. QNN's own default of -1 reads as "always linear".
 SOFTPLUS_THRESHOLD = 20.0
@@ -117,13 +117,13 @@ def shrink(ctx: Context, node: SourceNode) -> str:
 @onnx_op("Swish")
 def swish(ctx: Context, node: SourceNode) -> str:
     """X * sigmoid(alpha * x)."""
-    return _swish(ctx, node.inputs[0], node.attr("alpha", 1.0))
+    return _emit_swish(ctx, node.inputs[0], node.attr("alpha", 1.0))
 
 
 @onnx_op("QuickGelu", domain=MICROSOFT)
 def quick_gelu(ctx: Context, node: SourceNode) -> str:
     """X * sigmoid(1.702 * x)."""
-    return _swish(ctx, node.inputs[0], node.attr("alpha", 1.702))
+    return _emit_swish(ctx, node.inputs[0], node.attr("alpha", 1.702))
 
 
 @onnx_op("Gelu")
@@ -132,19 +132,21 @@ def gelu(ctx: Context, node: SourceNode) -> str:
     mode = node.attr("approximate", "none")
     if mode not in {"none", "tanh"}:
         raise ctx.refuse(node, f"approximate is '{mode}', expected 'none' or 'tanh'")
-    return gelu_tanh(ctx, node.inputs[0]) if mode == "tanh" else ctx.emit(activation.Gelu(), node.inputs[0])
+    return (
+        emit_gelu_tanh(ctx, node.inputs[0]) if mode == "tanh" else ctx.emit(activation.Gelu(), node.inputs[0])
+    )
 
 
 @onnx_op("BiasGelu", domain=MICROSOFT)
 def bias_gelu(ctx: Context, node: SourceNode) -> str:
     """Exact, after a bias."""
-    return ctx.emit(activation.Gelu(), _biased(ctx, node))
+    return ctx.emit(activation.Gelu(), _add_bias(ctx, node))
 
 
 @onnx_op("FastGelu", domain=MICROSOFT)
 def fast_gelu(ctx: Context, node: SourceNode) -> str:
     """Approximated, after a bias that may be left out."""
-    return gelu_tanh(ctx, _biased(ctx, node))
+    return emit_gelu_tanh(ctx, _add_bias(ctx, node))
 
 
 @onnx_op("Clip")
@@ -152,16 +154,16 @@ def clip_attributes(ctx: Context, node: SourceNode) -> str:
     """Bounds as attributes."""
     low, high = (node.attr(name) for name in ("min", "max"))
     x = node.inputs[0]
-    return _clipped(ctx, x, *("" if bound is None else ctx.add_scalar(bound, x) for bound in (low, high)))
+    return _emit_clip(ctx, x, *("" if bound is None else ctx.add_scalar(bound, x) for bound in (low, high)))
 
 
 @onnx_op("Clip", since=11)
 def clip(ctx: Context, node: SourceNode) -> str:
     """Bounds as inputs, each of one element."""
-    return _clipped(ctx, node.inputs[0], node.input(1), node.input(2))
+    return _emit_clip(ctx, node.inputs[0], node.input(1), node.input(2))
 
 
-def gelu_tanh(ctx: Context, x: str) -> str:
+def emit_gelu_tanh(ctx: Context, x: str) -> str:
     """Gelu by a hyperbolic tangent, which QNN does not have as an op."""
     bent = multiply(ctx, x, math.sqrt(activation.GELU_TANH_CUBE))
     inner = square_plus(ctx, bent, activation.GELU_TANH_SLOPE)
@@ -169,24 +171,24 @@ def gelu_tanh(ctx: Context, x: str) -> str:
     return ctx.emit(binary.ElementWiseMultiply(), x, ctx.emit(activation.Sigmoid(), argument))
 
 
-def _swish(ctx: Context, x: str, alpha: float) -> str:
+def _emit_swish(ctx: Context, x: str, alpha: float) -> str:
     share = ctx.emit(activation.Sigmoid(), multiply(ctx, x, alpha))
     return ctx.emit(binary.ElementWiseMultiply(), x, share)
 
 
-def _biased(ctx: Context, node: SourceNode) -> str:
+def _add_bias(ctx: Context, node: SourceNode) -> str:
     x, bias = node.inputs[0], node.input(1)
     return ctx.emit(binary.ElementWiseAdd(), x, bias) if bias else x
 
 
-def _clipped(ctx: Context, x: str, low: str, high: str) -> str:
+def _emit_clip(ctx: Context, x: str, low: str, high: str) -> str:
     """One op where the bounds are known numbers, else a maximum and a minimum."""
     op = _clip_op(ctx, x, low, high)
     if op is not None:
         return ctx.emit(op, x)
     for bound, step in ((low, binary.ElementWiseMaximum()), (high, binary.ElementWiseMinimum())):
         if bound:
-            x = ctx.emit(step, x, _single(ctx, bound))
+            x = ctx.emit(step, x, _take_single(ctx, bound))
     return x
 
 
@@ -209,6 +211,6 @@ def _number(ctx: Context, bound: str) -> float | None:
     return None if found is None or found.size != 1 else float(found.reshape(()))
 
 
-def _single(ctx: Context, bound: str) -> str:
+def _take_single(ctx: Context, bound: str) -> str:
     """A bound is a scalar; some exporters write a vector of one element."""
     return ctx.reshape(bound, ()) if ctx.type(bound).count == 1 else bound

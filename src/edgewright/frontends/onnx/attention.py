@@ -9,15 +9,15 @@ from edgewright.frontends._common.products import emit_product
 from edgewright.frontends.onnx.attention_parts import (
     Scores,
     attend,
-    head_count,
-    joined_heads,
-    penalty,
-    rotated,
+    join_heads,
+    make_penalty,
+    read_head_count,
+    rotate_parts,
     split_heads,
 )
 from edgewright.frontends.onnx.context import Context
-from edgewright.frontends.onnx.counting import counted, size
-from edgewright.frontends.onnx.cutting import parts, split_at
+from edgewright.frontends.onnx.counting import count_along, emit_size
+from edgewright.frontends.onnx.cutting import cut_parts, split_at
 from edgewright.frontends.onnx.registry import MICROSOFT, onnx_op
 from edgewright.frontends.onnx.source import SourceNode
 from edgewright.ops.cast import Cast
@@ -44,7 +44,7 @@ MASKED = -10000.0  # mask_filter_value of ONNX Runtime's ops
 def rotary_embedding(ctx: Context, node: SourceNode) -> str:
     """Angles by position, or given for each element of the sequence."""
     x, cos, sin = node.inputs[:3]
-    return _rotary(ctx, node, x, _angles(ctx, (cos, sin), node.input(3)))
+    return _rotate_rows(ctx, node, x, _look_up_angles(ctx, (cos, sin), node.input(3)))
 
 
 @onnx_op("RotaryEmbedding", domain=MICROSOFT)
@@ -54,11 +54,11 @@ def rotary_embedding_of_runtime(ctx: Context, node: SourceNode) -> str:
     if node.attr("is_packed_batching", 0):
         raise ctx.refuse(node, "its batches are packed")
     if ctx.shape(positions) == (1,):
-        steps = counted(ctx, x, ctx.rank(x) - 2 if ctx.rank(x) == 4 else 1)
+        steps = count_along(ctx, x, ctx.rank(x) - 2 if ctx.rank(x) == 4 else 1)
         first = ctx.emit(Cast(dtype=DType.INT_32), positions)
         placed = ctx.emit(ElementWiseAdd(), steps, first)
         positions = ctx.reshape(placed, (1, *ctx.shape(placed)))
-    return _rotary(ctx, node, x, _angles(ctx, (cos, sin), positions))
+    return _rotate_rows(ctx, node, x, _look_up_angles(ctx, (cos, sin), positions))
 
 
 @onnx_op("MultiHeadAttention", domain=MICROSOFT)
@@ -66,8 +66,8 @@ def multi_head_attention(ctx: Context, node: SourceNode) -> list[str]:
     """Projected query, key and value, packed or not, with bias, padding mask and cache."""
     if node.input(8) or node.input(9) or (len(node.outputs) > 3 and node.outputs[3]):
         raise ctx.refuse(node, "it shares the buffer of its cache or gives its scores away")
-    heads = head_count(node, "num_heads")
-    query, key, value = _three(ctx, node, heads)
+    heads = read_head_count(node, "num_heads")
+    query, key, value = _split_operands(ctx, node, heads)
     return _answer(ctx, node, (query, key, value), (node.input(6), node.input(7)), (4, 5))
 
 
@@ -76,7 +76,7 @@ def attention_of_runtime(ctx: Context, node: SourceNode) -> list[str]:
     """Projection, attention over a stacked cache, and the stacked cache again."""
     if node.input(6) or node.attr("do_rotary", 0) or node.attr("past_present_share_buffer", 0):
         raise ctx.refuse(node, "it turns its positions or shares the buffer of its cache")
-    heads = head_count(node, "num_heads")
+    heads = read_head_count(node, "num_heads")
     projected = emit_product(ctx, node.inputs[0], node.inputs[1])
     if node.input(2):
         projected = ctx.emit(ElementWiseAdd(), projected, node.input(2))
@@ -88,7 +88,7 @@ def attention_of_runtime(ctx: Context, node: SourceNode) -> list[str]:
     past = ("", "")
     if node.input(4):
         shape = ctx.shape(node.input(4))
-        old_key, old_value = (ctx.reshape(part, shape[1:]) for part in parts(ctx, node.input(4), 0, 2))
+        old_key, old_value = (ctx.reshape(part, shape[1:]) for part in cut_parts(ctx, node.input(4), 0, 2))
         past = old_key, old_value
     result, *present = _answer(ctx, node, three, past, (3, 5))
     if len(node.outputs) < 2 or not node.outputs[1]:
@@ -101,22 +101,30 @@ def attention_of_runtime(ctx: Context, node: SourceNode) -> list[str]:
 def group_query_attention(ctx: Context, node: SourceNode) -> list[str]:
     """Causal attention in groups over a growing cache; new keys follow the old ones at once."""
     _refuse_group_options(ctx, node)
-    heads, groups = head_count(node, "num_heads"), head_count(node, "kv_num_heads")
-    query, key, value = _grouped(ctx, node, heads, groups)
+    heads, groups = read_head_count(node, "num_heads"), read_head_count(node, "kv_num_heads")
+    query, key, value = _split_groups(ctx, node, heads, groups)
     seqlens = ctx.emit(Cast(dtype=DType.INT_32), ctx.reshape(node.input(5), (ctx.shape(query)[0], 1)))
     if node.attr("do_rotary", 0):
-        angles = _angles(ctx, (node.input(7), node.input(8)), _positions(ctx, node, query, seqlens))
-        query, key = (_turned(ctx, node, v, angles) for v in (query, key))
+        angles = _look_up_angles(
+            ctx, (node.input(7), node.input(8)), _find_positions(ctx, node, query, seqlens)
+        )
+        query, key = (_rotate_heads(ctx, node, v, angles) for v in (query, key))
     if node.input(3) and ctx.shape(query)[0] != 1:
         log.warning("%s: all sequences of a batch are taken to be as long as the cache", node.label)
-    key, value = (_grown(ctx, old, new) for old, new in ((node.input(3), key), (node.input(4), value)))
-    allowed = _causal(ctx, query, key, node.attr("local_window_size", -1)) if node.attr("causal", 1) else ""
+    key, value = (
+        _append_to_cache(ctx, old, new) for old, new in ((node.input(3), key), (node.input(4), value))
+    )
+    allowed = (
+        _make_causal_mask(ctx, query, key, node.attr("local_window_size", -1))
+        if node.attr("causal", 1)
+        else ""
+    )
     ends = ctx.emit(ElementWiseAdd(), seqlens, ctx.add_scalar(1, seqlens))
-    inside = ctx.emit(ElementWiseLess(), counted(ctx, key, 2), ends)
-    allowed = _both(ctx, allowed, _spread(ctx, inside))
-    added = [penalty(ctx, allowed, query), *([node.input(10)] if node.input(10) else [])]
+    inside = ctx.emit(ElementWiseLess(), count_along(ctx, key, 2), ends)
+    allowed = _combine_masks(ctx, allowed, _spread(ctx, inside))
+    added = [make_penalty(ctx, allowed, query), *([node.input(10)] if node.input(10) else [])]
     scores = Scores(node.attr("scale", 0.0) or None, node.attr("softcap", 0.0), added)
-    return [joined_heads(ctx, attend(ctx, query, key, value, scores)), key, value][: len(node.outputs)]
+    return [join_heads(ctx, attend(ctx, query, key, value, scores)), key, value][: len(node.outputs)]
 
 
 def _answer(
@@ -124,26 +132,26 @@ def _answer(
 ) -> list[str]:
     """Attention over what is remembered and what is new; the two places hold a mask and a bias."""
     query, key, value = three
-    key, value = _grown(ctx, past[0], key), _grown(ctx, past[1], value)
+    key, value = _append_to_cache(ctx, past[0], key), _append_to_cache(ctx, past[1], value)
     added = []
     if node.input(places[0]):
-        mask = _padding(ctx, node, node.input(places[0]), query, key)
-        added.append(penalty(ctx, mask, query, node.attr("mask_filter_value", MASKED)))
+        mask = _make_padding_mask(ctx, node, node.input(places[0]), query, key)
+        added.append(make_penalty(ctx, mask, query, node.attr("mask_filter_value", MASKED)))
     if node.attr("unidirectional", 0):
-        added.append(penalty(ctx, _causal(ctx, query, key), query))
+        added.append(make_penalty(ctx, _make_causal_mask(ctx, query, key), query))
     if node.input(places[1]):
         added.append(node.input(places[1]))
     scores = Scores(node.attr("scale", 0.0) or None, 0.0, added)
     wanted = max(len(node.outputs), 3) if node.op_type == "Attention" else len(node.outputs)
-    return [joined_heads(ctx, attend(ctx, query, key, value, scores)), key, value][:wanted]
+    return [join_heads(ctx, attend(ctx, query, key, value, scores)), key, value][:wanted]
 
 
-def _three(ctx: Context, node: SourceNode, heads: int) -> list[str]:
+def _split_operands(ctx: Context, node: SourceNode, heads: int) -> list[str]:
     """Query, key and value by heads, from one, two or three tensors."""
     query, key, value = node.inputs[0], node.input(1), node.input(2)
     if not key or (ctx.rank(key) == 5 and not value):
         packed = [query] if not key else [key]
-        found = [part for value in packed for part in _unpacked(ctx, value)]
+        found = [part for value in packed for part in _unpack_heads(ctx, value)]
         three = found if not key else [split_heads(ctx, query, heads), *found]
         if node.input(3):
             raise ctx.refuse(node, "a bias of packed operands is not given by ONNX Runtime either")
@@ -159,16 +167,16 @@ def _three(ctx: Context, node: SourceNode, heads: int) -> list[str]:
     return [split_heads(ctx, v, heads) if ctx.rank(v) == 3 else v for v in values]
 
 
-def _unpacked(ctx: Context, value: str) -> list[str]:
+def _unpack_heads(ctx: Context, value: str) -> list[str]:
     """[batch, length, heads, 2 or 3, size] to as many tensors [batch, heads, length, size]."""
     if ctx.rank(value) != 5:
         raise ShapeMismatch(f"packed operands are {ctx.type(value)}, expected five axes")
     batch, length, heads, count, size = ctx.shape(value)
-    split = parts(ctx, value, 3, int(count))
+    split = cut_parts(ctx, value, 3, int(count))
     return [ctx.transpose(ctx.reshape(p, (batch, length, heads, size)), (0, 2, 1, 3)) for p in split]
 
 
-def _grouped(ctx: Context, node: SourceNode, heads: int, groups: int) -> list[str]:
+def _split_groups(ctx: Context, node: SourceNode, heads: int, groups: int) -> list[str]:
     query, key, value = node.inputs[0], node.input(1), node.input(2)
     if not key:
         width = ctx.shape(query)[-1]
@@ -190,35 +198,35 @@ def _refuse_group_options(ctx: Context, node: SourceNode) -> None:
         raise ctx.refuse(node, f"it uses {', '.join(given)}")
 
 
-def _grown(ctx: Context, old: str, new: str) -> str:
+def _append_to_cache(ctx: Context, old: str, new: str) -> str:
     """The cache and what follows it."""
     if not old or ctx.shape(old)[2] == 0:
         return new
     return ctx.emit(Concat(axis=2), old, new)
 
 
-def _causal(ctx: Context, query: str, key: str, window: int = -1) -> str:
+def _make_causal_mask(ctx: Context, query: str, key: str, window: int = -1) -> str:
     """[length, total]: whether a key stands at or before the query, and inside its window."""
     length, total = ctx.shape(query)[2], ctx.shape(key)[2]
-    rows, columns = counted(ctx, query, 2), ctx.reshape(counted(ctx, key, 2), (1, total))
+    rows, columns = count_along(ctx, query, 2), ctx.reshape(count_along(ctx, key, 2), (1, total))
     rows = ctx.reshape(rows, (length, 1))
     if length != total:
         # The last query stands at the last key.
-        offset = ctx.emit(ElementWiseSubtract(), size(ctx, key, 2), size(ctx, query, 2))
+        offset = ctx.emit(ElementWiseSubtract(), emit_size(ctx, key, 2), emit_size(ctx, query, 2))
         rows = ctx.emit(ElementWiseAdd(), rows, offset)
     allowed = ctx.emit(ElementWiseLessEqual(), columns, rows)
     if window < 0:
         return allowed
     edge = ctx.emit(ElementWiseAdd(), rows, ctx.add_scalar(-window, rows))
-    return _both(ctx, allowed, ctx.emit(ElementWiseGreater(), columns, edge))
+    return _combine_masks(ctx, allowed, ctx.emit(ElementWiseGreater(), columns, edge))
 
 
-def _padding(ctx: Context, node: SourceNode, mask: str, query: str, key: str) -> str:
+def _make_padding_mask(ctx: Context, node: SourceNode, mask: str, query: str, key: str) -> str:
     """Whether a key counts, from lengths [batch], or from a mask of two or three axes."""
     rank, batch = ctx.rank(mask), ctx.shape(query)[0]
     if rank == 1 and ctx.shape(mask) == (batch,):
         ends = ctx.reshape(ctx.emit(Cast(dtype=DType.INT_32), mask), (batch, 1))
-        return _spread(ctx, ctx.emit(ElementWiseLess(), counted(ctx, key, 2), ends))
+        return _spread(ctx, ctx.emit(ElementWiseLess(), count_along(ctx, key, 2), ends))
     if rank not in {2, 3}:
         raise ctx.refuse(node, f"its mask is {ctx.type(mask)}, expected [batch], or two or three axes")
     real = ctx.emit(ElementWiseNotEqual(), mask, ctx.add_scalar(0, mask))
@@ -232,21 +240,21 @@ def _spread(ctx: Context, mask: str) -> str:
     return ctx.reshape(mask, (batch, 1, 1, total))
 
 
-def _both(ctx: Context, left: str, right: str) -> str:
+def _combine_masks(ctx: Context, left: str, right: str) -> str:
     return ctx.emit(ElementWiseAnd(), left, right) if left else right
 
 
-def _positions(ctx: Context, node: SourceNode, query: str, seqlens: str) -> str:
+def _find_positions(ctx: Context, node: SourceNode, query: str, seqlens: str) -> str:
     """[batch, length]: given, or counted on from what the cache holds."""
     if node.input(9):
         return node.input(9)
     ends = ctx.emit(ElementWiseAdd(), seqlens, ctx.add_scalar(1, seqlens))
-    first = ctx.emit(ElementWiseSubtract(), ends, size(ctx, query, 2))
+    first = ctx.emit(ElementWiseSubtract(), ends, emit_size(ctx, query, 2))
     first = ctx.emit(ElementWiseMaximum(), first, ctx.add_scalar(0, first))
-    return ctx.emit(ElementWiseAdd(), first, counted(ctx, query, 2))
+    return ctx.emit(ElementWiseAdd(), first, count_along(ctx, query, 2))
 
 
-def _angles(ctx: Context, caches: tuple[str, str], positions: str) -> tuple[str, str]:
+def _look_up_angles(ctx: Context, caches: tuple[str, str], positions: str) -> tuple[str, str]:
     """Cos and sin [batch, length, half]."""
     if not positions:
         return caches
@@ -254,9 +262,9 @@ def _angles(ctx: Context, caches: tuple[str, str], positions: str) -> tuple[str,
     return cos, sin
 
 
-def _rotary(ctx: Context, node: SourceNode, x: str, angles: tuple[str, str]) -> str:
+def _rotate_rows(ctx: Context, node: SourceNode, x: str, angles: tuple[str, str]) -> str:
     if ctx.rank(x) == 4:
-        return _turned(ctx, node, x, angles, "interleaved")
+        return _rotate_heads(ctx, node, x, angles, "interleaved")
     shape, half = ctx.shape(x), ctx.shape(angles[0])[-1]
     heads = node.attr("num_heads", 0)
     width = shape[-1]
@@ -267,16 +275,16 @@ def _rotary(ctx: Context, node: SourceNode, x: str, angles: tuple[str, str]) -> 
         raise ShapeMismatch(f"{ctx.type(x)} cannot be split into {heads} heads")
     shaped = ctx.reshape(x, (*shape[:2], heads, width // heads))
     cos, sin = (_with_axis(ctx, angle, 2) for angle in angles)
-    turned = rotated(ctx, shaped, cos, sin, is_interleaved=bool(node.attr("interleaved", 0)))
+    turned = rotate_parts(ctx, shaped, cos, sin, is_interleaved=bool(node.attr("interleaved", 0)))
     return ctx.reshape(turned, shape)
 
 
-def _turned(
+def _rotate_heads(
     ctx: Context, node: SourceNode, x: str, angles: tuple[str, str], option: str = "rotary_interleaved"
 ) -> str:
     """The rotation of [batch, heads, length, size]."""
     cos, sin = (_with_axis(ctx, angle, 1) for angle in angles)
-    return rotated(ctx, x, cos, sin, is_interleaved=bool(node.attr(option, 0)))
+    return rotate_parts(ctx, x, cos, sin, is_interleaved=bool(node.attr(option, 0)))
 
 
 def _with_axis(ctx: Context, value: str, axis: int) -> str:

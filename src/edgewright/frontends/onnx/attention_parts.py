@@ -21,7 +21,7 @@ from edgewright.ops.matmul import MatMul
 from edgewright.ops.rearrange import Concat
 from edgewright.ops.reduce_softmax import Softmax
 
-__all__ = ["Scores", "attend", "head_count", "joined_heads", "penalty", "rotated", "split_heads"]
+__all__ = ["Scores", "attend", "join_heads", "make_penalty", "read_head_count", "rotate_parts", "split_heads"]
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Scores:
     added: Sequence[str] = ()
 
 
-def head_count(node: SourceNode, name: str) -> int:
+def read_head_count(node: SourceNode, name: str) -> int:
     """A number of heads that an attribute gives."""
     count = node.need(name)
     if not isinstance(count, int) or count < 1:
@@ -51,7 +51,7 @@ def split_heads(ctx: Context, value: str, count: int) -> str:
     return ctx.transpose(shaped, (0, 2, 1, 3))
 
 
-def joined_heads(ctx: Context, value: str) -> str:
+def join_heads(ctx: Context, value: str) -> str:
     """[batch, heads, length, size] to [batch, length, heads * size]."""
     batch, heads, length, size = ctx.shape(value)
     return ctx.reshape(ctx.transpose(value, (0, 2, 1, 3)), (batch, length, heads * size))
@@ -70,7 +70,7 @@ def attend(ctx: Context, query: str, key: str, value: str, scores: Scores) -> st
     factor = ctx.add_scalar(1 / sqrt(size) if scores.scale is None else scores.scale, query)
     scaled = ctx.emit(ElementWiseMultiply(), ctx.reshape(query, rows), factor)
     found = ctx.emit(MatMul(transpose_in1=True), scaled, key)
-    found = _capped(ctx, ctx.reshape(found, (batch, heads, length, total)), scores.softcap)
+    found = _cap_scores(ctx, ctx.reshape(found, (batch, heads, length, total)), scores.softcap)
     for term in scores.added:
         found = ctx.emit(ElementWiseAdd(), found, term)
     shares = ctx.reshape(ctx.emit(Softmax(), found), (batch, groups, length * (heads // groups), total))
@@ -78,28 +78,28 @@ def attend(ctx: Context, query: str, key: str, value: str, scores: Scores) -> st
     return ctx.reshape(result, (batch, heads, length, ctx.shape(value)[3]))
 
 
-def penalty(ctx: Context, allowed: str, like: str, amount: float | None = None) -> str:
+def make_penalty(ctx: Context, allowed: str, like: str, amount: float | None = None) -> str:
     """0 where something is allowed, else an amount (the lowest number there is, if none is given)."""
     lowest = float(np.finfo(ctx.dtype(like).numpy).min) if amount is None else amount
     return ctx.emit(ElementWiseSelect(), allowed, ctx.add_scalar(0, like), ctx.add_scalar(lowest, like))
 
 
-def rotated(ctx: Context, x: str, cos: str, sin: str, *, is_interleaved: bool) -> str:
+def rotate_parts(ctx: Context, x: str, cos: str, sin: str, *, is_interleaved: bool) -> str:
     """The first parts of the last axis turned by angles; cos and sin broadcast, half as wide as that part."""
     size, half = ctx.shape(x)[-1], ctx.shape(cos)[-1]
     if not isinstance(size, int) or not isinstance(half, int) or not 0 < 2 * half <= size:
         raise ShapeMismatch(f"{half} angles are given for a head of size {size}")
     turning, *rest = [x] if size == 2 * half else split_at(ctx, x, (2 * half,))
-    turned = (_turned_pairs if is_interleaved else _turned_halves)(ctx, turning, cos, sin)
+    turned = (_rotate_pairs if is_interleaved else _rotate_halves)(ctx, turning, cos, sin)
     return ctx.emit(Concat(axis=ctx.rank(x) - 1), turned, *rest) if rest else turned
 
 
-def _turned_halves(ctx: Context, x: str, cos: str, sin: str) -> str:
+def _rotate_halves(ctx: Context, x: str, cos: str, sin: str) -> str:
     real, imaginary = split_at(ctx, x, (int(ctx.shape(cos)[-1]),))
     return ctx.emit(Concat(axis=ctx.rank(x) - 1), *_turn(ctx, real, imaginary, cos, sin))
 
 
-def _turned_pairs(ctx: Context, x: str, cos: str, sin: str) -> str:
+def _rotate_pairs(ctx: Context, x: str, cos: str, sin: str) -> str:
     """Neighbours are the two parts of one number."""
     shape = ctx.shape(x)
     half = int(shape[-1]) // 2
@@ -119,7 +119,7 @@ def _turn(ctx: Context, real: str, imaginary: str, cos: str, sin: str) -> tuple[
     )
 
 
-def _capped(ctx: Context, scores: str, bound: float) -> str:
+def _cap_scores(ctx: Context, scores: str, bound: float) -> str:
     if not bound:
         return scores
     small = ctx.emit(ElementWiseMultiply(), scores, ctx.add_scalar(1 / bound, scores))

@@ -7,7 +7,7 @@ from edgewright.frontends.onnx.context import Context
 from edgewright.frontends.onnx.foreign import keep_as_source_op
 from edgewright.frontends.onnx.registry import onnx_op
 from edgewright.frontends.onnx.source import SourceNode
-from edgewright.frontends.onnx.tensors import dtype_of
+from edgewright.frontends.onnx.tensors import find_dtype
 from edgewright.ops.cast import ROUND_MODES, Cast
 
 __all__: list[str] = []
@@ -19,7 +19,7 @@ def cast(ctx: Context, node: SourceNode) -> str | list[str]:
     code = node.need("to")
     if not isinstance(code, int):
         raise BadInput(f"attribute 'to' is {code!r}, expected a type code", node.where)
-    return _cast(ctx, node, dtype_of(code, node.where))
+    return _cast(ctx, node, find_dtype(code, node.where))
 
 
 @onnx_op("CastLike", since=15)
@@ -31,7 +31,7 @@ def cast_like(ctx: Context, node: SourceNode) -> str | list[str]:
 @onnx_op("BitCast", since=26)
 def bit_cast(ctx: Context, node: SourceNode) -> str | list[str]:
     """Integers of one width are their own bits; other types stay ONNX's."""
-    before, after = ctx.dtype(node.inputs[0]), dtype_of(node.need("to"), node.where)
+    before, after = ctx.dtype(node.inputs[0]), find_dtype(node.need("to"), node.where)
     is_plain = all(t.is_integer or t == DType.BOOL_8 for t in (before, after)) and after != DType.BOOL_8
     if before.bits != after.bits or not is_plain:
         return keep_as_source_op(ctx, node)

@@ -5,7 +5,7 @@ from typing import Any
 from edgewright.core.errors import BadInput
 from edgewright.frontends.onnx.source import SourceNode
 
-__all__ = ["check_inputs", "number", "passed_on"]
+__all__ = ["check_inputs", "copy_attributes", "number"]
 
 
 def check_inputs(node: SourceNode, *required: int) -> None:
@@ -25,6 +25,6 @@ def number(node: SourceNode, name: str, default: float) -> Any:
     )
 
 
-def passed_on(node: SourceNode, *but: str) -> dict[str, Any]:
+def copy_attributes(node: SourceNode, *but: str) -> dict[str, Any]:
     """The node's attributes for an ONNX op that has the same ones."""
     return {name: node.attr(name) for name in node.attributes if name not in but}

@@ -13,11 +13,11 @@ from edgewright.frontends._common.choices import find_truth, is_true, select_val
 from edgewright.frontends.onnx.context import Context
 from edgewright.frontends.onnx.registry import onnx_op
 from edgewright.frontends.onnx.source import SourceNode
-from edgewright.frontends.onnx.tensors import dtype_of
+from edgewright.frontends.onnx.tensors import find_dtype
 from edgewright.ops.axes import normal_axis
 from edgewright.ops.rearrange import Concat, Pack, UnPack
 
-__all__ = ["length_of", "slices"]
+__all__ = ["read_length", "slice_along"]
 
 # Steps of one scan, slices of one axis: far above real models, far below what fills the memory.
 MOST_STEPS = 100_000
@@ -36,7 +36,7 @@ def if_(ctx: Context, node: SourceNode) -> list[str]:
     except (UnsupportedOp, ShapeMismatch):
         # Perhaps only in the branch that is never taken: the condition's inputs decide that.
         raise NeedsValue(node.inputs[0]) from None
-    return [_either(ctx, node.inputs[0], *pair) for pair in zip(*results, strict=False)]
+    return [_emit_choice(ctx, node.inputs[0], *pair) for pair in zip(*results, strict=False)]
 
 
 @onnx_op("Loop")
@@ -46,7 +46,7 @@ def loop(ctx: Context, node: SourceNode) -> list[str]:
     _check_outputs(node, body, 1 + len(state))
     made = body.output[1 + len(state) :]
     rows: Rows = [[] for _ in made]
-    trips = _trips(ctx, node.inputs[0])
+    trips = _read_trip_count(ctx, node.inputs[0])
     condition = node.inputs[1] or ctx.add_constant(np.asarray(True))
     count = 0
     while (trips is None or count < trips) and is_true(ctx, condition):
@@ -67,18 +67,18 @@ def scan(ctx: Context, node: SourceNode) -> list[str]:
     """Unrolled over the scanned axes, whose lengths must be known."""
     body = node.need("body")
     count = _scan_count(node, len(node.inputs))
-    axes = _per_scan(node, "scan_input_axes", count)
+    axes = _read_per_scan(node, "scan_input_axes", count)
     scanned = [
-        slices(ctx, value, normal_axis(axis, ctx.rank(value)))
+        slice_along(ctx, value, normal_axis(axis, ctx.rank(value)))
         for value, axis in zip(node.inputs[-count:], axes, strict=True)
     ]
     turned = [
         row[::-1] if turn else row
-        for row, turn in zip(scanned, _per_scan(node, "scan_input_directions", count), strict=True)
+        for row, turn in zip(scanned, _read_per_scan(node, "scan_input_directions", count), strict=True)
     ]
-    state, rows = _steps(ctx, node, node.inputs[:-count], turned)
-    turns = _per_scan(node, "scan_output_directions", len(rows))
-    places = _per_scan(node, "scan_output_axes", len(rows))
+    state, rows = _run_steps(ctx, node, node.inputs[:-count], turned)
+    turns = _read_per_scan(node, "scan_output_directions", len(rows))
+    places = _read_per_scan(node, "scan_output_axes", len(rows))
     outputs = zip(rows, body.output[len(state) :], turns, places, strict=True)
     return [
         *state,
@@ -91,10 +91,10 @@ def scan_of_batches(ctx: Context, node: SourceNode) -> list[str]:
     """The first form: everything has a batch axis before it, and each item may have its own length."""
     body, (lengths, *rest) = node.need("body"), node.inputs
     count = _scan_count(node, len(rest))
-    turns = _per_scan(node, "directions", count)
-    longest = length_of(ctx, rest[-1], 1)
-    used = ctx.read_ints(lengths) if lengths else (longest,) * length_of(ctx, rest[-1], 0)
-    items = [slices(ctx, value, 0) for value in rest]
+    turns = _read_per_scan(node, "directions", count)
+    longest = read_length(ctx, rest[-1], 1)
+    used = ctx.read_ints(lengths) if lengths else (longest,) * read_length(ctx, rest[-1], 0)
+    items = [slice_along(ctx, value, 0) for value in rest]
     counts = sorted({len(used), *(len(item) for item in items)})
     if len(counts) > 1:
         raise ShapeMismatch(f"the batch axes have lengths {counts}, expected equal ones", node.where)
@@ -102,21 +102,23 @@ def scan_of_batches(ctx: Context, node: SourceNode) -> list[str]:
     for own, length in zip(zip(*items, strict=True), used, strict=True):
         if not 0 <= length <= longest:
             raise ShapeMismatch(f"sequence length {length} is not within 0 to {longest}", node.where)
-        scanned = [slices(ctx, value, 0)[:length] for value in own[-count:]]
+        scanned = [slice_along(ctx, value, 0)[:length] for value in own[-count:]]
         turned = [row[::-1] if turn else row for row, turn in zip(scanned, turns, strict=True)]
-        state, rows = _steps(ctx, node, own[:-count], turned)
+        state, rows = _run_steps(ctx, node, own[:-count], turned)
         stacked = [_stack(ctx, r, i, node) for r, i in zip(rows, body.output[len(state) :], strict=True)]
-        for final, value in zip(finals, [*state, *(_padded(ctx, v, longest) for v in stacked)], strict=True):
+        for final, value in zip(
+            finals, [*state, *(_pad_value(ctx, v, longest) for v in stacked)], strict=True
+        ):
             final.append(value)
     return [_stack(ctx, final, item, node) for final, item in zip(finals, body.output, strict=True)]
 
 
-def slices(ctx: Context, value: str, axis: int) -> list[str]:
+def slice_along(ctx: Context, value: str, axis: int) -> list[str]:
     """The slices of a value along an axis, without it."""
-    return ctx.emit_all(UnPack(axis=axis), value) if length_of(ctx, value, axis) else []
+    return ctx.emit_all(UnPack(axis=axis), value) if read_length(ctx, value, axis) else []
 
 
-def length_of(ctx: Context, value: str, axis: int) -> int:
+def read_length(ctx: Context, value: str, axis: int) -> int:
     """The length of an axis, which must be a number to be walked along."""
     shape = ctx.shape(value)
     if axis >= len(shape):
@@ -129,13 +131,13 @@ def length_of(ctx: Context, value: str, axis: int) -> int:
     return length
 
 
-def _either(ctx: Context, condition: str, left: str, right: str) -> str:
+def _emit_choice(ctx: Context, condition: str, left: str, right: str) -> str:
     if left == right or (ctx.is_tensor(left) and ctx.is_tensor(right)):
         return select_value(ctx, condition, left, right)
     raise NeedsValue(condition)
 
 
-def _trips(ctx: Context, value: str) -> int | None:
+def _read_trip_count(ctx: Context, value: str) -> int | None:
     if not value:
         return None
     found = ctx.read_ints(value)
@@ -144,7 +146,7 @@ def _trips(ctx: Context, value: str) -> int | None:
     return found[0]
 
 
-def _steps(ctx: Context, node: SourceNode, state: Sequence[str], scanned: Rows) -> tuple[list[str], Rows]:
+def _run_steps(ctx: Context, node: SourceNode, state: Sequence[str], scanned: Rows) -> tuple[list[str], Rows]:
     """The last states, and the rows of each scan output."""
     body, values = node.need("body"), list(state)
     _check_outputs(node, body, len(values))
@@ -196,7 +198,7 @@ def _scan_count(node: SourceNode, inputs: int) -> int:
     return count
 
 
-def _per_scan(node: SourceNode, name: str, count: int) -> list[int]:
+def _read_per_scan(node: SourceNode, name: str, count: int) -> list[int]:
     values: list[int] = node.attr(name, [0] * count)
     if len(values) != count:
         raise BadInput(
@@ -207,7 +209,7 @@ def _per_scan(node: SourceNode, name: str, count: int) -> list[int]:
     return values
 
 
-def _padded(ctx: Context, value: str, length: int) -> str:
+def _pad_value(ctx: Context, value: str, length: int) -> str:
     """Zeros after the last row, up to the length of the longest item."""
     shape = ctx.type(value).static_shape()
     if shape[0] == length:
@@ -222,4 +224,4 @@ def _empty(item: onnx.ValueInfoProto, node: SourceNode, axis: int) -> Array:
     place = normal_axis(axis, len(dims) + 1)
     if prod(dim or 1 for dim in dims) > 1 << 40:
         raise LimitExceeded(f"the body declares shape {dims} for '{item.name}'", node.where)
-    return np.empty((*dims[:place], 0, *dims[place:]), dtype_of(declared.elem_type, node.where).numpy)
+    return np.empty((*dims[:place], 0, *dims[place:]), find_dtype(declared.elem_type, node.where).numpy)

@@ -7,8 +7,8 @@ from edgewright.frontends._common.builder import NeedsValue
 from edgewright.frontends.onnx.context import Context
 from edgewright.frontends.onnx.registry import MICROSOFT, onnx_op
 from edgewright.frontends.onnx.source import SourceNode
-from edgewright.frontends.onnx.terms import in_onnx
-from edgewright.frontends.onnx.windows import flattened, ints_of, lifted, make_geometry, unflattened
+from edgewright.frontends.onnx.terms import emit_onnx_op
+from edgewright.frontends.onnx.windows import add_height, drop_height, lift_geometry, make_geometry, read_ints
 from edgewright.ops.conv import Conv2d, Conv3d, DepthWiseConv2d
 from edgewright.ops.conv_transpose import TransposeConv2d, TransposeConv3d
 from edgewright.ops.windows import Geometry, Pair
@@ -40,32 +40,32 @@ def fused_conv(ctx: Context, node: SourceNode) -> str:
     result = conv(ctx, node)
     assert isinstance(result, str)
     if node.input(3):
-        result = in_onnx(ctx, "Add", result, node.input(3))
+        result = emit_onnx_op(ctx, "Add", result, node.input(3))
     activation = node.attr("activation", "")
     if not activation:
         return result
     params = node.attr("activation_params", [])
     if activation == "Clip" and len(params) == 2:
         bounds = [ctx.add_scalar(number, result) for number in params]
-        return in_onnx(ctx, "Min", in_onnx(ctx, "Max", result, bounds[0]), bounds[1])
+        return emit_onnx_op(ctx, "Min", emit_onnx_op(ctx, "Max", result, bounds[0]), bounds[1])
     if activation not in ACTIVATIONS:
         raise ctx.refuse(node, f"activation '{activation}' is none of {[*ACTIVATIONS, 'Clip']}")
     attributes = dict(zip(ACTIVATIONS[activation], params, strict=False))
-    return in_onnx(ctx, activation, result, **attributes)
+    return emit_onnx_op(ctx, activation, result, **attributes)
 
 
 @onnx_op("ConvTranspose")
 def conv_transpose(ctx: Context, node: SourceNode) -> str:
     """Activation to channel last, filters IOHW to HWIO, and back."""
     size = filter_size(ctx, node)
-    geometry, extra = _transposed_geometry(ctx, node, size)
+    geometry, extra = _read_transposed_geometry(ctx, node, size)
     x, filters, rank = node.inputs[0], node.inputs[1], ctx.rank(node.inputs[0])
     bias = [node.input(2)] if node.input(2) else []
     if rank == 5 or set(geometry.dilation) == {1}:
-        result = _emit_transposed(ctx, flattened(ctx, x), flattened(ctx, filters), bias, geometry, extra)
-        return unflattened(ctx, result, rank)
+        result = _emit_transposed(ctx, add_height(ctx, x), add_height(ctx, filters), bias, geometry, extra)
+        return drop_height(ctx, result, rank)
     # QNN dilates transposed convolutions in three dimensions only.
-    data, kernel = _deep(ctx, flattened(ctx, x)), _deep(ctx, flattened(ctx, filters))
+    data, kernel = _add_depth(ctx, add_height(ctx, x)), _add_depth(ctx, add_height(ctx, filters))
     result = _emit_transposed(ctx, data, kernel, bias, geometry, extra)
     shape = ctx.shape(result)
     return ctx.reshape(result, (*shape[:2], *shape[5 - (rank - 2) :]))
@@ -74,7 +74,7 @@ def conv_transpose(ctx: Context, node: SourceNode) -> str:
 def emit_conv(ctx: Context, x: str, filters: str, bias: Sequence[str], geometry: Geometry) -> str:
     """A convolution of channel-first values: 1-D becomes 2-D of height 1, one channel a group depthwise."""
     rank = ctx.rank(x)
-    data, kernel, flat = flattened(ctx, x), flattened(ctx, filters), lifted(geometry)
+    data, kernel, flat = add_height(ctx, x), add_height(ctx, filters), lift_geometry(geometry)
     order = (*range(2, ctx.rank(kernel)), 1, 0)
     op: Conv2d | Conv3d | DepthWiseConv2d
     if rank == 5:
@@ -84,7 +84,7 @@ def emit_conv(ctx: Context, x: str, filters: str, bias: Sequence[str], geometry:
     else:
         op = Conv2d(stride=flat.stride, pad_amount=flat.pads, group=flat.group, dilation=flat.dilation)
     result = ctx.emit(op, ctx.move_channels_last(data), ctx.transpose(kernel, order), *bias)
-    return unflattened(ctx, ctx.move_channels_first(result), rank)
+    return drop_height(ctx, ctx.move_channels_first(result), rank)
 
 
 def filter_size(ctx: Context, node: SourceNode) -> Pair:
@@ -101,7 +101,7 @@ def filter_size(ctx: Context, node: SourceNode) -> Pair:
     if not ctx.type(filters).is_static:
         raise NeedsValue(filters)
     size = ctx.type(filters).static_shape()[2:]
-    stated = ints_of(node, "kernel_shape", size)
+    stated = read_ints(node, "kernel_shape", size)
     if stated != size:
         raise ShapeMismatch(
             f"kernel_shape {list(stated)} differs from the filters' {list(size)}",
@@ -111,13 +111,13 @@ def filter_size(ctx: Context, node: SourceNode) -> Pair:
     return size
 
 
-def _transposed_geometry(ctx: Context, node: SourceNode, size: Pair) -> tuple[Geometry, Pair]:
+def _read_transposed_geometry(ctx: Context, node: SourceNode, size: Pair) -> tuple[Geometry, Pair]:
     """Padding from the attributes, or what is left over for an output of the wanted size."""
     axes = len(size)
     geometry = make_geometry(ctx, node, size)
-    extra = ints_of(node, "output_padding", [0] * axes)
+    extra = read_ints(node, "output_padding", [0] * axes)
     mode = node.attr("auto_pad", "NOTSET")
-    wanted = ints_of(node, "output_shape", ())
+    wanted = read_ints(node, "output_shape", ())
     if len(extra) != axes or (wanted and len(wanted) < axes):
         raise ShapeMismatch(
             f"output_padding {list(extra)} and output_shape {list(wanted)} do not fit {axes} spatial axes",
@@ -126,7 +126,9 @@ def _transposed_geometry(ctx: Context, node: SourceNode, size: Pair) -> tuple[Ge
         )
     if not wanted and mode not in {"SAME_UPPER", "SAME_LOWER"}:
         return geometry, extra
-    totals = [_left_over(ctx, node, geometry, size, axis, wanted) + extra[axis] for axis in range(axes)]
+    totals = [
+        _measure_left_over(ctx, node, geometry, size, axis, wanted) + extra[axis] for axis in range(axes)
+    ]
     # What is missing is made up behind the data.
     grown = tuple(extra[axis] + max(0, -total) for axis, total in enumerate(totals))
     halves = [(max(0, total) // 2, max(0, total) - max(0, total) // 2) for total in totals]
@@ -134,7 +136,7 @@ def _transposed_geometry(ctx: Context, node: SourceNode, size: Pair) -> tuple[Ge
     return Geometry(geometry.stride, pads, geometry.dilation, geometry.group), grown
 
 
-def _left_over(
+def _measure_left_over(
     ctx: Context, node: SourceNode, geometry: Geometry, size: Pair, axis: int, wanted: Pair
 ) -> int:
     reach = (size[axis] - 1) * geometry.dilation[axis] + 1
@@ -167,6 +169,6 @@ def _emit_transposed(
     )
 
 
-def _deep(ctx: Context, value: str) -> str:
+def _add_depth(ctx: Context, value: str) -> str:
     shape = ctx.shape(value)
     return ctx.reshape(value, (*shape[:2], 1, *shape[2:]))

@@ -11,10 +11,10 @@ from edgewright.frontends._common.builder import NeedsValue
 from edgewright.frontends.onnx.context import Context
 from edgewright.frontends.onnx.conv import emit_conv, filter_size
 from edgewright.frontends.onnx.registry import onnx_op
-from edgewright.frontends.onnx.resize_sample import emit_grid_sample, pixel_grid
+from edgewright.frontends.onnx.resize_sample import emit_grid_sample, make_pixel_grid
 from edgewright.frontends.onnx.source import SourceNode
-from edgewright.frontends.onnx.terms import taken
-from edgewright.frontends.onnx.windows import int_of, ints_of, make_geometry
+from edgewright.frontends.onnx.terms import take_along
+from edgewright.frontends.onnx.windows import make_geometry, read_int, read_ints
 from edgewright.ops.conv_patches import Col2Im
 from edgewright.ops.conv_transpose import TransposeConv3d
 from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseMultiply
@@ -36,8 +36,8 @@ def deform_conv(ctx: Context, node: SourceNode) -> str:
     if not all(ctx.type(value).is_static for value in (x, offsets)):
         raise NeedsValue(x)
     shape, geometry = ctx.type(x).static_shape(), make_geometry(ctx, node, size)
-    groups, taps = int_of(node, "offset_group", 1), prod(size)
-    counts = _counts(shape, size, geometry)
+    groups, taps = read_int(node, "offset_group", 1), prod(size)
+    counts = _count_positions(shape, size, geometry)
     if groups < 1 or shape[1] % groups or ctx.shape(offsets) != (shape[0], 2 * groups * taps, *counts):
         raise ShapeMismatch(
             f"offsets {ctx.type(offsets)} in {groups} group(s) do not fit {ctx.type(x)}",
@@ -48,9 +48,13 @@ def deform_conv(ctx: Context, node: SourceNode) -> str:
     images = ctx.reshape(x, (batch, channels, *shape[2:]))
     moved = ctx.transpose(ctx.reshape(offsets, (batch, taps, 2, *counts)), (0, 1, 3, 4, 2))
     places = ctx.emit(
-        ElementWiseAdd(), taken(ctx, moved, (1, 0), 4), ctx.add_constant(_base(ctx, x, size, geometry))
+        ElementWiseAdd(),
+        take_along(ctx, moved, (1, 0), 4),
+        ctx.add_constant(_list_tap_places(ctx, x, size, geometry)),
     )
-    grid = ctx.reshape(pixel_grid(ctx, places, shape[3], shape[2]), (batch, taps * counts[0], counts[1], 2))
+    grid = ctx.reshape(
+        make_pixel_grid(ctx, places, shape[3], shape[2]), (batch, taps * counts[0], counts[1], 2)
+    )
     seen = emit_grid_sample(ctx, images, grid, GridSample())
     if node.input(4):
         mask = ctx.reshape(node.input(4), (batch, 1, taps * counts[0], counts[1]))
@@ -69,8 +73,8 @@ def col2im(ctx: Context, node: SourceNode) -> str:
     x, size, block = node.inputs[0], ctx.read_dims(node.inputs[1]), ctx.read_ints(node.inputs[2])
     axes = len(size)
     ones = [1] * axes
-    stride, dilation = ints_of(node, "strides", ones), ints_of(node, "dilations", ones)
-    pads = ints_of(node, "pads", [0] * (2 * axes))
+    stride, dilation = read_ints(node, "strides", ones), read_ints(node, "dilations", ones)
+    pads = read_ints(node, "pads", [0] * (2 * axes))
     if axes not in {1, 2, 3}:
         raise ctx.refuse(node, f"{axes} axes, expected 1 to 3")
     if (
@@ -95,10 +99,10 @@ def col2im(ctx: Context, node: SourceNode) -> str:
         )
     if not ctx.type(x).is_static:
         raise NeedsValue(x)
-    return _folded(ctx, node, Geometry(stride, pairs, dilation), block, tuple(int(dim) for dim in size))
+    return _fold_taps(ctx, node, Geometry(stride, pairs, dilation), block, tuple(int(dim) for dim in size))
 
 
-def _counts(shape: Pair, size: Pair, geometry: Geometry) -> tuple[int, int]:
+def _count_positions(shape: Pair, size: Pair, geometry: Geometry) -> tuple[int, int]:
     height, width = (
         int(
             output_size(
@@ -113,9 +117,9 @@ def _counts(shape: Pair, size: Pair, geometry: Geometry) -> tuple[int, int]:
     return height, width
 
 
-def _base(ctx: Context, x: str, size: Pair, geometry: Geometry) -> Array:
+def _list_tap_places(ctx: Context, x: str, size: Pair, geometry: Geometry) -> Array:
     """The places (x, y) that taps see before they are moved: [1, taps, rows, columns, 2]."""
-    counts = _counts(ctx.type(x).static_shape(), size, geometry)
+    counts = _count_positions(ctx.type(x).static_shape(), size, geometry)
     rows, columns = (
         np.arange(count) * geometry.stride[axis] - int(geometry.pads[axis][0])
         for axis, count in enumerate(counts)
@@ -127,7 +131,7 @@ def _base(ctx: Context, x: str, size: Pair, geometry: Geometry) -> Array:
     return table.astype(ctx.dtype(x).numpy)
 
 
-def _folded(ctx: Context, node: SourceNode, geometry: Geometry, block: Pair, size: Pair) -> str:
+def _fold_taps(ctx: Context, node: SourceNode, geometry: Geometry, block: Pair, size: Pair) -> str:
     n, rows, windows = ctx.type(node.inputs[0]).static_shape()
     taps, ahead = prod(block), 3 - len(block)
     reach = [(count - 1) * step + 1 for count, step in zip(block, geometry.dilation, strict=True)]

@@ -7,32 +7,32 @@ from edgewright.core.numbers import DType
 from edgewright.frontends.onnx.context import Context
 from edgewright.ops.cast import Cast
 
-__all__ = ["counted", "size"]
+__all__ = ["count_along", "emit_size"]
 
 
-def counted(ctx: Context, value: str, axis: int) -> str:
+def count_along(ctx: Context, value: str, axis: int) -> str:
     """0, 1, 2 ... for the size of an axis of a value, int32."""
     known = ctx.shape(value)[axis]
     if isinstance(known, int):
         return ctx.add_constant(np.arange(known, dtype=np.int32))
     bounds = [
         ctx.add_constant(np.asarray(0, np.int64)),
-        _taken(ctx, value, axis),
+        _take_along(ctx, value, axis),
         ctx.add_constant(np.asarray(1, np.int64)),
     ]
     steps = ctx.translate(onnx.helper.make_node("Range", ["a", "b", "c"], ["r"]), bounds)[0]
     return ctx.emit(Cast(dtype=DType.INT_32), steps)
 
 
-def size(ctx: Context, value: str, axis: int) -> str:
+def emit_size(ctx: Context, value: str, axis: int) -> str:
     """The size of an axis of a value as a number of the graph, int32."""
     known = ctx.shape(value)[axis]
     if isinstance(known, int):
         return ctx.add_constant(np.asarray(known, np.int32))
-    return ctx.emit(Cast(dtype=DType.INT_32), _taken(ctx, value, axis))
+    return ctx.emit(Cast(dtype=DType.INT_32), _take_along(ctx, value, axis))
 
 
-def _taken(ctx: Context, value: str, axis: int) -> str:
+def _take_along(ctx: Context, value: str, axis: int) -> str:
     shape = ctx.translate(onnx.helper.make_node("Shape", ["x"], ["s"]), [value])[0]
     place = ctx.add_constant(np.asarray(axis, np.int64))
     return ctx.translate(onnx.helper.make_node("Gather", ["s", "i"], ["n"]), [shape, place])[0]

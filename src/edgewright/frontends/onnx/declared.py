@@ -7,14 +7,14 @@ from edgewright.core.errors import BadInput, UnsupportedOp, Where, shown
 from edgewright.frontends._common.stored import LARGEST_DIM, LARGEST_RANK
 from edgewright.frontends.onnx.order import check_name
 from edgewright.frontends.onnx.reader import OnnxFile
-from edgewright.frontends.onnx.tensors import dtype_of
+from edgewright.frontends.onnx.tensors import find_dtype
 from edgewright.ir.dims import Dim, symbol
 from edgewright.ir.types import TensorType
 
-__all__ = ["declared_type", "input_type"]
+__all__ = ["find_declared_type", "read_input_type"]
 
 
-def input_type(item: onnx.ValueInfoProto, file: str) -> TensorType:
+def read_input_type(item: onnx.ValueInfoProto, file: str) -> TensorType:
     """The type of a graph input; a dimension without a name is called after the input and its axis."""
     where = Where(file=file, tensor=item.name)
     kind = item.type.WhichOneof("value") or "nothing"
@@ -31,20 +31,20 @@ def input_type(item: onnx.ValueInfoProto, file: str) -> TensorType:
             where,
             do=f"give its shape with {spell_option('input_shapes')}",
         )
-    return TensorType(_dims(declared.shape, item.name, where), dtype_of(declared.elem_type, where))
+    return TensorType(_read_dims(declared.shape, item.name, where), find_dtype(declared.elem_type, where))
 
 
-def declared_type(file: OnnxFile, name: str) -> TensorType | None:
+def find_declared_type(file: OnnxFile, name: str) -> TensorType | None:
     """What the file says of a value inside the graph; None where it says too little."""
     item = file.value_info.get(name)
     if item is None or not item.type.tensor_type.HasField("shape"):
         return None
     where = Where(file=file.name, tensor=name)
     declared = item.type.tensor_type
-    return TensorType(_dims(declared.shape, name, where), dtype_of(declared.elem_type, where))
+    return TensorType(_read_dims(declared.shape, name, where), find_dtype(declared.elem_type, where))
 
 
-def _dims(shape: onnx.TensorShapeProto, name: str, where: Where) -> tuple[Dim, ...]:
+def _read_dims(shape: onnx.TensorShapeProto, name: str, where: Where) -> tuple[Dim, ...]:
     dims: list[Dim] = []
     for axis, dim in enumerate(shape.dim):
         # Some exporters write -1 for a dimension that is left open.

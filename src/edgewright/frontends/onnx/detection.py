@@ -10,8 +10,8 @@ from edgewright.frontends.onnx.context import Context
 from edgewright.frontends.onnx.foreign import keep_as_source_op
 from edgewright.frontends.onnx.registry import onnx_op
 from edgewright.frontends.onnx.source import SourceNode
-from edgewright.frontends.onnx.terms import taken
-from edgewright.frontends.onnx.windows import int_of, ints_of, text_of
+from edgewright.frontends.onnx.terms import take_along
+from edgewright.frontends.onnx.windows import read_int, read_ints, read_text
 from edgewright.ir.dims import symbol
 from edgewright.ops.cast import Cast
 from edgewright.ops.detection import NonMaxSuppression
@@ -33,7 +33,7 @@ def non_max_suppression(ctx: Context, node: SourceNode) -> str:
     limit = int(_number(ctx, node, 2, 0))
     if limit < 1:
         return ctx.add_constant(np.zeros((0, 3), np.int64))
-    if int_of(node, "center_point_box", 0):
+    if read_int(node, "center_point_box", 0):
         matrix = np.asarray(FROM_CENTRE).astype(ctx.dtype(boxes).numpy)
         boxes = ctx.emit(MatMul(), boxes, ctx.add_constant(matrix))
     op = NonMaxSuppression(
@@ -49,14 +49,14 @@ def non_max_suppression(ctx: Context, node: SourceNode) -> str:
 @onnx_op("RoiAlign", since=10)
 def roi_align(ctx: Context, node: SourceNode) -> str | list[str]:
     """Channel last and back. QNN has no maximum of samples: that mode stays a source op."""
-    if text_of(node, "mode", "avg", ("avg", "max")) == "max":
+    if read_text(node, "mode", "avg", ("avg", "max")) == "max":
         return keep_as_source_op(ctx, node)
     default = "half_pixel" if node.version >= 16 else "output_half_pixel"
-    mode = text_of(node, "coordinate_transformation_mode", default, ("half_pixel", "output_half_pixel"))
-    samples = int_of(node, "sampling_ratio", 0)
+    mode = read_text(node, "coordinate_transformation_mode", default, ("half_pixel", "output_half_pixel"))
+    samples = read_int(node, "sampling_ratio", 0)
     op = RoiAlign(
-        img_size_ratio=_ratio(node),
-        size=(int_of(node, "output_height", 1), int_of(node, "output_width", 1)),
+        img_size_ratio=_read_ratio(node),
+        size=(read_int(node, "output_height", 1), read_int(node, "output_width", 1)),
         num_samples_y=samples if samples > 0 else -1,
         num_samples_x=samples if samples > 0 else -1,
         aligned=mode == "half_pixel",
@@ -68,7 +68,7 @@ def roi_align(ctx: Context, node: SourceNode) -> str | list[str]:
 @onnx_op("MaxRoiPool")
 def max_roi_pool(ctx: Context, node: SourceNode) -> str:
     """Channel last and back; the image's index stands before the corners."""
-    size = ints_of(node, "pooled_shape")
+    size = read_ints(node, "pooled_shape")
     x, regions = node.inputs[:2]
     if len(size) != 2 or ctx.rank(regions) != 2 or ctx.shape(regions)[1] != 5:
         raise BadInput(
@@ -76,9 +76,9 @@ def max_roi_pool(ctx: Context, node: SourceNode) -> str:
             node.where,
             do="export the model again",
         )
-    images = ctx.reshape(taken(ctx, regions, (0,), 1), ctx.shape(regions)[:1])
-    op = RoiPooling(img_size_ratio=_ratio(node), size=(size[0], size[1]))
-    corners = taken(ctx, regions, (1, 2, 3, 4), 1)
+    images = ctx.reshape(take_along(ctx, regions, (0,), 1), ctx.shape(regions)[:1])
+    op = RoiPooling(img_size_ratio=_read_ratio(node), size=(size[0], size[1]))
+    corners = take_along(ctx, regions, (1, 2, 3, 4), 1)
     return ctx.move_channels_first(ctx.emit(op, ctx.move_channels_last(x), corners, _narrow(ctx, images)))
 
 
@@ -93,7 +93,7 @@ def _number(ctx: Context, node: SourceNode, index: int, default: float) -> float
     return float(np.clip(found[0], LOWEST, -LOWEST))
 
 
-def _ratio(node: SourceNode) -> tuple[float, float]:
+def _read_ratio(node: SourceNode) -> tuple[float, float]:
     scale = node.attr("spatial_scale", 1.0)
     if not isinstance(scale, float) or not isfinite(scale) or scale <= 0:
         raise BadInput(

@@ -57,21 +57,21 @@ _BINARY: dict[str, Op] = {
 }
 
 
-def _two_operands(op: Op) -> Handler:
+def _make_binary(op: Op) -> Handler:
     def emit(ctx: Context, node: SourceNode) -> str:
-        return ctx.emit(op, *_aligned(ctx, node))
+        return ctx.emit(op, *_align_operands(ctx, node))
 
     return emit
 
 
 for _name, _op in _BINARY.items():
-    onnx_op(_name)(_two_operands(_op))
+    onnx_op(_name)(_make_binary(_op))
 
 
 @onnx_op("Mul")
 def product(ctx: Context, node: SourceNode) -> str:
     """The last product of a Gelu that was written out is that Gelu."""
-    left, right = _aligned(ctx, node)
+    left, right = _align_operands(ctx, node)
     operand = find_gelu_operand(ctx, left, right)
     return ctx.emit(Gelu(), operand) if operand else ctx.emit(binary.ElementWiseMultiply(), left, right)
 
@@ -79,7 +79,7 @@ def product(ctx: Context, node: SourceNode) -> str:
 @onnx_op("Pow")
 def power(ctx: Context, node: SourceNode) -> str:
     """The result has the datatype of the base, whatever the exponent's."""
-    base, exponent = _aligned(ctx, node)
+    base, exponent = _align_operands(ctx, node)
     wanted, given = ctx.dtype(base), ctx.dtype(exponent)
     # A whole base with a broken exponent is computed as the exponent's type, and cut off.
     working = given if given.is_float and not wanted.is_float else wanted
@@ -107,33 +107,33 @@ def is_inf(ctx: Context, node: SourceNode) -> str:
 @onnx_op("Max")
 def maximum(ctx: Context, node: SourceNode) -> str:
     """Pair by pair."""
-    return _chained(ctx, binary.ElementWiseMaximum(), node)
+    return _emit_chain(ctx, binary.ElementWiseMaximum(), node)
 
 
 @onnx_op("Min")
 def minimum(ctx: Context, node: SourceNode) -> str:
     """Pair by pair."""
-    return _chained(ctx, binary.ElementWiseMinimum(), node)
+    return _emit_chain(ctx, binary.ElementWiseMinimum(), node)
 
 
 @onnx_op("Sum")
 def total(ctx: Context, node: SourceNode) -> str:
     """Pair by pair."""
-    return _chained(ctx, binary.ElementWiseAdd(), node)
+    return _emit_chain(ctx, binary.ElementWiseAdd(), node)
 
 
 @onnx_op("Mean")
 def mean(ctx: Context, node: SourceNode) -> str:
     """The sum divided by the number of operands."""
-    added = _chained(ctx, binary.ElementWiseAdd(), node)
+    added = _emit_chain(ctx, binary.ElementWiseAdd(), node)
     return ctx.emit(binary.ElementWiseDivide(), added, ctx.add_scalar(len(node.inputs), added))
 
 
-def _chained(ctx: Context, op: Op, node: SourceNode) -> str:
+def _emit_chain(ctx: Context, op: Op, node: SourceNode) -> str:
     return reduce(lambda left, right: ctx.emit(op, left, right), node.inputs)
 
 
-def _aligned(ctx: Context, node: SourceNode) -> tuple[str, str]:
+def _align_operands(ctx: Context, node: SourceNode) -> tuple[str, str]:
     """The two operands; of old models, the second one with the axes it was meant to have."""
     left, right = node.inputs
     if node.version > LAST_NAMED_AXIS_OPSET or not node.attr("broadcast", 0) or not node.has("axis"):

@@ -43,18 +43,18 @@ def bitwise(ctx: Context, node: SourceNode) -> str:
     """Bits along a new last axis, combined, weighted and added up."""
     bits = ctx.dtype(node.inputs[0]).bits
     words = [range(start, min(start + WORD, bits)) for start in range(0, bits, WORD)]
-    parts = [_word(ctx, node, word) for word in words]
+    parts = [_combine_bits(ctx, node, word) for word in words]
     return reduce(lambda left, right: ctx.emit(ElementWiseAdd(), left, right), parts)
 
 
-def _word(ctx: Context, node: SourceNode, word: range) -> str:
+def _combine_bits(ctx: Context, node: SourceNode, word: range) -> str:
     """What some of the bits add up to."""
-    left, right = (_bits(ctx, value, word) for value in node.inputs)
+    left, right = (_split_bits(ctx, value, word) for value in node.inputs)
     combined = ctx.emit(_BITS[node.op_type], left, right)
     dtype = ctx.dtype(node.inputs[0])
     is_sign = [dtype.is_signed and bit == dtype.bits - 1 for bit in word]
     weights = [-(1 << bit) if sign else 1 << bit for bit, sign in zip(word, is_sign, strict=True)]
-    weighted = ctx.emit(ElementWiseMultiply(), combined, _row(ctx, weights, node.inputs[0]))
+    weighted = ctx.emit(ElementWiseMultiply(), combined, _make_row(ctx, weights, node.inputs[0]))
     return ctx.emit(ReduceSum(axes=(ctx.rank(weighted) - 1,)), weighted)
 
 
@@ -80,10 +80,10 @@ def bit_shift(ctx: Context, node: SourceNode) -> str:
     known = ctx.find_array(places)
     if known is not None and np.all((known >= 0) & (known <= largest)):
         return ctx.emit(op, x, ctx.emit(ElementWisePower(), ctx.add_scalar(2, x), places))
-    return _far_shift(ctx, op, x, places, largest)
+    return _shift_far(ctx, op, x, places, largest)
 
 
-def _far_shift(ctx: Context, op: Op, x: str, places: str, largest: int) -> str:
+def _shift_far(ctx: Context, op: Op, x: str, places: str, largest: int) -> str:
     """In three steps: as far as one factor goes, one place more for the sign, and all out."""
 
     def chosen(condition: str, this: str, that: str) -> str:
@@ -102,7 +102,7 @@ def _far_shift(ctx: Context, op: Op, x: str, places: str, largest: int) -> str:
     return chosen(is_out, zero, result)
 
 
-def _bits(ctx: Context, value: str, word: range) -> str:
+def _split_bits(ctx: Context, value: str, word: range) -> str:
     """Bit i is the remainder by 2 of the value divided by 2^i, rounded down."""
     dtype = ctx.dtype(value)
     # 2^(bits-1) is no number of a signed type: the sign's bit is reached in two steps.
@@ -111,9 +111,9 @@ def _bits(ctx: Context, value: str, word: range) -> str:
     rest = ctx.reshape(value, (*ctx.shape(value), 1))
     for factors in steps:
         if set(factors) != {1}:
-            rest = ctx.emit(ElementWiseFloorDiv(), rest, _row(ctx, factors, value))
+            rest = ctx.emit(ElementWiseFloorDiv(), rest, _make_row(ctx, factors, value))
     return ctx.emit(ElementWiseMod(), rest, ctx.add_scalar(2, value))
 
 
-def _row(ctx: Context, numbers: Sequence[int], like: str) -> str:
+def _make_row(ctx: Context, numbers: Sequence[int], like: str) -> str:
     return ctx.add_constant(np.asarray(numbers, ctx.dtype(like).numpy))

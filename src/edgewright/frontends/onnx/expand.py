@@ -10,19 +10,19 @@ from edgewright.frontends.onnx.order import check_name
 from edgewright.frontends.onnx.source import SourceNode
 from edgewright.frontends.onnx.tensors import ONNX_CODES
 
-__all__ = ["bind_attributes", "call_of", "function_body"]
+__all__ = ["bind_attributes", "call_of", "find_definition"]
 
 
-def function_body(ctx: Context, node: SourceNode) -> onnx.FunctionProto | None:
+def find_definition(ctx: Context, node: SourceNode) -> onnx.FunctionProto | None:
     """The op's own definition for these inputs; None where ONNX has none."""
     try:
         schema: Any = onnx.defs.get_schema(node.op_type, node.version, node.domain)
     except onnx.defs.SchemaError:
         return None
     if schema.has_function:
-        return _fitting(schema, node.version)
+        return _choose_definition(schema, node.version)
     if schema.has_context_dependent_function:
-        return _built(ctx, schema, node)
+        return _build_definition(ctx, schema, node)
     return None
 
 
@@ -61,15 +61,15 @@ def bind_attributes(inner: onnx.NodeProto, call: SourceNode) -> onnx.NodeProto:
     return bound
 
 
-def _fitting(schema: Any, version: int) -> onnx.FunctionProto | None:
+def _choose_definition(schema: Any, version: int) -> onnx.FunctionProto | None:
     versions = [v for v in schema.function_opset_versions if v <= version]
     if not versions:
         return None
     data: bytes = schema.get_function_with_opset_version(max(versions))
-    return _parsed(data)
+    return _parse_function(data)
 
 
-def _built(ctx: Context, schema: Any, node: SourceNode) -> onnx.FunctionProto | None:
+def _build_definition(ctx: Context, schema: Any, node: SourceNode) -> onnx.FunctionProto | None:
     versions = [v for v in schema.context_dependent_function_opset_versions if v <= node.version]
     if not versions:
         return None
@@ -80,10 +80,10 @@ def _built(ctx: Context, schema: Any, node: SourceNode) -> onnx.FunctionProto | 
         )
     except RuntimeError:  # onnx gives up on attributes it cannot combine
         return None
-    return _parsed(body) if body else None
+    return _parse_function(body) if body else None
 
 
-def _parsed(data: bytes) -> onnx.FunctionProto:
+def _parse_function(data: bytes) -> onnx.FunctionProto:
     function = onnx.FunctionProto()
     function.ParseFromString(data)
     return function

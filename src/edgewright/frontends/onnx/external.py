@@ -6,7 +6,7 @@ from pathlib import Path
 import onnx
 
 from edgewright.core.errors import BadInput, Where, shown
-from edgewright.core.files import inside
+from edgewright.core.files import resolve_inside
 from edgewright.frontends._common.mapping import map_file
 
 __all__ = ["ExternalData"]
@@ -26,7 +26,7 @@ class ExternalData:
 
     def data(self, tensor: onnx.TensorProto, expected: int, where: Where) -> memoryview:
         """The bytes of a tensor, ``expected`` of them."""
-        entries = _entries(tensor, where)
+        entries = _read_entries(tensor, where)
         view = self._map(entries.get("location", ""), where)
         offset = _number(entries, "offset", 0, where)
         length = _number(entries, "length", expected, where)
@@ -58,13 +58,13 @@ class ExternalData:
                 where,
                 do="give the file a shorter name",
             )
-        path = inside(self._folder, location, where.file)
+        path = resolve_inside(self._folder, location, where.file)
         if path not in self._maps:
             self._maps[path] = map_file(path, where, is_stranger=True)
         return self._maps[path]
 
 
-def _entries(tensor: onnx.TensorProto, where: Where) -> dict[str, str]:
+def _read_entries(tensor: onnx.TensorProto, where: Where) -> dict[str, str]:
     entries: dict[str, str] = {}
     for item in tensor.external_data:
         if not isinstance(item.key, str) or not KNOWN_KEYS.fullmatch(item.key) or item.key in entries:

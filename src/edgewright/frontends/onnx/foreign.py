@@ -15,7 +15,7 @@ from edgewright.ir.dims import Dim, symbol
 from edgewright.ir.types import TensorType
 from edgewright.ops.source import SourceOp
 
-__all__ = ["keep_as_source_op", "unknown_op"]
+__all__ = ["keep_as_source_op", "make_unknown_op_error"]
 
 SIMPLE_ATTRIBUTES = frozenset(
     {
@@ -37,13 +37,13 @@ NOT_RUNNABLE = {"ImageDecoder": "decoding image files is not part of a network"}
 def keep_as_source_op(ctx: Context, node: SourceNode) -> list[str]:
     """Emits the node as a SourceOp, or refuses it where its types cannot be told."""
     if node.domain or not onnx.defs.has(node.op_type, node.version, node.domain):
-        raise unknown_op(node.op_type, node.domain, node.version, node.where)
+        raise make_unknown_op_error(node.op_type, node.domain, node.version, node.where)
     if node.op_type in NOT_RUNNABLE:
         raise ctx.refuse(node, NOT_RUNNABLE[node.op_type])
     if any(a.type not in SIMPLE_ATTRIBUTES for a in node.attributes.values()):
         raise ctx.refuse(node, "it holds a subgraph, a tensor or a type as attribute")
-    results = _result_types(ctx, node)
-    attributes = tuple((name, _frozen(node.attr(name))) for name in sorted(node.attributes))
+    results = _infer_result_types(ctx, node)
+    attributes = tuple((name, _freeze_value(node.attr(name))) for name in sorted(node.attributes))
     too_many = [name for name in COUNTED.get(node.op_type, ()) if node.attr(name, 0) > LARGEST_COUNT]
     if too_many:
         raise LimitExceeded(
@@ -60,7 +60,7 @@ def keep_as_source_op(ctx: Context, node: SourceNode) -> list[str]:
     return ctx.emit_all(op, *node.inputs)
 
 
-def unknown_op(op_type: str, domain: str, version: int, where: Where) -> UnsupportedOp:
+def make_unknown_op_error(op_type: str, domain: str, version: int, where: Where) -> UnsupportedOp:
     """The error for an op that neither ONNX nor the model defines."""
     return UnsupportedOp(
         f"ONNX op '{op_type}' is not known in domain '{domain or 'ai.onnx'}', opset {version}",
@@ -69,11 +69,11 @@ def unknown_op(op_type: str, domain: str, version: int, where: Where) -> Unsuppo
     )
 
 
-def _frozen(value: Any) -> Hashable:
+def _freeze_value(value: Any) -> Hashable:
     return tuple(value) if isinstance(value, list) else value
 
 
-def _result_types(ctx: Context, node: SourceNode) -> tuple[TensorType, ...]:
+def _infer_result_types(ctx: Context, node: SourceNode) -> tuple[TensorType, ...]:
     names = [f"in{i}" if value else "" for i, value in enumerate(node.inputs)]
     single = onnx.helper.make_node(
         node.op_type,

@@ -6,7 +6,7 @@ from edgewright.core.errors import BadInput, ShapeMismatch
 from edgewright.core.numbers import DType
 from edgewright.frontends._common.terms import cast_to, emit_nonzero_places
 from edgewright.frontends.onnx.context import Context
-from edgewright.frontends.onnx.rearrange_fill import iota, shape_value
+from edgewright.frontends.onnx.rearrange_fill import emit_iota, shape_value
 from edgewright.frontends.onnx.registry import MICROSOFT, onnx_op
 from edgewright.frontends.onnx.source import SourceNode
 from edgewright.ops.axes import normal_axis
@@ -22,13 +22,13 @@ VALUES = 2
 @onnx_op("Gather")
 def gather(ctx: Context, node: SourceNode) -> str:
     """Along one axis."""
-    return ctx.emit(Gather(axis=_axis(ctx, node)), *node.inputs[:2])
+    return ctx.emit(Gather(axis=_read_axis(ctx, node)), *node.inputs[:2])
 
 
 @onnx_op("GatherElements", since=11)
 def gather_elements(ctx: Context, node: SourceNode) -> str:
     """Along one axis, an index for every element."""
-    return ctx.emit(GatherElements(axis=_axis(ctx, node)), *node.inputs[:2])
+    return ctx.emit(GatherElements(axis=_read_axis(ctx, node)), *node.inputs[:2])
 
 
 @onnx_op("GatherND", since=11)
@@ -47,7 +47,7 @@ def one_hot(ctx: Context, node: SourceNode) -> str:
         raise BadInput(f"values are {ctx.type(values)}, expected two numbers", do="give [off, on]")
     number = float if ctx.dtype(values).is_float else bool if ctx.dtype(values) == DType.BOOL_8 else int
     op = OneHot(
-        depth=_depth(ctx, depth),
+        depth=_read_depth(ctx, depth),
         axis=normal_axis(node.attr("axis", -1), ctx.rank(indices) + 1),
         on_value=number(found[1]),
         off_value=number(found[0]),
@@ -90,26 +90,26 @@ def reverse_sequence(ctx: Context, node: SourceNode) -> str:
         )
     order = (batch, time, *(axis for axis in range(rank) if axis not in {batch, time}))
     turned = ctx.transpose(x, order)
-    places = _reversed_places(ctx, turned, lengths)
+    places = _list_reversed_places(ctx, turned, lengths)
     picked = ctx.emit(GatherNd(batch_dims=1), turned, places)
     return ctx.transpose(picked, tuple(order.index(axis) for axis in range(rank)))
 
 
-def _axis(ctx: Context, node: SourceNode) -> int:
+def _read_axis(ctx: Context, node: SourceNode) -> int:
     return normal_axis(node.attr("axis", 0), ctx.rank(node.inputs[0]))
 
 
-def _depth(ctx: Context, value: str) -> int:
+def _read_depth(ctx: Context, value: str) -> int:
     found = ctx.read_ints(value)
     if len(found) != 1:
         raise BadInput(f"depth is {ctx.type(value)}, expected one number", do="give one number")
     return found[0]
 
 
-def _reversed_places(ctx: Context, x: str, lengths: str) -> str:
+def _list_reversed_places(ctx: Context, x: str, lengths: str) -> str:
     """For data [batch, time, ...]: which time each place is filled from, as tuples of one."""
     batch, time = ctx.shape(x)[:2]
-    steps = iota(ctx, shape_value(ctx, x, 1, 2), time, DType.INT_64)
+    steps = emit_iota(ctx, shape_value(ctx, x, 1, 2), time, DType.INT_64)
     ends = ctx.reshape(cast_to(ctx, lengths, DType.INT_64), (batch, 1))
     is_inside = ctx.emit(ElementWiseLess(), steps, ends)
     last = ctx.emit(ElementWiseSubtract(), ends, ctx.add_constant(np.ones((), np.int64)))

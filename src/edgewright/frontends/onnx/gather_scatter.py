@@ -10,7 +10,7 @@ from edgewright.frontends._common.builder import LARGEST_FOLD, NeedsValue
 from edgewright.frontends._common.terms import broadcast_to, cast_to
 from edgewright.frontends.onnx.context import Context
 from edgewright.frontends.onnx.foreign import keep_as_source_op
-from edgewright.frontends.onnx.rearrange_fill import iota, shape_value
+from edgewright.frontends.onnx.rearrange_fill import emit_iota, shape_value
 from edgewright.frontends.onnx.registry import onnx_op
 from edgewright.frontends.onnx.source import SourceNode
 from edgewright.ops.axes import normal_axis
@@ -42,17 +42,17 @@ def scatter_elements(ctx: Context, node: SourceNode) -> str | list[str]:
     axis = normal_axis(node.attr("axis", 0), ctx.rank(data))
     if node.attr("reduction", "none") in EXTREMES:
         ScatterElements(axis=axis).infer(*(ctx.type(value) for value in node.inputs[:3]))
-        shape, places = _numbers(ctx, data), _numbers(ctx, indices)
+        shape, places = _read_numbers(ctx, data), _read_numbers(ctx, indices)
         strides = [prod(shape[i + 1 :]) for i in range(len(shape))]
         others = sum(
             np.arange(n).reshape(-1, *[1] * (len(shape) - a - 1)) * strides[a]
             for a, n in enumerate(places)
             if a != axis
         )
-        along = _scaled(ctx, _from_front(ctx, indices, (shape[axis],)), (strides[axis],))
+        along = _scale_places(ctx, _from_front(ctx, indices, (shape[axis],)), (strides[axis],))
         flat = ctx.emit(ElementWiseAdd(), along, ctx.add_constant(np.asarray(others, np.int64)))
-        return _extreme(ctx, node, flat, prod(shape))
-    op = ScatterElements(axis=axis, reduction=_reduction(node))
+        return _scatter_extreme(ctx, node, flat, prod(shape))
+    op = ScatterElements(axis=axis, reduction=_read_reduction(node))
     return ctx.emit(op, data, indices, updates)
 
 
@@ -63,13 +63,13 @@ def scatter_nd(ctx: Context, node: SourceNode) -> str | list[str]:
     if node.attr("reduction", "none") in EXTREMES:
         ScatterNd().infer(*(ctx.type(value) for value in node.inputs[:3]))
         width = tuple_width(ctx.type(data), ctx.type(indices))
-        shape = _numbers(ctx, data)[:width]
-        _numbers(ctx, indices)
+        shape = _read_numbers(ctx, data)[:width]
+        _read_numbers(ctx, indices)
         strides = tuple(prod(shape[i + 1 :]) for i in range(width))
-        places = _scaled(ctx, _from_front(ctx, indices, shape), strides)
+        places = _scale_places(ctx, _from_front(ctx, indices, shape), strides)
         flat = ctx.emit(ReduceSum(axes=(ctx.rank(indices) - 1,)), places)
-        return _extreme(ctx, node, flat, prod(shape))
-    return ctx.emit(ScatterNd(reduction=_reduction(node)), data, indices, updates)
+        return _scatter_extreme(ctx, node, flat, prod(shape))
+    return ctx.emit(ScatterNd(reduction=_read_reduction(node)), data, indices, updates)
 
 
 @onnx_op("TensorScatter", since=24)
@@ -84,7 +84,7 @@ def tensor_scatter(ctx: Context, node: SourceNode) -> str:
             do="give an update of the cache's rank, and an axis after the batch",
         )
     length = ctx.shape(update)[axis]
-    steps = iota(ctx, shape_value(ctx, update, axis, axis + 1), length, DType.INT_64)
+    steps = emit_iota(ctx, shape_value(ctx, update, axis, axis + 1), length, DType.INT_64)
     places = ctx.reshape(steps, (length, *[1] * (rank - axis - 1)))
     if node.input(2):
         starts = cast_to(ctx, node.input(2), DType.INT_64)
@@ -99,7 +99,7 @@ def tensor_scatter(ctx: Context, node: SourceNode) -> str:
     return ctx.emit(ScatterElements(axis=axis), cache, indices, update)
 
 
-def _reduction(node: SourceNode) -> Reduction:
+def _read_reduction(node: SourceNode) -> Reduction:
     name = node.attr("reduction", "none").upper()
     if name not in Reduction.__members__:
         raise BadInput(
@@ -108,7 +108,7 @@ def _reduction(node: SourceNode) -> Reduction:
     return Reduction[name]
 
 
-def _numbers(ctx: Context, value: str) -> tuple[int, ...]:
+def _read_numbers(ctx: Context, value: str) -> tuple[int, ...]:
     if not ctx.type(value).is_static:
         raise NeedsValue(value, is_shape=True)
     return ctx.type(value).static_shape()
@@ -122,11 +122,11 @@ def _from_front(ctx: Context, indices: str, sizes: tuple[int, ...]) -> str:
     return ctx.emit(ElementWiseSelect(), is_negative, moved, places)
 
 
-def _scaled(ctx: Context, places: str, strides: tuple[int, ...]) -> str:
+def _scale_places(ctx: Context, places: str, strides: tuple[int, ...]) -> str:
     return ctx.emit(ElementWiseMultiply(), places, ctx.add_constant(np.asarray(strides, np.int64)))
 
 
-def _extreme(ctx: Context, node: SourceNode, flat: str, count: int) -> str | list[str]:
+def _scatter_extreme(ctx: Context, node: SourceNode, flat: str, count: int) -> str | list[str]:
     """Scatters with max or min: every update meets every place, and stands for the data where it is not its.
 
     ``flat`` tells the place of each update among ``count`` ones.

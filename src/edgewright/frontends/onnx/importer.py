@@ -5,17 +5,17 @@ from dataclasses import dataclass, field
 
 import onnx
 
-from edgewright.core.errors import BadInput, EdgewrightError, Where, located
+from edgewright.core.errors import BadInput, EdgewrightError, Where, locate_problem
 from edgewright.core.numbers import Array
 from edgewright.frontends._common.faults import FAULTS, guard_reading, make_fault
 from edgewright.frontends._common.imported import BoundInput, Imported, NodeNames
 from edgewright.frontends._common.importer import GraphImporter
 from edgewright.frontends.onnx import registry
 from edgewright.frontends.onnx.context import Context
-from edgewright.frontends.onnx.declared import declared_type
-from edgewright.frontends.onnx.expand import bind_attributes, call_of, function_body
-from edgewright.frontends.onnx.foreign import keep_as_source_op, unknown_op
-from edgewright.frontends.onnx.order import check_name, needed_nodes, reads
+from edgewright.frontends.onnx.declared import find_declared_type
+from edgewright.frontends.onnx.expand import bind_attributes, call_of, find_definition
+from edgewright.frontends.onnx.foreign import keep_as_source_op, make_unknown_op_error
+from edgewright.frontends.onnx.order import check_name, list_needed_nodes, list_reads
 from edgewright.frontends.onnx.package_ops import keep_as_package_op
 from edgewright.frontends.onnx.reader import OnnxFile
 from edgewright.frontends.onnx.signature import check_node
@@ -24,7 +24,7 @@ from edgewright.ir.graph import Graph
 from edgewright.ir.types import TensorType
 from edgewright.ops.package import definition_of
 
-__all__ = ["Importer", "names_of"]
+__all__ = ["Importer", "list_node_names"]
 
 
 @dataclass
@@ -60,10 +60,10 @@ class Importer(GraphImporter):
         with guard_reading(self._file.name):
             source = self._file.graph
             check_name(source.name)
-            nodes = needed_nodes(source, self._outputs, is_whole=self._keep_all)
+            nodes = list_needed_nodes(source, self._outputs, is_whole=self._keep_all)
             self._graph.reserve(name for node in source.node for name in node.output)
             self._declare_inputs()
-            for name, value in self._constants(source).items():
+            for name, value in self._declare_constants(source).items():
                 self._scopes.define(name, value)
             for node in nodes:
                 self._import_node(node)
@@ -81,7 +81,7 @@ class Importer(GraphImporter):
 
     def inline(self, proto: onnx.GraphProto, arguments: Sequence[str]) -> list[str]:
         """Translates a subgraph in place and returns the values of its outputs."""
-        body = self._body(proto)
+        body = self._prepare_body(proto)
         if len(arguments) != len(proto.input):
             raise BadInput(
                 f"the subgraph '{proto.name}' has {len(proto.input)} inputs, expected {len(arguments)}",
@@ -110,7 +110,7 @@ class Importer(GraphImporter):
         if handler is not None:
             values = handler(self._context, node)
             return [values] if isinstance(values, str) else list(values)
-        body = function_body(self._context, node)
+        body = find_definition(self._context, node)
         return keep_as_source_op(self._context, node) if body is None else self._expand(body, node)
 
     def _call(self, function: onnx.FunctionProto, node: SourceNode) -> list[str]:
@@ -153,7 +153,9 @@ class Importer(GraphImporter):
                 inputs = [self._scopes.resolve(name) for name in proto.input]
                 values = self.translate(bound, inputs, is_given=is_given)
             except EdgewrightError as problem:
-                raise located(problem, Where(op=proto.op_type, node=label_of(proto))) from problem.__cause__
+                raise locate_problem(
+                    problem, Where(op=proto.op_type, node=label_of(proto))
+                ) from problem.__cause__
             for name, value in zip(proto.output, values, strict=False):
                 if name:
                     self._scopes.define(name, value)
@@ -163,9 +165,9 @@ class Importer(GraphImporter):
             inputs = [self._scopes.resolve(name) for name in proto.input]
             return self.translate(proto, inputs, is_given=True)
 
-        self._take_step(names_of(proto), translated, lambda where: self._unknown(proto, where))
+        self._take_step(list_node_names(proto), translated, lambda where: self._find_problem(proto, where))
 
-    def _unknown(self, proto: onnx.NodeProto, where: Where) -> EdgewrightError | None:
+    def _find_problem(self, proto: onnx.NodeProto, where: Where) -> EdgewrightError | None:
         """A node behind an unsupported one: a problem of its own where its op is unknown."""
         domain = registry.domain_of(proto)
         is_known = (
@@ -174,12 +176,16 @@ class Importer(GraphImporter):
             or onnx.defs.has(proto.op_type, domain)
             or registry.TRANSLATIONS.find((domain, proto.op_type), self._file.opset(domain)) is not None
         )
-        return None if is_known else unknown_op(proto.op_type, domain, self._file.opset(domain), where)
+        return (
+            None
+            if is_known
+            else make_unknown_op_error(proto.op_type, domain, self._file.opset(domain), where)
+        )
 
     def _find_declared_type(self, name: str) -> TensorType | None:
-        return declared_type(self._file, name)
+        return find_declared_type(self._file, name)
 
-    def _constants(self, source: onnx.GraphProto) -> dict[str, str]:
+    def _declare_constants(self, source: onnx.GraphProto) -> dict[str, str]:
         """Declares the tensors that a graph stores; an input that was given a value hides its default."""
         is_top = self._scopes.depth == 0 and source is self._file.graph
         values: dict[str, str] = {}
@@ -192,22 +198,24 @@ class Importer(GraphImporter):
             where = Where(file=self._file.name, tensor=name)
             if name in values:
                 raise BadInput(f"value '{name}' is made twice", where, do="export the model again")
-            array = self._array(proto, where)
+            array = self._read_array(proto, where)
             chosen = name if is_top else self._graph.fresh_name(name or "constant")
             values[name] = self._graph.add_constant(chosen, array)
         return values
 
-    def _array(self, proto: onnx.TensorProto | onnx.SparseTensorProto, where: Where) -> Array:
+    def _read_array(self, proto: onnx.TensorProto | onnx.SparseTensorProto, where: Where) -> Array:
         try:
             return self.tensor(proto, where)
         except FAULTS as found:
             raise make_fault(found, where) from found
 
-    def _body(self, proto: onnx.GraphProto) -> _Body:
+    def _prepare_body(self, proto: onnx.GraphProto) -> _Body:
         """A subgraph made ready; weights and Constant nodes in it are shared by all its uses."""
         if id(proto) not in self._bodies:
             outputs = [item.name for item in proto.output]
-            body = _Body(proto, needed_nodes(proto, outputs, outer=self._scopes), self._constants(proto))
+            body = _Body(
+                proto, list_needed_nodes(proto, outputs, outer=self._scopes), self._declare_constants(proto)
+            )
             for node in body.nodes:
                 if node.op_type == "Constant" and not any(a.ref_attr_name for a in node.attribute):
                     body.constants[node.output[0]] = self.translate(node, [])[0]
@@ -215,9 +223,9 @@ class Importer(GraphImporter):
         return self._bodies[id(proto)]
 
 
-def names_of(proto: onnx.NodeProto) -> NodeNames:
+def list_node_names(proto: onnx.NodeProto) -> NodeNames:
     """A node's names as an import of any format knows them."""
     own = tuple(proto.input)
-    captured = tuple(name for name in reads(proto) if name not in own)
+    captured = tuple(name for name in list_reads(proto) if name not in own)
     domain = registry.domain_of(proto)
     return NodeNames(proto.op_type, label_of(proto), own, tuple(proto.output), captured, domain)

@@ -17,8 +17,8 @@ from edgewright.frontends._common.input_spec import (
     shape_input,
 )
 from edgewright.frontends._common.source_model import SourceModel
-from edgewright.frontends.onnx.declared import declared_type, input_type
-from edgewright.frontends.onnx.importer import Importer, names_of
+from edgewright.frontends.onnx.declared import find_declared_type, read_input_type
+from edgewright.frontends.onnx.importer import Importer, list_node_names
 from edgewright.frontends.onnx.reader import OnnxFile
 from edgewright.ir.types import TensorType
 
@@ -36,11 +36,11 @@ class OnnxSource(SourceModel):
         self.file = file
         self._keep_all = spec.keep_disconnected
         with guard_reading(file.name):
-            declared = _input_types(file, spec)
+            declared = _choose_input_types(file, spec)
             known = bind_values(file.name, spec, declared)
             self._known = {name: BoundInput(t, value) for name, (t, value) in known.items()}
             inputs = {name: t for name, t in declared.items() if name not in self._known}
-            super().__init__(file.name, inputs, _outputs(file, spec))
+            super().__init__(file.name, inputs, _choose_outputs(file, spec))
 
     @classmethod
     def open(
@@ -77,25 +77,25 @@ class OnnxSource(SourceModel):
 
     def nodes(self) -> list[NodeNames]:
         """All nodes of the main graph."""
-        return [names_of(node) for node in self.file.graph.node]
+        return [list_node_names(node) for node in self.file.graph.node]
 
     def find_declared_type(self, name: str) -> TensorType | None:
         """As the file's value_info or its outputs have it."""
-        return declared_type(self.file, name)
+        return find_declared_type(self.file, name)
 
     def _import(self, bindings: Mapping[str, BoundInput]) -> Imported:
         given = {**bindings, **self._known}
         return Importer(self.file, given, self.outputs, keep_all=self._keep_all).run()
 
 
-def _input_types(file: OnnxFile, spec: InputSpec) -> dict[str, TensorType]:
+def _choose_input_types(file: OnnxFile, spec: InputSpec) -> dict[str, TensorType]:
     stored = {tensor.name for tensor in file.graph.initializer}
     stored |= {sparse.values.name for sparse in file.graph.sparse_initializer}
     declared = {item.name: item for item in file.graph.input if item.name not in stored}
     for field, names in (("input_shapes", spec.input_shapes), ("input_dtypes", spec.input_dtypes)):
         check_names(file.name, field, names, list(declared), "input")
     types = {
-        name: shape_input(name, input_type(_with_shape(item, spec), file.name), file.name, spec)
+        name: shape_input(name, read_input_type(_with_shape(item, spec), file.name), file.name, spec)
         for name, item in declared.items()
     }
     return decide_types(types, file.name, spec)
@@ -113,7 +113,7 @@ def _with_shape(item: onnx.ValueInfoProto, spec: InputSpec) -> onnx.ValueInfoPro
     return copy
 
 
-def _outputs(file: OnnxFile, spec: InputSpec) -> list[str]:
+def _choose_outputs(file: OnnxFile, spec: InputSpec) -> list[str]:
     if not spec.outputs:
         if not file.graph.output:
             raise BadInput(

@@ -26,14 +26,14 @@ def matmul(ctx: Context, node: SourceNode) -> str:
 def fused_matmul(ctx: Context, node: SourceNode) -> str:
     """A product times alpha; a "batch" transpose moves the first axis before the last."""
     left, right = (
-        _batch_turned(ctx, value, bool(node.attr(f"transBatch{side}", 0)))
+        _transpose_batch(ctx, value, bool(node.attr(f"transBatch{side}", 0)))
         for value, side in zip(node.inputs, "AB", strict=True)
     )
     turned = MatMul(
         transpose_in0=bool(node.attr("transA", 0)) and ctx.rank(left) > 1,
         transpose_in1=bool(node.attr("transB", 0)) and ctx.rank(right) > 1,
     )
-    return _scaled(ctx, emit_product(ctx, left, right, turned), node.attr("alpha", 1.0))
+    return _scale_value(ctx, emit_product(ctx, left, right, turned), node.attr("alpha", 1.0))
 
 
 @onnx_op("Gemm")
@@ -43,13 +43,13 @@ def gemm(ctx: Context, node: SourceNode) -> str:
     if ctx.rank(left) != 2 or ctx.rank(right) != 2:
         raise ShapeMismatch(f"operands are {ctx.type(left)} and {ctx.type(right)}, expected matrices")
     turns = bool(node.attr("transA", 0)), bool(node.attr("transB", 0))
-    alpha, bias = node.attr("alpha", 1.0), _scaled_bias(ctx, node)
+    alpha, bias = node.attr("alpha", 1.0), _scale_bias(ctx, node)
     if not is_weight(ctx, right):
         if alpha == 1.0 and bias and _is_row(ctx, bias, ctx.shape(right)[0 if turns[1] else 1]):
             return ctx.emit(MatMul(transpose_in0=turns[0], transpose_in1=turns[1]), left, right, bias)
         rows = ctx.emit(MatMul(transpose_in0=turns[0], transpose_in1=turns[1]), left, right)
-        return _added(ctx, _scaled(ctx, rows, alpha), bias)
-    weights = _scaled(ctx, right if turns[1] else ctx.transpose(right, (1, 0)), alpha)
+        return _add_bias(ctx, _scale_value(ctx, rows, alpha), bias)
+    weights = _scale_value(ctx, right if turns[1] else ctx.transpose(right, (1, 0)), alpha)
     units, x = ctx.shape(weights)[0], ctx.transpose(left, (1, 0)) if turns[0] else left
     if bias and ctx.find_array(bias) is not None and isinstance(units, int):
         row = _as_row(ctx.read_array(bias), units)
@@ -57,7 +57,7 @@ def gemm(ctx: Context, node: SourceNode) -> str:
             return emit_fully_connected(
                 ctx, x, weights, bias if _is_row(ctx, bias, units) else ctx.add_constant(row)
             )
-    return _added(ctx, emit_fully_connected(ctx, x, weights), bias)
+    return _add_bias(ctx, emit_fully_connected(ctx, x, weights), bias)
 
 
 def _is_row(ctx: Context, bias: str, units: Dim) -> bool:
@@ -71,14 +71,14 @@ def _as_row(bias: Array, units: int) -> Array | None:
     return np.ascontiguousarray(np.broadcast_to(bias.reshape(-1), (units,)))
 
 
-def _scaled_bias(ctx: Context, node: SourceNode) -> str:
+def _scale_bias(ctx: Context, node: SourceNode) -> str:
     bias, beta = node.input(2), node.attr("beta", 1.0)
     if not bias or beta == 0:
         return ""
-    return _scaled(ctx, bias, beta)
+    return _scale_value(ctx, bias, beta)
 
 
-def _scaled(ctx: Context, value: str, factor: float) -> str:
+def _scale_value(ctx: Context, value: str, factor: float) -> str:
     if factor == 1:
         return value
     if value in ctx.graph.constants:
@@ -87,7 +87,7 @@ def _scaled(ctx: Context, value: str, factor: float) -> str:
     return ctx.emit(ElementWiseMultiply(), value, ctx.add_scalar(factor, value))
 
 
-def _added(ctx: Context, rows: str, bias: str) -> str:
+def _add_bias(ctx: Context, rows: str, bias: str) -> str:
     if not bias:
         return rows
     if ctx.rank(bias) > 2 or broadcast_shapes(ctx.shape(rows), ctx.shape(bias)) != ctx.shape(rows):
@@ -95,6 +95,6 @@ def _added(ctx: Context, rows: str, bias: str) -> str:
     return ctx.emit(ElementWiseAdd(), rows, bias)
 
 
-def _batch_turned(ctx: Context, value: str, is_turned: bool) -> str:
+def _transpose_batch(ctx: Context, value: str, is_turned: bool) -> str:
     rank = ctx.rank(value)
     return ctx.transpose(value, (*range(1, rank - 1), 0, rank - 1)) if is_turned and rank > 2 else value

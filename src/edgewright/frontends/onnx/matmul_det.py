@@ -4,7 +4,7 @@ from itertools import combinations
 
 from edgewright.core.errors import ShapeMismatch
 from edgewright.frontends.onnx.context import Context
-from edgewright.frontends.onnx.cutting import parts
+from edgewright.frontends.onnx.cutting import cut_parts
 from edgewright.frontends.onnx.foreign import keep_as_source_op
 from edgewright.frontends.onnx.registry import onnx_op
 from edgewright.frontends.onnx.source import SourceNode
@@ -26,17 +26,18 @@ def det(ctx: Context, node: SourceNode) -> str | list[str]:
     if not isinstance(size, int) or not 0 < size <= LARGEST:
         return keep_as_source_op(ctx, node)
     axis = ctx.rank(x) - 2
-    rows = [parts(ctx, row, axis + 1, size) for row in parts(ctx, x, axis, size)]
+    rows = [cut_parts(ctx, row, axis + 1, size) for row in cut_parts(ctx, x, axis, size)]
     minors: dict[tuple[int, ...], str] = {(column,): value for column, value in enumerate(rows[-1])}
     for height in range(2, size + 1):
         row = rows[size - height]
         minors = {
-            columns: _expanded(ctx, row, columns, minors) for columns in combinations(range(size), height)
+            columns: _expand_minors(ctx, row, columns, minors)
+            for columns in combinations(range(size), height)
         }
     return ctx.reshape(minors[tuple(range(size))], batch)
 
 
-def _expanded(
+def _expand_minors(
     ctx: Context, row: list[str], columns: tuple[int, ...], minors: dict[tuple[int, ...], str]
 ) -> str:
     total = ""

@@ -11,7 +11,7 @@ from edgewright.frontends._common.terms import cast_to
 from edgewright.frontends.onnx.context import Context
 from edgewright.frontends.onnx.registry import onnx_op
 from edgewright.frontends.onnx.source import SourceNode
-from edgewright.frontends.onnx.terms import in_onnx, reduced
+from edgewright.frontends.onnx.terms import emit_onnx_op, emit_reduction
 from edgewright.ir.dims import element_count
 from edgewright.ops.axes import normal_axes, normal_axis
 from edgewright.ops.elementwise import ElementWiseMultiply
@@ -20,7 +20,7 @@ from edgewright.ops.norm_channel import GroupNorm, InstanceNorm, Lrn
 
 LARGEST_WINDOW = 1 << 16
 
-__all__ = ["axes_norm"]
+__all__ = ["emit_axes_norm"]
 
 
 @onnx_op("BatchNormalization", since=7)
@@ -31,10 +31,10 @@ def batch_normalization(ctx: Context, node: SourceNode) -> str | Sequence[str]:
             node, "statistics of every element ('spatial' is 0)", do="export with opset 9 or later"
         )
     if node.attr("training_mode", 0):
-        return _trained_batch(ctx, node)
+        return _normalize_by_batch(ctx, node)
     if any(node.outputs[1:]):
         raise ctx.refuse(node, "running statistics are wanted outside of training")
-    return _normalized_batch(ctx, node, *node.inputs[3:5])
+    return _normalize_batch(ctx, node, *node.inputs[3:5])
 
 
 @onnx_op("BatchNormalization")
@@ -56,7 +56,7 @@ def instance_normalization(ctx: Context, node: SourceNode) -> str:
 @onnx_op("GroupNormalization", since=18)
 def group_normalization_18(ctx: Context, node: SourceNode) -> str:
     """Weights of a group spread over its channels."""
-    channels, groups = _channels(ctx, node), node.need("num_groups")
+    channels, groups = _count_channels(ctx, node), node.need("num_groups")
     if groups < 1 or channels % groups:
         raise ShapeMismatch(f"{channels} channels do not fall into {groups} groups", node.where)
     ones = ctx.add_constant(np.ones((groups, channels // groups), ctx.dtype(node.inputs[1]).numpy))
@@ -79,8 +79,8 @@ def layer_normalization(ctx: Context, node: SourceNode) -> list[str]:
     x = node.inputs[0]
     axis = normal_axis(node.attr("axis", -1), ctx.rank(x))
     op = LayerNorm(axes=tuple(range(axis, ctx.rank(x))), epsilon=node.attr("epsilon", 1e-5))
-    result = axes_norm(ctx, op, x, node.input(1), node.input(2))
-    return [result, *(_statistics(ctx, node, op) if any(node.outputs[1:]) else ())]
+    result = emit_axes_norm(ctx, op, x, node.input(1), node.input(2))
+    return [result, *(_emit_statistics(ctx, node, op) if any(node.outputs[1:]) else ())]
 
 
 @onnx_op("RMSNormalization", since=23)
@@ -90,8 +90,8 @@ def rms_normalization(ctx: Context, node: SourceNode) -> str:
     axis = normal_axis(node.attr("axis", -1), ctx.rank(x))
     op = RmsNorm(axes=tuple(range(axis, ctx.rank(x))), epsilon=node.attr("epsilon", 1e-5))
     if ctx.dtype(x) == ctx.dtype(scale):
-        return axes_norm(ctx, op, x, scale)
-    return in_onnx(ctx, "Mul", cast_to(ctx, ctx.emit(op, x), ctx.dtype(scale)), scale)
+        return emit_axes_norm(ctx, op, x, scale)
+    return emit_onnx_op(ctx, "Mul", cast_to(ctx, ctx.emit(op, x), ctx.dtype(scale)), scale)
 
 
 @onnx_op("LpNormalization")
@@ -105,8 +105,8 @@ def lp_normalization(ctx: Context, node: SourceNode) -> str:
     op = L2Norm(axis=axis)
     if power == 2:
         return ctx.emit(op, x)
-    length = reduced(ctx, node, "ReduceSum", in_onnx(ctx, "Abs", x), (axis,))
-    return in_onnx(ctx, "Div", x, in_onnx(ctx, "Max", length, ctx.add_scalar(op.epsilon, x)))
+    length = emit_reduction(ctx, node, "ReduceSum", emit_onnx_op(ctx, "Abs", x), (axis,))
+    return emit_onnx_op(ctx, "Div", x, emit_onnx_op(ctx, "Max", length, ctx.add_scalar(op.epsilon, x)))
 
 
 @onnx_op("MeanVarianceNormalization", since=9)
@@ -137,20 +137,20 @@ def lrn(ctx: Context, node: SourceNode) -> str:
     return ctx.move_channels_first(ctx.emit(op, ctx.move_channels_last(node.inputs[0])))
 
 
-def axes_norm(ctx: Context, op: AxesNorm, x: str, gamma: str = "", beta: str = "") -> str:
+def emit_axes_norm(ctx: Context, op: AxesNorm, x: str, gamma: str = "", beta: str = "") -> str:
     """A normalisation with weights; those that only broadcast are applied after it."""
     wanted = tuple(ctx.shape(x)[axis] for axis in op.axes)
     weights = [w for w in (gamma, beta) if w]
     if all(ctx.shape(w) == wanted and ctx.dtype(w) == ctx.dtype(x) for w in weights):
         return ctx.emit(op, x, *([gamma, beta] if beta else weights))
     result = ctx.emit(op, x)
-    result = in_onnx(ctx, "Mul", result, gamma) if gamma else result
-    return in_onnx(ctx, "Add", result, beta) if beta else result
+    result = emit_onnx_op(ctx, "Mul", result, gamma) if gamma else result
+    return emit_onnx_op(ctx, "Add", result, beta) if beta else result
 
 
-def _normalized_batch(ctx: Context, node: SourceNode, mean: str, variance: str) -> str:
+def _normalize_batch(ctx: Context, node: SourceNode, mean: str, variance: str) -> str:
     x, scale, offset = node.inputs[:3]
-    weight, bias = _folded(ctx, node, (scale, offset, mean, variance))
+    weight, bias = _fold_statistics(ctx, node, (scale, offset, mean, variance))
     if ctx.rank(x) == 1:  # ONNX reads a vector as N values of one channel
         return ctx.reshape(
             ctx.emit(Batchnorm(), ctx.reshape(x, (*ctx.shape(x), 1)), weight, bias), ctx.shape(x)
@@ -163,7 +163,7 @@ def _normalized_batch(ctx: Context, node: SourceNode, mean: str, variance: str) 
     return ctx.move_channels_first(result)
 
 
-def _folded(ctx: Context, node: SourceNode, values: Sequence[str]) -> tuple[str, str]:
+def _fold_statistics(ctx: Context, node: SourceNode, values: Sequence[str]) -> tuple[str, str]:
     """The weight scale / sqrt(variance + epsilon) and the bias offset - mean * weight, in x's type."""
     dtype, epsilon = ctx.dtype(node.inputs[0]), node.attr("epsilon", 1e-5)
     arrays = [ctx.find_array(value) for value in values]
@@ -174,41 +174,48 @@ def _folded(ctx: Context, node: SourceNode, values: Sequence[str]) -> tuple[str,
         return tuple(ctx.add_constant(a.astype(dtype.numpy)) for a in (weight, o - m * weight))  # type: ignore[return-value]
     wide = max(DType.FLOAT_32, ctx.dtype(variance), key=lambda t: t.bits)
     scale, offset, mean, variance = (cast_to(ctx, value, wide) for value in values)
-    deviation = in_onnx(ctx, "Sqrt", in_onnx(ctx, "Add", variance, ctx.add_scalar(epsilon, variance)))
-    ratio = in_onnx(ctx, "Div", scale, deviation)
-    bias = in_onnx(ctx, "Sub", offset, in_onnx(ctx, "Mul", mean, ratio))
+    deviation = emit_onnx_op(
+        ctx, "Sqrt", emit_onnx_op(ctx, "Add", variance, ctx.add_scalar(epsilon, variance))
+    )
+    ratio = emit_onnx_op(ctx, "Div", scale, deviation)
+    bias = emit_onnx_op(ctx, "Sub", offset, emit_onnx_op(ctx, "Mul", mean, ratio))
     return cast_to(ctx, ratio, dtype), cast_to(ctx, bias, dtype)
 
 
-def _trained_batch(ctx: Context, node: SourceNode) -> list[str]:
+def _normalize_by_batch(ctx: Context, node: SourceNode) -> list[str]:
     """Statistics of this batch, and the running ones moved towards them."""
     x = node.inputs[0]
     axes = [axis for axis in range(ctx.rank(x)) if axis != 1]
-    mean, variance = (ctx.reshape(v, (_channels(ctx, node),)) for v in _moments(ctx, node, x, axes))
+    mean, variance = (
+        ctx.reshape(v, (_count_channels(ctx, node),)) for v in _emit_moments(ctx, node, x, axes)
+    )
     momentum = node.attr("momentum", 0.9)
     running = []
     for old, new in zip(node.inputs[3:5], (mean, variance), strict=True):
         moved = cast_to(ctx, new, ctx.dtype(old))
         parts = [
-            in_onnx(ctx, "Mul", v, ctx.add_scalar(f, v)) for v, f in ((old, momentum), (moved, 1 - momentum))
+            emit_onnx_op(ctx, "Mul", v, ctx.add_scalar(f, v))
+            for v, f in ((old, momentum), (moved, 1 - momentum))
         ]
-        running.append(in_onnx(ctx, "Add", *parts))
-    return [_normalized_batch(ctx, node, mean, variance), *running]
+        running.append(emit_onnx_op(ctx, "Add", *parts))
+    return [_normalize_batch(ctx, node, mean, variance), *running]
 
 
-def _statistics(ctx: Context, node: SourceNode, op: LayerNorm) -> tuple[str, str]:
+def _emit_statistics(ctx: Context, node: SourceNode, op: LayerNorm) -> tuple[str, str]:
     """Mean and 1 / deviation, as a layer norm has them inside."""
     x = node.inputs[0]
     wide = cast_to(ctx, x, DType.FLOAT_32) if ctx.dtype(x).bits < 32 else x
-    mean, variance = _moments(ctx, node, wide, op.axes)
-    deviation = in_onnx(ctx, "Sqrt", in_onnx(ctx, "Add", variance, ctx.add_scalar(op.epsilon, variance)))
-    return mean, in_onnx(ctx, "Div", ctx.add_scalar(1, deviation), deviation)
+    mean, variance = _emit_moments(ctx, node, wide, op.axes)
+    deviation = emit_onnx_op(
+        ctx, "Sqrt", emit_onnx_op(ctx, "Add", variance, ctx.add_scalar(op.epsilon, variance))
+    )
+    return mean, emit_onnx_op(ctx, "Div", ctx.add_scalar(1, deviation), deviation)
 
 
-def _moments(ctx: Context, node: SourceNode, x: str, axes: Sequence[int]) -> tuple[str, str]:
-    mean = reduced(ctx, node, "ReduceMean", x, axes)
-    centred = in_onnx(ctx, "Sub", x, mean)
-    return mean, reduced(ctx, node, "ReduceMean", in_onnx(ctx, "Mul", centred, centred), axes)
+def _emit_moments(ctx: Context, node: SourceNode, x: str, axes: Sequence[int]) -> tuple[str, str]:
+    mean = emit_reduction(ctx, node, "ReduceMean", x, axes)
+    centred = emit_onnx_op(ctx, "Sub", x, mean)
+    return mean, emit_reduction(ctx, node, "ReduceMean", emit_onnx_op(ctx, "Mul", centred, centred), axes)
 
 
 def _group_norm(ctx: Context, node: SourceNode, gamma: str, beta: str) -> str:
@@ -223,18 +230,18 @@ def _even_lrn(ctx: Context, node: SourceNode, size: int, *numbers: Any) -> str:
     batch, channels, *spatial = ctx.shape(x)
     flat = (batch, 1, channels, element_count(spatial))
     pads = [(size - 1) // 2, 0, size - 1 - (size - 1) // 2, 0]
-    square = ctx.reshape(in_onnx(ctx, "Mul", x, x), flat)
-    mean = in_onnx(
+    square = ctx.reshape(emit_onnx_op(ctx, "Mul", x, x), flat)
+    mean = emit_onnx_op(
         ctx, "AveragePool", square, kernel_shape=[size, 1], strides=[1, 1], pads=pads, count_include_pad=1
     )
-    weighted = in_onnx(ctx, "Mul", ctx.reshape(mean, ctx.shape(x)), ctx.add_scalar(alpha, x))
-    power = in_onnx(
-        ctx, "Pow", in_onnx(ctx, "Add", weighted, ctx.add_scalar(bias, x)), ctx.add_scalar(beta, x)
+    weighted = emit_onnx_op(ctx, "Mul", ctx.reshape(mean, ctx.shape(x)), ctx.add_scalar(alpha, x))
+    power = emit_onnx_op(
+        ctx, "Pow", emit_onnx_op(ctx, "Add", weighted, ctx.add_scalar(bias, x)), ctx.add_scalar(beta, x)
     )
-    return in_onnx(ctx, "Div", x, power)
+    return emit_onnx_op(ctx, "Div", x, power)
 
 
-def _channels(ctx: Context, node: SourceNode) -> int:
+def _count_channels(ctx: Context, node: SourceNode) -> int:
     shape = ctx.shape(node.inputs[0])
     if len(shape) < 2 or not isinstance(shape[1], int):
         raise ShapeMismatch(

@@ -10,10 +10,10 @@ from edgewright.core.numbers import DType
 from edgewright.frontends._common.terms import cast_to
 from edgewright.frontends.onnx.context import Context
 from edgewright.frontends.onnx.contrib import check_inputs, number
-from edgewright.frontends.onnx.norm import axes_norm
+from edgewright.frontends.onnx.norm import emit_axes_norm
 from edgewright.frontends.onnx.registry import MICROSOFT, onnx_op
 from edgewright.frontends.onnx.source import SourceNode
-from edgewright.frontends.onnx.terms import in_onnx
+from edgewright.frontends.onnx.terms import emit_onnx_op
 from edgewright.ops.axes import normal_axis
 from edgewright.ops.norm import LayerNorm, RmsNorm
 from edgewright.ops.norm_channel import GroupNorm
@@ -31,25 +31,25 @@ def simplified_layer_normalization(ctx: Context, node: SourceNode) -> str:
     axis = normal_axis(number(node, "axis", -1), ctx.rank(x))
     _refuse_statistics(ctx, node, node.outputs[1:])
     op = RmsNorm(axes=tuple(range(axis, ctx.rank(x))), epsilon=float(number(node, "epsilon", 1e-5)))
-    return axes_norm(ctx, op, x, node.inputs[1])
+    return emit_axes_norm(ctx, op, x, node.inputs[1])
 
 
 @onnx_op("SkipLayerNormalization", domain=MICROSOFT)
 def skip_layer_normalization(ctx: Context, node: SourceNode) -> list[str]:
     """A layer norm of a sum: input, skip, gamma, beta, bias."""
     check_inputs(node, 0, 1, 2)
-    op = LayerNorm(axes=_last_axis(ctx, node), epsilon=float(number(node, "epsilon", 1e-12)))
-    total = _total(ctx, node, (0, 1, 4))
-    return [axes_norm(ctx, op, total, node.inputs[2], node.input(3)), "", "", total]
+    op = LayerNorm(axes=_find_last_axis(ctx, node), epsilon=float(number(node, "epsilon", 1e-12)))
+    total = _add_inputs(ctx, node, (0, 1, 4))
+    return [emit_axes_norm(ctx, op, total, node.inputs[2], node.input(3)), "", "", total]
 
 
 @onnx_op("SkipSimplifiedLayerNormalization", domain=MICROSOFT)
 def skip_simplified_layer_normalization(ctx: Context, node: SourceNode) -> list[str]:
     """A root mean square norm of a sum: input, skip, gamma, bias."""
     check_inputs(node, 0, 1, 2)
-    op = RmsNorm(axes=_last_axis(ctx, node), epsilon=float(number(node, "epsilon", 1e-12)))
-    total = _total(ctx, node, (0, 1, 3))
-    return [axes_norm(ctx, op, total, node.inputs[2]), "", "", total]
+    op = RmsNorm(axes=_find_last_axis(ctx, node), epsilon=float(number(node, "epsilon", 1e-12)))
+    total = _add_inputs(ctx, node, (0, 1, 3))
+    return [emit_axes_norm(ctx, op, total, node.inputs[2]), "", "", total]
 
 
 @onnx_op("EmbedLayerNormalization", domain=MICROSOFT)
@@ -57,13 +57,15 @@ def embed_layer_normalization(ctx: Context, node: SourceNode) -> list[str]:
     """A layer norm of the sum of word, position and segment embeddings."""
     check_inputs(node, 0, 2, 3, 5, 6)
     ids = node.inputs[0]
-    total = in_onnx(ctx, "Gather", node.inputs[2], ids, axis=0)
-    places = node.input(8) or _places(ctx, node, ids)
-    total = in_onnx(ctx, "Add", total, in_onnx(ctx, "Gather", node.inputs[3], places, axis=0))
+    total = emit_onnx_op(ctx, "Gather", node.inputs[2], ids, axis=0)
+    places = node.input(8) or _count_positions(ctx, node, ids)
+    total = emit_onnx_op(ctx, "Add", total, emit_onnx_op(ctx, "Gather", node.inputs[3], places, axis=0))
     if node.input(1) and node.input(4):
-        total = in_onnx(ctx, "Add", total, in_onnx(ctx, "Gather", node.input(4), node.input(1), axis=0))
+        total = emit_onnx_op(
+            ctx, "Add", total, emit_onnx_op(ctx, "Gather", node.input(4), node.input(1), axis=0)
+        )
     op = LayerNorm(axes=(ctx.rank(total) - 1,), epsilon=float(number(node, "epsilon", 1e-12)))
-    result = axes_norm(ctx, op, total, node.inputs[5], node.inputs[6])
+    result = emit_axes_norm(ctx, op, total, node.inputs[5], node.inputs[6])
     return [result, _mask_index(ctx, node), total]
 
 
@@ -77,11 +79,11 @@ def group_norm(ctx: Context, node: SourceNode) -> str:
     weights = (cast_to(ctx, w, ctx.dtype(x)) for w in (gamma, beta))
     result = ctx.emit(op, x if is_last else ctx.move_channels_last(x), *weights)
     if number(node, "activation", 0):
-        result = in_onnx(ctx, "Mul", result, in_onnx(ctx, "Sigmoid", result))
+        result = emit_onnx_op(ctx, "Mul", result, emit_onnx_op(ctx, "Sigmoid", result))
     return result if is_last else ctx.move_channels_first(result)
 
 
-def _last_axis(ctx: Context, node: SourceNode) -> tuple[int]:
+def _find_last_axis(ctx: Context, node: SourceNode) -> tuple[int]:
     _refuse_statistics(ctx, node, node.outputs[1:3])
     if ctx.rank(node.inputs[0]) < 1:
         raise BadInput("the input is a number, expected a tensor", node.where)
@@ -93,14 +95,14 @@ def _refuse_statistics(ctx: Context, node: SourceNode, outputs: Sequence[str]) -
         raise ctx.refuse(node, "mean and deviation are wanted as outputs")
 
 
-def _total(ctx: Context, node: SourceNode, indices: Sequence[int]) -> str:
+def _add_inputs(ctx: Context, node: SourceNode, indices: Sequence[int]) -> str:
     total = node.inputs[indices[0]]
     for index in indices[1:]:
-        total = in_onnx(ctx, "Add", total, node.input(index)) if node.input(index) else total
+        total = emit_onnx_op(ctx, "Add", total, node.input(index)) if node.input(index) else total
     return total
 
 
-def _places(ctx: Context, node: SourceNode, ids: str) -> str:
+def _count_positions(ctx: Context, node: SourceNode, ids: str) -> str:
     """Positions counted from zero, for sequences of a known length."""
     length = ctx.shape(ids)[-1] if ctx.rank(ids) else None
     if not isinstance(length, int):

@@ -8,10 +8,10 @@ import onnx
 from edgewright.core.errors import BadInput, Where
 from edgewright.frontends._common.importer import check_length
 
-__all__ = ["captured", "check_name", "needed_nodes", "reads"]
+__all__ = ["check_name", "list_captured", "list_needed_nodes", "list_reads"]
 
 
-def needed_nodes(
+def list_needed_nodes(
     graph: onnx.GraphProto,
     outputs: Sequence[str],
     outer: Container[str] = frozenset(),
@@ -22,12 +22,12 @@ def needed_nodes(
 
     A cycle, a name that nobody makes and a name that is made twice are errors.
     """
-    producers = _producers(graph)
+    producers = _map_producers(graph)
     available = {item.name for item in (*graph.input, *graph.initializer)} | {
         s.values.name for s in graph.sparse_initializer
     }
     for name in available.intersection(producers):
-        raise _made_twice(name, graph.node[producers[name]])
+        raise _make_duplicate_error(name, graph.node[producers[name]])
     roots = [*producers, *outputs] if is_whole else list(outputs)
     for name in roots:
         if name not in producers and name not in available and name not in outer:
@@ -35,7 +35,7 @@ def needed_nodes(
                 f"output '{name}' is never made", Where(tensor=name), do="name one of the graph's values"
             )
     nodes = list(graph.node)
-    chosen = _reached(nodes, producers, roots)
+    chosen = _find_reached(nodes, producers, roots)
     for index in chosen:
         for name in nodes[index].input:
             if name and name not in producers and name not in available and name not in outer:
@@ -44,7 +44,7 @@ def needed_nodes(
                     Where(op=nodes[index].op_type, node=nodes[index].name, tensor=name),
                     do="export the model again",
                 )
-    return _sorted(nodes, chosen, producers)
+    return _sort_nodes(nodes, chosen, producers)
 
 
 def check_name(name: str) -> None:
@@ -54,27 +54,27 @@ def check_name(name: str) -> None:
     check_length(name)
 
 
-def captured(graph: onnx.GraphProto) -> Iterator[str]:
+def list_captured(graph: onnx.GraphProto) -> Iterator[str]:
     """The names that a subgraph reads from around it."""
     own = {item.name for item in (*graph.input, *graph.initializer)}
     own |= {s.values.name for s in graph.sparse_initializer}
     own.update(name for node in graph.node for name in node.output)
     for node in graph.node:
-        yield from (name for name in reads(node) if name not in own)
+        yield from (name for name in list_reads(node) if name not in own)
     yield from (item.name for item in graph.output if item.name not in own)
 
 
-def reads(node: onnx.NodeProto) -> Iterator[str]:
+def list_reads(node: onnx.NodeProto) -> Iterator[str]:
     """Names a node reads, those inside its subgraphs included."""
     yield from (name for name in node.input if name)
     for attribute in node.attribute:
         if attribute.type == onnx.AttributeProto.GRAPH:
-            yield from captured(attribute.g)
+            yield from list_captured(attribute.g)
         for graph in attribute.graphs:
-            yield from captured(graph)
+            yield from list_captured(graph)
 
 
-def _producers(graph: onnx.GraphProto) -> dict[str, int]:
+def _map_producers(graph: onnx.GraphProto) -> dict[str, int]:
     producers: dict[str, int] = {}
     for index, node in enumerate(graph.node):
         check_name(node.name)
@@ -83,12 +83,12 @@ def _producers(graph: onnx.GraphProto) -> dict[str, int]:
         for name in filter(None, node.output):
             check_name(name)
             if name in producers:
-                raise _made_twice(name, node)
+                raise _make_duplicate_error(name, node)
             producers[name] = index
     return producers
 
 
-def _made_twice(name: str, node: onnx.NodeProto) -> BadInput:
+def _make_duplicate_error(name: str, node: onnx.NodeProto) -> BadInput:
     return BadInput(
         f"value '{name}' is made twice",
         Where(op=node.op_type, node=node.name, tensor=name),
@@ -96,11 +96,13 @@ def _made_twice(name: str, node: onnx.NodeProto) -> BadInput:
     )
 
 
-def _reached(nodes: Sequence[onnx.NodeProto], producers: dict[str, int], roots: Sequence[str]) -> set[int]:
+def _find_reached(
+    nodes: Sequence[onnx.NodeProto], producers: dict[str, int], roots: Sequence[str]
+) -> set[int]:
     pending = [producers[name] for name in roots if name in producers]
     chosen = set(pending)
     while pending:
-        for name in reads(nodes[pending.pop()]):
+        for name in list_reads(nodes[pending.pop()]):
             index = producers.get(name)
             if index is not None and index not in chosen:
                 chosen.add(index)
@@ -108,14 +110,14 @@ def _reached(nodes: Sequence[onnx.NodeProto], producers: dict[str, int], roots: 
     return chosen
 
 
-def _sorted(
+def _sort_nodes(
     nodes: Sequence[onnx.NodeProto], chosen: set[int], producers: dict[str, int]
 ) -> list[onnx.NodeProto]:
     """Kahn's algorithm in file order, so that a sorted file stays as it is."""
     waiting: dict[int, set[int]] = {}
     readers: dict[int, list[int]] = {}
     for index in sorted(chosen):
-        waiting[index] = {producers[name] for name in reads(nodes[index]) if name in producers}
+        waiting[index] = {producers[name] for name in list_reads(nodes[index]) if name in producers}
         for other in waiting[index]:
             readers.setdefault(other, []).append(index)
     return [nodes[index] for index in _drain(nodes, waiting, readers)]

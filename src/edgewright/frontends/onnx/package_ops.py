@@ -2,7 +2,7 @@
 
 from edgewright.frontends._common.package_ops import make_package_op
 from edgewright.frontends.onnx.context import Context
-from edgewright.frontends.onnx.declared import declared_type
+from edgewright.frontends.onnx.declared import find_declared_type
 from edgewright.frontends.onnx.reader import OnnxFile
 from edgewright.frontends.onnx.source import SourceNode
 from edgewright.ir.types import TensorType
@@ -17,7 +17,7 @@ def keep_as_package_op(
     """Emits the node as an op of the package."""
 
     def declared(index: int) -> TensorType | None:
-        return declared_type(file, node.outputs[index])
+        return find_declared_type(file, node.outputs[index])
 
     attributes = {name: node.attr(name) for name in node.attributes}
     inputs = [ctx.type(value) if value else None for value in node.inputs]

@@ -12,21 +12,21 @@ from edgewright.frontends.onnx.context import Context
 from edgewright.frontends.onnx.conv import emit_conv
 from edgewright.frontends.onnx.registry import onnx_op
 from edgewright.frontends.onnx.source import SourceNode
-from edgewright.frontends.onnx.terms import reduced
+from edgewright.frontends.onnx.terms import emit_reduction
 from edgewright.frontends.onnx.windows import (
-    flattened,
-    int_of,
-    ints_of,
-    lifted,
+    add_height,
+    drop_height,
+    lift_geometry,
     make_geometry,
-    unflattened,
+    read_int,
+    read_ints,
 )
 from edgewright.ops.elementwise import ElementWiseDivide, ElementWiseMultiply, ElementWisePower
 from edgewright.ops.elementwise_unary import ElementWiseAbs
 from edgewright.ops.pool import L2Pool2d, Pool, PoolAvg2d, PoolAvg3d, PoolMax2d, PoolMax3d, Rounding
 from edgewright.ops.windows import Geometry, Pair, output_size
 
-__all__ = ["axis_taps", "check_taps", "emit_pool", "pool_windows", "static_windows"]
+__all__ = ["check_taps", "emit_pool", "list_taps", "list_windows", "pool_windows"]
 
 LARGEST_TABLE = 1 << 26
 
@@ -35,11 +35,11 @@ LARGEST_TABLE = 1 << 26
 def average_pool(ctx: Context, node: SourceNode) -> str:
     """Channel last and back; dilated windows are sums by a convolution, divided by what they count."""
     size, geometry, rounding = pool_windows(ctx, node)
-    counts_pads = bool(int_of(node, "count_include_pad", 0))
+    counts_pads = bool(read_int(node, "count_include_pad", 0))
     if set(geometry.dilation) == {1}:
         kind = PoolAvg3d if len(size) == 3 else PoolAvg2d
         return emit_pool(ctx, node.inputs[0], kind, size, geometry, rounding, count_pad_for_edges=counts_pads)
-    total, taps = _window_sums(ctx, node, node.inputs[0])
+    total, taps = _sum_windows(ctx, node, node.inputs[0])
     counts: Array = np.ones((), np.float64)
     for axis, places in enumerate(taps):
         before, after = geometry.pads[axis]
@@ -54,7 +54,7 @@ def average_pool(ctx: Context, node: SourceNode) -> str:
 def lp_pool(ctx: Context, node: SourceNode) -> str:
     """The p-norm of each window; QNN's L2 pooling takes the mean, so it is scaled."""
     size, geometry, rounding = pool_windows(ctx, node)
-    p = int_of(node, "p", 2)
+    p = read_int(node, "p", 2)
     if p < 1:
         raise BadInput(f"p is {p}, expected at least 1", node.where, do="export the model again")
     is_plain = not any(side for pair in geometry.pads for side in pair) and set(geometry.dilation) == {1}
@@ -63,40 +63,44 @@ def lp_pool(ctx: Context, node: SourceNode) -> str:
         return ctx.emit(ElementWiseMultiply(), result, ctx.add_scalar(prod(size) ** 0.5, result))
     power = ctx.emit(ElementWiseAbs(), node.inputs[0])
     power = ctx.emit(ElementWisePower(), power, ctx.add_scalar(p, power))
-    total, _ = _window_sums(ctx, node, power)
+    total, _ = _sum_windows(ctx, node, power)
     return ctx.emit(ElementWisePower(), total, ctx.add_scalar(1 / p, total))
 
 
 @onnx_op("GlobalAveragePool")
 def global_average_pool(ctx: Context, node: SourceNode) -> str:
     """A window over everything, or a mean where the size is not known."""
-    return _global(ctx, node, PoolAvg2d, PoolAvg3d) or _reduced(ctx, node, "ReduceMean", node.inputs[0])
+    return _emit_global(ctx, node, PoolAvg2d, PoolAvg3d) or _emit_reduction(
+        ctx, node, "ReduceMean", node.inputs[0]
+    )
 
 
 @onnx_op("GlobalMaxPool")
 def global_max_pool(ctx: Context, node: SourceNode) -> str:
     """A window over everything, or a maximum where the size is not known."""
-    return _global(ctx, node, PoolMax2d, PoolMax3d) or _reduced(ctx, node, "ReduceMax", node.inputs[0])
+    return _emit_global(ctx, node, PoolMax2d, PoolMax3d) or _emit_reduction(
+        ctx, node, "ReduceMax", node.inputs[0]
+    )
 
 
 @onnx_op("GlobalLpPool")
 def global_lp_pool(ctx: Context, node: SourceNode) -> str:
     """The p-norm over all spatial axes."""
-    p = int_of(node, "p", 2)
+    p = read_int(node, "p", 2)
     if p < 1:
         raise BadInput(f"p is {p}, expected at least 1", node.where, do="export the model again")
     power = ctx.emit(ElementWiseAbs(), node.inputs[0])
     power = ctx.emit(ElementWisePower(), power, ctx.add_scalar(p, power))
-    total = _reduced(ctx, node, "ReduceSum", power)
+    total = _emit_reduction(ctx, node, "ReduceSum", power)
     return ctx.emit(ElementWisePower(), total, ctx.add_scalar(1 / p, total))
 
 
 def pool_windows(ctx: Context, node: SourceNode) -> tuple[Pair, Geometry, Rounding]:
     """Size, geometry and rounding of a pool's windows."""
-    size = ints_of(node, "kernel_shape")
+    size = read_ints(node, "kernel_shape")
     if len(size) not in {1, 2, 3}:
         raise ctx.refuse(node, f"{len(size)} spatial axes, expected 1 to 3")
-    return size, make_geometry(ctx, node, size), Rounding(bool(int_of(node, "ceil_mode", 0)))
+    return size, make_geometry(ctx, node, size), Rounding(bool(read_int(node, "ceil_mode", 0)))
 
 
 def emit_pool(
@@ -109,7 +113,7 @@ def emit_pool(
     **params: bool,
 ) -> str:
     """A pool of a channel-first value; 1-D becomes 2-D of height 1."""
-    flat = lifted(geometry)
+    flat = lift_geometry(geometry)
     given = {**params, "rounding_mode": rounding} if kind is not L2Pool2d else params
     op = kind(
         filter_size=size if len(size) > 1 else (1, *size),
@@ -117,23 +121,23 @@ def emit_pool(
         pad_amount=flat.pads,
         **given,
     )
-    result = ctx.emit(op, ctx.move_channels_last(flattened(ctx, x)))
-    return unflattened(ctx, ctx.move_channels_first(result), ctx.rank(x))
+    result = ctx.emit(op, ctx.move_channels_last(add_height(ctx, x)))
+    return drop_height(ctx, ctx.move_channels_first(result), ctx.rank(x))
 
 
-def static_windows(ctx: Context, node: SourceNode) -> list[Array]:
+def list_windows(ctx: Context, node: SourceNode) -> list[Array]:
     """The places [windows, taps] that windows see along each spatial axis; some lie outside the data."""
     size, geometry, rounding = pool_windows(ctx, node)
     spatial = ctx.shape(node.inputs[0])[2:]
     if not all(isinstance(dim, int) for dim in spatial):
         raise NeedsValue(node.inputs[0])
     return [
-        axis_taps(int(length), size[axis], geometry, axis, is_ceil=bool(rounding))
+        list_taps(int(length), size[axis], geometry, axis, is_ceil=bool(rounding))
         for axis, length in enumerate(spatial)
     ]
 
 
-def axis_taps(length: int, window: int, geometry: Geometry, axis: int, *, is_ceil: bool) -> Array:
+def list_taps(length: int, window: int, geometry: Geometry, axis: int, *, is_ceil: bool) -> Array:
     """The places [windows, taps] that windows see along one axis of a known length."""
     step, stride, pads = geometry.dilation[axis], geometry.stride[axis], geometry.pads[axis]
     count = int(output_size(length, (window - 1) * step + 1, stride, pads, is_ceil=is_ceil))
@@ -151,10 +155,10 @@ def check_taps(sizes: Sequence[int]) -> None:
         )
 
 
-def _window_sums(ctx: Context, node: SourceNode, x: str) -> tuple[str, list[Array]]:
+def _sum_windows(ctx: Context, node: SourceNode, x: str) -> tuple[str, list[Array]]:
     """The sum over each window, by a convolution of each channel with ones."""
     size, geometry, _ = pool_windows(ctx, node)
-    taps, channels = static_windows(ctx, node), ctx.shape(x)[1]
+    taps, channels = list_windows(ctx, node), ctx.shape(x)[1]
     if not isinstance(channels, int):
         raise NeedsValue(node.inputs[0])
     lengths = [int(dim) for dim in ctx.shape(x)[2:]]
@@ -168,7 +172,7 @@ def _window_sums(ctx: Context, node: SourceNode, x: str) -> tuple[str, list[Arra
     return emit_conv(ctx, x, ctx.add_constant(ones), [], summing), taps
 
 
-def _global(ctx: Context, node: SourceNode, flat: type[Pool], deep: type[Pool]) -> str | None:
+def _emit_global(ctx: Context, node: SourceNode, flat: type[Pool], deep: type[Pool]) -> str | None:
     spatial: Sequence[object] = ctx.shape(node.inputs[0])[2:]
     size = tuple(dim for dim in spatial if isinstance(dim, int) and dim > 0)
     if len(size) != len(spatial) or len(size) not in {1, 2, 3}:
@@ -178,10 +182,10 @@ def _global(ctx: Context, node: SourceNode, flat: type[Pool], deep: type[Pool]) 
     return emit_pool(ctx, node.inputs[0], deep if axes == 3 else flat, size, whole)
 
 
-def _reduced(ctx: Context, node: SourceNode, op_type: str, value: str) -> str:
+def _emit_reduction(ctx: Context, node: SourceNode, op_type: str, value: str) -> str:
     rank = ctx.rank(value)
     if rank < 3:
         raise BadInput(
             f"{ctx.type(value)} has no spatial axes", node.where, do="give an input of rank 3 or more"
         )
-    return reduced(ctx, node, op_type, value, range(2, rank))
+    return emit_reduction(ctx, node, op_type, value, range(2, rank))

@@ -9,11 +9,11 @@ from edgewright.core.errors import BadInput, ShapeMismatch
 from edgewright.core.numbers import Array
 from edgewright.frontends._common.builder import NeedsValue
 from edgewright.frontends.onnx.context import Context
-from edgewright.frontends.onnx.pool import check_taps, emit_pool, pool_windows, static_windows
+from edgewright.frontends.onnx.pool import check_taps, emit_pool, list_windows, pool_windows
 from edgewright.frontends.onnx.registry import onnx_op
 from edgewright.frontends.onnx.source import SourceNode
-from edgewright.frontends.onnx.terms import in_onnx, taken
-from edgewright.frontends.onnx.windows import int_of, ints_of, make_geometry
+from edgewright.frontends.onnx.terms import emit_onnx_op, take_along
+from edgewright.frontends.onnx.windows import make_geometry, read_int, read_ints
 from edgewright.ops.pool import PoolMax2d, PoolMax3d
 from edgewright.ops.windows import Geometry, Pair
 
@@ -30,17 +30,17 @@ def max_pool(ctx: Context, node: SourceNode) -> list[str]:
     else:
         axes = len(size)
         side_by_side = Geometry(size, ((0, 0),) * axes, (1,) * axes)
-        result = emit_pool(ctx, _unrolled(ctx, node), kind, size, side_by_side)
+        result = emit_pool(ctx, _unroll_windows(ctx, node), kind, size, side_by_side)
     has_indices = len(node.outputs) > 1 and node.outputs[1]
-    return [result, _indices(ctx, node, size)] if has_indices else [result]
+    return [result, _find_indices(ctx, node, size)] if has_indices else [result]
 
 
 @onnx_op("MaxUnpool")
 def max_unpool(ctx: Context, node: SourceNode) -> str:
     """Zeros with the values put back where they were; a larger output is padded behind."""
     x, indices = node.inputs[:2]
-    size = ints_of(node, "kernel_shape")
-    shape = _static(ctx, x)
+    size = read_ints(node, "kernel_shape")
+    shape = _read_static_shape(ctx, x)
     geometry = make_geometry(ctx, node, size)
     spatial = [
         (shape[axis + 2] - 1) * geometry.stride[axis] + size[axis] - sum(map(int, geometry.pads[axis]))
@@ -57,31 +57,31 @@ def max_unpool(ctx: Context, node: SourceNode) -> str:
     check_taps(wanted)
     zeros = ctx.add_constant(np.zeros(prod(full), ctx.dtype(x).numpy))
     flat = [ctx.reshape(value, (prod(shape),)) for value in (indices, x)]
-    result = ctx.reshape(in_onnx(ctx, "ScatterElements", zeros, *flat, axis=0), full)
+    result = ctx.reshape(emit_onnx_op(ctx, "ScatterElements", zeros, *flat, axis=0), full)
     for axis, (have, want) in enumerate(zip(full, wanted, strict=True)):
         if want > have:
             room = (*ctx.type(result).static_shape()[:axis], want - have)
             rest = (*room, *ctx.type(result).static_shape()[axis + 1 :])
             behind = ctx.add_constant(np.zeros(rest, ctx.dtype(x).numpy))
-            result = in_onnx(ctx, "Concat", result, behind, axis=axis)
+            result = emit_onnx_op(ctx, "Concat", result, behind, axis=axis)
     return result
 
 
-def _unrolled(ctx: Context, node: SourceNode) -> str:
+def _unroll_windows(ctx: Context, node: SourceNode) -> str:
     """The input with every window's elements side by side along each axis."""
     value = node.inputs[0]
-    for axis, places in enumerate(_clamped(ctx, node)):
-        value = taken(ctx, value, places.reshape(-1).tolist(), axis + 2)
+    for axis, places in enumerate(_clamp_taps(ctx, node)):
+        value = take_along(ctx, value, places.reshape(-1).tolist(), axis + 2)
     return value
 
 
-def _clamped(ctx: Context, node: SourceNode) -> list[Array]:
+def _clamp_taps(ctx: Context, node: SourceNode) -> list[Array]:
     """What windows see, with places outside replaced by the nearest of the same window inside.
 
     A maximum does not change by seeing an element twice, and the order of places stays.
     """
     result = []
-    for places, length in zip(static_windows(ctx, node), ctx.shape(node.inputs[0])[2:], strict=True):
+    for places, length in zip(list_windows(ctx, node), ctx.shape(node.inputs[0])[2:], strict=True):
         is_inside = (places >= 0) & (places < int(length))
         if not is_inside.any(1).all():
             raise BadInput(
@@ -93,24 +93,26 @@ def _clamped(ctx: Context, node: SourceNode) -> list[Array]:
     return result
 
 
-def _indices(ctx: Context, node: SourceNode, size: Pair) -> str:
+def _find_indices(ctx: Context, node: SourceNode, size: Pair) -> str:
     """Flat places of the maxima in the whole input: the winning tap looked up in a table."""
-    shape, places = _static(ctx, node.inputs[0]), _clamped(ctx, node)
+    shape, places = _read_static_shape(ctx, node.inputs[0]), _clamp_taps(ctx, node)
     counts, axes = [len(rows) for rows in places], len(size)
     split = [dim for pair in zip(counts, size, strict=True) for dim in pair]
-    grouped = ctx.reshape(_unrolled(ctx, node), (*shape[:2], *split))
+    grouped = ctx.reshape(_unroll_windows(ctx, node), (*shape[:2], *split))
     order = (0, 1, *range(2, 2 + 2 * axes, 2), *range(3, 3 + 2 * axes, 2))
     taps = ctx.reshape(ctx.transpose(grouped, order), (*shape[:2], prod(counts), prod(size)))
     check_taps((prod(counts), prod(size)))
-    best = in_onnx(ctx, "ArgMax", taps, axis=3, keepdims=0)
+    best = emit_onnx_op(ctx, "ArgMax", taps, axis=3, keepdims=0)
     starts = ctx.add_constant(np.arange(prod(counts), dtype=np.int64) * prod(size))
-    table = _flat_places(places, shape[2:], is_column_major=bool(int_of(node, "storage_order", 0)))
-    spots = in_onnx(ctx, "Gather", ctx.add_constant(table), in_onnx(ctx, "Add", best, starts), axis=0)
+    table = _flatten_places(places, shape[2:], is_column_major=bool(read_int(node, "storage_order", 0)))
+    spots = emit_onnx_op(
+        ctx, "Gather", ctx.add_constant(table), emit_onnx_op(ctx, "Add", best, starts), axis=0
+    )
     planes = np.arange(prod(shape[:2]), dtype=np.int64).reshape(*shape[:2], 1) * prod(shape[2:])
-    return ctx.reshape(in_onnx(ctx, "Add", spots, ctx.add_constant(planes)), (*shape[:2], *counts))
+    return ctx.reshape(emit_onnx_op(ctx, "Add", spots, ctx.add_constant(planes)), (*shape[:2], *counts))
 
 
-def _flat_places(places: Sequence[Array], lengths: Sequence[int], *, is_column_major: bool) -> Array:
+def _flatten_places(places: Sequence[Array], lengths: Sequence[int], *, is_column_major: bool) -> Array:
     """For each window and tap, in row-major order of both, its flat place in a plane of the input."""
     axes = len(places)
     steps = [prod(lengths[:axis]) if is_column_major else prod(lengths[axis + 1 :]) for axis in range(axes)]
@@ -122,7 +124,7 @@ def _flat_places(places: Sequence[Array], lengths: Sequence[int], *, is_column_m
     return total.reshape(-1).astype(np.int64)
 
 
-def _static(ctx: Context, value: str) -> tuple[int, ...]:
+def _read_static_shape(ctx: Context, value: str) -> tuple[int, ...]:
     if not ctx.type(value).is_static:
         raise NeedsValue(value)
     return ctx.type(value).static_shape()

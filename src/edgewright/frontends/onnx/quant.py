@@ -15,7 +15,7 @@ from edgewright.frontends._common.terms import cast_to
 from edgewright.frontends.onnx.context import Context
 from edgewright.frontends.onnx.registry import MICROSOFT, onnx_op
 from edgewright.frontends.onnx.source import SourceNode
-from edgewright.frontends.onnx.tensors import dtype_of
+from edgewright.frontends.onnx.tensors import find_dtype
 from edgewright.ir.dims import Dim
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.types import TensorType
@@ -32,7 +32,7 @@ from edgewright.ops.elementwise import (
 from edgewright.ops.elementwise_unary import ElementWiseRound
 from edgewright.ops.quant import Dequantize, Quantize
 
-__all__ = ["Scaling", "dequantized", "quantized"]
+__all__ = ["Scaling", "dequantize_value", "quantize_value"]
 
 
 @dataclass(frozen=True)
@@ -50,42 +50,42 @@ class Scaling:
 def dequantize_linear(ctx: Context, node: SourceNode) -> str:
     """Scale * (x - zero point)."""
     wanted = node.attr("output_dtype", 0)
-    dtype = dtype_of(wanted, node.where) if wanted else ctx.dtype(node.inputs[1])
-    return dequantized(ctx, node.inputs[0], _scaling(node), dtype, node.where)
+    dtype = find_dtype(wanted, node.where) if wanted else ctx.dtype(node.inputs[1])
+    return dequantize_value(ctx, node.inputs[0], _read_scaling(node), dtype, node.where)
 
 
 @onnx_op("QuantizeLinear", since=10)
 @onnx_op("QuantizeLinear", domain=MICROSOFT)
 def quantize_linear(ctx: Context, node: SourceNode) -> str:
     """The nearest integer to x / scale, plus zero point, clamped; or an 8-bit float."""
-    scaling, wanted = _scaling(node), node.attr("output_dtype", 0)
-    dtype = dtype_of(wanted, node.where) if wanted else DType.UINT_8
+    scaling, wanted = _read_scaling(node), node.attr("output_dtype", 0)
+    dtype = find_dtype(wanted, node.where) if wanted else DType.UINT_8
     dtype = ctx.dtype(scaling.zero) if scaling.zero else dtype
-    precision = dtype_of(node.attr("precision", 0) or 1, node.where)
+    precision = find_dtype(node.attr("precision", 0) or 1, node.where)
     if not precision.is_float or not (dtype in FIXED or dtype.is_float):
         raise BadInput(f"cannot quantize to {dtype.name} in {precision.name}", node.where)
     if dtype.is_float:
-        ratio, zero, shape = _ratio(ctx, node.inputs[0], scaling, precision, node.where)
+        ratio, zero, shape = _divide_by_scale(ctx, node.inputs[0], scaling, precision, node.where)
         shifted = ctx.emit(ElementWiseAdd(), ratio, zero) if zero else ratio
         saturate = bool(node.attr("saturate", 1))
         return ctx.reshape(ctx.emit(Cast(dtype=dtype, saturate=saturate), shifted), shape)
-    return quantized(ctx, node.inputs[0], scaling, dtype, node.where, precision)
+    return quantize_value(ctx, node.inputs[0], scaling, dtype, node.where, precision)
 
 
-def dequantized(ctx: Context, x: str, scaling: Scaling, dtype: DType, where: Where) -> str:
+def dequantize_value(ctx: Context, x: str, scaling: Scaling, dtype: DType, where: Where) -> str:
     """Real numbers in a float type: an op where the encoding is known, else arithmetic."""
     plain = ctx.dtype(x)
-    encoding = _known_encoding(ctx, x, scaling, plain, where) if plain in FIXED else None
+    encoding = _find_encoding(ctx, x, scaling, plain, where) if plain in FIXED else None
     if encoding is not None and dtype.is_float:
         return ctx.emit(Dequantize(encoding=encoding, dtype=dtype), _as_fixed(ctx, x, encoding))
     shape = ctx.shape(x)
-    scale, zero, blocked = _aligned(ctx, x, scaling, DType.FLOAT_32, where)
+    scale, zero, blocked = _align_scaling(ctx, x, scaling, DType.FLOAT_32, where)
     value = ctx.reshape(cast_to(ctx, x, DType.FLOAT_32), blocked)
     value = ctx.emit(ElementWiseSubtract(), value, zero) if zero else value
     return cast_to(ctx, ctx.reshape(ctx.emit(ElementWiseMultiply(), value, scale), shape), dtype)
 
 
-def quantized(
+def quantize_value(
     ctx: Context,
     x: str,
     scaling: Scaling,
@@ -94,13 +94,13 @@ def quantized(
     precision: DType = DType.FLOAT_32,
 ) -> str:
     """Plain integers: an op where the encoding is known, else arithmetic."""
-    encoding = _known_encoding(ctx, x, scaling, dtype, where)
+    encoding = _find_encoding(ctx, x, scaling, dtype, where)
     if encoding is not None and precision == DType.FLOAT_32:
         if min(encoding.scales) <= 0:
             raise BadInput(f"scale is {min(encoding.scales)}, expected more than 0", where)
         real = x if ctx.dtype(x).is_float else cast_to(ctx, x, DType.FLOAT_32)
         return cast_to(ctx, ctx.emit(Quantize(dtype=FIXED[dtype], encoding=encoding), real), dtype)
-    ratio, zero, shape = _ratio(ctx, x, scaling, precision, where)
+    ratio, zero, shape = _divide_by_scale(ctx, x, scaling, precision, where)
     whole = cast_to(ctx, ctx.emit(ElementWiseRound(), ratio), DType.FLOAT_32)
     shifted = ctx.emit(ElementWiseAdd(), whole, cast_to(ctx, zero, DType.FLOAT_32)) if zero else whole
     low, high = Encoding((1.0,), (0,), bitwidth=dtype.bits).limits(dtype)
@@ -109,11 +109,11 @@ def quantized(
     return ctx.reshape(cast_to(ctx, clamped, dtype), shape)
 
 
-def _scaling(node: SourceNode) -> Scaling:
+def _read_scaling(node: SourceNode) -> Scaling:
     return Scaling(node.inputs[1], node.input(2), node.attr("axis", 1), node.attr("block_size", 0))
 
 
-def _known_encoding(ctx: Context, x: str, scaling: Scaling, dtype: DType, where: Where) -> Encoding | None:
+def _find_encoding(ctx: Context, x: str, scaling: Scaling, dtype: DType, where: Where) -> Encoding | None:
     """The encoding that constant scales and zero points say; None where they are not known, or blocked."""
     scales = ctx.find_array(scaling.scale)
     zeros = ctx.find_array(scaling.zero) if scaling.zero else np.zeros(1, np.int64)
@@ -145,22 +145,22 @@ def _as_fixed(ctx: Context, x: str, encoding: Encoding) -> str:
     return ctx.emit(Cast(dtype=fixed, encoding=encoding), x)
 
 
-def _ratio(
+def _divide_by_scale(
     ctx: Context, x: str, scaling: Scaling, precision: DType, where: Where
 ) -> tuple[str, str, tuple[Dim, ...]]:
     """The quotient x / scale (in blocks), the zero point aligned with it, and the shape to go back to."""
-    scale, zero, blocked = _aligned(ctx, x, scaling, precision, where)
+    scale, zero, blocked = _align_scaling(ctx, x, scaling, precision, where)
     value = ctx.reshape(cast_to(ctx, x, precision), blocked)
     return ctx.emit(ElementWiseDivide(), value, scale), zero, ctx.shape(x)
 
 
-def _aligned(
+def _align_scaling(
     ctx: Context, x: str, scaling: Scaling, dtype: DType, where: Where
 ) -> tuple[str, str, tuple[Dim, ...]]:
     """Scale and zero point in a float type and a shape that broadcasts, and the shape to give to ``x``."""
     shape, count = ctx.shape(x), ctx.type(scaling.scale).count
     if scaling.block:
-        blocked, aligned = _blocks(ctx, x, scaling, where)
+        blocked, aligned = _split_blocks(ctx, x, scaling, where)
     elif count == 1 and ctx.rank(scaling.scale) < 2:
         blocked, aligned = shape, ()
     elif ctx.rank(scaling.scale) == 1:
@@ -175,7 +175,9 @@ def _aligned(
     return values[0], values[1], blocked
 
 
-def _blocks(ctx: Context, x: str, scaling: Scaling, where: Where) -> tuple[tuple[Dim, ...], tuple[Dim, ...]]:
+def _split_blocks(
+    ctx: Context, x: str, scaling: Scaling, where: Where
+) -> tuple[tuple[Dim, ...], tuple[Dim, ...]]:
     """Shapes in which one axis is two: its blocks, and the elements of a block."""
     shape, scales, block = ctx.shape(x), ctx.shape(scaling.scale), scaling.block
     if not isinstance(block, int):

@@ -7,13 +7,13 @@ from edgewright.core.errors import BadInput, ShapeMismatch
 from edgewright.core.numbers import Array, DType
 from edgewright.frontends._common.terms import cast_to
 from edgewright.frontends.onnx.context import Context
-from edgewright.frontends.onnx.contrib import check_inputs, number, passed_on
-from edgewright.frontends.onnx.quant import Scaling, quantized
-from edgewright.frontends.onnx.quant_integer import integer_matmul, real
+from edgewright.frontends.onnx.contrib import check_inputs, copy_attributes, number
+from edgewright.frontends.onnx.quant import Scaling, quantize_value
+from edgewright.frontends.onnx.quant_integer import emit_integer_matmul, emit_real
 from edgewright.frontends.onnx.recurrent import ROUNDING
 from edgewright.frontends.onnx.registry import MICROSOFT, Handler, onnx_op
 from edgewright.frontends.onnx.source import SourceNode
-from edgewright.frontends.onnx.terms import in_onnx
+from edgewright.frontends.onnx.terms import emit_onnx_op
 from edgewright.ir.dims import element_count
 from edgewright.ops.axes import normal_axis
 from edgewright.ops.reduce_softmax import Softmax
@@ -31,42 +31,46 @@ LARGEST_WEIGHTS = 1 << 31
 FIRST_SOFTMAX_OF_ONE_AXIS = 13
 
 
-def _binary(name: str) -> Handler:
+def _make_binary(name: str) -> Handler:
     def handler(ctx: Context, node: SourceNode) -> str:
         check_inputs(node, 0, 1, 3, 4, 6)
-        operands = [_real(ctx, node, index) for index in (0, 3)]
-        return _quantized(ctx, node, in_onnx(ctx, name, *operands), 6)
+        operands = [_dequantize_input(ctx, node, index) for index in (0, 3)]
+        return _quantize_output(ctx, node, emit_onnx_op(ctx, name, *operands), 6)
 
     return handler
 
 
-def _unary(name: str) -> Handler:
+def _make_unary(name: str) -> Handler:
     def handler(ctx: Context, node: SourceNode) -> str:
         check_inputs(node, 0, 1, 3)
         is_last = bool(number(node, "channels_last", 0))
-        x = ctx.move_channels_first(_real(ctx, node, 0)) if is_last else _real(ctx, node, 0)
-        result = in_onnx(ctx, name, x, **passed_on(node, "channels_last"))
-        return _quantized(ctx, node, ctx.move_channels_last(result) if is_last else result, 3)
+        x = (
+            ctx.move_channels_first(_dequantize_input(ctx, node, 0))
+            if is_last
+            else _dequantize_input(ctx, node, 0)
+        )
+        result = emit_onnx_op(ctx, name, x, **copy_attributes(node, "channels_last"))
+        return _quantize_output(ctx, node, ctx.move_channels_last(result) if is_last else result, 3)
 
     return handler
 
 
 for _name, _target in BINARY.items():
-    onnx_op(_name, domain=MICROSOFT)(_binary(_target))
+    onnx_op(_name, domain=MICROSOFT)(_make_binary(_target))
 for _name, _target in UNARY.items():
-    onnx_op(_name, domain=MICROSOFT)(_unary(_target))
+    onnx_op(_name, domain=MICROSOFT)(_make_unary(_target))
 
 
 @onnx_op("QLinearSoftmax", domain=MICROSOFT)
 def qlinear_softmax(ctx: Context, node: SourceNode) -> str:
     """Along one axis; in old opsets of Softmax all axes from the given one on count as one."""
     check_inputs(node, 0, 1, 3)
-    x = _real(ctx, node, 0)
+    x = _dequantize_input(ctx, node, 0)
     shape = ctx.shape(x)
     axis = normal_axis(number(node, "axis", -1), len(shape))
     if number(node, "opset", FIRST_SOFTMAX_OF_ONE_AXIS) < FIRST_SOFTMAX_OF_ONE_AXIS:
         x = ctx.reshape(x, (*shape[:axis], element_count(shape[axis:])))
-    return _quantized(ctx, node, ctx.reshape(ctx.emit(Softmax(axis=axis), x), shape), 3)
+    return _quantize_output(ctx, node, ctx.reshape(ctx.emit(Softmax(axis=axis), x), shape), 3)
 
 
 @onnx_op("QLinearConcat", domain=MICROSOFT)
@@ -74,18 +78,20 @@ def qlinear_concat(ctx: Context, node: SourceNode) -> str:
     """Operands of any encodings under one."""
     groups = range(2, len(node.inputs), 3)
     check_inputs(node, 0, 1, *(index + offset for index in groups for offset in (0, 1)))
-    parts = [_real(ctx, node, index) for index in groups]
+    parts = [_dequantize_input(ctx, node, index) for index in groups]
     if not parts:
         raise BadInput("nothing is given to join", node.where, do="export the model again")
-    return _quantized(ctx, node, in_onnx(ctx, "Concat", *parts, axis=number(node, "axis", 0)), 0)
+    return _quantize_output(ctx, node, emit_onnx_op(ctx, "Concat", *parts, axis=number(node, "axis", 0)), 0)
 
 
 @onnx_op("QLinearWhere", domain=MICROSOFT)
 def qlinear_where(ctx: Context, node: SourceNode) -> str:
     """One of two operands under one encoding."""
     check_inputs(node, 0, 1, 2, 4, 5, 7)
-    result = in_onnx(ctx, "Where", node.inputs[0], _real(ctx, node, 1), _real(ctx, node, 4))
-    return _quantized(ctx, node, result, 7)
+    result = emit_onnx_op(
+        ctx, "Where", node.inputs[0], _dequantize_input(ctx, node, 1), _dequantize_input(ctx, node, 4)
+    )
+    return _quantize_output(ctx, node, result, 7)
 
 
 @onnx_op("QGemm", domain=MICROSOFT)
@@ -93,14 +99,14 @@ def qgemm(ctx: Context, node: SourceNode) -> str:
     """Alpha * (a @ b + c); a float result where no encoding is given for it."""
     check_inputs(node, 0, 1, 3, 4)
     is_turned = bool(number(node, "transB", 0))
-    values = [_real(ctx, node, 0), _real(ctx, node, 3, axis=0 if is_turned else 1)]
+    values = [_dequantize_input(ctx, node, 0), _dequantize_input(ctx, node, 3, axis=0 if is_turned else 1)]
     if node.input(6):
-        scale = in_onnx(ctx, "Mul", node.inputs[1], node.inputs[4])
-        values.append(real(ctx, node.input(6), scale, "", node.where, axis=ctx.rank(node.input(6)) - 1))
+        scale = emit_onnx_op(ctx, "Mul", node.inputs[1], node.inputs[4])
+        values.append(emit_real(ctx, node.input(6), scale, "", node.where, axis=ctx.rank(node.input(6)) - 1))
     alpha = float(number(node, "alpha", 1.0))
     turns = {"transA": number(node, "transA", 0), "transB": int(is_turned)}
-    result = in_onnx(ctx, "Gemm", *values, alpha=alpha, beta=alpha, **turns)
-    return _quantized(ctx, node, result, 7) if node.input(7) else result
+    result = emit_onnx_op(ctx, "Gemm", *values, alpha=alpha, beta=alpha, **turns)
+    return _quantize_output(ctx, node, result, 7) if node.input(7) else result
 
 
 @onnx_op("MatMulIntegerToFloat", domain=MICROSOFT)
@@ -108,10 +114,10 @@ def matmul_integer_to_float(ctx: Context, node: SourceNode) -> str:
     """A product of real numbers that stays real."""
     check_inputs(node, 0, 1, 2, 3)
     a, b, a_scale, b_scale = node.inputs[:4]
-    left = real(ctx, a, a_scale, node.input(4), node.where, axis=-1)
-    right = real(ctx, b, b_scale, node.input(5), node.where, axis=-1)
-    result = in_onnx(ctx, "MatMul", left, right)
-    return in_onnx(ctx, "Add", result, node.input(6)) if node.input(6) else result
+    left = emit_real(ctx, a, a_scale, node.input(4), node.where, axis=-1)
+    right = emit_real(ctx, b, b_scale, node.input(5), node.where, axis=-1)
+    result = emit_onnx_op(ctx, "MatMul", left, right)
+    return emit_onnx_op(ctx, "Add", result, node.input(6)) if node.input(6) else result
 
 
 @onnx_op("DynamicQuantizeMatMul", domain=MICROSOFT)
@@ -122,12 +128,12 @@ def dynamic_quantize_matmul(ctx: Context, node: SourceNode) -> str:
     stored, a_scale, a_zero = ctx.translate(
         onnx.helper.make_node("DynamicQuantizeLinear", ["x"], ["y", "scale", "zero"]), [a]
     )
-    product = integer_matmul(ctx, stored, b, a_zero, node.input(3), node.where)
+    product = emit_integer_matmul(ctx, stored, b, a_zero, node.input(3), node.where)
     if not product:
         raise ctx.refuse(node, f"sums over {ctx.shape(b)[0]} products cannot be exact")
-    scale = in_onnx(ctx, "Mul", a_scale, b_scale)
-    result = in_onnx(ctx, "Mul", cast_to(ctx, product, DType.FLOAT_32), scale)
-    return in_onnx(ctx, "Add", result, node.input(4)) if node.input(4) else result
+    scale = emit_onnx_op(ctx, "Mul", a_scale, b_scale)
+    result = emit_onnx_op(ctx, "Mul", cast_to(ctx, product, DType.FLOAT_32), scale)
+    return emit_onnx_op(ctx, "Add", result, node.input(4)) if node.input(4) else result
 
 
 @onnx_op("DynamicQuantizeLSTM", domain=MICROSOFT)
@@ -136,13 +142,13 @@ def dynamic_quantize_lstm(ctx: Context, node: SourceNode) -> list[str]:
     check_inputs(node, 0, 1, 2, 8, 10)
     weights = []
     for index, scale in ((1, 8), (2, 10)):
-        step, zero = (_over_inputs(ctx, node.input(place)) for place in (scale, scale + 1))
-        weight = real(ctx, node.inputs[index], step, zero, node.where, axis=0)
+        step, zero = (_spread_over_inputs(ctx, node.input(place)) for place in (scale, scale + 1))
+        weight = emit_real(ctx, node.inputs[index], step, zero, node.where, axis=0)
         weights.append(ctx.transpose(weight, (0, 2, 1)))
     inputs = [node.inputs[0], *weights, *(node.input(index) for index in range(3, 8))]
     while not inputs[-1]:
         inputs.pop()
-    proto = onnx.helper.make_node("LSTM", inputs, ["y", "h", "c"], **{**passed_on(node), ROUNDING: 1})
+    proto = onnx.helper.make_node("LSTM", inputs, ["y", "h", "c"], **{**copy_attributes(node), ROUNDING: 1})
     return ctx.translate(proto, inputs)
 
 
@@ -153,12 +159,12 @@ def matmul_nbits(ctx: Context, node: SourceNode) -> str:
     if node.input(4):
         raise ctx.refuse(node, "its weights are reordered (g_idx)")
     dtype = ctx.dtype(node.inputs[0])
-    weights = _decoded_blocks(ctx, node).astype(dtype.numpy)
-    result = in_onnx(ctx, "MatMul", node.inputs[0], ctx.add_constant(weights.T))
-    return in_onnx(ctx, "Add", result, node.input(5)) if node.input(5) else result
+    weights = _decode_blocks(ctx, node).astype(dtype.numpy)
+    result = emit_onnx_op(ctx, "MatMul", node.inputs[0], ctx.add_constant(weights.T))
+    return emit_onnx_op(ctx, "Add", result, node.input(5)) if node.input(5) else result
 
 
-def _over_inputs(ctx: Context, value: str) -> str:
+def _spread_over_inputs(ctx: Context, value: str) -> str:
     """Numbers of each direction and gate in a shape that fits [direction, input, gate]."""
     if not value or ctx.rank(value) != 2:
         return value
@@ -166,7 +172,7 @@ def _over_inputs(ctx: Context, value: str) -> str:
     return ctx.reshape(value, (directions, 1, gates))
 
 
-def _decoded_blocks(ctx: Context, node: SourceNode) -> Array:
+def _decode_blocks(ctx: Context, node: SourceNode) -> Array:
     """Weights [N, K] in float32."""
     columns, rows, size = (number(node, name, 0) for name in ("K", "N", "block_size"))
     bits = number(node, "bits", 4)
@@ -178,25 +184,25 @@ def _decoded_blocks(ctx: Context, node: SourceNode) -> Array:
     packed, scales = ctx.read_array(node.inputs[1]), ctx.read_array(node.inputs[2])
     _check_count(node, "packed weights", packed.size, rows * blocks * (size * bits // 8))
     _check_count(node, "scales", scales.size, rows * blocks)
-    stored = _unpacked(packed.view(np.uint8).reshape(rows * blocks, -1), bits).reshape(rows, blocks, size)
+    stored = _unpack_bits(packed.view(np.uint8).reshape(rows * blocks, -1), bits).reshape(rows, blocks, size)
     steps = scales.astype(np.float32).reshape(rows, blocks, 1)
-    decoded = (stored - _zeros(ctx, node, rows, blocks, bits)) * steps
+    decoded = (stored - _read_zero_points(ctx, node, rows, blocks, bits)) * steps
     return np.asarray(decoded.reshape(rows, -1)[:, :columns])
 
 
-def _zeros(ctx: Context, node: SourceNode, rows: int, blocks: int, bits: int) -> Array:
+def _read_zero_points(ctx: Context, node: SourceNode, rows: int, blocks: int, bits: int) -> Array:
     """Zero points [N, blocks, 1]: packed like the weights, floats, or half of the range."""
     if not node.input(3):
         return np.full((1, 1, 1), 1 << (bits - 1), np.float32)
     zeros = ctx.read_array(node.input(3))
     if zeros.dtype == np.uint8:
         _check_count(node, "packed zero points", zeros.size, rows * -(-blocks * bits // 8))
-        zeros = _unpacked(zeros.reshape(rows, -1), bits)[:, :blocks]
+        zeros = _unpack_bits(zeros.reshape(rows, -1), bits)[:, :blocks]
     _check_count(node, "zero points", zeros.size, rows * blocks)
     return zeros.astype(np.float32).reshape(rows, blocks, 1)
 
 
-def _unpacked(packed: Array, bits: int) -> Array:
+def _unpack_bits(packed: Array, bits: int) -> Array:
     """Unsigned numbers of a few bits, lowest bits first."""
     shifts = np.arange(8 // bits, dtype=np.uint8) * bits
     numbers: Array = (packed[..., None] >> shifts) & ((1 << bits) - 1)
@@ -208,17 +214,17 @@ def _check_count(node: SourceNode, what: str, found: int, expected: int) -> None
         raise ShapeMismatch(f"{found} {what} are given, expected {expected}", node.where)
 
 
-def _real(ctx: Context, node: SourceNode, index: int, axis: int = 1) -> str:
+def _dequantize_input(ctx: Context, node: SourceNode, index: int, axis: int = 1) -> str:
     """The value at ``index``, with its scale and zero point after it."""
-    return real(ctx, *_three(node, index), node.where, axis)
+    return emit_real(ctx, *_take_three(node, index), node.where, axis)
 
 
-def _three(node: SourceNode, index: int) -> tuple[str, str, str]:
+def _take_three(node: SourceNode, index: int) -> tuple[str, str, str]:
     return node.input(index), node.input(index + 1), node.input(index + 2)
 
 
-def _quantized(ctx: Context, node: SourceNode, value: str, index: int) -> str:
+def _quantize_output(ctx: Context, node: SourceNode, value: str, index: int) -> str:
     """Under the scale at ``index`` and the zero point after it, in the datatype of the latter."""
     zero = node.input(index + 1)
     dtype = ctx.dtype(zero) if zero else DType.UINT_8
-    return quantized(ctx, value, Scaling(node.input(index), zero), dtype, node.where)
+    return quantize_value(ctx, value, Scaling(node.input(index), zero), dtype, node.where)

@@ -13,8 +13,8 @@ from edgewright.core.errors import BadInput, LimitExceeded, UnsupportedFeature, 
 from edgewright.core.numbers import Array
 from edgewright.frontends._common.mapping import map_file
 from edgewright.frontends.onnx.external import ExternalData
-from edgewright.frontends.onnx.tensors import array_of, dims_of, dtype_of, from_bytes
-from edgewright.frontends.onnx.wire import Slim, slim
+from edgewright.frontends.onnx.tensors import find_dtype, from_bytes, read_array, read_dims
+from edgewright.frontends.onnx.wire import Slim, extract_payloads
 
 __all__ = ["OnnxFile"]
 
@@ -36,29 +36,29 @@ class OnnxFile:
         self.graph = model.graph
         self.value_info = {i.name: i for i in (*model.graph.value_info, *model.graph.output)}
         self.metadata = {item.key: item.value for item in model.metadata_props}
-        self.functions = {(_domain(f.domain), f.name, f.overload): f for f in model.functions}
+        self.functions = {(_name_domain(f.domain), f.name, f.overload): f for f in model.functions}
         self._external = ExternalData(folder)
         self._weights = weights or Slim()
         self._data = memoryview(b"")
-        self._opsets = _opsets(model, name)
+        self._opsets = _read_opsets(model, name)
 
     @classmethod
     def open(cls, path: Path) -> "OnnxFile":
         """Maps a file; its external data must lie in the same folder or below."""
         where = Where(file=str(path))
         data = map_file(path, where)
-        return cls._parsed(data, str(path), path.absolute().parent)
+        return cls._parse_model(data, str(path), path.absolute().parent)
 
     @classmethod
     def from_bytes(cls, data: bytes, folder: Path | None = None) -> "OnnxFile":
         """A serialized model in memory, with the folder of its external data where it has some."""
-        return cls._parsed(memoryview(data), "model", folder)
+        return cls._parse_model(memoryview(data), "model", folder)
 
     @classmethod
-    def _parsed(cls, data: memoryview, name: str, folder: Path | None) -> "OnnxFile":
+    def _parse_model(cls, data: memoryview, name: str, folder: Path | None) -> "OnnxFile":
         where = Where(file=name)
         try:
-            weights = slim(data)
+            weights = extract_payloads(data)
             model = onnx.ModelProto.FromString(weights.data())
         except (BadInput, LimitExceeded) as problem:
             raise type(problem)(problem.what, where, problem.do) from None
@@ -75,7 +75,7 @@ class OnnxFile:
 
     def opset(self, domain: str) -> int:
         """The version of a domain that the model was written for; ONNX's own must be given."""
-        found = self._opsets.get(_domain(domain), 0 if _domain(domain) == "" else 1)
+        found = self._opsets.get(_name_domain(domain), 0 if _name_domain(domain) == "" else 1)
         if not found:
             raise BadInput(
                 "the model does not say which opset it was written for",
@@ -88,7 +88,7 @@ class OnnxFile:
     def opsets_of(self, body: onnx.FunctionProto) -> Iterator[None]:
         """Inside, the opsets are those that a function was written for."""
         before = self._opsets
-        self._opsets = {**before, **{_domain(i.domain): i.version for i in body.opset_import}}
+        self._opsets = {**before, **{_name_domain(i.domain): i.version for i in body.opset_import}}
         try:
             yield
         finally:
@@ -97,8 +97,8 @@ class OnnxFile:
     def array(self, tensor: onnx.TensorProto, where: Where) -> Array:
         """A tensor as an array: a view of the file wherever its layout allows."""
         if tensor.data_location != onnx.TensorProto.EXTERNAL:
-            return array_of(tensor, where)
-        dtype, dims = dtype_of(tensor.data_type, where), dims_of(tensor, where)
+            return read_array(tensor, where)
+        dtype, dims = find_dtype(tensor.data_type, where), read_dims(tensor, where)
         entries = tensor.external_data
         if entries and entries[-1].key == self._weights.key:
             payload = self._weights.payloads[int(entries[-1].value)]
@@ -117,13 +117,13 @@ class OnnxFile:
                 do="store it as a dense tensor",
             )
         values = self.array(sparse.values, where)
-        places = _places(self.array(sparse.indices, where), dims, values.size, where)
+        places = _find_places(self.array(sparse.indices, where), dims, values.size, where)
         result: Array = np.zeros(prod(dims), values.dtype)
         result[places] = values.reshape(-1)
         return result.reshape(dims)
 
 
-def _places(indices: Array, dims: tuple[int, ...], count: int, where: Where) -> Array:
+def _find_places(indices: Array, dims: tuple[int, ...], count: int, where: Where) -> Array:
     """Positions in row-major order: stored so, or as one row of coordinates for each value."""
     expected = (count,) if indices.ndim == 1 else (count, len(dims))
     if indices.shape != expected or indices.dtype != np.int64:
@@ -141,8 +141,8 @@ def _places(indices: Array, dims: tuple[int, ...], count: int, where: Where) -> 
     return places
 
 
-def _opsets(model: onnx.ModelProto, name: str) -> dict[str, int]:
-    opsets = {_domain(item.domain): item.version for item in model.opset_import}
+def _read_opsets(model: onnx.ModelProto, name: str) -> dict[str, int]:
+    opsets = {_name_domain(item.domain): item.version for item in model.opset_import}
     newest = onnx.defs.onnx_opset_version()
     found = opsets.get("", newest)
     if found < 1:
@@ -156,5 +156,5 @@ def _opsets(model: onnx.ModelProto, name: str) -> dict[str, int]:
     return opsets
 
 
-def _domain(name: str) -> str:
+def _name_domain(name: str) -> str:
     return "" if name == "ai.onnx" else name

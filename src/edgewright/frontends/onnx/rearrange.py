@@ -14,7 +14,7 @@ from edgewright.ops.rearrange import Concat, Reshape, Transpose
 from edgewright.ops.rearrange_blocks import BlockMode, DepthToSpace, SpaceToDepth
 from edgewright.ops.rearrange_fill import Tile
 
-__all__ = ["given_dims", "given_ints"]
+__all__ = ["read_dims", "read_ints"]
 
 # Until then Dropout's mask had the datatype of the data.
 FIRST_BOOL_MASK_OPSET = 10
@@ -77,7 +77,7 @@ def reshape(ctx: Context, node: SourceNode) -> str:
                 do="give the size, or set allowzero",
             )
         wanted = [ctx.shape(x)[axis] if dim == 0 else dim for axis, dim in enumerate(wanted)]
-    return ctx.emit(Reshape(shape=_resolved(wanted, ctx.type(x).count)), x)
+    return ctx.emit(Reshape(shape=_resolve_shape(wanted, ctx.type(x).count)), x)
 
 
 @onnx_op("Flatten")
@@ -93,7 +93,7 @@ def flatten(ctx: Context, node: SourceNode) -> str:
 def squeeze(ctx: Context, node: SourceNode) -> str:
     """Without the axes named, or without all that have size 1, which the numbers of a run decide."""
     shape = ctx.shape(node.inputs[0])
-    given = given_ints(ctx, node, "axes", 1)
+    given = read_ints(ctx, node, "axes", 1)
     if given is None:
         if not is_static(shape):
             raise NeedsValue(node.inputs[0], is_shape=True)
@@ -112,7 +112,7 @@ def squeeze(ctx: Context, node: SourceNode) -> str:
 @onnx_op("ExpandDims", domain=MICROSOFT)
 def unsqueeze(ctx: Context, node: SourceNode) -> str:
     """Axes of size 1 at the places they have in the result."""
-    given = given_ints(ctx, node, "axes", 1)
+    given = read_ints(ctx, node, "axes", 1)
     if given is None:
         raise BadInput("axes are missing", do="export the model again")
     rank = ctx.rank(node.inputs[0]) + len(given)
@@ -141,14 +141,14 @@ def tile(ctx: Context, node: SourceNode) -> str:
 @onnx_op("DepthToSpace")
 def depth_to_space(ctx: Context, node: SourceNode) -> str:
     """Channel last in between; the order of depth is an attribute."""
-    op = DepthToSpace(block_size=_block(ctx, node), mode=_block_mode(node))
+    op = DepthToSpace(block_size=_read_block(ctx, node), mode=_read_block_mode(node))
     return ctx.move_channels_first(ctx.emit(op, ctx.move_channels_last(node.inputs[0])))
 
 
 @onnx_op("SpaceToDepth")
 def space_to_depth(ctx: Context, node: SourceNode) -> str:
     """Channel last in between; newer opsets have the order of depth too."""
-    op = SpaceToDepth(block_size=_block(ctx, node), mode=_block_mode(node))
+    op = SpaceToDepth(block_size=_read_block(ctx, node), mode=_read_block_mode(node))
     return ctx.move_channels_first(ctx.emit(op, ctx.move_channels_last(node.inputs[0])))
 
 
@@ -166,28 +166,28 @@ def dropout(ctx: Context, node: SourceNode) -> str | list[str]:
     return [x, broadcast_to(ctx, one, ctx.shape(x))]
 
 
-def given_dims(ctx: Context, node: SourceNode, name: str, index: int) -> Shape | None:
+def read_dims(ctx: Context, node: SourceNode, name: str, index: int) -> Shape | None:
     """Numbers that older opsets give as an attribute and newer ones as an input; None where neither is."""
     if node.has(name):
         return tuple(node.attr(name))
     return ctx.read_dims(node.input(index)) if node.input(index) else None
 
 
-def given_ints(ctx: Context, node: SourceNode, name: str, index: int) -> tuple[int, ...] | None:
+def read_ints(ctx: Context, node: SourceNode, name: str, index: int) -> tuple[int, ...] | None:
     """The same where no symbolic dimension will do."""
     if node.has(name):
         return tuple(node.attr(name))
     return ctx.read_ints(node.input(index)) if node.input(index) else None
 
 
-def _block_mode(node: SourceNode) -> BlockMode:
+def _read_block_mode(node: SourceNode) -> BlockMode:
     mode = node.attr("mode", "DCR")
     if mode not in BlockMode.__members__:
         raise BadInput(f"mode is '{mode}', expected DCR or CRD", do="export the model again")
     return BlockMode[mode]
 
 
-def _block(ctx: Context, node: SourceNode) -> tuple[int, int]:
+def _read_block(ctx: Context, node: SourceNode) -> tuple[int, int]:
     if ctx.rank(node.inputs[0]) != 4:
         raise ShapeMismatch(
             f"{ctx.type(node.inputs[0])} is given, expected rank 4", do="reshape it to rank 4"
@@ -195,7 +195,7 @@ def _block(ctx: Context, node: SourceNode) -> tuple[int, int]:
     return (node.need("blocksize"),) * 2
 
 
-def _resolved(wanted: list[Dim], count: Dim) -> tuple[Dim, ...]:
+def _resolve_shape(wanted: list[Dim], count: Dim) -> tuple[Dim, ...]:
     unknown = [axis for axis, dim in enumerate(wanted) if dim == -1]
     if len(unknown) > 1:
         raise ShapeMismatch(

@@ -9,7 +9,7 @@ from edgewright.frontends._common.terms import read_number
 from edgewright.frontends.onnx.context import Context
 from edgewright.frontends.onnx.registry import MICROSOFT, onnx_op
 from edgewright.frontends.onnx.source import SourceNode
-from edgewright.frontends.onnx.tensors import dtype_of
+from edgewright.frontends.onnx.tensors import find_dtype
 from edgewright.ir.dims import Dim, is_static, lower_bound
 from edgewright.ir.op import Op
 from edgewright.ops.elementwise import (
@@ -22,14 +22,16 @@ from edgewright.ops.elementwise import (
 from edgewright.ops.rearrange_fill import ConstantOfShape, RandomNormalLike, RandomUniformLike, Shape
 from edgewright.ops.reduce_order import CumulativeSum
 
-__all__ = ["iota", "shape_value"]
+__all__ = ["emit_iota", "shape_value"]
 
 
 @onnx_op("Shape")
 def shape(ctx: Context, node: SourceNode) -> str:
     """Some or all sizes: constants where they are known, else followed by name."""
     rank = ctx.rank(node.inputs[0])
-    start, end = (_edge(node.attr(name, default), rank) for name, default in (("start", 0), ("end", rank)))
+    start, end = (
+        _clamp_edge(node.attr(name, default), rank) for name, default in (("start", 0), ("end", rank))
+    )
     return shape_value(ctx, node.inputs[0], start, end)
 
 
@@ -62,7 +64,7 @@ def range_(ctx: Context, node: SourceNode) -> str:
     delta = node.input(2) or ctx.add_scalar(1, start)
     values = [ctx.find_array(value) for value in (start, limit, delta)]
     if all(value is not None for value in values):
-        return ctx.add_constant(_counted(*(np.asarray(value).reshape(-1)[0] for value in values)))
+        return ctx.add_constant(_count_range(*(np.asarray(value).reshape(-1)[0] for value in values)))
     first, last = ctx.read_dims(start)[0], ctx.read_dims(limit)[0]
     span = last - first
     low = lower_bound(span)
@@ -70,7 +72,7 @@ def range_(ctx: Context, node: SourceNode) -> str:
         # Steps and empty ranges depend on the sizes' numbers.
         raise NeedsValue(start if isinstance(last, int) else limit)
     length = limit if first == 0 else ctx.emit(ElementWiseSubtract(), limit, start)
-    places = iota(ctx, ctx.reshape(length, (1,)), span, ctx.dtype(start))
+    places = emit_iota(ctx, ctx.reshape(length, (1,)), span, ctx.dtype(start))
     return places if first == 0 else ctx.emit(ElementWiseAdd(), places, start)
 
 
@@ -80,8 +82,8 @@ def eye_like(ctx: Context, node: SourceNode) -> str:
     x = node.inputs[0]
     if ctx.rank(x) != 2:
         raise ShapeMismatch(f"{ctx.type(x)} is given, expected a matrix", do="give a tensor of rank 2")
-    dtype = dtype_of(node.need("dtype"), node.where) if node.has("dtype") else ctx.dtype(x)
-    rows, columns = _numbers(ctx, x)
+    dtype = find_dtype(node.need("dtype"), node.where) if node.has("dtype") else ctx.dtype(x)
+    rows, columns = _read_numbers(ctx, x)
     return ctx.add_constant(np.eye(rows, columns, node.attr("k", 0)).astype(dtype.numpy))
 
 
@@ -95,7 +97,7 @@ def trilu(ctx: Context, node: SourceNode) -> str:
     diagonal = ctx.read_ints(node.inputs[1])[0] if node.input(1) else 0
     rows, columns = ctx.shape(x)[-2:]
     places = [
-        iota(ctx, shape_value(ctx, x, rank - back, rank - back + 1), dim, DType.INT_64)
+        emit_iota(ctx, shape_value(ctx, x, rank - back, rank - back + 1), dim, DType.INT_64)
         for back, dim in ((2, rows), (1, columns))
     ]
     distance = ctx.emit(ElementWiseSubtract(), places[1], ctx.reshape(places[0], (rows, 1)))
@@ -107,7 +109,7 @@ def trilu(ctx: Context, node: SourceNode) -> str:
 @onnx_op("RandomNormal", "RandomNormalLike")
 def random_normal(ctx: Context, node: SourceNode) -> str:
     """A seed is not kept: QNN has none."""
-    model, dtype = _random_model(ctx, node)
+    model, dtype = _read_random_shape(ctx, node)
     mean, scale = node.attr("mean", 0.0), node.attr("scale", 1.0)
     return ctx.emit(RandomNormalLike(mean=mean, scale=scale, dtype=dtype), model)
 
@@ -115,7 +117,7 @@ def random_normal(ctx: Context, node: SourceNode) -> str:
 @onnx_op("RandomUniform", "RandomUniformLike")
 def random_uniform(ctx: Context, node: SourceNode) -> str:
     """A seed is not kept: QNN has none."""
-    model, dtype = _random_model(ctx, node)
+    model, dtype = _read_random_shape(ctx, node)
     low, high = node.attr("low", 0.0), node.attr("high", 1.0)
     return ctx.emit(RandomUniformLike(low=low, high=high, dtype=dtype), model)
 
@@ -131,7 +133,7 @@ def shape_value(ctx: Context, value: str, start: int, end: int) -> str:
     return found
 
 
-def iota(ctx: Context, length: str, count: Dim, dtype: DType) -> str:
+def emit_iota(ctx: Context, length: str, count: Dim, dtype: DType) -> str:
     """0, 1, 2 ... up to a count that the value ``length`` (a vector of one) holds."""
     if isinstance(count, int):
         _check_count(count)
@@ -140,11 +142,11 @@ def iota(ctx: Context, length: str, count: Dim, dtype: DType) -> str:
     return ctx.emit(CumulativeSum(axis=0, exclusive=True), ones)
 
 
-def _edge(given: int, rank: int) -> int:
+def _clamp_edge(given: int, rank: int) -> int:
     return min(max(given + rank if given < 0 else given, 0), rank)
 
 
-def _counted(start: Array, limit: Array, delta: Array) -> Array:
+def _count_range(start: Array, limit: Array, delta: Array) -> Array:
     """Every number by itself from the first one: adding up would add up the rounding too."""
     if not (delta != 0 and np.isfinite(float(start)) and np.isfinite(float(limit))):
         raise BadInput(
@@ -165,7 +167,7 @@ def _check_count(count: int) -> None:
         raise LimitExceeded(f"{count} elements are counted, the limit is {LARGEST_FOLD}", do="count less")
 
 
-def _numbers(ctx: Context, value: str) -> tuple[int, ...]:
+def _read_numbers(ctx: Context, value: str) -> tuple[int, ...]:
     """A shape that must be numbers."""
     if not ctx.type(value).is_static:
         raise NeedsValue(value, is_shape=True)
@@ -173,9 +175,9 @@ def _numbers(ctx: Context, value: str) -> tuple[int, ...]:
     return ctx.type(value).static_shape()
 
 
-def _random_model(ctx: Context, node: SourceNode) -> tuple[str, DType]:
+def _read_random_shape(ctx: Context, node: SourceNode) -> tuple[str, DType]:
     """A tensor of the shape wanted, and the datatype wanted."""
-    dtype = dtype_of(node.need("dtype"), node.where) if node.has("dtype") else DType.FLOAT_32
+    dtype = find_dtype(node.need("dtype"), node.where) if node.has("dtype") else DType.FLOAT_32
     if node.op_type.endswith("Like"):
         return node.inputs[0], dtype if node.has("dtype") else ctx.dtype(node.inputs[0])
     dims = node.need("shape")

@@ -7,7 +7,7 @@ import numpy as np
 from edgewright.core.errors import BadInput, ShapeMismatch
 from edgewright.frontends._common.terms import emit_slice, read_number
 from edgewright.frontends.onnx.context import Context
-from edgewright.frontends.onnx.rearrange import given_dims, given_ints
+from edgewright.frontends.onnx.rearrange import read_dims, read_ints
 from edgewright.frontends.onnx.registry import MICROSOFT, onnx_op
 from edgewright.frontends.onnx.source import SourceNode
 from edgewright.ir.dims import Dim, ceil_div, maximum, minimum
@@ -29,12 +29,12 @@ FIRST_UNEVEN_SPLIT_OPSET = 18
 def slice_(ctx: Context, node: SourceNode) -> str:
     """Ends are cut to the axis, negative ones count from the back."""
     shape = ctx.shape(node.inputs[0])
-    starts, ends = given_dims(ctx, node, "starts", 1), given_dims(ctx, node, "ends", 2)
+    starts, ends = read_dims(ctx, node, "starts", 1), read_dims(ctx, node, "ends", 2)
     if starts is None or ends is None:
         raise BadInput("starts or ends are missing", do="export the model again")
-    given = given_ints(ctx, node, "axes", 3)
+    given = read_ints(ctx, node, "axes", 3)
     axes = tuple(range(len(starts))) if given is None else given
-    steps = given_ints(ctx, node, "steps", 4) or (1,) * len(starts)
+    steps = read_ints(ctx, node, "steps", 4) or (1,) * len(starts)
     if not len(starts) == len(ends) == len(axes) == len(steps) <= len(shape):
         raise ShapeMismatch(
             f"{len(starts)} starts, {len(ends)} ends, {len(axes)} axes and {len(steps)} steps are given "
@@ -56,8 +56,8 @@ def split(ctx: Context, node: SourceNode) -> list[str]:
         raise ShapeMismatch("a number is given, expected a tensor with an axis to split", do="reshape it")
     axis = normal_axis(node.attr("axis", 0), ctx.rank(x))
     dim, count = ctx.shape(x)[axis], len(node.outputs)
-    sizes = given_dims(ctx, node, "split", 1)
-    edges = _equal_edges(node, dim, count) if sizes is None else _edges(sizes, dim, count)
+    sizes = read_dims(ctx, node, "split", 1)
+    edges = _list_equal_edges(node, dim, count) if sizes is None else _list_edges(sizes, dim, count)
     if count == 1:
         return [x]
     return ctx.emit_all(Split(axis=axis, split_index=edges), x)
@@ -68,14 +68,14 @@ def split(ctx: Context, node: SourceNode) -> list[str]:
 def pad(ctx: Context, node: SourceNode) -> str:
     """Negative amounts crop first; what is left is padded."""
     x = node.inputs[0]
-    before, after = _amounts(ctx, node)
+    before, after = _read_amounts(ctx, node)
     ranges = [
         (maximum(b * -1, 0), dim - maximum(a * -1, 0), 1)
         for dim, b, a in zip(ctx.shape(x), before, after, strict=True)
     ]
     cropped = emit_slice(ctx, x, ranges)
     pairs = [(maximum(b, 0), maximum(a, 0)) for b, a in zip(before, after, strict=True)]
-    return _padded(ctx, node, cropped, pairs)
+    return _pad_value(ctx, node, cropped, pairs)
 
 
 @onnx_op("CenterCropPad")
@@ -102,7 +102,7 @@ def center_crop_pad(ctx: Context, node: SourceNode) -> str:
     return ctx.emit(Pad(scheme=Scheme.CONSTANT, pad_amount=tuple(pairs), pad_constant_value=0), cropped)
 
 
-def _edges(sizes: Sequence[Dim], dim: Dim, count: int) -> tuple[Dim, ...]:
+def _list_edges(sizes: Sequence[Dim], dim: Dim, count: int) -> tuple[Dim, ...]:
     """Where the parts after the first begin."""
     total: Dim = sum(sizes, start=0)
     if len(sizes) != count or (isinstance(total, int) and isinstance(dim, int) and total != dim):
@@ -118,7 +118,7 @@ def _edges(sizes: Sequence[Dim], dim: Dim, count: int) -> tuple[Dim, ...]:
     return tuple(starts)
 
 
-def _equal_edges(node: SourceNode, dim: Dim, count: int) -> tuple[Dim, ...]:
+def _list_equal_edges(node: SourceNode, dim: Dim, count: int) -> tuple[Dim, ...]:
     wanted = node.attr("num_outputs", count)
     is_even = node.version < FIRST_UNEVEN_SPLIT_OPSET
     if wanted != count or count < 1 or (is_even and isinstance(dim, int) and dim % count):
@@ -130,10 +130,10 @@ def _equal_edges(node: SourceNode, dim: Dim, count: int) -> tuple[Dim, ...]:
     return tuple(minimum(size * i, dim) for i in range(1, count))
 
 
-def _amounts(ctx: Context, node: SourceNode) -> tuple[list[Dim], list[Dim]]:
+def _read_amounts(ctx: Context, node: SourceNode) -> tuple[list[Dim], list[Dim]]:
     """Amounts before and after each axis."""
     rank = ctx.rank(node.inputs[0])
-    amounts = given_dims(ctx, node, "pads", 1)
+    amounts = read_dims(ctx, node, "pads", 1)
     axes = ctx.read_ints(node.input(3)) if node.input(3) else tuple(range(rank))
     if amounts is None or len(amounts) != 2 * len(axes):
         raise ShapeMismatch(
@@ -148,7 +148,7 @@ def _amounts(ctx: Context, node: SourceNode) -> tuple[list[Dim], list[Dim]]:
     return before, after
 
 
-def _padded(ctx: Context, node: SourceNode, value: str, pairs: list[tuple[Dim, Dim]]) -> str:
+def _pad_value(ctx: Context, node: SourceNode, value: str, pairs: list[tuple[Dim, Dim]]) -> str:
     mode = node.attr("mode", "constant")
     if mode not in {*SCHEMES, WRAP}:
         raise BadInput(f"mode is '{mode}', expected one of {[*SCHEMES, WRAP]}", do="export the model again")
@@ -156,7 +156,7 @@ def _padded(ctx: Context, node: SourceNode, value: str, pairs: list[tuple[Dim, D
         return value
     if mode == WRAP:
         for axis, pair in enumerate(pairs):
-            value = value if pair == (0, 0) else _wrapped(ctx, value, axis, pair)
+            value = value if pair == (0, 0) else _wrap_axis(ctx, value, axis, pair)
         return value
     filling: float | int | bool = 0
     if mode == "constant":
@@ -165,7 +165,7 @@ def _padded(ctx: Context, node: SourceNode, value: str, pairs: list[tuple[Dim, D
     return ctx.emit(op, value)
 
 
-def _wrapped(ctx: Context, value: str, axis: int, pair: tuple[Dim, Dim]) -> str:
+def _wrap_axis(ctx: Context, value: str, axis: int, pair: tuple[Dim, Dim]) -> str:
     """The axis continued on both sides as if it were a ring."""
     dim = ctx.shape(value)[axis]
     if all(isinstance(i, int) for i in (dim, *pair)):

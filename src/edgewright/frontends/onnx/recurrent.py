@@ -10,7 +10,12 @@ from edgewright.frontends.onnx.context import Context
 from edgewright.frontends.onnx.foreign import keep_as_source_op
 from edgewright.frontends.onnx.recurrent_layer import Layer
 from edgewright.frontends.onnx.recurrent_lengths import Lengths
-from edgewright.frontends.onnx.recurrent_steps import can_unroll, gru_steps, lstm_steps, rnn_steps
+from edgewright.frontends.onnx.recurrent_steps import (
+    can_unroll,
+    emit_gru_steps,
+    emit_lstm_steps,
+    emit_rnn_steps,
+)
 from edgewright.frontends.onnx.registry import onnx_op
 from edgewright.frontends.onnx.source import SourceNode
 from edgewright.ops.elementwise import ElementWiseAdd
@@ -56,12 +61,12 @@ def lstm(ctx: Context, node: SourceNode) -> list[str]:
     peepholes = layer.vectors(node.input(7), 3)
     first = list(zip(layer.states(node.input(5)), layer.states(node.input(6)), strict=True))
     results = [
-        _lstm(layer, run, peepholes[run.index], first[run.index])
+        _emit_lstm(layer, run, peepholes[run.index], first[run.index])
         if is_usual
-        else lstm_steps(layer, run.index, run.x, run.is_reverse, peepholes[run.index], first[run.index])
-        for run in _runs(layer)
+        else emit_lstm_steps(layer, run.index, run.x, run.is_reverse, peepholes[run.index], first[run.index])
+        for run in _list_runs(layer)
     ]
-    return _outputs(layer, results)
+    return _list_outputs(layer, results)
 
 
 @onnx_op("GRU", since=7)
@@ -73,12 +78,12 @@ def gru(ctx: Context, node: SourceNode) -> list[str]:
         return keep_as_source_op(ctx, node)
     first = layer.states(node.input(5))
     results = [
-        _gru(layer, run, first[run.index])
+        _emit_gru(layer, run, first[run.index])
         if is_usual
-        else gru_steps(layer, run.index, run.x, run.is_reverse, first[run.index])
-        for run in _runs(layer)
+        else emit_gru_steps(layer, run.index, run.x, run.is_reverse, first[run.index])
+        for run in _list_runs(layer)
     ]
-    return _outputs(layer, results)
+    return _list_outputs(layer, results)
 
 
 @onnx_op("RNN", since=7)
@@ -90,19 +95,19 @@ def rnn(ctx: Context, node: SourceNode) -> list[str]:
         return keep_as_source_op(ctx, node)
     first = layer.states(node.input(5))
     results = [
-        _rnn(layer, run, first[run.index])
+        _emit_rnn(layer, run, first[run.index])
         if is_usual
-        else rnn_steps(layer, run.index, run.x, run.is_reverse, first[run.index])
-        for run in _runs(layer)
+        else emit_rnn_steps(layer, run.index, run.x, run.is_reverse, first[run.index])
+        for run in _list_runs(layer)
     ]
-    return _outputs(layer, results)
+    return _list_outputs(layer, results)
 
 
 def _is_usual(layer: Layer, names: tuple[str, ...]) -> bool:
     return not layer.clip and all(tuple(a.name for a in each) == names for each in layer.activations)
 
 
-def _runs(layer: Layer) -> list[Run]:
+def _list_runs(layer: Layer) -> list[Run]:
     """With lengths, what runs backwards is turned around within its length and runs forwards."""
     if not layer.lengths:
         return [Run(layer.x, is_reverse, i, None) for i, is_reverse in enumerate(layer.directions)]
@@ -113,7 +118,7 @@ def _runs(layer: Layer) -> list[Run]:
     ]
 
 
-def _outputs(layer: Layer, results: Sequence[Result]) -> list[str]:
+def _list_outputs(layer: Layer, results: Sequence[Result]) -> list[str]:
     """Y, Y_h, Y_c as far as they are wanted, cut at the lengths."""
     wanted = [bool(name) for name in (*layer.node.outputs, "", "", "")][:3]
     sequences, states, cells = ([result[i] for result in results] for i in range(3))
@@ -129,10 +134,10 @@ def _outputs(layer: Layer, results: Sequence[Result]) -> list[str]:
     return found[: len(layer.node.outputs)]
 
 
-def _lstm(layer: Layer, run: Run, peepholes: list[str], first: tuple[str, str]) -> Result:
+def _emit_lstm(layer: Layer, run: Run, peepholes: list[str], first: tuple[str, str]) -> Result:
     ctx = layer.ctx
     weights, recurrent = list(layer.weights[run.index]), layer.recurrent[run.index]
-    biases = _sums(layer, run.index)
+    biases = _sum_biases(layer, run.index)
     x, entry, output, forget = run.x, *peepholes
     gate = [INPUT, INPUT]
     if layer.node.attr("input_forget", 0):
@@ -148,40 +153,40 @@ def _lstm(layer: Layer, run: Run, peepholes: list[str], first: tuple[str, str]) 
     inputs += [entry, forget, output, biases[INPUT] if gate else ""]
     is_rounding = bool(layer.node.attr(ROUNDING, 0))
     op = Lstm(direction=run.direction, time_major=layer.time_axis == 0, is_rounding=is_rounding)
-    sequence, cell, last = ctx.emit_all(op, *_trimmed(inputs))
+    sequence, cell, last = ctx.emit_all(op, *_trim_absent(inputs))
     return sequence, last, cell
 
 
-def _gru(layer: Layer, run: Run, first: str) -> Result:
+def _emit_gru(layer: Layer, run: Run, first: str) -> Result:
     biases = layer.biases[run.index]
     inputs = [run.x, *layer.weights[run.index], *layer.recurrent[run.index], *biases]
     linear = 1 if layer.node.attr("linear_before_reset", 0) else 0
-    return _emitted_gru(layer, run, linear, [*inputs, _leading(layer.ctx, first)])
+    return _emit_gru_op(layer, run, linear, [*inputs, _drop_leading(layer.ctx, first)])
 
 
-def _rnn(layer: Layer, run: Run, first: str) -> Result:
+def _emit_rnn(layer: Layer, run: Run, first: str) -> Result:
     """A Gru with h = (1 - 0) * tanh(Wx + R(1 * h)) + 0 * h: update is shut, reset is open."""
     ctx, units = layer.ctx, layer.units
     (weights,), (recurrent,), (bias, again) = (
         v[run.index] for v in (layer.weights, layer.recurrent, layer.biases)
     )
-    nothing, square = (ctx.add_constant(_zeros_like(ctx, v)) for v in (weights, recurrent))
-    shut, wide = (ctx.add_constant(np.full(units, v, _numpy(ctx, run.x))) for v in (-OPEN, OPEN))
+    nothing, square = (ctx.add_constant(_make_zeros(ctx, v)) for v in (weights, recurrent))
+    shut, wide = (ctx.add_constant(np.full(units, v, _find_numpy_dtype(ctx, run.x))) for v in (-OPEN, OPEN))
     inputs = [run.x, nothing, nothing, weights, square, square, recurrent, shut, wide, bias, "", "", again]
-    return _emitted_gru(layer, run, 0, [*inputs, _leading(ctx, first)])
+    return _emit_gru_op(layer, run, 0, [*inputs, _drop_leading(ctx, first)])
 
 
-def _emitted_gru(layer: Layer, run: Run, linear: int, inputs: list[str]) -> Result:
+def _emit_gru_op(layer: Layer, run: Run, linear: int, inputs: list[str]) -> Result:
     op = Gru(direction=run.direction, time_major=layer.time_axis == 0, linear_before_reset=linear)
-    sequence, last = layer.ctx.emit_all(op, *_trimmed(inputs))
+    sequence, last = layer.ctx.emit_all(op, *_trim_absent(inputs))
     return sequence, layer.ctx.reshape(last, layer.ctx.shape(last)[1:]), ""
 
 
-def _sums(layer: Layer, index: int) -> list[str]:
+def _sum_biases(layer: Layer, index: int) -> list[str]:
     """The two biases of each gate as one; zeros where there are none."""
     ctx, biases = layer.ctx, layer.biases[index]
     if not biases[0]:
-        zero = ctx.add_constant(np.zeros(layer.units, _numpy(ctx, layer.x)))
+        zero = ctx.add_constant(np.zeros(layer.units, _find_numpy_dtype(ctx, layer.x)))
         return [zero] * layer.gates
     return [_sum(ctx, *pair) for pair in zip(biases[: layer.gates], biases[layer.gates :], strict=True)]
 
@@ -193,19 +198,19 @@ def _sum(ctx: Context, left: str, right: str) -> str:
     return ctx.emit(ElementWiseAdd(), left, right)
 
 
-def _leading(ctx: Context, state: str) -> str:
+def _drop_leading(ctx: Context, state: str) -> str:
     return ctx.reshape(state, (1, *ctx.shape(state))) if state else ""
 
 
-def _zeros_like(ctx: Context, value: str) -> Array:
-    return np.zeros(ctx.type(value).static_shape(), _numpy(ctx, value))
+def _make_zeros(ctx: Context, value: str) -> Array:
+    return np.zeros(ctx.type(value).static_shape(), _find_numpy_dtype(ctx, value))
 
 
-def _numpy(ctx: Context, value: str) -> np.dtype[np.generic]:
+def _find_numpy_dtype(ctx: Context, value: str) -> np.dtype[np.generic]:
     return ctx.dtype(value).numpy
 
 
-def _trimmed(inputs: list[str]) -> list[str]:
+def _trim_absent(inputs: list[str]) -> list[str]:
     while not inputs[-1]:
         inputs.pop()
     return inputs

@@ -6,7 +6,7 @@ from functools import cached_property
 
 from edgewright.core.errors import BadInput, ShapeMismatch
 from edgewright.frontends.onnx.context import Context
-from edgewright.frontends.onnx.cutting import parts
+from edgewright.frontends.onnx.cutting import cut_parts
 from edgewright.frontends.onnx.source import SourceNode
 from edgewright.ir.dims import Dim
 from edgewright.ops.rearrange import Concat
@@ -154,19 +154,19 @@ class Layer:
         batch = self.ctx.shape(self.x)[1 - axis]
         wanted = (batch, count, self.units) if axis else (count, batch, self.units)
         self._check("initial state", value, wanted)
-        split = parts(self.ctx, value, axis, count)
+        split = cut_parts(self.ctx, value, axis, count)
         return [self.ctx.reshape(part, (self.ctx.shape(part)[1 - axis], self.units)) for part in split]
 
     def joined_sequence(self, sequences: Sequence[str]) -> str:
         """Y: the directions side by side."""
         axis = self.time_axis + 1
-        return self._joined(sequences, axis)
+        return self._join_values(sequences, axis)
 
     def joined_states(self, states: Sequence[str]) -> str:
         """Y_h or Y_c: the directions side by side."""
-        return self._joined(states, self.time_axis)
+        return self._join_values(states, self.time_axis)
 
-    def _joined(self, values: Sequence[str], axis: int) -> str:
+    def _join_values(self, values: Sequence[str], axis: int) -> str:
         shaped = []
         for value in values:
             shape = self.ctx.shape(value)
@@ -177,7 +177,7 @@ class Layer:
         rest = self.ctx.shape(value)[2:]
         total = len(self.directions) * count
         flat = self.ctx.reshape(value, (total * self.units, *rest))
-        split = parts(self.ctx, flat, 0, total)
+        split = cut_parts(self.ctx, flat, 0, total)
         return [split[i : i + count] for i in range(0, total, count)]
 
     def _check(self, what: str, value: str, wanted: tuple[Dim, ...]) -> None:

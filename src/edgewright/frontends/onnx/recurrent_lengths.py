@@ -7,7 +7,7 @@ import onnx
 
 from edgewright.core.errors import ShapeMismatch
 from edgewright.core.numbers import DType
-from edgewright.frontends.onnx.counting import counted
+from edgewright.frontends.onnx.counting import count_along
 from edgewright.frontends.onnx.recurrent_layer import Layer
 from edgewright.ops.cast import Cast
 from edgewright.ops.elementwise import (
@@ -79,6 +79,6 @@ class Lengths:
     @cached_property
     def _steps(self) -> str:
         """The place of each step, along the axis of time."""
-        places = counted(self._ctx, self._layer.x, self._time)
+        places = count_along(self._ctx, self._layer.x, self._time)
         count = self._ctx.shape(self._layer.x)[self._time]
         return self._ctx.reshape(places, (1, count, 1) if self._time else (count, 1, 1))

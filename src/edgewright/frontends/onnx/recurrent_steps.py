@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import onnx
 
-from edgewright.frontends.onnx.cutting import parts
+from edgewright.frontends.onnx.cutting import cut_parts
 from edgewright.frontends.onnx.recurrent_layer import Activation, Layer
 from edgewright.ir.op import Op
 from edgewright.ops.activation import Relu, ReluMinMax, Sigmoid, Tanh
@@ -13,7 +13,7 @@ from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseMultiply, Elem
 from edgewright.ops.matmul import FullyConnected, MatMul
 from edgewright.ops.rearrange import Concat
 
-__all__ = ["can_unroll", "gru_steps", "lstm_steps", "rnn_steps"]
+__all__ = ["can_unroll", "emit_gru_steps", "emit_lstm_steps", "emit_rnn_steps"]
 
 # A longer layer is left as it is: thousands of nodes help nobody.
 MOST_STEPS = 512
@@ -36,7 +36,7 @@ def can_unroll(layer: Layer) -> bool:
     return isinstance(count, int) and 0 < count <= MOST_STEPS and not (layer.lengths and layer.gates == 4)
 
 
-def lstm_steps(
+def emit_lstm_steps(
     layer: Layer, index: int, x: str, is_reverse: bool, peepholes: list[str], first: tuple[str, str]
 ) -> tuple[str, str, str]:
     """All h, the last h and the last c."""
@@ -46,7 +46,7 @@ def lstm_steps(
     def step(sums: str, states: list[str]) -> list[str]:
         h, c = states
         total = maths.add(sums, maths.connected(h, recurrent))
-        entry, output, forget, fresh = parts(layer.ctx, total, 1, 4)
+        entry, output, forget, fresh = cut_parts(layer.ctx, total, 1, 4)
         entry = maths.activated(f, maths.looking(entry, peepholes[0], c))
         forget = (
             maths.rest(entry) if is_coupled else maths.activated(f, maths.looking(forget, peepholes[2], c))
@@ -60,7 +60,7 @@ def lstm_steps(
     return sequence, last, cell
 
 
-def gru_steps(layer: Layer, index: int, x: str, is_reverse: bool, first: str) -> tuple[str, str, str]:
+def emit_gru_steps(layer: Layer, index: int, x: str, is_reverse: bool, first: str) -> tuple[str, str, str]:
     """All h and the last one."""
     maths, (f, g) = _Maths(layer), layer.activations[index]
     is_linear = bool(layer.node.attr("linear_before_reset", 0))
@@ -69,8 +69,8 @@ def gru_steps(layer: Layer, index: int, x: str, is_reverse: bool, first: str) ->
 
     def step(sums: str, states: list[str]) -> list[str]:
         (h,) = states
-        update, reset, fresh = parts(layer.ctx, sums, 1, 3)
-        update_h, reset_h = parts(layer.ctx, maths.connected(h, both), 1, 2)
+        update, reset, fresh = cut_parts(layer.ctx, sums, 1, 3)
+        update_h, reset_h = cut_parts(layer.ctx, maths.connected(h, both), 1, 2)
         update = maths.activated(f, maths.add(update, update_h))
         reset = maths.activated(f, maths.add(reset, reset_h))
         if is_linear:
@@ -85,7 +85,7 @@ def gru_steps(layer: Layer, index: int, x: str, is_reverse: bool, first: str) ->
     return sequence, last, ""
 
 
-def rnn_steps(layer: Layer, index: int, x: str, is_reverse: bool, first: str) -> tuple[str, str, str]:
+def emit_rnn_steps(layer: Layer, index: int, x: str, is_reverse: bool, first: str) -> tuple[str, str, str]:
     """All h and the last one."""
     maths, (f,) = _Maths(layer), layer.activations[index]
     recurrent = layer.recurrent[index][0]
@@ -115,7 +115,7 @@ class _Maths:
             timed, self.stacked(layer.weights[index]), self.stacked(biases) if biases else ""
         )
         count, batch, width = ctx.shape(sums)
-        slices = [ctx.reshape(part, (batch, width)) for part in parts(ctx, sums, 0, int(count))]
+        slices = [ctx.reshape(part, (batch, width)) for part in cut_parts(ctx, sums, 0, int(count))]
         states, found = [value or self._nothing() for value in first], []
         for part in reversed(slices) if is_reverse else slices:
             states = step(part, states)
@@ -173,13 +173,13 @@ class _Maths:
         if name in PLAIN:
             return self._ctx.emit(PLAIN[name], value)
         if name == "affine":
-            return self.add(self._scaled(value, alpha), self._ctx.add_scalar(beta or 0.0, value))
+            return self.add(self._scale_value(value, alpha), self._ctx.add_scalar(beta or 0.0, value))
         if name == "scaledtanh":
-            return self._scaled(self._ctx.emit(Tanh(), self._scaled(value, beta)), alpha)
+            return self._scale_value(self._ctx.emit(Tanh(), self._scale_value(value, beta)), alpha)
         node = onnx.helper.make_node(ONNX_NAMES[name], ["x"], ["y"], alpha=alpha, beta=beta)
         return self._ctx.translate(node, [value])[0]
 
-    def _scaled(self, value: str, factor: float | None) -> str:
+    def _scale_value(self, value: str, factor: float | None) -> str:
         return self.times(value, self._ctx.add_scalar(1.0 if factor is None else factor, value))
 
     def _nothing(self) -> str:

@@ -15,11 +15,11 @@ from edgewright.frontends.onnx.resize_axis import (
     AxisMap,
     Rule,
     emit_axis_maps,
-    nearest_of,
-    transformation_of,
+    name_nearest,
+    name_transformation,
 )
 from edgewright.frontends.onnx.source import SourceNode
-from edgewright.frontends.onnx.windows import flattened, int_of, ints_of, text_of, unflattened
+from edgewright.frontends.onnx.windows import add_height, drop_height, read_int, read_ints, read_text
 from edgewright.ir.dims import Dim, Expr
 from edgewright.ops.axes import normal_axis
 from edgewright.ops.resize import Resize, ResizeBilinear, ResizeNearestNeighbor, Resizing
@@ -61,7 +61,7 @@ class _Request:
 @onnx_op("Upsample", "Resize", since=7)
 def upsample(ctx: Context, node: SourceNode) -> str:
     """Before opset 11: scales, coordinates divided by them, cut to the element below."""
-    rule = Rule(text_of(node, "mode", "nearest", MODES), "asymmetric", "floor")
+    rule = Rule(read_text(node, "mode", "nearest", MODES), "asymmetric", "floor")
     if node.has("scales"):
         scales = [float(number) for number in node.need("scales")]
     else:
@@ -73,16 +73,16 @@ def upsample(ctx: Context, node: SourceNode) -> str:
 def resize(ctx: Context, node: SourceNode) -> str:
     """Scales or sizes for all or some axes, all coordinate modes."""
     rule = Rule(
-        text_of(node, "mode", "nearest", MODES),
-        text_of(node, "coordinate_transformation_mode", "half_pixel", COORDINATES),
-        text_of(node, "nearest_mode", "round_prefer_floor", NEAREST),
+        read_text(node, "mode", "nearest", MODES),
+        read_text(node, "coordinate_transformation_mode", "half_pixel", COORDINATES),
+        read_text(node, "nearest_mode", "round_prefer_floor", NEAREST),
         cubic=float(node.attr("cubic_coeff_a", -0.75)),
-        exclude_outside=bool(int_of(node, "exclude_outside", 0)),
-        is_antialias=bool(int_of(node, "antialias", 0)),
+        exclude_outside=bool(read_int(node, "exclude_outside", 0)),
+        is_antialias=bool(read_int(node, "antialias", 0)),
         extrapolation=float(node.attr("extrapolation_value", 0.0)),
     )
     rank = ctx.rank(node.inputs[0])
-    axes = [normal_axis(axis, rank) for axis in ints_of(node, "axes", tuple(range(rank)))]
+    axes = [normal_axis(axis, rank) for axis in read_ints(node, "axes", tuple(range(rank)))]
     scales = ctx.read_array(node.input(2)).reshape(-1) if node.input(2) else np.zeros(0)
     if scales.size:
         requests = _from_scales(ctx, node, axes, [float(number) for number in scales])
@@ -107,11 +107,11 @@ def _from_scales(
     requests = []
     for axis, scale in zip(axes, scales, strict=True):
         length = ctx.shape(node.inputs[0])[axis]
-        requests.append(_Request(axis, length, _scaled(node, length, scale), scale))
+        requests.append(_Request(axis, length, _scale_length(node, length, scale), scale))
     return requests
 
 
-def _scaled(node: SourceNode, length: Dim, scale: float) -> Dim:
+def _scale_length(node: SourceNode, length: Dim, scale: float) -> Dim:
     if isinstance(length, int):
         return floor(np.float32(length) * np.float32(scale))
     ratio = Fraction(scale).limit_denominator(LARGEST_DENOMINATOR)
@@ -126,7 +126,7 @@ def _from_sizes(ctx: Context, node: SourceNode, axes: Sequence[int]) -> list[_Re
         raise BadInput(
             f"sizes {list(sizes)}, expected {len(axes)} numbers", node.where, do="export the model again"
         )
-    policy = text_of(node, "keep_aspect_ratio_policy", "stretch", POLICIES)
+    policy = read_text(node, "keep_aspect_ratio_policy", "stretch", POLICIES)
     lengths = [ctx.shape(node.inputs[0])[axis] for axis in axes]
     if policy == "stretch":
         return [_Request(a, n, size, None) for a, n, size in zip(axes, lengths, sizes, strict=True)]
@@ -190,12 +190,12 @@ def _is_exact(request: _Request) -> bool:
 def _emit_resize(ctx: Context, x: str, rule: Rule, requests: Sequence[_Request]) -> str:
     """Channel last and back; one spatial axis becomes two."""
     rank = ctx.rank(x)
-    flat = flattened(ctx, x)
+    flat = add_height(ctx, x)
     size = list(ctx.shape(flat)[2:])
     for request in requests:
         size[request.axis - rank] = request.wanted
-    op = _op(rule, ctx.shape(flat)[2:], tuple(size))
-    return unflattened(ctx, ctx.move_channels_first(ctx.emit(op, ctx.move_channels_last(flat))), rank)
+    op = _choose_op(rule, ctx.shape(flat)[2:], tuple(size))
+    return drop_height(ctx, ctx.move_channels_first(ctx.emit(op, ctx.move_channels_last(flat))), rank)
 
 
 def _emit_last(ctx: Context, x: str, rule: Rule, requests: Sequence[_Request]) -> str:
@@ -203,11 +203,11 @@ def _emit_last(ctx: Context, x: str, rule: Rule, requests: Sequence[_Request]) -
     size = list(ctx.shape(x)[1:3])
     for request in requests:
         size[request.axis - 1] = request.wanted
-    return ctx.emit(_op(rule, ctx.shape(x)[1:3], tuple(size)), x)
+    return ctx.emit(_choose_op(rule, ctx.shape(x)[1:3], tuple(size)), x)
 
 
-def _op(rule: Rule, lengths: Sequence[Dim], size: tuple[Dim, ...]) -> Resizing:
-    mode = transformation_of(rule)
+def _choose_op(rule: Rule, lengths: Sequence[Dim], size: tuple[Dim, ...]) -> Resizing:
+    mode = name_transformation(rule)
     if mode == Transformation.PYTORCH_HALF_PIXEL and all(isinstance(n, int) and n > 1 for n in size):
         mode = Transformation.HALF_PIXEL
     classic = len(size) == 2 and mode != Transformation.PYTORCH_HALF_PIXEL
@@ -219,34 +219,34 @@ def _op(rule: Rule, lengths: Sequence[Dim], size: tuple[Dim, ...]) -> Resizing:
         return ResizeBilinear(size=size, **flags)
     if classic and rule.interpolation == Interpolation.NEAREST:
         same = ResizeNearestNeighbor(size=size, **flags)
-        if _takes_the_same(rule, same, lengths, size):
+        if _is_same_choice(rule, same, lengths, size):
             return same
     return Resize(
         size=size,
         exclude_outside=rule.exclude_outside,
         transformation_mode=mode,
         interpolation_mode=rule.interpolation,
-        nearest_mode=nearest_of(rule),
+        nearest_mode=name_nearest(rule),
         cubic_coeff=rule.cubic,
     )
 
 
-def _takes_the_same(
+def _is_same_choice(
     rule: Rule, op: ResizeNearestNeighbor, lengths: Sequence[Dim], size: Sequence[Dim]
 ) -> bool:
     """Whether the classic op's way of rounding picks the elements that are asked for."""
-    theirs, ours = op.rule().nearest, nearest_of(rule)
+    theirs, ours = op.rule().nearest, name_nearest(rule)
     if theirs == ours:
         return True
     if not all(isinstance(dim, int) and dim < 1 << 16 for dim in (*lengths, *size)):
         return False
     return all(
-        _places(int(n), int(m), op.rule().transformation, theirs)
-        == _places(int(n), int(m), op.rule().transformation, ours)
+        _list_places(int(n), int(m), op.rule().transformation, theirs)
+        == _list_places(int(n), int(m), op.rule().transformation, ours)
         for n, m in zip(lengths, size, strict=True)
     )
 
 
-def _places(length: int, wanted: int, mode: Transformation, nearest: Nearest) -> list[int]:
+def _list_places(length: int, wanted: int, mode: Transformation, nearest: Nearest) -> list[int]:
     found: list[int] = nearest_places(positions(length, wanted, mode), nearest, length).tolist()
     return found

@@ -10,7 +10,7 @@ from edgewright.core.errors import LimitExceeded
 from edgewright.core.numbers import Array, DType
 from edgewright.frontends.onnx.context import Context
 from edgewright.frontends.onnx.source import SourceNode
-from edgewright.frontends.onnx.terms import taken
+from edgewright.frontends.onnx.terms import take_along
 from edgewright.ops.cast import Cast
 from edgewright.ops.elementwise import ElementWiseAdd
 from edgewright.ops.matmul import MatMul
@@ -26,7 +26,7 @@ from edgewright.ops.resize_axis import (
     weight_matrix,
 )
 
-__all__ = ["AxisMap", "Rule", "emit_axis_maps", "nearest_of", "transformation_of"]
+__all__ = ["AxisMap", "Rule", "emit_axis_maps", "name_nearest", "name_transformation"]
 
 LARGEST_MATRIX = 1 << 24
 # What QNN has no name for is near enough to one of these for everything but the coordinates.
@@ -74,12 +74,12 @@ class AxisMap:
     roi: tuple[float, float]
 
 
-def transformation_of(rule: Rule) -> Transformation:
+def name_transformation(rule: Rule) -> Transformation:
     """The coordinate mode as QNN calls it."""
     return PLAIN[rule.coordinates]
 
 
-def nearest_of(rule: Rule) -> Nearest:
+def name_nearest(rule: Rule) -> Nearest:
     """The rounding as QNN calls it."""
     return Nearest[rule.nearest.upper()]
 
@@ -98,22 +98,22 @@ def emit_axis_maps(ctx: Context, node: SourceNode, x: str, rule: Rule, maps: Seq
                 do="use coordinate mode half_pixel, asymmetric or align_corners without antialias",
             )
         if is_by_matrix:
-            value = _by_matrix(ctx, value, rule, item)
+            value = _resize_by_matrix(ctx, value, rule, item)
         else:
-            places = nearest_places(_coordinates(rule, item), nearest_of(rule), item.length)
-            value = taken(ctx, value, places.tolist(), item.axis)
+            places = nearest_places(_list_coordinates(rule, item), name_nearest(rule), item.length)
+            value = take_along(ctx, value, places.tolist(), item.axis)
     return ctx.emit(Cast(dtype=dtype), value) if is_cast else value
 
 
-def _by_matrix(ctx: Context, value: str, rule: Rule, item: AxisMap) -> str:
+def _resize_by_matrix(ctx: Context, value: str, rule: Rule, item: AxisMap) -> str:
     """Elements outside the part looked at get the extrapolation value, which later axes leave as it is."""
-    at = _coordinates(rule, item)
-    matrix = _matrix(rule, item, at)
+    at = _list_coordinates(rule, item)
+    matrix = _make_matrix(rule, item, at)
     is_outside = (at < 0) | (at > item.length - 1)
     is_cut = rule.coordinates == "tf_crop_and_resize" and bool(is_outside.any())
     if is_cut:
         matrix[is_outside] = 0
-    result = _applied(ctx, value, matrix.astype(ctx.dtype(value).numpy), item.axis)
+    result = _apply_matrix(ctx, value, matrix.astype(ctx.dtype(value).numpy), item.axis)
     if not is_cut:
         return result
     shape = [1] * ctx.rank(value)
@@ -122,7 +122,7 @@ def _by_matrix(ctx: Context, value: str, rule: Rule, item: AxisMap) -> str:
     return ctx.emit(ElementWiseAdd(), result, ctx.add_constant(bias))
 
 
-def _applied(ctx: Context, value: str, matrix: Array, axis: int) -> str:
+def _apply_matrix(ctx: Context, value: str, matrix: Array, axis: int) -> str:
     """The matrix along an axis; the last two need no transpose."""
     rank = ctx.rank(value)
     if axis == rank - 1 and rank > 1:
@@ -131,16 +131,16 @@ def _applied(ctx: Context, value: str, matrix: Array, axis: int) -> str:
         return ctx.emit(MatMul(), ctx.add_constant(matrix), value)
     if rank == 1:
         row = ctx.reshape(value, (1, *ctx.shape(value)))
-        return ctx.reshape(_applied(ctx, row, matrix, 1), (len(matrix),))
+        return ctx.reshape(_apply_matrix(ctx, row, matrix, 1), (len(matrix),))
     order = (*range(axis), *range(axis + 1, rank), axis)
     back = (*range(axis), rank - 1, *range(axis, rank - 1))
-    return ctx.transpose(_applied(ctx, ctx.transpose(value, order), matrix, rank - 1), back)
+    return ctx.transpose(_apply_matrix(ctx, ctx.transpose(value, order), matrix, rank - 1), back)
 
 
-def _matrix(rule: Rule, item: AxisMap, at: Array) -> Array:
+def _make_matrix(rule: Rule, item: AxisMap, at: Array) -> Array:
     if rule.interpolation == Interpolation.NEAREST:
         matrix = np.zeros((item.wanted, item.length))
-        matrix[np.arange(item.wanted), nearest_places(at, nearest_of(rule), item.length)] = 1
+        matrix[np.arange(item.wanted), nearest_places(at, name_nearest(rule), item.length)] = 1
         return matrix
     weights: Callable[[Array], Array] = linear_weights
     reach = 1.0
@@ -153,7 +153,7 @@ def _matrix(rule: Rule, item: AxisMap, at: Array) -> Array:
     return weight_matrix(at, item.length, weights, reach, exclude_outside=rule.exclude_outside)
 
 
-def _coordinates(rule: Rule, item: AxisMap) -> Array:
+def _list_coordinates(rule: Rule, item: AxisMap) -> Array:
     """The input coordinate of each output element, for ONNX's own modes too."""
     scale = np.float32(item.wanted / item.length if item.scale is None else item.scale)
     x = np.arange(item.wanted, dtype=np.float32)

@@ -7,7 +7,7 @@ import onnx
 
 from edgewright.core.errors import BadInput, ShapeMismatch
 from edgewright.frontends.onnx.context import Context
-from edgewright.frontends.onnx.control import length_of, slices
+from edgewright.frontends.onnx.control import read_length, slice_along
 from edgewright.frontends.onnx.registry import onnx_op
 from edgewright.frontends.onnx.source import SourceNode
 from edgewright.ops.axes import normal_axis
@@ -33,32 +33,34 @@ def sequence_empty(ctx: Context, node: SourceNode) -> str:
 @onnx_op("SequenceAt")
 def sequence_at(ctx: Context, node: SourceNode) -> str:
     """The item at a known position."""
-    items = _items(ctx, node, node.inputs[0])
-    return items[_position(ctx, node, node.inputs[1], len(items))]
+    items = _list_items(ctx, node, node.inputs[0])
+    return items[_read_position(ctx, node, node.inputs[1], len(items))]
 
 
 @onnx_op("SequenceInsert")
 def sequence_insert(ctx: Context, node: SourceNode) -> str:
     """One item more, at the end where no position is given."""
-    items = _items(ctx, node, node.inputs[0])
-    place = _position(ctx, node, node.input(2), len(items), is_insert=True) if node.input(2) else len(items)
+    items = _list_items(ctx, node, node.inputs[0])
+    place = (
+        _read_position(ctx, node, node.input(2), len(items), is_insert=True) if node.input(2) else len(items)
+    )
     return ctx.sequence([*items[:place], node.inputs[1], *items[place:]])
 
 
 @onnx_op("SequenceErase")
 def sequence_erase(ctx: Context, node: SourceNode) -> str:
     """One item less, the last where no position is given."""
-    items = _items(ctx, node, node.inputs[0])
+    items = _list_items(ctx, node, node.inputs[0])
     if not items:
         raise BadInput("an item of an empty sequence is erased", node.where, do="export the model again")
-    place = _position(ctx, node, node.input(1), len(items)) if node.input(1) else len(items) - 1
+    place = _read_position(ctx, node, node.input(1), len(items)) if node.input(1) else len(items) - 1
     return ctx.sequence([*items[:place], *items[place + 1 :]])
 
 
 @onnx_op("SequenceLength")
 def sequence_length(ctx: Context, node: SourceNode) -> str:
     """A constant."""
-    return ctx.add_constant(np.asarray(len(_items(ctx, node, node.inputs[0])), np.int64))
+    return ctx.add_constant(np.asarray(len(_list_items(ctx, node, node.inputs[0])), np.int64))
 
 
 @onnx_op("SplitToSequence")
@@ -67,11 +69,11 @@ def split_to_sequence(ctx: Context, node: SourceNode) -> str:
     value = node.inputs[0]
     axis = normal_axis(node.attr("axis", 0), ctx.rank(value))
     if not node.input(1):
-        parts = slices(ctx, value, axis)
+        parts = slice_along(ctx, value, axis)
         if node.attr("keepdims", 1):
             parts = [_with_axis(ctx, part, axis) for part in parts]
         return ctx.sequence(parts)
-    lengths = _lengths(ctx, node, axis)
+    lengths = _list_lengths(ctx, node, axis)
     if len(lengths) == 1:
         return ctx.sequence([value])
     marks = tuple(int(mark) for mark in np.cumsum(lengths)[:-1])
@@ -81,7 +83,7 @@ def split_to_sequence(ctx: Context, node: SourceNode) -> str:
 @onnx_op("ConcatFromSequence")
 def concat_from_sequence(ctx: Context, node: SourceNode) -> str:
     """Joined along an axis that the items have, or along a new one."""
-    items = _items(ctx, node, node.inputs[0])
+    items = _list_items(ctx, node, node.inputs[0])
     if not items:
         raise BadInput("an empty sequence is joined", node.where, do="export the model again")
     rank = ctx.rank(items[0])
@@ -95,10 +97,10 @@ def concat_from_sequence(ctx: Context, node: SourceNode) -> str:
 def sequence_map(ctx: Context, node: SourceNode) -> list[str]:
     """The body for each item; what is no sequence is given to every one."""
     body: onnx.GraphProto = node.need("body")
-    count = len(_items(ctx, node, node.inputs[0]))
+    count = len(_list_items(ctx, node, node.inputs[0]))
     results: list[list[str]] = [[] for _ in body.output]
     for index in range(count):
-        given = [_item_of(ctx, node, value, index, count) for value in node.inputs]
+        given = [_choose_item(ctx, node, value, index, count) for value in node.inputs]
         for result, value in zip(results, ctx.inline(body, given), strict=True):
             result.append(value)
     return [ctx.sequence(result) for result in results]
@@ -126,13 +128,13 @@ def optional_get_element(ctx: Context, node: SourceNode) -> str:
     return value
 
 
-def _items(ctx: Context, node: SourceNode, value: str) -> list[str]:
+def _list_items(ctx: Context, node: SourceNode, value: str) -> list[str]:
     if value not in ctx.sequences:
         raise BadInput("the input is not a sequence", node.where, do="export the model again")
     return ctx.sequences[value]
 
 
-def _item_of(ctx: Context, node: SourceNode, value: str, index: int, count: int) -> str:
+def _choose_item(ctx: Context, node: SourceNode, value: str, index: int, count: int) -> str:
     if value not in ctx.sequences:
         return value
     items = ctx.sequences[value]
@@ -144,7 +146,7 @@ def _item_of(ctx: Context, node: SourceNode, value: str, index: int, count: int)
     return items[index]
 
 
-def _position(ctx: Context, node: SourceNode, value: str, count: int, *, is_insert: bool = False) -> int:
+def _read_position(ctx: Context, node: SourceNode, value: str, count: int, *, is_insert: bool = False) -> int:
     found = ctx.read_ints(value)
     last = count if is_insert else count - 1
     if len(found) != 1 or not -count <= found[0] <= last:
@@ -161,9 +163,9 @@ def _with_axis(ctx: Context, value: str, axis: int) -> str:
     return ctx.reshape(value, (*shape[:axis], 1, *shape[axis:]))
 
 
-def _lengths(ctx: Context, node: SourceNode, axis: int) -> Sequence[int]:
+def _list_lengths(ctx: Context, node: SourceNode, axis: int) -> Sequence[int]:
     """The lengths of the parts: given, or equal ones and a shorter last one."""
-    total = length_of(ctx, node.inputs[0], axis)
+    total = read_length(ctx, node.inputs[0], axis)
     given = ctx.read_ints(node.inputs[1])
     if ctx.rank(node.inputs[1]) == 0:
         if given[0] < 1:

@@ -43,7 +43,7 @@ def window(ctx: Context, node: SourceNode) -> str:
     steps = size if node.attr("periodic", 1) else max(size - 1, 1)
     angle = 2 * np.pi * np.arange(size) / max(steps, 1)
     values: Array = a0 - a1 * np.cos(angle) + a2 * np.cos(2 * angle)
-    return ctx.add_constant(values.astype(_output_dtype(node)))
+    return ctx.add_constant(values.astype(_find_output_dtype(node)))
 
 
 @onnx_op("MelWeightMatrix", since=17)
@@ -57,10 +57,12 @@ def mel_weight_matrix(ctx: Context, node: SourceNode) -> str:
             f" which a matrix of {LARGEST_MATRIX} elements can be made",
             node.where,
         )
-    edges = _mel_edges(count, low, high) * (length + 1) // rate
+    edges = _list_mel_edges(count, low, high) * (length + 1) // rate
     if not np.isfinite(edges).all() or edges.min() < 0 or edges.max() > length // 2 + 1:
         raise BadInput(f"edges from {low} to {high} Hz lie outside of what rate {rate} can show", node.where)
-    return ctx.add_constant(_triangles(edges.astype(int), length // 2 + 1).astype(_output_dtype(node)))
+    return ctx.add_constant(
+        _make_triangles(edges.astype(int), length // 2 + 1).astype(_find_output_dtype(node))
+    )
 
 
 @onnx_op("DFT", since=17)
@@ -78,7 +80,7 @@ def dft(ctx: Context, node: SourceNode) -> str | list[str]:
     length = _number(ctx, node, 1) if node.input(1) else None
     if not isinstance(rows, int) or rows * max(length or 0, rows) > LARGEST_MATRIX:
         return keep_as_source_op(ctx, node)
-    matrix = _dft_matrix(node, rows, int(components), length)
+    matrix = _make_dft_matrix(node, rows, int(components), length)
     order = [*(i for i in range(rank) if i not in {axis, rank - 1}), axis, rank - 1]
     turned = ctx.transpose(x, order)
     outer = ctx.shape(turned)[:-2]
@@ -95,7 +97,7 @@ def stft(ctx: Context, node: SourceNode) -> str:
     """A convolution whose filters are windowed waves, one step a frame: any length will do."""
     signal, frames = node.inputs[0], node.input(2)
     step = _number(ctx, node, 1)
-    batch, length, components = _signal_shape(ctx, signal)
+    batch, length, components = _read_signal_shape(ctx, signal)
     size = _frame_length(ctx, node, length)
     if step < 1 or size < 1 or size * size > LARGEST_MATRIX:
         raise BadInput(f"frames of {size} in steps of {step}, expected 1 or more, and no giants", node.where)
@@ -105,13 +107,13 @@ def stft(ctx: Context, node: SourceNode) -> str:
     waves = fourier_matrix(size, size, bins, is_complex=components == 2).reshape(
         size, 1, components, 2 * bins
     )
-    filters = _windowed(ctx, waves.astype(ctx.dtype(signal).numpy), frames)
+    filters = _apply_window(ctx, waves.astype(ctx.dtype(signal).numpy), frames)
     picture = ctx.reshape(signal, (batch, length, 1, components))
     found = ctx.emit(Conv2d(stride=(step, 1), pad_amount=((0, 0), (0, 0))), picture, filters)
     return ctx.reshape(found, (batch, ctx.shape(found)[1], bins, 2))
 
 
-def _windowed(ctx: Context, waves: Array, frames: str) -> str:
+def _apply_window(ctx: Context, waves: Array, frames: str) -> str:
     if not frames:
         return ctx.add_constant(waves)
     if ctx.shape(frames) != (len(waves),) and ctx.type(frames).is_static:
@@ -123,7 +125,7 @@ def _windowed(ctx: Context, waves: Array, frames: str) -> str:
     return ctx.emit(ElementWiseMultiply(), ctx.add_constant(waves), column)
 
 
-def _signal_shape(ctx: Context, signal: str) -> tuple[Dim, Dim, int]:
+def _read_signal_shape(ctx: Context, signal: str) -> tuple[Dim, Dim, int]:
     shape = ctx.shape(signal)
     if len(shape) == 2:
         return shape[0], shape[1], 1
@@ -141,7 +143,7 @@ def _frame_length(ctx: Context, node: SourceNode, length: Dim) -> int:
     return size
 
 
-def _dft_matrix(node: SourceNode, rows: int, components: int, length: int | None) -> Array:
+def _make_dft_matrix(node: SourceNode, rows: int, components: int, length: int | None) -> Array:
     """[rows, components, bins, components of the result]."""
     is_inverse, is_onesided = bool(node.attr("inverse", 0)), bool(node.attr("onesided", 0))
     if length is None:
@@ -154,7 +156,7 @@ def _dft_matrix(node: SourceNode, rows: int, components: int, length: int | None
     return fourier_matrix(rows, length, bins, is_complex=components == 2, is_inverse=is_inverse)
 
 
-def _mel_edges(count: int, low: float, high: float) -> Array:
+def _list_mel_edges(count: int, low: float, high: float) -> Array:
     """Frequencies at equal steps of mel; the last step is left out, as ONNX defines it."""
     with np.errstate(all="ignore"):
         first, last = (2595 * np.log10(1 + np.float64(hertz) / 700) for hertz in (low, high))
@@ -162,7 +164,7 @@ def _mel_edges(count: int, low: float, high: float) -> Array:
         return np.asarray(700 * (10 ** (mels / 2595) - 1))
 
 
-def _triangles(edges: Sequence[int] | Array, bins: int) -> Array:
+def _make_triangles(edges: Sequence[int] | Array, bins: int) -> Array:
     matrix = np.zeros((bins + 1, len(edges) - 2))
     for column, (left, centre, right) in enumerate(zip(edges, edges[1:], edges[2:], strict=False)):
         rising, falling = np.arange(left, centre + 1), np.arange(centre, right)
@@ -178,7 +180,7 @@ def _number(ctx: Context, node: SourceNode, index: int) -> int:
     return found[0]
 
 
-def _output_dtype(node: SourceNode) -> np.dtype[np.generic]:
+def _find_output_dtype(node: SourceNode) -> np.dtype[np.generic]:
     code = node.attr("output_datatype", onnx.TensorProto.FLOAT)
     dtype = DTYPES.get(code, DType.STRING)
     if dtype == DType.STRING or dtype.is_complex:

@@ -38,7 +38,7 @@ class _Signature:
 
 def check_node(node: SourceNode, dtypes: Sequence[DType | None]) -> None:
     """Counts, attributes and datatypes; ``dtypes`` is None where an input is left out or no tensor."""
-    signature = _signature(node.op_type, node.version, node.domain)
+    signature = _find_signature(node.op_type, node.version, node.domain)
     if signature is None:
         return
     _check_count(node, "inputs", len(node.inputs), signature.input_range)
@@ -55,12 +55,12 @@ def check_node(node: SourceNode, dtypes: Sequence[DType | None]) -> None:
 
 
 @lru_cache(maxsize=1024)
-def _signature(name: str, version: int, domain: str) -> _Signature | None:
-    schema = _schema(name, version, domain)
+def _find_signature(name: str, version: int, domain: str) -> _Signature | None:
+    schema = _find_schema(name, version, domain)
     if schema is None:
         return None
     return _Signature(
-        tuple(_formal(item) for item in schema.inputs),
+        tuple(_read_formal(item) for item in schema.inputs),
         (schema.min_input, schema.max_input),
         (schema.min_output, schema.max_output),
         {name: int(cast(Any, item.type).value) for name, item in schema.attributes.items()},
@@ -68,7 +68,7 @@ def _signature(name: str, version: int, domain: str) -> _Signature | None:
     )
 
 
-def _schema(name: str, version: int, domain: str) -> onnx.defs.OpSchema | None:
+def _find_schema(name: str, version: int, domain: str) -> onnx.defs.OpSchema | None:
     """The op at the model's opset; some exporters use an op before its time, then its newest form."""
     try:
         return onnx.defs.get_schema(name, version, domain)
@@ -76,7 +76,7 @@ def _schema(name: str, version: int, domain: str) -> onnx.defs.OpSchema | None:
         return onnx.defs.get_schema(name, domain) if onnx.defs.has(name, domain) else None
 
 
-def _formal(item: onnx.defs.OpSchema.FormalParameter) -> _Formal:
+def _read_formal(item: onnx.defs.OpSchema.FormalParameter) -> _Formal:
     is_variable = item.is_homogeneous and "(" not in item.type_str
     return _Formal(
         item.name,
@@ -100,7 +100,8 @@ def _check_attributes(node: SourceNode, signature: _Signature) -> None:
         # The oldest models do not say the type of an attribute at all.
         if attribute.type not in {expected, onnx.AttributeProto.UNDEFINED}:
             raise BadInput(
-                f"attribute '{shown(name)}' is of type {_kind(attribute.type)}, expected {_kind(expected)}",
+                f"attribute '{shown(name)}' is of type {_spell_kind(attribute.type)}, "
+                f"expected {_spell_kind(expected)}",
                 node.where,
                 do="export the model again",
             )
@@ -113,21 +114,21 @@ def _check_dtype(node: SourceNode, formal: _Formal, dtype: DType, meaning: dict[
     expected = meaning.setdefault(formal.variable, dtype) if formal.variable else dtype
     if expected != dtype:
         raise TypeMismatch(
-            f"input '{formal.name}' is {_text(dtype)}, expected {_text(expected)} as an input before it",
+            f"input '{formal.name}' is {_spell(dtype)}, expected {_spell(expected)} as an input before it",
             node.where,
             do="cast one of them in the source model",
         )
-    if f"tensor({_text(dtype)})" not in formal.dtypes:
+    if f"tensor({_spell(dtype)})" not in formal.dtypes:
         raise TypeMismatch(
-            f"input '{formal.name}' is {_text(dtype)}, which ONNX does not define for opset {node.version}",
+            f"input '{formal.name}' is {_spell(dtype)}, which ONNX does not define for opset {node.version}",
             node.where,
             do="cast it in the source model",
         )
 
 
-def _kind(code: int) -> str:
+def _spell_kind(code: int) -> str:
     return onnx.AttributeProto.AttributeType.Name(code).lower() if code in range(15) else str(code)
 
 
-def _text(dtype: DType) -> str:
+def _spell(dtype: DType) -> str:
     return onnx.TensorProto.DataType.Name(ONNX_CODES[dtype]).lower() if dtype in ONNX_CODES else dtype.name

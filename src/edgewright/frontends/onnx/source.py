@@ -66,13 +66,13 @@ class SourceNode:
         """An attribute's value: int, float, str, list of these, or a proto."""
         if name not in self.attributes:
             return default
-        return _value(self.attributes[name])
+        return _read_value(self.attributes[name])
 
     def need(self, name: str) -> Any:
         """An attribute that must be given."""
         if name not in self.attributes:
             raise BadInput(f"attribute '{name}' is missing", self.where, do="export the model again")
-        return _value(self.attributes[name])
+        return _read_value(self.attributes[name])
 
 
 def label_of(proto: onnx.NodeProto) -> str:
@@ -80,9 +80,9 @@ def label_of(proto: onnx.NodeProto) -> str:
     return proto.name or next((name for name in proto.output if name), "")
 
 
-def _value(attribute: onnx.AttributeProto) -> Any:
+def _read_value(attribute: onnx.AttributeProto) -> Any:
     if attribute.type == onnx.AttributeProto.UNDEFINED:
-        return _untyped(attribute)
+        return _read_untyped(attribute)
     value = onnx.helper.get_attribute_value(attribute)
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
@@ -93,7 +93,7 @@ def _value(attribute: onnx.AttributeProto) -> Any:
     return value
 
 
-def _untyped(attribute: onnx.AttributeProto) -> Any:
+def _read_untyped(attribute: onnx.AttributeProto) -> Any:
     """The value of an attribute that does not say its type, as in the oldest models: whatever it holds."""
     typed = onnx.AttributeProto()
     typed.CopyFrom(attribute)
@@ -101,7 +101,7 @@ def _untyped(attribute: onnx.AttributeProto) -> Any:
         content = getattr(attribute, field)
         if len(content) if field.endswith("s") and field != "s" else attribute.HasField(field):
             typed.type = kind
-            return _value(typed)
+            return _read_value(typed)
     raise BadInput(
         f"attribute '{shown(attribute.name)}' has neither a type nor a value", do="export the model again"
     )

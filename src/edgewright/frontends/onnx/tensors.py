@@ -9,7 +9,7 @@ from edgewright.core.errors import BadInput, UnsupportedFeature, Where
 from edgewright.core.numbers import Array, DType
 from edgewright.frontends._common.stored import LARGEST_DIM, LARGEST_RANK, read_stored_array
 
-__all__ = ["DTYPES", "ONNX_CODES", "array_of", "dims_of", "dtype_of", "from_bytes"]
+__all__ = ["DTYPES", "ONNX_CODES", "find_dtype", "from_bytes", "read_array", "read_dims"]
 
 _T = onnx.TensorProto
 DTYPES: dict[int, DType] = {
@@ -48,17 +48,17 @@ FIELD_DTYPES: dict[str, tuple[DType, ...]] = {
 ONNX_CODES = {dtype: code for code, dtype in DTYPES.items()}
 
 
-def dtype_of(code: int, where: Where) -> DType:
+def find_dtype(code: int, where: Where) -> DType:
     """The datatype of an ONNX type code."""
     if code not in DTYPES:
         raise BadInput(f"datatype code {code} is not one of ONNX's", where, do="export the model again")
     return DTYPES[code]
 
 
-def array_of(tensor: onnx.TensorProto, where: Where) -> Array:
+def read_array(tensor: onnx.TensorProto, where: Where) -> Array:
     """The tensor as an array; stored bytes are viewed, not copied, where their layout allows."""
-    dtype = dtype_of(tensor.data_type, where)
-    dims = dims_of(tensor, where)
+    dtype = find_dtype(tensor.data_type, where)
+    dims = read_dims(tensor, where)
     if tensor.data_location == _T.EXTERNAL:
         raise UnsupportedFeature("external data was not resolved", where, do="load the model from its file")
     if tensor.HasField("raw_data"):
@@ -66,7 +66,7 @@ def array_of(tensor: onnx.TensorProto, where: Where) -> Array:
     return _from_fields(tensor, dtype, dims, where)
 
 
-def dims_of(tensor: onnx.TensorProto, where: Where) -> tuple[int, ...]:
+def read_dims(tensor: onnx.TensorProto, where: Where) -> tuple[int, ...]:
     """The tensor's shape, if it can be one."""
     dims = tuple(tensor.dims)
     if any(not 0 <= dim <= LARGEST_DIM for dim in dims) or len(dims) > LARGEST_RANK:

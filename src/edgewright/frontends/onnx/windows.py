@@ -9,12 +9,20 @@ from edgewright.frontends.onnx.source import SourceNode
 from edgewright.ir.dims import Dim, ceil_div, maximum
 from edgewright.ops.windows import Geometry, Pair, Pairs
 
-__all__ = ["flattened", "int_of", "ints_of", "lifted", "make_geometry", "text_of", "unflattened"]
+__all__ = [
+    "add_height",
+    "drop_height",
+    "lift_geometry",
+    "make_geometry",
+    "read_int",
+    "read_ints",
+    "read_text",
+]
 
 MOST_AXES = 8
 
 
-def ints_of(node: SourceNode, name: str, default: Sequence[int] | None = None) -> Pair:
+def read_ints(node: SourceNode, name: str, default: Sequence[int] | None = None) -> Pair:
     """An attribute that is a short list of integers."""
     value = node.attr(name, default) if default is not None else node.need(name)
     if not isinstance(value, list | tuple) or len(value) > 2 * MOST_AXES:
@@ -30,7 +38,7 @@ def ints_of(node: SourceNode, name: str, default: Sequence[int] | None = None) -
     return tuple(value)
 
 
-def int_of(node: SourceNode, name: str, default: int) -> int:
+def read_int(node: SourceNode, name: str, default: int) -> int:
     """An attribute that is one integer."""
     value = node.attr(name, default)
     if not isinstance(value, int):
@@ -40,7 +48,7 @@ def int_of(node: SourceNode, name: str, default: int) -> int:
     return value
 
 
-def text_of(node: SourceNode, name: str, default: str, choices: Sequence[str]) -> str:
+def read_text(node: SourceNode, name: str, default: str, choices: Sequence[str]) -> str:
     """An attribute that is one of a few words."""
     value = node.attr(name, default)
     if value not in choices:
@@ -55,7 +63,7 @@ def text_of(node: SourceNode, name: str, default: str, choices: Sequence[str]) -
 def make_geometry(ctx: Context, node: SourceNode, size: Sequence[int]) -> Geometry:
     """Strides, dilations and padding of windows of the given size over the first input."""
     ones = [1] * len(size)
-    stride, dilation = ints_of(node, "strides", ones), ints_of(node, "dilations", ones)
+    stride, dilation = read_ints(node, "strides", ones), read_ints(node, "dilations", ones)
     spatial = ctx.shape(node.inputs[0])[2:]
     fits = len(size) == len(stride) == len(dilation) == len(spatial)
     if not fits or min((*size, *stride, *dilation), default=0) < 1:
@@ -66,10 +74,10 @@ def make_geometry(ctx: Context, node: SourceNode, size: Sequence[int]) -> Geomet
             do="give one positive number for each spatial axis",
         )
     reach = [(n - 1) * step + 1 for n, step in zip(size, dilation, strict=True)]
-    return Geometry(stride, _pads(node, spatial, reach, stride), dilation, int_of(node, "group", 1))
+    return Geometry(stride, _read_pads(node, spatial, reach, stride), dilation, read_int(node, "group", 1))
 
 
-def lifted(geometry: Geometry) -> Geometry:
+def lift_geometry(geometry: Geometry) -> Geometry:
     """A 1-D geometry as a 2-D one whose height is 1."""
     if len(geometry.stride) != 1:
         return geometry
@@ -81,7 +89,7 @@ def lifted(geometry: Geometry) -> Geometry:
     )
 
 
-def flattened(ctx: Context, value: str) -> str:
+def add_height(ctx: Context, value: str) -> str:
     """[a, b, W] as [a, b, 1, W]; anything of another rank as it is."""
     if ctx.rank(value) != 3:
         return value
@@ -89,7 +97,7 @@ def flattened(ctx: Context, value: str) -> str:
     return ctx.reshape(value, (*shape[:2], 1, shape[2]))
 
 
-def unflattened(ctx: Context, value: str, rank: int) -> str:
+def drop_height(ctx: Context, value: str, rank: int) -> str:
     """[a, b, 1, W] as [a, b, W] where that rank is wanted."""
     if rank != 3:
         return value
@@ -97,13 +105,15 @@ def unflattened(ctx: Context, value: str, rank: int) -> str:
     return ctx.reshape(value, (*shape[:2], shape[3]))
 
 
-def _pads(node: SourceNode, spatial: Sequence[Dim], reach: Sequence[int], stride: Sequence[int]) -> Pairs:
-    mode = text_of(node, "auto_pad", "NOTSET", ("NOTSET", "", "VALID", "SAME_UPPER", "SAME_LOWER"))
+def _read_pads(
+    node: SourceNode, spatial: Sequence[Dim], reach: Sequence[int], stride: Sequence[int]
+) -> Pairs:
+    mode = read_text(node, "auto_pad", "NOTSET", ("NOTSET", "", "VALID", "SAME_UPPER", "SAME_LOWER"))
     axes = len(spatial)
     if mode == "VALID":
         return ((0, 0),) * axes
     if mode in {"NOTSET", ""}:
-        pads = ints_of(node, "pads", [0] * (2 * axes))
+        pads = read_ints(node, "pads", [0] * (2 * axes))
         if len(pads) != 2 * axes or min(pads) < 0:
             raise BadInput(
                 f"pads {list(pads)}, expected {2 * axes} numbers of at least 0",
@@ -111,11 +121,11 @@ def _pads(node: SourceNode, spatial: Sequence[Dim], reach: Sequence[int], stride
                 do="export the model again",
             )
         return tuple(zip(pads[:axes], pads[axes:], strict=True))
-    totals = [_same_total(size, reach[axis], stride[axis]) for axis, size in enumerate(spatial)]
+    totals = [_measure_same_padding(size, reach[axis], stride[axis]) for axis, size in enumerate(spatial)]
     halves = [(total // 2, total - total // 2) for total in totals]
     return tuple(halves if mode == "SAME_UPPER" else [(large, small) for small, large in halves])
 
 
-def _same_total(size: Dim, reach: int, stride: int) -> Dim:
+def _measure_same_padding(size: Dim, reach: int, stride: int) -> Dim:
     """Padding that makes ceil(size / stride) windows."""
     return maximum(0, (ceil_div(size, stride) - 1) * stride + reach - size)

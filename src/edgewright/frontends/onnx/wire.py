@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from edgewright.core.errors import BadInput, LimitExceeded
 
-__all__ = ["Payload", "Slim", "slim"]
+__all__ = ["Payload", "Slim", "extract_payloads"]
 
 # Payloads from this size on stay where they are; smaller messages cannot hold one and are not looked into.
 LARGE = 4096
@@ -68,10 +68,10 @@ class Slim:
         return b"".join(self.chunks)
 
 
-def slim(data: memoryview) -> Slim:
+def extract_payloads(data: memoryview) -> Slim:
     """Takes the large payloads out of a serialized model."""
     result = Slim()
-    found = _rewritten(result, data, 0, len(data), "ModelProto", 1)
+    found = _rewrite_message(result, data, 0, len(data), "ModelProto", 1)
     result.chunks = [data] if found is None else found
     return result
 
@@ -79,41 +79,45 @@ def slim(data: memoryview) -> Slim:
 Chunks = list[memoryview | bytes]
 
 
-def _rewritten(out: Slim, data: memoryview, start: int, end: int, kind: str, depth: int) -> Chunks | None:
+def _rewrite_message(
+    out: Slim, data: memoryview, start: int, end: int, kind: str, depth: int
+) -> Chunks | None:
     """The message without its large payloads; None where it holds none."""
     if depth > DEEPEST_MESSAGE:
         raise LimitExceeded(
             f"messages are nested deeper than {DEEPEST_MESSAGE}", do="flatten the model's control flow"
         )
     if kind == "TensorProto":
-        return _tensor(out, data, start, end)
+        return _rewrite_tensor(out, data, start, end)
     chunks: Chunks = []
     kept = start
-    for number, opening, position, length in _large_fields(data, start, end):
+    for number, opening, position, length in _list_large_fields(data, start, end):
         replacement: Chunks | None = [] if number in DROPPED.get(kind, ()) else None
         if number in CHILDREN[kind]:
-            inner = _rewritten(out, data, position, position + length, CHILDREN[kind][number], depth + 1)
-            replacement = None if inner is None else _delimited(number, inner)
+            inner = _rewrite_message(
+                out, data, position, position + length, CHILDREN[kind][number], depth + 1
+            )
+            replacement = None if inner is None else _write_delimited(number, inner)
         if replacement is not None:
             chunks += [data[kept:opening], *replacement]
             kept = position + length
     return [*chunks, data[kept:end]] if kept > start else None
 
 
-def _tensor(out: Slim, data: memoryview, start: int, end: int) -> Chunks | None:
-    found = [f for f in _large_fields(data, start, end) if f[0] in PAYLOADS]
+def _rewrite_tensor(out: Slim, data: memoryview, start: int, end: int) -> Chunks | None:
+    found = [f for f in _list_large_fields(data, start, end) if f[0] in PAYLOADS]
     # Two payloads in one tensor: protobuf knows which one counts, or joins them.
     if len(found) != 1:
         return None
     number, opening, position, length = found[0]
     index = len(out.payloads)
     out.payloads.append(Payload(position, length, PAYLOADS[number]))
-    entry = _field(1, out.key.encode()) + _field(2, str(index).encode())
-    marker = _field(EXTERNAL_DATA, entry) + _varint(DATA_LOCATION << 3 | _VARINT) + b"\1"
+    entry = _write_field(1, out.key.encode()) + _write_field(2, str(index).encode())
+    marker = _write_field(EXTERNAL_DATA, entry) + _write_varint(DATA_LOCATION << 3 | _VARINT) + b"\1"
     return [data[start:opening], data[position + length : end], marker]
 
 
-def _large_fields(data: memoryview, start: int, end: int) -> Iterator[tuple[int, int, int, int]]:
+def _list_large_fields(data: memoryview, start: int, end: int) -> Iterator[tuple[int, int, int, int]]:
     """(number, where the field starts, where its content starts, length) of fields of ``LARGE`` bytes."""
     position = start
     while position < end:
@@ -123,7 +127,9 @@ def _large_fields(data: memoryview, start: int, end: int) -> Iterator[tuple[int,
         if wire == _BYTES:
             length, position = _read_varint(data, position, end)
             if length > end - position:
-                raise _damaged(f"a field of {length} bytes at {position}, where {end - position} are left")
+                raise _make_damage_error(
+                    f"a field of {length} bytes at {position}, where {end - position} are left"
+                )
             if length >= LARGE:
                 yield key >> 3, opening, position, length
             position += length
@@ -132,9 +138,9 @@ def _large_fields(data: memoryview, start: int, end: int) -> Iterator[tuple[int,
         elif wire in {_FIXED64, _FIXED32}:
             position += 8 if wire == _FIXED64 else 4
         else:
-            raise _damaged(f"wire type {wire} at {opening}")
+            raise _make_damage_error(f"wire type {wire} at {opening}")
     if position != end:
-        raise _damaged(f"the last field ends {position - end} bytes after its message")
+        raise _make_damage_error(f"the last field ends {position - end} bytes after its message")
 
 
 def _read_varint(data: memoryview, position: int, end: int) -> tuple[int, int]:
@@ -148,10 +154,10 @@ def _read_varint(data: memoryview, position: int, end: int) -> tuple[int, int]:
         if byte < 0x80:
             return value, position
         shift += 7
-    raise _damaged(f"a number at {position} does not end")
+    raise _make_damage_error(f"a number at {position} does not end")
 
 
-def _varint(value: int) -> bytes:
+def _write_varint(value: int) -> bytes:
     out = bytearray()
     while value >= 0x80:
         out.append(value & 0x7F | 0x80)
@@ -160,14 +166,14 @@ def _varint(value: int) -> bytes:
     return bytes(out)
 
 
-def _field(number: int, content: bytes) -> bytes:
-    return _varint(number << 3 | _BYTES) + _varint(len(content)) + content
+def _write_field(number: int, content: bytes) -> bytes:
+    return _write_varint(number << 3 | _BYTES) + _write_varint(len(content)) + content
 
 
-def _delimited(number: int, content: Chunks) -> Chunks:
+def _write_delimited(number: int, content: Chunks) -> Chunks:
     size = sum(len(chunk) for chunk in content)
-    return [_varint(number << 3 | _BYTES) + _varint(size), *content]
+    return [_write_varint(number << 3 | _BYTES) + _write_varint(size), *content]
 
 
-def _damaged(found: str) -> BadInput:
+def _make_damage_error(found: str) -> BadInput:
     return BadInput(f"not an ONNX model: {found}", do="check that the file is complete and is an ONNX model")

@@ -108,15 +108,15 @@ def _glu(ctx: Context, x: Tensor, dim: int = -1) -> str:
 
 @aten("softmax", "_softmax")
 def _softmax(ctx: Context, x: Tensor, dim: int, *_: Any) -> str:
-    return _along(ctx, "Softmax", x, dim)
+    return _emit_along(ctx, "Softmax", x, dim)
 
 
 @aten("log_softmax", "_log_softmax")
 def _log_softmax(ctx: Context, x: Tensor, dim: int, *_: Any) -> str:
-    return _along(ctx, "LogSoftmax", x, dim)
+    return _emit_along(ctx, "LogSoftmax", x, dim)
 
 
-def _along(ctx: Context, op: str, x: Tensor, dim: int) -> str:
+def _emit_along(ctx: Context, op: str, x: Tensor, dim: int) -> str:
     value = ctx.value(x, ctx.out[0].dtype)
     if not x.rank:
         return ctx.reshape(ctx.add(op, ctx.reshape(value, [1]), axis=0), [])
@@ -126,20 +126,20 @@ def _along(ctx: Context, op: str, x: Tensor, dim: int) -> str:
 @aten("fake_quantize_per_tensor_affine")
 def _fake_quantize(ctx: Context, x: Tensor, scale: Any, zero: Any, low: int, high: int) -> str:
     numbers = [ctx.array(i).reshape(()) if isinstance(i, Tensor) else np.array(i) for i in (scale, zero)]
-    return _quantized(ctx, x, numbers[0], numbers[1], low, high)
+    return _emit_quantized(ctx, x, numbers[0], numbers[1], low, high)
 
 
 @aten("fake_quantize_per_tensor_affine_cachemask")
 def _fake_quantize_core(ctx: Context, x: Tensor, scale: Any, zero: Any, low: int, high: int) -> list[str]:
-    return [str(_fake_quantize(ctx, x, scale, zero, low, high)), _everywhere(ctx, x)]
+    return [str(_fake_quantize(ctx, x, scale, zero, low, high)), _make_full_mask(ctx, x)]
 
 
 @aten("fake_quantize_per_channel_affine_cachemask")
 def _fake_quantize_channels_core(ctx: Context, x: Tensor, *rest: Any) -> list[str]:
-    return [str(_fake_quantize_channels(ctx, x, *rest)), _everywhere(ctx, x)]
+    return [str(_fake_quantize_channels(ctx, x, *rest)), _make_full_mask(ctx, x)]
 
 
-def _everywhere(ctx: Context, x: Tensor) -> str:
+def _make_full_mask(ctx: Context, x: Tensor) -> str:
     """The mask that only training reads."""
     return ctx.value(np.ones(x.shape, bool))
 
@@ -148,10 +148,12 @@ def _everywhere(ctx: Context, x: Tensor) -> str:
 def _fake_quantize_channels(
     ctx: Context, x: Tensor, scale: Tensor, zero: Tensor, axis: int, low: int, high: int
 ) -> str:
-    return _quantized(ctx, x, ctx.array(scale), ctx.array(zero), low, high, axis)
+    return _emit_quantized(ctx, x, ctx.array(scale), ctx.array(zero), low, high, axis)
 
 
-def _quantized(ctx: Context, x: Tensor, scale: Any, zero: Any, low: int, high: int, axis: int = 0) -> str:
+def _emit_quantized(
+    ctx: Context, x: Tensor, scale: Any, zero: Any, low: int, high: int, axis: int = 0
+) -> str:
     kinds = {(-128, 127): np.int8, (0, 255): np.uint8, (-32768, 32767): np.int16, (0, 65535): np.uint16}
     if (low, high) not in kinds:
         if (low, high) not in {(-127, 127), (0, 127)}:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from edgewright.core.errors import BadInput, LimitExceeded, Where, shown
 
-__all__ = ["Archive", "Kind", "kind_of"]
+__all__ = ["Archive", "Kind", "identify_file"]
 
 MOST_MEMBERS = 200_000
 # Larger archives are no models that a phone runs; members are stored as they are, so this bounds memory.
@@ -49,7 +49,7 @@ class Archive:
         self.path = path
         self.name = str(path)
         self._where = Where(file=self.name)
-        with self._opened() as found:
+        with self._open_zip() as found:
             members = found.infolist()
             self._check(members)
             self._names = [item.filename for item in members]
@@ -84,7 +84,7 @@ class Archive:
             raise BadInput(
                 f"the archive has no member '{shown(name)}'", self._where, do="save the model again"
             )
-        with self._opened() as found:
+        with self._open_zip() as found:
             return found.read(full)
 
     def code(self) -> Iterator[tuple[str, str]]:
@@ -94,12 +94,12 @@ class Archive:
             raise LimitExceeded(
                 f"the program's code has more than {LARGEST_CODE} bytes", self._where, do="check the file"
             )
-        with self._opened() as found:
+        with self._open_zip() as found:
             for name in names:
                 yield name, found.read(f"{self.folder}{name}").decode("utf-8", "replace")
 
     @contextmanager
-    def _opened(self) -> Iterator[zipfile.ZipFile]:
+    def _open_zip(self) -> Iterator[zipfile.ZipFile]:
         try:
             with zipfile.ZipFile(self.path) as found:
                 yield found
@@ -127,17 +127,17 @@ class Archive:
             parts = item.filename.replace("\\", "/").split("/")
             is_link = (item.external_attr >> 16) & 0o170000 == 0o120000
             if ".." in parts or parts[0] == "" or ":" in parts[0] or "\0" in item.filename or is_link:
-                raise self._unsafe(f"member '{shown(item.filename)}' points outside the archive")
+                raise self._make_safety_error(f"member '{shown(item.filename)}' points outside the archive")
             if item.flag_bits & 1:
-                raise self._unsafe(f"member '{shown(item.filename)}' is encrypted")
+                raise self._make_safety_error(f"member '{shown(item.filename)}' is encrypted")
         if len(set(names)) != len(names):
-            raise self._unsafe("two members have the same name")
+            raise self._make_safety_error("two members have the same name")
 
-    def _unsafe(self, what: str) -> BadInput:
+    def _make_safety_error(self, what: str) -> BadInput:
         return BadInput(what, self._where, do="check where the file comes from, and save the model again")
 
 
-def kind_of(path: Path | str) -> Kind | None:
+def identify_file(path: Path | str) -> Kind | None:
     """What a file holds; None where it is no PyTorch file."""
     # A pipe would be waited for without an end.
     if not Path(path).is_file():
@@ -148,7 +148,7 @@ def kind_of(path: Path | str) -> Kind | None:
     except (OSError, ValueError):
         return None
     if start[:4] in {ZIP_MAGIC, EMPTY_ZIP}:
-        return _kind_of_archive(Path(path))
+        return _identify_archive(Path(path))
     is_pickle = start.startswith(OLD_START) or (start[:2] in PICKLE_STARTS and _is_named_so(path))
     if is_pickle or (start[257:262] == OLD_TAR and _is_named_so(path)):
         return Kind.CHECKPOINT
@@ -157,7 +157,7 @@ def kind_of(path: Path | str) -> Kind | None:
     return Kind.UNKNOWN if not is_other and Path(path).suffix.lower() in {".pt", ".pth", ".pt2"} else None
 
 
-def _kind_of_archive(path: Path) -> Kind | None:
+def _identify_archive(path: Path) -> Kind | None:
     try:
         with zipfile.ZipFile(path) as found:
             names = found.namelist()[: 2 * MOST_MEMBERS]

@@ -27,12 +27,12 @@ def _attention(
     k, v = ctx.value(key), ctx.value(value)
     if is_grouped and query.shape[-3] != key.shape[-3]:
         times = query.shape[-3] // key.shape[-3]
-        k, v = (_repeated(ctx, n, t, times) for n, t in ((k, key), (v, value)))
+        k, v = (_repeat_heads(ctx, n, t, times) for n, t in ((k, key), (v, value)))
     order = [*range(key.rank - 2), key.rank - 1, key.rank - 2]
     scores = ctx.add(
         "MatMul", ctx.add("Mul", query, ctx.scalar(factor, query.dtype)), ctx.transpose(k, order)
     )
-    hidden = _hidden(ctx, query, key, mask, is_causal)
+    hidden = _make_penalty(ctx, query, key, mask, is_causal)
     if hidden is not None:
         scores = ctx.add("Add", scores, hidden)
     shares = ctx.add("Softmax", scores, axis=-1)
@@ -64,12 +64,14 @@ def _attention_core(
     return [str(found), ctx.value(np.zeros(tuple(ctx.out[1].shape), np.float32))]
 
 
-def _repeated(ctx: Context, name: str, tensor: Tensor, times: int) -> str:
+def _repeat_heads(ctx: Context, name: str, tensor: Tensor, times: int) -> str:
     heads = np.repeat(np.arange(tensor.shape[-3]), times)
     return ctx.add("Gather", name, heads, axis=tensor.rank - 3)
 
 
-def _hidden(ctx: Context, query: Tensor, key: Tensor, mask: Tensor | None, is_causal: bool) -> str | None:
+def _make_penalty(
+    ctx: Context, query: Tensor, key: Tensor, mask: Tensor | None, is_causal: bool
+) -> str | None:
     """What is added to the scores so that hidden keys get no share."""
     dtype = query.dtype
     if is_causal:

@@ -8,17 +8,17 @@ import numpy as np
 from edgewright.config.spelling import advise_cut
 from edgewright.core.errors import UnsupportedOp
 from edgewright.core.numbers import Array
-from edgewright.frontends.pytorch.values import TORCH_DTYPES, Tensor, as_array, dtype_named
+from edgewright.frontends.pytorch.values import TORCH_DTYPES, Tensor, as_array, name_dtype
 from edgewright.frontends.pytorch.writer import Writer
 
-__all__ = ["Context", "onnx_code"]
+__all__ = ["Context", "find_onnx_code"]
 
 
-def onnx_code(dtype: Any) -> int:
+def find_onnx_code(dtype: Any) -> int:
     """ONNX's code of a torch type."""
     from onnx import helper
 
-    named = dtype_named(dtype)
+    named = name_dtype(dtype)
     if named not in TORCH_DTYPES:
         raise UnsupportedOp(
             f"a tensor has the type {named}, expected one of {', '.join(TORCH_DTYPES)}",
@@ -94,7 +94,7 @@ class Context:
 
     def cast(self, name: str, dtype: Any) -> str:
         """A value in another type."""
-        return self.add("Cast", name, to=onnx_code(dtype))
+        return self.add("Cast", name, to=find_onnx_code(dtype))
 
     def reshape(self, value: Any, shape: Sequence[int]) -> str:
         """The value in another shape."""
@@ -131,7 +131,7 @@ class Context:
         if item.data is not None and dtype is not None and item.dtype != dtype:
             return self.writer.constant(as_array(item.data.to(dtype)))
         if item.name is None:
-            onnx_code(item.dtype)
+            find_onnx_code(item.dtype)
             item.name = self.writer.constant(as_array(item.data), item.path)
         if dtype is None or item.dtype == dtype:
             return item.name

@@ -23,8 +23,8 @@ def _conv(
 ) -> str:
     rank = weight.rank - 2
     attributes: dict[str, Any] = {
-        "strides": _each(stride, rank),
-        "dilations": _each(dilation, rank),
+        "strides": _repeat_for_axes(stride, rank),
+        "dilations": _repeat_for_axes(dilation, rank),
         "group": groups,
         "kernel_shape": list(weight.shape[2:]),
     }
@@ -32,8 +32,8 @@ def _conv(
         # Torch's "same" puts the odd one at the end, as ONNX's SAME_UPPER does.
         attributes["auto_pad"] = "SAME_UPPER" if padding == "same" else "VALID"
     else:
-        attributes["pads"] = _each(padding, rank) * 2
-    return _batched(ctx, x, rank, lambda value: ctx.add("Conv", value, weight, bias, **attributes))
+        attributes["pads"] = _repeat_for_axes(padding, rank) * 2
+    return _add_batch(ctx, x, rank, lambda value: ctx.add("Conv", value, weight, bias, **attributes))
 
 
 @aten("conv_transpose1d", "conv_transpose2d", "conv_transpose3d")
@@ -50,14 +50,14 @@ def _conv_transpose(
 ) -> str:
     rank = weight.rank - 2
     attributes = {
-        "strides": _each(stride, rank),
-        "dilations": _each(dilation, rank),
-        "pads": _each(padding, rank) * 2,
-        "output_padding": _each(output_padding, rank),
+        "strides": _repeat_for_axes(stride, rank),
+        "dilations": _repeat_for_axes(dilation, rank),
+        "pads": _repeat_for_axes(padding, rank) * 2,
+        "output_padding": _repeat_for_axes(output_padding, rank),
         "group": groups,
         "kernel_shape": list(weight.shape[2:]),
     }
-    return _batched(ctx, x, rank, lambda value: ctx.add("ConvTranspose", value, weight, bias, **attributes))
+    return _add_batch(ctx, x, rank, lambda value: ctx.add("ConvTranspose", value, weight, bias, **attributes))
 
 
 @aten("_convolution", "convolution")
@@ -86,14 +86,14 @@ def _convolution_mode(
     return _conv(ctx, x, weight, bias, stride, padding, dilation, groups)  # type: ignore[return-value]
 
 
-def _batched(ctx: Context, x: Tensor, rank: int, made: Any) -> str:
+def _add_batch(ctx: Context, x: Tensor, rank: int, made: Any) -> str:
     """Torch takes an image without a batch; ONNX does not."""
     if x.rank == rank + 2:
         return str(made(ctx.value(x)))
     return ctx.squeeze(made(ctx.unsqueeze(x, [0])), [0])
 
 
-def _each(value: Any, rank: int) -> list[int]:
+def _repeat_for_axes(value: Any, rank: int) -> list[int]:
     if isinstance(value, int):
         return [value] * rank
     return list(value) * rank if len(value) == 1 else list(value)

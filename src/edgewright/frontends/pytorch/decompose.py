@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 from edgewright.core.optional import require
 from edgewright.frontends.pytorch.definitions import DEFINITIONS
-from edgewright.frontends.pytorch.values import Tensor, boxes_in, replaced
+from edgewright.frontends.pytorch.values import Tensor, list_boxes, replace_tensors
 
 if TYPE_CHECKING:
     from edgewright.frontends.pytorch.tracer import Tracer
 
-__all__ = ["definition", "recorded"]
+__all__ = ["find_definition", "record_definition"]
 
 READING = "read PyTorch models"
 
 
-def definition(torch: Any, op: Any) -> Callable[..., Any] | None:
+def find_definition(torch: Any, op: Any) -> Callable[..., Any] | None:
     """Torch's definition of an op; None where it is a primitive."""
     if op.name() in DEFINITIONS:
         return partial(DEFINITIONS[op.name()], torch)
@@ -31,11 +31,11 @@ def definition(torch: Any, op: Any) -> Callable[..., Any] | None:
     return None
 
 
-def recorded(
+def record_definition(
     tracer: "Tracer", body: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> Any:
     """Runs a definition; each op that it reaches is handed to the tracer."""
-    boxes = {id(box.meta): box for box in boxes_in([args, kwargs])}
+    boxes = {id(box.meta): box for box in list_boxes([args, kwargs])}
     kept: list[Any] = [box.meta for box in boxes.values()]
 
     def boxed(value: Any) -> Any:
@@ -59,7 +59,7 @@ def recorded(
             kept.append(box.meta)
             return box.meta
 
-        return replaced(value, meta)
+        return replace_tensors(value, meta)
 
     mode: Any = require("torch.utils._python_dispatch", to=READING).TorchDispatchMode
 

@@ -6,7 +6,7 @@ from typing import Any
 __all__ = ["DEFINITIONS"]
 
 
-def _attended(torch: Any, q: Any, k: Any, v: Any, heads: int, hidden: Any) -> tuple[Any, Any]:
+def _attend_heads(torch: Any, q: Any, k: Any, v: Any, heads: int, hidden: Any) -> tuple[Any, Any]:
     """Attention of several heads; the sums and the shares of each key."""
 
     def split(x: Any) -> Any:
@@ -21,7 +21,7 @@ def _attended(torch: Any, q: Any, k: Any, v: Any, heads: int, hidden: Any) -> tu
     return sums.reshape(q.shape[0], q.shape[1], -1), shares
 
 
-def _hidden(mask: Any, mask_type: int | None) -> Any:
+def _shape_mask(mask: Any, mask_type: int | None) -> Any:
     """A mask in the shape of the scores: 0 hides pairs, 1 keys of each sample, 2 all of it."""
     if mask is None:
         return None
@@ -30,7 +30,7 @@ def _hidden(mask: Any, mask_type: int | None) -> Any:
     return mask if mask.dim() == 4 else mask[None, None] if mask.dim() == 2 else mask[:, None]
 
 
-def _multi_head(
+def _define_multi_head(
     torch: Any,
     query: Any,
     key: Any,
@@ -51,12 +51,12 @@ def _multi_head(
         linear(x, weight[i * size : (i + 1) * size], bias[i * size : (i + 1) * size])
         for i, x in enumerate((query, key, value))
     )
-    sums, shares = _attended(torch, q, k, v, heads, _hidden(mask, mask_type))
+    sums, shares = _attend_heads(torch, q, k, v, heads, _shape_mask(mask, mask_type))
     seen = shares.mean(1) if is_average else shares
     return linear(sums, last_weight, last_bias), seen if needs_shares else shares.new_zeros(0)
 
 
-def _encoder_layer(
+def _define_encoder_layer(
     torch: Any,
     x: Any,
     size: int,
@@ -83,7 +83,7 @@ def _encoder_layer(
 
     def attend(y: Any) -> Any:
         given = (size, heads, weight, bias, last_weight, last_bias, mask, False, True, mask_type)
-        return _multi_head(torch, y, y, y, *given)[0]
+        return _define_multi_head(torch, y, y, y, *given)[0]
 
     def feed(y: Any) -> Any:
         wide = f.linear(y, wide_weight, wide_bias)
@@ -101,6 +101,6 @@ def _encoder_layer(
 
 # Each gets torch and the op's arguments.
 DEFINITIONS: dict[str, Callable[..., Any]] = {
-    "aten::_native_multi_head_attention": _multi_head,
-    "aten::_transformer_encoder_layer_fwd": _encoder_layer,
+    "aten::_native_multi_head_attention": _define_multi_head,
+    "aten::_transformer_encoder_layer_fwd": _define_encoder_layer,
 }

@@ -6,7 +6,7 @@ from edgewright.frontends.pytorch.context import Context
 from edgewright.frontends.pytorch.registry import Handler, aten, one_to_one
 from edgewright.frontends.pytorch.values import Tensor
 
-__all__ = ["angle_of", "promoted"]
+__all__ = ["emit_angle", "promote_operands"]
 
 one_to_one(
     {
@@ -21,7 +21,7 @@ one_to_one(
 )
 
 
-def promoted(ctx: Context, *items: Any) -> tuple[list[str], Any]:
+def promote_operands(ctx: Context, *items: Any) -> tuple[list[str], Any]:
     """Operands in the type that torch computes with, and that type."""
     metas = [item.meta if isinstance(item, Tensor) else item for item in items]
     dtype = metas[0].dtype if isinstance(items[0], Tensor) else None
@@ -33,22 +33,22 @@ def promoted(ctx: Context, *items: Any) -> tuple[list[str], Any]:
     return [ctx.value(item, dtype) for item in items], dtype
 
 
-def _in_result(ctx: Context, *items: Any) -> list[str]:
+def _list_in_result_type(ctx: Context, *items: Any) -> list[str]:
     return [ctx.value(item, ctx.out[0].dtype) for item in items]
 
 
 @aten("add")
 def _add(ctx: Context, a: Any, b: Any, alpha: Any = 1) -> str:
-    x, y = _in_result(ctx, a, b)
+    x, y = _list_in_result_type(ctx, a, b)
     if ctx.out[0].dtype == ctx.torch.bool:
         return ctx.add("Or", x, y)
-    return ctx.add("Add", x, _scaled(ctx, y, alpha))
+    return ctx.add("Add", x, _scale_value(ctx, y, alpha))
 
 
 @aten("sub")
 def _sub(ctx: Context, a: Any, b: Any, alpha: Any = 1) -> str:
-    x, y = _in_result(ctx, a, b)
-    return ctx.add("Sub", x, _scaled(ctx, y, alpha))
+    x, y = _list_in_result_type(ctx, a, b)
+    return ctx.add("Sub", x, _scale_value(ctx, y, alpha))
 
 
 @aten("rsub")
@@ -56,7 +56,7 @@ def _rsub(ctx: Context, a: Any, b: Any, alpha: Any = 1) -> str:
     return _sub(ctx, b, a, alpha)  # type: ignore[return-value]
 
 
-def _scaled(ctx: Context, value: str, alpha: Any) -> str:
+def _scale_value(ctx: Context, value: str, alpha: Any) -> str:
     if not isinstance(alpha, Tensor) and alpha == 1:
         return value
     return ctx.add("Mul", value, ctx.value(alpha, ctx.out[0].dtype))
@@ -64,39 +64,39 @@ def _scaled(ctx: Context, value: str, alpha: Any) -> str:
 
 @aten("mul")
 def _mul(ctx: Context, a: Any, b: Any) -> str:
-    return ctx.add("And" if ctx.out[0].dtype == ctx.torch.bool else "Mul", *_in_result(ctx, a, b))
+    return ctx.add("And" if ctx.out[0].dtype == ctx.torch.bool else "Mul", *_list_in_result_type(ctx, a, b))
 
 
 @aten("div")
 def _div(ctx: Context, a: Any, b: Any, rounding_mode: str | None = None) -> str:
-    x, y = _in_result(ctx, a, b)
+    x, y = _list_in_result_type(ctx, a, b)
     is_float = ctx.out[0].dtype.is_floating_point
     if rounding_mode == "floor":
-        return _floored(ctx, x, y)
+        return _floor_quotient(ctx, x, y)
     quotient = ctx.add("Div", x, y)
     # ONNX divides integers towards zero.
-    return _truncated(ctx, quotient) if rounding_mode == "trunc" and is_float else quotient
+    return _truncate_value(ctx, quotient) if rounding_mode == "trunc" and is_float else quotient
 
 
 @aten("floor_divide")
 def _floor_divide(ctx: Context, a: Any, b: Any) -> str:
-    return _floored(ctx, *_in_result(ctx, a, b))
+    return _floor_quotient(ctx, *_list_in_result_type(ctx, a, b))
 
 
-def _floored(ctx: Context, x: str, y: str) -> str:
+def _floor_quotient(ctx: Context, x: str, y: str) -> str:
     dtype = ctx.out[0].dtype
     if dtype.is_floating_point:
         return ctx.add("Floor", ctx.add("Div", x, y))
     return ctx.add("Div", ctx.add("Sub", x, ctx.add("Mod", x, y)), y)
 
 
-def _truncated(ctx: Context, x: str) -> str:
+def _truncate_value(ctx: Context, x: str) -> str:
     return ctx.add("Mul", ctx.add("Sign", x), ctx.add("Floor", ctx.add("Abs", x)))
 
 
 @aten("remainder")
 def _remainder(ctx: Context, a: Any, b: Any) -> str:
-    x, y = _in_result(ctx, a, b)
+    x, y = _list_in_result_type(ctx, a, b)
     if not ctx.out[0].dtype.is_floating_point:
         return ctx.add("Mod", x, y)
     return ctx.add("Sub", x, ctx.add("Mul", y, ctx.add("Floor", ctx.add("Div", x, y))))
@@ -104,12 +104,12 @@ def _remainder(ctx: Context, a: Any, b: Any) -> str:
 
 @aten("fmod")
 def _fmod(ctx: Context, a: Any, b: Any) -> str:
-    return ctx.add("Mod", *_in_result(ctx, a, b), fmod=1)
+    return ctx.add("Mod", *_list_in_result_type(ctx, a, b), fmod=1)
 
 
 @aten("pow")
 def _pow(ctx: Context, a: Any, b: Any) -> str:
-    x, y = _in_result(ctx, a, b)
+    x, y = _list_in_result_type(ctx, a, b)
     if not isinstance(b, Tensor) and b == 2:
         return ctx.add("Mul", x, x)
     if not isinstance(b, Tensor) and b == 0.5:
@@ -129,15 +129,15 @@ def _minimum(ctx: Context, a: Any, b: Any) -> str:
 
 def _of_numbers(ctx: Context, op: str, a: Any, b: Any) -> str:
     """Max and Min: ONNX has them for numbers, not for truth values."""
-    x, y = _in_result(ctx, a, b)
+    x, y = _list_in_result_type(ctx, a, b)
     if ctx.out[0].dtype == ctx.torch.bool:
         return ctx.add("Or" if op == "Max" else "And", x, y)
     return ctx.add(op, x, y)
 
 
-def _comparing(op: str, *, is_negated: bool = False) -> Handler:
+def _make_comparison(op: str, *, is_negated: bool = False) -> Handler:
     def compare(ctx: Context, a: Any, b: Any) -> str:
-        operands, dtype = promoted(ctx, a, b)
+        operands, dtype = promote_operands(ctx, a, b)
         if dtype == ctx.torch.bool and op != "Equal":
             operands = [ctx.cast(name, ctx.torch.int32) for name in operands]
         found = ctx.add(op, *operands)
@@ -146,32 +146,32 @@ def _comparing(op: str, *, is_negated: bool = False) -> Handler:
     return compare
 
 
-aten("eq")(_comparing("Equal"))
-aten("ne")(_comparing("Equal", is_negated=True))
-aten("lt")(_comparing("Less"))
-aten("le")(_comparing("LessOrEqual"))
-aten("gt")(_comparing("Greater"))
-aten("ge")(_comparing("GreaterOrEqual"))
+aten("eq")(_make_comparison("Equal"))
+aten("ne")(_make_comparison("Equal", is_negated=True))
+aten("lt")(_make_comparison("Less"))
+aten("le")(_make_comparison("LessOrEqual"))
+aten("gt")(_make_comparison("Greater"))
+aten("ge")(_make_comparison("GreaterOrEqual"))
 
 
-def _logical(op: str) -> Handler:
+def _make_logical(op: str) -> Handler:
     def combine(ctx: Context, a: Any, b: Any) -> str:
         return ctx.add(op, *(ctx.value(item, ctx.torch.bool) for item in (a, b)))
 
     return combine
 
 
-def _bitwise(op: str) -> Handler:
+def _make_bitwise(op: str) -> Handler:
     def combine(ctx: Context, a: Any, b: Any) -> str:
         is_bool = ctx.out[0].dtype == ctx.torch.bool
-        return ctx.add(op if is_bool else f"Bitwise{op}", *_in_result(ctx, a, b))
+        return ctx.add(op if is_bool else f"Bitwise{op}", *_list_in_result_type(ctx, a, b))
 
     return combine
 
 
 for _name, _op in {"and": "And", "or": "Or", "xor": "Xor"}.items():
-    aten(f"logical_{_name}")(_logical(_op))
-    aten(f"bitwise_{_name}", f"__{_name}__")(_bitwise(_op))
+    aten(f"logical_{_name}")(_make_logical(_op))
+    aten(f"bitwise_{_name}", f"__{_name}__")(_make_bitwise(_op))
 
 
 @aten("logical_not")
@@ -188,30 +188,30 @@ def _bitwise_not(ctx: Context, x: Tensor) -> str:
 def _where(ctx: Context, condition: Tensor, a: Any = None, b: Any = None) -> str:
     if a is None:
         raise ctx.refused("the number of its results depends on the input's data")
-    return ctx.add("Where", ctx.value(condition, ctx.torch.bool), *_in_result(ctx, a, b))
+    return ctx.add("Where", ctx.value(condition, ctx.torch.bool), *_list_in_result_type(ctx, a, b))
 
 
 @aten("masked_fill")
 def _masked_fill(ctx: Context, x: Tensor, mask: Tensor, number: Any) -> str:
-    return ctx.add("Where", mask, *_in_result(ctx, number, x))
+    return ctx.add("Where", mask, *_list_in_result_type(ctx, number, x))
 
 
 @aten("clamp")
 def _clamp(ctx: Context, x: Tensor, low: Any = None, high: Any = None) -> str:
-    return _clamped(ctx, x, low, high)
+    return _clamp_value(ctx, x, low, high)
 
 
 @aten("clamp_min")
 def _clamp_min(ctx: Context, x: Tensor, low: Any) -> str:
-    return _clamped(ctx, x, low, None)
+    return _clamp_value(ctx, x, low, None)
 
 
 @aten("clamp_max")
 def _clamp_max(ctx: Context, x: Tensor, high: Any) -> str:
-    return _clamped(ctx, x, None, high)
+    return _clamp_value(ctx, x, None, high)
 
 
-def _clamped(ctx: Context, x: Tensor, low: Any, high: Any) -> str:
+def _clamp_value(ctx: Context, x: Tensor, low: Any, high: Any) -> str:
     value = ctx.value(x, ctx.out[0].dtype)
     if any(isinstance(item, Tensor) for item in (low, high)):
         value = value if low is None else ctx.add("Max", value, ctx.value(low, ctx.out[0].dtype))
@@ -226,7 +226,7 @@ def _rounded(ctx: Context, x: Tensor, decimals: int = 0) -> str:
         return ctx.value(x)
     word = ctx.op.removeprefix("aten::").split(".")[0]
     if word == "trunc":
-        return _truncated(ctx, ctx.value(x))
+        return _truncate_value(ctx, ctx.value(x))
     if not decimals:
         return ctx.add(word.capitalize(), x)
     scale = ctx.scalar(10.0**decimals, x.dtype)
@@ -235,7 +235,7 @@ def _rounded(ctx: Context, x: Tensor, decimals: int = 0) -> str:
 
 @aten("frac")
 def _frac(ctx: Context, x: Tensor) -> str:
-    return ctx.add("Sub", x, _truncated(ctx, ctx.value(x)))
+    return ctx.add("Sub", x, _truncate_value(ctx, ctx.value(x)))
 
 
 @aten("rsqrt")
@@ -286,10 +286,10 @@ def _erfc(ctx: Context, x: Any) -> str:
 
 @aten("atan2")
 def _atan2(ctx: Context, y: Any, x: Any) -> str:
-    return angle_of(ctx, *_in_result(ctx, y, x))
+    return emit_angle(ctx, *_list_in_result_type(ctx, y, x))
 
 
-def angle_of(ctx: Context, top: str, right: str) -> str:
+def emit_angle(ctx: Context, top: str, right: str) -> str:
     """The angle by its quadrant; the sign of zero is not told apart."""
     dtype = ctx.out[0].dtype
     zero, one, pi = (ctx.scalar(number, dtype) for number in (0.0, 1.0, 3.141592653589793))
@@ -329,25 +329,25 @@ def _nan_to_num(ctx: Context, x: Tensor, nan: Any = None, above: Any = None, bel
 
 @aten("lerp")
 def _lerp(ctx: Context, a: Any, b: Any, weight: Any) -> str:
-    x, y, w = _in_result(ctx, a, b, weight)
+    x, y, w = _list_in_result_type(ctx, a, b, weight)
     return ctx.add("Add", x, ctx.add("Mul", w, ctx.add("Sub", y, x)))
 
 
 @aten("addcmul")
 def _addcmul(ctx: Context, x: Any, a: Any, b: Any, value: Any = 1) -> str:
-    base, first, second = _in_result(ctx, x, a, b)
-    return ctx.add("Add", base, _scaled(ctx, ctx.add("Mul", first, second), value))
+    base, first, second = _list_in_result_type(ctx, x, a, b)
+    return ctx.add("Add", base, _scale_value(ctx, ctx.add("Mul", first, second), value))
 
 
 @aten("addcdiv")
 def _addcdiv(ctx: Context, x: Any, a: Any, b: Any, value: Any = 1) -> str:
-    base, first, second = _in_result(ctx, x, a, b)
-    return ctx.add("Add", base, _scaled(ctx, ctx.add("Div", first, second), value))
+    base, first, second = _list_in_result_type(ctx, x, a, b)
+    return ctx.add("Add", base, _scale_value(ctx, ctx.add("Div", first, second), value))
 
 
 @aten("hypot")
 def _hypot(ctx: Context, a: Any, b: Any) -> str:
-    x, y = _in_result(ctx, a, b)
+    x, y = _list_in_result_type(ctx, a, b)
     return ctx.add("Sqrt", ctx.add("Add", ctx.add("Mul", x, x), ctx.add("Mul", y, y)))
 
 

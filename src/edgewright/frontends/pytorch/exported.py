@@ -120,8 +120,8 @@ class ExportedProgram(Program):
         ((kind, value),) = arg.items()
         if kind == "as_tensor":
             meta = self._values[value["name"]]
-            shape = tuple(_dim(size) for size in meta["sizes"])
-            return [ProgramInput(value["name"], "tensor", shape, _dtype(meta["dtype"], self._where))]
+            shape = tuple(_read_dim(size) for size in meta["sizes"])
+            return [ProgramInput(value["name"], "tensor", shape, _find_dtype(meta["dtype"], self._where))]
         for word, number in (("as_sym_int", "int"), ("as_sym_float", "float"), ("as_sym_bool", "bool")):
             if kind == word and "as_name" in value:
                 return [ProgramInput(value["as_name"], number, (), NUMBERS[number])]
@@ -209,7 +209,7 @@ class ExportedProgram(Program):
         target = node["target"]
         if target.startswith(_WITHOUT_RESULT):
             return
-        label = next(iter(_result_names(node["outputs"])), target)
+        label = next(iter(_list_result_names(node["outputs"])), target)
 
         def read(arg: Mapping[str, Any]) -> Any:
             return self._argument(arg, values)
@@ -253,8 +253,8 @@ class ExportedProgram(Program):
     def _placeholders(self, tracer: Tracer, outputs: Sequence[Mapping[str, Any]]) -> Any:
         """Results of an op that is not supported, as the file has them: what follows is looked at too."""
         found = []
-        for name in _result_names(outputs):
-            shape = [_dim(size) for size in self._values[name]["sizes"]]
+        for name in _list_result_names(outputs):
+            shape = [_read_dim(size) for size in self._values[name]["sizes"]]
             if not all(isinstance(size, int) for size in shape):
                 raise Stopped
             dtype = getattr(self.torch, SCALARS[self._values[name]["dtype"]])
@@ -291,7 +291,9 @@ class ExportedProgram(Program):
             return [values[i["as_tensor"]["name"]] if "as_tensor" in i else None for i in value]
         if kind.startswith("as_sym_"):
             return (
-                [_symbolic(i, values) for i in value] if isinstance(value, list) else _symbolic(value, values)
+                [_read_symbolic(i, values) for i in value]
+                if isinstance(value, list)
+                else _read_symbolic(value, values)
             )
         return self._plain(kind, value)
 
@@ -322,7 +324,7 @@ class ExportedProgram(Program):
         return BadInput(what, self._where, do="export the model again with torch.export.save")
 
 
-def _dim(size: Mapping[str, Any]) -> Dim:
+def _read_dim(size: Mapping[str, Any]) -> Dim:
     if "as_int" in size:
         if not 0 <= size["as_int"] <= LARGEST_DIM:
             raise ValueError(f"size {size['as_int']}")
@@ -333,7 +335,7 @@ def _dim(size: Mapping[str, Any]) -> Dim:
     return symbol(named.group(1) if named else "".join(c if c.isalnum() else "_" for c in text)[:60])
 
 
-def _dtype(code: int, where: Where) -> DType:
+def _find_dtype(code: int, where: Where) -> DType:
     named = SCALARS.get(code, "")
     if named not in TORCH_DTYPES:
         raise UnsupportedFeature(
@@ -342,7 +344,7 @@ def _dtype(code: int, where: Where) -> DType:
     return TORCH_DTYPES[named]
 
 
-def _symbolic(item: Any, values: Mapping[str, Any]) -> Any:
+def _read_symbolic(item: Any, values: Mapping[str, Any]) -> Any:
     if not isinstance(item, Mapping):
         return item
     ((kind, value),) = item.items()
@@ -362,7 +364,7 @@ def _bound(
     return args, by_name
 
 
-def _result_names(outputs: Sequence[Mapping[str, Any]]) -> list[str]:
+def _list_result_names(outputs: Sequence[Mapping[str, Any]]) -> list[str]:
     names: list[str] = []
     for item in outputs:
         ((kind, value),) = item.items()

@@ -11,7 +11,7 @@ from edgewright.frontends.pytorch.values import Tensor, as_array
 __all__: list[str] = []
 
 
-def _filled(ctx: Context, number: Any) -> str:
+def _fill_number(ctx: Context, number: Any) -> str:
     meta = ctx.out[0]
     if isinstance(number, Tensor):
         return ctx.add("Expand", ctx.value(number, meta.dtype), ctx.ints(meta.shape))
@@ -20,22 +20,22 @@ def _filled(ctx: Context, number: Any) -> str:
 
 @aten("zeros_like", "new_zeros", "zero", "new_empty", "empty_like", "new_empty_strided")
 def _zeros(ctx: Context, *_: Any) -> str:
-    return _filled(ctx, 0)
+    return _fill_number(ctx, 0)
 
 
 @aten("ones_like", "new_ones")
 def _ones(ctx: Context, *_: Any) -> str:
-    return _filled(ctx, 1)
+    return _fill_number(ctx, 1)
 
 
 @aten("full_like")
 def _full_like(ctx: Context, _x: Tensor, number: Any, *_: Any) -> str:
-    return _filled(ctx, number)
+    return _fill_number(ctx, number)
 
 
 @aten("new_full", "full")
 def _full(ctx: Context, *rest: Any) -> str:
-    return _filled(ctx, rest[2] if "new_full" in ctx.op else rest[1])
+    return _fill_number(ctx, rest[2] if "new_full" in ctx.op else rest[1])
 
 
 @aten("scalar_tensor")

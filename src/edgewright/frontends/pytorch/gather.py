@@ -49,7 +49,7 @@ def _index(ctx: Context, x: Tensor, indices: Sequence[Tensor | None]) -> str:
     is_together = places == list(range(places[0], places[0] + len(places)))
     rest = [axis for axis in range(x.rank) if axis not in places]
     value = ctx.transpose(x, [*places, *rest])
-    found = ctx.add("GatherND", value, _stacked(ctx, x, given, places))
+    found = ctx.add("GatherND", value, _stack_indices(ctx, x, given, places))
     if not is_together or not places[0]:
         return found
     rank = max(item.rank for item in given)
@@ -57,7 +57,7 @@ def _index(ctx: Context, x: Tensor, indices: Sequence[Tensor | None]) -> str:
     return ctx.transpose(found, [*before, *range(rank), *range(rank + places[0], rank + len(rest))])
 
 
-def _stacked(ctx: Context, x: Tensor, given: Sequence[Tensor], places: Sequence[int]) -> str:
+def _stack_indices(ctx: Context, x: Tensor, given: Sequence[Tensor], places: Sequence[int]) -> str:
     """Index tensors side by side on a last axis, none below zero."""
     shape = np.broadcast_shapes(*(item.shape for item in given))
     parts = []
@@ -86,7 +86,7 @@ def _index_put(
         return _put_where(ctx, x, given, values, adds=adds)
     rest = [axis for axis in range(x.rank) if axis not in places]
     order = [*places, *rest]
-    points = _stacked(ctx, x, given, places)
+    points = _stack_indices(ctx, x, given, places)
     shape = np.broadcast_shapes(*(item.shape for item in given))
     full = [*shape, *(x.shape[axis] for axis in rest)]
     updates = ctx.value(values, x.dtype)
@@ -114,17 +114,17 @@ def _put_where(ctx: Context, x: Tensor, given: Sequence[Tensor], values: Tensor,
 
 @aten("scatter.src", "scatter.value")
 def _scatter(ctx: Context, x: Tensor, dim: int, index: Tensor, source: Any) -> str:
-    return _scattered(ctx, x, dim, index, source, "none")
+    return _scatter_values(ctx, x, dim, index, source, "none")
 
 
 @aten("scatter.reduce", "scatter.value_reduce")
 def _scatter_named(ctx: Context, x: Tensor, dim: int, index: Tensor, source: Any, reduce: str) -> str:
-    return _scattered(ctx, x, dim, index, source, {"multiply": "mul"}.get(reduce, reduce))
+    return _scatter_values(ctx, x, dim, index, source, {"multiply": "mul"}.get(reduce, reduce))
 
 
 @aten("scatter_add")
 def _scatter_add(ctx: Context, x: Tensor, dim: int, index: Tensor, source: Any) -> str:
-    return _scattered(ctx, x, dim, index, source, "add")
+    return _scatter_values(ctx, x, dim, index, source, "add")
 
 
 @aten("scatter_reduce")
@@ -134,10 +134,10 @@ def _scatter_reduce(
     words = {"sum": "add", "prod": "mul", "amax": "max", "amin": "min"}
     if not includes_self or reduce not in words:
         raise ctx.refused(f"reduce is '{reduce}' with include_self {includes_self}")
-    return _scattered(ctx, x, dim, index, source, words[reduce])
+    return _scatter_values(ctx, x, dim, index, source, words[reduce])
 
 
-def _scattered(ctx: Context, x: Tensor, dim: int, index: Tensor, source: Any, reduction: str) -> str:
+def _scatter_values(ctx: Context, x: Tensor, dim: int, index: Tensor, source: Any, reduction: str) -> str:
     if isinstance(source, Tensor) and source.rank == index.rank:
         updates = ctx.value(source, x.dtype)
         for axis, (have, want) in enumerate(zip(source.shape, index.shape, strict=True)):
@@ -153,22 +153,22 @@ def _index_add(ctx: Context, x: Tensor, dim: int, index: Tensor, source: Tensor,
     updates = ctx.value(source, x.dtype)
     if alpha != 1:
         updates = ctx.add("Mul", updates, ctx.scalar(alpha, x.dtype))
-    return _along(ctx, x, dim, index, updates, source.shape, "add")
+    return _scatter_along(ctx, x, dim, index, updates, source.shape, "add")
 
 
 @aten("index_copy")
 def _index_copy(ctx: Context, x: Tensor, dim: int, index: Tensor, source: Tensor) -> str:
-    return _along(ctx, x, dim, index, ctx.value(source, x.dtype), source.shape, "none")
+    return _scatter_along(ctx, x, dim, index, ctx.value(source, x.dtype), source.shape, "none")
 
 
 @aten("index_fill")
 def _index_fill(ctx: Context, x: Tensor, dim: int, index: Tensor, number: Any) -> str:
     shape = [index.count if axis == dim % x.rank else size for axis, size in enumerate(x.shape)]
     updates = ctx.add("Expand", ctx.value(number, x.dtype), ctx.ints(shape))
-    return _along(ctx, x, dim, index, updates, shape, "none")
+    return _scatter_along(ctx, x, dim, index, updates, shape, "none")
 
 
-def _along(
+def _scatter_along(
     ctx: Context, x: Tensor, dim: int, index: Tensor, updates: str, shape: Sequence[int], reduction: str
 ) -> str:
     """Whole slices set along one axis: the index holds for every element of a slice."""

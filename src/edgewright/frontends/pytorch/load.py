@@ -7,7 +7,7 @@ from typing import Any
 
 from edgewright.core.errors import BadInput, EdgewrightError, UnsupportedFeature, UnsupportedOp, Where, shown
 from edgewright.core.optional import require
-from edgewright.frontends.pytorch.archive import Archive, Kind, kind_of
+from edgewright.frontends.pytorch.archive import Archive, Kind, identify_file
 from edgewright.frontends.pytorch.detection import declare_torchvision
 from edgewright.frontends.pytorch.exported import ExportedProgram
 from edgewright.frontends.pytorch.program import Program
@@ -25,9 +25,9 @@ def open_program(path: Path | str) -> Program:
     """The program in a file, told by its content."""
     file = Path(path)
     where = Where(file=str(path))
-    kind = kind_of(file)
+    kind = identify_file(file)
     if kind is Kind.CHECKPOINT:
-        raise _checkpoint(where)
+        raise _make_checkpoint_error(where)
     if kind is Kind.UNKNOWN or kind is None:
         raise BadInput(
             "the file is nothing that PyTorch writes, expected an archive of TorchScript or torch.export",
@@ -50,7 +50,7 @@ def open_program(path: Path | str) -> Program:
     torch = require("torch", to="read PyTorch models")
     if kind is Kind.EXPORTED:
         return ExportedProgram(torch, archive)
-    return _script(torch, archive)
+    return _load_script(torch, archive)
 
 
 def load_op_library(path: str) -> None:
@@ -67,7 +67,7 @@ def load_op_library(path: str) -> None:
         ) from None
 
 
-def _script(torch: Any, archive: Archive) -> Program:
+def _load_script(torch: Any, archive: Archive) -> Program:
     where = Where(file=archive.name)
     runs = False
     for name, text in archive.code():
@@ -90,11 +90,11 @@ def _script(torch: Any, archive: Archive) -> Program:
         module.eval()
         program = ScriptProgram(torch, archive.name, module, notes)
     except (RuntimeError, ValueError, AttributeError, IndexError, EOFError, OSError) as problem:
-        raise _not_loaded(problem, where) from None
+        raise _make_load_error(problem, where) from None
     return program
 
 
-def _not_loaded(problem: Exception, where: Where) -> EdgewrightError:
+def _make_load_error(problem: Exception, where: Where) -> EdgewrightError:
     text = str(problem)
     unknown = _UNKNOWN_OP.search(text)
     if "forward" in text and "attribute" in text:
@@ -112,7 +112,7 @@ def _not_loaded(problem: Exception, where: Where) -> EdgewrightError:
     )
 
 
-def _checkpoint(where: Where) -> BadInput:
+def _make_checkpoint_error(where: Where) -> BadInput:
     return BadInput(
         "the file is a checkpoint (pickled weights or a pickled module), expected a program: "
         "TorchScript or torch.export; reading a pickle can run any code, therefore it is not read",

@@ -26,8 +26,8 @@ def _batch_norm(
     *_: Any,
 ) -> str:
     if is_training or mean is None or variance is None:
-        return _by_batch(ctx, x, weight, bias, eps)
-    given = [_or_filled(ctx, weight, 1, mean), _or_filled(ctx, bias, 0, mean), mean, variance]
+        return _normalize_by_batch(ctx, x, weight, bias, eps)
+    given = [_fill_absent(ctx, weight, 1, mean), _fill_absent(ctx, bias, 0, mean), mean, variance]
     return ctx.add("BatchNormalization", x, *given, epsilon=float(eps))
 
 
@@ -36,7 +36,7 @@ def _batch_norm_core(
     ctx: Context, x: Tensor, weight: Any, bias: Any, mean: Any, variance: Any, momentum: float, eps: float
 ) -> list[str]:
     found = _batch_norm(ctx, x, weight, bias, mean, variance, False, momentum, eps)
-    return [str(found), *_nothing(ctx)]
+    return [str(found), *_list_unused(ctx)]
 
 
 @aten("native_batch_norm")
@@ -44,30 +44,30 @@ def _native_batch_norm(
     ctx: Context, x: Tensor, weight: Any, bias: Any, mean: Any, variance: Any, is_training: bool, *rest: Any
 ) -> list[str]:
     found = _batch_norm(ctx, x, weight, bias, mean, variance, is_training, *rest)
-    return [str(found), *_nothing(ctx)]
+    return [str(found), *_list_unused(ctx)]
 
 
-def _nothing(ctx: Context) -> list[str]:
+def _list_unused(ctx: Context) -> list[str]:
     """Statistics that only training reads."""
     return [ctx.value(np.zeros(tuple(meta.shape), np.float32)) for meta in ctx.out[1:]]
 
 
-def _by_batch(ctx: Context, x: Tensor, weight: Any, bias: Any, eps: float) -> str:
+def _normalize_by_batch(ctx: Context, x: Tensor, weight: Any, bias: Any, eps: float) -> str:
     """With the statistics of the batch itself, as a model in training mode computes them."""
     axes = ctx.ints([axis for axis in range(x.rank) if axis != 1])
     apart = ctx.add("Sub", x, ctx.add("ReduceMean", x, axes, keepdims=1))
     variance = ctx.add("ReduceMean", ctx.add("Mul", apart, apart), axes, keepdims=1)
     spread = ctx.add("Sqrt", ctx.add("Add", variance, ctx.scalar(eps, x.dtype)))
-    return _scaled(ctx, ctx.add("Div", apart, spread), weight, bias, [1, -1, *[1] * (x.rank - 2)])
+    return _scale_value(ctx, ctx.add("Div", apart, spread), weight, bias, [1, -1, *[1] * (x.rank - 2)])
 
 
-def _scaled(ctx: Context, value: str, weight: Any, bias: Any, shape: Sequence[int]) -> str:
+def _scale_value(ctx: Context, value: str, weight: Any, bias: Any, shape: Sequence[int]) -> str:
     if weight is not None:
         value = ctx.add("Mul", value, ctx.reshape(weight, shape))
     return value if bias is None else ctx.add("Add", value, ctx.reshape(bias, shape))
 
 
-def _or_filled(ctx: Context, given: Tensor | None, number: float, like: Tensor) -> str:
+def _fill_absent(ctx: Context, given: Tensor | None, number: float, like: Tensor) -> str:
     if given is not None:
         return ctx.value(given)
     return (
@@ -87,14 +87,14 @@ def _layer_norm(
     eps: float = 1e-5,
     *_: Any,
 ) -> list[str]:
-    scale = weight if weight is not None else _ones(ctx, shape, x)
+    scale = weight if weight is not None else _emit_ones(ctx, shape, x)
     wanted = len(ctx.out)
     return ctx.add_all(
         "LayerNormalization", x, scale, bias, outputs=wanted, axis=-len(shape), epsilon=float(eps)
     )
 
 
-def _ones(ctx: Context, shape: Sequence[int], like: Tensor) -> str:
+def _emit_ones(ctx: Context, shape: Sequence[int], like: Tensor) -> str:
     return (
         ctx.value(np.ones([ctx.number(n) for n in shape], np.float32))
         if like.dtype == ctx.torch.float32
@@ -107,29 +107,29 @@ def _rms_norm(
     ctx: Context, x: Tensor, shape: Sequence[int], weight: Any = None, eps: Any = None
 ) -> list[str]:
     least = ctx.torch.finfo(x.dtype).eps if eps is None else float(eps)
-    scale = weight if weight is not None else _ones(ctx, shape, x)
+    scale = weight if weight is not None else _emit_ones(ctx, shape, x)
     found = ctx.add("RMSNormalization", x, scale, axis=-len(shape), epsilon=least)
-    return [found, *_nothing(ctx)]
+    return [found, *_list_unused(ctx)]
 
 
 @aten("group_norm")
 def _group_norm(
     ctx: Context, x: Tensor, groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5, *_: Any
 ) -> str:
-    return _grouped(ctx, x, groups, weight, bias, eps)
+    return _normalize_groups(ctx, x, groups, weight, bias, eps)
 
 
 @aten("native_group_norm")
 def _native_group_norm(
     ctx: Context, x: Tensor, weight: Any, bias: Any, _n: Any, _c: Any, _hw: Any, groups: int, eps: float
 ) -> list[str]:
-    return [_grouped(ctx, x, groups, weight, bias, eps), *_nothing(ctx)]
+    return [_normalize_groups(ctx, x, groups, weight, bias, eps), *_list_unused(ctx)]
 
 
-def _grouped(ctx: Context, x: Tensor, groups: int, weight: Any, bias: Any, eps: float) -> str:
+def _normalize_groups(ctx: Context, x: Tensor, groups: int, weight: Any, bias: Any, eps: float) -> str:
     channels = x.shape[1]
     like = Tensor(ctx.torch.empty((channels,), dtype=x.dtype, device="meta"))
-    given = [_or_filled(ctx, weight, 1, like), _or_filled(ctx, bias, 0, like)]
+    given = [_fill_absent(ctx, weight, 1, like), _fill_absent(ctx, bias, 0, like)]
     return ctx.add("GroupNormalization", x, *given, num_groups=groups, epsilon=float(eps))
 
 
@@ -149,7 +149,7 @@ def _instance_norm(
     if not uses_input and mean is not None:
         return str(_batch_norm(ctx, x, weight, bias, mean, variance, False, momentum, eps))
     like = Tensor(ctx.torch.empty((x.shape[1],), dtype=x.dtype, device="meta"))
-    given = [_or_filled(ctx, weight, 1, like), _or_filled(ctx, bias, 0, like)]
+    given = [_fill_absent(ctx, weight, 1, like), _fill_absent(ctx, bias, 0, like)]
     return ctx.add("InstanceNormalization", x, *given, epsilon=float(eps))
 
 

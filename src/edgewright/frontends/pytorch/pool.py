@@ -18,7 +18,7 @@ def _rank(ctx: Context) -> int:
     return next(rank for word, rank in _SPATIAL.items() if word in ctx.op)
 
 
-def _each(value: Any, rank: int) -> list[int]:
+def _repeat_for_axes(value: Any, rank: int) -> list[int]:
     if isinstance(value, int):
         return [value] * rank
     return list(value) * rank if len(value) == 1 else list(value)
@@ -40,18 +40,18 @@ def _max_pool(
         "MaxPool",
         value,
         outputs=len(ctx.out),
-        kernel_shape=_each(kernel, rank),
-        strides=_each(stride or kernel, rank),
-        pads=_each(padding, rank) * 2,
-        dilations=_each(dilation, rank),
+        kernel_shape=_repeat_for_axes(kernel, rank),
+        strides=_repeat_for_axes(stride or kernel, rank),
+        pads=_repeat_for_axes(padding, rank) * 2,
+        dilations=_repeat_for_axes(dilation, rank),
         ceil_mode=int(ceil),
     )
     if len(found) > 1:
-        found[1] = _within_plane(ctx, found[1], value, x.shape, rank)
+        found[1] = _count_within_plane(ctx, found[1], value, x.shape, rank)
     return found if x.rank == rank + 2 else [ctx.squeeze(item, [0]) for item in found]
 
 
-def _within_plane(ctx: Context, indices: str, _value: str, shape: Sequence[int], rank: int) -> str:
+def _count_within_plane(ctx: Context, indices: str, _value: str, shape: Sequence[int], rank: int) -> str:
     """ONNX counts through the whole tensor, torch through each plane."""
     plane = int(np.prod(shape[-rank:]))
     return ctx.add("Mod", indices, ctx.scalar(plane, ctx.torch.int64))
@@ -70,13 +70,13 @@ def _avg_pool(
 ) -> str:
     rank = _rank(ctx)
     value = ctx.value(x) if x.rank == rank + 2 else ctx.unsqueeze(x, [0])
-    sizes = _each(kernel, rank)
+    sizes = _repeat_for_axes(kernel, rank)
     found = ctx.add(
         "AveragePool",
         value,
         kernel_shape=sizes,
-        strides=_each(stride or kernel, rank),
-        pads=_each(padding, rank) * 2,
+        strides=_repeat_for_axes(stride or kernel, rank),
+        pads=_repeat_for_axes(padding, rank) * 2,
         ceil_mode=int(ceil),
         count_include_pad=int(counts_pads or divisor is not None),
     )
@@ -89,20 +89,20 @@ def _avg_pool(
 
 @aten("adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d")
 def _adaptive_avg(ctx: Context, x: Tensor, size: Any) -> str:
-    return _adaptive(ctx, x, "AveragePool", "ReduceMean")[0]
+    return _pool_adaptively(ctx, x, "AveragePool", "ReduceMean")[0]
 
 
 @aten("_adaptive_avg_pool2d", "_adaptive_avg_pool3d")
 def _adaptive_avg_core(ctx: Context, x: Tensor, size: Any) -> str:
-    return _adaptive(ctx, x, "AveragePool", "ReduceMean")[0]
+    return _pool_adaptively(ctx, x, "AveragePool", "ReduceMean")[0]
 
 
 @aten("adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d")
 def _adaptive_max(ctx: Context, x: Tensor, size: Any) -> list[str]:
-    return _adaptive(ctx, x, "MaxPool", "ReduceMax")
+    return _pool_adaptively(ctx, x, "MaxPool", "ReduceMax")
 
 
-def _adaptive(ctx: Context, x: Tensor, op: str, reduce: str) -> list[str]:
+def _pool_adaptively(ctx: Context, x: Tensor, op: str, reduce: str) -> list[str]:
     """Windows that divide the input evenly are a plain pool; others are reduced one axis after the other."""
     rank = _rank(ctx)
     have, want = x.shape[-rank:], tuple(ctx.out[0].shape)[-rank:]
@@ -112,14 +112,14 @@ def _adaptive(ctx: Context, x: Tensor, op: str, reduce: str) -> list[str]:
         sizes = [h // w for h, w in zip(have, want, strict=True)]
         found = ctx.add_all(op, value, outputs=len(ctx.out), kernel_shape=sizes, strides=sizes)
         if len(found) > 1:
-            found[1] = _within_plane(ctx, found[1], value, x.shape, rank)
+            found[1] = _count_within_plane(ctx, found[1], value, x.shape, rank)
         return [back(name) for name in found]
     for axis, (h, w) in enumerate(zip(have, want, strict=True)):
-        value = _uneven(ctx, value, reduce, 2 + axis, (h, w))
+        value = _pool_unevenly(ctx, value, reduce, 2 + axis, (h, w))
     return [back(value)]
 
 
-def _uneven(ctx: Context, value: str, reduce: str, axis: int, sizes: tuple[int, int]) -> str:
+def _pool_unevenly(ctx: Context, value: str, reduce: str, axis: int, sizes: tuple[int, int]) -> str:
     have, want = sizes
     parts = []
     for index in range(want):

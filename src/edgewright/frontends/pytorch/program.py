@@ -12,12 +12,12 @@ from edgewright.core.errors import EdgewrightError, UnsupportedFeature, UsageErr
 from edgewright.core.numbers import Array, DType
 from edgewright.core.words import did_you_mean
 from edgewright.frontends.pytorch.compiler import without_compiler
-from edgewright.frontends.pytorch.context import onnx_code
+from edgewright.frontends.pytorch.context import find_onnx_code
 from edgewright.frontends.pytorch.tracer import Call, Stopped, Tracer
-from edgewright.frontends.pytorch.values import TORCH_DTYPES, Tensor, as_array, boxes_in
+from edgewright.frontends.pytorch.values import TORCH_DTYPES, Tensor, as_array, list_boxes
 from edgewright.ir.dims import Dim
 
-__all__ = ["NUMBERS", "REQUIRED", "Program", "ProgramInput", "Translation", "torch_dtype"]
+__all__ = ["NUMBERS", "REQUIRED", "Program", "ProgramInput", "Translation", "find_torch_dtype"]
 
 # The value of an input that has no default.
 REQUIRED: Any = object()
@@ -97,15 +97,17 @@ class Program(ABC):
         own = own_names or {}
         given: dict[str, Any] = {}
         for name, (shape, dtype) in inputs.items():
-            given[own.get(name, name)] = tracer.input(name, shape, torch_dtype(self.torch, dtype))
+            given[own.get(name, name)] = tracer.input(name, shape, find_torch_dtype(self.torch, dtype))
         for name, value in values.items():
-            given[own.get(name, name)] = self._constant(tracer, value)
+            given[own.get(name, name)] = self._emit_constant(tracer, value)
         try:
             with without_compiler():
                 results = self._walk(tracer, given)
         except Stopped:
             results = []
-        codes = [(n, onnx_code(torch_dtype(self.torch, d)), list(s)) for n, (s, d) in inputs.items()]
+        codes = [
+            (n, find_onnx_code(find_torch_dtype(self.torch, d)), list(s)) for n, (s, d) in inputs.items()
+        ]
         writer, calls, problems = tracer.ctx.writer, tracer.calls, tracer.problems
         places = writer.cut(outputs, list(inputs)) if problems and outputs else None
         if places is not None:
@@ -115,27 +117,27 @@ class Program(ABC):
             places = writer.keep_sound(list(inputs))
             calls, names = [call.moved(places) for call in calls], writer.sinks()
         else:
-            names = self._ends(tracer, results, list(inputs), outputs)
+            names = self._name_outputs(tracer, results, list(inputs), outputs)
         model = writer.model(codes, names) if names else None
         return Translation(model, writer.weights, names, calls, problems, self.notes())
 
     def execute(self, given: Mapping[str, Any]) -> list[Array]:
         """Computes the program op by op in torch; its results in their order."""
         tracer = Tracer(self.torch, self.file, is_run=True)
-        boxed = {name: self._constant(tracer, value) for name, value in given.items()}
+        boxed = {name: self._emit_constant(tracer, value) for name, value in given.items()}
         with without_compiler():
             results = self._walk(tracer, boxed)
-        boxes = [box for _, value in results for box in boxes_in(value)]
+        boxes = [box for _, value in results for box in list_boxes(value)]
         for box in boxes:
             tracer.refresh(box)
         return [as_array(box.data) for box in boxes]
 
-    def _constant(self, tracer: Tracer, value: Any) -> Any:
+    def _emit_constant(self, tracer: Tracer, value: Any) -> Any:
         if isinstance(value, bool | int | float | str) or value is None:
             return value
         return tracer.known(self.torch.from_numpy(value.copy()))
 
-    def _ends(
+    def _name_outputs(
         self,
         tracer: Tracer,
         results: Sequence[tuple[str, Any]],
@@ -150,10 +152,10 @@ class Program(ABC):
             known = {**{n: n for n in (*made, *inputs)}, **{o: o for c in tracer.calls for o in c.outputs}}
             for name in wanted:
                 if name not in known:
-                    raise _no_such(name, [c.outputs[0] for c in tracer.calls if c.outputs], self.file)
+                    raise _make_name_error(name, [c.outputs[0] for c in tracer.calls if c.outputs], self.file)
             return list(dict.fromkeys(wanted))
         names: list[str] = []
-        for hint, box in ((h, b) for h, value in results for b in boxes_in(value)):
+        for hint, box in ((h, b) for h, value in results for b in list_boxes(value)):
             names.append(_end(tracer, box, hint, {*inputs, *names}))
         if not names:
             raise UnsupportedFeature(
@@ -164,7 +166,7 @@ class Program(ABC):
         return names
 
 
-def torch_dtype(torch: Any, dtype: DType) -> Any:
+def find_torch_dtype(torch: Any, dtype: DType) -> Any:
     """Torch's type for one of ours."""
     if dtype not in _NAMES:
         raise UsageError(f"PyTorch inputs cannot be {dtype.name}", do=f"use one of {', '.join(TORCH_DTYPES)}")
@@ -181,7 +183,7 @@ def _end(tracer: Tracer, box: Tensor, hint: str, taken: set[str]) -> str:
     return tracer.ctx.writer.rename(found, hint or "output", len(tracer.ctx.writer.nodes) - 1)
 
 
-def _no_such(name: str, known: Sequence[str], file: str) -> UsageError:
+def _make_name_error(name: str, known: Sequence[str], file: str) -> UsageError:
     listed = ", ".join(f"'{shown(item, 60)}'" for item in known[-10:])
     return UsageError(
         f"{spell_option('outputs')} names the value '{shown(name)}', which the model does not have",

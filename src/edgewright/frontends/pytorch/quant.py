@@ -13,7 +13,7 @@ __all__: list[str] = []
 _RANGES = {"int8": (-128, 127), "uint8": (0, 255), "int16": (-32768, 32767), "uint16": (0, 65535)}
 
 
-def _encoding(ctx: Context, scale: Any, zero: Any, dtype: Any) -> tuple[Any, Any]:
+def _emit_encoding(ctx: Context, scale: Any, zero: Any, dtype: Any) -> tuple[Any, Any]:
     """Scale and zero point as constants, the latter in the type of the integers."""
     name = str(dtype).removeprefix("torch.")
     if name not in _RANGES:
@@ -23,7 +23,7 @@ def _encoding(ctx: Context, scale: Any, zero: Any, dtype: Any) -> tuple[Any, Any
     return shaped[0].astype(np.float32), shaped[1].astype(name)
 
 
-def _quantized(
+def _emit_quantized(
     ctx: Context, x: Tensor, encoding: tuple[Any, Any], ends: tuple[int, int], axis: int = 0
 ) -> str:
     """Values in the integers' range; a narrower one is cut before."""
@@ -39,32 +39,32 @@ def _quantized(
 
 @torch_op("quantized_decomposed::quantize_per_tensor")
 def _quantize(ctx: Context, x: Tensor, scale: Any, zero: Any, low: int, high: int, dtype: Any) -> str:
-    return _quantized(ctx, x, _encoding(ctx, scale, zero, dtype), (low, high))
+    return _emit_quantized(ctx, x, _emit_encoding(ctx, scale, zero, dtype), (low, high))
 
 
 @torch_op("quantized_decomposed::quantize_per_channel")
 def _quantize_channels(
     ctx: Context, x: Tensor, scale: Any, zero: Any, axis: int, low: int, high: int, dtype: Any
 ) -> str:
-    return _quantized(ctx, x, _encoding(ctx, scale, zero, dtype), (low, high), axis % x.rank)
+    return _emit_quantized(ctx, x, _emit_encoding(ctx, scale, zero, dtype), (low, high), axis % x.rank)
 
 
 @torch_op("quantized_decomposed::dequantize_per_tensor")
 def _dequantize(ctx: Context, x: Tensor, scale: Any, zero: Any, *_: Any) -> str:
-    found = ctx.add("DequantizeLinear", x, *_encoding(ctx, scale, zero, x.dtype))
-    return _in_result(ctx, found)
+    found = ctx.add("DequantizeLinear", x, *_emit_encoding(ctx, scale, zero, x.dtype))
+    return _cast_to_result(ctx, found)
 
 
 @torch_op("quantized_decomposed::dequantize_per_channel")
 def _dequantize_channels(ctx: Context, x: Tensor, scale: Any, zero: Any, axis: int, *_: Any) -> str:
     points = zero if zero is not None else 0
-    numbers, zeros = _encoding(ctx, scale, points, x.dtype)
+    numbers, zeros = _emit_encoding(ctx, scale, points, x.dtype)
     found = ctx.add(
         "DequantizeLinear", x, numbers, np.broadcast_to(zeros, numbers.shape).copy(), axis=axis % x.rank
     )
-    return _in_result(ctx, found)
+    return _cast_to_result(ctx, found)
 
 
-def _in_result(ctx: Context, name: str) -> str:
+def _cast_to_result(ctx: Context, name: str) -> str:
     dtype = ctx.out[0].dtype
     return name if dtype == ctx.torch.float32 else ctx.cast(name, dtype)

@@ -7,7 +7,7 @@ import numpy as np
 
 from edgewright.core.errors import UnsupportedOp
 from edgewright.frontends.pytorch.registry import whole_op
-from edgewright.frontends.pytorch.values import Tensor, as_array, boxes_in
+from edgewright.frontends.pytorch.values import Tensor, as_array, list_boxes
 
 if TYPE_CHECKING:
     from edgewright.frontends.pytorch.tracer import Tracer
@@ -35,25 +35,25 @@ ROUNDED = frozenset(
 
 def with_encoding(tracer: "Tracer", name: str, args: Sequence[Any], results: Any) -> Any:
     """Results of an op on quantized tensors, which are quantized as well."""
-    given = [box.encoding for box in boxes_in(list(args)) if box.encoding is not None]
+    given = [box.encoding for box in list_boxes(list(args)) if box.encoding is not None]
     if not given:
         return results
     scale, zero, word = given[0]
     if name in FIXED:
-        return _rounded(tracer, results, *_fixed(name, word))
+        return _round_tensor(tracer, results, *_find_fixed_encoding(name, word))
     if name in ROUNDED:
-        return _rounded(tracer, results, scale, zero, word)
-    for box in boxes_in(results):
+        return _round_tensor(tracer, results, scale, zero, word)
+    for box in list_boxes(results):
         box.encoding = given[0]
     return results
 
 
-def _fixed(name: str, word: str) -> tuple[float, int, str]:
+def _find_fixed_encoding(name: str, word: str) -> tuple[float, int, str]:
     scale, zero = FIXED[name]
     return scale, zero - (128 if word == "int8" else 0), word
 
 
-def _rounded(tracer: "Tracer", box: Tensor, scale: float, zero: int, word: str) -> Tensor:
+def _round_tensor(tracer: "Tracer", box: Tensor, scale: float, zero: int, word: str) -> Tensor:
     """The tensor as the integers of an encoding hold it."""
     ctx = tracer.ctx
     ends = np.float32(scale), np.array(zero, word)
@@ -85,7 +85,7 @@ def _weight(tracer: "Tracer", stored: Any, path: str) -> Tensor:
     return Tensor(torch.empty(tuple(integers.shape), device="meta"), name=name)
 
 
-def _bias(tracer: "Tracer", bias: Any, path: str) -> Tensor | None:
+def _keep_bias(tracer: "Tracer", bias: Any, path: str) -> Tensor | None:
     return None if bias is None else tracer.known(bias, f"{path}.bias")
 
 
@@ -93,7 +93,7 @@ def _quantized(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]
     return whole_op(*(f"quantized::{name}" for name in names))
 
 
-def _convolution(rank: int, *, is_relu: bool, is_transposed: bool) -> Callable[..., Tensor]:
+def _make_convolution(rank: int, *, is_relu: bool, is_transposed: bool) -> Callable[..., Tensor]:
     def convolve(tracer: "Tracer", x: Tensor, packed: Any, *rest: Any) -> Tensor:
         ops = tracer.torch.ops.quantized
         of = f"conv_transpose{rank}d" if is_transposed else f"conv{rank}d"
@@ -111,45 +111,47 @@ def _convolution(rank: int, *, is_relu: bool, is_transposed: bool) -> Callable[.
             tracer.torch.ops.aten.convolution.default,
             x,
             _weight(tracer, weight, packed.path),
-            _bias(tracer, bias, packed.path),
+            _keep_bias(tracer, bias, packed.path),
             *(stride, padding, dilation, is_transposed, extra),
             int(getattr(ops, f"{settings}_groups")(packed.module)),
         )
-        return _rounded(tracer, _relu(tracer, y, is_relu), rest[-2], rest[-1], _word(x))
+        return _round_tensor(tracer, _relu(tracer, y, is_relu), rest[-2], rest[-1], _name_integers(x))
 
     return convolve
 
 
 for _rank in (1, 2, 3):
     for _suffix in ("", "_relu"):
-        _quantized(f"conv{_rank}d{_suffix}")(_convolution(_rank, is_relu=bool(_suffix), is_transposed=False))
-    _quantized(f"conv_transpose{_rank}d")(_convolution(_rank, is_relu=False, is_transposed=True))
+        _quantized(f"conv{_rank}d{_suffix}")(
+            _make_convolution(_rank, is_relu=bool(_suffix), is_transposed=False)
+        )
+    _quantized(f"conv_transpose{_rank}d")(_make_convolution(_rank, is_relu=False, is_transposed=True))
 
 
 def _relu(tracer: "Tracer", x: Tensor, is_wanted: bool) -> Tensor:
     return tracer.compute(tracer.torch.ops.aten.relu.default, x) if is_wanted else x
 
 
-def _word(*boxes: Tensor) -> str:
+def _name_integers(*boxes: Tensor) -> str:
     return next((box.encoding[2] for box in boxes if box.encoding is not None), "uint8")
 
 
-def _linear(*, is_relu: bool, is_dynamic: bool) -> Callable[..., Tensor]:
+def _make_linear(*, is_relu: bool, is_dynamic: bool) -> Callable[..., Tensor]:
     def connect(tracer: "Tracer", x: Tensor, packed: Any, *rest: Any) -> Tensor:
         weight, bias = tracer.torch.ops.quantized.linear_unpack(packed.module)
         y = tracer.compute(
             tracer.torch.ops.aten.linear.default,
-            *(x, _weight(tracer, weight, packed.path), _bias(tracer, bias, packed.path)),
+            *(x, _weight(tracer, weight, packed.path), _keep_bias(tracer, bias, packed.path)),
         )
         y = _relu(tracer, y, is_relu)
-        return y if is_dynamic else _rounded(tracer, y, rest[0], rest[1], _word(x))
+        return y if is_dynamic else _round_tensor(tracer, y, rest[0], rest[1], _name_integers(x))
 
     return connect
 
 
 for _suffix in ("", "_relu"):
-    _quantized(f"linear{_suffix}")(_linear(is_relu=bool(_suffix), is_dynamic=False))
-    _quantized(f"linear{_suffix}_dynamic")(_linear(is_relu=bool(_suffix), is_dynamic=True))
+    _quantized(f"linear{_suffix}")(_make_linear(is_relu=bool(_suffix), is_dynamic=False))
+    _quantized(f"linear{_suffix}_dynamic")(_make_linear(is_relu=bool(_suffix), is_dynamic=True))
 
 
 def _of_two(name: str, *, is_relu: bool) -> Callable[..., Tensor]:
@@ -159,8 +161,12 @@ def _of_two(name: str, *, is_relu: bool) -> Callable[..., Tensor]:
         y = tracer.compute(getattr(getattr(aten, name), overload), a, b)
         if scale is None:
             return _relu_of(tracer, y, _of_number(tracer, name, a, b), is_relu)
-        return _rounded(
-            tracer, _relu(tracer, y, is_relu), _number(tracer, scale), _number(tracer, zero), _word(a)
+        return _round_tensor(
+            tracer,
+            _relu(tracer, y, is_relu),
+            _number(tracer, scale),
+            _number(tracer, zero),
+            _name_integers(a),
         )
 
     return combine
@@ -177,7 +183,7 @@ def _of_number(tracer: "Tracer", name: str, a: Tensor, number: Any) -> tuple[flo
 
 
 def _relu_of(tracer: "Tracer", y: Tensor, encoding: tuple[float, int, str], is_relu: bool) -> Tensor:
-    return _rounded(tracer, _relu(tracer, y, is_relu), *encoding)
+    return _round_tensor(tracer, _relu(tracer, y, is_relu), *encoding)
 
 
 for _name in ("add", "mul"):
@@ -197,22 +203,22 @@ def _cat(tracer: "Tracer", items: Sequence[Tensor], axis: int, scale: Any = None
     y = tracer.compute(tracer.torch.ops.aten.cat.default, list(items), axis)
     y = _relu(tracer, y, tracer.ctx.op.startswith("quantized::cat_relu"))
     ends = encoding if scale is None else (scale, zero, encoding[2])
-    return _rounded(tracer, y, *ends)
+    return _round_tensor(tracer, y, *ends)
 
 
 @_quantized("matmul")
 def _matmul(tracer: "Tracer", a: Tensor, b: Tensor, scale: float, zero: int) -> Tensor:
     y = tracer.compute(tracer.torch.ops.aten.matmul.default, a, b)
-    return _rounded(tracer, y, scale, zero, _word(a))
+    return _round_tensor(tracer, y, scale, zero, _name_integers(a))
 
 
 @_quantized("relu6")
 def _relu6(tracer: "Tracer", x: Tensor, _in_place: bool = False) -> Tensor:
     y = tracer.compute(tracer.torch.ops.aten.clamp.default, x, 0.0, 6.0)
-    return y if y.encoding is not None else _rounded(tracer, y, *(x.encoding or (1.0, 0, "uint8")))
+    return y if y.encoding is not None else _round_tensor(tracer, y, *(x.encoding or (1.0, 0, "uint8")))
 
 
-def _activation(*given: int) -> Callable[..., Tensor]:
+def _make_activation(*given: int) -> Callable[..., Tensor]:
     """One argument or more, then the encoding of the result."""
     places = given
 
@@ -220,27 +226,27 @@ def _activation(*given: int) -> Callable[..., Tensor]:
         name = tracer.ctx.op.split("::")[1].split(".")[0]
         op = getattr(tracer.torch.ops.aten, "_softmax" if name == "softmax" else name).default
         more = [rest[i] for i in places] + ([False] if name == "softmax" else [])
-        scale, zero = _encoding_in(rest, places)
+        scale, zero = _read_encoding(rest, places)
         plain = Tensor(x.meta, x.data, x.name)
-        return _rounded(tracer, tracer.compute(op, plain, *more), scale, zero, _word(x))
+        return _round_tensor(tracer, tracer.compute(op, plain, *more), scale, zero, _name_integers(x))
 
     return activate
 
 
-def _encoding_in(rest: Sequence[Any], taken: Sequence[int]) -> tuple[float, int]:
+def _read_encoding(rest: Sequence[Any], taken: Sequence[int]) -> tuple[float, int]:
     left = [value for i, value in enumerate(rest) if i not in taken and not isinstance(value, bool)]
     return float(left[0]), int(left[1])
 
 
-_quantized("sigmoid", "hardswish")(_activation())
+_quantized("sigmoid", "hardswish")(_make_activation())
 # leaky_relu(x, slope, inplace, scale, zero), elu(x, scale, zero, alpha, ...), softmax(x, axis, scale, zero).
-_quantized("leaky_relu", "softmax")(_activation(0))
-_quantized("elu")(_activation(2, 3, 4))
+_quantized("leaky_relu", "softmax")(_make_activation(0))
+_quantized("elu")(_make_activation(2, 3, 4))
 
 
 @whole_op("aten::quantize_per_tensor")
 def _quantize(tracer: "Tracer", x: Tensor, scale: Any, zero: Any, dtype: Any) -> Tensor:
-    return _rounded(tracer, x, _number(tracer, scale), _number(tracer, zero), _stored_as(dtype))
+    return _round_tensor(tracer, x, _number(tracer, scale), _number(tracer, zero), _name_storage(dtype))
 
 
 @whole_op("aten::dequantize")
@@ -258,7 +264,7 @@ def _q_zero_point(_tracer: "Tracer", x: Tensor) -> int:
     return x.encoding[1] if x.encoding is not None else 0
 
 
-def _stored_as(dtype: Any) -> str:
+def _name_storage(dtype: Any) -> str:
     key = dtype if isinstance(dtype, int) else str(dtype).removeprefix("torch.")
     if key not in STORED:
         raise UnsupportedOp(

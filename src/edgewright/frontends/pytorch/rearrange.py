@@ -141,13 +141,15 @@ def _unbind(ctx: Context, x: Tensor, dim: int = 0) -> list[str]:
 @aten("slice")
 def _slice(ctx: Context, x: Tensor, dim: int = 0, start: Any = None, end: Any = None, step: Any = 1) -> str:
     axis = dim % x.rank
-    picked = range(x.shape[axis])[slice(_or_none(ctx, start), _or_none(ctx, end), ctx.number(step))]
+    picked = range(x.shape[axis])[
+        slice(_read_optional(ctx, start), _read_optional(ctx, end), ctx.number(step))
+    ]
     if len(picked) == x.shape[axis]:
         return ctx.value(x)
     return ctx.slice(x, axis, picked.start, picked.stop, picked.step)
 
 
-def _or_none(ctx: Context, item: Any) -> int | None:
+def _read_optional(ctx: Context, item: Any) -> int | None:
     return None if item is None else ctx.number(item)
 
 
@@ -180,14 +182,14 @@ def _roll(ctx: Context, x: Tensor, shifts: Any, dims: Any = ()) -> str:
     moves = [shifts] if isinstance(shifts, int) else list(shifts)
     axes = [dims] if isinstance(dims, int) else list(dims or ())
     if not axes:
-        return ctx.reshape(_rolled(ctx, ctx.reshape(x, [-1]), 0, moves[0], x.count), x.shape)
+        return ctx.reshape(_roll_axis(ctx, ctx.reshape(x, [-1]), 0, moves[0], x.count), x.shape)
     value = ctx.value(x)
     for axis, shift in zip(axes, moves, strict=True):
-        value = _rolled(ctx, value, axis % x.rank, shift, x.shape[axis])
+        value = _roll_axis(ctx, value, axis % x.rank, shift, x.shape[axis])
     return value
 
 
-def _rolled(ctx: Context, value: str, axis: int, shift: int, length: int) -> str:
+def _roll_axis(ctx: Context, value: str, axis: int, shift: int, length: int) -> str:
     cut = -shift % length if length else 0
     if not cut:
         return value
@@ -197,31 +199,31 @@ def _rolled(ctx: Context, value: str, axis: int, shift: int, length: int) -> str
 
 @aten("constant_pad_nd")
 def _constant_pad(ctx: Context, x: Tensor, pad: Sequence[int], value: Any = 0) -> str:
-    return _padded(ctx, x, pad, "constant", value)
+    return _pad_axes(ctx, x, pad, "constant", value)
 
 
 @aten("reflection_pad1d", "reflection_pad2d", "reflection_pad3d")
 def _reflection_pad(ctx: Context, x: Tensor, pad: Sequence[int]) -> str:
-    return _padded(ctx, x, pad, "reflect")
+    return _pad_axes(ctx, x, pad, "reflect")
 
 
 @aten("replication_pad1d", "replication_pad2d", "replication_pad3d")
 def _replication_pad(ctx: Context, x: Tensor, pad: Sequence[int]) -> str:
-    return _padded(ctx, x, pad, "edge")
+    return _pad_axes(ctx, x, pad, "edge")
 
 
 @aten("_pad_circular")
 def _circular_pad(ctx: Context, x: Tensor, pad: Sequence[int]) -> str:
-    return _padded(ctx, x, pad, "wrap")
+    return _pad_axes(ctx, x, pad, "wrap")
 
 
 @aten("pad")
 def _pad(ctx: Context, x: Tensor, pad: Sequence[int], mode: str = "constant", value: Any = None) -> str:
     modes = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
-    return _padded(ctx, x, pad, modes[mode], value or 0)
+    return _pad_axes(ctx, x, pad, modes[mode], value or 0)
 
 
-def _padded(ctx: Context, x: Tensor, pad: Sequence[int], mode: str, value: Any = 0) -> str:
+def _pad_axes(ctx: Context, x: Tensor, pad: Sequence[int], mode: str, value: Any = 0) -> str:
     """Torch counts from the last axis and pairs the ends; ONNX lists all starts, then all ends."""
     pairs = [(ctx.number(a), ctx.number(b)) for a, b in zip(pad[::2], pad[1::2], strict=True)]
     full = [(0, 0)] * (x.rank - len(pairs)) + pairs[::-1]

@@ -29,25 +29,25 @@ def _lstm(
     if len(params) != layers * (2 if is_bidirectional else 1) * (4 if has_biases else 2):
         raise ctx.refused("its layers have projections")
     shape = _Shape(layers, is_bidirectional, is_batch_first, has_biases)
-    return _stacked(ctx, "LSTM", x, states, params, shape)
+    return _emit_layers(ctx, "LSTM", x, states, params, shape)
 
 
 @aten("gru.input")
 def _gru(ctx: Context, x: Tensor, state: Tensor, params: Sequence[Tensor], *rest: Any) -> list[str]:
-    return _plain(ctx, "GRU", x, state, params, rest)
+    return _emit_plain(ctx, "GRU", x, state, params, rest)
 
 
 @aten("rnn_tanh.input", "rnn_relu.input")
 def _rnn(ctx: Context, x: Tensor, state: Tensor, params: Sequence[Tensor], *rest: Any) -> list[str]:
-    return _plain(ctx, "RNN", x, state, params, rest)
+    return _emit_plain(ctx, "RNN", x, state, params, rest)
 
 
-def _plain(
+def _emit_plain(
     ctx: Context, op: str, x: Tensor, state: Tensor, params: Sequence[Tensor], rest: Sequence[Any]
 ) -> list[str]:
     has_biases, layers, _dropout, _is_training, is_bidirectional, is_batch_first = rest
     shape = _Shape(layers, is_bidirectional, is_batch_first, has_biases)
-    return _stacked(ctx, op, x, [state], params, shape)
+    return _emit_layers(ctx, op, x, [state], params, shape)
 
 
 class _Shape:
@@ -60,7 +60,7 @@ class _Shape:
         self.has_biases = has_biases
 
 
-def _stacked(
+def _emit_layers(
     ctx: Context, op: str, x: Tensor, states: Sequence[Tensor], params: Sequence[Tensor], shape: _Shape
 ) -> list[str]:
     is_single = x.rank == 2
@@ -77,7 +77,7 @@ def _stacked(
         given = params[layer * per_layer : (layer + 1) * per_layer]
         first = layer * shape.directions
         begin = [ctx.slice(s, 0, first, first + shape.directions) if shape.layers > 1 else s for s in starts]
-        outputs = _layer(ctx, op, value, begin, given, shape)
+        outputs = _emit_layer(ctx, op, value, begin, given, shape)
         hidden = states[0].shape[-1]
         turned = ctx.transpose(outputs[0], [0, 2, 1, 3])
         value = ctx.reshape(turned, [steps, batch, shape.directions * hidden])
@@ -89,14 +89,14 @@ def _stacked(
     return [ctx.transpose(value, [1, 0, 2]) if shape.is_batch_first else value, *lasts]
 
 
-def _layer(
+def _emit_layer(
     ctx: Context, op: str, x: str, states: Sequence[str], params: Sequence[Tensor], shape: _Shape
 ) -> list[str]:
     each = len(params) // shape.directions
     ways = [params[i * each : (i + 1) * each] for i in range(shape.directions)]
-    weights = _joined(ctx, [_gated(ctx, op, way[0]) for way in ways])
-    recurrent = _joined(ctx, [_gated(ctx, op, way[1]) for way in ways])
-    biases = _joined(ctx, [_biases(ctx, op, way) for way in ways]) if shape.has_biases else None
+    weights = _join_directions(ctx, [_reorder_gates(ctx, op, way[0]) for way in ways])
+    recurrent = _join_directions(ctx, [_reorder_gates(ctx, op, way[1]) for way in ways])
+    biases = _join_directions(ctx, [_join_biases(ctx, op, way) for way in ways]) if shape.has_biases else None
     attributes: dict[str, Any] = {
         "hidden_size": params[1].shape[1],
         "direction": "bidirectional" if shape.directions == 2 else "forward",
@@ -110,16 +110,16 @@ def _layer(
     )
 
 
-def _biases(ctx: Context, op: str, way: Sequence[Tensor]) -> str:
-    return ctx.add("Concat", _gated(ctx, op, way[2]), _gated(ctx, op, way[3]), axis=0)
+def _join_biases(ctx: Context, op: str, way: Sequence[Tensor]) -> str:
+    return ctx.add("Concat", _reorder_gates(ctx, op, way[2]), _reorder_gates(ctx, op, way[3]), axis=0)
 
 
-def _joined(ctx: Context, ways: Sequence[str]) -> str:
+def _join_directions(ctx: Context, ways: Sequence[str]) -> str:
     parts = [ctx.unsqueeze(way, [0]) for way in ways]
     return parts[0] if len(parts) == 1 else ctx.add("Concat", *parts, axis=0)
 
 
-def _gated(ctx: Context, op: str, weight: Tensor) -> str:
+def _reorder_gates(ctx: Context, op: str, weight: Tensor) -> str:
     """A weight or bias with its gates in ONNX's order; a known one is a new constant."""
     gates = _GATES[op]
     if len(gates) == 1:
@@ -136,7 +136,7 @@ def _lstm_cell(
     ctx: Context, x: Tensor, states: Sequence[Tensor], w: Tensor, r: Tensor, b: Any = None, rb: Any = None
 ) -> list[str]:
     """One step, written out: the gates are i f g o."""
-    total = ctx.add("Add", _product(ctx, x, w, b), _product(ctx, states[0], r, rb))
+    total = ctx.add("Add", _emit_product(ctx, x, w, b), _emit_product(ctx, states[0], r, rb))
     i, f, g, o = ctx.add_all("Split", total, outputs=4, axis=-1, num_outputs=4)
     kept = ctx.add("Mul", ctx.add("Sigmoid", f), states[1])
     cell = ctx.add("Add", kept, ctx.add("Mul", ctx.add("Sigmoid", i), ctx.add("Tanh", g)))
@@ -147,7 +147,7 @@ def _lstm_cell(
 def _gru_cell(
     ctx: Context, x: Tensor, state: Tensor, w: Tensor, r: Tensor, b: Any = None, rb: Any = None
 ) -> str:
-    parts = [_product(ctx, x, w, b), _product(ctx, state, r, rb)]
+    parts = [_emit_product(ctx, x, w, b), _emit_product(ctx, state, r, rb)]
     (r0, z0, n0), (r1, z1, n1) = (ctx.add_all("Split", p, outputs=3, axis=-1, num_outputs=3) for p in parts)
     reset = ctx.add("Sigmoid", ctx.add("Add", r0, r1))
     update = ctx.add("Sigmoid", ctx.add("Add", z0, z1))
@@ -159,17 +159,17 @@ def _gru_cell(
 def _rnn_cell(
     ctx: Context, x: Tensor, state: Tensor, w: Tensor, r: Tensor, b: Any = None, rb: Any = None
 ) -> str:
-    total = ctx.add("Add", _product(ctx, x, w, b), _product(ctx, state, r, rb))
+    total = ctx.add("Add", _emit_product(ctx, x, w, b), _emit_product(ctx, state, r, rb))
     return ctx.add("Relu" if "relu" in ctx.op else "Tanh", total)
 
 
-def _product(ctx: Context, x: Tensor, weight: Tensor, bias: Any) -> str:
+def _emit_product(ctx: Context, x: Tensor, weight: Tensor, bias: Any) -> str:
     return (
         ctx.add("Gemm", x, weight, bias, transB=1)
         if x.rank == 2
-        else _added(ctx, ctx.add("MatMul", x, ctx.transpose(weight, [1, 0])), bias)
+        else _add_bias(ctx, ctx.add("MatMul", x, ctx.transpose(weight, [1, 0])), bias)
     )
 
 
-def _added(ctx: Context, value: str, bias: Any) -> str:
+def _add_bias(ctx: Context, value: str, bias: Any) -> str:
     return value if bias is None else ctx.add("Add", value, bias)

@@ -12,7 +12,7 @@ from edgewright.frontends.pytorch.values import Tensor
 __all__: list[str] = []
 
 
-def _axes(x: Tensor, dim: Any) -> list[int]:
+def _list_axes(x: Tensor, dim: Any) -> list[int]:
     """The axes of a reduction: all of them where none is named."""
     if dim is None or (isinstance(dim, list | tuple) and not dim):
         return list(range(x.rank))
@@ -20,90 +20,90 @@ def _axes(x: Tensor, dim: Any) -> list[int]:
     return [axis % x.rank if x.rank else 0 for axis in given]
 
 
-def _reduced(ctx: Context, op: str, value: Any, axes: Sequence[int], keep: Any) -> str:
+def _emit_reduction(ctx: Context, op: str, value: Any, axes: Sequence[int], keep: Any) -> str:
     if not axes:
         return ctx.value(value)
     return ctx.add(op, value, ctx.ints(axes), keepdims=int(bool(keep)))
 
 
-def _dim_or_all(op: str) -> Handler:
+def _make_reduction(op: str) -> Handler:
     def reduce(ctx: Context, x: Tensor, dim: Any = None, keep: Any = False, *_: Any) -> str:
-        return _reduced(ctx, op, ctx.value(x, ctx.out[0].dtype), _axes(x, dim), keep)
+        return _emit_reduction(ctx, op, ctx.value(x, ctx.out[0].dtype), _list_axes(x, dim), keep)
 
     return reduce
 
 
-def _everything(op: str) -> Handler:
+def _make_full_reduction(op: str) -> Handler:
     def reduce(ctx: Context, x: Tensor, *_: Any) -> str:
-        return _reduced(ctx, op, ctx.value(x, ctx.out[0].dtype), list(range(x.rank)), keep=False)
+        return _emit_reduction(ctx, op, ctx.value(x, ctx.out[0].dtype), list(range(x.rank)), keep=False)
 
     return reduce
 
 
 for _name, _op in {"sum": "ReduceSum", "mean": "ReduceMean"}.items():
-    aten(_name)(_everything(_op))
-aten("sum.dim_IntList")(_dim_or_all("ReduceSum"))
-aten("mean.dim")(_dim_or_all("ReduceMean"))
-aten("prod")(_everything("ReduceProd"))
-aten("prod.dim_int")(_dim_or_all("ReduceProd"))
-aten("max")(_everything("ReduceMax"))
-aten("min")(_everything("ReduceMin"))
-aten("amax")(_dim_or_all("ReduceMax"))
-aten("amin")(_dim_or_all("ReduceMin"))
-aten("logsumexp")(_dim_or_all("ReduceLogSumExp"))
+    aten(_name)(_make_full_reduction(_op))
+aten("sum.dim_IntList")(_make_reduction("ReduceSum"))
+aten("mean.dim")(_make_reduction("ReduceMean"))
+aten("prod")(_make_full_reduction("ReduceProd"))
+aten("prod.dim_int")(_make_reduction("ReduceProd"))
+aten("max")(_make_full_reduction("ReduceMax"))
+aten("min")(_make_full_reduction("ReduceMin"))
+aten("amax")(_make_reduction("ReduceMax"))
+aten("amin")(_make_reduction("ReduceMin"))
+aten("logsumexp")(_make_reduction("ReduceLogSumExp"))
 
 
 @aten("max.dim")
 def _max_dim(ctx: Context, x: Tensor, dim: int, keep: bool = False) -> list[str]:
-    return _extreme(ctx, "Max", x, dim, keep)
+    return _emit_extreme(ctx, "Max", x, dim, keep)
 
 
 @aten("min.dim")
 def _min_dim(ctx: Context, x: Tensor, dim: int, keep: bool = False) -> list[str]:
-    return _extreme(ctx, "Min", x, dim, keep)
+    return _emit_extreme(ctx, "Min", x, dim, keep)
 
 
-def _extreme(ctx: Context, word: str, x: Tensor, dim: int, keep: bool) -> list[str]:
+def _emit_extreme(ctx: Context, word: str, x: Tensor, dim: int, keep: bool) -> list[str]:
     if not x.rank:
         return [ctx.value(x), ctx.scalar(0, ctx.torch.int64)]
-    found = _reduced(ctx, f"Reduce{word}", x, [dim % x.rank], keep)
+    found = _emit_reduction(ctx, f"Reduce{word}", x, [dim % x.rank], keep)
     return [found, ctx.add(f"Arg{word}", x, axis=dim, keepdims=int(keep))]
 
 
 @aten("argmax")
 def _argmax(ctx: Context, x: Tensor, dim: int | None = None, keep: bool = False) -> str:
-    return _arg(ctx, "ArgMax", x, dim, keep)
+    return _emit_arg(ctx, "ArgMax", x, dim, keep)
 
 
 @aten("argmin")
 def _argmin(ctx: Context, x: Tensor, dim: int | None = None, keep: bool = False) -> str:
-    return _arg(ctx, "ArgMin", x, dim, keep)
+    return _emit_arg(ctx, "ArgMin", x, dim, keep)
 
 
-def _arg(ctx: Context, op: str, x: Tensor, dim: int | None, keep: bool) -> str:
+def _emit_arg(ctx: Context, op: str, x: Tensor, dim: int | None, keep: bool) -> str:
     if dim is not None and x.rank:
         return ctx.add(op, x, axis=dim, keepdims=int(keep))
     found = ctx.add(op, ctx.reshape(x, [-1]), axis=0, keepdims=0)
     return ctx.reshape(found, [1] * x.rank) if keep else found
 
 
-def _truth(op: str) -> Handler:
+def _make_truth(op: str) -> Handler:
     def reduce(ctx: Context, x: Tensor, dim: Any = None, keep: Any = False) -> str:
         flags = ctx.cast(ctx.value(x, ctx.torch.bool), ctx.torch.int32)
-        found = _reduced(ctx, op, flags, _axes(x, dim), keep)
+        found = _emit_reduction(ctx, op, flags, _list_axes(x, dim), keep)
         return ctx.cast(found, ctx.torch.bool)
 
     return reduce
 
 
-aten("any", "any.dim", "any.dims")(_truth("ReduceMax"))
-aten("all", "all.dim", "all.dims")(_truth("ReduceMin"))
+aten("any", "any.dim", "any.dims")(_make_truth("ReduceMax"))
+aten("all", "all.dim", "all.dims")(_make_truth("ReduceMin"))
 
 
 @aten("count_nonzero", "count_nonzero.dim_IntList")
 def _count_nonzero(ctx: Context, x: Tensor, dim: Any = None) -> str:
     flags = ctx.cast(ctx.value(x, ctx.torch.bool), ctx.torch.int64)
-    return _reduced(ctx, "ReduceSum", flags, _axes(x, dim), keep=False)
+    return _emit_reduction(ctx, "ReduceSum", flags, _list_axes(x, dim), keep=False)
 
 
 @aten("var", "std", "var_mean", "std_mean")
@@ -113,22 +113,22 @@ def _spread_all(ctx: Context, x: Tensor, is_unbiased: Any = True) -> list[str]:
 
 @aten("var.dim", "std.dim", "var_mean.dim", "std_mean.dim")
 def _spread_dim(ctx: Context, x: Tensor, dim: Any, is_unbiased: Any = True, keep: bool = False) -> list[str]:
-    return _spread(ctx, x, _axes(x, dim), int(bool(is_unbiased)), keep=keep)
+    return _spread(ctx, x, _list_axes(x, dim), int(bool(is_unbiased)), keep=keep)
 
 
 @aten("var.correction", "std.correction", "var_mean.correction", "std_mean.correction")
 def _spread_corrected(
     ctx: Context, x: Tensor, dim: Any = None, correction: Any = None, keep: bool = False
 ) -> list[str]:
-    return _spread(ctx, x, _axes(x, dim), 1 if correction is None else correction, keep=keep)
+    return _spread(ctx, x, _list_axes(x, dim), 1 if correction is None else correction, keep=keep)
 
 
 def _spread(ctx: Context, x: Tensor, axes: list[int], correction: float, *, keep: bool) -> list[str]:
     """Variance or standard deviation, and the mean behind it where that is asked for."""
     count = int(np.prod([x.shape[axis] for axis in axes]))
-    mean = _reduced(ctx, "ReduceMean", x, axes, keep=True)
+    mean = _emit_reduction(ctx, "ReduceMean", x, axes, keep=True)
     apart = ctx.add("Sub", x, mean)
-    total = _reduced(ctx, "ReduceMean", ctx.add("Mul", apart, apart), axes, keep)
+    total = _emit_reduction(ctx, "ReduceMean", ctx.add("Mul", apart, apart), axes, keep)
     if correction:
         ratio = count / max(count - correction, 0) if count > correction else float("nan")
         total = ctx.add("Mul", total, ctx.scalar(ratio, x.dtype))
@@ -142,30 +142,30 @@ def _spread(ctx: Context, x: Tensor, axes: list[int], correction: float, *, keep
 def _vector_norm(
     ctx: Context, x: Tensor, order: Any = 2, dim: Any = None, keep: bool = False, *_: Any
 ) -> str:
-    return _norm(ctx, ctx.value(x, ctx.out[0].dtype), float(order), _axes(x, dim), keep)
+    return _emit_norm(ctx, ctx.value(x, ctx.out[0].dtype), float(order), _list_axes(x, dim), keep)
 
 
 @aten("norm.ScalarOpt_dim", "norm.ScalarOpt_dim_dtype")
 def _norm_dim(ctx: Context, x: Tensor, order: Any, dim: Any, keep: bool = False, *_: Any) -> str:
-    return _norm(ctx, ctx.value(x), 2.0 if order is None else float(order), _axes(x, dim), keep)
+    return _emit_norm(ctx, ctx.value(x), 2.0 if order is None else float(order), _list_axes(x, dim), keep)
 
 
 @aten("norm.Scalar", "norm.ScalarOpt_dtype")
 def _norm_all(ctx: Context, x: Tensor, order: Any = 2, *_: Any) -> str:
-    return _norm(ctx, ctx.value(x), 2.0 if order is None else float(order), list(range(x.rank)), False)
+    return _emit_norm(ctx, ctx.value(x), 2.0 if order is None else float(order), list(range(x.rank)), False)
 
 
-def _norm(ctx: Context, x: str, order: float, axes: list[int], keep: bool) -> str:
+def _emit_norm(ctx: Context, x: str, order: float, axes: list[int], keep: bool) -> str:
     if order in {1.0, 2.0}:
-        return _reduced(ctx, f"ReduceL{int(order)}", x, axes, keep)
+        return _emit_reduction(ctx, f"ReduceL{int(order)}", x, axes, keep)
     sizes = ctx.add("Abs", x)
     if order in {float("inf"), float("-inf")}:
-        return _reduced(ctx, "ReduceMax" if order > 0 else "ReduceMin", sizes, axes, keep)
+        return _emit_reduction(ctx, "ReduceMax" if order > 0 else "ReduceMin", sizes, axes, keep)
     dtype = ctx.out[0].dtype
     if order == 0:
         flags = ctx.cast(ctx.cast(x, ctx.torch.bool), dtype)
-        return _reduced(ctx, "ReduceSum", flags, axes, keep)
-    total = _reduced(ctx, "ReduceSum", ctx.add("Pow", sizes, ctx.scalar(order, dtype)), axes, keep)
+        return _emit_reduction(ctx, "ReduceSum", flags, axes, keep)
+    total = _emit_reduction(ctx, "ReduceSum", ctx.add("Pow", sizes, ctx.scalar(order, dtype)), axes, keep)
     return ctx.add("Pow", total, ctx.scalar(1 / order, dtype))
 
 
@@ -195,17 +195,17 @@ def _topk(
 
 @aten("sort", "argsort")
 def _sort(ctx: Context, x: Tensor, dim: int = -1, is_descending: bool = False) -> list[str]:
-    return _sorted(ctx, x, dim, is_descending)
+    return _emit_sort(ctx, x, dim, is_descending)
 
 
 @aten("sort.stable", "argsort.stable")
 def _sort_stable(
     ctx: Context, x: Tensor, _is_stable: Any = None, dim: int = -1, is_descending: bool = False
 ) -> list[str]:
-    return _sorted(ctx, x, dim, is_descending)
+    return _emit_sort(ctx, x, dim, is_descending)
 
 
-def _sorted(ctx: Context, x: Tensor, dim: int, is_descending: bool) -> list[str]:
+def _emit_sort(ctx: Context, x: Tensor, dim: int, is_descending: bool) -> list[str]:
     if not x.rank:
         found = [ctx.value(x), ctx.scalar(0, ctx.torch.int64)]
     else:
@@ -217,15 +217,15 @@ def _sorted(ctx: Context, x: Tensor, dim: int, is_descending: bool) -> list[str]
 @aten("median.dim")
 def _median(ctx: Context, x: Tensor, dim: int, keep: bool = False) -> list[str]:
     """The lower of the two middle values."""
-    return _nth(ctx, x, (x.shape[dim] - 1) // 2 + 1, dim, keep)
+    return _emit_nth(ctx, x, (x.shape[dim] - 1) // 2 + 1, dim, keep)
 
 
 @aten("kthvalue")
 def _kthvalue(ctx: Context, x: Tensor, k: int, dim: int = -1, keep: bool = False) -> list[str]:
-    return _nth(ctx, x, k, dim, keep)
+    return _emit_nth(ctx, x, k, dim, keep)
 
 
-def _nth(ctx: Context, x: Tensor, k: int, dim: int, keep: bool) -> list[str]:
+def _emit_nth(ctx: Context, x: Tensor, k: int, dim: int, keep: bool) -> list[str]:
     axis = dim % x.rank
     found = ctx.add_all("TopK", x, ctx.ints([k]), outputs=2, axis=axis, largest=0, sorted=1)
     last = [ctx.slice(value, axis, k - 1, k) for value in found]

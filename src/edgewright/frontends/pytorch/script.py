@@ -5,12 +5,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from edgewright.config.spelling import spell_option
-from edgewright.core.errors import BadInput, UnsupportedOp, Where, located, shown
+from edgewright.core.errors import BadInput, UnsupportedOp, Where, locate_problem, shown
 from edgewright.core.numbers import Array
 from edgewright.frontends.pytorch.program import NUMBERS, REQUIRED, Program, ProgramInput
 from edgewright.frontends.pytorch.script_ops import PLAIN, Record, branch_values
 from edgewright.frontends.pytorch.tracer import Tracer
-from edgewright.frontends.pytorch.values import Tensor, as_array, boxes_in
+from edgewright.frontends.pytorch.values import Tensor, as_array, list_boxes
 
 __all__ = ["ScriptProgram"]
 
@@ -43,7 +43,7 @@ class ScriptProgram(Program):
         found: list[ProgramInput] = []
         for item in self._module.forward.schema.arguments[1:]:
             default = item.default_value if item.has_default_value() else REQUIRED
-            found += _declared(item.name, item.type, default, self.file)
+            found += _declare_input(item.name, item.type, default, self.file)
         return found
 
     def candidates(self, name: str) -> Sequence[Any]:
@@ -51,7 +51,7 @@ class ScriptProgram(Program):
         kind = next(item.kind for item in self.inputs if item.name == name)
         if kind == "bool":
             return (False, True)
-        return sorted(set(_compared(self._graph)))[:MOST_CANDIDATES] if kind == "int" else ()
+        return sorted(set(_list_compared(self._graph)))[:MOST_CANDIDATES] if kind == "int" else ()
 
     def notes(self) -> tuple[str, ...]:
         """What loading did, and what is kept between calls."""
@@ -66,16 +66,16 @@ class ScriptProgram(Program):
             for name, value in given.items()
         }
         arguments = [
-            _gathered(item.name, item.type, item.default_value, tensors)
+            _gather_argument(item.name, item.type, item.default_value, tensors)
             for item in self._module.forward.schema.arguments[1:]
         ]
         with self.torch.no_grad():
-            return [as_array(tensor) for tensor in _flat(self._module(*arguments), self.torch)]
+            return [as_array(tensor) for tensor in _flatten_result(self._module(*arguments), self.torch)]
 
     def _walk(self, tracer: Tracer, given: Mapping[str, Any]) -> list[tuple[str, Any]]:
         walk = _Walk(tracer, self._module)
         arguments = [
-            _gathered(item.name, item.type, item.default_value, given)
+            _gather_argument(item.name, item.type, item.default_value, given)
             for item in self._module.forward.schema.arguments[1:]
         ]
         try:
@@ -87,31 +87,31 @@ class ScriptProgram(Program):
                 do=f"give the shapes that the model expects with {spell_option('input_shapes')}",
             ) from None
         self._states = walk.changed
-        return [named for result in results for named in _named(result)]
+        return [named for result in results for named in _name_results(result)]
 
 
-def _flat(result: Any, torch: Any) -> Iterator[Any]:
+def _flatten_result(result: Any, torch: Any) -> Iterator[Any]:
     """All tensors of a result in the order in which a walk names them."""
     if isinstance(result, torch.Tensor):
         yield result
     elif isinstance(result, list | tuple | dict):
         for item in result.values() if isinstance(result, dict) else result:
-            yield from _flat(item, torch)
+            yield from _flatten_result(item, torch)
 
 
-def _named(result: Any) -> list[tuple[str, Any]]:
+def _name_results(result: Any) -> list[tuple[str, Any]]:
     """A result; those of a dictionary by their keys."""
     if isinstance(result, dict):
         return [(str(key), value) for key, value in result.items()]
     return [("", result)]
 
 
-def _declared(name: str, kind: Any, default: Any, file: str) -> list[ProgramInput]:
+def _declare_input(name: str, kind: Any, default: Any, file: str) -> list[ProgramInput]:
     word = kind.kind()
     if word == "OptionalType":
-        return _declared(name, kind.getElementType(), None if default is REQUIRED else default, file)
+        return _declare_input(name, kind.getElementType(), None if default is REQUIRED else default, file)
     if word == "TupleType":
-        parts = [_declared(f"{name}.{i}", item, default, file) for i, item in enumerate(kind.elements())]
+        parts = [_declare_input(f"{name}.{i}", item, default, file) for i, item in enumerate(kind.elements())]
         return [item for part in parts for item in part]
     if word == "TensorType":
         return [ProgramInput(name, default=default)]
@@ -127,21 +127,21 @@ def _declared(name: str, kind: Any, default: Any, file: str) -> list[ProgramInpu
     )
 
 
-def _gathered(name: str, kind: Any, default: Any, given: Mapping[str, Any]) -> Any:
+def _gather_argument(name: str, kind: Any, default: Any, given: Mapping[str, Any]) -> Any:
     """An argument from the inputs that it was declared as."""
     if kind.kind() == "TupleType":
-        return tuple(_gathered(f"{name}.{i}", t, None, given) for i, t in enumerate(kind.elements()))
+        return tuple(_gather_argument(f"{name}.{i}", t, None, given) for i, t in enumerate(kind.elements()))
     return given.get(name, default)
 
 
-def _compared(block: Any) -> Iterator[int]:
+def _list_compared(block: Any) -> Iterator[int]:
     """Constants that integers are compared with, branches included."""
     for node in block.nodes():
         if node.kind() in {"aten::eq", "aten::ne"} and ".int(" in node.schema():
             ends = [value.node() for value in node.inputs()]
             yield from (int(end.output().toIValue()) for end in ends if end.kind() == "prim::Constant")
         for inner in node.blocks():
-            yield from _compared(inner)
+            yield from _list_compared(inner)
 
 
 class _Walk:
@@ -168,20 +168,20 @@ class _Walk:
     def _step(self, node: Any) -> None:
         kind = node.kind()
         if kind == "prim::Constant":
-            results = [_constant(self.tracer, node)]
+            results = [_read_constant(self.tracer, node)]
         elif kind == "prim::If":
             results = self._branch(node)
         elif kind == "prim::Loop":
             results = self._loop(node)
         else:
-            results = self._op(node, kind)
+            results = self._run_op(node, kind)
         for value, result in zip(node.outputs(), results, strict=True):
             self._values[value.debugName()] = result
 
-    def _op(self, node: Any, kind: str) -> list[Any]:
+    def _run_op(self, node: Any, kind: str) -> list[Any]:
         args = [self._values[value.debugName()] for value in node.inputs()]
         if kind == "prim::GetAttr":
-            return [self._attribute(args[0], node.s("name"))]
+            return [self._read_attribute(args[0], node.s("name"))]
         if kind == "prim::SetAttr":
             return self._set_attribute(args[0], node.s("name"), args[1])
         if kind == "prim::CreateObject":
@@ -197,26 +197,26 @@ class _Walk:
                 raise Raised(f"{type(problem).__name__} {problem} in '{_label(node, kind)}'") from problem
             if found is not NotImplemented:
                 return list(found) if node.outputsSize() != 1 else [found]
-        result = self._called(node, kind, args)
+        result = self._call_op(node, kind, args)
         return [result] if node.outputsSize() == 1 else list(result or ())
 
-    def _called(self, node: Any, kind: str, args: list[Any]) -> Any:
+    def _call_op(self, node: Any, kind: str, args: list[Any]) -> Any:
         schema = node.schema()
-        op = self._overload(schema, kind, args, node)
+        op = self._choose_overload(schema, kind, args, node)
         positional = len([item for item in op._schema.arguments if not item.kwarg_only])
         named = dict(
             zip([a.name for a in op._schema.arguments[positional:]], args[positional:], strict=False)
         )
         return self.tracer.call(op, args[:positional], named, _label(node, kind, args))
 
-    def _overload(self, schema: str, kind: str, args: Sequence[Any], node: Any) -> Any:
+    def _choose_overload(self, schema: str, kind: str, args: Sequence[Any], node: Any) -> Any:
         key = schema.split("(", maxsplit=1)[0]
         space, _, rest = key.partition("::")
         name, _, overload = rest.partition(".")
         packet = getattr(getattr(self.torch.ops, space, None), name, None)
         op = getattr(packet, overload or "default", None)
         if op is None:
-            raise located(
+            raise locate_problem(
                 UnsupportedOp(f"PyTorch op '{kind}' has no translation"),
                 Where(file=self.tracer.file, op=kind, node=_label(node, kind)),
             )
@@ -231,7 +231,7 @@ class _Walk:
                 return getattr(packet, other)
         return op
 
-    def _attribute(self, record: Any, name: str) -> Any:
+    def _read_attribute(self, record: Any, name: str) -> Any:
         key = (record.path, name)
         if key in self.attributes:
             return self.attributes[key]
@@ -240,7 +240,7 @@ class _Walk:
         if isinstance(found, self.torch._C.ScriptModule | self.torch._C.ScriptObject):
             found = Record(found, path)
         else:
-            found = _boxed(self.tracer, found, path)
+            found = _box_value(self.tracer, found, path)
         self.attributes[key] = found
         return found
 
@@ -249,7 +249,7 @@ class _Walk:
         if (
             record.module is not None
             and path not in self.changed
-            and any(box.data is None for box in boxes_in([value]))
+            and any(box.data is None for box in list_boxes([value]))
         ):
             self.changed.append(path)
         self.attributes[record.path, name] = value
@@ -262,9 +262,9 @@ class _Walk:
             condition = bool(condition.data)
         if not isinstance(condition, Tensor):
             return self.run(blocks[0 if condition else 1], [])
-        return self._both(condition, blocks, node)
+        return self._follow_both(condition, blocks, node)
 
-    def _both(self, condition: Tensor, blocks: Sequence[Any], node: Any) -> list[Any]:
+    def _follow_both(self, condition: Tensor, blocks: Sequence[Any], node: Any) -> list[Any]:
         """A branch on data: both ways are followed and each result is chosen at run time."""
         ways: list[list[Any] | None] = []
         for block in blocks:
@@ -275,7 +275,7 @@ class _Walk:
                 # A check of the data: the way that raises is not taken.
                 ways.append(None)
             if self.attributes != before and len(list(node.outputs())) == 0:
-                raise located(
+                raise locate_problem(
                     UnsupportedOp("a branch that depends on the input's data changes the model's state"),
                     Where(file=self.tracer.file, op="prim::If", node=_label(node, "if")),
                 )
@@ -290,17 +290,17 @@ class _Walk:
         limit, condition, *carried = [self._values[value.debugName()] for value in node.inputs()]
         body = next(node.blocks())
         trips = 0
-        while trips < self._decided(limit, node, int) and self._decided(condition, node, bool):
+        while trips < self._decide_value(limit, node, int) and self._decide_value(condition, node, bool):
             if trips >= MOST_TRIPS:
                 raise UnsupportedOp(f"a loop runs more than {MOST_TRIPS} times", Where(file=self.tracer.file))
             condition, *carried = self.run(body, [trips, *carried])
             trips += 1
         return carried
 
-    def _decided(self, value: Any, node: Any, kind: Any) -> Any:
+    def _decide_value(self, value: Any, node: Any, kind: Any) -> Any:
         if isinstance(value, Tensor):
             if value.data is None:
-                raise located(
+                raise locate_problem(
                     UnsupportedOp(
                         "how often a loop runs depends on the input's data",
                         do="script the model with a fixed number of steps",
@@ -311,26 +311,26 @@ class _Walk:
         return value
 
 
-def _constant(tracer: Tracer, node: Any) -> Any:
+def _read_constant(tracer: Tracer, node: Any) -> Any:
     value = node.output().toIValue() if node.hasAttribute("value") else None
-    return _boxed(tracer, value)
+    return _box_value(tracer, value)
 
 
-def _boxed(tracer: Tracer, value: Any, path: str = "") -> Any:
+def _box_value(tracer: Tracer, value: Any, path: str = "") -> Any:
     """A stored value with its tensors as boxes."""
     if isinstance(value, tracer.torch.Tensor):
         return tracer.known(value, path)
     if isinstance(value, list | tuple):
-        return type(value)(_boxed(tracer, item, f"{path}.{i}") for i, item in enumerate(value))
+        return type(value)(_box_value(tracer, item, f"{path}.{i}") for i, item in enumerate(value))
     if isinstance(value, dict):
-        return {key: _boxed(tracer, item, f"{path}.{key}") for key, item in value.items()}
+        return {key: _box_value(tracer, item, f"{path}.{key}") for key, item in value.items()}
     return value
 
 
 def _label(node: Any, kind: str, args: Sequence[Any] = ()) -> str:
     """The module that an op belongs to and the op; outside modules the name that the program has."""
     path = _CLASSES.sub("", node.getModuleHierarchy()).replace("UNKNOWN_INSTANCE", "").strip(".")
-    owners = [box.path.rpartition(".")[0] for box in boxes_in(list(args)) if box.path]
+    owners = [box.path.rpartition(".")[0] for box in list_boxes(list(args)) if box.path]
     # Lists of modules are no callers, and missing above: the path to a weight is whole.
     path = next((owner for owner in owners if owner.endswith(path)), path)
     op = kind.rsplit("::", maxsplit=1)[-1].strip("_")

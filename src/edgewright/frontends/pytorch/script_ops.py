@@ -7,7 +7,7 @@ from typing import Any
 from edgewright.config.spelling import advise_cut
 from edgewright.core.errors import LimitExceeded, UnsupportedOp, Where
 from edgewright.frontends.pytorch.tracer import Tracer
-from edgewright.frontends.pytorch.values import Tensor, dtype_named
+from edgewright.frontends.pytorch.values import Tensor, name_dtype
 
 __all__ = ["PLAIN", "Record", "branch_values"]
 
@@ -33,14 +33,14 @@ def branch_values(
     tracer: Tracer, condition: Tensor, first: Sequence[Any], second: Sequence[Any], label: str
 ) -> list[Any]:
     """For each result of a branch on data: the one that the condition picks."""
-    return [_picked(tracer, condition, a, b, label) for a, b in zip(first, second, strict=True)]
+    return [_emit_choice(tracer, condition, a, b, label) for a, b in zip(first, second, strict=True)]
 
 
-def _picked(tracer: Tracer, condition: Tensor, a: Any, b: Any, label: str) -> Any:
+def _emit_choice(tracer: Tracer, condition: Tensor, a: Any, b: Any, label: str) -> Any:
     if a is b or (not isinstance(a, Tensor) and not isinstance(b, Tensor) and a == b):
         return a
     if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
-        return tuple(_picked(tracer, condition, x, y, label) for x, y in zip(a, b, strict=True))
+        return tuple(_emit_choice(tracer, condition, x, y, label) for x, y in zip(a, b, strict=True))
     boxes = [_as_tensor(tracer, item) for item in (a, b)]
     if None in boxes or boxes[0].shape != boxes[1].shape:
         raise UnsupportedOp(
@@ -58,7 +58,7 @@ def _as_tensor(tracer: Tracer, value: Any) -> Any:
     return tracer.known(tracer.torch.tensor(value)) if isinstance(value, bool | int | float) else None
 
 
-def _scalar(kind: Callable[[Any], Any]) -> Plain:
+def _make_scalar(kind: Callable[[Any], Any]) -> Plain:
     """A number from a tensor; one that depends on data stays the tensor."""
 
     def convert(_tracer: Tracer, _node: Any, args: list[Any]) -> Any:
@@ -82,7 +82,7 @@ def _getitem(tracer: Tracer, _node: Any, args: list[Any]) -> Any:
     return NotImplemented
 
 
-def _listed(name: str) -> Plain:
+def _make_list_method(name: str) -> Plain:
     """A method of lists or dictionaries that changes them and gives them back."""
 
     def change(_tracer: Tracer, node: Any, args: list[Any]) -> Any:
@@ -132,9 +132,9 @@ def _of_meta(read: Callable[[Any], Any]) -> Plain:
     return ask
 
 
-def _code(meta: Any) -> Any:
+def _find_code(meta: Any) -> Any:
     """A type as TorchScript has it: its number."""
-    named = dtype_named(meta.dtype)
+    named = name_dtype(meta.dtype)
     return SCALAR_TYPES.index(named) if named in SCALAR_TYPES else meta.dtype
 
 
@@ -142,7 +142,7 @@ def _to_tensor(tracer: Tracer, _node: Any, args: list[Any]) -> Any:
     return args[0] if isinstance(args[0], Tensor) else tracer.known(tracer.torch.tensor(args[0]))
 
 
-def _made_tensor(tracer: Tracer, _node: Any, args: list[Any]) -> Any:
+def _make_tensor(tracer: Tracer, _node: Any, args: list[Any]) -> Any:
     """torch.tensor(values, dtype, device, requires_grad): numbers that depend on data are stacked."""
     values = args[0]
     dtype = args[1] if len(args) > 1 else None
@@ -151,7 +151,7 @@ def _made_tensor(tracer: Tracer, _node: Any, args: list[Any]) -> Any:
     if _has_boxes(values):
         return NotImplemented
     data = tracer.torch.tensor(values)
-    return tracer.known(data if dtype is None else data.to(_dtype(tracer, dtype)))
+    return tracer.known(data if dtype is None else data.to(_find_dtype(tracer, dtype)))
 
 
 def _has_boxes(value: Any) -> bool:
@@ -160,7 +160,7 @@ def _has_boxes(value: Any) -> bool:
     return isinstance(value, Tensor)
 
 
-def _dtype(tracer: Tracer, code: Any) -> Any:
+def _find_dtype(tracer: Tracer, code: Any) -> Any:
     """A torch type from its number (ScalarType)."""
     if isinstance(code, int) and code < len(SCALAR_TYPES) and SCALAR_TYPES[code]:
         return getattr(tracer.torch, SCALAR_TYPES[code])
@@ -209,7 +209,7 @@ def _pairs(_tracer: Tracer, node: Any, args: list[Any]) -> Any:
 
 def _is_list_add(_tracer: Tracer, _node: Any, args: list[Any]) -> Any:
     is_joined = any(all(isinstance(a, kind) for a in args[:2]) for kind in (list, str))
-    return _bearable(args[0] + args[1]) if is_joined else NotImplemented
+    return _limit_items(args[0] + args[1]) if is_joined else NotImplemented
 
 
 def _list_times(_tracer: Tracer, _node: Any, args: list[Any]) -> Any:
@@ -219,7 +219,7 @@ def _list_times(_tracer: Tracer, _node: Any, args: list[Any]) -> Any:
     return args[0] * args[1]
 
 
-def _bearable(items: Any) -> Any:
+def _limit_items(items: Any) -> Any:
     _check_length(len(items))
     return items
 
@@ -230,7 +230,7 @@ def _check_length(length: int) -> None:
         raise LimitExceeded(f"a list of {length} items is made, at most {LONGEST_LIST} are allowed")
 
 
-def _numbers(made: Callable[..., Any]) -> Plain:
+def _make_number_op(made: Callable[..., Any]) -> Plain:
     """Arithmetic of numbers and texts alone; anything with a tensor is torch's."""
 
     def compute(_tracer: Tracer, _node: Any, args: list[Any]) -> Any:
@@ -266,10 +266,10 @@ PLAIN: dict[str, Plain] = {
     "aten::warn": _nothing,
     "aten::backward": _nothing,
     "prim::NumToTensor": _to_tensor,
-    "aten::tensor": _made_tensor,
+    "aten::tensor": _make_tensor,
     "prim::device": lambda tracer, _n, _args: tracer.torch.device("cpu"),
     "prim::type": lambda _t, _n, args: args[0].type,
-    "prim::dtype": _of_meta(_code),
+    "prim::dtype": _of_meta(_find_code),
     "prim::is_cuda": _of_meta(lambda _m: False),
     "prim::is_cpu": _of_meta(lambda _m: True),
     "prim::requires_grad": _of_meta(lambda _m: False),
@@ -286,11 +286,11 @@ PLAIN: dict[str, Plain] = {
     "aten::cpu": _first,
     "aten::cuda": _first,
     "aten::size": _size,
-    "aten::Int": _scalar(int),
-    "aten::Float": _scalar(float),
-    "aten::Bool": _scalar(bool),
-    "aten::IntImplicit": _scalar(int),
-    "aten::FloatImplicit": _scalar(float),
+    "aten::Int": _make_scalar(int),
+    "aten::Float": _make_scalar(float),
+    "aten::Bool": _make_scalar(bool),
+    "aten::IntImplicit": _make_scalar(int),
+    "aten::FloatImplicit": _make_scalar(float),
     "aten::ScalarImplicit": _item,
     "prim::ImplicitTensorToNum": _item,
     "aten::item": _item,
@@ -304,30 +304,30 @@ PLAIN: dict[str, Plain] = {
     "aten::_set_item": _set_item,
     "aten::Delete": _del_item,
     "aten::slice": _slice,
-    "aten::append": _listed("append"),
-    "aten::extend": _listed("extend"),
-    "aten::insert": _listed("insert"),
-    "aten::pop": _listed("pop"),
-    "aten::reverse": _listed("reverse"),
-    "aten::clear": _listed("clear"),
-    "aten::copy": _listed("copy"),
-    "aten::get": _listed("get"),
+    "aten::append": _make_list_method("append"),
+    "aten::extend": _make_list_method("extend"),
+    "aten::insert": _make_list_method("insert"),
+    "aten::pop": _make_list_method("pop"),
+    "aten::reverse": _make_list_method("reverse"),
+    "aten::clear": _make_list_method("clear"),
+    "aten::copy": _make_list_method("copy"),
+    "aten::get": _make_list_method("get"),
     "aten::keys": _of_list(lambda a: list(a[0].keys())),
     "aten::values": _of_list(lambda a: list(a[0].values())),
     "aten::items": _of_list(lambda a: list(a[0].items())),
-    "aten::update": _listed("update"),
+    "aten::update": _make_list_method("update"),
     "aten::list": _of_list(lambda a: list(a[0])),
     "aten::len": _of_list(lambda a: len(a[0])),
     "aten::add": _is_list_add,
     "aten::mul": _list_times,
     "aten::eq": _equal,
     "aten::ne": _unequal,
-    "aten::__range_length": _numbers(lambda a, b, c: len(range(a, b, c))),
-    "aten::__derive_index": _numbers(lambda i, start, step: start + i * step),
-    "prim::min": _numbers(min),
-    "prim::max": _numbers(max),
-    "prim::abs": _numbers(abs),
-    "aten::floordiv": _numbers(lambda a, b: a // b),
-    "aten::__and__": _numbers(lambda a, b: a and b if isinstance(a, bool) else a & b),
-    "aten::__or__": _numbers(lambda a, b: a or b if isinstance(a, bool) else a | b),
+    "aten::__range_length": _make_number_op(lambda a, b, c: len(range(a, b, c))),
+    "aten::__derive_index": _make_number_op(lambda i, start, step: start + i * step),
+    "prim::min": _make_number_op(min),
+    "prim::max": _make_number_op(max),
+    "prim::abs": _make_number_op(abs),
+    "aten::floordiv": _make_number_op(lambda a, b: a // b),
+    "aten::__and__": _make_number_op(lambda a, b: a and b if isinstance(a, bool) else a & b),
+    "aten::__or__": _make_number_op(lambda a, b: a or b if isinstance(a, bool) else a | b),
 }

@@ -12,18 +12,18 @@ from edgewright.core.errors import (
     LimitExceeded,
     UnsupportedOp,
     Where,
-    located,
+    locate_problem,
     shown,
 )
 from edgewright.frontends.pytorch.context import Context
 from edgewright.frontends.pytorch.package_ops import (
-    foreseen_by_package,
-    package_definition,
-    written_package_op,
+    find_package_definition,
+    infer_by_package,
+    write_package_op,
 )
 from edgewright.frontends.pytorch.quantized import with_encoding
 from edgewright.frontends.pytorch.registry import find, find_whole
-from edgewright.frontends.pytorch.values import Tensor, as_array, boxes_in, replaced
+from edgewright.frontends.pytorch.values import Tensor, as_array, list_boxes, replace_tensors
 from edgewright.ops.package import PackageOpDefinition
 
 __all__ = ["Call", "Stopped", "Tracer"]
@@ -116,22 +116,22 @@ class Tracer:
             return self._call(op, args, kwargs)
         first = len(self.ctx.writer.nodes)
         self.ctx.writer.label = label or op.name()
-        where = Where(file=self.file, op=_op_name(op), node=self.ctx.writer.label)
+        where = Where(file=self.file, op=_name_op(op), node=self.ctx.writer.label)
         problem: EdgewrightError | None = None
-        read = tuple(box.name or "" for box in boxes_in([args, kwargs]) if box.data is None)
+        read = tuple(box.name or "" for box in list_boxes([args, kwargs]) if box.data is None)
         try:
             results = self._call(op, args, kwargs)
         except UnsupportedOp as found:
-            problem = located(found, where)
+            problem = locate_problem(found, where)
             self.problems.append(problem)
-            results = self._placeholders(op, args, kwargs)
+            results = self._make_placeholders(op, args, kwargs)
         except EdgewrightError as found:
-            raise located(found, where) from found.__cause__
-        made = [box for box in boxes_in(results) if box.data is None]
-        outputs = self._named(made, first)
+            raise locate_problem(found, where) from found.__cause__
+        made = [box for box in list_boxes(results) if box.data is None]
+        outputs = self._name_values(made, first)
         if made or problem is not None:
             last = len(self.ctx.writer.nodes)
-            weights = [box.name for box in boxes_in([args, kwargs]) if box.data is not None and box.path]
+            weights = [box.name for box in list_boxes([args, kwargs]) if box.data is not None and box.path]
             stored = tuple(filter(None, weights))
             self.calls.append(
                 Call(where.op or "", self.ctx.writer.label, read, outputs, first, last, problem, stored)
@@ -151,37 +151,37 @@ class Tracer:
             return
         box.seen = root.version
         if root.data is not None:
-            box.data, box.name = self._viewed(box, root.data), None
+            box.data, box.name = self._repeat_view(box, root.data), None
             return
-        indices = self._viewed(box, self._numbers(root)).reshape(-1)
+        indices = self._repeat_view(box, self._number_elements(root)).reshape(-1)
         flat = self.ctx.reshape(root.name, [-1])
         picked = self.ctx.add("Gather", flat, as_array(indices), axis=0)
         box.data, box.name = None, self.ctx.reshape(picked, box.shape)
 
     def _call(self, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        for box in boxes_in([args, kwargs]):
+        for box in list_boxes([args, kwargs]):
             self.refresh(box)
         whole = find_whole(op._schema.name)
         if whole is not None and not self._is_run:
-            return self._whole(op, whole, args, kwargs)
-        return with_encoding(self, op._schema.name, args, self._made(op, args, kwargs))
+            return self._run_whole(op, whole, args, kwargs)
+        return with_encoding(self, op._schema.name, args, self._run_op(op, args, kwargs))
 
-    def _whole(self, op: Any, handler: Callable[..., Any], args: Sequence[Any], kwargs: Any) -> Any:
-        before, self.ctx.op = self.ctx.op, _op_name(op)
+    def _run_whole(self, op: Any, handler: Callable[..., Any], args: Sequence[Any], kwargs: Any) -> Any:
+        before, self.ctx.op = self.ctx.op, _name_op(op)
         try:
-            with _told(op):
-                return handler(self, *_in_order(op, args, kwargs))
+            with _explain_torch_errors(op):
+                return handler(self, *_order_arguments(op, args, kwargs))
         finally:
             self.ctx.op = before
 
-    def _made(self, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    def _run_op(self, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         args = self._without_masks(op, args)
         if _is_in_place(op):
-            return self._in_place(op, args, kwargs)
+            return self._run_in_place(op, args, kwargs)
         is_encoding = op._schema.name.startswith(ENCODINGS) and not self._is_run
-        if all(box.data is not None for box in boxes_in([args, kwargs])) and not is_encoding:
-            return self._evaluated(op, args, kwargs)
-        return self._translated(op, args, kwargs)
+        if all(box.data is not None for box in list_boxes([args, kwargs])) and not is_encoding:
+            return self._evaluate_op(op, args, kwargs)
+        return self._translate_op(op, args, kwargs)
 
     def _without_masks(self, op: Any, args: Sequence[Any]) -> Sequence[Any]:
         """Known masks as the places that they pick: how many those are is then known too."""
@@ -195,41 +195,41 @@ class Tracer:
             places += [self.known(p) for p in item.data.nonzero(as_tuple=True)] if is_mask else [item]
         return [args[0], places, *args[2:]]
 
-    def _evaluated(self, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    def _evaluate_op(self, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """Computes an op whose arguments are all known, once its results are known to be of bearable size."""
         spaces = ("aten::", "prims::", "prim::", *((ENCODINGS,) if self._is_run else ()))
         if op.name().split(".")[0] in NEVER_RUN or not op.name().startswith(spaces):
-            raise self._unknown(op, "is never run while a model is read")
-        sizes = self._foreseen(op, args, kwargs, is_needed=False)
-        largest = max((int(m.numel()) for m in _flat(self.torch, sizes)), default=0)
+            raise self._make_unknown_op_error(op, "is never run while a model is read")
+        sizes = self._infer_results(op, args, kwargs, is_needed=False)
+        largest = max((int(m.numel()) for m in _flatten_results(self.torch, sizes)), default=0)
         if largest > LARGEST_CONSTANT:
             raise LimitExceeded(f"a constant of {largest} elements is asked for, at most {LARGEST_CONSTANT}")
-        results = self._run(op, self._on(args, "cpu"), self._on(kwargs, "cpu"))
-        boxed = _boxed(self.torch, results, self.known)
+        results = self._run(op, self._move_arguments(args, "cpu"), self._move_arguments(kwargs, "cpu"))
+        boxed = _box_results(self.torch, results, self.known)
         return self._as_views(op, args, kwargs, boxed)
 
-    def _translated(self, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        is_complex = any(box.dtype.is_complex for box in boxes_in([args, kwargs])) or (
+    def _translate_op(self, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        is_complex = any(box.dtype.is_complex for box in list_boxes([args, kwargs])) or (
             op._schema.name in MAKES_COMPLEX
         )
         handler = find(op.name(), is_complex=is_complex)
-        definition = package_definition(op)
+        definition = find_package_definition(op)
         if definition is not None:
             return self._of_package(op, definition, args, kwargs)
         if handler is None and not any("Tensor" in str(item.type) for item in op._schema.returns):
-            return self._foreseen(op, args, kwargs)
+            return self._infer_results(op, args, kwargs)
         if handler is None:
-            return self._decomposed(op, args, kwargs)
-        metas = self._foreseen(op, args, kwargs)
+            return self._decompose_op(op, args, kwargs)
+        metas = self._infer_results(op, args, kwargs)
         before = self.ctx.out, self.ctx.op
-        self.ctx.out, self.ctx.op = _flat(self.torch, metas), _op_name(op)
+        self.ctx.out, self.ctx.op = _flatten_results(self.torch, metas), _name_op(op)
         try:
-            with _told(op):
-                names = handler(self.ctx, *_in_order(op, args, kwargs))
+            with _explain_torch_errors(op):
+                names = handler(self.ctx, *_order_arguments(op, args, kwargs))
         finally:
             self.ctx.out, self.ctx.op = before
         given = iter([names] if isinstance(names, str) else names)
-        boxed = _boxed(self.torch, metas, lambda meta: Tensor(meta, name=next(given, None)))
+        boxed = _box_results(self.torch, metas, lambda meta: Tensor(meta, name=next(given, None)))
         return self._as_views(op, args, kwargs, boxed)
 
     def _of_package(
@@ -237,41 +237,43 @@ class Tracer:
     ) -> Any:
         """An op that a package describes, as it is."""
         names = [item.name for item in op._schema.arguments]
-        arguments = dict(zip(names, _in_order(op, args, kwargs), strict=True))
+        arguments = dict(zip(names, _order_arguments(op, args, kwargs), strict=True))
         try:
-            metas = self._foreseen(op, args, kwargs)
+            metas = self._infer_results(op, args, kwargs)
         except EdgewrightError as problem:
-            metas = foreseen_by_package(self.torch, definition, arguments, problem)
-        made = iter(written_package_op(self.ctx, definition, arguments, _flat(self.torch, metas)))
-        return _boxed(self.torch, metas, lambda meta: Tensor(meta, name=next(made)))
+            metas = infer_by_package(self.torch, definition, arguments, problem)
+        made = iter(write_package_op(self.ctx, definition, arguments, _flatten_results(self.torch, metas)))
+        return _box_results(self.torch, metas, lambda meta: Tensor(meta, name=next(made)))
 
-    def _decomposed(self, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    def _decompose_op(self, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """An op without a translation, by torch's own definition of it in terms of others."""
-        from edgewright.frontends.pytorch.decompose import definition, recorded
+        from edgewright.frontends.pytorch.decompose import find_definition, record_definition
 
-        body = definition(self.torch, op)
+        body = find_definition(self.torch, op)
         if body is None or self._depth > 20:
-            raise self._unknown(op, "has no translation")
+            raise self._make_unknown_op_error(op, "has no translation")
         self._depth += 1
         try:
-            with _told(op):
-                return recorded(self, body, args, kwargs)
+            with _explain_torch_errors(op):
+                return record_definition(self, body, args, kwargs)
         finally:
             self._depth -= 1
 
-    def _in_place(self, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    def _run_in_place(self, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """The op that makes a new tensor, then that tensor written into the first argument."""
         target = args[0]
         if not isinstance(target, Tensor):
-            raise self._unknown(op, "changes something else than a tensor")
+            raise self._make_unknown_op_error(op, "changes something else than a tensor")
         if op._schema.name in RESHAPE_IN_PLACE:
-            return self._reshaped(op, target, args, kwargs)
-        result = self._call(self._functional(op), args, kwargs)
+            return self._reshape_in_place(op, target, args, kwargs)
+        result = self._call(self._find_functional(op), args, kwargs)
         if isinstance(result, Tensor):
             self._write(target, result)
         return target
 
-    def _reshaped(self, op: Any, target: Tensor, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Tensor:
+    def _reshape_in_place(
+        self, op: Any, target: Tensor, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> Tensor:
         """The tensor itself gets the shape of a view of what it was."""
         before = Tensor(self.torch.empty_like(target.meta), target.data, target.name)
         before.parent, before.how, before.seen = target.parent, target.how, target.seen
@@ -283,11 +285,11 @@ class Tracer:
         target.data, target.name, target.version = result.data, result.name, before.version
         return target.as_view_of(before, result.how)
 
-    def _functional(self, op: Any) -> Any:
+    def _find_functional(self, op: Any) -> Any:
         packet = op._schema.name.split("::")[1].removesuffix("_")
         found = getattr(getattr(self.torch.ops.aten, packet, None), op._overloadname, None)
         if found is None:
-            raise self._unknown(op, "changes a tensor in place")
+            raise self._make_unknown_op_error(op, "changes a tensor in place")
         return found
 
     def _write(self, target: Tensor, result: Tensor) -> None:
@@ -303,11 +305,11 @@ class Tracer:
             target.data, target.name = (new, None) if is_known else (None, name)
         elif is_known:
             whole = root.data.clone()
-            self._viewed(target, whole).copy_(new)
+            self._repeat_view(target, whole).copy_(new)
             root.data, root.name = whole, None
             target.data, target.name = new, None
         else:
-            indices = self._viewed(target, self._numbers(root)).reshape(-1)
+            indices = self._repeat_view(target, self._number_elements(root)).reshape(-1)
             flat = self.ctx.reshape(self.ctx.value(root), [-1])
             parts = self.ctx.reshape(name, [-1])
             whole_name = self.ctx.add("ScatterElements", flat, as_array(indices), parts, axis=0)
@@ -316,16 +318,16 @@ class Tracer:
         root.version += 1
         target.seen = root.version
 
-    def _numbers(self, root: Tensor) -> Any:
+    def _number_elements(self, root: Tensor) -> Any:
         """Each element's place, in the shape of the tensor: what a view makes of it tells what it views."""
         if root.count > LARGEST_CONSTANT:
             raise LimitExceeded(f"a tensor of {root.count} elements is changed in place")
         return self.torch.arange(root.count).reshape(root.shape)
 
-    def _viewed(self, box: Tensor, root_data: Any) -> Any:
+    def _repeat_view(self, box: Tensor, root_data: Any) -> Any:
         if box.parent is None or box.how is None:
             return root_data
-        return box.how(self._viewed(box.parent, root_data))
+        return box.how(self._repeat_view(box.parent, root_data))
 
     def _as_views(self, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any], results: Any) -> Any:
         """Results that share their argument's memory, marked as its views."""
@@ -335,8 +337,8 @@ class Tracer:
 
         def made(index: int | None) -> Callable[[Any], Any]:
             def how(data: Any) -> Any:
-                plain = self._on(args[1:], "cpu")
-                found = op(data, *plain, **self._on(kwargs, "cpu"))
+                plain = self._move_arguments(args[1:], "cpu")
+                found = op(data, *plain, **self._move_arguments(kwargs, "cpu"))
                 return found if index is None else found[index]
 
             return how
@@ -347,7 +349,7 @@ class Tracer:
             item.as_view_of(base, made(index))
         return results
 
-    def _foreseen(
+    def _infer_results(
         self, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any], *, is_needed: bool = True
     ) -> Any:
         """What torch says of the results' types, without computing them."""
@@ -357,31 +359,31 @@ class Tracer:
         # A view of what lies elsewhere in memory is a copy: where things lie has no meaning here.
         op = self.torch.ops.aten.reshape.default if op.name() == "aten::view" else op
         try:
-            return self._run(op, self._on(args, "meta"), self._on(kwargs, "meta"))
+            return self._run(op, self._move_arguments(args, "meta"), self._move_arguments(kwargs, "meta"))
         except EdgewrightError as problem:
             if not is_needed:
                 return []
             raise problem from None
 
     def _run(self, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        with _told(op), self.torch.no_grad():
+        with _explain_torch_errors(op), self.torch.no_grad():
             return op(*args, **kwargs)
 
-    def _on(self, value: Any, device: str) -> Any:
+    def _move_arguments(self, value: Any, device: str) -> Any:
         """Arguments as torch takes them, all tensors on one device."""
-        plain = replaced(value, lambda box: box.meta if device == "meta" else box.data)
-        return _devices(plain, self.torch, device)
+        plain = replace_tensors(value, lambda box: box.meta if device == "meta" else box.data)
+        return _move_to_device(plain, self.torch, device)
 
-    def _placeholders(self, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    def _make_placeholders(self, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """Results of an op that is not supported: types are enough to look at what follows."""
         try:
-            metas = self._foreseen(op, args, kwargs)
+            metas = self._infer_results(op, args, kwargs)
         except EdgewrightError:
             return None
         free = self.ctx.writer.free
-        return _boxed(self.torch, metas, lambda meta: Tensor(meta, name=free(self.ctx.writer.label)))
+        return _box_results(self.torch, metas, lambda meta: Tensor(meta, name=free(self.ctx.writer.label)))
 
-    def _named(self, made: Sequence[Tensor], since: int) -> tuple[str, ...]:
+    def _name_values(self, made: Sequence[Tensor], since: int) -> tuple[str, ...]:
         """The values that an op made, named after it."""
         writer = self.ctx.writer
         for box in made:
@@ -389,37 +391,37 @@ class Tracer:
                 box.name = writer.rename(box.name, writer.label, since)
         return tuple(box.name or "" for box in made)
 
-    def _unknown(self, op: Any, reason: str) -> UnsupportedOp:
+    def _make_unknown_op_error(self, op: Any, reason: str) -> UnsupportedOp:
         return UnsupportedOp(
-            f"PyTorch op '{_op_name(op)}' {reason}",
+            f"PyTorch op '{_name_op(op)}' {reason}",
             do=advise_cut(),
         )
 
 
 @contextmanager
-def _told(op: Any) -> Iterator[None]:
+def _explain_torch_errors(op: Any) -> Iterator[None]:
     """Inside, what torch raises is said as what it means: data decides a size, or inputs do not fit."""
     try:
         yield
     except NotImplementedError as problem:
         raise UnsupportedOp(
-            f"PyTorch op '{_op_name(op)}' has a result whose size depends on the input's data",
+            f"PyTorch op '{_name_op(op)}' has a result whose size depends on the input's data",
             do=advise_cut(),
         ) from problem
     except REFUSALS as problem:
         if "data-dependent" in str(problem) or "meta" in str(problem):
             raise UnsupportedOp(
-                f"PyTorch op '{_op_name(op)}' depends on the input's data: {_first_line(problem)}",
+                f"PyTorch op '{_name_op(op)}' depends on the input's data: {_take_first_line(problem)}",
                 do=advise_cut(),
             ) from problem
         raise BadInput(
-            f"torch refuses '{_op_name(op)}' for these inputs: {_first_line(problem)}",
+            f"torch refuses '{_name_op(op)}' for these inputs: {_take_first_line(problem)}",
             do=f"check the shapes and types of the inputs ({spell_option('input_shapes')}, "
             f"{spell_option('input_dtypes')})",
         ) from problem
 
 
-def _op_name(op: Any) -> str:
+def _name_op(op: Any) -> str:
     return str(op.name()).removesuffix(".default")
 
 
@@ -434,44 +436,44 @@ def _is_view(op: Any) -> bool:
     return bool(info) and info[0] is not None and not info[0].is_write
 
 
-def _in_order(op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
+def _order_arguments(op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
     """All arguments in the order of the schema, defaults filled in."""
     schema = op._schema.arguments
     rest = [kwargs.get(item.name, item.default_value) for item in schema[len(args) :]]
     return [*args, *rest]
 
 
-def _flat(torch: Any, results: Any) -> list[Any]:
+def _flatten_results(torch: Any, results: Any) -> list[Any]:
     if isinstance(results, torch.Tensor):
         return [results]
     if isinstance(results, list | tuple):
-        return [tensor for item in results for tensor in _flat(torch, item)]
+        return [tensor for item in results for tensor in _flatten_results(torch, item)]
     return []
 
 
-def _boxed(torch: Any, results: Any, box: Callable[[Any], Tensor]) -> Any:
+def _box_results(torch: Any, results: Any, box: Callable[[Any], Tensor]) -> Any:
     if isinstance(results, torch.Tensor):
         return box(results)
     if isinstance(results, list | tuple):
         return (
-            type(results)(_boxed(torch, item, box) for item in results)
+            type(results)(_box_results(torch, item, box) for item in results)
             if type(results) in (list, tuple)
-            else tuple(_boxed(torch, item, box) for item in results)
+            else tuple(_box_results(torch, item, box) for item in results)
         )
     return results
 
 
-def _devices(value: Any, torch: Any, device: str) -> Any:
+def _move_to_device(value: Any, torch: Any, device: str) -> Any:
     if isinstance(value, torch.device):
         return torch.device(device)
     if isinstance(value, list):
-        return [_devices(item, torch, device) for item in value]
+        return [_move_to_device(item, torch, device) for item in value]
     if isinstance(value, tuple):
-        return tuple(_devices(item, torch, device) for item in value)
+        return tuple(_move_to_device(item, torch, device) for item in value)
     if isinstance(value, Mapping):
-        return {key: _devices(item, torch, device) for key, item in value.items()}
+        return {key: _move_to_device(item, torch, device) for key, item in value.items()}
     return value
 
 
-def _first_line(problem: Exception) -> str:
+def _take_first_line(problem: Exception) -> str:
     return shown(str(problem).strip().split("\n", maxsplit=1)[0], 300)

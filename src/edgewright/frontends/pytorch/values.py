@@ -10,7 +10,7 @@ from edgewright.core.errors import LimitExceeded
 from edgewright.core.numbers import Array, DType
 from edgewright.core.optional import require
 
-__all__ = ["TORCH_DTYPES", "Tensor", "View", "as_array", "boxes_in", "dtype_named", "replaced"]
+__all__ = ["TORCH_DTYPES", "Tensor", "View", "as_array", "list_boxes", "name_dtype", "replace_tensors"]
 
 # torch's name of a type, ours.
 TORCH_DTYPES: dict[str, DType] = {
@@ -99,7 +99,7 @@ def as_array(data: Any) -> Array:
     """A torch tensor as an array that shares its memory where it can."""
     _check_written_out(data)
     plain = data.detach().cpu().contiguous()
-    if dtype_named(plain.dtype) == "bfloat16":
+    if name_dtype(plain.dtype) == "bfloat16":
         bits = plain.view(require("torch", to="read PyTorch models").int16)
         return np.asarray(bits.numpy().view(ml_dtypes.bfloat16))
     return np.asarray(plain.resolve_conj().numpy())
@@ -116,31 +116,31 @@ def _check_written_out(data: Any) -> None:
         )
 
 
-def dtype_named(dtype: Any) -> str:
+def name_dtype(dtype: Any) -> str:
     """Torch's name of a type, without the module."""
     return str(dtype).removeprefix("torch.")
 
 
-def boxes_in(value: Any) -> Iterator[Tensor]:
+def list_boxes(value: Any) -> Iterator[Tensor]:
     """All tensors in an argument, lists and tuples included."""
     if isinstance(value, Tensor):
         yield value
     elif isinstance(value, list | tuple):
         for item in value:
-            yield from boxes_in(item)
+            yield from list_boxes(item)
     elif isinstance(value, dict):
         for item in value.values():
-            yield from boxes_in(item)
+            yield from list_boxes(item)
 
 
-def replaced(value: Any, change: Callable[[Tensor], Any]) -> Any:
+def replace_tensors(value: Any, change: Callable[[Tensor], Any]) -> Any:
     """The argument with each of its tensors changed."""
     if isinstance(value, Tensor):
         return change(value)
     if isinstance(value, list):
-        return [replaced(item, change) for item in value]
+        return [replace_tensors(item, change) for item in value]
     if isinstance(value, tuple):
-        return tuple(replaced(item, change) for item in value)
+        return tuple(replace_tensors(item, change) for item in value)
     if isinstance(value, dict):
-        return {key: replaced(item, change) for key, item in value.items()}
+        return {key: replace_tensors(item, change) for key, item in value.items()}
     return value

@@ -121,7 +121,7 @@ class Writer:
         self, inputs: Sequence[tuple[str, int, Sequence[int]]], outputs: Sequence[str]
     ) -> onnx.ModelProto:
         """The model; weights are declared as inputs, whose values are given beside it."""
-        weights = [(name, _code(array), array.shape) for name, array in self.weights.items()]
+        weights = [(name, _find_code(array), array.shape) for name, array in self.weights.items()]
         declared = [
             helper.make_tensor_value_info(n, code, list(dims)) for n, code, dims in (*inputs, *weights)
         ]
@@ -133,7 +133,7 @@ class Writer:
             "torch",
             declared,
             [onnx.ValueInfoProto(name=name) for name in outputs],
-            [_stored(name, array) for name, array in self._small.items()],
+            [_make_tensor(name, array) for name, array in self._small.items()],
             value_info=[
                 helper.make_tensor_value_info(name, code, list(dims))
                 for node in self.nodes
@@ -143,11 +143,14 @@ class Writer:
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)])
 
 
-def _code(array: Array) -> int:
+def _find_code(array: Array) -> int:
     return int(helper.np_dtype_to_tensor_dtype(array.dtype))
 
 
-def _stored(name: str, array: Array) -> onnx.TensorProto:
+def _make_tensor(name: str, array: Array) -> onnx.TensorProto:
     return onnx.TensorProto(
-        name=name, data_type=_code(array), dims=array.shape, raw_data=np.ascontiguousarray(array).tobytes()
+        name=name,
+        data_type=_find_code(array),
+        dims=array.shape,
+        raw_data=np.ascontiguousarray(array).tobytes(),
     )

@@ -5,7 +5,7 @@ import numpy as np
 from edgewright.core.errors import BadInput, LimitExceeded
 from edgewright.frontends._common.builder import NeedsValue
 from edgewright.frontends.tensorflow.context import Context
-from edgewright.frontends.tensorflow.recurrent import stacked
+from edgewright.frontends.tensorflow.recurrent import stack_items
 from edgewright.frontends.tensorflow.registry import tf_op
 from edgewright.frontends.tensorflow.sequence import LONGEST
 from edgewright.frontends.tensorflow.source import SourceNode
@@ -28,7 +28,7 @@ def array(ctx: Context, node: SourceNode) -> list[str]:
 def write(ctx: Context, node: SourceNode) -> str:
     """The array with one item written; it grows as far as is needed."""
     _, place, value, flow = node.need(0, 1, 2, 3)
-    return _written(ctx, node, flow, {ctx.read_ints(place)[0]: value})
+    return _write_items(ctx, node, flow, {ctx.read_ints(place)[0]: value})
 
 
 @tf_op("TensorArrayScatterV3")
@@ -41,28 +41,28 @@ def scatter(ctx: Context, node: SourceNode) -> str:
     items = ctx.emit_all(UnPack(axis=0), value) if indices else []
     if len(items) != len(indices):
         raise BadInput(f"{len(items)} items are written to {len(indices)} places", node.where)
-    return _written(ctx, node, flow, dict(zip(indices, items, strict=True)))
+    return _write_items(ctx, node, flow, dict(zip(indices, items, strict=True)))
 
 
 @tf_op("TensorArrayReadV3")
 def read(ctx: Context, node: SourceNode) -> str:
     """One item."""
     _, place, flow = node.need(0, 1, 2)
-    return _taken(ctx, node, flow, [ctx.read_ints(place)[0]])[0]
+    return _take_items(ctx, node, flow, [ctx.read_ints(place)[0]])[0]
 
 
 @tf_op("TensorArrayGatherV3")
 def gather(ctx: Context, node: SourceNode) -> str:
     """Items side by side along a new first axis."""
     _, places, flow = node.need(0, 1, 2)
-    return stacked(ctx, _taken(ctx, node, flow, ctx.read_ints(places)))
+    return stack_items(ctx, _take_items(ctx, node, flow, ctx.read_ints(places)))
 
 
 @tf_op("TensorArrayConcatV3")
 def concat(ctx: Context, node: SourceNode) -> list[str]:
     """All items one behind the other, and their lengths."""
     _, flow = node.need(0, 1)
-    items = _taken(ctx, node, flow, range(len(ctx.lists.get(flow, ()))))
+    items = _take_items(ctx, node, flow, range(len(ctx.lists.get(flow, ()))))
     lengths = [ctx.shape(value)[0] for value in items]
     if not all(isinstance(length, int) for length in lengths):
         raise NeedsValue(items[0], is_shape=True)
@@ -77,7 +77,7 @@ def size(ctx: Context, node: SourceNode) -> str:
     return ctx.add_constant(np.asarray(len(ctx.lists.get(flow, ())), np.int32))
 
 
-def _written(ctx: Context, node: SourceNode, flow: str, values: dict[int, str]) -> str:
+def _write_items(ctx: Context, node: SourceNode, flow: str, values: dict[int, str]) -> str:
     items = list(ctx.lists.get(flow, ()))
     last = max(values, default=-1)
     if min(values, default=0) < 0 or last >= LONGEST:
@@ -88,7 +88,7 @@ def _written(ctx: Context, node: SourceNode, flow: str, values: dict[int, str]) 
     return ctx.list_of(items)
 
 
-def _taken(
+def _take_items(
     ctx: Context, node: SourceNode, flow: str, places: "range | tuple[int, ...] | list[int]"
 ) -> list[str]:
     items = ctx.lists.get(flow, [])

@@ -8,7 +8,7 @@ from edgewright.core.errors import BadInput, UnsupportedFeature, Where, shown
 from edgewright.core.numbers import Array
 from edgewright.frontends._common.mapping import map_file
 from edgewright.frontends._common.stored import read_stored_array
-from edgewright.frontends.tensorflow.tensors import dtype_of, shape_of
+from edgewright.frontends.tensorflow.tensors import find_dtype, shape_of
 from edgewright.frontends.tensorflow.wire import Message
 
 __all__ = ["Checkpoint"]
@@ -27,7 +27,7 @@ class Checkpoint:
         self._prefix = prefix
         self._index = Path(f"{prefix}.index")
         self._where = Where(file=str(self._index))
-        entries = dict(_table(map_file(self._index, self._where), self._where))
+        entries = dict(_read_table(map_file(self._index, self._where), self._where))
         header = Message(entries.pop(b"", memoryview(b"")))
         self._shards = header.whole(1)
         if header.whole(2) or not 0 < self._shards <= MOST_SHARDS:
@@ -69,7 +69,7 @@ class Checkpoint:
                 where,
                 do="copy the checkpoint again: a file is cut off",
             )
-        return read_stored_array(file[start : start + size], dtype_of(entry.whole(1), where), dims, where)
+        return read_stored_array(file[start : start + size], find_dtype(entry.whole(1), where), dims, where)
 
     def _file(self, shard: int) -> memoryview:
         if shard not in self._files:
@@ -84,19 +84,19 @@ class Checkpoint:
         return self._files[shard]
 
 
-def _table(data: memoryview, where: Where) -> Iterator[tuple[bytes, memoryview]]:
+def _read_table(data: memoryview, where: Where) -> Iterator[tuple[bytes, memoryview]]:
     """All keys and values of a table."""
     if len(data) < FOOTER or struct.unpack("<Q", data[-8:])[0] != MAGIC:
         raise BadInput("not the index of a checkpoint", where, do="check that the file is complete")
     footer = data[-FOOTER:]
     _, position = _handle(footer, 0, where)
     index, _ = _handle(footer, position, where)
-    for _, place in _block(data, index, where):
+    for _, place in _read_block(data, index, where):
         block, _ = _handle(place, 0, where)
-        yield from _block(data, block, where)
+        yield from _read_block(data, block, where)
 
 
-def _block(data: memoryview, place: tuple[int, int], where: Where) -> Iterator[tuple[bytes, memoryview]]:
+def _read_block(data: memoryview, place: tuple[int, int], where: Where) -> Iterator[tuple[bytes, memoryview]]:
     """Keys share their beginnings with the key before them."""
     start, size = place
     if start + size + TRAILER > len(data) or size < 4:
@@ -110,9 +110,9 @@ def _block(data: memoryview, place: tuple[int, int], where: Where) -> Iterator[t
     end = size - 4 - 4 * restarts
     position, key = 0, b""
     while position < end:
-        shared, position = _varint(content, position, where)
-        own, position = _varint(content, position, where)
-        length, position = _varint(content, position, where)
+        shared, position = _read_varint(content, position, where)
+        own, position = _read_varint(content, position, where)
+        length, position = _read_varint(content, position, where)
         if shared > len(key) or position + own + length > end:
             raise _cut(where)
         key = key[:shared] + bytes(content[position : position + own])
@@ -122,12 +122,12 @@ def _block(data: memoryview, place: tuple[int, int], where: Where) -> Iterator[t
 
 
 def _handle(data: memoryview, position: int, where: Where) -> tuple[tuple[int, int], int]:
-    start, position = _varint(data, position, where)
-    size, position = _varint(data, position, where)
+    start, position = _read_varint(data, position, where)
+    size, position = _read_varint(data, position, where)
     return (start, size), position
 
 
-def _varint(data: memoryview, position: int, where: Where) -> tuple[int, int]:
+def _read_varint(data: memoryview, position: int, where: Where) -> tuple[int, int]:
     value = shift = 0
     while position < len(data) and shift < 64:
         byte = data[position]

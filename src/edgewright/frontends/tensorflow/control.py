@@ -23,7 +23,7 @@ def choose(ctx: Context, node: SourceNode) -> list[str]:
     """The branch that a known condition takes; else both, and a choice between their results."""
     node.need(0)
     branches = [node.attributes.function(name) for name in ("then_branch", "else_branch")]
-    return _one_of(ctx, node.inputs[0], branches, node.inputs[1:])
+    return _emit_one_of(ctx, node.inputs[0], branches, node.inputs[1:])
 
 
 @tf_op("Case", "StatelessCase")
@@ -90,10 +90,12 @@ def end_of_branches(ctx: Context, node: SourceNode) -> str:
     condition, left, right = node.need(0, 1, 2)
     if left in ctx.dead or right in ctx.dead:
         return right if left in ctx.dead else left
-    return _choice(ctx, condition, left, right)
+    return _emit_choice(ctx, condition, left, right)
 
 
-def _one_of(ctx: Context, condition: str, branches: Sequence[str], arguments: Sequence[str]) -> list[str]:
+def _emit_one_of(
+    ctx: Context, condition: str, branches: Sequence[str], arguments: Sequence[str]
+) -> list[str]:
     number = _number(ctx, condition)
     taken = find_truth(ctx, number)
     if taken is not None:
@@ -104,10 +106,10 @@ def _one_of(ctx: Context, condition: str, branches: Sequence[str], arguments: Se
             f"the branches give {len(results[0])} and {len(results[1])} values, expected as many of both",
             do="export the model again",
         )
-    return [_choice(ctx, number, left, right) for left, right in zip(*results, strict=True)]
+    return [_emit_choice(ctx, number, left, right) for left, right in zip(*results, strict=True)]
 
 
-def _choice(ctx: Context, condition: str, left: str, right: str) -> str:
+def _emit_choice(ctx: Context, condition: str, left: str, right: str) -> str:
     if left not in ctx.graph.types or right not in ctx.graph.types:
         # A list or a variable: what it is must be decided.
         raise NeedsValue(condition)

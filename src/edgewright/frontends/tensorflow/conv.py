@@ -12,7 +12,7 @@ from edgewright.frontends._common.builder import NeedsValue
 from edgewright.frontends.tensorflow.context import Context
 from edgewright.frontends.tensorflow.registry import tf_op
 from edgewright.frontends.tensorflow.source import SourceNode
-from edgewright.frontends.tensorflow.windows import geometry, spatial
+from edgewright.frontends.tensorflow.windows import read_geometry, read_spatial
 from edgewright.ir.dims import Dim
 from edgewright.ops.conv import Conv2d, Conv3d, DepthWiseConv2d
 from edgewright.ops.conv_patches import ExtractPatches, PatchPadding
@@ -30,9 +30,9 @@ def convolution(ctx: Context, node: SourceNode) -> str:
 
     def convolved(data: str) -> str:
         shape, weights = ctx.shape(data), _filter_shape(ctx, filters, axes)
-        found = geometry(node, shape[1:-1], weights[:axes], _groups(shape[-1], weights[-2]))
+        found = read_geometry(node, shape[1:-1], weights[:axes], _count_groups(shape[-1], weights[-2]))
         is_depthwise = axes == 2 and weights[-2] == 1 and found.group > 1
-        return ctx.emit(_depthwise(found) if is_depthwise else _forward(found), data, filters)
+        return ctx.emit(_make_depthwise(found) if is_depthwise else _forward(found), data, filters)
 
     return ctx.around(node, x, convolved)
 
@@ -45,8 +45,8 @@ def depthwise(ctx: Context, node: SourceNode) -> str:
     kernel = ctx.reshape(filters, (*weights[:2], 1, weights[2] * weights[3]))
 
     def convolved(data: str) -> str:
-        found = geometry(node, ctx.shape(data)[1:-1], weights[:2])
-        return ctx.emit(_depthwise(found), data, kernel)
+        found = read_geometry(node, ctx.shape(data)[1:-1], weights[:2])
+        return ctx.emit(_make_depthwise(found), data, kernel)
 
     return ctx.around(node, x, convolved)
 
@@ -61,15 +61,15 @@ def transposed(ctx: Context, node: SourceNode) -> str:
     # TensorFlow also takes the spatial sizes alone.
     inner = wanted if len(wanted) == axes else inner
     weights = _filter_shape(ctx, filters, axes)
-    dilation = spatial(node, "dilations", axes)
-    kernel = _dilated(ctx, filters, dilation)
+    dilation = read_spatial(node, "dilations", axes)
+    kernel = _dilate_filters(ctx, filters, dilation)
     turned = ctx.transpose(kernel, (*range(axes), axes + 1, axes))
     reach = tuple((size - 1) * rate + 1 for size, rate in zip(weights[:axes], dilation, strict=True))
 
     def spread(data: str) -> str:
-        found = geometry(node, inner, weights[:axes])
+        found = read_geometry(node, inner, weights[:axes])
         output = _Output(reach, found, ctx.shape(data)[1:-1], inner)
-        return ctx.emit(output.op(_groups(ctx.shape(data)[-1], weights[-1])), data, turned)
+        return ctx.emit(output.op(_count_groups(ctx.shape(data)[-1], weights[-1])), data, turned)
 
     return ctx.around(node, x, spread)
 
@@ -79,9 +79,9 @@ def extract_patches(ctx: Context, node: SourceNode) -> str:
     """Windows of the data, one behind the other along the channels."""
     modes = {"SAME": PatchPadding.SAME, "VALID": PatchPadding.VALID}
     op = ExtractPatches(
-        size=spatial(node, "ksizes", 2),
-        stride=spatial(node, "strides", 2),
-        rate=spatial(node, "rates", 2),
+        size=read_spatial(node, "ksizes", 2),
+        stride=read_spatial(node, "strides", 2),
+        rate=read_spatial(node, "rates", 2),
         padding=modes[node.choice("padding", "VALID", tuple(modes))],
     )
     return ctx.emit(op, *node.need(0))
@@ -104,15 +104,15 @@ class _Output:
                 f"sizes {list(self.sizes)} are to become {list(self.wanted)}, "
                 f"expected {len(self.reach)} of both"
             )
-        before = [self._before(axis) for axis in axes]
-        left = [self._left(axis) - before[axis] for axis in axes]
+        before = [self._measure_before(axis) for axis in axes]
+        left = [self._measure_left_over(axis) - before[axis] for axis in axes]
         pads = tuple((before[axis], max(left[axis], 0)) for axis in axes)
         extra = tuple(max(-left[axis], 0) for axis in axes)
         kind: Callable[..., TransposeConv2d | TransposeConv3d]
         kind = TransposeConv2d if len(axes) == 2 else TransposeConv3d
         return kind(stride=self.forward.stride, pad_amount=pads, group=group, output_padding=extra)
 
-    def _before(self, axis: int) -> int:
+    def _measure_before(self, axis: int) -> int:
         amount = self.forward.pads[axis][0]
         if not isinstance(amount, int):
             raise ShapeMismatch(
@@ -121,7 +121,7 @@ class _Output:
             )
         return amount
 
-    def _left(self, axis: int) -> int:
+    def _measure_left_over(self, axis: int) -> int:
         """What is too much along an axis, on both sides together."""
         full = (self.sizes[axis] - 1) * self.forward.stride[axis] + self.reach[axis]
         left = full - self.wanted[axis]
@@ -138,7 +138,7 @@ def _forward(found: Geometry) -> Conv2d | Conv3d:
     return kind(stride=found.stride, pad_amount=found.pads, group=found.group, dilation=found.dilation)
 
 
-def _depthwise(found: Geometry) -> DepthWiseConv2d:
+def _make_depthwise(found: Geometry) -> DepthWiseConv2d:
     return DepthWiseConv2d(stride=found.stride, pad_amount=found.pads, dilation=found.dilation)
 
 
@@ -152,13 +152,13 @@ def _filter_shape(ctx: Context, filters: str, axes: int) -> tuple[int, ...]:
     return ctx.type(filters).static_shape()
 
 
-def _groups(channels: Dim, inner: int) -> int:
+def _count_groups(channels: Dim, inner: int) -> int:
     if not isinstance(channels, int) or not inner:
         return 1
     return max(channels // inner, 1)
 
 
-def _dilated(ctx: Context, filters: str, dilation: Pair) -> str:
+def _dilate_filters(ctx: Context, filters: str, dilation: Pair) -> str:
     """Filters with zeros between their taps: QNN does not dilate transposed convolutions."""
     if set(dilation) == {1}:
         return filters

@@ -6,7 +6,7 @@ from functools import reduce
 from edgewright.frontends._common import functions
 from edgewright.frontends._common.functions import add
 from edgewright.frontends.tensorflow.context import Context
-from edgewright.frontends.tensorflow.norm import l2_norm
+from edgewright.frontends.tensorflow.norm import match_l2_norm
 from edgewright.frontends.tensorflow.registry import Handler, one_to_one, tf_op
 from edgewright.frontends.tensorflow.source import SourceNode
 from edgewright.ops import elementwise as binary
@@ -67,14 +67,14 @@ one_to_one(
 _FUNCTIONS: dict[str, Callable[[Context, str], str]] = {
     **functions.BY_NAME,
     "Erf": functions.emit_error_function,
-    "Erfc": lambda ctx, x: add(ctx, functions.emit_error_function(ctx, _negated(ctx, x)), 1),
+    "Erfc": lambda ctx, x: add(ctx, functions.emit_error_function(ctx, _negate_value(ctx, x)), 1),
     "Expm1": lambda ctx, x: add(ctx, ctx.emit(unary.ElementWiseExp(), x), -1),
     "Log1p": lambda ctx, x: ctx.emit(unary.ElementWiseLog(), add(ctx, x, 1)),
     "Square": lambda ctx, x: ctx.emit(binary.ElementWiseMultiply(), x, x),
 }
 
 
-def _negated(ctx: Context, value: str) -> str:
+def _negate_value(ctx: Context, value: str) -> str:
     """The value with the other sign; a sign that it has already goes, as in a Gelu that was written out."""
     node = ctx.graph.producer(value)
     if node is not None and isinstance(node.op, unary.ElementWiseNeg):
@@ -105,7 +105,7 @@ def product(ctx: Context, node: SourceNode) -> str:
     operand = functions.find_gelu_operand(ctx, left, right)
     if operand:
         return ctx.emit(Gelu(), operand)
-    norm = l2_norm(ctx, left, right)
+    norm = match_l2_norm(ctx, left, right)
     return ctx.emit(norm, left) if norm else ctx.emit(binary.ElementWiseMultiply(), left, right)
 
 

@@ -4,10 +4,10 @@ from collections.abc import Collection, Sequence
 
 from edgewright.core.errors import BadInput, Where, shown
 from edgewright.core.numbers import DType
-from edgewright.frontends.tensorflow.graphdef import END, Node, maker, split_name, tensor_name
-from edgewright.frontends.tensorflow.order import needed, ports
+from edgewright.frontends.tensorflow.graphdef import END, Node, find_producer, name_tensor, split_name
+from edgewright.frontends.tensorflow.order import count_ports, list_needed
 from edgewright.frontends.tensorflow.saved_model import Signature, TensorflowFile
-from edgewright.frontends.tensorflow.tensors import DTYPES, TensorShape, dtype_of
+from edgewright.frontends.tensorflow.tensors import DTYPES, TensorShape, find_dtype
 from edgewright.frontends.tensorflow.variables import ASSIGNMENTS
 
 __all__ = ["Ends"]
@@ -30,7 +30,7 @@ class Ends:
     def __init__(self, nodes: Sequence[Node], file: TensorflowFile) -> None:
         self._file = file
         self._by_name = {node.name: node for node in nodes}
-        found = _usable(file.signature)
+        found = _choose_usable(file.signature)
         self._signature = found
         self._keys = {} if found is None else {end.tensor: key for key, end in found.inputs.items()}
         self.nodes = list(nodes) if found is None else self._with_signature(nodes, found)
@@ -45,7 +45,7 @@ class Ends:
 
     def full_name(self, name: str) -> str:
         """The model's name for what a user names."""
-        full = name if name in self.tensors else tensor_name(name)
+        full = name if name in self.tensors else name_tensor(name)
         return self._keys.get(full, full)
 
     def input_type(self, name: str) -> tuple[DType, TensorShape]:
@@ -53,12 +53,12 @@ class Ends:
         where = Where(file=self._file.name, tensor=name)
         if self._signature is not None and name in self._signature.inputs:
             end = self._signature.inputs[name]
-            return dtype_of(end.dtype, where), end.shape
-        node = self._by_name[maker(name)]
+            return find_dtype(end.dtype, where), end.shape
+        node = self._by_name[find_producer(name)]
         shape = node.attributes.shape("shape") if node.op in PLACEHOLDERS | {WITH_DEFAULT} else None
         if shape is None or (not shape.dims and self._file.graph.producer < FIRST_WITH_SCALARS):
             shape = TensorShape(None)
-        return _dtype(node), shape
+        return _read_dtype(node), shape
 
     def is_kept(self, name: str, reached: Collection[str]) -> bool:
         """Whether an input has a part in the model; a signature's always have."""
@@ -84,10 +84,10 @@ class Ends:
         ]
         results = [Node(END + key, "Identity", (end.tensor,)) for key, end in signature.outputs.items()]
         # Saving, restoring and other signatures are no part of the model.
-        return needed([*renamed, *results], list(signature.outputs), set(signature.inputs))
+        return list_needed([*renamed, *results], list(signature.outputs), set(signature.inputs))
 
     def _all_tensors(self) -> set[str]:
-        counts = ports(self.nodes, ())
+        counts = count_ports(self.nodes, ())
         made = {node.output(port) for node in self.nodes for port in range(counts.get(node.name, 1))}
         return made | set(self._keys.values())
 
@@ -99,7 +99,7 @@ class Ends:
         ]
 
     def _has_constant(self, node: Node) -> bool:
-        before = self._by_name.get(maker(node.inputs[0])) if node.inputs else None
+        before = self._by_name.get(find_producer(node.inputs[0])) if node.inputs else None
         return before is not None and before.op == "Const"
 
     def _unread(self) -> list[str]:
@@ -127,12 +127,12 @@ class Ends:
         return found
 
 
-def _usable(signature: Signature | None) -> Signature | None:
+def _choose_usable(signature: Signature | None) -> Signature | None:
     """A signature whose keys cannot be mistaken for tensors; those that can be stand for their tensors."""
     if signature is None:
         return None
     pairs = (*signature.inputs, *signature.outputs)
-    clashing = any(maker(key) != END + key for key in pairs)
+    clashing = any(find_producer(key) != END + key for key in pairs)
     doubled = set(signature.inputs) & set(signature.outputs)
     if not clashing and not doubled:
         return signature
@@ -147,7 +147,7 @@ def _usable(signature: Signature | None) -> Signature | None:
     )
 
 
-def _dtype(node: Node) -> DType:
+def _read_dtype(node: Node) -> DType:
     for name in TYPES:
         code = node.attributes.message(name).whole(6)
         if code in DTYPES:

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from edgewright.core.errors import BadInput, shown
 from edgewright.frontends.tensorflow.functions import Body
-from edgewright.frontends.tensorflow.graphdef import Node, maker, split_name
+from edgewright.frontends.tensorflow.graphdef import Node, find_producer, split_name
 
-__all__ = ["CHOICE", "LOOP", "MERGES", "whole_control_flow"]
+__all__ = ["CHOICE", "LOOP", "MERGES", "rebuild_control_flow"]
 
 # The ops that stand for a whole loop (its functions are called after it) and for the end of two branches.
 LOOP, CHOICE = "Loop", "Choice"
@@ -16,10 +16,10 @@ SWITCHES, EXITS = frozenset({"Switch", "RefSwitch"}), frozenset({"Exit", "RefExi
 NEXT = frozenset({"NextIteration", "RefNextIteration"})
 
 
-def whole_control_flow(nodes: Sequence[Node]) -> tuple[list[Node], dict[str, Body]]:
+def rebuild_control_flow(nodes: Sequence[Node]) -> tuple[list[Node], dict[str, Body]]:
     """The nodes with loops and branches as one node each, and the functions of the loops."""
     found, bodies = list(nodes), {}
-    while frame := _innermost(found):
+    while frame := _find_innermost(found):
         found, made = _Frame(frame, found).replaced()
         bodies.update(made)
     return _with_choices(found), bodies
@@ -43,7 +43,7 @@ class _Frame:
         self._nodes = nodes
         self._by_name = {node.name: node for node in nodes}
         entering = [n for n in nodes if n.op in ENTERS and n.attributes.text("frame_name") == name]
-        self._variables = self._carried({node.output(0): node for node in entering})
+        self._variables = self._list_variables({node.output(0): node for node in entering})
         carried = {variable.enter.name for variable in self._variables}
         self._fixed = [node for node in entering if node.name not in carried]
 
@@ -53,10 +53,10 @@ class _Frame:
         places = {v.merge.name: f"turn/{i}:0" for i, v in enumerate(self._variables)}
         fixed = {node.name: f"fixed/{i}:0" for i, node in enumerate(self._fixed)}
         arguments = (*places.values(), *fixed.values())
-        names = self._names_inside(places, fixed)
+        names = self._name_inside(places, fixed)
         following = [v.following.inputs[0] for v in self._variables if v.following.inputs]
-        body = self._function(f"{label}/body", arguments, following, names)
-        condition = self._function(f"{label}/cond", arguments, [self._condition()], names)
+        body = self._make_function(f"{label}/body", arguments, following, names)
+        condition = self._make_function(f"{label}/cond", arguments, [self._condition()], names)
         results = (*body.results, *fixed.values())
         bodies = {
             condition.name: condition,
@@ -67,12 +67,12 @@ class _Frame:
         ]
         loop = Node(label, LOOP, tuple(inputs))
         inside = {node.name for node in (*body.nodes, *condition.nodes) if node.op != "Const"}
-        return [*self._outside(inside, label), loop], bodies
+        return [*self._list_outside(inside, label), loop], bodies
 
-    def _carried(self, entering: Mapping[str, Node]) -> list[_Variable]:
+    def _list_variables(self, entering: Mapping[str, Node]) -> list[_Variable]:
         found = []
         for merge in self._nodes:
-            ends = [self._by_name.get(maker(item)) for item in merge.inputs[:2]]
+            ends = [self._by_name.get(find_producer(item)) for item in merge.inputs[:2]]
             if merge.op not in MERGES or len(ends) != 2 or merge.inputs[0] not in entering:
                 continue
             enter, following = ends
@@ -84,12 +84,14 @@ class _Frame:
 
     def _condition(self) -> str:
         switch = next((v.switch for v in self._variables if v.switch is not None), None)
-        node = self._by_name.get(maker(switch.inputs[1])) if switch and len(switch.inputs) > 1 else None
+        node = (
+            self._by_name.get(find_producer(switch.inputs[1])) if switch and len(switch.inputs) > 1 else None
+        )
         if node is None or node.op != "LoopCond" or not node.inputs:
             raise BadInput(f"loop '{shown(self._name)}' has no condition", do="export the model again")
         return node.inputs[0]
 
-    def _names_inside(self, places: Mapping[str, str], fixed: Mapping[str, str]) -> dict[str, str]:
+    def _name_inside(self, places: Mapping[str, str], fixed: Mapping[str, str]) -> dict[str, str]:
         """What the tensors at the loop's border are called inside of its functions."""
         names = {f"{node}:0": argument for node, argument in (*places.items(), *fixed.items())}
         for variable in self._variables:
@@ -97,14 +99,14 @@ class _Frame:
                 names[variable.switch.output(1)] = places[variable.merge.name]
         return names
 
-    def _function(
+    def _make_function(
         self, name: str, arguments: tuple[str, ...], results: Sequence[str], names: Mapping[str, str]
     ) -> Body:
         """The nodes behind the results, up to the loop's border."""
         pending, inside = list(results), {}
         while pending:
             tensor = pending.pop()
-            node = self._by_name.get(maker(tensor))
+            node = self._by_name.get(find_producer(tensor))
             if tensor in names or node is None or node.name in inside:
                 continue
             if node.op in ENTERS | NEXT | MERGES and self._is_loop(node):
@@ -115,18 +117,18 @@ class _Frame:
 
     def _is_loop(self, node: Node) -> bool:
         return node.op not in MERGES or any(
-            (before := self._by_name.get(maker(item))) is not None and before.op in NEXT
+            (before := self._by_name.get(find_producer(item))) is not None and before.op in NEXT
             for item in node.inputs
         )
 
-    def _outside(self, inside: set[str], label: str) -> list[Node]:
+    def _list_outside(self, inside: set[str], label: str) -> list[Node]:
         """What is left: without the loop's nodes, its results taken from the one that stands for it."""
         gone = set(inside) | {node.name for node in self._fixed}
         exits: dict[str, int] = {}
         for place, variable in enumerate(self._variables):
             gone |= {variable.enter.name, variable.merge.name, variable.following.name}
             if variable.switch is not None:
-                gone |= {variable.switch.name, maker(variable.switch.inputs[1])}
+                gone |= {variable.switch.name, find_producer(variable.switch.inputs[1])}
                 exits[variable.switch.output(0)] = place
         return [
             node.renamed(node.name, [f"{label}:{exits[node.inputs[0]]}"])
@@ -137,24 +139,24 @@ class _Frame:
         ]
 
 
-def _innermost(nodes: Sequence[Node]) -> str:
+def _find_innermost(nodes: Sequence[Node]) -> str:
     """The name of a loop that has no other loop inside; "" where there is none."""
     frames = {n.name: n.attributes.text("frame_name") for n in nodes if n.op in ENTERS}
     if not frames:
         return ""
     # What enters a loop from inside of another one comes from that one's border.
-    readers = _readers(nodes)
+    readers = _map_readers(nodes)
     outer: dict[str, set[str]] = {}
     for name, frame in frames.items():
         outer.setdefault(frame, set())
-        for other in _entered_behind(name, nodes, readers, frames):
+        for other in _find_entered_frames(name, nodes, readers, frames):
             if other != frame:
                 outer[frame].add(other)
     inner = [frame for frame, others in outer.items() if not others]
     return min(inner) if inner else min(outer)
 
 
-def _readers(nodes: Iterable[Node]) -> dict[str, list[Node]]:
+def _map_readers(nodes: Iterable[Node]) -> dict[str, list[Node]]:
     found: dict[str, list[Node]] = {}
     for node in nodes:
         for item in node.inputs:
@@ -162,7 +164,7 @@ def _readers(nodes: Iterable[Node]) -> dict[str, list[Node]]:
     return found
 
 
-def _entered_behind(
+def _find_entered_frames(
     name: str, nodes: Sequence[Node], readers: Mapping[str, list[Node]], frames: Mapping[str, str]
 ) -> set[str]:
     """The frames that are entered from inside of the frame that a node enters."""
@@ -182,13 +184,13 @@ def _entered_behind(
 def _with_choices(nodes: Sequence[Node]) -> list[Node]:
     """Ends of two branches get the condition that they depend on."""
     by_name = {node.name: node for node in nodes}
-    return [_chosen(node, by_name) if node.op in MERGES else node for node in nodes]
+    return [_replace_merge(node, by_name) if node.op in MERGES else node for node in nodes]
 
 
-def _chosen(merge: Node, by_name: Mapping[str, Node]) -> Node:
+def _replace_merge(merge: Node, by_name: Mapping[str, Node]) -> Node:
     if len(merge.inputs) != 2:
         return merge
-    taken = [_conditions(item, by_name) for item in merge.inputs]
+    taken = [_find_conditions(item, by_name) for item in merge.inputs]
     for condition in (*taken[0], *taken[1]):
         sides = [found.get(condition, set()) for found in taken]
         if sides in ([{0}, {1}], [{0}, set()], [set(), {1}]):
@@ -198,7 +200,7 @@ def _chosen(merge: Node, by_name: Mapping[str, Node]) -> Node:
     return merge
 
 
-def _conditions(tensor: str, by_name: Mapping[str, Node]) -> dict[str, set[int]]:
+def _find_conditions(tensor: str, by_name: Mapping[str, Node]) -> dict[str, set[int]]:
     """The conditions of the switches behind a tensor, and the sides that it comes from."""
     pending, seen = [tensor], {tensor}
     found: dict[str, set[int]] = {}

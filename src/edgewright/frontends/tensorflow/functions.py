@@ -62,8 +62,8 @@ class Flattener:
         """The nodes with calls replaced by what they call."""
         found: list[Node] = []
         for node in nodes:
-            called = self._called(node)
-            found += [node] if called is None else self._inlined(node, called)
+            called = self._find_function(node)
+            found += [node] if called is None else self._inline_call(node, called)
         return found
 
     def add(self, bodies: Mapping[str, Body]) -> None:
@@ -75,11 +75,11 @@ class Flattener:
         if name not in self._bodies:
             function = self._find(name)
             arguments = tuple(f"{item}:0" for item in function.arguments)
-            nodes, results = self._renamed(function, "", arguments)
+            nodes, results = self._rename_function(function, "", arguments)
             self._bodies[name] = Body(name, arguments, results, tuple(nodes))
         return self._bodies[name]
 
-    def _called(self, node: Node) -> Function | None:
+    def _find_function(self, node: Node) -> Function | None:
         if node.op in CALLS:
             return self._find(node.attributes.function("f"))
         return self._functions.get(node.op)
@@ -92,7 +92,7 @@ class Flattener:
             )
         return self._functions[name]
 
-    def _inlined(self, call: Node, function: Function) -> list[Node]:
+    def _inline_call(self, call: Node, function: Function) -> list[Node]:
         """The body, and a node that carries its results under the name of the call."""
         if len(call.inputs) != len(function.arguments):
             raise BadInput(
@@ -101,10 +101,10 @@ class Flattener:
                 call.where,
                 do="export the model again",
             )
-        nodes, results = self._renamed(function, f"{call.name}/", call.inputs)
+        nodes, results = self._rename_function(function, f"{call.name}/", call.inputs)
         return [*nodes, Node(call.name, "IdentityN", results)]
 
-    def _renamed(
+    def _rename_function(
         self, function: Function, prefix: str, arguments: Sequence[str]
     ) -> tuple[list[Node], tuple[str, ...]]:
         self._enter(function)

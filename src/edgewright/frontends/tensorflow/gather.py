@@ -4,7 +4,7 @@ from edgewright.core.errors import BadInput, ShapeMismatch
 from edgewright.core.numbers import DType
 from edgewright.frontends._common.terms import cast_to, emit_nonzero_places, read_number
 from edgewright.frontends.tensorflow.context import Context
-from edgewright.frontends.tensorflow.rearrange_fill import filled
+from edgewright.frontends.tensorflow.rearrange_fill import emit_filled
 from edgewright.frontends.tensorflow.registry import tf_op
 from edgewright.frontends.tensorflow.source import SourceNode
 from edgewright.ops.axes import normal_axis
@@ -28,7 +28,7 @@ def gather(ctx: Context, node: SourceNode) -> str:
     axis = normal_axis(ctx.read_ints(node.inputs[2])[0], ctx.rank(x)) if len(node.inputs) > 2 else 0
     if batch:
         batch = normal_axis(batch, ctx.rank(indices) + 1)
-        return _batched(ctx, node, x, indices, axis, batch)
+        return _gather_batches(ctx, node, x, indices, axis, batch)
     return ctx.emit(Gather(axis=axis), x, _as_index(ctx, indices))
 
 
@@ -65,7 +65,7 @@ def scatter_nd(ctx: Context, node: SourceNode) -> str:
     """Added up into zeros."""
     indices, updates, shape = node.need(0, 1, 2)
     number = 0.0 if ctx.dtype(updates).is_float else 0
-    base = filled(ctx, shape, number, ctx.dtype(updates))
+    base = emit_filled(ctx, shape, number, ctx.dtype(updates))
     return ctx.emit(ScatterNd(reduction=Reduction.ADD), base, _as_index(ctx, indices), updates)
 
 
@@ -80,7 +80,7 @@ def _as_index(ctx: Context, value: str) -> str:
     return value if ctx.dtype(value) in INDICES else cast_to(ctx, value, DType.INT_32)
 
 
-def _batched(ctx: Context, node: SourceNode, x: str, indices: str, axis: int, batch: int) -> str:
+def _gather_batches(ctx: Context, node: SourceNode, x: str, indices: str, axis: int, batch: int) -> str:
     """With indices for each element of the leading axes: tuples of one, along the axis behind them."""
     if axis < batch or batch >= ctx.rank(x):
         raise ShapeMismatch(
@@ -90,7 +90,7 @@ def _batched(ctx: Context, node: SourceNode, x: str, indices: str, axis: int, ba
         order = (*range(batch), axis, *(a for a in range(batch, ctx.rank(x)) if a != axis))
         if ctx.rank(indices) != batch + 1:
             raise ctx.refuse(node, f"indices {ctx.type(indices)} with axis {axis} and {batch} batch axes")
-        picked = _batched(ctx, node, ctx.transpose(x, order), indices, batch, batch)
+        picked = _gather_batches(ctx, node, ctx.transpose(x, order), indices, batch, batch)
         back = (*range(batch), *range(batch + 1, axis + 1), batch, *range(axis + 1, ctx.rank(x)))
         return ctx.transpose(picked, back)
     if ctx.dtype(indices) not in INDICES:

@@ -8,7 +8,7 @@ from typing import Any
 from edgewright.core.errors import BadInput, Where, shown
 from edgewright.core.numbers import Array, DType
 from edgewright.frontends._common.importer import check_length
-from edgewright.frontends.tensorflow.tensors import TensorShape, array_of, dtype_of, shape_of
+from edgewright.frontends.tensorflow.tensors import TensorShape, find_dtype, read_array, shape_of
 from edgewright.frontends.tensorflow.wire import Message
 
 __all__ = [
@@ -17,10 +17,10 @@ __all__ = [
     "Function",
     "GraphDef",
     "Node",
-    "maker",
+    "find_producer",
+    "name_tensor",
     "read_graph",
     "split_name",
-    "tensor_name",
 ]
 
 
@@ -60,7 +60,7 @@ class Attributes:
 
     def type(self, name: str, where: Where | None = None) -> DType:
         """A datatype."""
-        return dtype_of(self.message(name).whole(6), where)
+        return find_dtype(self.message(name).whole(6), where)
 
     def shape(self, name: str) -> TensorShape | None:
         """A shape; None where nothing is said."""
@@ -85,7 +85,7 @@ class Attributes:
 
     def array(self, name: str, where: Where) -> Array:
         """A stored tensor."""
-        return array_of(self.message(name).view(8), where)
+        return read_array(self.message(name).view(8), where)
 
 
 @dataclass(frozen=True)
@@ -137,14 +137,14 @@ class GraphDef:
 
 def read_graph(message: Message) -> GraphDef:
     """A GraphDef message."""
-    functions = [_function(item) for item in message.message(2).messages(1)]
+    functions = [_read_function(item) for item in message.message(2).messages(1)]
     stored = message.messages(1)
-    nodes = tuple(_node(item, tensor_name) for item in stored)
+    nodes = tuple(_read_node(item, name_tensor) for item in stored)
     awaited = frozenset(name[1:] for item in stored for name in item.texts(3) if name.startswith("^"))
     return GraphDef(nodes, {item.name: item for item in functions}, message.message(4).whole(1), awaited)
 
 
-def tensor_name(reference: str) -> str:
+def name_tensor(reference: str) -> str:
     """A tensor by its full name: "node" stands for its first output."""
     node, port = split_name(reference)
     return f"{node}:{port}"
@@ -156,12 +156,12 @@ def split_name(tensor: str) -> tuple[str, int]:
     return (tensor[: found.start()], int(tensor[found.start() + 1 :])) if found else (tensor, 0)
 
 
-def maker(tensor: str) -> str:
+def find_producer(tensor: str) -> str:
     """The node that makes a tensor, those that stand for the outputs of a signature included."""
     return split_name(tensor)[0] if _PORT.search(tensor) else END + tensor
 
 
-def _node(message: Message, full: Any) -> Node:
+def _read_node(message: Message, full: Any) -> Node:
     name, op = message.text(1), message.text(2)
     for item in (name, op):
         check_length(item)
@@ -174,7 +174,7 @@ def _node(message: Message, full: Any) -> Node:
     return Node(name, op, inputs, Attributes(message.entries(5)))
 
 
-def _function(message: Message) -> Function:
+def _read_function(message: Message) -> Function:
     signature = message.message(1)
     results = {key: str(value, "utf-8") for key, value in message.entries(4).items()}
     outputs = tuple(item.text(1) for item in signature.messages(3))
@@ -190,5 +190,5 @@ def _function(message: Message) -> Function:
         tuple(results[name] for name in outputs),
         outputs,
         # Inside, a tensor is "node:output:index": resolved where the outputs' names are known.
-        tuple(_node(item, str) for item in message.messages(3)),
+        tuple(_read_node(item, str) for item in message.messages(3)),
     )

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from edgewright.config.spelling import advise_cut, spell_option
-from edgewright.core.errors import BadInput, EdgewrightError, UnsupportedOp, Where, located, shown
+from edgewright.core.errors import BadInput, EdgewrightError, UnsupportedOp, Where, locate_problem, shown
 from edgewright.frontends._common.faults import guard_reading
 from edgewright.frontends._common.imported import BoundInput, Imported, NodeNames
 from edgewright.frontends._common.importer import GraphImporter
@@ -13,14 +13,14 @@ from edgewright.frontends.tensorflow.context import Context
 from edgewright.frontends.tensorflow.frames import CHOICE, MERGES
 from edgewright.frontends.tensorflow.functions import Body
 from edgewright.frontends.tensorflow.graphdef import Node
-from edgewright.frontends.tensorflow.order import needed, ports
+from edgewright.frontends.tensorflow.order import count_ports, list_needed
 from edgewright.frontends.tensorflow.source import SourceNode
 from edgewright.frontends.tensorflow.variables import Variables
 from edgewright.ir.graph import Graph
 from edgewright.ir.types import TensorType
 from edgewright.ops.quant import Dequantize
 
-__all__ = ["Importer", "Network", "names_of"]
+__all__ = ["Importer", "Network", "list_node_names"]
 
 # Ops that take what a branch makes, whichever was taken.
 ENDS_OF_BRANCHES = MERGES | {CHOICE}
@@ -59,8 +59,8 @@ class Importer(GraphImporter):
     def run(self) -> Imported:
         """Translates the graph; stops early only where a value or a shape is needed."""
         with guard_reading(self._file_name):
-            chosen = needed(self._nodes, self._outputs, self._inputs, is_whole=self._keep_all)
-            counts = ports(self._nodes, self._outputs)
+            chosen = list_needed(self._nodes, self._outputs, self._inputs, is_whole=self._keep_all)
+            counts = count_ports(self._nodes, self._outputs)
             self._graph.reserve(node.output(0) for node in self._nodes)
             self._declare_inputs()
             for node in chosen:
@@ -83,11 +83,11 @@ class Importer(GraphImporter):
                 do="export the model again",
             )
         self._count_inlined(len(body.nodes))
-        counts = ports(body.nodes, body.results)
+        counts = count_ports(body.nodes, body.results)
         self._open.append(function)
         try:
             with self._scopes.open(dict(zip(body.arguments, arguments, strict=True)), is_closed=True):
-                for node in needed(body.nodes, body.results, frozenset(body.arguments)):
+                for node in list_needed(body.nodes, body.results, frozenset(body.arguments)):
                     self._inline_node(node, counts.get(node.name, 1))
                 return [self._scopes.resolve(item) for item in body.results]
         finally:
@@ -97,15 +97,15 @@ class Importer(GraphImporter):
         try:
             values = self._translate(node, outputs)
         except EdgewrightError as problem:
-            raise located(problem, node.where) from problem.__cause__
+            raise locate_problem(problem, node.where) from problem.__cause__
         for port, value in enumerate(values):
             self._scopes.define(node.output(port), value)
 
     def _import_node(self, node: Node, outputs: int) -> None:
         self._take_step(
-            names_of(node, outputs),
+            list_node_names(node, outputs),
             lambda: self._translate(node, outputs),
-            lambda where: None if node.op in registry.TRANSLATIONS else _unknown(node, where),
+            lambda where: None if node.op in registry.TRANSLATIONS else _make_unknown_op_error(node, where),
         )
 
     def _translate(self, node: Node, outputs: int) -> list[str]:
@@ -114,7 +114,7 @@ class Importer(GraphImporter):
             return [self._context.nothing() for _ in range(outputs)]
         handler = registry.TRANSLATIONS.get(node.op)
         if handler is None:
-            raise _unknown(node, node.where)
+            raise _make_unknown_op_error(node, node.where)
         found = handler(self._context, SourceNode(node, inputs, outputs))
         values = [found] if isinstance(found, str) else list(found)
         if len(values) < outputs:
@@ -144,13 +144,13 @@ class Importer(GraphImporter):
         return None
 
 
-def names_of(node: Node, outputs: int = 1) -> NodeNames:
+def list_node_names(node: Node, outputs: int = 1) -> NodeNames:
     """A node's names as an import of any format knows them."""
     made = tuple(node.output(port) for port in range(0 if node.op in NO_RESULT else outputs))
     return NodeNames(node.op, node.name, node.inputs, made)
 
 
-def _unknown(node: Node, where: Where) -> UnsupportedOp:
+def _make_unknown_op_error(node: Node, where: Where) -> UnsupportedOp:
     return UnsupportedOp(
         f"TensorFlow op '{shown(node.op)}' has no QNN equivalent",
         where,

@@ -17,11 +17,11 @@ from edgewright.frontends._common.input_spec import (
 )
 from edgewright.frontends._common.source_model import SourceModel
 from edgewright.frontends.tensorflow.ends import Ends
-from edgewright.frontends.tensorflow.frames import whole_control_flow
+from edgewright.frontends.tensorflow.frames import rebuild_control_flow
 from edgewright.frontends.tensorflow.functions import Flattener
 from edgewright.frontends.tensorflow.graphdef import split_name
-from edgewright.frontends.tensorflow.importer import Importer, Network, names_of
-from edgewright.frontends.tensorflow.order import needed, ports
+from edgewright.frontends.tensorflow.importer import Importer, Network, list_node_names
+from edgewright.frontends.tensorflow.order import count_ports, list_needed
 from edgewright.frontends.tensorflow.saved_model import TensorflowFile
 from edgewright.frontends.tensorflow.variables import Variables
 from edgewright.ir.dims import Dim, symbol
@@ -40,16 +40,16 @@ class TensorflowSource(SourceModel):
         with guard_reading(file.name):
             self.file = file
             flattener = Flattener(file.graph)
-            flat, loops = whole_control_flow(flattener.flat(file.graph.nodes))
+            flat, loops = rebuild_control_flow(flattener.flat(file.graph.nodes))
             flattener.add(loops)
             self._ends = Ends(flat, file)
             self._nodes = self._ends.nodes
             variables = Variables(flat, file.checkpoint)
             self._network = Network(file.name, self._nodes, variables, flattener.body)
-            spec = self._in_full(spec or InputSpec())
+            spec = self._complete_names(spec or InputSpec())
             self._keep_all = spec.keep_disconnected
-            outputs = self._chosen_outputs(spec)
-            declared = self._input_types(spec, outputs)
+            outputs = self._choose_outputs(spec)
+            declared = self._choose_input_types(spec, outputs)
             known = bind_values(file.name, spec, declared)
             self._known = {name: BoundInput(t, value) for name, (t, value) in known.items()}
             inputs = {name: t for name, t in declared.items() if name not in self._known}
@@ -79,12 +79,12 @@ class TensorflowSource(SourceModel):
 
     def nodes(self) -> list[NodeNames]:
         """All nodes that compute something, those of called functions included."""
-        counts = ports(self._nodes, self.outputs)
-        return [names_of(node, counts.get(node.name, 1)) for node in self._nodes]
+        counts = count_ports(self._nodes, self.outputs)
+        return [list_node_names(node, counts.get(node.name, 1)) for node in self._nodes]
 
     def unconsumed(self) -> list[str]:
         """Names of the nodes that the outputs do not depend on."""
-        used = {node.name for node in needed(self._nodes, self.outputs, {*self.inputs, *self._known})}
+        used = {node.name for node in list_needed(self._nodes, self.outputs, {*self.inputs, *self._known})}
         ends = {split_name(name)[0] for name in (*self.inputs, *self._known)}
         return [node.name for node in self._nodes if node.name not in used | ends]
 
@@ -96,7 +96,7 @@ class TensorflowSource(SourceModel):
         given = {**bindings, **self._known}
         return Importer(self._network, given, self.outputs, keep_all=self._keep_all).run()
 
-    def _in_full(self, spec: InputSpec) -> InputSpec:
+    def _complete_names(self, spec: InputSpec) -> InputSpec:
         """Names as the model has them: ':0' may be left out, a signature's keys or its tensors be used."""
         full = self._ends.full_name
         return replace(
@@ -107,7 +107,7 @@ class TensorflowSource(SourceModel):
             outputs=[full(name) for name in spec.outputs],
         )
 
-    def _chosen_outputs(self, spec: InputSpec) -> list[str]:
+    def _choose_outputs(self, spec: InputSpec) -> list[str]:
         if spec.outputs:
             check_names(self.file.name, "outputs", spec.outputs, sorted(self._ends.tensors), "tensor")
             return list(dict.fromkeys(spec.outputs))
@@ -119,19 +119,19 @@ class TensorflowSource(SourceModel):
             )
         return list(self._ends.outputs)
 
-    def _input_types(self, spec: InputSpec, outputs: Sequence[str]) -> dict[str, TensorType]:
+    def _choose_input_types(self, spec: InputSpec, outputs: Sequence[str]) -> dict[str, TensorType]:
         """The model's inputs, and any tensor that is given a shape: the graph begins there then."""
         known = sorted(self._ends.tensors)
         for field, given in (("input_shapes", spec.input_shapes), ("input_dtypes", spec.input_dtypes)):
             check_names(self.file.name, field, given, known, "tensor")
         own = self._ends.inputs
         added = [name for name in spec.input_shapes if name not in own]
-        reached = {node.name for node in needed(self._nodes, outputs, {*self._ends.keys, *added})}
+        reached = {node.name for node in list_needed(self._nodes, outputs, {*self._ends.keys, *added})}
         names = [*(name for name in own if self._ends.is_kept(name, reached)), *added]
-        types = {name: self._input_type(name, spec) for name in names}
+        types = {name: self._choose_input_type(name, spec) for name in names}
         return decide_types(types, self.file.name, spec)
 
-    def _input_type(self, name: str, spec: InputSpec) -> TensorType:
+    def _choose_input_type(self, name: str, spec: InputSpec) -> TensorType:
         dtype, shape = self._ends.input_type(name)
         wanted = spec.input_shapes.get(name)
         if shape.dims is None and wanted is None:
@@ -149,10 +149,10 @@ class TensorflowSource(SourceModel):
                     do="use sizes of 0 or more",
                 )
             return TensorType(tuple(wanted), dtype)
-        return shape_input(name, TensorType(_dims(name, shape.dims), dtype), self.file.name, spec)
+        return shape_input(name, TensorType(_name_dims(name, shape.dims), dtype), self.file.name, spec)
 
 
-def _dims(name: str, dims: Sequence[int]) -> tuple[Dim, ...]:
+def _name_dims(name: str, dims: Sequence[int]) -> tuple[Dim, ...]:
     """Open sizes get names; that of the first axis is the same for all inputs."""
     stem = name.removesuffix(":0")
     return tuple(

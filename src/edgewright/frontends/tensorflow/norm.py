@@ -16,7 +16,7 @@ from edgewright.ops.norm import Batchnorm, L2Norm
 from edgewright.ops.norm_channel import Lrn
 from edgewright.ops.reduce import ReduceSum
 
-__all__ = ["l2_norm"]
+__all__ = ["match_l2_norm"]
 
 
 @tf_op("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3")
@@ -25,7 +25,9 @@ def fused_batch_norm(ctx: Context, node: SourceNode) -> list[str]:
     if node.attributes.flag("is_training", default=True):
         raise ctx.refuse(node, "it trains ('is_training' is set)", do="export the model for inference")
     x, scale, offset, mean, variance = node.need(0, 1, 2, 3, 4)
-    weight, bias = _folded(ctx, (scale, offset, mean, variance), node.attributes.real("epsilon", 1e-4))
+    weight, bias = _fold_statistics(
+        ctx, (scale, offset, mean, variance), node.attributes.real("epsilon", 1e-4)
+    )
     result = ctx.around(node, x, lambda data: ctx.emit(Batchnorm(), data, weight, bias))
     return [result, mean, variance, mean, variance, mean][: max(node.outputs, 1)]
 
@@ -37,7 +39,7 @@ def early_batch_norm(ctx: Context, node: SourceNode) -> str:
     if not node.attributes.flag("scale_after_normalization"):
         scale = ctx.add_constant(np.ones(ctx.type(mean).static_shape(), ctx.dtype(mean).numpy))
     epsilon = node.attributes.real("variance_epsilon", 1e-3)
-    return ctx.emit(Batchnorm(), x, *_folded(ctx, (scale, offset, mean, variance), epsilon))
+    return ctx.emit(Batchnorm(), x, *_fold_statistics(ctx, (scale, offset, mean, variance), epsilon))
 
 
 @tf_op("LRN")
@@ -53,12 +55,12 @@ def local_response(ctx: Context, node: SourceNode) -> str:
     return ctx.emit(op, *node.need(0))
 
 
-def l2_norm(ctx: Context, left: str, right: str) -> L2Norm | None:
+def match_l2_norm(ctx: Context, left: str, right: str) -> L2Norm | None:
     """The norm that a product is: x / sqrt(max(sum(x * x), epsilon)); None where it is something else."""
-    root = _maker(ctx, right, ElementWiseRsqrt)
-    most = _maker(ctx, root.inputs[0], ElementWiseMaximum) if root is not None else None
-    total = _maker(ctx, most.inputs[0], ReduceSum) if most is not None else None
-    squares = _maker(ctx, total.inputs[0], ElementWiseMultiply) if total is not None else None
+    root = _find_producer(ctx, right, ElementWiseRsqrt)
+    most = _find_producer(ctx, root.inputs[0], ElementWiseMaximum) if root is not None else None
+    total = _find_producer(ctx, most.inputs[0], ReduceSum) if most is not None else None
+    squares = _find_producer(ctx, total.inputs[0], ElementWiseMultiply) if total is not None else None
     if most is None or total is None or squares is None or squares.inputs != [left, left]:
         return None
     least = ctx.graph.constants.get(most.inputs[1])
@@ -67,12 +69,12 @@ def l2_norm(ctx: Context, left: str, right: str) -> L2Norm | None:
     return L2Norm(axes=total.op.axes, epsilon=float(np.sqrt(least.reshape(-1)[0])))
 
 
-def _maker(ctx: Context, value: str, kind: type[Op]) -> Node | None:
+def _find_producer(ctx: Context, value: str, kind: type[Op]) -> Node | None:
     node = ctx.graph.producer(value)
     return node if node is not None and isinstance(node.op, kind) else None
 
 
-def _folded(ctx: Context, values: tuple[str, str, str, str], epsilon: float) -> tuple[str, str]:
+def _fold_statistics(ctx: Context, values: tuple[str, str, str, str], epsilon: float) -> tuple[str, str]:
     """The weight scale / sqrt(variance + epsilon) and the bias offset - mean * weight."""
     scale, offset, mean, variance = values
     arrays = [ctx.find_array(value) for value in values]

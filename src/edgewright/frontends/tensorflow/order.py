@@ -3,12 +3,12 @@
 from collections.abc import Collection, Iterable, Sequence
 
 from edgewright.core.errors import BadInput, Where, shown
-from edgewright.frontends.tensorflow.graphdef import Node, maker, split_name
+from edgewright.frontends.tensorflow.graphdef import Node, find_producer, split_name
 
-__all__ = ["needed", "ports"]
+__all__ = ["count_ports", "list_needed"]
 
 
-def needed(
+def list_needed(
     nodes: Iterable[Node], outputs: Sequence[str], given: Collection[str], *, is_whole: bool = False
 ) -> list[Node]:
     """The nodes behind the outputs (or all), each after those it reads; given tensors need no node."""
@@ -23,11 +23,11 @@ def needed(
     order: dict[str, Node] = {}
     for tensor in roots:
         if tensor not in given:
-            _visit(_found(tensor, by_name, None), by_name, given, order)
+            _visit(_find_node(tensor, by_name, None), by_name, given, order)
     return list(order.values())
 
 
-def ports(nodes: Iterable[Node], outputs: Sequence[str]) -> dict[str, int]:
+def count_ports(nodes: Iterable[Node], outputs: Sequence[str]) -> dict[str, int]:
     """How many outputs of each node are read by others."""
     counts: dict[str, int] = {}
     for tensor in (*outputs, *(item for node in nodes for item in node.inputs)):
@@ -49,18 +49,18 @@ def _visit(root: Node, by_name: dict[str, Node], given: Collection[str], order: 
                 raise BadInput("the graph has a cycle", node.where, do="export the model again")
             open_.add(node.name)
         behind = [item for item in node.inputs[place:] if item not in given]
-        fresh = next((item for item in behind if maker(item) not in order), None)
+        fresh = next((item for item in behind if find_producer(item) not in order), None)
         if fresh is None:
             order[node.name] = node
             continue
-        before = _found(fresh, by_name, node)
+        before = _find_node(fresh, by_name, node)
         if before.name in open_:
             raise BadInput("the graph has a cycle", before.where, do="export the model again")
         pending += [(node, node.inputs.index(fresh, place) + 1), (before, 0)]
 
 
-def _found(tensor: str, by_name: dict[str, Node], reader: Node | None) -> Node:
-    node = by_name.get(maker(tensor))
+def _find_node(tensor: str, by_name: dict[str, Node], reader: Node | None) -> Node:
+    node = by_name.get(find_producer(tensor))
     if node is None:
         raise BadInput(
             f"tensor '{shown(tensor)}' is read but never made",

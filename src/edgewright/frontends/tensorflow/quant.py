@@ -20,7 +20,7 @@ LEAST_BITS, MOST_BITS, BYTE = 2, 16, 8
 def with_args(ctx: Context, node: SourceNode) -> str:
     """A range that the node itself holds."""
     low, high = node.attributes.real("min", -6.0), node.attributes.real("max", 6.0)
-    return _fake_quantized(ctx, node, np.asarray([low]), np.asarray([high]))
+    return _fake_quantize(ctx, node, np.asarray([low]), np.asarray([high]))
 
 
 @tf_op("FakeQuantWithMinMaxVars")
@@ -29,7 +29,7 @@ def with_vars(ctx: Context, node: SourceNode) -> str:
     low, high = (ctx.read_array(value).reshape(-1) for value in node.need(1, 2))
     if low.size != 1 or high.size != 1:
         raise ShapeMismatch(f"a range of {low.size} and {high.size} numbers is given, expected one of both")
-    return _fake_quantized(ctx, node, low, high)
+    return _fake_quantize(ctx, node, low, high)
 
 
 @tf_op("FakeQuantWithMinMaxVarsPerChannel")
@@ -42,10 +42,10 @@ def per_channel(ctx: Context, node: SourceNode) -> str:
             f"ranges of {low.size} and {high.size} numbers are given for the last axis of {ctx.type(x)}",
             do="give one range for each channel",
         )
-    return _fake_quantized(ctx, node, low, high, axis=ctx.rank(x) - 1)
+    return _fake_quantize(ctx, node, low, high, axis=ctx.rank(x) - 1)
 
 
-def _fake_quantized(ctx: Context, node: SourceNode, low: Array, high: Array, axis: int | None = None) -> str:
+def _fake_quantize(ctx: Context, node: SourceNode, low: Array, high: Array, axis: int | None = None) -> str:
     """Encoded and decoded; a narrow range has no lowest integer: numbers below it are raised first."""
     x = node.need(0)[0]
     bits, is_narrow = node.attributes.whole("num_bits", 8), node.attributes.flag("narrow_range")
@@ -62,7 +62,7 @@ def _fake_quantized(ctx: Context, node: SourceNode, low: Array, high: Array, axi
         # TensorFlow gives zeros for an empty range; nothing was learned here.
         raise ctx.refuse(node, "its range is empty", do="train the ranges before exporting")
     with np.errstate(over="ignore"):
-        scale, zero = _nudged(low, high, bits, is_narrow=is_narrow)
+        scale, zero = _nudge_range(low, high, bits, is_narrow=is_narrow)
     if not np.isfinite(scale).all() or not scale.all():
         raise BadInput(f"a range of {high.max() - low.min()} has no scale", node.where, do="train the ranges")
     is_symmetric = is_narrow and bool((zero == 1 << (bits - 1)).all())
@@ -74,12 +74,12 @@ def _fake_quantized(ctx: Context, node: SourceNode, low: Array, high: Array, axi
         bits,
     )
     if is_narrow:
-        x = _raised(ctx, x, (int(is_narrow) - zero) * scale)
-    fixed = ctx.emit(Quantize(dtype=_storage(bits, is_signed=is_symmetric), encoding=encoding), x)
+        x = _raise_lowest(ctx, x, (int(is_narrow) - zero) * scale)
+    fixed = ctx.emit(Quantize(dtype=_choose_storage(bits, is_signed=is_symmetric), encoding=encoding), x)
     return ctx.emit(Dequantize(encoding=encoding), fixed)
 
 
-def _nudged(low: Array, high: Array, bits: int, *, is_narrow: bool) -> tuple[Array, Array]:
+def _nudge_range(low: Array, high: Array, bits: int, *, is_narrow: bool) -> tuple[Array, Array]:
     """Scale and zero point as TensorFlow moves a range, so that 0 is one of its numbers."""
     first, last = int(is_narrow), (1 << bits) - 1
     # In single precision, as TensorFlow's kernels compute it.
@@ -89,7 +89,7 @@ def _nudged(low: Array, high: Array, bits: int, *, is_narrow: bool) -> tuple[Arr
     return scale, zero
 
 
-def _raised(ctx: Context, x: str, lowest: Array) -> str:
+def _raise_lowest(ctx: Context, x: str, lowest: Array) -> str:
     known = ctx.find_array(x)
     numbers = lowest.astype(np.float32)
     if known is not None and (known >= numbers - np.abs(numbers) * 1e-6).all():
@@ -99,7 +99,7 @@ def _raised(ctx: Context, x: str, lowest: Array) -> str:
     )
 
 
-def _storage(bits: int, *, is_signed: bool) -> DType:
+def _choose_storage(bits: int, *, is_signed: bool) -> DType:
     if bits <= BYTE:
         return DType.SFIXED_POINT_8 if is_signed else DType.UFIXED_POINT_8
     return DType.SFIXED_POINT_16 if is_signed else DType.UFIXED_POINT_16

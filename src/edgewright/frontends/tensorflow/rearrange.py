@@ -18,7 +18,7 @@ from edgewright.ops.rearrange import Concat, Pack, Reshape, Transpose, UnPack
 from edgewright.ops.rearrange_blocks import BatchToSpace, DepthToSpace, SpaceToBatch, SpaceToDepth
 from edgewright.ops.rearrange_fill import Tile
 
-__all__ = ["resolved_shape"]
+__all__ = ["resolve_shape"]
 
 
 @tf_op("Const", "HostConst")
@@ -59,7 +59,7 @@ def identities(ctx: Context, node: SourceNode) -> list[str]:
 def reshape(ctx: Context, node: SourceNode) -> str:
     """-1 takes what is left."""
     x, shape = node.need(0, 1)
-    return ctx.emit(Reshape(shape=resolved_shape(ctx.read_dims(shape), ctx.type(x).count)), x)
+    return ctx.emit(Reshape(shape=resolve_shape(ctx.read_dims(shape), ctx.type(x).count)), x)
 
 
 @tf_op("ExpandDims")
@@ -169,7 +169,7 @@ def space_to_batch(ctx: Context, node: SourceNode) -> str:
     """Blocks of space become a larger batch."""
     x, sizes, amounts = node.need(0, 1, 2)
     data, shape = _with_two_axes(ctx, node, x)
-    block, pads = _blocks(ctx, node, sizes, amounts)
+    block, pads = _read_blocks(ctx, node, sizes, amounts)
     result = ctx.emit(SpaceToBatch(block_size=block, pad_amount=pads), data)
     return _as_before(ctx, result, shape)
 
@@ -179,15 +179,15 @@ def batch_to_space(ctx: Context, node: SourceNode) -> str:
     """A larger batch becomes blocks of space."""
     x, sizes, amounts = node.need(0, 1, 2)
     data, shape = _with_two_axes(ctx, node, x)
-    block, crops = _blocks(ctx, node, sizes, amounts)
-    dilated = _dilated(ctx, x, block, crops) if data == x else ""
+    block, crops = _read_blocks(ctx, node, sizes, amounts)
+    dilated = _match_dilated(ctx, x, block, crops) if data == x else ""
     if dilated:
         return dilated
     result = ctx.emit(BatchToSpace(block_size=block, crops=crops), data)
     return _as_before(ctx, result, shape)
 
 
-def _dilated(
+def _match_dilated(
     ctx: Context, value: str, block: tuple[int, int], crops: tuple[tuple[int, int], tuple[int, int]]
 ) -> str:
     """A convolution between SpaceToBatch and BatchToSpace is a dilated one; "" where it is something else."""
@@ -209,7 +209,7 @@ def _dilated(
     return ctx.emit(op, before.inputs[0], conv.inputs[1])
 
 
-def resolved_shape(wanted: Sequence[Dim], count: Dim) -> tuple[Dim, ...]:
+def resolve_shape(wanted: Sequence[Dim], count: Dim) -> tuple[Dim, ...]:
     """A shape with its open dimension told by the number of elements."""
     shape = list(wanted)
     unknown = [axis for axis, dim in enumerate(shape) if dim == -1]
@@ -247,7 +247,7 @@ def _as_before(ctx: Context, value: str, shape: tuple[Dim, ...]) -> str:
     return ctx.reshape(value, (batch, height, width, *shape[3:]))
 
 
-def _blocks(
+def _read_blocks(
     ctx: Context, node: SourceNode, sizes: str, amounts: str
 ) -> tuple[tuple[int, int], tuple[tuple[int, int], tuple[int, int]]]:
     block, flat = ctx.read_ints(sizes), ctx.read_ints(amounts)

@@ -14,7 +14,7 @@ from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseSelect, Elemen
 from edgewright.ops.rearrange_fill import ConstantOfShape, Pad, Scheme, Shape
 from edgewright.ops.reduce_order import CumulativeSum
 
-__all__ = ["filled", "shape_value"]
+__all__ = ["emit_filled", "shape_value"]
 
 MIRRORS = {"REFLECT": Scheme.MIRROR_REFLECT, "SYMMETRIC": Scheme.MIRROR_SYMMETRIC}
 
@@ -52,7 +52,7 @@ def broadcast_args(ctx: Context, node: SourceNode) -> str:
 def fill(ctx: Context, node: SourceNode) -> str:
     """One number everywhere."""
     dims, value = node.need(0, 1)
-    return filled(ctx, dims, read_number(ctx, value), ctx.dtype(value))
+    return emit_filled(ctx, dims, read_number(ctx, value), ctx.dtype(value))
 
 
 @tf_op("ZerosLike", "OnesLike")
@@ -60,7 +60,7 @@ def like(ctx: Context, node: SourceNode) -> str:
     """Zeros or ones in the shape of another tensor, or of a list of them."""
     (x,) = node.need(0)
     number = 0 if node.op == "ZerosLike" else 1
-    return filled(ctx, shape_value(ctx, x, DType.INT_32), number, ctx.dtype(x))
+    return emit_filled(ctx, shape_value(ctx, x, DType.INT_32), number, ctx.dtype(x))
 
 
 @tf_op("Range")
@@ -69,7 +69,7 @@ def range_(ctx: Context, node: SourceNode) -> str:
     start, limit, delta = node.need(0, 1, 2)
     values = [ctx.find_array(value) for value in (start, limit, delta)]
     if all(value is not None for value in values):
-        return ctx.add_constant(_counted(*(np.asarray(value).reshape(-1)[0] for value in values)))
+        return ctx.add_constant(_count_range(*(np.asarray(value).reshape(-1)[0] for value in values)))
     first, last = ctx.read_dims(start)[0], ctx.read_dims(limit)[0]
     low = lower_bound(last - first)
     if ctx.read_ints(delta)[0] != 1 or low is None or low < 0:
@@ -106,7 +106,7 @@ def pad(ctx: Context, node: SourceNode) -> str:
     if node.op == "MirrorPad":
         scheme = MIRRORS[node.choice("mode", "REFLECT", tuple(MIRRORS))]
         return ctx.emit(Pad(scheme=scheme, pad_amount=pairs), x)
-    number = read_number(ctx, node.need(2)[0]) if node.op == "PadV2" else _zero(ctx.dtype(x))
+    number = read_number(ctx, node.need(2)[0]) if node.op == "PadV2" else _make_zero(ctx.dtype(x))
     return ctx.emit(Pad(scheme=Scheme.CONSTANT, pad_amount=pairs, pad_constant_value=number), x)
 
 
@@ -137,7 +137,7 @@ def shape_value(ctx: Context, value: str, dtype: DType) -> str:
     return narrow
 
 
-def filled(ctx: Context, dims: str, number: float | int | bool, dtype: DType) -> str:
+def emit_filled(ctx: Context, dims: str, number: float | int | bool, dtype: DType) -> str:
     """A filled tensor; a constant where its shape is known and no bomb."""
     shape_ = ctx.read_dims(dims)
     op = ConstantOfShape(value=number, shape=shape_, dtype=dtype)
@@ -147,11 +147,11 @@ def filled(ctx: Context, dims: str, number: float | int | bool, dtype: DType) ->
     return ctx.emit(op, dims)
 
 
-def _zero(dtype: DType) -> float | int | bool:
+def _make_zero(dtype: DType) -> float | int | bool:
     return False if dtype == DType.BOOL_8 else 0.0 if dtype.is_float else 0
 
 
-def _counted(start: Array, limit: Array, delta: Array) -> Array:
+def _count_range(start: Array, limit: Array, delta: Array) -> Array:
     """Every number by itself from the first one: adding up would add up the rounding too."""
     if not delta or not np.isfinite(float(start)) or not np.isfinite(float(limit)):
         raise BadInput(

@@ -47,7 +47,7 @@ def strided_slice(ctx: Context, node: SourceNode) -> str:
             f"{len(cut.begin)} begins, {len(cut.end)} ends and {len(cut.stride)} strides are given",
             do="give one of each for every axis",
         )
-    ranges, shape = _ranges(cut, ctx.shape(x))
+    ranges, shape = _list_ranges(cut, ctx.shape(x))
     result = emit_slice(ctx, x, ranges)
     sizes = iter(ctx.shape(result))
     final: list[Dim] = []
@@ -127,7 +127,7 @@ def split_sizes(ctx: Context, node: SourceNode) -> list[str]:
     return ctx.emit_all(Split(axis=place, split_index=tuple(edges)), x)
 
 
-def _ranges(cut: _Cut, dims: Shape) -> tuple[list[Range], list[str]]:
+def _list_ranges(cut: _Cut, dims: Shape) -> tuple[list[Range], list[str]]:
     """One range for each axis of the data, and what becomes of each entry."""
     named = sum(1 for i in range(len(cut.begin)) if not (cut.new_axis_mask | cut.ellipsis_mask) >> i & 1)
     if named > len(dims):

@@ -22,7 +22,7 @@ from edgewright.ops.matmul import FullyConnected, MatMul
 from edgewright.ops.rearrange import Concat, Pack, UnPack
 from edgewright.ops.recurrent import Gru, Lstm
 
-__all__ = ["Turn", "as_layer", "stacked"]
+__all__ = ["Turn", "as_layer", "stack_items"]
 
 # A shorter loop is as good as a layer.
 FEWEST_TURNS = 3
@@ -66,12 +66,12 @@ def as_layer(ctx: Context, first: Sequence[str], turns: Sequence[Turn]) -> list[
         return None
     if cell is None or found is None or not cell.is_sequence(turns, found.hidden):
         return None
-    values = _emitted(ctx, first, turns, cell, found)
+    values = _emit_layer(ctx, first, turns, cell, found)
     _forget(ctx, turns, values)
     return values
 
 
-def stacked(ctx: Context, items: Sequence[str]) -> str:
+def stack_items(ctx: Context, items: Sequence[str]) -> str:
     """Items side by side along a new first axis; what they were taken from where that is the same."""
     node = ctx.graph.producer(items[0])
     if node is not None and node.op == UnPack(axis=0) and list(node.outputs) == list(items):
@@ -96,7 +96,7 @@ class _Cell:
             name: random.standard_normal(resolve(ctx.type(name), self._sizes).static_shape())
             for name in names
         }
-        self._values = self._computed()
+        self._values = self._compute_values()
 
     @classmethod
     def of(cls, ctx: Context, turns: Sequence[Turn]) -> "_Cell | None":
@@ -122,14 +122,14 @@ class _Cell:
     def candidates(self) -> Iterator[_Layer]:
         """Layers whose weights are those of the turn, gate by gate in every order."""
         for hidden in self.states:
-            own, inner = self._matrix(self._x), self._matrix(self._turn.before[hidden])
+            own, inner = self._find_matrix(self._x), self._find_matrix(self._turn.before[hidden])
             if own is None or inner is None or inner.shape[0] != own.shape[0]:
                 continue
             gates, odd = divmod(own.shape[0], inner.shape[1])
             if not odd and gates == LSTM_GATES and len(self.states) == 2:
-                yield from self._lstms(hidden, own, inner)
+                yield from self._match_lstms(hidden, own, inner)
             elif not odd and gates == GRU_GATES and len(self.states) == 1:
-                yield from self._grus(hidden, own, inner)
+                yield from self._match_grus(hidden, own, inner)
 
     def is_right(self, layer: _Layer) -> bool:
         """Whether one step of a layer gives what the turn gives."""
@@ -163,8 +163,8 @@ class _Cell:
             if value in self._ctx.lists and value != before
         )
 
-    def _lstms(self, hidden: int, own: Array, inner: Array) -> Iterator[_Layer]:
-        bias = self._bias(own.shape[0])
+    def _match_lstms(self, hidden: int, own: Array, inner: Array) -> Iterator[_Layer]:
+        bias = self._sum_bias(own.shape[0])
         for order in permutations(range(LSTM_GATES)):
             (wi, wf, wc, wo), (ri, rf, rc, ro), (bi, bf, bc, bo) = (
                 [np.split(array, LSTM_GATES)[gate] for gate in order] for array in (own, inner, bias)
@@ -173,8 +173,11 @@ class _Cell:
                 gates = (wf, wc, wo, rf, rc, ro, bf + np.asarray(more, bf.dtype), bc, bo)
                 yield _Layer(Lstm(), (*gates, *[None] * 6, wi, ri, None, None, None, bi), hidden)
 
-    def _grus(self, hidden: int, own: Array, inner: Array) -> Iterator[_Layer]:
-        outer, within = self._bias(own.shape[0], self._x), self._bias(own.shape[0], self._turn.before[hidden])
+    def _match_grus(self, hidden: int, own: Array, inner: Array) -> Iterator[_Layer]:
+        outer, within = (
+            self._sum_bias(own.shape[0], self._x),
+            self._sum_bias(own.shape[0], self._turn.before[hidden]),
+        )
         for order in permutations(range(GRU_GATES)):
             parts = [
                 np.split(array, GRU_GATES)[gate] for array in (own, inner, outer, within) for gate in order
@@ -182,7 +185,7 @@ class _Cell:
             for linear in (1, 0):
                 yield _Layer(Gru(linear_before_reset=linear), (*parts, None), hidden)
 
-    def _computed(self) -> dict[str, Array]:
+    def _compute_values(self) -> dict[str, Array]:
         found: dict[str, Array] = dict(self._given)
         for node in self._turn.nodes:
             arrays = [
@@ -192,7 +195,7 @@ class _Cell:
             found.update(zip(node.outputs, results, strict=False))
         return found
 
-    def _matrix(self, value: str) -> Array | None:
+    def _find_matrix(self, value: str) -> Array | None:
         """The weights [units, width] that a value is multiplied by, alone or joined with another one."""
         for node in self._turn.nodes:
             if (
@@ -212,7 +215,7 @@ class _Cell:
                 return whole[:, start : start + widths[before.inputs.index(value)]]
         return None
 
-    def _bias(self, size: int, of: str = "") -> Array:
+    def _sum_bias(self, size: int, of: str = "") -> Array:
         """The sum of the vectors that are added, to the product of one value where it is named."""
         dtype = self._ctx.dtype(self._x).numpy
         total: Array = np.zeros(size, dtype)
@@ -241,13 +244,13 @@ def _is_large(tensor_type: TensorType) -> bool:
     return isinstance(tensor_type.count, int) and tensor_type.count > LARGEST
 
 
-def _emitted(
+def _emit_layer(
     ctx: Context, first: Sequence[str], turns: Sequence[Turn], cell: _Cell, layer: _Layer
 ) -> list[str]:
     weights = [
         "" if array is None else ctx.add_constant(np.ascontiguousarray(array)) for array in layer.weights
     ]
-    inputs, values = [stacked(ctx, cell.items), *weights], list(turns[-1].after)
+    inputs, values = [stack_items(ctx, cell.items), *weights], list(turns[-1].after)
     start = first[layer.hidden]
     if isinstance(layer.op, Gru):
         inputs[13] = ctx.reshape(start, (1, *ctx.shape(start)))

@@ -33,18 +33,18 @@ CONDITIONS: dict[str, Callable[..., Op]] = {"All": ReduceMin, "Any": ReduceMax}
 def reduction(ctx: Context, node: SourceNode) -> str:
     """Over the axes that the second input names."""
     (x,) = node.need(0)
-    axes = _axes(ctx, node)
+    axes = _read_axes(ctx, node)
     if node.op == "EuclideanNorm":
         squares = ctx.emit(ElementWiseMultiply(), x, x)
-        return ctx.emit(ElementWiseSquareRoot(), _reduced(ctx, node, ReduceSum, squares, axes))
-    return _reduced(ctx, node, KINDS[node.op], x, axes)
+        return ctx.emit(ElementWiseSquareRoot(), _emit_reduction(ctx, node, ReduceSum, squares, axes))
+    return _emit_reduction(ctx, node, KINDS[node.op], x, axes)
 
 
 @tf_op(*CONDITIONS)
 def condition(ctx: Context, node: SourceNode) -> str:
     """In numbers, and back."""
     numbers = cast_to(ctx, node.need(0)[0], DType.INT_32)
-    folded = _reduced(ctx, node, CONDITIONS[node.op], numbers, _axes(ctx, node))
+    folded = _emit_reduction(ctx, node, CONDITIONS[node.op], numbers, _read_axes(ctx, node))
     return cast_to(ctx, folded, DType.BOOL_8)
 
 
@@ -91,12 +91,14 @@ def half_of_squares(ctx: Context, node: SourceNode) -> str:
     return ctx.emit(ElementWiseMultiply(), total, ctx.add_scalar(0.5, total))
 
 
-def _axes(ctx: Context, node: SourceNode) -> tuple[int, ...]:
+def _read_axes(ctx: Context, node: SourceNode) -> tuple[int, ...]:
     x, axes = node.need(0, 1)
     return normal_axes(ctx.read_ints(axes), ctx.rank(x))
 
 
-def _reduced(ctx: Context, node: SourceNode, kind: Callable[..., Op], x: str, axes: tuple[int, ...]) -> str:
+def _emit_reduction(
+    ctx: Context, node: SourceNode, kind: Callable[..., Op], x: str, axes: tuple[int, ...]
+) -> str:
     if not axes:
         return x
     return ctx.emit(kind(axes=axes, keep_dims=node.attributes.flag("keep_dims")), x)

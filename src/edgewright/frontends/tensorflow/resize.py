@@ -21,7 +21,7 @@ def bilinear(ctx: Context, node: SourceNode) -> str:
     """The result is real, whatever the image."""
     x = cast_to(ctx, node.need(0)[0], DType.FLOAT_32)
     op = ResizeBilinear(
-        size=_size(ctx, node),
+        size=_read_size(ctx, node),
         align_corners=node.attributes.flag("align_corners"),
         half_pixel_centers=node.attributes.flag("half_pixel_centers"),
     )
@@ -32,7 +32,7 @@ def bilinear(ctx: Context, node: SourceNode) -> str:
 def nearest(ctx: Context, node: SourceNode) -> str:
     """Pixels as they are."""
     op = ResizeNearestNeighbor(
-        size=_size(ctx, node),
+        size=_read_size(ctx, node),
         align_corners=node.attributes.flag("align_corners"),
         half_pixel_centers=node.attributes.flag("half_pixel_centers"),
     )
@@ -45,7 +45,7 @@ def cubic(ctx: Context, node: SourceNode) -> str:
     if not node.attributes.flag("half_pixel_centers") or node.attributes.flag("align_corners"):
         raise ctx.refuse(node, "centres of pixels are not halves", do="export it with half_pixel_centers")
     op = Resize(
-        size=_size(ctx, node),
+        size=_read_size(ctx, node),
         transformation_mode=Transformation.HALF_PIXEL,
         interpolation_mode=Interpolation.CUBIC,
         cubic_coeff=KEYS,
@@ -74,7 +74,7 @@ def projection(ctx: Context, node: SourceNode) -> str:
     modes = {"BILINEAR": CropMode.BILINEAR, "NEAREST": CropMode.NEAREST_NEIGHBOR}
     if ctx.read_dims(size) != ctx.shape(x)[1:3]:
         raise ctx.refuse(node, "the result has another size than the image")
-    if node.attributes.text("fill_mode", "CONSTANT") != "CONSTANT" or _filling(ctx, node):
+    if node.attributes.text("fill_mode", "CONSTANT") != "CONSTANT" or _read_filling(ctx, node):
         raise ctx.refuse(node, "what lies outside is not filled with zeros")
     mode = modes[node.choice("interpolation", "BILINEAR", tuple(modes))]
     return ctx.emit(ImageProjectionTransform(interpolation_mode=mode), x, matrix)
@@ -94,11 +94,11 @@ def glimpse(ctx: Context, node: SourceNode) -> str:
     return ctx.emit(op, x, offsets)
 
 
-def _filling(ctx: Context, node: SourceNode) -> float:
+def _read_filling(ctx: Context, node: SourceNode) -> float:
     return float(read_number(ctx, node.inputs[3])) if len(node.inputs) > 3 else 0.0
 
 
-def _size(ctx: Context, node: SourceNode) -> tuple[int, ...]:
+def _read_size(ctx: Context, node: SourceNode) -> tuple[int, ...]:
     x, size = node.need(0, 1)
     if ctx.rank(x) != 4:
         raise BadInput(f"{ctx.type(x)} is given, expected images of rank 4", node.where, do="reshape it")

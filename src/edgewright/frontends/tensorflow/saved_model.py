@@ -11,9 +11,9 @@ from edgewright.core.words import did_you_mean
 from edgewright.frontends._common.faults import guard_reading
 from edgewright.frontends._common.mapping import map_file
 from edgewright.frontends.tensorflow.checkpoint import Checkpoint
-from edgewright.frontends.tensorflow.graphdef import GraphDef, read_graph, tensor_name
+from edgewright.frontends.tensorflow.graphdef import GraphDef, name_tensor, read_graph
 from edgewright.frontends.tensorflow.tensors import TensorShape, shape_of
-from edgewright.frontends.tensorflow.wire import Message, damaged
+from edgewright.frontends.tensorflow.wire import Message, make_damage_error
 
 __all__ = ["End", "Signature", "TensorflowFile"]
 
@@ -72,10 +72,10 @@ class TensorflowFile:
         """From a file or a folder, told apart by what is in it."""
         with guard_reading(str(path)):
             if path.is_dir():
-                return _saved_model(path, str(path), tag, signature)
+                return _open_saved_model(path, str(path), tag, signature)
             if map_file(path, Where(file=str(path)))[:4] == ZIPPED:
-                return _zipped(path, tag, signature)
-            return _single(path, tag, signature)
+                return _open_zipped(path, tag, signature)
+            return _open_single(path, tag, signature)
 
     @staticmethod
     def is_inside(path: Path) -> bool:
@@ -85,7 +85,7 @@ class TensorflowFile:
         if start[: len(ZIPPED)] == ZIPPED:
             return _has_saved_model(path)
         if start[:1] == A_NUMBER:
-            return _fields_of(path) == SAVED_MODEL_FIELDS
+            return _list_fields(path) == SAVED_MODEL_FIELDS
         return _is_graph(start)
 
     @staticmethod
@@ -94,11 +94,11 @@ class TensorflowFile:
         return path.suffix.lower() in SUFFIXES
 
 
-def _single(path: Path, tag: str | None, signature: str | None) -> TensorflowFile:
+def _open_single(path: Path, tag: str | None, signature: str | None) -> TensorflowFile:
     """A frozen graph, a SavedModel under any name, or a graph with its checkpoint beside it."""
     message = Message(map_file(path, Where(file=str(path))))
     if not message.fields:
-        raise damaged("the file is empty")
+        raise make_damage_error("the file is empty")
     if path.suffix == ".meta":
         prefix = path.with_suffix("")
         checkpoint = Checkpoint(prefix) if Path(f"{prefix}.index").exists() else None
@@ -108,46 +108,46 @@ def _single(path: Path, tag: str | None, signature: str | None) -> TensorflowFil
         return _of_saved_model(message, path.parent, str(path), tag, signature)
     graph = read_graph(message)
     if not graph.nodes:
-        raise damaged("it has no nodes")
+        raise make_damage_error("it has no nodes")
     return TensorflowFile(str(path), graph, "TensorFlow frozen graph")
 
 
-def _saved_model(folder: Path, name: str, tag: str | None, signature: str | None) -> TensorflowFile:
+def _open_saved_model(folder: Path, name: str, tag: str | None, signature: str | None) -> TensorflowFile:
     file = folder / SAVED_MODEL
     if not file.is_file():
-        inner = _inner(folder)
+        inner = _list_inner_folders(folder)
         if len(inner) != 1:
             raise BadInput(
                 f"the folder has no {SAVED_MODEL}",
                 Where(file=name),
                 do="give the folder of a SavedModel, or a frozen graph",
             )
-        return _saved_model(inner[0], name, tag, signature)
+        return _open_saved_model(inner[0], name, tag, signature)
     return _of_saved_model(Message(map_file(file, Where(file=str(file)))), folder, name, tag, signature)
 
 
 def _of_saved_model(
     message: Message, folder: Path, name: str, tag: str | None, signature: str | None
 ) -> TensorflowFile:
-    chosen = _meta_graph(message.messages(2), tag, name)
-    found = _signature(chosen, signature, name)
+    chosen = _choose_meta_graph(message.messages(2), tag, name)
+    found = _choose_signature(chosen, signature, name)
     prefix = folder.joinpath(*VARIABLES)
     checkpoint = Checkpoint(prefix) if Path(f"{prefix}.index").exists() else None
     graph = read_graph(chosen.message(2))
-    return TensorflowFile(name, graph, f"TensorFlow SavedModel{_version(chosen)}", found, checkpoint)
+    return TensorflowFile(name, graph, f"TensorFlow SavedModel{_read_version(chosen)}", found, checkpoint)
 
 
-def _inner(folder: Path) -> list[Path]:
+def _list_inner_folders(folder: Path) -> list[Path]:
     """Folders of models one level down: an archive often holds the folder, not what is in it."""
     return [item.parent for item in sorted(folder.glob(f"*/{SAVED_MODEL}"))]
 
 
-def _version(meta: Message) -> str:
+def _read_version(meta: Message) -> str:
     text = meta.message(1).text(5)
     return f" of version {shown(text, 20)}" if text else ""
 
 
-def _meta_graph(found: Sequence[Message], tag: str | None, file: str) -> Message:
+def _choose_meta_graph(found: Sequence[Message], tag: str | None, file: str) -> Message:
     tagged = [(frozenset(item.message(1).texts(4)), item) for item in found]
     wanted = frozenset((tag or DEFAULT_TAG).split(","))
     exact = [item for tags, item in tagged if tags == wanted] or [i for t, i in tagged if wanted <= t]
@@ -163,7 +163,7 @@ def _meta_graph(found: Sequence[Message], tag: str | None, file: str) -> Message
     )
 
 
-def _signature(meta: Message, wanted: str | None, file: str) -> Signature | None:
+def _choose_signature(meta: Message, wanted: str | None, file: str) -> Signature | None:
     found = {key: _read_signature(key, Message(data)) for key, data in meta.entries(5).items()}
     usable = {key: item for key, item in found.items() if not key.startswith(INTERNAL) and item.outputs}
     if wanted is None:
@@ -182,14 +182,14 @@ def _signature(meta: Message, wanted: str | None, file: str) -> Signature | None
 
 
 def _read_signature(key: str, message: Message) -> Signature:
-    return Signature(key, _ends(message.entries(1)), _ends(message.entries(2)))
+    return Signature(key, _read_io(message.entries(1)), _read_io(message.entries(2)))
 
 
-def _ends(entries: Mapping[str, memoryview]) -> dict[str, End]:
+def _read_io(entries: Mapping[str, memoryview]) -> dict[str, End]:
     infos = {key: Message(data) for key, data in entries.items()}
     # A sparse or composite tensor has no name of its own.
     return {
-        key: End(tensor_name(info.text(1)), info.whole(2), shape_of(info.message(3)))
+        key: End(name_tensor(info.text(1)), info.whole(2), shape_of(info.message(3)))
         for key, info in sorted(infos.items())
         if info.text(1)
     }
@@ -198,10 +198,10 @@ def _ends(entries: Mapping[str, memoryview]) -> dict[str, End]:
 def is_onnx(path: Path) -> bool:
     """Whether a file begins as a model of ONNX does, and has a graph or opsets."""
     with path.open("rb") as file:
-        return file.read(1) == A_NUMBER and bool(_fields_of(path) & ONNX_FIELDS)
+        return file.read(1) == A_NUMBER and bool(_list_fields(path) & ONNX_FIELDS)
 
 
-def _fields_of(path: Path) -> frozenset[int]:
+def _list_fields(path: Path) -> frozenset[int]:
     try:
         return frozenset(Message(map_file(path, Where(file=str(path)))).fields)
     except BadInput:
@@ -224,7 +224,7 @@ def _has_saved_model(path: Path) -> bool:
         return False
 
 
-def _zipped(path: Path, tag: str | None, signature: str | None) -> TensorflowFile:
+def _open_zipped(path: Path, tag: str | None, signature: str | None) -> TensorflowFile:
     """A zipped SavedModel, unpacked to a folder of its own."""
     folder = TemporaryDirectory(prefix="edgewright-")
     try:
@@ -236,7 +236,7 @@ def _zipped(path: Path, tag: str | None, signature: str | None) -> TensorflowFil
             f"the archive cannot be unpacked: {shown(str(problem))}", do="zip the folder again"
         ) from None
     try:
-        found = _saved_model(Path(folder.name), str(path), tag, signature)
+        found = _open_saved_model(Path(folder.name), str(path), tag, signature)
     except Exception:
         folder.cleanup()
         raise

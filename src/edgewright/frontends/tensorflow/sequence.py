@@ -6,8 +6,8 @@ from edgewright.core.errors import BadInput, LimitExceeded
 from edgewright.core.numbers import DType
 from edgewright.frontends._common.builder import NeedsValue
 from edgewright.frontends.tensorflow.context import Context
-from edgewright.frontends.tensorflow.rearrange_fill import filled
-from edgewright.frontends.tensorflow.recurrent import stacked
+from edgewright.frontends.tensorflow.rearrange_fill import emit_filled
+from edgewright.frontends.tensorflow.recurrent import stack_items
 from edgewright.frontends.tensorflow.registry import tf_op
 from edgewright.frontends.tensorflow.source import SourceNode
 from edgewright.ops.rearrange import Concat, UnPack
@@ -54,10 +54,10 @@ def item(ctx: Context, node: SourceNode) -> str:
     """One item; zeros where none was written."""
     source, place = node.need(0, 1)
     index = ctx.read_ints(place)[0]
-    items = _items(ctx, node, source)
+    items = _list_items(ctx, node, source)
     if not 0 <= index < len(items):
         raise BadInput(f"item {index} of a list of {len(items)} is read", node.where)
-    return items[index] or _zeros(ctx, node, source)
+    return items[index] or _emit_zeros(ctx, node, source)
 
 
 @tf_op("TensorListSetItem")
@@ -65,47 +65,47 @@ def set_item(ctx: Context, node: SourceNode) -> str:
     """A list with one item written; it grows where it may."""
     source, place, value = node.need(0, 1, 2)
     index = ctx.read_ints(place)[0]
-    items = list(_items(ctx, node, source))
+    items = list(_list_items(ctx, node, source))
     if index == len(items) and node.attributes.flag("resize_if_index_out_of_bounds"):
         items.append("")
     if not 0 <= index < len(items):
         raise BadInput(f"item {index} of a list of {len(items)} is written", node.where)
     items[index] = value
-    return _like(ctx, source, items)
+    return _make_like(ctx, source, items)
 
 
 @tf_op("TensorListPushBack")
 def push(ctx: Context, node: SourceNode) -> str:
     """One item more."""
     source, value = node.need(0, 1)
-    return _like(ctx, source, [*_items(ctx, node, source), value])
+    return _make_like(ctx, source, [*_list_items(ctx, node, source), value])
 
 
 @tf_op("TensorListPopBack")
 def pop(ctx: Context, node: SourceNode) -> list[str]:
     """The list without its last item, and that item."""
     (source,) = node.need(0)
-    items = _items(ctx, node, source)
+    items = _list_items(ctx, node, source)
     if not items:
         raise BadInput("an item of an empty list is taken", node.where)
-    return [_like(ctx, source, items[:-1]), items[-1] or _zeros(ctx, node, source)]
+    return [_make_like(ctx, source, items[:-1]), items[-1] or _emit_zeros(ctx, node, source)]
 
 
 @tf_op("TensorListStack")
 def stack(ctx: Context, node: SourceNode) -> str:
     """All items side by side along a new first axis."""
     (source,) = node.need(0)
-    items = _items(ctx, node, source)
+    items = _list_items(ctx, node, source)
     if not items:
         raise ctx.refuse(node, "the list is empty")
-    return stacked(ctx, [value or _zeros(ctx, node, source) for value in items])
+    return stack_items(ctx, [value or _emit_zeros(ctx, node, source) for value in items])
 
 
 @tf_op("TensorListConcatV2", "TensorListConcat")
 def concat(ctx: Context, node: SourceNode) -> list[str]:
     """All items one behind the other, and their lengths."""
     (source,) = node.need(0)
-    items = _items(ctx, node, source)
+    items = _list_items(ctx, node, source)
     if not items or not all(items):
         raise ctx.refuse(node, "the list has items that were not written")
     lengths = [ctx.shape(value)[0] for value in items]
@@ -118,31 +118,31 @@ def concat(ctx: Context, node: SourceNode) -> list[str]:
 @tf_op("TensorListLength")
 def length(ctx: Context, node: SourceNode) -> str:
     """How many items there are."""
-    return ctx.add_constant(np.asarray(len(_items(ctx, node, node.need(0)[0])), np.int32))
+    return ctx.add_constant(np.asarray(len(_list_items(ctx, node, node.need(0)[0])), np.int32))
 
 
-def _items(ctx: Context, node: SourceNode, name: str) -> list[str]:
+def _list_items(ctx: Context, node: SourceNode, name: str) -> list[str]:
     if name not in ctx.lists:
         raise ctx.refuse(node, "its input is no list of tensors that is known")
     return ctx.lists[name]
 
 
-def _like(ctx: Context, source: str, items: list[str]) -> str:
+def _make_like(ctx: Context, source: str, items: list[str]) -> str:
     name = ctx.list_of(items)
     if source in ctx.shapes:
         ctx.shapes[name] = ctx.shapes[source]
     return name
 
 
-def _zeros(ctx: Context, node: SourceNode, name: str) -> str:
+def _emit_zeros(ctx: Context, node: SourceNode, name: str) -> str:
     """What an item is that nobody wrote: zeros, in the shape of its neighbours or of the list."""
     written = next((value for value in ctx.lists[name] if value), "")
     if written:
         found = ctx.type(written)
         dims = ctx.add_constant(np.asarray(found.static_shape(), np.int32))
-        return filled(ctx, dims, 0.0 if found.dtype.is_float else 0, found.dtype)
+        return emit_filled(ctx, dims, 0.0 if found.dtype.is_float else 0, found.dtype)
     shape, dtype = ctx.shapes.get(name, ("", DType.FLOAT_32))
     sizes = ctx.find_array(shape) if shape else None
     if sizes is None or (sizes.size and sizes.min() < 0):
         raise ctx.refuse(node, "an item is read that was not written and whose shape is not known")
-    return filled(ctx, shape, 0.0 if dtype.is_float else 0, dtype)
+    return emit_filled(ctx, shape, 0.0 if dtype.is_float else 0, dtype)

@@ -10,7 +10,7 @@ from edgewright.core.numbers import Array, DType
 from edgewright.frontends._common.stored import LARGEST_DIM, LARGEST_RANK, read_stored_array
 from edgewright.frontends.tensorflow.wire import Message
 
-__all__ = ["DTYPES", "TensorShape", "array_of", "dtype_of", "shape_of"]
+__all__ = ["DTYPES", "TensorShape", "find_dtype", "read_array", "shape_of"]
 
 DTYPES: dict[int, DType] = {
     1: DType.FLOAT_32,
@@ -65,7 +65,7 @@ class TensorShape:
     dims: tuple[int, ...] | None
 
 
-def dtype_of(code: int, where: Where | None = None) -> DType:
+def find_dtype(code: int, where: Where | None = None) -> DType:
     """The datatype of a type code."""
     plain = code - REFERENCES if code > REFERENCES else code
     if plain not in DTYPES:
@@ -91,21 +91,21 @@ def shape_of(message: Message) -> TensorShape:
     return TensorShape(dims)
 
 
-def array_of(data: memoryview, where: Where) -> Array:
+def read_array(data: memoryview, where: Where) -> Array:
     """A TensorProto as an array: a view of its content, or numbers one by one, the last one repeated."""
     tensor = Message(data)
-    dtype, shape = dtype_of(tensor.whole(1), where), shape_of(tensor.message(2))
+    dtype, shape = find_dtype(tensor.whole(1), where), shape_of(tensor.message(2))
     dims = shape.dims
     if dims is None or -1 in dims:
         raise BadInput("a stored tensor leaves its shape open", where, do="export the model again")
     if dtype == DType.STRING:
-        return _filled(np.asarray([bytes(v) for v in tensor.views(STRINGS)], object), dims, where)
+        return _repeat_last(np.asarray([bytes(v) for v in tensor.views(STRINGS)], object), dims, where)
     if tensor.has(CONTENT) and len(tensor.view(CONTENT)):
         return read_stored_array(tensor.view(CONTENT), dtype, dims, where)
-    return _filled(_numbers(tensor, dtype, where), dims, where)
+    return _repeat_last(_read_numbers(tensor, dtype, where), dims, where)
 
 
-def _numbers(tensor: Message, dtype: DType, where: Where) -> Array:
+def _read_numbers(tensor: Message, dtype: DType, where: Where) -> Array:
     if dtype in _FIXED:
         number, width = _FIXED[dtype]
         data = tensor.raw(number, width)
@@ -120,7 +120,7 @@ def _numbers(tensor: Message, dtype: DType, where: Where) -> Array:
     return values.astype(dtype.numpy)
 
 
-def _filled(values: Array, dims: tuple[int, ...], where: Where) -> Array:
+def _repeat_last(values: Array, dims: tuple[int, ...], where: Where) -> Array:
     """TensorFlow leaves out the numbers at the end that repeat the last one."""
     count = prod(dims)
     if values.size == count:

@@ -22,7 +22,7 @@ class Variables:
     def __init__(self, nodes: Iterable[Node], checkpoint: Checkpoint | None) -> None:
         self._checkpoint = checkpoint
         self._nodes = {node.name: node for node in nodes} if checkpoint is not None else {}
-        self._keys = self._restored() if checkpoint is not None else {}
+        self._keys = self._list_restored() if checkpoint is not None else {}
         self._handles: dict[str, Node] = {}
 
     def handle(self, node: Node) -> str:
@@ -64,23 +64,23 @@ class Variables:
             )
         return self._handles[handle]
 
-    def _restored(self) -> Mapping[str, str]:
+    def _list_restored(self) -> Mapping[str, str]:
         """The checkpoint's name for each variable, as the model's own restoring assigns it."""
         found: dict[str, str] = {}
         keys: dict[str, list[str]] = {}
         for node in self._nodes.values():
             if node.op not in ASSIGNMENTS or len(node.inputs) < 2:
                 continue
-            (target, _), (origin, port) = (self._origin(item) for item in node.inputs[:2])
+            (target, _), (origin, port) = (self._find_origin(item) for item in node.inputs[:2])
             if target is None or origin is None or origin.op not in RESTORES:
                 continue
             if origin.name not in keys:
-                keys[origin.name] = self._names(origin)
+                keys[origin.name] = self._list_names(origin)
             if port < len(keys[origin.name]):
                 found[target.name] = keys[origin.name][port]
         return found
 
-    def _origin(self, tensor: str) -> tuple[Node | None, int]:
+    def _find_origin(self, tensor: str) -> tuple[Node | None, int]:
         """The node that made a tensor, seen through those that only pass it on."""
         for _ in range(LONGEST_CHAIN):
             name, port = split_name(tensor)
@@ -90,8 +90,8 @@ class Variables:
             tensor = node.inputs[port]
         return None, 0
 
-    def _names(self, restore: Node) -> list[str]:
-        node, _ = self._origin(restore.inputs[1]) if len(restore.inputs) > 1 else (None, 0)
+    def _list_names(self, restore: Node) -> list[str]:
+        node, _ = self._find_origin(restore.inputs[1]) if len(restore.inputs) > 1 else (None, 0)
         if node is None or node.op != "Const":
             return []
         names = node.attributes.array("value", node.where).reshape(-1)

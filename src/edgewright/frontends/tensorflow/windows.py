@@ -7,26 +7,26 @@ from edgewright.frontends.tensorflow.source import SourceNode
 from edgewright.ir.dims import Dim, ceil_div, maximum
 from edgewright.ops.windows import Geometry, Pair, Pairs
 
-__all__ = ["geometry", "same_pads", "spatial"]
+__all__ = ["measure_same_pads", "read_geometry", "read_spatial"]
 
 PADDINGS = ("SAME", "VALID", "EXPLICIT")
 
 
-def geometry(node: SourceNode, sizes: Sequence[Dim], window: Pair, group: int = 1) -> Geometry:
+def read_geometry(node: SourceNode, sizes: Sequence[Dim], window: Pair, group: int = 1) -> Geometry:
     """How windows slide over data of the given spatial sizes."""
     axes = len(window)
-    stride, dilation = spatial(node, "strides", axes), spatial(node, "dilations", axes)
+    stride, dilation = read_spatial(node, "strides", axes), read_spatial(node, "dilations", axes)
     mode = node.choice("padding", "VALID", PADDINGS)
     pads: Pairs = ((0, 0),) * axes
     if mode == "EXPLICIT":
-        pads = _explicit(node, axes)
+        pads = _read_explicit_pads(node, axes)
     elif mode == "SAME":
         reach = [(size - 1) * rate + 1 for size, rate in zip(window, dilation, strict=True)]
-        pads = same_pads(sizes, reach, stride)
+        pads = measure_same_pads(sizes, reach, stride)
     return Geometry(stride, pads, dilation, group)
 
 
-def same_pads(sizes: Sequence[Dim], reach: Sequence[int], stride: Sequence[int]) -> Pairs:
+def measure_same_pads(sizes: Sequence[Dim], reach: Sequence[int], stride: Sequence[int]) -> Pairs:
     """As much padding as one output for each stride needs; the odd one goes behind."""
     pads = []
     for size, window, step in zip(sizes, reach, stride, strict=True):
@@ -38,7 +38,7 @@ def same_pads(sizes: Sequence[Dim], reach: Sequence[int], stride: Sequence[int])
     return tuple(pads)
 
 
-def spatial(node: SourceNode, name: str, axes: int) -> Pair:
+def read_spatial(node: SourceNode, name: str, axes: int) -> Pair:
     """The entries of an attribute for the spatial axes; those for batch and channels must be 1."""
     found = node.attributes.ints(name) or (1,) * (axes + 2)
     if len(found) != axes + 2 or min(found) < 1:
@@ -58,7 +58,7 @@ def spatial(node: SourceNode, name: str, axes: int) -> Pair:
     return inner
 
 
-def _explicit(node: SourceNode, axes: int) -> Pairs:
+def _read_explicit_pads(node: SourceNode, axes: int) -> Pairs:
     found = node.attributes.ints("explicit_paddings")
     if len(found) != 2 * (axes + 2) or min(found) < 0:
         raise BadInput(

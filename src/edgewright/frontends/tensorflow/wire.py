@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from edgewright.core.errors import BadInput
 
-__all__ = ["Message", "damaged"]
+__all__ = ["Message", "make_damage_error"]
 
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _WIDTHS = {_FIXED64: 8, _FIXED32: 4}
@@ -20,7 +20,7 @@ class Message:
 
     def __init__(self, data: memoryview | bytes) -> None:
         self._fields: dict[int, list[Value]] = {}
-        for number, value in _fields(memoryview(data)):
+        for number, value in _read_fields(memoryview(data)):
             self._fields.setdefault(number, []).append(value)
 
     @property
@@ -41,7 +41,7 @@ class Message:
         found = self._fields.get(number, [])
         views = [value for value in found if isinstance(value, memoryview)]
         if len(views) != len(found):
-            raise damaged(f"field {number} holds a number, expected bytes")
+            raise make_damage_error(f"field {number} holds a number, expected bytes")
         return views
 
     def view(self, number: int) -> memoryview:
@@ -80,9 +80,9 @@ class Message:
         numbers: list[int] = []
         for value in self._fields.get(number, []):
             if isinstance(value, memoryview):
-                numbers += map(_signed, _packed(value))
+                numbers += map(_to_signed, _unpack_varints(value))
             else:
-                numbers.append(_signed(value))
+                numbers.append(_to_signed(value))
         return numbers
 
     def raw(self, number: int, width: int) -> bytes:
@@ -97,55 +97,57 @@ class Message:
         """A number of single precision."""
         data = self.raw(number, 4)
         if len(data) % 4:
-            raise damaged(f"field {number} has {len(data)} bytes, expected whole numbers of 4")
+            raise make_damage_error(f"field {number} has {len(data)} bytes, expected whole numbers of 4")
         return float(struct.unpack("<f", data[-4:])[0]) if data else 0.0
 
 
-def damaged(found: str) -> BadInput:
+def make_damage_error(found: str) -> BadInput:
     """The error for a file that is no model."""
     return BadInput(
         f"not a TensorFlow model: {found}", do="check that the file is complete and is a TensorFlow model"
     )
 
 
-def _fields(data: memoryview) -> Iterator[tuple[int, Value]]:
+def _read_fields(data: memoryview) -> Iterator[tuple[int, Value]]:
     position, end = 0, len(data)
     while position < end:
-        key, position = _varint(data, position)
+        key, position = _read_varint(data, position)
         number, wire = key >> 3, key & 7
         if wire == _VARINT:
-            value, position = _varint(data, position)
+            value, position = _read_varint(data, position)
             yield number, value
             continue
         if wire == _BYTES:
-            length, position = _varint(data, position)
+            length, position = _read_varint(data, position)
         elif wire in _WIDTHS:
             length = _WIDTHS[wire]
         else:
-            raise damaged(f"wire type {wire} at {position}")
+            raise make_damage_error(f"wire type {wire} at {position}")
         if length > end - position or number == 0:
-            raise damaged(f"field {number} of {length} bytes at {position}, where {end - position} are left")
+            raise make_damage_error(
+                f"field {number} of {length} bytes at {position}, where {end - position} are left"
+            )
         content = data[position : position + length]
         position += length
         yield number, content if wire == _BYTES else int.from_bytes(content, "little")
 
 
-def _packed(data: memoryview) -> Iterator[int]:
+def _unpack_varints(data: memoryview) -> Iterator[int]:
     position = 0
     while position < len(data):
-        value, position = _varint(data, position)
+        value, position = _read_varint(data, position)
         yield value
 
 
-def _varint(data: memoryview, position: int) -> tuple[int, int]:
+def _read_varint(data: memoryview, position: int) -> tuple[int, int]:
     value = 0
     for index, byte in enumerate(data[position : position + _LONGEST_VARINT]):
         value |= (byte & 0x7F) << (7 * index)
         if byte < 0x80:
             return value, position + index + 1
-    raise damaged(f"a number at {position} does not end")
+    raise make_damage_error(f"a number at {position} does not end")
 
 
-def _signed(value: int) -> int:
+def _to_signed(value: int) -> int:
     value &= (1 << 64) - 1
     return value - (1 << 64) if value >= _TOP else value

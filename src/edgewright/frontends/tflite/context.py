@@ -9,7 +9,7 @@ from edgewright.config.spelling import advise_cut
 from edgewright.core.errors import BadInput, UnsupportedOp, Where
 from edgewright.core.numbers import DType
 from edgewright.frontends._common.builder import Builder, NeedsValue
-from edgewright.frontends.tflite.encoded import encoding_of
+from edgewright.frontends.tflite.encoded import read_encoding
 from edgewright.frontends.tflite.reader import Subgraph, Tensor
 from edgewright.frontends.tflite.source import SourceNode
 from edgewright.frontends.tflite.variables import Variables
@@ -66,7 +66,7 @@ class Context(Builder):
 
     def stored(self, value: str, tensor: Tensor) -> str:
         """A result in the form that the file declares: integers in fixed point where it is quantized."""
-        found = encoding_of(tensor)
+        found = read_encoding(tensor)
         if found is None or not self.dtype(value).is_float:
             return value
         dtype, encoding = found
@@ -90,7 +90,7 @@ class Context(Builder):
             return value
         if name not in ACTIVATIONS:
             raise self.refuse(node, f"activation '{name}'")
-        found = encoding_of(node.results[0])
+        found = read_encoding(node.results[0])
         if found is not None:
             if name in RANGES and _is_within(*found, RANGES[name]):
                 return value

@@ -7,7 +7,7 @@ from edgewright.frontends._common.builder import NeedsValue
 from edgewright.frontends.tflite.context import Context
 from edgewright.frontends.tflite.registry import tflite_op
 from edgewright.frontends.tflite.source import SourceNode
-from edgewright.frontends.tflite.windows import SAME, geometry_of, spread_of
+from edgewright.frontends.tflite.windows import SAME, read_geometry, spread_of
 from edgewright.ops.conv import Conv2d, Conv3d, DepthWiseConv2d
 from edgewright.ops.conv_transpose import TransposeConv2d, TransposeConv3d
 from edgewright.ops.windows import Pair, Pairs
@@ -20,10 +20,10 @@ def conv_2d(ctx: Context, node: SourceNode) -> str:
     """Filters OHWI to HWIO; fewer input channels than the activation has are a group's."""
     x, filters = node.need(0, 1)
     size = _filter_size(ctx, node, x, filters, slice(1, 3))
-    group = _groups(ctx, node, x, filters)
-    found = geometry_of(ctx, node, x, size)
+    group = _count_groups(ctx, node, x, filters)
+    found = read_geometry(ctx, node, x, size)
     op = Conv2d(stride=found.stride, pad_amount=found.pads, group=group, dilation=found.dilation)
-    return ctx.activated(node, ctx.emit(op, x, ctx.turned(filters, (1, 2, 3, 0)), *_bias(node, 2)))
+    return ctx.activated(node, ctx.emit(op, x, ctx.turned(filters, (1, 2, 3, 0)), *_list_bias(node, 2)))
 
 
 @tflite_op("DEPTHWISE_CONV_2D")
@@ -31,9 +31,9 @@ def depthwise_conv_2d(ctx: Context, node: SourceNode) -> str:
     """Filters 1HWO to HW1O."""
     x, filters = node.need(0, 1)
     size = _filter_size(ctx, node, x, filters, slice(1, 3))
-    found = geometry_of(ctx, node, x, size)
+    found = read_geometry(ctx, node, x, size)
     op = DepthWiseConv2d(stride=found.stride, pad_amount=found.pads, dilation=found.dilation)
-    return ctx.activated(node, ctx.emit(op, x, ctx.turned(filters, (1, 2, 0, 3)), *_bias(node, 2)))
+    return ctx.activated(node, ctx.emit(op, x, ctx.turned(filters, (1, 2, 0, 3)), *_list_bias(node, 2)))
 
 
 @tflite_op("CONV_3D")
@@ -41,9 +41,9 @@ def conv_3d(ctx: Context, node: SourceNode) -> str:
     """Filters are DHWIO as QNN has them."""
     x, filters = node.need(0, 1)
     size = _filter_size(ctx, node, x, filters, slice(0, 3))
-    found = geometry_of(ctx, node, x, size)
+    found = read_geometry(ctx, node, x, size)
     op = Conv3d(stride=found.stride, pad_amount=found.pads, dilation=found.dilation)
-    return ctx.activated(node, ctx.emit(op, x, filters, *_bias(node, 2)))
+    return ctx.activated(node, ctx.emit(op, x, filters, *_list_bias(node, 2)))
 
 
 @tflite_op("TRANSPOSE_CONV")
@@ -52,9 +52,9 @@ def transpose_conv(ctx: Context, node: SourceNode) -> str:
     wanted, filters, x = node.need(0, 1, 2)
     size = _filter_size(ctx, node, x, filters, slice(1, 3))
     stride, _ = spread_of(node, 2)
-    pads, extra = _cropping(ctx, node, x, wanted, size, stride)
+    pads, extra = _measure_cropping(ctx, node, x, wanted, size, stride)
     op = TransposeConv2d(stride=stride, pad_amount=pads, output_padding=extra)
-    return ctx.activated(node, ctx.emit(op, x, ctx.turned(filters, (1, 2, 3, 0)), *_bias(node, 3)))
+    return ctx.activated(node, ctx.emit(op, x, ctx.turned(filters, (1, 2, 3, 0)), *_list_bias(node, 3)))
 
 
 @tflite_op("CONV_3D_TRANSPOSE")
@@ -64,9 +64,9 @@ def conv_3d_transpose(ctx: Context, node: SourceNode) -> str:
     size = _filter_size(ctx, node, x, filters, slice(0, 3))
     stride, dilation = spread_of(node, 3)
     reach = tuple((n - 1) * step + 1 for n, step in zip(size, dilation, strict=True))
-    pads, extra = _cropping(ctx, node, x, wanted, reach, stride)
+    pads, extra = _measure_cropping(ctx, node, x, wanted, reach, stride)
     op = TransposeConv3d(stride=stride, pad_amount=pads, dilation=dilation, output_padding=extra)
-    return ctx.activated(node, ctx.emit(op, x, ctx.turned(filters, (0, 1, 2, 4, 3)), *_bias(node, 3)))
+    return ctx.activated(node, ctx.emit(op, x, ctx.turned(filters, (0, 1, 2, 4, 3)), *_list_bias(node, 3)))
 
 
 def _filter_size(ctx: Context, node: SourceNode, x: str, filters: str, spatial: slice) -> Pair:
@@ -80,7 +80,7 @@ def _filter_size(ctx: Context, node: SourceNode, x: str, filters: str, spatial: 
     return ctx.sizes(filters)[spatial]
 
 
-def _groups(ctx: Context, node: SourceNode, x: str, filters: str) -> int:
+def _count_groups(ctx: Context, node: SourceNode, x: str, filters: str) -> int:
     channels, own = ctx.shape(x)[-1], ctx.shape(filters)[-1]
     if not isinstance(channels, int) or not isinstance(own, int):
         raise NeedsValue(x, is_shape=True)
@@ -93,11 +93,11 @@ def _groups(ctx: Context, node: SourceNode, x: str, filters: str) -> int:
     return channels // own
 
 
-def _bias(node: SourceNode, place: int) -> list[str]:
+def _list_bias(node: SourceNode, place: int) -> list[str]:
     return [node.input(place)] if node.input(place) else []
 
 
-def _cropping(
+def _measure_cropping(
     ctx: Context, node: SourceNode, x: str, wanted: str, reach: Sequence[int], stride: Pair
 ) -> tuple[Pairs, Pair]:
     """What is cut off each side so that the result has the wanted size; what is missing comes behind it."""

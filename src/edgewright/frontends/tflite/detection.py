@@ -55,7 +55,7 @@ def detection_postprocess(ctx: Context, node: SourceNode) -> list[str]:
 @tflite_op("NON_MAX_SUPPRESSION_V4")
 def non_max_suppression(ctx: Context, node: SourceNode) -> list[str]:
     """Places of the boxes that are kept, filled up with zeros, and how many there are."""
-    places, number, _ = _suppressed(ctx, node)
+    places, number, _ = _emit_suppression(ctx, node)
     return [places, number]
 
 
@@ -65,7 +65,7 @@ def soft_non_max_suppression(ctx: Context, node: SourceNode) -> list[str]:
     sigma = read_number(ctx, node.need(5)[0])
     if sigma:
         raise ctx.refuse(node, f"scores decay with sigma {sigma}, expected 0")
-    places, number, limit = _suppressed(ctx, node)
+    places, number, limit = _emit_suppression(ctx, node)
     scores = ctx.emit(Gather(axis=0), node.inputs[1], places)
     is_kept = ctx.emit(ElementWiseLess(), ctx.add_constant(np.arange(limit, dtype=np.int32)), number)
     kept = ctx.emit(ElementWiseSelect(), is_kept, scores, ctx.add_scalar(0.0, scores))
@@ -91,7 +91,7 @@ def convolution_transpose_bias(ctx: Context, node: SourceNode) -> str:
     return ctx.emit(op, x, ctx.turned(filters, (1, 2, 3, 0)), bias)
 
 
-def _suppressed(ctx: Context, node: SourceNode) -> tuple[str, str, int]:
+def _emit_suppression(ctx: Context, node: SourceNode) -> tuple[str, str, int]:
     """Places, their number, and how many there can be."""
     boxes, scores, *numbers = node.need(0, 1, 2, 3, 4)
     limit, overlap, least = (read_number(ctx, value) for value in numbers)

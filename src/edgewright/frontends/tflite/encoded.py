@@ -9,13 +9,13 @@ from edgewright.frontends.tflite.reader import Tensor
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.types import TensorType
 
-__all__ = ["constant_of", "encoding_of", "type_in_graph"]
+__all__ = ["convert_constant", "read_encoding", "type_in_graph"]
 
 # Biases of 16-bit models have 64 bits, but their numbers fit 32, which is checked.
 STORED_IN = {**FIXED, DType.INT_64: DType.SFIXED_POINT_32}
 
 
-def encoding_of(tensor: Tensor) -> tuple[DType, Encoding] | None:
+def read_encoding(tensor: Tensor) -> tuple[DType, Encoding] | None:
     """Fixed-point type and encoding of a tensor; None where it is not quantized."""
     found = tensor.quantization
     if found is None or tensor.dtype not in STORED_IN:
@@ -40,13 +40,13 @@ def type_in_graph(tensor: Tensor, shape: tuple[int, ...] | None = None) -> Tenso
             f"tensor '{tensor.name}' is a handle, expected elements", do="export a model without tables"
         )
     dims = tensor.shape if shape is None else shape
-    found = encoding_of(tensor)
+    found = read_encoding(tensor)
     if found is None:
         return TensorType(dims, tensor.dtype)
     return TensorType(dims, found[0], encoding=found[1])
 
 
-def constant_of(array: Array, tensor: Tensor) -> tuple[Array, TensorType]:
+def convert_constant(array: Array, tensor: Tensor) -> tuple[Array, TensorType]:
     """The elements of a stored tensor in the type that the graph has them in."""
     found = type_in_graph(tensor)
     if found.encoding is None:

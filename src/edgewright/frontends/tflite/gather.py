@@ -79,7 +79,7 @@ def where(ctx: Context, node: SourceNode) -> str:
 def scatter_nd(ctx: Context, node: SourceNode) -> str:
     """Updates of one place add up in a field of zeros."""
     indices, updates, shape = node.need(0, 1, 2)
-    return _added(ctx, node, indices, updates, ctx.read_ints(shape))
+    return _scatter_add(ctx, node, indices, updates, ctx.read_ints(shape))
 
 
 @tflite_op("UNSORTED_SEGMENT_SUM")
@@ -88,7 +88,7 @@ def unsorted_segment_sum(ctx: Context, node: SourceNode) -> str:
     x, segments, count = node.need(0, 1, 2)
     own = ctx.rank(segments)
     tuples = ctx.reshape(segments, (*ctx.shape(segments), 1))
-    return _added(ctx, node, tuples, x, (*ctx.read_ints(count), *ctx.sizes(x)[own:]))
+    return _scatter_add(ctx, node, tuples, x, (*ctx.read_ints(count), *ctx.sizes(x)[own:]))
 
 
 @tflite_op("SEGMENT_SUM")
@@ -97,7 +97,7 @@ def segment_sum(ctx: Context, node: SourceNode) -> str:
     x, segments = node.need(0, 1)
     count = max(ctx.read_ints(segments), default=-1) + 1
     tuples = ctx.reshape(segments, (*ctx.shape(segments), 1))
-    return _added(ctx, node, tuples, x, (count, *ctx.sizes(x)[1:]))
+    return _scatter_add(ctx, node, tuples, x, (count, *ctx.sizes(x)[1:]))
 
 
 @tflite_op("DYNAMIC_UPDATE_SLICE")
@@ -136,7 +136,7 @@ def reverse_sequence(ctx: Context, node: SourceNode) -> str:
     return ctx.transpose(result, tuple(order.index(axis) for axis in range(rank)))
 
 
-def _added(ctx: Context, node: SourceNode, indices: str, updates: str, shape: tuple[int, ...]) -> str:
+def _scatter_add(ctx: Context, node: SourceNode, indices: str, updates: str, shape: tuple[int, ...]) -> str:
     _check_field(shape, node)
     field = ctx.zeros(TensorType(shape, ctx.dtype(updates)), f"{node.label}_zeros")
     return ctx.emit(ScatterNd(reduction=Reduction.ADD), field, indices, updates)

@@ -4,20 +4,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from edgewright.config.spelling import advise_cut
-from edgewright.core.errors import BadInput, EdgewrightError, UnsupportedOp, Where, located
+from edgewright.core.errors import BadInput, EdgewrightError, UnsupportedOp, Where, locate_problem
 from edgewright.frontends._common.faults import guard_reading
 from edgewright.frontends._common.imported import BoundInput, Imported, NodeNames
 from edgewright.frontends._common.importer import GraphImporter, check_length
 from edgewright.frontends.tflite import registry
 from edgewright.frontends.tflite.context import Context
-from edgewright.frontends.tflite.encoded import constant_of, type_in_graph
+from edgewright.frontends.tflite.encoded import convert_constant, type_in_graph
 from edgewright.frontends.tflite.reader import Operator, Subgraph, Tensor, TfliteFile
 from edgewright.frontends.tflite.source import SourceNode
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.types import TensorType
 from edgewright.ops.rearrange import Reshape
 
-__all__ = ["Importer", "names_of"]
+__all__ = ["Importer", "list_node_names"]
 
 # Ops that do something besides what they return.
 EFFECTS = frozenset({"ASSIGN_VARIABLE", "CALL_ONCE"})
@@ -65,7 +65,7 @@ class Importer(GraphImporter):
         with guard_reading(self._file.name):
             self._graph.reserve(tensor.name for tensor in self._main.tensors)
             self._declare_inputs()
-            for operator in needed(self._main, self._outputs, is_whole=self._keep_all):
+            for operator in list_needed(self._main, self._outputs, is_whole=self._keep_all):
                 self._import_operator(operator)
                 if self._result.bound or self._result.shapes_for:
                     return self._result
@@ -94,9 +94,9 @@ class Importer(GraphImporter):
         try:
             with self._scopes.open(dict(zip(names, arguments, strict=True)), is_closed=True):
                 outputs = [graph.tensors[index].name for index in graph.outputs]
-                for operator in needed(graph, outputs):
+                for operator in list_needed(graph, outputs):
                     self._inline_operator(graph, operator)
-                return [self._value(graph, index) for index in graph.outputs]
+                return [self._find_value(graph, index) for index in graph.outputs]
         finally:
             self._open.pop()
 
@@ -104,7 +104,7 @@ class Importer(GraphImporter):
         try:
             values = self._translate(graph, operator)
         except EdgewrightError as problem:
-            raise located(
+            raise locate_problem(
                 problem, Where(op=operator.op, node=label_of(graph, operator))
             ) from problem.__cause__
         for index, value in zip(operator.outputs, values, strict=False):
@@ -112,17 +112,19 @@ class Importer(GraphImporter):
 
     def _import_operator(self, operator: Operator) -> None:
         self._take_step(
-            names_of(self._main, operator),
+            list_node_names(self._main, operator),
             lambda: self._translate(self._main, operator),
-            lambda where: None if registry.find_translation(operator.op) else _unknown(operator, where),
+            lambda where: (
+                None if registry.find_translation(operator.op) else _make_unknown_op_error(operator, where)
+            ),
         )
 
     def _translate(self, graph: Subgraph, operator: Operator) -> list[str]:
         found = registry.find_translation(operator.op)
         label = label_of(graph, operator)
         if found is None:
-            raise _unknown(operator, Where(op=operator.op, node=label))
-        values = [self._value(graph, index) if index >= 0 else "" for index in operator.inputs]
+            raise _make_unknown_op_error(operator, Where(op=operator.op, node=label))
+        values = [self._find_value(graph, index) if index >= 0 else "" for index in operator.inputs]
         inputs = values if found.is_stored else [self._context.real(value) for value in values]
         node = SourceNode(
             operator,
@@ -131,7 +133,7 @@ class Importer(GraphImporter):
             tuple(graph.tensors[index] for index in operator.outputs),
             label,
         )
-        made = self._results(found, node)
+        made = self._translate_node(found, node)
         if len(made) < len(operator.outputs):
             raise BadInput(
                 f"the op has {len(operator.outputs)} outputs, expected {len(made)}",
@@ -145,7 +147,7 @@ class Importer(GraphImporter):
             for value, tensor in pairs
         ]
 
-    def _results(self, found: registry.Translation, node: SourceNode) -> list[str]:
+    def _translate_node(self, found: registry.Translation, node: SourceNode) -> list[str]:
         """What the translation makes; an op that only moves elements moves each part of complex ones."""
         if node.op not in MOVES or not any(self._context.is_complex(value) for value in node.inputs):
             results = found.handler(self._context, node)
@@ -163,17 +165,17 @@ class Importer(GraphImporter):
     def _part(self, value: str, side: int) -> str:
         return self._context.parts(value)[side] if self._context.is_complex(value) else value
 
-    def _value(self, graph: Subgraph, index: int) -> str:
+    def _find_value(self, graph: Subgraph, index: int) -> str:
         """The value of a tensor: made, an input, or stored in the file."""
         tensor = graph.tensors[index]
         if tensor.name in self._scopes:
             return self._scopes.resolve(tensor.name)
         key = (self._open[-1], index)
         if key not in self._constants:
-            self._constants[key] = self._constant(tensor)
+            self._constants[key] = self._emit_constant(tensor)
         return self._constants[key]
 
-    def _constant(self, tensor: Tensor) -> str:
+    def _emit_constant(self, tensor: Tensor) -> str:
         check_length(tensor.name)
         array = self._file.array(tensor)
         if array is None and tensor.is_variable:
@@ -188,7 +190,7 @@ class Importer(GraphImporter):
                 Where(tensor=tensor.name),
                 do="export the model again",
             )
-        value, declared = constant_of(array, tensor)
+        value, declared = convert_constant(array, tensor)
         name = tensor.name if tensor.name not in self._graph.types else self._graph.fresh_name(tensor.name)
         return self._graph.add_constant(name, value, declared)
 
@@ -205,7 +207,7 @@ class Importer(GraphImporter):
             self._result.states.append(state)
 
 
-def needed(graph: Subgraph, outputs: Sequence[str], *, is_whole: bool = False) -> list[Operator]:
+def list_needed(graph: Subgraph, outputs: Sequence[str], *, is_whole: bool = False) -> list[Operator]:
     """The operators that the outputs depend on, and those with effects; all of them where it is whole."""
     if is_whole:
         return list(graph.operators)
@@ -224,7 +226,7 @@ def label_of(graph: Subgraph, operator: Operator) -> str:
     return graph.tensors[places[0]].name if places else operator.op
 
 
-def names_of(graph: Subgraph, operator: Operator) -> NodeNames:
+def list_node_names(graph: Subgraph, operator: Operator) -> NodeNames:
     """An operator's names as an import of any format knows them."""
     inputs, outputs = (
         tuple(graph.tensors[index].name if index >= 0 else "" for index in places)
@@ -234,7 +236,7 @@ def names_of(graph: Subgraph, operator: Operator) -> NodeNames:
     return NodeNames(operator.op, label_of(graph, operator), inputs, outputs, domain=domain)
 
 
-def _unknown(operator: Operator, where: Where) -> UnsupportedOp:
+def _make_unknown_op_error(operator: Operator, where: Where) -> UnsupportedOp:
     kind = "custom op" if operator.is_custom else "op"
     return UnsupportedOp(
         f"TFLite {kind} '{operator.op}' has no QNN equivalent",

@@ -18,7 +18,7 @@ from edgewright.frontends._common.input_spec import (
 )
 from edgewright.frontends._common.source_model import SourceModel
 from edgewright.frontends.tflite.encoded import type_in_graph
-from edgewright.frontends.tflite.importer import Importer, names_of
+from edgewright.frontends.tflite.importer import Importer, list_node_names
 from edgewright.frontends.tflite.reader import Signature, Tensor, TfliteFile
 from edgewright.ir.dims import symbol
 from edgewright.ir.types import TensorType
@@ -37,18 +37,18 @@ class TfliteSource(SourceModel):
         with guard_reading(file.name):
             spec = spec or InputSpec()
             self.file = file
-            self._signature = _signature(file, spec.signature)
+            self._signature = _find_signature(file, spec.signature)
             self._place = self._signature.subgraph if self._signature else 0
             self._graph = file.subgraphs[self._place]
             self._by_name = {tensor.name: tensor for tensor in self._graph.tensors}
-            known_as = _aliases(self._graph.tensors, self._signature)
-            spec = _renamed(spec, known_as)
+            known_as = _list_aliases(self._graph.tensors, self._signature)
+            spec = _rename_overrides(spec, known_as)
             self._keep_all = spec.keep_disconnected
-            declared = self._input_types(spec)
+            declared = self._choose_input_types(spec)
             known = bind_values(file.name, spec, declared)
             self._known = {name: BoundInput(t, value) for name, (t, value) in known.items()}
             inputs = {name: t for name, t in declared.items() if name not in self._known}
-            super().__init__(file.name, inputs, self._chosen_outputs(spec))
+            super().__init__(file.name, inputs, self._choose_outputs(spec))
 
     @classmethod
     def open(cls, path: str | Path, spec: InputSpec | None = None) -> "TfliteSource":
@@ -73,11 +73,11 @@ class TfliteSource(SourceModel):
 
     def nodes(self) -> list[NodeNames]:
         """All operators of the subgraph."""
-        return [names_of(self._graph, operator) for operator in self._graph.operators]
+        return [list_node_names(self._graph, operator) for operator in self._graph.operators]
 
     def _starts(self) -> Collection[str]:
         handles = [operator for operator in self._graph.operators if operator.op == "VAR_HANDLE"]
-        names = [name for operator in handles for name in names_of(self._graph, operator).outputs]
+        names = [name for operator in handles for name in list_node_names(self._graph, operator).outputs]
         return [*self.inputs, *names]
 
     def find_declared_type(self, name: str) -> TensorType | None:
@@ -91,7 +91,7 @@ class TfliteSource(SourceModel):
         self.states = found.states
         return found
 
-    def _input_types(self, spec: InputSpec) -> dict[str, TensorType]:
+    def _choose_input_types(self, spec: InputSpec) -> dict[str, TensorType]:
         names = [self._graph.tensors[index].name for index in dict.fromkeys(self._graph.inputs)]
         for field, given in (("input_shapes", spec.input_shapes), ("input_dtypes", spec.input_dtypes)):
             check_names(self.file.name, field, given, names, "input")
@@ -100,7 +100,7 @@ class TfliteSource(SourceModel):
         }
         return decide_types(types, self.file.name, spec)
 
-    def _chosen_outputs(self, spec: InputSpec) -> list[str]:
+    def _choose_outputs(self, spec: InputSpec) -> list[str]:
         if spec.outputs:
             check_names(self.file.name, "outputs", spec.outputs, sorted(self._by_name), "tensor")
             return list(dict.fromkeys(spec.outputs))
@@ -125,7 +125,7 @@ def _open_type(tensor: Tensor) -> TensorType:
     return found.with_shape(dims)
 
 
-def _signature(file: TfliteFile, wanted: str | None) -> Signature | None:
+def _find_signature(file: TfliteFile, wanted: str | None) -> Signature | None:
     if wanted is None:
         return file.signatures[0] if file.signatures else None
     keys = [item.key for item in file.signatures]
@@ -139,7 +139,7 @@ def _signature(file: TfliteFile, wanted: str | None) -> Signature | None:
     return file.signatures[keys.index(wanted)]
 
 
-def _aliases(tensors: Sequence[object], signature: Signature | None) -> dict[str, str]:
+def _list_aliases(tensors: Sequence[object], signature: Signature | None) -> dict[str, str]:
     """The signature's names for inputs and outputs that no tensor has: they may be used as well."""
     own = {getattr(tensor, "name", "") for tensor in tensors}
     if signature is None:
@@ -148,7 +148,7 @@ def _aliases(tensors: Sequence[object], signature: Signature | None) -> dict[str
     return {name: str(getattr(tensors[index], "name", "")) for name, index in pairs if name not in own}
 
 
-def _renamed(spec: InputSpec, known_as: Mapping[str, str]) -> InputSpec:
+def _rename_overrides(spec: InputSpec, known_as: Mapping[str, str]) -> InputSpec:
     return replace(
         spec,
         input_shapes={known_as.get(name, name): value for name, value in spec.input_shapes.items()},

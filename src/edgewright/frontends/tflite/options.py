@@ -5,7 +5,7 @@ from typing import Any
 
 from edgewright.core.flatbuffer import Table
 
-__all__ = ["fields_of", "read_options"]
+__all__ = ["find_fields", "read_options"]
 
 # Name -> slot, kind (of the struct module, or a word below) and default.
 Fields = Mapping[str, tuple[int, str, Any]]
@@ -137,14 +137,14 @@ _OPTIONS: dict[str, Fields] = {
 }
 
 
-def fields_of(op: str) -> Fields:
+def find_fields(op: str) -> Fields:
     """The fields of an op's options."""
     return _OPTIONS.get(op, {})
 
 
 def read_options(op: str, table: Table | None) -> dict[str, Any]:
     """The options of one op; defaults where the file leaves them out."""
-    fields = fields_of(op)
+    fields = find_fields(op)
     if table is None:
         return {name: default for name, (_, _, default) in fields.items()}
     return {name: _read(table, *field) for name, field in fields.items()}

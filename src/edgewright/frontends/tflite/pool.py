@@ -3,7 +3,7 @@
 from edgewright.frontends.tflite.context import Context
 from edgewright.frontends.tflite.registry import tflite_op
 from edgewright.frontends.tflite.source import SourceNode
-from edgewright.frontends.tflite.windows import geometry_of
+from edgewright.frontends.tflite.windows import read_geometry
 from edgewright.ops.pool import L2Pool2d, Pool, PoolAvg2d, PoolMax2d
 
 __all__: list[str] = []
@@ -20,6 +20,6 @@ def pool(ctx: Context, node: SourceNode) -> str:
     """Padding does not count in any of them."""
     (x,) = node.need(0)
     size = (node.option("filter_height"), node.option("filter_width"))
-    found = geometry_of(ctx, node, x, size)
+    found = read_geometry(ctx, node, x, size)
     op = _POOLS[node.op](filter_size=size, stride=found.stride, pad_amount=found.pads)
     return ctx.activated(node, ctx.emit(op, x))

@@ -15,7 +15,7 @@ from edgewright.frontends._common.mapping import map_file
 from edgewright.frontends._common.stored import LARGEST_DIM, LARGEST_RANK, read_stored_array
 from edgewright.frontends.tflite.codes import BUILTINS, DTYPES, IDENTIFIER, RESOURCE
 from edgewright.frontends.tflite.options import read_options
-from edgewright.frontends.tflite.sparse import dense
+from edgewright.frontends.tflite.sparse import read_dense
 
 __all__ = ["Operator", "Quantization", "Signature", "Subgraph", "Tensor", "TfliteFile"]
 
@@ -108,13 +108,13 @@ class TfliteFile:
     def array(self, tensor: Tensor) -> Array | None:
         """The elements that the file stores for a tensor; None where it stores none."""
         where = Where(file=self.name, tensor=tensor.name)
-        data = self._bytes(tensor.buffer, where)
+        data = self._find_bytes(tensor.buffer, where)
         if not len(data) or tensor.dtype is None:
             return None
         if tensor.dtype == DType.STRING:
             raise UnsupportedFeature("a constant holds text", where, do="convert a model without text")
         if tensor.sparsity is not None:
-            return dense(data, tensor.dtype, tensor.shape, tensor.sparsity, where)
+            return read_dense(data, tensor.dtype, tensor.shape, tensor.sparsity, where)
         return read_stored_array(data, tensor.dtype, tensor.shape, where)
 
     def _read(self, model: Table) -> None:
@@ -124,14 +124,14 @@ class TfliteFile:
                 f"the file has version {version}, expected {VERSION}", do="convert it with a newer TensorFlow"
             )
         self._buffers = list(model.children(4))
-        codes = [_op_code(table) for table in model.children(1)]
-        self.subgraphs = [self._subgraph(table, codes) for table in model.children(2)]
+        codes = [_read_op_code(table) for table in model.children(1)]
+        self.subgraphs = [self._read_subgraph(table, codes) for table in model.children(2)]
         if not self.subgraphs:
             raise BadInput("the model holds no graph", do="export the model again")
         self._check_calls()
-        self.signatures = [self._signature(table) for table in model.children(7)]
+        self.signatures = [self._read_signature(table) for table in model.children(7)]
 
-    def _subgraph(self, table: Table, codes: Sequence[tuple[str, bool, int]]) -> Subgraph:
+    def _read_subgraph(self, table: Table, codes: Sequence[tuple[str, bool, int]]) -> Subgraph:
         tensors = list(table.children(0))
         operators = list(table.children(3))
         self._records += len(tensors) + len(operators)
@@ -139,23 +139,23 @@ class TfliteFile:
             raise LimitExceeded(
                 f"the model has more than {MOST_RECORDS} tensors and operators", do="check the file"
             )
-        read = tuple(_tensor(item) for item in tensors)
+        read = tuple(_read_tensor(item) for item in tensors)
         return Subgraph(
             table.text(4),
-            _distinct(read),
-            _places(table.numbers(1, "i4"), len(read), "input"),
-            _places(table.numbers(2, "i4"), len(read), "output"),
-            tuple(_operator(item, codes, len(read)) for item in operators),
+            _name_tensors(read),
+            _read_places(table.numbers(1, "i4"), len(read), "input"),
+            _read_places(table.numbers(2, "i4"), len(read), "output"),
+            tuple(_read_operator(item, codes, len(read)) for item in operators),
         )
 
-    def _signature(self, table: Table) -> Signature:
+    def _read_signature(self, table: Table) -> Signature:
         place = table.integer(4, "I")
         if place >= len(self.subgraphs):
-            raise _outside("signature", "subgraph", place, len(self.subgraphs))
+            raise _make_place_error("signature", "subgraph", place, len(self.subgraphs))
         count = len(self.subgraphs[place].tensors)
         inputs, outputs = (
             {
-                item.text(0): _places([item.integer(1, "I")], count, "signature")[0]
+                item.text(0): _read_places([item.integer(1, "I")], count, "signature")[0]
                 for item in table.children(slot)
             }
             for slot in (0, 1)
@@ -168,9 +168,9 @@ class TfliteFile:
         for operator in (o for graph in self.subgraphs for o in graph.operators):
             for name, place in operator.options.items():
                 if name.endswith(("subgraph_index", "subgraph")) and not 0 <= place < count:
-                    raise _outside(operator.op, "subgraph", place, count)
+                    raise _make_place_error(operator.op, "subgraph", place, count)
 
-    def _bytes(self, buffer: int, where: Where) -> Any:
+    def _find_bytes(self, buffer: int, where: Where) -> Any:
         if not 0 <= buffer < len(self._buffers):
             raise BadInput(
                 f"the tensor lies in buffer {buffer}, the file has {len(self._buffers)}",
@@ -191,7 +191,7 @@ class TfliteFile:
         return self._data[start : start + size]
 
 
-def _op_code(table: Table) -> tuple[str, bool, int]:
+def _read_op_code(table: Table) -> tuple[str, bool, int]:
     """Name, whether it is a custom op, and version."""
     # Old files have only a byte; new ones put 127 there where the code is larger.
     code = max(table.integer(0, "b"), table.integer(3, "i"))
@@ -205,16 +205,16 @@ def _op_code(table: Table) -> tuple[str, bool, int]:
     return name or "CUSTOM", is_custom, table.integer(2, "i", 1)
 
 
-def _operator(table: Table, codes: Sequence[tuple[str, bool, int]], tensors: int) -> Operator:
+def _read_operator(table: Table, codes: Sequence[tuple[str, bool, int]], tensors: int) -> Operator:
     place = table.integer(0, "I")
     if place >= len(codes):
-        raise _outside("operator", "op code", place, len(codes))
+        raise _make_place_error("operator", "op code", place, len(codes))
     name, is_custom, version = codes[place]
     options = table.child(4) or table.child(12)
     return Operator(
         name,
-        _places(table.numbers(1, "i4"), tensors, name, lowest=ABSENT),
-        _places(table.numbers(2, "i4"), tensors, name),
+        _read_places(table.numbers(1, "i4"), tensors, name, lowest=ABSENT),
+        _read_places(table.numbers(2, "i4"), tensors, name),
         {} if is_custom else read_options(name, options),
         table.numbers(5, "u1"),
         is_custom,
@@ -222,25 +222,25 @@ def _operator(table: Table, codes: Sequence[tuple[str, bool, int]], tensors: int
     )
 
 
-def _tensor(table: Table) -> Tensor:
+def _read_tensor(table: Table) -> Tensor:
     name, code = table.text(3), table.integer(1, "b")
     where = Where(tensor=name)
     if code not in DTYPES and code not in {RESOURCE, RESOURCE + 1}:
         raise UnsupportedFeature(f"datatype code {code} is not known", where, do="export the model again")
-    shape = _shape(table.numbers(0, "i4"), where)
+    shape = _read_shape(table.numbers(0, "i4"), where)
     return Tensor(
         name,
         shape,
         tuple(table.numbers(7, "i4").tolist()),
         DTYPES.get(code),
         table.integer(2, "I"),
-        _quantization(table.child(4), shape, where),
+        _read_quantization(table.child(4), shape, where),
         table.child(6),
         table.truth(5),
     )
 
 
-def _shape(dims: Array, where: Where) -> tuple[int, ...]:
+def _read_shape(dims: Array, where: Where) -> tuple[int, ...]:
     if len(dims) > LARGEST_RANK or bool((dims < 0).any()) or prod(dims.tolist()) > LARGEST_DIM:
         raise BadInput(
             f"dimensions {dims[:8].tolist()} are out of range, expected up to {LARGEST_RANK} of at least 0",
@@ -250,7 +250,7 @@ def _shape(dims: Array, where: Where) -> tuple[int, ...]:
     return tuple(dims.tolist())
 
 
-def _quantization(table: Table | None, shape: tuple[int, ...], where: Where) -> Quantization | None:
+def _read_quantization(table: Table | None, shape: tuple[int, ...], where: Where) -> Quantization | None:
     """None where the tensor is not quantized; a range without a scale says nothing that counts."""
     if table is None:
         return None
@@ -273,7 +273,7 @@ def _quantization(table: Table | None, shape: tuple[int, ...], where: Where) -> 
     return Quantization(tuple(scales.astype(float).tolist()), tuple(spread.tolist()), axis)
 
 
-def _distinct(tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
+def _name_tensors(tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
     """Tensors with names of their own: TFLite allows the same name twice, or none."""
     taken: set[str] = {tensor.name for tensor in tensors}
     seen: set[str] = set()
@@ -281,13 +281,13 @@ def _distinct(tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
     for place, tensor in enumerate(tensors):
         name = tensor.name or f"tensor_{place}"
         if name in seen or (not tensor.name and name in taken):
-            name = _free(f"{name}_{place}", taken | seen)
+            name = _find_free_name(f"{name}_{place}", taken | seen)
         seen.add(name)
-        found.append(tensor if name == tensor.name else _renamed(tensor, name))
+        found.append(tensor if name == tensor.name else _rename_tensor(tensor, name))
     return tuple(found)
 
 
-def _renamed(tensor: Tensor, name: str) -> Tensor:
+def _rename_tensor(tensor: Tensor, name: str) -> Tensor:
     return Tensor(
         name,
         tensor.shape,
@@ -300,21 +300,21 @@ def _renamed(tensor: Tensor, name: str) -> Tensor:
     )
 
 
-def _free(name: str, taken: set[str]) -> str:
+def _find_free_name(name: str, taken: set[str]) -> str:
     while name in taken:
         name += "_"
     return name
 
 
-def _places(places: Any, count: int, what: str, lowest: int = 0) -> tuple[int, ...]:
+def _read_places(places: Any, count: int, what: str, lowest: int = 0) -> tuple[int, ...]:
     found = tuple(int(place) for place in places)
     for place in found:
         if not lowest <= place < count:
-            raise _outside(what, "tensor", place, count)
+            raise _make_place_error(what, "tensor", place, count)
     return found
 
 
-def _outside(what: str, kind: str, place: int, count: int) -> BadInput:
+def _make_place_error(what: str, kind: str, place: int, count: int) -> BadInput:
     return BadInput(
         f"'{shown(what)}' names {kind} {place}, the file has {count}", do="export the model again"
     )

@@ -94,7 +94,7 @@ def split(ctx: Context, node: SourceNode) -> list[str]:
     count, size = node.option("num_splits"), ctx.shape(x)[place]
     if count < 1 or (isinstance(size, int) and size % count):
         raise ShapeMismatch(f"axis {place} of {ctx.type(x)} does not make {count} equal parts", node.where)
-    return _parts(ctx, x, place, [size // count] * count)
+    return _cut_parts(ctx, x, place, [size // count] * count)
 
 
 @tflite_op("SPLIT_V")
@@ -107,19 +107,19 @@ def split_v(ctx: Context, node: SourceNode) -> list[str]:
         sizes[sizes.index(-1)] = ctx.shape(x)[place] - sum((dim for dim in sizes if dim != -1), start=0)
     if sum(sizes, start=0) != ctx.shape(x)[place]:
         raise ShapeMismatch(f"parts of {sizes} do not make axis {place} of {ctx.type(x)}", node.where)
-    return _parts(ctx, x, place, sizes)
+    return _cut_parts(ctx, x, place, sizes)
 
 
 @tflite_op("SPACE_TO_DEPTH")
 def space_to_depth(ctx: Context, node: SourceNode) -> str:
     """Blocks of the image into channels."""
-    return ctx.emit(SpaceToDepth(block_size=_block(node)), *node.need(0))
+    return ctx.emit(SpaceToDepth(block_size=_read_block(node)), *node.need(0))
 
 
 @tflite_op("DEPTH_TO_SPACE")
 def depth_to_space(ctx: Context, node: SourceNode) -> str:
     """Channels into blocks of the image."""
-    return ctx.emit(DepthToSpace(block_size=_block(node)), *node.need(0))
+    return ctx.emit(DepthToSpace(block_size=_read_block(node)), *node.need(0))
 
 
 @tflite_op("SPACE_TO_BATCH_ND")
@@ -128,7 +128,7 @@ def space_to_batch(ctx: Context, node: SourceNode) -> str:
     x, blocks, pairs = node.need(0, 1, 2)
     flat, size, amounts = _as_image(ctx, node, x, blocks, pairs)
     result = ctx.emit(SpaceToBatch(block_size=size, pad_amount=amounts), flat)
-    return _like(ctx, result, x)
+    return _encode_like(ctx, result, x)
 
 
 @tflite_op("BATCH_TO_SPACE_ND")
@@ -137,10 +137,10 @@ def batch_to_space(ctx: Context, node: SourceNode) -> str:
     x, blocks, pairs = node.need(0, 1, 2)
     flat, size, amounts = _as_image(ctx, node, x, blocks, pairs)
     result = ctx.emit(BatchToSpace(block_size=size, crops=amounts), flat)
-    return _like(ctx, result, x)
+    return _encode_like(ctx, result, x)
 
 
-def _parts(ctx: Context, x: str, axis: int, sizes: list[Dim]) -> list[str]:
+def _cut_parts(ctx: Context, x: str, axis: int, sizes: list[Dim]) -> list[str]:
     places: list[Dim] = []
     at: Dim = 0
     for size in sizes[:-1]:
@@ -149,7 +149,7 @@ def _parts(ctx: Context, x: str, axis: int, sizes: list[Dim]) -> list[str]:
     return ctx.emit_all(Split(axis=axis, split_index=tuple(places)), x) if places else [x]
 
 
-def _block(node: SourceNode) -> tuple[int, int]:
+def _read_block(node: SourceNode) -> tuple[int, int]:
     size = node.option("block_size")
     if size < 1:
         raise BadInput(f"block_size is {size}, expected 1 or more", node.where, do="export the model again")
@@ -172,6 +172,6 @@ def _as_image(
     return flat, (size[0], 1), ((amounts[0], amounts[1]), (0, 0))
 
 
-def _like(ctx: Context, value: str, x: str) -> str:
+def _encode_like(ctx: Context, value: str, x: str) -> str:
     shape = ctx.shape(value)
     return value if ctx.rank(x) == len(shape) else ctx.reshape(value, (shape[0], shape[1], shape[3]))

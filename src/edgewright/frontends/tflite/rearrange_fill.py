@@ -37,7 +37,7 @@ def broadcast(ctx: Context, node: SourceNode) -> str:
 def broadcast_args(ctx: Context, node: SourceNode) -> str:
     """The shape that two shapes broadcast to."""
     left, right = (ctx.read_dims(value) for value in node.need(0, 1))
-    return _dims(ctx, broadcast_shapes(left, right), ctx.dtype(node.inputs[0]))
+    return _emit_dims(ctx, broadcast_shapes(left, right), ctx.dtype(node.inputs[0]))
 
 
 @tflite_op("PAD", "PADV2")
@@ -45,7 +45,7 @@ def pad(ctx: Context, node: SourceNode) -> str:
     """With zeros, or with the value of the third input."""
     x, amounts = node.need(0, 1)
     filling = read_number(ctx, node.input(2)) if node.input(2) else 0
-    return _padded(ctx, node, x, amounts, Scheme.CONSTANT, filling)
+    return _pad_tensor(ctx, node, x, amounts, Scheme.CONSTANT, filling)
 
 
 @tflite_op("MIRROR_PAD")
@@ -55,7 +55,7 @@ def mirror_pad(ctx: Context, node: SourceNode) -> str:
     mode = node.option("mode")
     if mode not in MIRRORS:
         raise BadInput(f"mode {mode} is not known, expected 0 or 1", node.where)
-    return _padded(ctx, node, x, amounts, MIRRORS[mode], 0)
+    return _pad_tensor(ctx, node, x, amounts, MIRRORS[mode], 0)
 
 
 @tflite_op("FILL")
@@ -71,7 +71,7 @@ def fill(ctx: Context, node: SourceNode) -> str:
 def shape(ctx: Context, node: SourceNode) -> str:
     """Sizes as far as they are known."""
     (x,) = node.need(0)
-    return _dims(ctx, ctx.shape(x), node.results[0].dtype or DType.INT_32, of=x)
+    return _emit_dims(ctx, ctx.shape(x), node.results[0].dtype or DType.INT_32, of=x)
 
 
 @tflite_op("RANK")
@@ -91,7 +91,7 @@ def range_(ctx: Context, node: SourceNode) -> str:
     return ctx.add_constant(np.arange(start, limit, step).astype(ctx.dtype(node.inputs[0]).numpy))
 
 
-def _padded(
+def _pad_tensor(
     ctx: Context, node: SourceNode, x: str, amounts: str, scheme: Scheme, filling: float | int | bool
 ) -> str:
     flat = ctx.read_dims(amounts)
@@ -103,7 +103,7 @@ def _padded(
     return ctx.emit(Pad(scheme=scheme, pad_amount=pairs, pad_constant_value=filling), x)
 
 
-def _dims(ctx: Context, dims: tuple[Dim, ...], dtype: DType, of: str = "") -> str:
+def _emit_dims(ctx: Context, dims: tuple[Dim, ...], dtype: DType, of: str = "") -> str:
     """Dimensions as a value: a constant, or one that the builder can follow."""
     if all(isinstance(dim, int) for dim in dims):
         return ctx.add_constant(np.asarray(dims, dtype.numpy))

@@ -27,7 +27,7 @@ def sequence_lstm(ctx: Context, node: SourceNode) -> str:
     """All gates of a layer; the state begins with zeros."""
     if node.option("diagonal_recurrent_tensors"):
         raise ctx.refuse(node, "diagonal recurrent weights")
-    return _lstm(ctx, node, _places(1, 18, norms=20), Direction.FORWARD)
+    return _emit_lstm(ctx, node, _list_places(1, 18, norms=20), Direction.FORWARD)
 
 
 @tflite_op("BIDIRECTIONAL_SEQUENCE_LSTM")
@@ -35,8 +35,8 @@ def both_lstms(ctx: Context, node: SourceNode) -> list[str]:
     """A layer forwards and one backwards, side by side or joined."""
     if any(node.input(place) for place in range(AUXILIARY, len(node.inputs))):
         raise ctx.refuse(node, "an auxiliary input")
-    forward = _lstm(ctx, node, _places(1, 35), Direction.FORWARD)
-    backward = _lstm(ctx, node, _places(18, 37), Direction.REVERSE)
+    forward = _emit_lstm(ctx, node, _list_places(1, 35), Direction.FORWARD)
+    backward = _emit_lstm(ctx, node, _list_places(18, 37), Direction.REVERSE)
     if not node.option("merge_outputs"):
         return [forward, backward]
     return [ctx.emit(Concat(axis=ctx.rank(forward) - 1), forward, backward)]
@@ -48,7 +48,7 @@ def sequence_rnn(ctx: Context, node: SourceNode) -> str:
     x, own, recurrent, bias, state = node.need(0, 1, 2, 3, 4)
     axis = 0 if node.option("time_major") else 1
     steps = []
-    for value in _steps(ctx, node, x, axis):
+    for value in _list_steps(ctx, node, x, axis):
         part = ctx.emit(FullyConnected(), value, own, bias)
         total = ctx.emit(ElementWiseAdd(), part, ctx.emit(FullyConnected(), state, recurrent))
         state = total if node.activation == "NONE" else ctx.emit(ACTIVATIONS[node.activation], total)
@@ -69,7 +69,7 @@ def svdf(ctx: Context, node: SourceNode) -> str:
     batch = ctx.sizes(x)[0]
     fresh = ctx.reshape(ctx.emit(FullyConnected(), x, features), (batch, filters, 1))
     past = ctx.reshape(before, (batch, filters, length))
-    now = ctx.emit(Concat(axis=2), _behind(ctx, past, length), fresh) if length > 1 else fresh
+    now = ctx.emit(Concat(axis=2), _drop_oldest(ctx, past, length), fresh) if length > 1 else fresh
     ctx.variables.assign(handle, ctx.stored(ctx.reshape(now, (batch, filters * length)), memory))
     weighed = ctx.emit(ReduceSum(axes=(2,)), ctx.emit(ElementWiseMultiply(), now, times))
     units = ctx.emit(ReduceSum(axes=(2,)), ctx.reshape(weighed, (batch, filters // rank, rank)))
@@ -77,7 +77,7 @@ def svdf(ctx: Context, node: SourceNode) -> str:
     return ctx.activated(node, biased)
 
 
-def _places(first: int, state: int, norms: int | None = None) -> list[int]:
+def _list_places(first: int, state: int, norms: int | None = None) -> list[int]:
     """Where TFLite has what QNN wants, in QNN's order; TFLite lists gates as input, forget, cell, output."""
     own, recurrent, peepholes, biases = first, first + 4, first + 8, first + 11
     return [
@@ -88,7 +88,7 @@ def _places(first: int, state: int, norms: int | None = None) -> list[int]:
     ]
 
 
-def _lstm(ctx: Context, node: SourceNode, places: list[int], direction: Direction) -> str:
+def _emit_lstm(ctx: Context, node: SourceNode, places: list[int], direction: Direction) -> str:
     if node.activation != "TANH":
         raise ctx.refuse(node, f"activation '{node.activation}', expected TANH")
     op = Lstm(
@@ -103,13 +103,13 @@ def _lstm(ctx: Context, node: SourceNode, places: list[int], direction: Directio
     return ctx.emit(op, *inputs, outputs=3)
 
 
-def _behind(ctx: Context, value: str, length: int) -> str:
+def _drop_oldest(ctx: Context, value: str, length: int) -> str:
     """All steps but the oldest."""
     shape = ctx.shape(value)
     return emit_slice(ctx, value, [(0, shape[0], 1), (0, shape[1], 1), (1, length, 1)])
 
 
-def _steps(ctx: Context, node: SourceNode, x: str, axis: int) -> list[str]:
+def _list_steps(ctx: Context, node: SourceNode, x: str, axis: int) -> list[str]:
     length = ctx.shape(x)[axis]
     if not isinstance(length, int):
         raise NeedsValue(x, is_shape=True)

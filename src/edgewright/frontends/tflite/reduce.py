@@ -29,14 +29,14 @@ _SEARCHES: dict[str, type[Arg]] = {"ARG_MAX": Argmax, "ARG_MIN": Argmin}
 def reduction(ctx: Context, node: SourceNode) -> str:
     """Over the axes that the second input lists."""
     x, axes = node.need(0, 1)
-    return _reduced(ctx, node, _REDUCTIONS[node.op], x, axes)
+    return _emit_reduction(ctx, node, _REDUCTIONS[node.op], x, axes)
 
 
 @tflite_op(*_QUANTORS)
 def quantor(ctx: Context, node: SourceNode) -> str:
     """As integers: QNN reduces no booleans."""
     x, axes = node.need(0, 1)
-    found = _reduced(ctx, node, _QUANTORS[node.op], cast_to(ctx, x, DType.INT_32), axes)
+    found = _emit_reduction(ctx, node, _QUANTORS[node.op], cast_to(ctx, x, DType.INT_32), axes)
     return cast_to(ctx, found, DType.BOOL_8)
 
 
@@ -82,7 +82,7 @@ def log_softmax(ctx: Context, node: SourceNode) -> str:
     return ctx.emit(LogSoftmax(axis=ctx.rank(x) - 1), x)
 
 
-def _reduced(ctx: Context, node: SourceNode, kind: type[Reduction], x: str, axes: str) -> str:
+def _emit_reduction(ctx: Context, node: SourceNode, kind: type[Reduction], x: str, axes: str) -> str:
     places = normal_axes(ctx.read_ints(axes), ctx.rank(x))
     return ctx.emit(kind(axes=places, keep_dims=node.option("keep_dims")), x) if places else x
 

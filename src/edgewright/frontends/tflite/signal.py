@@ -29,12 +29,12 @@ def rfft_2d(ctx: Context, node: SourceNode) -> str:
     if max(wanted) > LONGEST:
         raise LimitExceeded(f"{max(wanted)} points are transformed, at most {LONGEST} are", node.where)
     height, width = wanted
-    fitted = _fitted(ctx, x, wanted)
-    angle = _angles(width)[:, : width // 2 + 1]
+    fitted = _fit_lengths(ctx, x, wanted)
+    angle = _list_angles(width)[:, : width // 2 + 1]
     real = ctx.emit(MatMul(), fitted, ctx.add_constant(np.cos(angle).astype(np.float32)))
     imaginary = ctx.emit(MatMul(), fitted, ctx.add_constant(-np.sin(angle).astype(np.float32)))
     if height > 1:
-        real, imaginary = _columns(ctx, real, imaginary, height)
+        real, imaginary = _transform_columns(ctx, real, imaginary, height)
     return ctx.complex_of(real, imaginary)
 
 
@@ -57,14 +57,14 @@ def imaginary_part(ctx: Context, node: SourceNode) -> str:
     return ctx.parts(node.need(0)[0])[1]
 
 
-def _angles(count: int) -> Array:
+def _list_angles(count: int) -> Array:
     places = np.arange(count)
     # Taken modulo the count first: large products would lose the fraction.
     angles: Array = 2 * np.pi * (np.outer(places, places) % count) / count
     return angles
 
 
-def _fitted(ctx: Context, x: str, wanted: tuple[int, ...]) -> str:
+def _fit_lengths(ctx: Context, x: str, wanted: tuple[int, ...]) -> str:
     """The last two axes cut, or filled with zeros, to the wanted lengths."""
     shape = ctx.sizes(x)
     kept = (*shape[:-2], *(min(size, goal) for size, goal in zip(shape[-2:], wanted, strict=True)))
@@ -76,9 +76,9 @@ def _fitted(ctx: Context, x: str, wanted: tuple[int, ...]) -> str:
     return ctx.emit(Pad(scheme=Scheme.CONSTANT, pad_amount=amounts), cut)
 
 
-def _columns(ctx: Context, real: str, imaginary: str, height: int) -> tuple[str, str]:
+def _transform_columns(ctx: Context, real: str, imaginary: str, height: int) -> tuple[str, str]:
     """The transform of each column: (a + bi) times (cos - i sin)."""
-    angle = _angles(height)
+    angle = _list_angles(height)
     cosine, sine = (ctx.add_constant(part.astype(np.float32)) for part in (np.cos(angle), np.sin(angle)))
     made = {
         (name, wave): ctx.emit(MatMul(), matrix, value)

@@ -10,7 +10,7 @@ from edgewright.core.flatbuffer import Table
 from edgewright.core.numbers import Array, DType
 from edgewright.frontends._common.stored import LARGEST_RANK, read_stored_array
 
-__all__ = ["dense"]
+__all__ = ["read_dense"]
 
 # A sparse tensor of a few bytes can claim any size; what is made dense must stay bearable.
 LARGEST_DENSE = 1 << 28
@@ -19,22 +19,22 @@ SPARSE_CSR = 1
 VECTORS = {1: "i4", 2: "u2", 3: "u1"}
 
 
-def dense(data: Any, dtype: DType, shape: tuple[int, ...], table: Table, where: Where) -> Array:
+def read_dense(data: Any, dtype: DType, shape: tuple[int, ...], table: Table, where: Where) -> Array:
     """Walks the levels of the stored tree from the root to the values and puts these into their places."""
     order = table.numbers(0, "i4").tolist()
     blocks = table.numbers(1, "i4").tolist()
     levels = list(table.children(2))
     _check(shape, order, blocks, levels, where)
-    sizes = _level_sizes(shape, order, blocks, levels, where)
+    sizes = _list_level_sizes(shape, order, blocks, levels, where)
     places: Array = np.zeros(1, np.int64)
     paths = np.zeros((1, 0), np.int64)
     for level, size in zip(levels, sizes, strict=True):
         places, paths = _descend(level, size, places, paths, where)
     values = read_stored_array(data, dtype, (data.nbytes * 8 // dtype.bits,), where)
     if len(places) and int(places.max()) >= values.size:
-        raise _damaged(f"value {int(places.max())} is named, {values.size} are stored", where)
+        raise _make_damage_error(f"value {int(places.max())} is named, {values.size} are stored", where)
     result: Array = np.zeros(shape, dtype.numpy)
-    result[tuple(_indices(paths, order, blocks, sizes, len(shape)))] = values[places]
+    result[tuple(_list_indices(paths, order, blocks, sizes, len(shape)))] = values[places]
     return result
 
 
@@ -50,25 +50,29 @@ def _check(
         )
     is_whole = sorted(order) == list(range(rank + len(blocks))) and len(levels) == len(order)
     if not is_whole or len(order) > LARGEST_RANK or any(not 0 <= axis < rank for axis in blocks):
-        raise _damaged(
+        raise _make_damage_error(
             f"order {order}, blocks {blocks} and {len(levels)} levels do not fit rank {rank}", where
         )
     if order[rank:] != list(range(rank, len(order))):
-        raise _damaged(f"blocks come in the order {order[rank:]}, expected them last and as they are", where)
+        raise _make_damage_error(
+            f"blocks come in the order {order[rank:]}, expected them last and as they are", where
+        )
 
 
-def _level_sizes(
+def _list_level_sizes(
     shape: tuple[int, ...], order: list[int], blocks: list[int], levels: list[Table], where: Where
 ) -> list[int]:
     """The length of the axis that each level stands for: of blocks, or inside a block."""
     rank = len(shape)
     inner = [level.integer(1, "i") for level in levels[rank:]]
     if any(size < 1 for size in inner):
-        raise _damaged(f"blocks have sizes {inner}, expected 1 or more", where)
+        raise _make_damage_error(f"blocks have sizes {inner}, expected 1 or more", where)
     outer = list(shape)
     for axis, size in zip(blocks, inner, strict=True):
         if outer[axis] % size:
-            raise _damaged(f"axis {axis} of {list(shape)} is no multiple of a block's {size}", where)
+            raise _make_damage_error(
+                f"axis {axis} of {list(shape)} is no multiple of a block's {size}", where
+            )
         outer[axis] //= size
     return [outer[axis] for axis in order[:rank]] + inner
 
@@ -77,16 +81,20 @@ def _descend(level: Table, size: int, places: Array, paths: Array, where: Where)
     """One level down: the children of each node, all of them or those that are listed."""
     if level.integer(0, "b") != SPARSE_CSR:
         if level.integer(1, "i") != size:
-            raise _damaged(f"a dense level has size {level.integer(1, 'i')}, expected {size}", where)
+            raise _make_damage_error(
+                f"a dense level has size {level.integer(1, 'i')}, expected {size}", where
+            )
         _check_count(len(places) * size, where)
         children = (places[:, None] * size + np.arange(size)).reshape(-1)
         steps = np.tile(np.arange(size), len(places))
         return children, np.column_stack([np.repeat(paths, size, axis=0), steps])
-    segments, indices = _vector(level, 2, where), _vector(level, 4, where)
+    segments, indices = _read_vector(level, 2, where), _read_vector(level, 4, where)
     if len(segments) and (int(segments[0]) or bool((np.diff(segments) < 0).any())):
-        raise _damaged("segments do not rise from 0", where)
+        raise _make_damage_error("segments do not rise from 0", where)
     if len(places) and int(places.max()) + 1 >= len(segments):
-        raise _damaged(f"{len(segments)} segments are listed, expected {int(places.max()) + 2}", where)
+        raise _make_damage_error(
+            f"{len(segments)} segments are listed, expected {int(places.max()) + 2}", where
+        )
     starts, ends = segments[places], segments[places + 1]
     counts = ends - starts
     _check_count(int(counts.sum()), where)
@@ -94,14 +102,16 @@ def _descend(level: Table, size: int, places: Array, paths: Array, where: Where)
         counts.sum()
     )
     if len(children) and int(children.max()) >= len(indices):
-        raise _damaged(f"index {int(children.max())} is named, {len(indices)} are listed", where)
+        raise _make_damage_error(f"index {int(children.max())} is named, {len(indices)} are listed", where)
     steps = indices[children]
     if len(steps) and (int(steps.min()) < 0 or int(steps.max()) >= size):
-        raise _damaged(f"an index lies outside an axis of {size}", where)
+        raise _make_damage_error(f"an index lies outside an axis of {size}", where)
     return children, np.column_stack([np.repeat(paths, counts, axis=0), steps])
 
 
-def _indices(paths: Array, order: list[int], blocks: list[int], sizes: list[int], rank: int) -> list[Array]:
+def _list_indices(
+    paths: Array, order: list[int], blocks: list[int], sizes: list[int], rank: int
+) -> list[Array]:
     """Where each value lies along each axis of the dense tensor."""
     found: list[Array] = [np.zeros(len(paths), np.int64)] * rank
     for column, axis in enumerate(order[:rank]):
@@ -111,10 +121,12 @@ def _indices(paths: Array, order: list[int], blocks: list[int], sizes: list[int]
     return found
 
 
-def _vector(level: Table, slot: int, where: Where) -> Array:
+def _read_vector(level: Table, slot: int, where: Where) -> Array:
     kind, table = level.integer(slot, "B"), level.child(slot + 1)
     if kind not in VECTORS or table is None:
-        raise _damaged(f"a level keeps a vector of kind {kind}, expected one of {list(VECTORS)}", where)
+        raise _make_damage_error(
+            f"a level keeps a vector of kind {kind}, expected one of {list(VECTORS)}", where
+        )
     return table.numbers(0, VECTORS[kind]).astype(np.int64)
 
 
@@ -123,5 +135,5 @@ def _check_count(count: int, where: Where) -> None:
         raise LimitExceeded(f"a sparse tensor has {count} values, at most {LARGEST_DENSE}", where)
 
 
-def _damaged(found: str, where: Where) -> BadInput:
+def _make_damage_error(found: str, where: Where) -> BadInput:
     return BadInput(f"a sparse tensor is damaged: {found}", where, do="export the model again")

@@ -8,13 +8,13 @@ from edgewright.frontends.tflite.source import SourceNode
 from edgewright.ir.dims import Dim, ceil_div, maximum
 from edgewright.ops.windows import Geometry, Pair, Pairs
 
-__all__ = ["geometry_of", "paddings", "spread_of"]
+__all__ = ["list_paddings", "read_geometry", "spread_of"]
 
 SAME, VALID = 0, 1
 AXES = {2: ("h", "w"), 3: ("d", "h", "w")}
 
 
-def geometry_of(ctx: Context, node: SourceNode, x: str, size: Sequence[int]) -> Geometry:
+def read_geometry(ctx: Context, node: SourceNode, x: str, size: Sequence[int]) -> Geometry:
     """Strides, dilations and padding of windows of the given size over a channel-last value."""
     stride, dilation = spread_of(node, len(size))
     spatial = ctx.shape(x)[1:-1]
@@ -25,7 +25,7 @@ def geometry_of(ctx: Context, node: SourceNode, x: str, size: Sequence[int]) -> 
             do="export the model again",
         )
     reach = [(n - 1) * step + 1 for n, step in zip(size, dilation, strict=True)]
-    return Geometry(stride, paddings(node, spatial, reach, stride), dilation, 1)
+    return Geometry(stride, list_paddings(node, spatial, reach, stride), dilation, 1)
 
 
 def spread_of(node: SourceNode, axes: int) -> tuple[Pair, Pair]:
@@ -42,7 +42,7 @@ def spread_of(node: SourceNode, axes: int) -> tuple[Pair, Pair]:
     return stride, dilation
 
 
-def paddings(node: SourceNode, spatial: Sequence[Dim], reach: Sequence[int], stride: Pair) -> Pairs:
+def list_paddings(node: SourceNode, spatial: Sequence[Dim], reach: Sequence[int], stride: Pair) -> Pairs:
     """None, or what makes ceil(size / stride) windows, the larger half behind."""
     if node.option("padding") not in {SAME, VALID}:
         raise BadInput(f"padding {node.option('padding')} is not known, expected 0 or 1", node.where)

@@ -15,7 +15,7 @@ from edgewright.backends.qnn.backend import HtpNativeBackend
 from edgewright.backends.qnn.options import HtpOptions, ProfilingLevel
 from edgewright.backends.registry import find_backend
 from edgewright.core.errors import EdgewrightError, UsageError
-from edgewright.core.machine_use import memory_in_use, processor_time
+from edgewright.core.machine_use import measure_memory, measure_processor_time
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph
 from edgewright.model.model import Model
@@ -174,14 +174,14 @@ def _measure_on(name: str, forms: _Forms, effort: Effort) -> BackendProfile:
 def _measure_graph(
     name: str, backend: Backend, graph: Graph, inputs: Inputs, effort: Effort, notes: tuple[str, ...]
 ) -> BackendProfile:
-    before = memory_in_use()
+    before = measure_memory()
     started = time.perf_counter()
     session = backend.prepare(graph, RunOptions(effort.threads))
     init = time.perf_counter() - started
     feed = Surface(graph).encode_inputs(inputs)
     times, share = _time_runs(lambda: session.run(feed), effort)
     latency = summarise_latencies(times)
-    added = max(memory_in_use() - before, 0)
+    added = max(measure_memory() - before, 0)
     ops = summarise(
         _log(_find_measuring_backend(name), graph, inputs, Effort(min(5, len(times)), 2.0, 1, effort.threads))
     )
@@ -207,13 +207,13 @@ def _time_runs(run: Callable[[], object], effort: Effort) -> tuple[list[float], 
     for _ in range(effort.warmup):
         run()
     times: list[float] = []
-    computed, started = processor_time(), time.perf_counter()
+    computed, started = measure_processor_time(), time.perf_counter()
     while len(times) < effort.runs and (not times or time.perf_counter() - started < effort.seconds):
         start = time.perf_counter()
         run()
         times.append(time.perf_counter() - start)
     elapsed = time.perf_counter() - started
-    return times, (processor_time() - computed) / elapsed if elapsed else 0.0
+    return times, (measure_processor_time() - computed) / elapsed if elapsed else 0.0
 
 
 def _find_measuring_backend(name: str) -> Backend:

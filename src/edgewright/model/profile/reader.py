@@ -7,7 +7,7 @@ from pathlib import Path
 
 from edgewright.artifacts.profile_log.writer import ProfileLog
 from edgewright.core.errors import BadInput, UnsupportedFeature, UsageError, Where, shown
-from edgewright.core.files import file_size
+from edgewright.core.files import measure_file
 
 __all__ = ["read_with_plugin"]
 
@@ -29,7 +29,7 @@ def read_with_plugin(path: Path | str, measured: ProfileLog) -> Iterator[bytes]:
             f"reader '{shown(path)}' is unknown, expected csv, trace, html or a Python file",
             do="use --reader csv, trace or html",
         )
-    file_size(path)
+    measure_file(path)
     log.warning("reader %s is code: it is run now", shown(path))
     yield _run_plugin(path, measured)
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from edgewright.core.events import progress
+from edgewright.core.events import announce_progress
 from edgewright.ir.graph import Graph
 from edgewright.quantize.encodings import compute_covered_range
 from edgewright.quantize.executor import Executor, Samples
@@ -89,7 +89,7 @@ class _Search:
 
     def run(self) -> Mixed:
         """A part of the samples finds the place, all of them confirm it."""
-        with progress("choosing widths") as self._step:
+        with announce_progress("choosing widths") as self._step:
             limit, end = self._bounds()
             count = self._find_first(-1, end, limit, is_quick=True)
             if count < end and self._measure_drop(count) > limit:

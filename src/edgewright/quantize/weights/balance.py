@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from edgewright.core.events import progress
+from edgewright.core.events import announce_progress
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import given
@@ -73,7 +73,7 @@ def _find_places(graph: Graph, pins: Mapping[str, Pin], judge: Judge) -> list[_P
     """Where a scale can move: found by the ops, shown by a run."""
     read = _read_by_products(graph)
     places = []
-    with progress("balancing", total=len(read)) as step:
+    with announce_progress("balancing", total=len(read)) as step:
         for value, readers in read.items():
             makers = [maker for maker in _find_makers(graph, value) if not is_named(pins, maker, *readers)]
             tried = (_place(graph, value, maker, readers, judge) for maker in makers)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from edgewright.core.events import progress
+from edgewright.core.events import announce_progress
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import given
@@ -50,7 +50,7 @@ def measure_input_means(graph: Graph, samples: Samples, executor: Executor) -> d
     session = executor.prepare(watched, list(probes.values()))
     sums: dict[str, Array] = {}
     count = 0
-    with progress("measuring means") as step:
+    with announce_progress("measuring means") as step:
         for sample in samples:
             results = session.run(sample)
             for value, probe in probes.items():

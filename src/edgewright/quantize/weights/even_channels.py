@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
-from edgewright.core.events import progress
+from edgewright.core.events import announce_progress
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph, Node
 from edgewright.ops.reduce import ReduceMax, ReduceMin
@@ -53,7 +53,7 @@ def measure_channel_reach(
         return {}
     session = executor.prepare(watched, [name for pair in probes.values() for name in pair])
     reaches: dict[str, Reach] = {}
-    with progress("measuring channels") as step:
+    with announce_progress("measuring channels") as step:
         for sample in samples:
             results = session.run(sample)
             for value, pair in probes.items():

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from edgewright.core.events import progress
+from edgewright.core.events import announce_progress
 from edgewright.core.numbers import Array
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph
@@ -87,7 +87,7 @@ class _Fitting:
         ]
         self.too_large = sum(product.inner > LARGEST_INNER for product in products)
         small = [product for product in products if product.inner <= LARGEST_INNER]
-        with progress("fitting weights", total=len(small)) as step:
+        with announce_progress("fitting weights", total=len(small)) as step:
             for product in small:
                 moments = measure_moments(
                     *(product, self._float, rounded, samples, judge.executor), is_centred=self._is_centred

@@ -8,7 +8,7 @@ from typing import Any
 from edgewright.artifacts.encodings.comments import without_comments
 from edgewright.artifacts.net_json.fields import without_duplicates
 from edgewright.backends.qnn.options import GraphOptions, HtpOptions, Priority, ProfilingLevel
-from edgewright.config.backend_config import BackendConfig, GraphSettings, settings_of
+from edgewright.config.backend_config import BackendConfig, GraphSettings, read_settings
 from edgewright.core.errors import BadInput, LimitExceeded, UsageError, Where, shown
 from edgewright.core.files import read_limited
 from edgewright.targets.soc import Soc, find_htp_soc, find_soc, find_soc_by_number
@@ -29,13 +29,13 @@ def read_backend_config(file: str | None, backend: str) -> BackendConfig:
     """The settings of a ``--config_file`` and of the backend extensions file that it names."""
     if file is None:
         return BackendConfig()
-    outer = settings_of(read_json(Path(file)), file, backend)
+    outer = read_settings(read_json(Path(file)), file, backend)
     if outer.extensions_file is None:
         return outer
     # Beside the outer file first: that is where people keep it, wherever they start the tool.
     beside = Path(file).parent / outer.extensions_file
     path = beside if beside.is_file() else Path(outer.extensions_file)
-    inner = settings_of(read_json(path), str(path), backend)
+    inner = read_settings(read_json(path), str(path), backend)
     if inner.extensions_file is not None:
         raise BadInput(
             "a backend extensions file names another one", Where(file=str(path)), do="leave that out"

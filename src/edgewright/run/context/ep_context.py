@@ -12,7 +12,7 @@ from onnx import helper, numpy_helper
 from edgewright.backends.qnn.info import GraphInfo
 from edgewright.config.context import EpContext
 from edgewright.core.errors import LimitExceeded, UnsupportedFeature, UsageError, Where, shown
-from edgewright.core.files import Chunks, keep_sources, mapped, write_all
+from edgewright.core.files import Chunks, keep_sources, map_file, write_all
 from edgewright.core.words import did_you_mean
 from edgewright.lower.qnn_graph import QnnTensor
 from edgewright.run.context.info import ContextInfo, read_binary, read_context_info
@@ -59,7 +59,7 @@ def export_ep_context(options: EpContext) -> EpContextFile:
 def _free_name(source: Path) -> Path:
     """An ONNX file named after the binary, unless that is another model (usually the binary's source)."""
     target = source.with_suffix(".onnx")
-    if target.is_file() and target.stat().st_size and b"EPContext" not in bytes(mapped(target)):
+    if target.is_file() and target.stat().st_size and b"EPContext" not in bytes(map_file(target)):
         raise UsageError(
             f"'{shown(target)}' already exists and holds another model",
             do=f"name the file to write: -o {shown(source.with_name(f'{source.stem}_ctx.onnx'))}",

@@ -11,8 +11,8 @@ from edgewright.artifacts.context.frame import is_framed
 from edgewright.artifacts.context.records import Context
 from edgewright.backends.qnn.info import BinaryInfo, GraphInfo
 from edgewright.backends.qnn.runtime import QnnRuntime
-from edgewright.core.errors import BadInput, EdgewrightError, EnvironmentProblem, Where, located, shown
-from edgewright.core.files import file_size
+from edgewright.core.errors import BadInput, EdgewrightError, EnvironmentProblem, Where, locate_problem, shown
+from edgewright.core.files import measure_file
 from edgewright.core.numbers import Array
 from edgewright.core.optional import install_command
 from edgewright.lower.qnn_graph import QnnGraph, QnnTensor, TensorKind
@@ -47,7 +47,7 @@ def read_context_info(path: Path | str) -> ContextInfo:
         return _own_info(path, own_context(path))
     binary = read_genuine_info(path)
     backend = _NAMES.get(binary.backend_id, f"backend {binary.backend_id}")
-    return ContextInfo(str(path), backend, True, binary, file_size(path))
+    return ContextInfo(str(path), backend, True, binary, measure_file(path))
 
 
 def own_context(path: Path) -> Context:
@@ -67,12 +67,12 @@ def read_genuine_info(path: Path) -> BinaryInfo:
         try:
             return runtime.info(read_binary(path))
         except EdgewrightError as problem:
-            raise located(problem, Where(file=str(path))) from problem
+            raise locate_problem(problem, Where(file=str(path))) from problem
 
 
 def _refuse_others(path: Path) -> None:
     """Refuses files that are mistaken for context binaries, by their first bytes."""
-    file_size(path)
+    measure_file(path)
     with path.open("rb") as file:
         start = file.read(4)
     for magic, kind in _OTHERS.items():
@@ -86,14 +86,14 @@ def _refuse_others(path: Path) -> None:
 
 def read_binary(path: Path, *, is_mapped: bool = True) -> Array:
     """The bytes of a file, read or mapped."""
-    if not file_size(path):
+    if not measure_file(path):
         raise BadInput("the file is empty, expected a context binary", Where(file=str(path)))
     return np.memmap(path, np.uint8, "r") if is_mapped else np.fromfile(path, np.uint8)
 
 
 def _own_info(path: Path, context: Context) -> ContextInfo:
     head = context.head
-    size = file_size(path)
+    size = measure_file(path)
     binary = BinaryInfo(
         backend_id=_IDS[head.backend],
         build_id=head.producer,

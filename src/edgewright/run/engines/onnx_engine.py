@@ -9,7 +9,7 @@ import onnx
 from edgewright.backends.cpu.engine import onnxruntime
 from edgewright.core.errors import BackendCrash, Where, shown
 from edgewright.core.numbers import Array, DType
-from edgewright.frontends.onnx.tensors import dtype_of
+from edgewright.frontends.onnx.tensors import find_dtype
 from edgewright.model.model import Model
 from edgewright.run.engines.source_engine import SourceRun, find_input
 
@@ -49,4 +49,4 @@ class OnnxRun(SourceRun):
 
 def _read_dtype(item: Any) -> DType:
     word = item.type.removeprefix("tensor(").removesuffix(")").upper()
-    return dtype_of(onnx.TensorProto.DataType.Value(word), Where(tensor=item.name))
+    return find_dtype(onnx.TensorProto.DataType.Value(word), Where(tensor=item.name))

@@ -8,7 +8,7 @@ from edgewright.core.errors import BackendCrash, Where, shown
 from edgewright.core.numbers import Array, DType
 from edgewright.core.optional import require
 from edgewright.frontends._common.input_spec import InputSpec
-from edgewright.frontends.pytorch.archive import Kind, kind_of
+from edgewright.frontends.pytorch.archive import Kind, identify_file
 from edgewright.frontends.torch_source import TorchSource
 from edgewright.model.model import Model
 from edgewright.run.engines.source_engine import SourceRun, find_input
@@ -53,7 +53,7 @@ class TorchRun(SourceRun):
 
     def _make_input_spec(self, feed: Mapping[str, Array]) -> InputSpec:
         """Shapes, and types for TorchScript, which stores none: converters narrow 64-bit integers."""
-        is_script = kind_of(self._file) is Kind.SCRIPT
+        is_script = identify_file(self._file) is Kind.SCRIPT
         whole = [name for name, array in feed.items() if array.dtype.kind == "i"] if is_script else []
         return InputSpec(
             input_shapes={name: array.shape for name, array in feed.items()},

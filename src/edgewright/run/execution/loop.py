@@ -9,7 +9,7 @@ from itertools import count
 from typing import NamedTuple
 
 from edgewright.config.run_settings import QueueLimits
-from edgewright.core.events import progress
+from edgewright.core.events import announce_progress
 from edgewright.core.numbers import Array
 
 __all__ = ["FinishedRun", "count_runs", "run_one_by_one", "run_queued"]
@@ -32,7 +32,7 @@ class FinishedRun(NamedTuple):
 def count_runs(limit: int | None, seconds: float | None) -> Iterator[int]:
     """0, 1, 2 and so on until the count or the time is reached."""
     end = None if seconds is None else time.monotonic() + seconds
-    with progress("running", total=limit) as step:
+    with announce_progress("running", total=limit) as step:
         for number in count() if limit is None else range(limit):
             if end is not None and time.monotonic() >= end:
                 return

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
 
-from edgewright.config.throughput_case import ThroughputCase, case_of
-from edgewright.core.events import progress
-from edgewright.core.machine_use import memory_in_use, processor_time
-from edgewright.core.signals import noted
+from edgewright.config.throughput_case import ThroughputCase, parse_case
+from edgewright.core.events import announce_progress
+from edgewright.core.machine_use import measure_memory, measure_processor_time
+from edgewright.core.signals import note_signals
 from edgewright.run.context.config import read_json
 from edgewright.sdk.throughput.prepared import list_notes, prepare_all
 from edgewright.sdk.throughput.records import Memory, ThroughputResult
@@ -27,7 +27,7 @@ def read_case(file: str | Path) -> ThroughputCase:
     Files that it names are relative to the current folder, else to the file's own.
     """
     path = Path(file)
-    return case_of(read_json(path), str(path), lambda name: _locate_file(name, path))
+    return parse_case(read_json(path), str(path), lambda name: _locate_file(name, path))
 
 
 def run_throughput(case: ThroughputCase) -> ThroughputResult:
@@ -35,8 +35,8 @@ def run_throughput(case: ThroughputCase) -> ThroughputResult:
     prepared = prepare_all(case.threads)
     stop = threading.Event()
     runs = [ThreadRun(thread, prepared[thread.name], stop) for thread in case.threads]
-    ready, processor = memory_in_use(), processor_time()
-    with noted(stop) as signals:
+    ready, processor = measure_memory(), measure_processor_time()
+    with note_signals(stop) as signals:
         started = time.perf_counter()
         iterations = _run_iterations(case, runs, stop)
         seconds = time.perf_counter() - started
@@ -50,8 +50,8 @@ def run_throughput(case: ThroughputCase) -> ThroughputResult:
         seconds,
         executions,
         executions / seconds if seconds else 0.0,
-        processor_time() - processor,
-        Memory(ready / MEGABYTE, memory_in_use() / MEGABYTE),
+        measure_processor_time() - processor,
+        Memory(ready / MEGABYTE, measure_memory() / MEGABYTE),
         results,
         tuple(dict.fromkeys(list_notes(case.threads, prepared))),
     )
@@ -61,7 +61,7 @@ def _run_iterations(case: ThroughputCase, runs: Sequence[ThreadRun], stop: threa
     """How many iterations were finished before the end or the event."""
     finished = 0
     total = None if case.is_endless else case.iterations
-    with progress("iterations", total=total) as step:
+    with announce_progress("iterations", total=total) as step:
         for _ in count() if total is None else range(total):
             _iterate(runs)
             if stop.is_set():

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from edgewright.backends.base import RunOptions, Session
 from edgewright.config.net_run import Model as ModelOptions
-from edgewright.config.net_run import threads_of
+from edgewright.config.net_run import choose_threads
 from edgewright.config.throughput_case import CaseThread
-from edgewright.config.values import key_values, names
+from edgewright.config.values import parse_key_values, parse_names
 from edgewright.core.errors import BadInput, UnsupportedFeature, UsageError, Where, shown
 from edgewright.ir.graph import Graph
 from edgewright.model.profile.events import INNER_LEVELS, check_run_level
@@ -102,7 +102,7 @@ def _is_inner(thread: CaseThread) -> bool:
 def _count_engine_threads(thread: CaseThread, source: RunSource, count: int) -> int:
     """Engine threads for each of our threads: together no more than there are cores."""
     cores = os.cpu_count() or 1
-    chosen = source.threads or threads_of(thread.backend.perf_profile, cores)
+    chosen = source.threads or choose_threads(thread.backend.perf_profile, cores)
     if chosen or count == 1:
         return chosen
     return max(cores // count, 1)
@@ -122,13 +122,13 @@ def _make_model_options(thread: CaseThread) -> ModelOptions:
         models=None if model.is_cached_binary else (model.path,),
         retrieve_context=model.path if model.is_cached_binary else None,
         config_file=thread.config_file,
-        op_packages=None if backend.op_packages is None else names(backend.op_packages),
+        op_packages=None if backend.op_packages is None else parse_names(backend.op_packages),
     )
 
 
 def _make_loading(thread: CaseThread) -> Loading:
     try:
-        pairs = key_values(thread.backend.platform) if thread.backend.platform else ()
+        pairs = parse_key_values(thread.backend.platform) if thread.backend.platform else ()
     except ValueError as problem:
         raise UsageError(
             f"'platformOption' of backend '{shown(thread.backend.name)}' is "

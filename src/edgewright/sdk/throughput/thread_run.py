@@ -7,7 +7,7 @@ from contextlib import ExitStack, closing
 from itertools import count
 
 from edgewright.config.throughput_case import CaseThread
-from edgewright.core.errors import EdgewrightError, Where, located
+from edgewright.core.errors import EdgewrightError, Where, locate_problem
 from edgewright.sdk.throughput.graph_run import GraphRun
 from edgewright.sdk.throughput.prepared import Prepared
 from edgewright.sdk.throughput.records import ThreadResult
@@ -34,7 +34,7 @@ class ThreadRun:
             self._iterate()
         except BaseException as problem:
             where = Where(detail=f"thread '{self.thread.name}'")
-            self.problem = located(problem, where) if isinstance(problem, EdgewrightError) else problem
+            self.problem = locate_problem(problem, where) if isinstance(problem, EdgewrightError) else problem
             self._stop.set()
         self._seconds += time.perf_counter() - started
 

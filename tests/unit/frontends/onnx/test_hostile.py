@@ -169,9 +169,9 @@ def deep_bytes(depth):
     """A thousand levels, written by hand: protobuf cannot even build it."""
 
     def field(number, content):
-        from edgewright.frontends.onnx.wire import _field
+        from edgewright.frontends.onnx.wire import _write_field
 
-        return _field(number, content)
+        return _write_field(number, content)
 
     graph = field(1, field(2, b"y") + field(4, b"Relu") + field(1, b"x"))
     for _ in range(depth):

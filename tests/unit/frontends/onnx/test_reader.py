@@ -94,11 +94,11 @@ def test_a_file_over_two_gigabytes_loads_and_is_not_read(tmp_path):
     proto = model([small])
     count = (22 << 27) // 4
     head = onnx.TensorProto(name="huge", dims=[count], data_type=T.FLOAT).SerializeToString()
-    raw = wire._varint(9 << 3 | 2) + wire._varint(count * 4)
+    raw = wire._write_varint(9 << 3 | 2) + wire._write_varint(count * 4)
     graph = proto.graph.SerializeToString()
     tensor_size = len(head) + len(raw) + count * 4
-    opening = wire._varint(5 << 3 | 2) + wire._varint(tensor_size) + head + raw
-    outer = wire._varint(7 << 3 | 2) + wire._varint(len(graph) + len(opening) + count * 4)
+    opening = wire._write_varint(5 << 3 | 2) + wire._write_varint(tensor_size) + head + raw
+    outer = wire._write_varint(7 << 3 | 2) + wire._write_varint(len(graph) + len(opening) + count * 4)
     rest = onnx.ModelProto(ir_version=10, opset_import=proto.opset_import).SerializeToString()
     path = tmp_path / "huge.onnx"
     with path.open("wb") as file:

@@ -11,7 +11,7 @@ import zipfile
 import pytest
 
 from edgewright.core.errors import BadInput, EdgewrightError, UnsupportedFeature
-from edgewright.frontends.pytorch.archive import Archive, Kind, kind_of
+from edgewright.frontends.pytorch.archive import Archive, Kind, identify_file
 from edgewright.frontends.pytorch.load import open_program
 
 OLD = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."
@@ -51,7 +51,7 @@ def test_a_checkpoint_is_refused_with_an_explanation_and_nothing_is_unpickled(na
 def test_a_bare_pickle_is_a_checkpoint_too(data, tmp_path):
     path = tmp_path / "model.pt"
     path.write_bytes(data)
-    assert kind_of(path) is Kind.CHECKPOINT
+    assert identify_file(path) is Kind.CHECKPOINT
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_garbage_under_a_name_of_pytorchs_is_called_so(data, tmp_path):
 def test_other_formats_keep_their_readers_under_any_name(start, tmp_path):
     path = tmp_path / "model.pt"
     path.write_bytes(start + b"\0" * 30)
-    assert kind_of(path) is None
+    assert identify_file(path) is None
 
 
 def test_the_kind_of_an_archive_follows_from_its_members(tmp_path):
@@ -79,8 +79,8 @@ def test_the_kind_of_an_archive_follows_from_its_members(tmp_path):
         Kind.MOBILE: {"m/bytecode.pkl": b"", "m/data.pkl": b""},
     }
     for kind, members in kinds.items():
-        assert kind_of(zipped(tmp_path / "model.any", members)) is kind
-    assert kind_of(zipped(tmp_path / "arrays.npz", {"x.npy": b""})) is None
+        assert identify_file(zipped(tmp_path / "model.any", members)) is kind
+    assert identify_file(zipped(tmp_path / "arrays.npz", {"x.npy": b""})) is None
 
 
 def test_an_old_export_says_how_to_write_a_new_one(tmp_path):

@@ -9,7 +9,7 @@ import numpy as np
 
 from edgewright.core.numbers import Array, DType
 from edgewright.frontends.tflite.codes import BUILTINS, DTYPES
-from edgewright.frontends.tflite.options import fields_of
+from edgewright.frontends.tflite.options import find_fields
 
 CODES = {dtype: code for code, dtype in DTYPES.items()}
 # The union member that holds the options of an op; ops whose options have no fields need none.
@@ -150,7 +150,7 @@ class _Writer:
     def _options(self, item: Operator) -> int:
         fields: dict[int, Any] = {}
         kinds = {"b": "Int8", "i": "Int32", "I": "Uint32", "f": "Float32", "truth": "Bool"}
-        for name, (slot, kind, default) in fields_of(item.op).items():
+        for name, (slot, kind, default) in find_fields(item.op).items():
             value = item.options.get(name, default)
             if kind == "text":
                 fields[slot] = self.b.CreateString(value)
