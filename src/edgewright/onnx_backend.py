@@ -11,16 +11,6 @@ from edgewright.api.convert import convert
 from edgewright.core.errors import Problems, UnsupportedOp
 from edgewright.model.model import Model
 
-__all__ = [
-    "EdgewrightBackend",
-    "EdgewrightRep",
-    "is_compatible",
-    "prepare",
-    "run_model",
-    "run_node",
-    "supports_device",
-]
-
 
 class EdgewrightRep(BackendRep):
     """A converted model that takes its inputs by position or by name."""

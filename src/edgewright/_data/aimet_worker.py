@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 import onnx
 
-__all__ = ["main"]
-
 # The exit code that tells the caller (api/aimet.py) that AIMET is not there.
 MISSING = 66
 

@@ -2,16 +2,6 @@
 
 from enum import IntEnum
 
-__all__ = [
-    "CAUGHT",
-    "UNDEFINED",
-    "EncodingKind",
-    "HtpGraphOption",
-    "LogLevel",
-    "NumericError",
-    "ProfileUnit",
-]
-
 UNDEFINED = 0x7FFFFFFF
 # The part of a returned handle that is the error's number.
 CAUGHT = 0xFFFF

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any, BinaryIO
 
-__all__ = ["main"]
-
 # Fields of a scalar's union by datatype; text has its own field.
 _SCALARS = {
     0x0008: "int_8",

@@ -13,8 +13,6 @@ import numpy as np
 from edgewright.core.errors import BackendCrash, EdgewrightError, Problems
 from edgewright.core.numbers import Array
 
-__all__ = ["Closed", "Codec", "receive", "send"]
-
 _HEAD = struct.Struct("<QI")
 LONGEST_TEXT = 1 << 30
 

@@ -5,17 +5,6 @@ from ctypes import c_uint8 as u8
 from ctypes import c_uint32 as u32
 from ctypes import c_uint64 as u64
 
-__all__ = [
-    "HtpContextConfig",
-    "HtpContextMeta",
-    "HtpDeviceConfig",
-    "HtpDeviceConfigNarrow",
-    "HtpGraphBlob",
-    "HtpGraphConfig",
-    "IrGraphConfig",
-    "SaverConfig",
-]
-
 
 class _Arch(Structure):
     _fields_ = (("device_id", u32), ("arch", u32))

@@ -13,8 +13,6 @@ from edgewright.abi.tables import BACKEND_TABLE, SIGNATURES, SYSTEM_TABLE
 from edgewright.abi.versions import LibraryVersion, identify_version
 from edgewright.core.errors import BackendCrash, EnvironmentProblem, Where
 
-__all__ = ["Interface", "load_backend", "load_system"]
-
 # Offsets of the function table after the provider's head.
 _BACKEND_TABLE_AT = 40
 _SYSTEM_TABLE_AT = 32

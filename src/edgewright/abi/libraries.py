@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from importlib import metadata, util
 from pathlib import Path
 
-__all__ = ["Libraries", "find_libraries"]
-
 WHEEL = "onnxruntime-qnn"
 # The plug-in wheel keeps them in its package, the older full build among ONNX Runtime's own libraries.
 FOLDERS = (("onnxruntime_qnn", "."), ("onnxruntime_qnn", "libs"), ("onnxruntime", "capi"))

@@ -14,16 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-__all__ = [
-    "MODEL_ERRORS",
-    "GraphConfigInfo",
-    "GraphInfo",
-    "ModelLibrary",
-    "Refused",
-    "Unloadable",
-    "count_table_pointers",
-]
-
 MODEL_ERRORS = {
     1: "TENSOR",
     2: "PARAMS",

@@ -20,8 +20,6 @@ from edgewright.abi.op_package_structs import (
 from edgewright.core.errors import BackendCrash, EnvironmentProblem, Where, shown
 from edgewright.core.numbers import Array, DType
 
-__all__ = ["ConverterLibrary", "PackageLibrary"]
-
 INFER = "ConverterOpPackage_inferOutputs"
 _ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "init": (c_void_p,),

@@ -6,18 +6,6 @@ from ctypes import c_uint32 as u32
 
 from edgewright.abi.structs import Version
 
-__all__ = [
-    "INTERFACE",
-    "LARGEST_RANK",
-    "CpuNode",
-    "CpuOpImpl",
-    "CpuParam",
-    "CpuTensor",
-    "InferredOutput",
-    "PackageInfo",
-    "PackageInterface",
-]
-
 # Functions of an interface of version 1.x, in order.
 INTERFACE = (
     *("init", "terminate", "getInfo", "validateOpConfig", "createOpImpl", "freeOpImpl"),

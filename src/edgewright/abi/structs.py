@@ -11,27 +11,6 @@ from ctypes import c_uint16 as u16
 from ctypes import c_uint32 as u32
 from ctypes import c_uint64 as u64
 
-__all__ = [
-    "AxisScaleOffset",
-    "BlockwiseExpansion",
-    "BwAxisScaleOffset",
-    "BwScaleOffset",
-    "ClientBuffer",
-    "Config",
-    "EventData",
-    "OpConfig",
-    "OperationName",
-    "Param",
-    "ProviderHead",
-    "QuantizeParams",
-    "Scalar",
-    "ScaleOffset",
-    "SystemProviderHead",
-    "Tensor",
-    "TensorV1",
-    "Version",
-]
-
 
 class Version(Structure):
     _fields_ = (("major", u32), ("minor", u32), ("patch", u32))

@@ -6,8 +6,6 @@ from ctypes import c_uint64 as u64
 
 from edgewright.abi.structs import Tensor, Version
 
-__all__ = ["BinaryInfo", "GraphInfo"]
-
 
 class _GraphInfoV3(Structure):
     _fields_ = (

@@ -14,8 +14,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["BACKEND_TABLE", "SIGNATURES", "SYSTEM_TABLE"]
-
 BACKEND_TABLE: tuple[str, ...] = (
     "propertyHasCapability",
     "backendCreate",

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 
 from edgewright.core.errors import EnvironmentProblem
 
-__all__ = ["TESTED_SDKS", "LibraryVersion", "identify_version"]
-
 CORE_MAJOR = 2
 TESTED_SDKS: frozenset[tuple[int, int]] = frozenset({(2, 51)})
 # The last SDK known to have the narrow layout of HTP's device configuration.

@@ -12,8 +12,6 @@ from typing import Any
 from edgewright.abi.frames import Closed, Codec, receive, send
 from edgewright.core.errors import BackendCrash, Where
 
-__all__ = ["WorkerProcess", "serve"]
-
 TAIL = 1200
 
 

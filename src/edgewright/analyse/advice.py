@@ -13,8 +13,6 @@ from edgewright.quantize.report import QuantizationReport
 from edgewright.quantize.roles import find_roles
 from edgewright.quantize.rules import RULES
 
-__all__ = ["format_override", "list_findings"]
-
 # Noise that an op adds by itself and that is smaller than this is rarely the cause.
 WEAK_DB = 33.0
 # Noise that is so much smaller than what comes in anyway does not matter.

@@ -16,8 +16,6 @@ from edgewright.ops.rearrange import Transpose
 from edgewright.quantize.observers.extremes import as_rows
 from edgewright.quantize.roles import find_roles
 
-__all__ = ["ChannelGains", "find_channel_gains"]
-
 # Rounding moves a weight by half a step, a learned rounding by one.
 MOVED_STEPS = 1.6
 # Schemes that cut the largest weights move some of them farther; a scaled channel moves nearly all.

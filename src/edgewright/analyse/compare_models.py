@@ -17,8 +17,6 @@ from edgewright.data.open_samples import Data, open_samples
 from edgewright.model.model import Model, TensorInfo
 from edgewright.model.open_model import open_any_model
 
-__all__ = ["Agreement", "OutputDifference", "compare"]
-
 CHANNELS_LAST = frozenset({"NFC", "NHWC", "NDHWC"})
 _Infos = Mapping[str, TensorInfo]
 

@@ -7,8 +7,6 @@ import numpy as np
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph, Node
 
-__all__ = ["ComparisonPoint", "align_layout", "find_channel_axis", "list_comparison_points"]
-
 CHANNELS_FIRST = frozenset({"NCF", "NCHW", "NCDHW"})
 
 

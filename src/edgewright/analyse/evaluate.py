@@ -24,8 +24,6 @@ from edgewright.ir.graph import Graph
 from edgewright.model.model import Model
 from edgewright.ops.cost import node_macs
 
-__all__ = ["Evaluation", "Evaluator", "Measurement"]
-
 # Outputs of the float model are kept up to this size, and computed again beyond it.
 KEPT_BYTES = 256 << 20
 # The figure for no noise at all.

@@ -24,8 +24,6 @@ from edgewright.ir.graph import Graph, Node
 from edgewright.model.surface import Surface
 from edgewright.quantize.roles import find_roles
 
-__all__ = ["ValueRunner", "measure_layers"]
-
 log = logging.getLogger(__name__)
 
 # Samples for the simulation, for the emulator, which is slow, and for what ops add by themselves.

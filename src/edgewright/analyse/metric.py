@@ -17,17 +17,6 @@ from edgewright.ops.elementwise import ElementWiseAdd
 from edgewright.ops.matmul import FullyConnected, MatMul
 from edgewright.ops.reduce_softmax import Softmax
 
-__all__ = [
-    "CLOSENESS",
-    "RIGHT",
-    "SAME",
-    "MetricScore",
-    "SampleScore",
-    "choose_metric",
-    "score_metric",
-    "score_sample",
-]
-
 RIGHT, SAME, CLOSENESS = "right-answers", "same-answers", "closeness"
 TEXTS = {
     RIGHT: "share of samples whose largest class is the right one",

@@ -6,8 +6,6 @@ import numpy as np
 
 from edgewright.core.numbers import Array
 
-__all__ = ["EXACT_DB", "Noise", "to_decibels"]
-
 # Single precision knows no more: what is closer is exact.
 EXACT_DB = 120.0
 

@@ -16,8 +16,6 @@ from edgewright.ir.graph import Graph, Node
 from edgewright.ir.types import TensorType
 from edgewright.ops.quant import Convert
 
-__all__ = ["OwnNoise", "measure_own_noise"]
-
 # The whole, and the part that comes from rounded weights, in dB.
 OwnNoise = tuple[float | None, float | None]
 Feeds = Sequence[Mapping[str, Array]]

@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-__all__ = ["Accuracy", "Finding", "Layer", "Metric", "TensorView"]
-
 
 @dataclass(frozen=True)
 class Finding:

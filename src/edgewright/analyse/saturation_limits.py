@@ -10,8 +10,6 @@ from edgewright.ir.traits import EVERYTHING, Range
 from edgewright.quantize.encodings import compute_covered_range
 from edgewright.quantize.saturation import find_needed_range
 
-__all__ = ["SaturationLimits"]
-
 # Only whether there is a limit counts, not where it is.
 ANY_BITS = 8
 

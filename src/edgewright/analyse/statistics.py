@@ -6,8 +6,6 @@ import numpy as np
 
 from edgewright.core.numbers import Array
 
-__all__ = ["compute_wilson_interval", "is_distribution"]
-
 # Of a normal distribution, 95 % lie within so many standard deviations.
 NORMAL_95 = 1.959964
 

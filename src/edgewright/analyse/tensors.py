@@ -17,8 +17,6 @@ from edgewright.ir.graph import Graph
 from edgewright.quantize.encodings import compute_covered_range
 from edgewright.quantize.observers import Extremes, HistogramObserver
 
-__all__ = ["view_worst_tensors"]
-
 VIEW_SAMPLES, MOST_SHOWN, MOST_EXAMINED = 16, 12, 24
 BINS = 65
 # Half a step beyond the range is rounded, not clipped.

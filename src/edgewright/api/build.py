@@ -13,8 +13,6 @@ from edgewright.data.open_samples import Data
 from edgewright.data.samples import DataRequest
 from edgewright.reports.html import render_report
 
-__all__ = ["build", "run_build"]
-
 
 def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two are given by name
     model: str | Path,

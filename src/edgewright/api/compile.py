@@ -15,8 +15,6 @@ from edgewright.run.context.compile import CompileOrder, compile_graphs, find_pr
 from edgewright.run.context.config import DEFAULT_TARGET, find_target, read_backend_config
 from edgewright.targets.soc import find_soc
 
-__all__ = ["compile"]
-
 Compilable = Model | str | Path
 
 

@@ -9,8 +9,6 @@ from edgewright.frontends.conversion import ConversionRequest, Rewrites
 from edgewright.model.convert import convert_in_memory
 from edgewright.model.model import Model
 
-__all__ = ["convert"]
-
 
 def convert(  # noqa: PLR0913 - one keyword for each thing of a model that may be fixed
     source: str | Path | Any,

@@ -12,8 +12,6 @@ from edgewright.model.open_model import open_any_model
 from edgewright.model.quantize import QuantizedModel, quantize_model
 from edgewright.quantize.request import QuantizationRequest
 
-__all__ = ["quantize"]
-
 
 def quantize(  # noqa: PLR0913 - every one is a choice of its own, and all are given by name
     model: Model | str | Path,

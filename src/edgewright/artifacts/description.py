@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from edgewright.core.errors import BadInput, UnsupportedFeature, UsageError, Where, shown
 from edgewright.lower.qnn_graph import QnnGraph, QnnNode, QnnScalar, QnnTensor
 
-__all__ = ["Description", "check_names", "check_scalar_type", "check_tensor_type", "check_unique"]
-
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # With '.raw' appended, a name still fits the 100 bytes of a tar header.
 _LONGEST_NAME = 96

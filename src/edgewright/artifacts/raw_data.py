@@ -10,8 +10,6 @@ from edgewright.core.errors import BadInput, Where
 from edgewright.core.numbers import Array, DType
 from edgewright.lower.qnn_graph import QnnTensor
 
-__all__ = ["measure_stored", "pack_data", "to_chunks", "view_array"]
-
 # Elements that are reordered at once if a tensor's memory order is not that of the file.
 _REORDERED_AT_ONCE = 1 << 20
 _SMALL_ENOUGH_TO_COPY = 1 << 26

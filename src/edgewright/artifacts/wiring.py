@@ -5,8 +5,6 @@ from dataclasses import replace
 from edgewright.core.errors import BadInput, Where, shown
 from edgewright.lower.qnn_graph import QnnNode, QnnTensor, TensorKind
 
-__all__ = ["check_order"]
-
 _WRITTEN_BY_NODES = frozenset({TensorKind.NATIVE, TensorKind.APP_READ, TensorKind.APP_READWRITE})
 
 

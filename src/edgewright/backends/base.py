@@ -8,8 +8,6 @@ from edgewright.core.errors import UsageError, shown
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph
 
-__all__ = ["Backend", "KeepsTraces", "NodeTime", "RealEnds", "RunOptions", "Session", "TimesNodes"]
-
 MOST_THREADS = 1024
 
 

@@ -7,8 +7,6 @@ from edgewright.backends.cpu import CpuBackend
 from edgewright.ir.graph import Graph
 from edgewright.quantize.executor import Session
 
-__all__ = ["CpuExecutor"]
-
 
 class CpuExecutor:
     """Sessions that return only the requested values."""

@@ -14,8 +14,6 @@ from edgewright.core.numbers import DType
 from edgewright.core.words import did_you_mean
 from edgewright.ir.op import ANY, FLOATS, INTEGERS, NUMERIC, REGISTRY, Op, Port
 
-__all__ = ["OpCard", "ParamCard", "PortCard", "list_op_names", "make_op_card"]
-
 _SETS = ((ANY, "any"), (NUMERIC, "numeric"), (FLOATS, "float"), (INTEGERS, "integer"))
 
 

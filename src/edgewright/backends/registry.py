@@ -9,8 +9,6 @@ from edgewright.backends.base import Backend
 from edgewright.core.errors import NotBuiltYet, UnsupportedFeature, UsageError, shown
 from edgewright.core.words import did_you_mean
 
-__all__ = ["BACKENDS", "WITH_CPU", "find_backend"]
-
 log = logging.getLogger(__name__)
 
 # QNN's backends by the word in their library's name -> where ours is; "" where there is none yet.

@@ -16,8 +16,6 @@ from edgewright.lower.names import NameTable
 from edgewright.passes.partition.htp_gaps import find_htp_gaps
 from edgewright.passes.partition.regions import Region, split_into_regions
 
-__all__ = ["CPU", "SplitBackend", "SplitSession"]
-
 log = logging.getLogger(__name__)
 
 CPU = "cpu"

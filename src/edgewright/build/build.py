@@ -54,8 +54,6 @@ from edgewright.ir.contract import contract
 from edgewright.ir.graph import Graph
 from edgewright.targets.soc import find_htp_soc
 
-__all__ = ["REPORT", "Render", "build_model"]
-
 log = logging.getLogger(__name__)
 
 # Draws the page of a record; handed in, for reports are above this layer.

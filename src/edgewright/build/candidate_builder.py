@@ -28,8 +28,6 @@ from edgewright.quantize.rules import FIRST_WITH_WIDE_WEIGHTS
 from edgewright.quantize.sensitivity import Sensitivity
 from edgewright.targets.soc import FIRST_WITH_HALF
 
-__all__ = ["CandidateBuilder", "has_quantization_pairs", "is_fixed_point"]
-
 # What mixed widths may lose, as a part of the limit: the emulator may lose more than the simulation.
 MIXED_SHARE_OF_LIMIT = 0.9
 # Samples that widths are searched with; all of them confirm the result.

@@ -8,21 +8,6 @@ from edgewright.config.build import AUTO
 from edgewright.quantize.report import QuantizationReport
 from edgewright.targets.soc import FIRST_WITH_HALF
 
-__all__ = [
-    "ALGORITHMS",
-    "AS_GIVEN",
-    "HALF",
-    "MIXED",
-    "MIXED_BASE",
-    "CandidateResult",
-    "choose_candidate",
-    "find_chosen",
-    "list_candidates",
-    "list_wider_candidates",
-    "mark_chosen",
-    "search_precisions",
-]
-
 MIXED, HALF, AS_GIVEN = "mixed", "fp16", "as given"
 # What is added to the name of a precision where weights are corrected and ranges searched.
 ALGORITHMS = "+algorithms"

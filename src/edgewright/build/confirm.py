@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from edgewright.build.stages import CompileResult, EvaluationResult
 from edgewright.core.errors import BackendCrash, EdgewrightError, UnsupportedOp
 
-__all__ = ["Confirmation", "confirm_candidate"]
-
 # Exit codes of a compiler that refuses a graph: with an error, or by crashing.
 REFUSALS = frozenset({UnsupportedOp.exit_code, BackendCrash.exit_code})
 Compiled = tuple[CompileResult, EvaluationResult]

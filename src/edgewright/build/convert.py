@@ -25,8 +25,6 @@ from edgewright.passes.pipeline import FOR_HTP, run_passes
 from edgewright.quantize.portable import list_portable_encodings
 from edgewright.quantize.tensor_encodings import EncodingSet, list_encodings
 
-__all__ = ["Conversion", "ConversionResult", "convert_model", "describe_conversion", "export_encodings"]
-
 log = logging.getLogger(__name__)
 
 

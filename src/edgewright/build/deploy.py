@@ -20,16 +20,6 @@ from edgewright.run.context.compile import CompileOrder, compile_graphs, find_pr
 from edgewright.run.context.ep_context import export_ep_context
 from edgewright.targets.soc import Soc
 
-__all__ = [
-    "CONTEXTS",
-    "HTP_BINARY",
-    "compile_binary",
-    "list_artifacts",
-    "publish",
-    "remove_stale",
-    "write_models",
-]
-
 CONTEXTS, HTP_BINARY = "context_binaries", "htp_context.bin"
 
 

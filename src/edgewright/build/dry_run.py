@@ -6,8 +6,6 @@ from edgewright.build.convert import convert_model
 from edgewright.build.preflight import PreflightResult, run_preflight
 from edgewright.build.request import BuildRequest
 
-__all__ = ["run_dry", "try_conversion"]
-
 
 def run_dry(request: BuildRequest) -> PreflightResult:
     """All that stands in the way of a build and what it will need; nothing is written."""

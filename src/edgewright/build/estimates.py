@@ -12,17 +12,6 @@ from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph
 from edgewright.ops.cost import node_macs
 
-__all__ = [
-    "EMULATOR_SECONDS",
-    "GRAPH_LIMIT",
-    "Estimate",
-    "estimate_build",
-    "estimate_weight_sizes",
-    "find_nearest_folder",
-    "read_available_memory",
-    "read_free_disk",
-]
-
 # A graph of the HTP, weights included.
 GRAPH_LIMIT = 2 << 30
 # Rough rates of one machine with few cores (measured on MobileNetV2 and larger models).

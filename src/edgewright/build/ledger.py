@@ -22,8 +22,6 @@ from edgewright.core.events import announce_progress
 from edgewright.core.files import write_whole
 from edgewright.data.open_samples import Data
 
-__all__ = ["Ledger", "has_state", "hash_model", "list_versions", "take_fingerprint"]
-
 FOLDER, STATE = ".build", "state.json"
 CHUNK = 1 << 20
 # The form of the state; another one is not read.

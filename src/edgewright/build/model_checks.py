@@ -15,8 +15,6 @@ from edgewright.ops.recurrent import Recurrent
 from edgewright.passes.htp.unroll_recurrent import MOST_STEPS
 from edgewright.passes.partition.htp_gaps import Gap, find_htp_gaps
 
-__all__ = ["ModelChecks", "check_htp_support", "check_weight_size"]
-
 # What auto may end with: the narrowest and the widest weights.
 NARROWEST_AND_WIDEST = ("w8a8", "fp16")
 

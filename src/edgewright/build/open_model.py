@@ -20,8 +20,6 @@ from edgewright.model.model import Model
 from edgewright.model.open_shapes import read_shapes_from_samples
 from edgewright.model.saving import is_stored, load_graph
 
-__all__ = ["OpenedModel", "list_model_files", "open_model"]
-
 # Endings of files that hold the weights of a model beside it.
 WEIGHTS = (".data", ".bin", ".weights")
 

@@ -6,8 +6,6 @@ import math
 import types
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
-__all__ = ["from_plain", "to_json", "to_plain"]
-
 T = TypeVar("T")
 # JSON has no word for these.
 _NOT_IN_JSON = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}

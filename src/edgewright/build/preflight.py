@@ -35,8 +35,6 @@ from edgewright.core.numbers import Array
 from edgewright.data.samples import BuildSamples, read_samples
 from edgewright.targets.soc import FIRST_WITH_HALF, Soc, find_htp_soc
 
-__all__ = ["PreflightResult", "as_finding", "run_preflight", "sort_problems"]
-
 log = logging.getLogger(__name__)
 
 # Pixels that were normalised reach no farther.

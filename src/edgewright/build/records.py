@@ -5,15 +5,6 @@ from dataclasses import dataclass
 from edgewright.analyse.records import Accuracy, Finding, Layer, Metric, TensorView
 from edgewright.ir.contract import IoTensor
 
-__all__ = [
-    "Artifact",
-    "BuildRecord",
-    "Candidate",
-    "Preflight",
-    "Source",
-    "Stage",
-]
-
 
 @dataclass(frozen=True)
 class Preflight:

@@ -14,8 +14,6 @@ from edgewright.config.umbrella import ModelFile, Shapes
 from edgewright.core.errors import UsageError
 from edgewright.data.samples import DataRequest
 
-__all__ = ["BuildRequest", "parse_build_request"]
-
 # Options whose values are written without their folders.
 PATHS = frozenset({"--data", "--eval-data", "--labels", "--quantization_overrides"})
 # Points that `auto` may lose where no limit was given.

@@ -24,16 +24,6 @@ from edgewright.model.quantize import take_pairs
 from edgewright.run.compiled_model import load_context
 from edgewright.targets.soc import Soc
 
-__all__ = [
-    "SIMULATION",
-    "AnalysisResult",
-    "CompileResult",
-    "EvaluationResult",
-    "analyse_candidate",
-    "evaluate_candidate",
-    "open_emulator",
-]
-
 NATIVE, SIMULATION = "htp-native", "htp-sim"
 # Samples that layers are compared on.
 LAYER_SAMPLES = 8

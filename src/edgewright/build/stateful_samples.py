@@ -14,8 +14,6 @@ from edgewright.ir.graph import Graph
 from edgewright.model.model import Model
 from edgewright.quantize.executor import Samples
 
-__all__ = ["RecurrentState", "StatefulSamples", "add_states", "drop_state_inputs", "record_states"]
-
 
 @dataclass(frozen=True)
 class RecurrentState:

@@ -14,8 +14,6 @@ from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph
 from edgewright.ir.text import parse, to_text
 
-__all__ = ["load_stored_graph", "store_graph"]
-
 ALIGNMENT = 64
 # The node and the key of what it remembers, or a constant's name alone.
 _Key = tuple[str, ...]

@@ -13,8 +13,6 @@ from edgewright.model.profile.measure import profile_log
 from edgewright.model.profile.summary import Measure, summarise
 from edgewright.passes.partition.htp_gaps import find_htp_gaps
 
-__all__ = ["LayerTime", "QNNDebugger"]
-
 # Layers with a smaller share of the time are not reported.
 WORTH_SAYING = 0.05
 

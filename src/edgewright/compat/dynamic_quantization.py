@@ -18,8 +18,6 @@ from edgewright.model.quantize import QuantizedModel
 from edgewright.ops.cost import node_macs
 from edgewright.quantize.encodings import Grid, compute_covered_range
 
-__all__ = ["DynamicQuantization"]
-
 Inputs = Array | Mapping[str, Array]
 
 

@@ -18,8 +18,6 @@ from edgewright.model.open_model import open_any_model
 from edgewright.model.select_backend import select_backend
 from edgewright.run.runnable import open_context_source
 
-__all__ = ["QNNInference"]
-
 Arrays = Array | Mapping[str, Array]
 
 

@@ -10,8 +10,6 @@ from edgewright.core.errors import UsageError
 from edgewright.core.machine_use import measure_memory, measure_processor_time
 from edgewright.model.profile.measure import summarise_latencies
 
-__all__ = ["QNNProfiler"]
-
 Data = TypeVar("Data")
 MEGABYTE = 1 << 20
 

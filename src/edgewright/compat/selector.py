@@ -9,8 +9,6 @@ from edgewright.core.words import did_you_mean
 from edgewright.model.select_backend import CAPABILITIES, OPS, POWER, SIZES, SPEED
 from edgewright.targets.htp_ops import read_htp_ops
 
-__all__ = ["BackendSelector", "BackendSupport", "ModelInfo", "check_backend_support"]
-
 # Names from other frameworks that the course uses for QNN's ops.
 _SPELLINGS = {"dense": "FullyConnected", "relu": "Relu", "batchnorm": "Batchnorm", "linear": "FullyConnected"}
 ModelInfo = Mapping[str, object]

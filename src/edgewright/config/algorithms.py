@@ -1,7 +1,5 @@
 """The algorithms that make quantized weights better, by the names that every tool and the API share."""
 
-__all__ = ["ALGORITHMS"]
-
 # In the order in which they are applied.
 ALGORITHMS: dict[str, str] = {
     "cle": "cross layer equalization",

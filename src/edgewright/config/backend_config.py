@@ -8,8 +8,6 @@ from edgewright.config.backend_keys import CONFIG_KEYS, check_keys
 from edgewright.config.run_settings import RunSettings, read_run_settings
 from edgewright.core.errors import BadInput, EdgewrightError, Problems, Where, shown
 
-__all__ = ["BackendConfig", "GraphSettings", "read_settings"]
-
 _KEPT = ("vtcm_mb", "fp16_relaxed_precision", "hvx_threads", "O", "dlbc")
 
 

@@ -7,8 +7,6 @@ from typing import Any
 from edgewright.core.errors import BadInput, EdgewrightError, Where, shown
 from edgewright.core.words import did_you_mean
 
-__all__ = ["CONFIG_KEYS", "Key", "check_keys"]
-
 _DEVICE = "it is for a device"
 # More executions at a time than any machine has use for.
 _LONGEST_QUEUE = 4096

@@ -9,8 +9,6 @@ from edgewright.config.rules import Check, Excludes, Given
 from edgewright.config.values import make_number_parser, make_range_parser
 from edgewright.core.errors import UsageError
 
-__all__ = ["AUTO", "METRICS", "BuildData", "BuildOutput", "BuildTarget", "Sound"]
-
 AUTO = "auto"
 METRICS = ("right-answers", "same-answers", "closeness")
 

@@ -6,8 +6,6 @@ from edgewright.config.declare import opt
 from edgewright.config.group import OptionGroup
 from edgewright.config.rules import Excludes
 
-__all__ = ["CheckedContext", "CodeName", "ContextFile", "EpContext", "Target", "TargetName"]
-
 
 def _parse_version(text: str) -> tuple[int, ...]:
     parts = text.removeprefix("v").split(".")

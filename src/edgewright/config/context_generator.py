@@ -15,8 +15,6 @@ from edgewright.config.model_options import (
 from edgewright.config.rules import Check, Excludes
 from edgewright.config.values import parse_key_values, parse_names
 
-__all__ = ["CONTEXT_GENERATOR", "ContextModel", "ContextOutput", "ContextSettings", "GeneratorLog"]
-
 _LEVELS = {"low": 1, "medium": 2, "high": 3, "1": 1, "2": 2, "3": 3}
 
 

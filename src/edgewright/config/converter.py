@@ -19,19 +19,6 @@ from edgewright.config.quantizer import Quantizer
 from edgewright.config.shape_options import INPUT_SHAPES
 from edgewright.config.values import OneOf
 
-__all__ = [
-    "CONVERTER",
-    "ArchChecker",
-    "ConverterLog",
-    "CustomIo",
-    "DryRun",
-    "GraphChanges",
-    "OpPackage",
-    "Output",
-    "Source",
-    "Target",
-]
-
 
 @dataclass(frozen=True)
 class Source(OptionGroup):

@@ -7,22 +7,6 @@ from edgewright.config.group import OptionGroup
 from edgewright.config.rules import Excludes
 from edgewright.config.values import OneOf, parse_names
 
-__all__ = [
-    "COLOURS",
-    "COLOUR_ENCODINGS",
-    "CPP_FILE",
-    "DTYPES",
-    "INPUT_DTYPES",
-    "INPUT_LAYOUTS",
-    "LAYOUTS",
-    "OUT_NAMES",
-    "SAVED_MODEL_TAG",
-    "SIGNATURE_KEY",
-    "SUBGRAPH_SIGNATURE",
-    "UNUSED_NODES",
-    "OpPackages",
-]
-
 LAYOUTS = ("NCDHW", "NDHWC", "NCHW", "NHWC", "NFC", "NCF", "NTF", "TNF", "NF", "NC", "F", "NONTRIVIAL")
 COLOUR_ENCODINGS = ("bgr", "rgb", "rgba", "argb32", "nv21", "nv12", "time_series", "other")
 DTYPES = (

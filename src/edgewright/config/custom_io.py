@@ -15,8 +15,6 @@ from edgewright.config.io_config_tree import Entry, read_tree
 from edgewright.config.values import OneOf
 from edgewright.core.errors import EdgewrightError, Problems, shown
 
-__all__ = ["DEFINED", "UNDEFINED", "read_custom_io"]
-
 DEFINED, UNDEFINED = "QNN_DEFINITION_DEFINED", "QNN_DEFINITION_UNDEFINED"
 ONLY_ONNX = "--dump_custom_io_config_template of qnn-onnx-converter"
 

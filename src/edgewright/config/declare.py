@@ -8,8 +8,6 @@ from typing import Any, TypedDict, Union, Unpack, get_args, get_origin
 from edgewright.config.option import Nargs, Option
 from edgewright.config.values import OneOf, Parse, make_number_parser, parse_number, parse_on_off
 
-__all__ = ["Declaration", "opt"]
-
 # What makes a value of the text, where the type alone decides it.
 _PARSERS: dict[Any, Parse] = {str: str, int: make_number_parser(0), float: parse_number, bool: parse_on_off}
 

@@ -4,16 +4,6 @@ from edgewright.config.algorithms import ALGORITHMS
 from edgewright.config.declare import opt
 from edgewright.config.values import parse_hex_range
 
-__all__ = [
-    "ALGORITHM_NAMES",
-    "DUMPED_ENCODINGS",
-    "NATIVE_INPUTS",
-    "NATIVE_OUTPUTS",
-    "PER_CHANNEL",
-    "PER_ROW",
-    "RESTRICTED_STEPS",
-]
-
 _SWITCH = opt(nargs="?", const=True, metavar="[{true,false}]")
 PER_CHANNEL = opt(
     like=_SWITCH,

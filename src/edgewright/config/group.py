@@ -9,8 +9,6 @@ from edgewright.config.option import Option
 from edgewright.config.rules import Given, Rule
 from edgewright.core.errors import EdgewrightError, NotBuiltYet, Problems, UsageError
 
-__all__ = ["OptionGroup", "build", "collect_groups"]
-
 Values = Mapping[str, Any]
 Record = TypeVar("Record")
 

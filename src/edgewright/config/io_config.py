@@ -11,17 +11,6 @@ from edgewright.config.io_config_tree import Entry, read_tree
 from edgewright.config.values import LARGEST_NUMBER, OneOf, parse_dims
 from edgewright.core.errors import EdgewrightError, Problems, shown
 
-__all__ = [
-    "COLOURS",
-    "DESIRED_DTYPES",
-    "IoConfig",
-    "QuantParams",
-    "TensorConfig",
-    "read_field",
-    "read_io_config",
-    "read_quant_params",
-]
-
 INPUTS = "Input Tensor Configuration"
 OUTPUTS = "Output Tensor Configuration"
 SOURCE = "Src Model Parameters"

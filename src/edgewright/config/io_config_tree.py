@@ -9,8 +9,6 @@ from edgewright.core.errors import BadInput, LimitExceeded, Where, shown
 from edgewright.core.files import read_limited
 from edgewright.core.words import did_you_mean
 
-__all__ = ["Entry", "read_tree"]
-
 LARGEST_FILE = 1 << 22
 DEEPEST = 16
 MOST_EVENTS = 1 << 18

@@ -6,8 +6,6 @@ from edgewright.config.declare import opt
 from edgewright.config.group import OptionGroup
 from edgewright.core.log import LEVELS
 
-__all__ = ["LOG_LEVEL", "DebugLog"]
-
 LOG_LEVEL = opt(choices=tuple(LEVELS), help="the least grave messages to show")
 
 

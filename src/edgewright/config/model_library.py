@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from edgewright.config.declare import opt
 from edgewright.config.group import OptionGroup
 
-__all__ = ["MODEL_LIBRARY", "LibraryOutput", "LibrarySource"]
-
 
 def _parse_targets(text: str) -> tuple[str, ...]:
     """Targets separated by spaces, as the SDK's tool takes them, or by commas."""

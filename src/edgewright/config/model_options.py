@@ -7,15 +7,6 @@ from edgewright.config.rules import Given
 from edgewright.config.values import parse_names, parse_tensors_by_graph
 from edgewright.core.errors import UsageError, shown
 
-__all__ = [
-    "DLC_FILES",
-    "MODEL_PREFIX",
-    "OP_PACKAGES",
-    "OUTPUT_TENSORS",
-    "PACKAGE_LIBRARIES",
-    "check_dlc_library",
-]
-
 DLC_FILES = opt(
     type=parse_names,
     metavar="FILE",

@@ -15,19 +15,6 @@ from edgewright.config.model_options import (
 from edgewright.config.rules import Check, Excludes, Needs, OneRequired, Rule, WithoutEffect
 from edgewright.config.values import make_number_parser, parse_key_values, parse_names, parse_seconds
 
-__all__ = [
-    "NET_RUN",
-    "NET_RUN_RULES",
-    "PERF_PROFILES",
-    "Execution",
-    "InputFiles",
-    "Model",
-    "NetRunLog",
-    "OutputFiles",
-    "Profiling",
-    "choose_threads",
-]
-
 PERF_PROFILES = (
     *("low_balanced", "balanced", "default", "high_performance", "sustained_high_performance", "burst"),
     *("low_power_saver", "power_saver", "high_power_saver", "extreme_power_saver", "system_settings"),

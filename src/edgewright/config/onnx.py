@@ -9,8 +9,6 @@ from edgewright.config.preserve_io import PreserveIo
 from edgewright.config.rules import Beats, Rule
 from edgewright.config.shape_options import BATCH_SIZE, SYMBOL_SIZES
 
-__all__ = ["ONNX_CONVERTER", "ONNX_CONVERTER_RULES", "OnnxOnly"]
-
 
 @dataclass(frozen=True)
 class OnnxOnly(OptionGroup):

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from edgewright.config.declare import opt
 from edgewright.config.group import OptionGroup
 
-__all__ = ["OP_PACKAGE", "PackageLog", "PackageOutput"]
-
 
 @dataclass(frozen=True)
 class PackageOutput(OptionGroup):

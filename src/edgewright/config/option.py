@@ -7,8 +7,6 @@ from typing import Any
 from edgewright.config.values import OneOf, Parse
 from edgewright.core.errors import NotBuiltYet, UsageError, shown
 
-__all__ = ["Nargs", "Option"]
-
 # How many values: a number, "?" (none or one), "*" (any), "+" (some), or (smallest, largest).
 Nargs = int | str | tuple[int, int]
 

@@ -8,8 +8,6 @@ from edgewright.config.group import OptionGroup
 from edgewright.config.rules import Check, Given
 from edgewright.core.errors import UsageError, shown
 
-__all__ = ["Preprocessing"]
-
 
 def _check_numbers(given: Given) -> UsageError | None:
     """Python's own callers may give anything."""

@@ -8,8 +8,6 @@ from edgewright.config.group import OptionGroup
 from edgewright.config.rules import Check, Given
 from edgewright.core.errors import UsageError, shown
 
-__all__ = ["ALL_TENSORS", "PreserveIo"]
-
 
 def _check_preserve_io(given: Given) -> UsageError | None:
     usages = given.get("--preserve_io", ())

@@ -6,8 +6,6 @@ from edgewright.config.declare import opt
 from edgewright.config.group import OptionGroup
 from edgewright.config.values import make_number_parser, parse_seconds
 
-__all__ = ["ProfileFile", "ProfileRuns"]
-
 
 @dataclass(frozen=True)
 class ProfileRuns(OptionGroup):

@@ -8,8 +8,6 @@ from edgewright.config.group import OptionGroup
 from edgewright.config.preserve_io import PreserveIo
 from edgewright.config.rules import Beats, Rule
 
-__all__ = ["PYTORCH_CONVERTER", "PYTORCH_CONVERTER_RULES", "PytorchOnly"]
-
 
 @dataclass(frozen=True)
 class PytorchOnly(OptionGroup):

@@ -22,19 +22,6 @@ from edgewright.config.log_options import DebugLog
 from edgewright.config.rules import Excludes
 from edgewright.config.shape_options import BATCH_SIZE, INPUT_SHAPES, SYMBOL_SIZES
 
-__all__ = [
-    "QAIRT_CONVERTER",
-    "QairtIo",
-    "QairtLog",
-    "QairtOnnx",
-    "QairtOpPackage",
-    "QairtOutput",
-    "QairtOverrides",
-    "QairtSource",
-    "QairtTensorflow",
-    "QairtTflite",
-]
-
 
 @dataclass(frozen=True)
 class QairtSource(OptionGroup):

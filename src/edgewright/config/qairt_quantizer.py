@@ -18,15 +18,6 @@ from edgewright.config.qairt_converter import QairtLog
 from edgewright.config.rules import Excludes, Given, OneRequired, Rule, WithoutEffect
 from edgewright.config.values import make_range_parser
 
-__all__ = [
-    "QAIRT_QUANTIZER",
-    "QAIRT_QUANTIZER_RULES",
-    "QairtAimet",
-    "QairtCalibration",
-    "QairtDlc",
-    "QairtPrecision",
-]
-
 CALIBRATIONS = ("min-max", "sqnr", "entropy", "mse", "percentile")
 SCHEMAS = ("asymmetric", "symmetric")
 # Guide 3963; its --float_bw is another spelling of --float_bitwidth.

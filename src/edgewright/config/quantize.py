@@ -8,8 +8,6 @@ from edgewright.config.group import OptionGroup
 from edgewright.config.rules import Check, Given
 from edgewright.core.errors import UsageError
 
-__all__ = ["PRECISIONS", "QuantizeOptions", "QuantizeOutput"]
-
 # Bits of weights and of activations; none where all stays in floating point.
 PRECISIONS: dict[str, tuple[int, int] | None] = {
     "w8a8": (8, 8),

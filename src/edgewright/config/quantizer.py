@@ -14,8 +14,6 @@ from edgewright.config.encoding_options import (
 from edgewright.config.group import OptionGroup
 from edgewright.config.rules import Excludes, WithoutEffect
 
-__all__ = ["Quantizer"]
-
 _QUANTIZERS = ("tf", "enhanced", "adjusted", "symmetric")
 # What makes a converter quantize (guide 2037, 11744); overrides alone count as --float_fallback.
 _QUANTIZES = ("--input_list", "--float_fallback", "--quantization_overrides")

@@ -6,8 +6,6 @@ from typing import Any
 
 from edgewright.core.errors import UsageError
 
-__all__ = ["Beats", "Check", "Excludes", "Given", "Needs", "OneRequired", "Rule", "WithoutEffect"]
-
 # The options that have another value than their default, by their long flag.
 Given = Mapping[str, Any]
 

@@ -4,8 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["QUEUE_DEPTH", "GraphProfiling", "QueueLimits", "RunSettings", "read_run_settings"]
-
 # Guide 4491: the depth of the queue where only other limits are given.
 QUEUE_DEPTH = 10
 

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from edgewright.config.declare import opt
 from edgewright.config.group import OptionGroup
 
-__all__ = ["EnvironmentParts", "PlatformDevice", "PlatformQuestion", "SdkFolder"]
-
 _HOST = "this machine itself is validated"
 
 

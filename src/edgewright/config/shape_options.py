@@ -3,8 +3,6 @@
 from edgewright.config.declare import opt
 from edgewright.config.values import make_number_parser, parse_dims, parse_numbers
 
-__all__ = ["BATCH_SIZE", "INPUT_SHAPES", "INPUT_VALUES", "SYMBOL_SIZES"]
-
 INPUT_SHAPES = opt(
     fills="input_shapes",
     keyed=True,

@@ -8,8 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-__all__ = ["advise_cut", "has_option", "spell_option", "spell_options"]
-
 # A value as a user would write it, or such values by name.
 Value = str | Sequence[str]
 

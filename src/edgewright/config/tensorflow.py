@@ -7,8 +7,6 @@ from edgewright.config.converter_parts import SAVED_MODEL_TAG, SIGNATURE_KEY, UN
 from edgewright.config.declare import opt
 from edgewright.config.group import OptionGroup
 
-__all__ = ["TENSORFLOW_CONVERTER", "TensorflowOnly"]
-
 
 @dataclass(frozen=True)
 class TensorflowOnly(OptionGroup):

@@ -7,8 +7,6 @@ from edgewright.config.converter_parts import SUBGRAPH_SIGNATURE
 from edgewright.config.declare import opt
 from edgewright.config.group import OptionGroup
 
-__all__ = ["TFLITE_CONVERTER", "TfliteOnly"]
-
 
 @dataclass(frozen=True)
 class TfliteOnly(OptionGroup):

@@ -9,8 +9,6 @@ from edgewright.config.throughput_keys import CASE_KEYS
 from edgewright.core.errors import BadInput, EdgewrightError, Problems, Where, shown
 from edgewright.core.words import did_you_mean
 
-__all__ = ["CaseBackend", "CaseContext", "CaseModel", "CaseThread", "ThroughputCase", "parse_case"]
-
 Entry = Mapping[str, Any]
 _FORMS = {"NATIVE_ONLY": (True,), "FLOAT_ONLY": (False,), "FLOAT_AND_NATIVE": (False, True)}
 

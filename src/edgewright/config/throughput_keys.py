@@ -3,8 +3,6 @@
 from edgewright.config.backend_keys import Key
 from edgewright.config.net_run import PERF_PROFILES
 
-__all__ = ["CASE_KEYS", "POST_PROCESSORS"]
-
 POST_PROCESSORS = ("NONE", "MSE", "MSE_FLOAT32", "MSE_INT8", "MSE_INT16")
 
 

@@ -10,19 +10,6 @@ from edgewright.config.rules import Excludes, Needs
 from edgewright.config.shape_options import BATCH_SIZE, INPUT_SHAPES, INPUT_VALUES, SYMBOL_SIZES
 from edgewright.config.values import make_range_parser
 
-__all__ = [
-    "Comparison",
-    "ConvertTo",
-    "Messages",
-    "ModelFile",
-    "Names",
-    "OpName",
-    "Report",
-    "RunInputs",
-    "RunOutputs",
-    "Shapes",
-]
-
 
 @dataclass(frozen=True)
 class OpName(OptionGroup):

@@ -6,22 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = [
-    "OneOf",
-    "Parse",
-    "make_number_parser",
-    "make_range_parser",
-    "parse_dims",
-    "parse_hex_range",
-    "parse_key_values",
-    "parse_names",
-    "parse_number",
-    "parse_numbers",
-    "parse_on_off",
-    "parse_seconds",
-    "parse_tensors_by_graph",
-]
-
 # Takes the text, returns the value, raises ValueError with what was expected.
 Parse = Callable[[str], Any]
 LARGEST_NUMBER = 2**31 - 1

@@ -4,25 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-__all__ = [
-    "AccuracyGate",
-    "BackendCrash",
-    "BadInput",
-    "EdgewrightError",
-    "EnvironmentProblem",
-    "LimitExceeded",
-    "NotBuiltYet",
-    "Problems",
-    "ShapeMismatch",
-    "TypeMismatch",
-    "UnsupportedFeature",
-    "UnsupportedOp",
-    "UsageError",
-    "Where",
-    "locate_problem",
-    "shown",
-]
-
 LONGEST_VALUE = 200
 LONGEST_SENTENCE = 1000
 PROBLEMS_LISTED = 20

@@ -6,8 +6,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
-__all__ = ["Listener", "Work", "announce_progress", "listen_to_progress"]
-
 
 @dataclass
 class Work:

@@ -13,18 +13,6 @@ from pathlib import Path
 from edgewright.core.errors import BadInput, EnvironmentProblem, LimitExceeded, UsageError, Where, shown
 from edgewright.core.words import did_you_mean
 
-__all__ = [
-    "check_target",
-    "keep_sources",
-    "map_file",
-    "measure_file",
-    "read_limited",
-    "resolve_inside",
-    "write_all",
-    "write_folder",
-    "write_whole",
-]
-
 Chunks = Iterable[bytes | memoryview]
 _DRIVE = re.compile(r"[A-Za-z]:")
 

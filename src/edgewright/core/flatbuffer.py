@@ -8,8 +8,6 @@ import numpy as np
 from edgewright.core.errors import BadInput, LimitExceeded, Where, shown
 from edgewright.core.numbers import Array
 
-__all__ = ["FlatBuffer", "Table"]
-
 _U16 = struct.Struct("<H")
 _U32 = struct.Struct("<I")
 _I32 = struct.Struct("<i")

@@ -8,8 +8,6 @@ from contextlib import contextmanager
 from edgewright.core.errors import UsageError, shown
 from edgewright.core.words import did_you_mean
 
-__all__ = ["LEVELS", "VERBOSE", "find_level", "is_debugging", "log_to_stderr", "set_level"]
-
 VERBOSE = 5
 # The guide writes "warn" for some tools and "warning" for others: both are the same level.
 LEVELS: dict[str, int] = {

@@ -4,8 +4,6 @@ import os
 import time
 from pathlib import Path
 
-__all__ = ["measure_memory", "measure_processor_time"]
-
 _STATUS = Path("/proc/self/statm")
 
 

@@ -8,8 +8,6 @@ import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Array", "DType", "round_half_away"]
-
 Array = NDArray[Any]
 
 

@@ -6,8 +6,6 @@ from typing import Any
 
 from edgewright.core.errors import EnvironmentProblem
 
-__all__ = ["PACKAGES", "Package", "install_command", "require"]
-
 
 @dataclass(frozen=True)
 class Package:

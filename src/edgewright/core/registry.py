@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Generic, TypeVar
 
-__all__ = ["Registry", "import_families"]
-
 K = TypeVar("K")
 V = TypeVar("V")
 

@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-__all__ = ["hold_signals", "leave_to_caller", "note_signals"]
-
 Handler = Callable[[int, FrameType | None], object]
 _NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
 

@@ -4,8 +4,6 @@ from collections.abc import Iterable, Sequence
 
 from edgewright.core.errors import shown
 
-__all__ = ["did_you_mean", "find_closest", "quote_names"]
-
 
 def find_closest(word: str, known: Iterable[str]) -> str | None:
     """The known word most like `word`, or None where none is close."""

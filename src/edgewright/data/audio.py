@@ -15,8 +15,6 @@ from edgewright.core.numbers import Array
 from edgewright.data.indexed_samples import IndexedSamples
 from edgewright.data.sample_format import SampleFormat
 
-__all__ = ["AudioSamples", "is_audio"]
-
 SUFFIX = ".wav"
 # A last piece that is shorter than this part of the input is left out.
 SHORTEST = 0.5

@@ -16,8 +16,6 @@ from edgewright.core.numbers import Array
 from edgewright.core.optional import require
 from edgewright.ir.types import TensorType
 
-__all__ = ["IMAGES", "ImageReader", "is_image"]
-
 IMAGES = (".bmp", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp")
 CHANNELS_FIRST, CHANNELS_LAST = "NCHW", "NHWC"
 MODES = {1: "L", 3: "RGB"}

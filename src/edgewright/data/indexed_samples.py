@@ -5,8 +5,6 @@ from collections.abc import Iterator, Mapping
 
 from edgewright.core.numbers import Array
 
-__all__ = ["IndexedSamples"]
-
 
 class IndexedSamples(ABC):
     """Samples by their numbers from 0; each is read when it is asked for."""

@@ -10,8 +10,6 @@ from edgewright.core.errors import BadInput, EdgewrightError, Problems, UsageErr
 from edgewright.core.files import read_limited
 from edgewright.core.words import did_you_mean, quote_names
 
-__all__ = ["InputLine", "InputList", "check_head", "read_input_list"]
-
 LARGEST_LIST = 1 << 28
 # Enough to see what is wrong; a list of a million bad lines must not become a million errors.
 PROBLEMS_KEPT = 200

@@ -11,8 +11,6 @@ from edgewright.core.numbers import Array
 from edgewright.data.input_list import PROBLEMS_KEPT, InputLine, InputList
 from edgewright.data.tensor_files import ExpectedTensor, count_batch_files, read_tensor
 
-__all__ = ["InputSets"]
-
 
 class InputSets:
     """One set for each run of the model; lines that hold single batch elements are put together."""

@@ -15,8 +15,6 @@ from edgewright.core.numbers import Array
 from edgewright.data.open_samples import Data
 from edgewright.quantize.executor import Samples
 
-__all__ = ["NAMES", "Labels", "describe_unused_labels", "find_labels"]
-
 # Names of arrays that hold labels and no samples.
 NAMES = ("labels", "label", "y", "targets")
 LARGEST_FILE = 64 << 20

@@ -21,8 +21,6 @@ from edgewright.ir.graph import Graph
 from edgewright.ir.types import TensorType
 from edgewright.quantize.executor import Samples
 
-__all__ = ["Data", "list_data_notes", "open_samples"]
-
 # One sample is a mapping of arrays by input name, an array (for a model of one input), or a sequence of
 # arrays in the order of the inputs. A mapping or an array in place of an iterable holds all samples, stacked.
 # A text is the path of a folder, of an .npz or .npy file, or of an input list.

@@ -17,8 +17,6 @@ from edgewright.ir.symbols import batch_symbols, resolve
 from edgewright.ir.types import TensorType
 from edgewright.lower.names import NameTable
 
-__all__ = ["open_folder", "open_input_list"]
-
 TENSORS = (".npy", ".npz", ".raw", ".bin")
 
 

@@ -14,8 +14,6 @@ from edgewright.ir.graph import Graph
 from edgewright.ir.types import TensorType
 from edgewright.lower.names import NameTable
 
-__all__ = ["SampleFormat", "is_matching_shape", "make_shape_error"]
-
 
 class SampleFormat:
     """What the samples of a graph must look like."""

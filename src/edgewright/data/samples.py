@@ -17,8 +17,6 @@ from edgewright.ir.graph import Graph
 from edgewright.ir.types import TensorType
 from edgewright.quantize.executor import Samples
 
-__all__ = ["BuildSamples", "DataRequest", "SampleSelection", "read_samples"]
-
 RANDOM_SAMPLES = 32
 RANDOM_WARNING = (
     "RANDOM DATA: ranges and figures below come from random numbers and say NOTHING about accuracy; "

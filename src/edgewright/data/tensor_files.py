@@ -18,17 +18,6 @@ from edgewright.ir.contract import dtype_word
 from edgewright.ir.types import TensorType
 from edgewright.lower.names import sanitize_name
 
-__all__ = [
-    "ExpectedTensor",
-    "convert_to_file_type",
-    "convert_to_model_type",
-    "count_batch_files",
-    "is_raw",
-    "read_array",
-    "read_array_header",
-    "read_tensor",
-]
-
 _SUFFIXES = (".npy", ".npz")
 LARGEST_ITEM = 16  # bytes; a complex128
 # What numpy raises for a damaged header or archive.

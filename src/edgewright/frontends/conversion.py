@@ -40,16 +40,6 @@ from edgewright.passes.target.retype_io import retype_input, retype_output
 from edgewright.quantize.source_encodings import take_source_encodings
 from edgewright.quantize.tensor_encodings import TensorEncoding
 
-__all__ = [
-    "ConversionRequest",
-    "ConvertedGraph",
-    "IoLayouts",
-    "Rewrites",
-    "SourceEncodings",
-    "convert_graph",
-    "convert_source",
-]
-
 # A transpose at an input or output must still look like one when layouts are read off.
 MOVES_AS_VIEWS = ("transpose_to_reshape",)
 TIDY = ("merge_moves", "drop_identity", "absorb_transposes", "drop_dead_code")

@@ -8,8 +8,6 @@ from edgewright.frontends.pytorch.archive import identify_file
 from edgewright.frontends.tensorflow.saved_model import TensorflowFile, is_onnx
 from edgewright.frontends.tflite.codes import IDENTIFIER
 
-__all__ = ["Framework", "framework_of"]
-
 
 class Framework(Enum):
     """Where a model comes from."""

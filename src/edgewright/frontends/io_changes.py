@@ -21,20 +21,6 @@ from edgewright.passes.target.retype_io import (
     retype_output,
 )
 
-__all__ = [
-    "CHANNEL_FIRST",
-    "FIXED_POINT",
-    "PLAIN",
-    "find_stored_type",
-    "is_channel_first",
-    "label_layouts",
-    "move_channels_last",
-    "recolour_inputs",
-    "reorder_dims",
-    "retype_io",
-    "transpose_io",
-]
-
 CHANNEL_FIRST = {3: "NCF", 4: "NCHW", 5: "NCDHW"}
 FIXED_POINT = {"uint8": DType.UFIXED_POINT_8, "int8": DType.SFIXED_POINT_8}
 PLAIN = {

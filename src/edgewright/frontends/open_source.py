@@ -35,8 +35,6 @@ from edgewright.ir.graph import Graph
 from edgewright.ir.symbols import batch_symbols
 from edgewright.ops.source import SourceOp
 
-__all__ = ["FixedSource", "fix_shapes", "import_open_graph", "open_source"]
-
 log = logging.getLogger(__name__)
 OPENS: dict[Framework, Callable[[str | Path, InputSpec | None], SourceModel]] = {
     Framework.ONNX: OnnxSource.open,

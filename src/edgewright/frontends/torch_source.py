@@ -25,8 +25,6 @@ from edgewright.frontends.pytorch.tracer import Call
 from edgewright.ir.graph import Graph
 from edgewright.ir.types import TensorType
 
-__all__ = ["TorchSource", "load_op_libraries"]
-
 log = logging.getLogger(__name__)
 OTHER_FLOATS = (DType.FLOAT_16, DType.BFLOAT_16, DType.FLOAT_64)
 WAITING = "the program's control flow"

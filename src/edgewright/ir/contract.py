@@ -8,8 +8,6 @@ from edgewright.core.numbers import DType
 from edgewright.ir.graph import Graph
 from edgewright.ir.types import TensorType
 
-__all__ = ["IoTensor", "contract", "dtype_of_word", "dtype_word", "shape_of"]
-
 
 @dataclass(frozen=True)
 class IoTensor:

@@ -8,20 +8,6 @@ from typing import Union
 
 from edgewright.core.errors import ShapeMismatch
 
-__all__ = [
-    "Dim",
-    "Expr",
-    "Shape",
-    "ceil_div",
-    "element_count",
-    "evaluate",
-    "is_static",
-    "lower_bound",
-    "maximum",
-    "minimum",
-    "symbol",
-]
-
 Dim = Union[int, "Expr"]
 Shape = tuple[Dim, ...]
 

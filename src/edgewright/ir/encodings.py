@@ -7,8 +7,6 @@ import numpy as np
 
 from edgewright.core.numbers import Array, DType
 
-__all__ = ["Encoding"]
-
 
 @dataclass(frozen=True)
 class Encoding:

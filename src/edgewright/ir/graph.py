@@ -9,8 +9,6 @@ from edgewright.ir.op import Op
 from edgewright.ir.sources import SourceFlow
 from edgewright.ir.types import TensorType, type_of
 
-__all__ = ["Graph", "Node", "Program"]
-
 
 @dataclass(eq=False)
 class Node:

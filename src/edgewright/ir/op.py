@@ -11,26 +11,6 @@ from edgewright.core.registry import Registry
 from edgewright.ir.traits import EVERYTHING, EncodingRule, HtpPrecision, Range, Roles
 from edgewright.ir.types import TensorType
 
-__all__ = [
-    "ANY",
-    "FAULTS",
-    "FLOATS",
-    "INTEGERS",
-    "NUMERIC",
-    "PARTS",
-    "REGISTRY",
-    "Op",
-    "Param",
-    "Port",
-    "Sample",
-    "given",
-    "part_of_another",
-    "register",
-    "scalar",
-    "structural",
-    "tensor",
-]
-
 ANY = frozenset(DType)
 FIXED_POINTS = frozenset(dtype for dtype in DType if dtype.is_fixed_point)
 FLOATS = frozenset(dtype for dtype in DType if dtype.is_float)

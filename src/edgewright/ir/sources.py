@@ -4,8 +4,6 @@ from collections import deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-__all__ = ["SourceFlow", "flow_of"]
-
 CONSTANT = "a constant, computed when the model was converted"
 UNREAD = "no output depends on it"
 WEIGHT = "stored: part of other constants now, or of the parameters of an op"

@@ -11,8 +11,6 @@ from edgewright.ir.graph import Graph
 from edgewright.ir.op import Op
 from edgewright.ir.types import TensorType
 
-__all__ = ["batch_symbols", "resolve", "resolve_op", "symbol_values", "symbols_of"]
-
 _BATCH = re.compile(r"batch|^(n|b|bs)$", re.IGNORECASE)
 
 

@@ -18,8 +18,6 @@ from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import PARTS, REGISTRY, Op
 from edgewright.ir.types import TensorType
 
-__all__ = ["ABSENT", "KEYWORDS", "digest", "parse"]
-
 ABSENT = "_"
 ITEMS = frozenset({"input", "const", "alias", "output", "graph"})
 FUNCTIONS: dict[str, Callable[[Dim, Dim], Dim]] = {"floordiv": lambda a, b: a // b, "max": maximum}

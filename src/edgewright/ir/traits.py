@@ -4,8 +4,6 @@ from dataclasses import dataclass
 from enum import Enum
 from math import inf
 
-__all__ = ["EVERYTHING", "EncodingRule", "HtpPrecision", "Range", "Roles"]
-
 # The least and the largest number.
 Range = tuple[float, float]
 EVERYTHING: Range = (-inf, inf)

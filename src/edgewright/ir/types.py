@@ -9,8 +9,6 @@ from edgewright.core.numbers import Array, DType
 from edgewright.ir.dims import Dim, Shape, element_count, is_static
 from edgewright.ir.encodings import Encoding
 
-__all__ = ["TensorType", "type_of"]
-
 
 @dataclass(frozen=True)
 class TensorType:

@@ -8,8 +8,6 @@ from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Port
 from edgewright.ir.types import TensorType
 
-__all__ = ["problems_of", "verify"]
-
 Findings = Iterator[tuple[str, Where]]
 Types = Mapping[str, TensorType]
 

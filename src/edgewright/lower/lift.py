@@ -24,8 +24,6 @@ from edgewright.lower.qnn_graph import QnnGraph, QnnNode, QnnTensor, TensorKind
 from edgewright.ops.package import has_meaning, package_op
 from edgewright.ops.rearrange import Reshape
 
-__all__ = ["lift"]
-
 # Written by converters for their own use; they do not change an op's meaning.
 BOOKKEEPING = frozenset(
     {"packageName", "reuse_sparse_indices", "reuse_sparse_indicies", "bias_op_name", "padding_size_strategy"}

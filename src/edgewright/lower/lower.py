@@ -25,8 +25,6 @@ from edgewright.lower.qnn_graph import QnnGraph, QnnNode, QnnScalar, QnnTensor, 
 from edgewright.ops.package import PackageOp
 from edgewright.ops.source import SourceOp
 
-__all__ = ["QNN_PACKAGE", "LowerOptions", "lower"]
-
 QNN_PACKAGE = "qti.aisw"
 SOURCE_ORDERS = {"NHWC": (0, 3, 1, 2), "NDHWC": (0, 4, 1, 2, 3), "NFC": (0, 2, 1)}
 

@@ -4,8 +4,6 @@ import hashlib
 import re
 from collections.abc import Iterable
 
-__all__ = ["NameTable", "sanitize_name"]
-
 # Tar members over 96 bytes are not read by every consumer: 80 and a hash leave room for the suffix.
 LONGEST = 80
 _UNFIT = re.compile(r"[^A-Za-z0-9_]")

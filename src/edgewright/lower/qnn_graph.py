@@ -6,8 +6,6 @@ from enum import IntEnum
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
 
-__all__ = ["QnnGraph", "QnnNode", "QnnScalar", "QnnTensor", "TensorKind"]
-
 
 class TensorKind(IntEnum):
     """Who writes and reads a tensor (Qnn_TensorType_t)."""

@@ -4,8 +4,6 @@ import numpy as np
 
 from edgewright.ir.graph import Graph
 
-__all__ = ["list_changed_weights", "note_changed_weights"]
-
 
 def list_changed_weights(before: Graph, after: Graph) -> list[str]:
     """The constants in fixed point that are not what their encodings make of the float ones."""

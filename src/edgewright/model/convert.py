@@ -10,8 +10,6 @@ from edgewright.frontends.open_source import open_source
 from edgewright.ir.graph import Graph
 from edgewright.model.model import Model, TensorInfo, describe_tensor
 
-__all__ = ["convert_in_memory"]
-
 
 def convert_in_memory(request: ConversionRequest) -> Model:
     """The model of a request, with symbolic dimensions and inputs that shape the graph left open."""

@@ -16,8 +16,6 @@ from edgewright.ir.symbols import batch_symbols
 from edgewright.model.saving import is_stored, load_graph
 from edgewright.model.source_map import SourceTensor, map_source_tensors
 
-__all__ = ["DryRunReport", "Inspection", "inspect", "preview_conversion"]
-
 
 @dataclass(frozen=True)
 class Inspection:

@@ -24,8 +24,6 @@ from edgewright.model.surface import Surface
 from edgewright.passes.target.float_io import with_float_io
 from edgewright.quantize.tensor_encodings import list_encodings
 
-__all__ = ["Model", "TensorInfo", "load"]
-
 log = logging.getLogger(__name__)
 
 # Sessions of graphs that were specialised on the values or shapes of bound inputs.

@@ -8,8 +8,6 @@ from edgewright.core.errors import BadInput, UsageError, Where, shown
 from edgewright.ir.graph import Graph
 from edgewright.model.saving import load_program
 
-__all__ = ["find_model_file", "list_model_parts", "load_model_graphs"]
-
 
 def find_model_file(path: Path) -> Path:
     """The DLC, net.json or library of the model that was named, by itself or by the files beside it."""

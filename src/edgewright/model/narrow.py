@@ -3,8 +3,6 @@
 from edgewright.core.numbers import DType
 from edgewright.ir.graph import Graph
 
-__all__ = ["is_narrow"]
-
 
 def is_narrow(graph: Graph) -> bool:
     """Whether something is in fixed point or half precision, which is what the HTP computes in."""

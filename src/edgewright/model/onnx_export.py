@@ -11,8 +11,6 @@ from edgewright.core.files import write_all
 from edgewright.ir.graph import Graph
 from edgewright.model.saving import SavedFiles, SaveOptions
 
-__all__ = ["save_onnx"]
-
 
 def save_onnx(graph: Graph, path: Path | str, options: SaveOptions | None = None) -> SavedFiles:
     """Writes an ONNX file, with its weights beside it where they are large; the graph is not changed."""

@@ -7,8 +7,6 @@ from edgewright.model.convert import convert_in_memory
 from edgewright.model.model import Model, load
 from edgewright.model.saving import is_stored
 
-__all__ = ["open_any_model"]
-
 
 def open_any_model(model: Model | Path | str) -> Model:
     """The model itself, or the one in a file: net.json, DLC, model library, context of ours, or a source."""

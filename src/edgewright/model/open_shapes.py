@@ -16,8 +16,6 @@ from edgewright.ir.symbols import batch_symbols, symbol_values, symbols_of
 from edgewright.ir.types import TensorType
 from edgewright.model.model import Model
 
-__all__ = ["read_shapes_from_samples"]
-
 
 def read_shapes_from_samples(
     model: Model, shapes: Shapes, data: Data, images: Preprocessing | None = None

@@ -18,8 +18,6 @@ from edgewright.quantize.request import QuantizationRequest
 from edgewright.quantize.source_encodings import take_source_encodings
 from edgewright.quantize.tensor_encodings import TensorEncoding
 
-__all__ = ["QuantizedModel", "find_fixed_point", "quantize_model", "take_pairs"]
-
 
 @dataclass
 class QuantizedModel(Model):

@@ -27,8 +27,6 @@ from edgewright.ir.types import TensorType
 from edgewright.lower.names import NameTable
 from edgewright.model.model import Model, TensorInfo
 
-__all__ = ["InputSet", "open_input_sets"]
-
 Feed = dict[str, Array]
 _DTYPES = {word: dtype for dtype in DType for word in (dtype.name.lower(), dtype_word(dtype))}
 

@@ -22,17 +22,6 @@ from edgewright.lower.names import sanitize_name
 from edgewright.lower.qnn_graph import QnnGraph, TensorKind
 from edgewright.passes.pipeline import TARGET, run_passes
 
-__all__ = [
-    "SaveOptions",
-    "SavedFiles",
-    "is_stored",
-    "load_graph",
-    "load_program",
-    "make_records",
-    "save_dlc",
-    "save_graph",
-]
-
 _DLC = ".dlc"
 _CONTEXT = ".bin"
 _LIBRARIES = frozenset({".so", ".dll"})

@@ -13,8 +13,6 @@ from edgewright.model.random_inputs import make_random_inputs
 from edgewright.ops.cost import node_macs
 from edgewright.passes.partition.htp_gaps import find_htp_gaps
 
-__all__ = ["CAPABILITIES", "BackendChoice", "Candidate", "Capability", "select_backend"]
-
 MEGABYTE = 1 << 20
 # Points that a candidate can win; the weights are those of the Edge AI course's selector.
 OPS, SIZES, PRECISION, POWER, SPEED, MEASURED = 30, 25, 20, 25, 20, 25

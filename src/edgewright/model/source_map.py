@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from edgewright.ir.graph import Graph
 from edgewright.lower.lower import lower
 
-__all__ = ["SourceTensor", "map_source_tensors"]
-
 
 @dataclass(frozen=True)
 class SourceTensor:

@@ -8,8 +8,6 @@ from edgewright.core.numbers import Array, DType
 from edgewright.ir.graph import Graph
 from edgewright.ir.types import TensorType
 
-__all__ = ["Surface"]
-
 
 class Surface:
     """Encodes floats that are given for fixed-point and half-precision inputs, decodes fixed-point outputs.

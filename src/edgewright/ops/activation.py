@@ -12,25 +12,6 @@ from edgewright.ir.traits import EVERYTHING, EncodingRule, HtpPrecision, Range
 from edgewright.ir.types import TensorType
 from edgewright.ops.elementwise import Binary, Unary
 
-__all__ = [
-    "GELU_TANH_CUBE",
-    "GELU_TANH_SLOPE",
-    "SELU_ALPHA",
-    "SELU_SCALE",
-    "ElementWiseSoftplus",
-    "Elu",
-    "Gelu",
-    "HardSigmoid",
-    "HardSwish",
-    "Prelu",
-    "Relu",
-    "Relu1",
-    "Relu6",
-    "ReluMinMax",
-    "Sigmoid",
-    "Tanh",
-]
-
 X = (TensorType((2, 3, 4)),)
 _ERF = np.frompyfunc(math.erf, 1, 1)
 # Gelu by a hyperbolic tangent: x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))), which is

@@ -8,8 +8,6 @@ from edgewright.core.numbers import DType
 from edgewright.ir.op import Op, Port, Sample, register, scalar
 from edgewright.ir.types import TensorType
 
-__all__ = ["GroupQueryAttention"]
-
 
 @register
 @dataclass(frozen=True, kw_only=True)

@@ -5,8 +5,6 @@ from typing import TypeVar
 
 from edgewright.core.errors import ShapeMismatch
 
-__all__ = ["moved_axis", "normal_axes", "normal_axis", "permute_shape"]
-
 T = TypeVar("T")
 
 

@@ -5,8 +5,6 @@ from itertools import zip_longest
 from edgewright.core.errors import ShapeMismatch
 from edgewright.ir.dims import Dim, Shape
 
-__all__ = ["broadcast_shapes"]
-
 
 def broadcast_shapes(*shapes: Shape) -> Shape:
     """The common shape of operands, aligned at the last axis as numpy does."""

@@ -14,8 +14,6 @@ from edgewright.ir.op import ANY, Op, Port, Sample, register, structural
 from edgewright.ir.traits import EncodingRule
 from edgewright.ir.types import TensorType
 
-__all__ = ["Cast", "converted"]
-
 # Of the 8-bit floats these clamp on request; FLOAT_8E8M0 has no sign and rounds by a mode of its own.
 CLAMPED = frozenset({DType.FLOAT_8E4M3FN, DType.FLOAT_8E4M3FNUZ, DType.FLOAT_8E5M2, DType.FLOAT_8E5M2FNUZ})
 ROUND_MODES = ("up", "down", "nearest")

@@ -12,8 +12,6 @@ from edgewright.ir.op import Op, Sample, register, scalar, structural
 from edgewright.ir.traits import EncodingRule
 from edgewright.ir.types import TensorType
 
-__all__ = ["ArgbToRgb", "Nv12ToRgb", "Nv21ToRgb", "Order", "Source"]
-
 
 class Source(IntEnum):
     """Where the alpha channel stands."""

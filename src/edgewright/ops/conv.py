@@ -14,8 +14,6 @@ from edgewright.ir.traits import HtpPrecision, Roles
 from edgewright.ir.types import TensorType
 from edgewright.ops.windows import Geometry, Pair, Pairs, fixed_dims, padded, spatial_sizes, windows
 
-__all__ = ["Conv1d", "Conv2d", "Conv3d", "Convolution", "DepthWiseConv1d", "DepthWiseConv2d", "check_bias"]
-
 NO_PADS: Pairs = ((0, 0), (0, 0), (0, 0))
 
 

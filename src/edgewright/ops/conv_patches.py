@@ -16,8 +16,6 @@ from edgewright.ir.traits import EncodingRule, HtpPrecision
 from edgewright.ir.types import TensorType
 from edgewright.ops.windows import Geometry, Pair, Pairs, padded, spatial_sizes, windows
 
-__all__ = ["Col2Im", "Correlation1D", "ExtractPatches", "Im2Col", "PatchPadding"]
-
 
 class PatchPadding(IntEnum):
     """Whether windows may leave the image."""

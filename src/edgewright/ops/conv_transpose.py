@@ -16,8 +16,6 @@ from edgewright.ir.types import TensorType
 from edgewright.ops.conv import NO_PADS, check_bias
 from edgewright.ops.windows import Geometry, Pair, Pairs, check_count, check_geometry, fixed_dims
 
-__all__ = ["TransposeConv1d", "TransposeConv2d", "TransposeConv3d", "TransposedConvolution"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class TransposedConvolution(Op):

@@ -6,8 +6,6 @@ from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op
 from edgewright.ir.symbols import batch_symbols, resolve, resolve_op
 
-__all__ = ["is_product", "known_macs", "node_macs"]
-
 
 def node_macs(graph: Graph, node: Node) -> int:
     """Multiply-accumulates of one run with a batch of 1; 0 where another dimension is open."""

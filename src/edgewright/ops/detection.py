@@ -14,8 +14,6 @@ from edgewright.ir.op import Op, Port, Sample, register, scalar, structural, ten
 from edgewright.ir.traits import HtpPrecision
 from edgewright.ir.types import TensorType
 
-__all__ = ["CombinedNms", "DetectionOutput", "MultiClassNms", "NmsKind", "NonMaxSuppression", "suppressed"]
-
 
 class NmsKind(IntEnum):
     """How thoroughly DetectionOutput suppresses."""

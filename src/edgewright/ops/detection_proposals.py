@@ -11,16 +11,6 @@ from edgewright.ir.op import Op, Port, Sample, register, scalar, structural, ten
 from edgewright.ir.traits import HtpPrecision
 from edgewright.ir.types import TensorType
 
-__all__ = [
-    "AxisAlignedBboxTransform",
-    "BboxTransform",
-    "BoxWithNmsLimit",
-    "CollectRpnProposals",
-    "DistributeFpnProposals",
-    "GenerateProposals",
-    "HeatMapMaxKeyPoint",
-]
-
 
 @dataclass(frozen=True, kw_only=True)
 class _Counted(Op):

@@ -14,8 +14,6 @@ from edgewright.ir.op import Op, Port, Sample, register, scalar, structural, ten
 from edgewright.ir.traits import HtpPrecision
 from edgewright.ir.types import TensorType
 
-__all__ = ["RoiAlign", "RoiPooling", "RoiRegions"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class RoiRegions(Op):

@@ -19,39 +19,6 @@ from edgewright.ops.elementwise_dims import (
     minimum_objects,
 )
 
-__all__ = [
-    "BOOLS",
-    "Binary",
-    "Broadcasting",
-    "Comparison",
-    "ElementWiseAdd",
-    "ElementWiseAnd",
-    "ElementWiseDivide",
-    "ElementWiseEqual",
-    "ElementWiseFloorDiv",
-    "ElementWiseFmod",
-    "ElementWiseGreater",
-    "ElementWiseGreaterEqual",
-    "ElementWiseLess",
-    "ElementWiseLessEqual",
-    "ElementWiseMaximum",
-    "ElementWiseMinimum",
-    "ElementWiseMod",
-    "ElementWiseMultiply",
-    "ElementWiseNotEqual",
-    "ElementWiseOr",
-    "ElementWisePower",
-    "ElementWiseSelect",
-    "ElementWiseSquaredDifference",
-    "ElementWiseSubtract",
-    "ElementWiseXor",
-    "Logical",
-    "Unary",
-    "check_dtypes",
-    "in_dtype",
-    "widened",
-]
-
 # Bool, integers and objects, which numpy computes as they are.
 PLAIN_KINDS = "biuO"
 BOOLS = frozenset({DType.BOOL_8})

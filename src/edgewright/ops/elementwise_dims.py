@@ -8,8 +8,6 @@ import numpy as np
 from edgewright.core.numbers import Array
 from edgewright.ir.dims import Dim, Expr, lower_bound, maximum
 
-__all__ = ["compare_objects", "divide_objects", "maximum_objects", "minimum_objects"]
-
 
 def compare_objects(relation: Callable[..., Any], left: Array, right: Array) -> Array:
     """What a relation says of dimensions or strings; TypeError where it depends on a symbol's value."""

@@ -13,16 +13,6 @@ from edgewright.ir.types import TensorType
 from edgewright.ops import activation, elementwise, elementwise_unary
 from edgewright.ops.elementwise_unary import POSITIVE
 
-__all__ = [
-    "BinaryOperation",
-    "ElementWiseBinary",
-    "ElementWiseNeuron",
-    "ElementWiseUnary",
-    "Generic",
-    "NeuronOperation",
-    "UnaryOperation",
-]
-
 
 class UnaryOperation(IntEnum):
     """Functions of ElementWiseUnary."""

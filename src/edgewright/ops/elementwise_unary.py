@@ -11,27 +11,6 @@ from edgewright.ir.traits import HtpPrecision
 from edgewright.ir.types import TensorType
 from edgewright.ops.elementwise import BOOLS, Unary, check_dtypes
 
-__all__ = [
-    "ElementWiseAbs",
-    "ElementWiseAsin",
-    "ElementWiseAtan",
-    "ElementWiseCeil",
-    "ElementWiseCos",
-    "ElementWiseExp",
-    "ElementWiseFloor",
-    "ElementWiseLog",
-    "ElementWiseNeg",
-    "ElementWiseNot",
-    "ElementWiseRound",
-    "ElementWiseRsqrt",
-    "ElementWiseSign",
-    "ElementWiseSin",
-    "ElementWiseSquareRoot",
-    "IsInf",
-    "IsNan",
-    "Reciprocal",
-]
-
 POSITIVE = np.linspace(0.25, 9, 24, dtype=np.float32).reshape(2, 3, 4)
 SPECIAL = np.asarray([0, -1, np.inf, -np.inf, np.nan], np.float32)
 

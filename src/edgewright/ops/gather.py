@@ -15,17 +15,6 @@ from edgewright.ir.traits import EncodingRule, HtpPrecision
 from edgewright.ir.types import TensorType
 from edgewright.ops.axes import moved_axis
 
-__all__ = [
-    "BatchPermutation",
-    "Gather",
-    "GatherElements",
-    "GatherNd",
-    "NonZero",
-    "OneHot",
-    "check_axis",
-    "checked_indices",
-]
-
 PICKING = (Port("in[0]"), Port("in[1]"))
 
 

@@ -14,8 +14,6 @@ from edgewright.ir.types import TensorType
 from edgewright.ops.axes import moved_axis
 from edgewright.ops.gather import check_axis, check_elements, checked_indices, tuple_width
 
-__all__ = ["Reduction", "ScatterElements", "ScatterNd"]
-
 WRITING = (Port("in[0]"), Port("in[1]"), Port("in[2]"))
 
 

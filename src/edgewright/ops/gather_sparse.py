@@ -11,8 +11,6 @@ from edgewright.ir.op import Op, Port, Sample, register, structural
 from edgewright.ir.traits import EncodingRule
 from edgewright.ir.types import TensorType
 
-__all__ = ["CreateSparse", "GetSparseIndices", "GetSparseValues", "SparseToDense"]
-
 DENSE = TensorType((4, 5, 2))
 
 

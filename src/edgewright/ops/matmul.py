@@ -13,8 +13,6 @@ from edgewright.ir.traits import Roles
 from edgewright.ir.types import TensorType
 from edgewright.ops.broadcast import broadcast_shapes
 
-__all__ = ["FullyConnected", "MatMul"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Product(Op):

@@ -14,16 +14,6 @@ from edgewright.ir.types import TensorType
 from edgewright.ops.axes import moved_axis
 from edgewright.ops.elementwise import widened
 
-__all__ = [
-    "AxesNorm",
-    "Batchnorm",
-    "L2Norm",
-    "LayerNorm",
-    "Norm",
-    "RmsNorm",
-    "keeps_channels_last",
-]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Norm(Op):

@@ -17,8 +17,6 @@ from edgewright.ir.types import TensorType
 from edgewright.ops.elementwise import widened
 from edgewright.ops.norm import Norm, keeps_channels_last
 
-__all__ = ["GroupNorm", "InstanceNorm", "InstanceRegion", "Lrn", "LrnRegion", "NormMode"]
-
 # A radius beyond any real window: it only costs memory in the reference.
 LARGEST_RADIUS = 1 << 20
 

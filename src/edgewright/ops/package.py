@@ -13,19 +13,6 @@ from edgewright.core.numbers import Array, DType
 from edgewright.ir.op import Op, Param, Port, structural
 from edgewright.ir.types import TensorType
 
-__all__ = [
-    "Meaning",
-    "PackageOp",
-    "PackageOpDefinition",
-    "PackageParam",
-    "ShapeRule",
-    "definition_of",
-    "has_meaning",
-    "package_op",
-    "register_meaning",
-    "using_definitions",
-]
-
 # Gets the inputs (None where one is left out), the parameters and the outputs' types; gives all outputs.
 Meaning = Callable[[Sequence[Array | None], Mapping[str, Param], Sequence[TensorType]], Sequence[Array]]
 # Gets the inputs' types and the parameters by name; gives the outputs' types.

@@ -15,8 +15,6 @@ from edgewright.ir.traits import EncodingRule, HtpPrecision
 from edgewright.ir.types import TensorType
 from edgewright.ops.windows import Geometry, Pair, Pairs, padded, spatial_sizes, windows
 
-__all__ = ["L2Pool2d", "Pool", "PoolAvg2d", "PoolAvg3d", "PoolMax2d", "PoolMax3d", "Rounding", "room_behind"]
-
 
 class Rounding(IntEnum):
     """How many windows a pool has where they do not fit exactly."""

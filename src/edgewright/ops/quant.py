@@ -22,8 +22,6 @@ from edgewright.ir.op import (
 from edgewright.ir.traits import EncodingRule
 from edgewright.ir.types import TensorType
 
-__all__ = ["Convert", "Dequantize", "Quantize"]
-
 EIGHT_BIT = Encoding((0.25,), (-128,))
 PER_AXIS = Encoding((0.25, 0.5, 1.0), (0, 1, -2), axis=1)
 

@@ -14,8 +14,6 @@ from edgewright.ir.traits import EncodingRule
 from edgewright.ir.types import TensorType
 from edgewright.ops.axes import moved_axis, permute_shape
 
-__all__ = ["Concat", "ExpandDims", "Pack", "Reshape", "Squeeze", "Transpose", "UnPack"]
-
 
 @register
 @dataclass(frozen=True, kw_only=True)

@@ -15,18 +15,6 @@ from edgewright.ir.traits import EncodingRule, HtpPrecision
 from edgewright.ir.types import TensorType
 from edgewright.ops.axes import moved_axis
 
-__all__ = [
-    "BatchToSpace",
-    "BlockMode",
-    "Buffer",
-    "BufferMode",
-    "ChannelShuffle",
-    "DepthToSpace",
-    "HadamardTransform",
-    "SpaceToBatch",
-    "SpaceToDepth",
-]
-
 Pair = tuple[int, int]
 NO_PAIRS = ((0, 0), (0, 0))
 

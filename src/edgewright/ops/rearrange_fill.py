@@ -15,8 +15,6 @@ from edgewright.ir.traits import EncodingRule, HtpPrecision
 from edgewright.ir.types import TensorType
 from edgewright.ops.axes import permute_shape
 
-__all__ = ["ConstantOfShape", "Pad", "RandomNormalLike", "RandomUniformLike", "Scheme", "Shape", "Tile"]
-
 
 @register
 @dataclass(frozen=True, kw_only=True)

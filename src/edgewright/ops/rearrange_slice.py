@@ -15,8 +15,6 @@ from edgewright.ir.traits import EncodingRule
 from edgewright.ir.types import TensorType, type_of
 from edgewright.ops.axes import moved_axis, permute_shape
 
-__all__ = ["Range", "Split", "StridedSlice", "bounded_range", "kept"]
-
 # begin, end (not included) and stride; counted from the front, -1 is the place before the first element.
 Range = tuple[Dim, Dim, int]
 

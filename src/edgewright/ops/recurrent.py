@@ -13,8 +13,6 @@ from edgewright.ir.op import Op, Port, Sample, given, register, scalar, structur
 from edgewright.ir.traits import HtpPrecision, Roles
 from edgewright.ir.types import TensorType
 
-__all__ = ["Direction", "Gru", "Lstm", "Recurrent"]
-
 MOST_LSTM_INPUTS = 25
 LAYER_NORM_EPSILON = 1e-8
 

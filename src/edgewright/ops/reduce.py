@@ -15,18 +15,6 @@ from edgewright.ir.types import TensorType
 from edgewright.ops.axes import moved_axis
 from edgewright.ops.elementwise import in_dtype, widened
 
-__all__ = [
-    "Moments",
-    "ReduceMax",
-    "ReduceMean",
-    "ReduceMin",
-    "ReduceProd",
-    "ReduceSum",
-    "ReduceSumSquare",
-    "Reduction",
-    "reduced_shape",
-]
-
 
 def reduced_shape(shape: Shape, axes: tuple[int, ...], *, keep_dims: bool) -> Shape:
     """The shape without the axes, or with 1 in their places."""

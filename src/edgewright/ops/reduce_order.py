@@ -16,8 +16,6 @@ from edgewright.ops.axes import moved_axis
 from edgewright.ops.elementwise import in_dtype, widened
 from edgewright.ops.reduce import reduced_shape
 
-__all__ = ["Argmax", "Argmin", "CumulativeSum", "TopK"]
-
 INDEX = frozenset({DType.INT_32, DType.UINT_32})
 
 

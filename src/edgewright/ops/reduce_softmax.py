@@ -18,8 +18,6 @@ from edgewright.ops.broadcast import broadcast_shapes
 from edgewright.ops.elementwise import in_dtype, widened
 from edgewright.ops.reduce import reduced_shape
 
-__all__ = ["LogSoftmax", "MaskMode", "MaskedSoftmax", "Softmax", "log_shares"]
-
 
 def log_shares(x: Array, axis: int) -> Array:
     """Logarithm of the softmax; the largest element is taken off first so that nothing overflows."""

@@ -14,8 +14,6 @@ from edgewright.ops.gather_sparse import SparseToDense
 from edgewright.ops.rearrange_blocks import Buffer, SpaceToBatch
 from edgewright.ops.rearrange_fill import Pad, Scheme
 
-__all__ = ["computed", "means_real_numbers", "run"]
-
 # They move elements, and put zeros beside them: a real 0 is another integer than 0 in most encodings.
 FILLERS = (Buffer, ExtractPatches, Im2Col, SpaceToBatch, SparseToDense)
 

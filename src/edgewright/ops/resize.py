@@ -24,8 +24,6 @@ from edgewright.ops.resize_axis import (
 )
 from edgewright.ops.windows import check_count
 
-__all__ = ["Resize", "ResizeBilinear", "ResizeNearestNeighbor", "ResizeRule", "Resizing"]
-
 CUBIC = -0.75
 
 

@@ -8,18 +8,6 @@ import numpy as np
 from edgewright.core.errors import ShapeMismatch
 from edgewright.core.numbers import Array
 
-__all__ = [
-    "Interpolation",
-    "Nearest",
-    "Transformation",
-    "antialias_weights",
-    "cubic_weights",
-    "linear_weights",
-    "nearest_places",
-    "positions",
-    "weight_matrix",
-]
-
 Weights = Callable[[Array], Array]
 
 

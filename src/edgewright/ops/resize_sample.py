@@ -14,16 +14,6 @@ from edgewright.ir.traits import HtpPrecision
 from edgewright.ir.types import TensorType
 from edgewright.ops.windows import Pair
 
-__all__ = [
-    "CropAndResize",
-    "CropMode",
-    "ExtractGlimpse",
-    "GridSample",
-    "ImageProjectionTransform",
-    "Padding",
-    "SampleMode",
-]
-
 
 class SampleMode(IntEnum):
     """How values between elements are made."""

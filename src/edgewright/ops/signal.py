@@ -12,8 +12,6 @@ from edgewright.ir.op import Op, Port, Sample, register, scalar
 from edgewright.ir.traits import HtpPrecision
 from edgewright.ir.types import TensorType
 
-__all__ = ["Stft", "fourier_matrix", "inverse_real_matrix"]
-
 
 @register
 @dataclass(frozen=True, kw_only=True)

@@ -7,8 +7,6 @@ from typing import Any
 from edgewright.ir.op import Op, Port, register, structural
 from edgewright.ir.types import TensorType
 
-__all__ = ["SourceOp"]
-
 
 @register
 @dataclass(frozen=True, kw_only=True)

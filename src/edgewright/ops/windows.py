@@ -11,19 +11,6 @@ from edgewright.core.numbers import Array
 from edgewright.ir.dims import Dim, ceil_div, element_count, maximum
 from edgewright.ir.types import TensorType
 
-__all__ = [
-    "Geometry",
-    "Pair",
-    "Pairs",
-    "check_count",
-    "check_geometry",
-    "fixed_dims",
-    "output_size",
-    "padded",
-    "spatial_sizes",
-    "windows",
-]
-
 Pair = tuple[int, ...]
 # Amounts of padding may be symbolic: "same" padding of a strided window depends on the size.
 Pairs = tuple[tuple[Dim, Dim], ...]

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from edgewright.core.registry import Registry
 from edgewright.ir.graph import Graph, Node
 
-__all__ = ["PASSES", "GraphPass", "Refused", "register_pass", "rewrite_each"]
-
 log = logging.getLogger(__name__)
 
 Rewrite = Callable[[Graph, Node], bool]

@@ -11,20 +11,6 @@ from edgewright.ir.dims import Dim
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op
 
-__all__ = [
-    "NEAR",
-    "drop_reader",
-    "drop_unread",
-    "drop_unread_constant",
-    "find_maker",
-    "find_op",
-    "is_number",
-    "number_of",
-    "read_channel_vector",
-    "swap_operands",
-    "take_over",
-]
-
 # Exporters write constants such as 1/6 in the precision of the model.
 NEAR = 1e-4
 O = TypeVar("O", bound=Op)  # noqa: E741 - a type variable

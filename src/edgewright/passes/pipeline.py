@@ -51,20 +51,6 @@ from edgewright.passes.htp import (  # noqa: F401 - registers the passes
 from edgewright.passes.layout import absorb_transposes, assign_layout, narrow_transposes  # noqa: F401
 from edgewright.passes.target import narrow_int64, promote_scalars, resolve_symbols  # noqa: F401
 
-__all__ = [
-    "ALWAYS",
-    "FINISH",
-    "FOLD",
-    "FOR_HTP",
-    "HTP",
-    "LAYOUT",
-    "LEGACY",
-    "QUANTIZED",
-    "SIMPLIFY",
-    "TARGET",
-    "run_passes",
-]
-
 # What every conversion needs; `--no_simplification` does not switch it off.
 ALWAYS = ("drop_dead_code",)
 # Optional rewrites.

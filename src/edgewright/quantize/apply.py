@@ -11,8 +11,6 @@ from edgewright.quantize.encodings import compute_covered_range
 from edgewright.quantize.pins import Placed
 from edgewright.quantize.spans import MASKED
 
-__all__ = ["apply_plan"]
-
 
 def apply_plan(graph: Graph, plan: Plan) -> Graph:
     """The graph with fixed-point types and constants, and conversions where a reader needs another form."""

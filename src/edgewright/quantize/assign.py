@@ -24,8 +24,6 @@ from edgewright.quantize.weights.encode import (
     place_weight,
 )
 
-__all__ = ["Plan", "assign_encodings"]
-
 
 @dataclass
 class Plan:

@@ -14,8 +14,6 @@ from edgewright.quantize.executor import Executor, Samples
 from edgewright.quantize.observers import Extremes, Histogram, HistogramObserver
 from edgewright.quantize.observers.histogram import BINS
 
-__all__ = ["check_constants", "observe_extremes", "observe_histograms"]
-
 MASK = 65504.0
 ADVICE = "look for NaN, infinity or wrong scaling in the data that goes in"
 

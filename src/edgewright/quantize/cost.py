@@ -5,8 +5,6 @@ from edgewright.ir.types import TensorType
 from edgewright.ops.cost import node_macs
 from edgewright.ops.quant import Convert
 
-__all__ = ["compute_node_cost", "compute_relative_cost", "count_stored_bytes", "get_bits", "work_of"]
-
 # Uniform w8a8 is the measure.
 EIGHT = 8
 # Half precision is what the HTP computes in, whatever floats are stored as.

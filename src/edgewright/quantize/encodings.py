@@ -9,16 +9,6 @@ from edgewright.core.errors import UsageError
 from edgewright.core.numbers import Array, DType, round_half_away
 from edgewright.ir.encodings import Encoding
 
-__all__ = [
-    "SMALLEST_RANGE",
-    "Grid",
-    "RangeCheck",
-    "change_grid",
-    "compute_covered_range",
-    "encode_blocks",
-    "validate_quantization_range",
-]
-
 # The guide: "Minimum range of 0.0001 is enforced".
 SMALLEST_RANGE = 1e-4
 WIDTHS = (4, 8, 16, 32)

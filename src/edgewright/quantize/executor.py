@@ -6,8 +6,6 @@ from typing import Protocol
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph
 
-__all__ = ["Executor", "Samples", "Session"]
-
 # Inputs by name, one mapping for each sample. Walked more than once: a spent iterator will not do.
 Samples = Iterable[Mapping[str, Array]]
 

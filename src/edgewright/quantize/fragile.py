@@ -6,8 +6,6 @@ is left on the way, although its result needs no more than that.
 
 from edgewright.ir.graph import Graph, Node
 
-__all__ = ["find_fragile_nodes"]
-
 
 def find_fragile_nodes(graph: Graph) -> set[str]:
     """Names of nodes that must not be in 8 bits: seeds, what applies them, what is made for them alone."""

@@ -8,8 +8,6 @@ from edgewright.quantize.pins import Origin, Pin, Placed
 from edgewright.quantize.request import QuantizationRequest
 from edgewright.quantize.rules import find_fixed_encoding
 
-__all__ = ["Groups", "is_real", "list_data_inputs"]
-
 
 def is_real(graph: Graph, value: str) -> bool:
     """Whether a value holds real numbers that could be quantized."""

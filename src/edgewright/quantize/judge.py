@@ -15,8 +15,6 @@ from edgewright.quantize.groups import Groups, is_real
 from edgewright.quantize.pins import Pin
 from edgewright.quantize.request import QuantizationRequest
 
-__all__ = ["WORTH_DB", "Judge", "Part", "list_judged_values"]
-
 # Every so many-th sample judges, so many at most.
 TURN, JUDGES = 3, 32
 # What an algorithm must gain on the samples: less is luck, and other data may lose by it.

@@ -6,8 +6,6 @@ from edgewright.ops.cast import Cast
 from edgewright.ops.quant import Dequantize, Quantize
 from edgewright.ops.rearrange import Reshape, Transpose
 
-__all__ = ["lift_moves"]
-
 
 def lift_moves(graph: Graph) -> None:
     """Quantize, moves of integers, Dequantize become Quantize, Dequantize, moves of real numbers; in place.

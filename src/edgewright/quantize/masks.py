@@ -7,8 +7,6 @@ from edgewright.quantize.observers import Extremes
 from edgewright.quantize.report import QuantizationReport
 from edgewright.quantize.spans import MASKED, Range, Spans
 
-__all__ = ["leave_out_masks"]
-
 # How far below the least score a masked one stays: exp(-10) and exp(-20) vanish in 8 and in 16 bits.
 MARGINS = {8: 10.0, 16: 20.0}
 

@@ -13,8 +13,6 @@ from edgewright.quantize.pins import Origin, Pin, Placed
 from edgewright.quantize.roles import find_roles
 from edgewright.quantize.tensor_encodings import EncodingSet, TensorEncoding
 
-__all__ = ["KnownEncodings", "ResolvedEncodings", "resolve_encodings"]
-
 ACTIVATION_WIDTHS = (8, 16)
 WEIGHT_WIDTHS = (4, 8, 16)
 BIAS_WIDTHS = (8, 16, 32)

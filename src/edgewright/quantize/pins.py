@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from edgewright.core.numbers import DType
 from edgewright.ir.encodings import Encoding
 
-__all__ = ["Origin", "Pin", "Placed"]
-
 
 class Origin:
     """Where an encoding comes from, in the words that reports use."""

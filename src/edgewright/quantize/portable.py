@@ -6,8 +6,6 @@ from edgewright.ir.graph import Graph
 from edgewright.quantize.groups import is_real
 from edgewright.quantize.tensor_encodings import EncodingSet, TensorEncoding, list_encodings
 
-__all__ = ["list_portable_encodings"]
-
 
 def list_portable_encodings(
     quantized: Graph, source: Graph, plain: Graph, known: Collection[str]

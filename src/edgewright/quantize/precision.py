@@ -14,8 +14,6 @@ from edgewright.quantize.request import QuantizationRequest
 from edgewright.quantize.rules import find_float_rule
 from edgewright.quantize.spans import Spans
 
-__all__ = ["FIXED", "Deciding", "Precision"]
-
 
 @dataclass(frozen=True)
 class Precision:

@@ -25,8 +25,6 @@ from edgewright.quantize.weights.even_channels import measure_channel_reach
 from edgewright.quantize.weights.layerwise import LAYERWISE, fit_weights
 from edgewright.quantize.wide_products import widen_products
 
-__all__ = ["QuantizedGraph", "observe_activations", "quantize_graph"]
-
 
 @dataclass(frozen=True)
 class QuantizedGraph:

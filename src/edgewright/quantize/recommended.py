@@ -9,8 +9,6 @@ from edgewright.ops.reduce_softmax import Softmax
 from edgewright.quantize.request import QuantizationRequest
 from edgewright.quantize.roles import find_roles
 
-__all__ = ["Recommendation", "recommend_algorithms"]
-
 
 @dataclass(frozen=True)
 class Recommendation:

@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from edgewright.quantize.pins import Origin, Placed
 from edgewright.quantize.rules import RULES
 
-__all__ = ["AppliedRule", "QuantizationReport", "QuantizationSummary", "TensorRecord"]
-
 
 @dataclass(frozen=True)
 class TensorRecord:

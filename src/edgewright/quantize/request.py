@@ -18,8 +18,6 @@ from edgewright.quantize.encodings import Grid
 from edgewright.quantize.schemes import Scheme, find_scheme
 from edgewright.quantize.tensor_encodings import EncodingSet
 
-__all__ = ["QuantizationRequest"]
-
 ADJUSTED, AUTO, SYMMETRIC = "adjusted", "auto", "symmetric"
 WIDTHS = {
     "act_bw": (8, 16),

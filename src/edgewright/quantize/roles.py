@@ -5,8 +5,6 @@ from dataclasses import replace
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.traits import Roles
 
-__all__ = ["find_roles"]
-
 
 def find_roles(graph: Graph, node: Node) -> Roles:
     """The roles of a node's inputs; only constants have one."""

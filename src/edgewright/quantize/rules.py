@@ -9,14 +9,6 @@ from edgewright.ir.traits import EncodingRule, HtpPrecision
 from edgewright.ops.matmul import MatMul
 from edgewright.quantize.encodings import Grid
 
-__all__ = [
-    "RULES",
-    "Rule",
-    "find_fixed_encoding",
-    "find_float_rule",
-    "find_second_operand_grid",
-]
-
 
 @dataclass(frozen=True)
 class Rule:

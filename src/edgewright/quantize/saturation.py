@@ -14,8 +14,6 @@ from edgewright.quantize.groups import Groups, is_real, list_data_inputs
 from edgewright.quantize.report import QuantizationReport
 from edgewright.quantize.spans import Spans
 
-__all__ = ["find_needed_range", "leave_out_flat_ranges"]
-
 
 def leave_out_flat_ranges(graph: Graph, groups: Groups, spans: Spans, report: QuantizationReport) -> None:
     """Narrows the ranges of values that are only read by functions which are flat out there."""

@@ -31,8 +31,6 @@ from edgewright.quantize.weights.even_channels import (
 from edgewright.quantize.weights.gates import list_values_before_gates, split_gates
 from edgewright.quantize.weights.layerwise import fit_weights
 
-__all__ = ["PlannedGraph", "search_ranges"]
-
 SCHEMES: dict[str, Scheme] = {"mse": Mse(), "percentile": Percentile()}
 # Stretches of the graph that choose for themselves.
 STRETCHES = 4

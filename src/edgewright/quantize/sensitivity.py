@@ -19,8 +19,6 @@ from edgewright.ops.elementwise import ElementWiseMaximum, ElementWiseMinimum, E
 from edgewright.ops.elementwise_unary import ElementWiseRound
 from edgewright.quantize.executor import Executor, Samples, Session
 
-__all__ = ["Effort", "Probe", "Sensitivity", "Steps", "measure_sensitivity"]
-
 # Sessions: each rounds its own parts only, which keeps its runs nearly as fast as the float graph's.
 SESSIONS = 8
 # Steps so fine that single precision does not see them.

@@ -10,8 +10,6 @@ from edgewright.passes.target.float_io import make_all_io_float
 from edgewright.quantize.lift_moves import lift_moves
 from edgewright.quantize.tensor_encodings import TensorEncoding, make_entry
 
-__all__ = ["take_source_encodings"]
-
 
 def take_source_encodings(
     graph: Graph, *, keep_pairs: bool = False, is_ignored: bool = False

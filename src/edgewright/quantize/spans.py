@@ -13,8 +13,6 @@ from edgewright.quantize.pins import Placed
 from edgewright.quantize.request import QuantizationRequest
 from edgewright.quantize.rules import find_second_operand_grid
 
-__all__ = ["MASKED", "Range", "Spans", "Statistics", "range_of_array"]
-
 # Nothing but a mask moves scores this far: exp(-1000) is nothing in any type.
 MASKED = -1000.0
 Range = tuple[float, float]

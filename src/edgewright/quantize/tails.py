@@ -13,8 +13,6 @@ import numpy as np
 from edgewright.core.numbers import Array
 from edgewright.quantize.observers import Extremes
 
-__all__ = ["Tails"]
-
 # The largest of many values has Gumbel's distribution: this part of its deviation is the scale of the tail.
 SCALE = sqrt(6) / pi
 

@@ -13,8 +13,6 @@ from edgewright.ir.types import TensorType
 from edgewright.ops.quant import Convert
 from edgewright.quantize.encodings import compute_covered_range
 
-__all__ = ["EncodingSet", "TensorEncoding", "list_encodings", "make_entry"]
-
 
 @dataclass(frozen=True)
 class TensorEncoding:

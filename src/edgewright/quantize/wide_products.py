@@ -6,8 +6,6 @@ from edgewright.ir.graph import Graph
 from edgewright.ops.matmul import MatMul
 from edgewright.quantize.pins import Origin, Pin
 
-__all__ = ["widen_products"]
-
 
 def widen_products(graph: Graph, pins: Mapping[str, Pin]) -> dict[str, Pin]:
     """Pins of 16 bits for the second operands and the results of such products; what has a pin keeps it.

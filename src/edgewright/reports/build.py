@@ -8,8 +8,6 @@ from edgewright.reports.html.words import format_db, format_duration
 from edgewright.reports.numbers import format_bytes
 from edgewright.reports.page import Block, Table
 
-__all__ = ["make_page", "make_preflight_page"]
-
 
 def make_page(record: BuildRecord) -> list[Block]:
     """The page of `edgewright build`; the report says more."""

@@ -10,8 +10,6 @@ from edgewright.run.context.ep_context import EpContextFile
 from edgewright.run.context.info import ContextInfo
 from edgewright.sdk.context_generate import GeneratedContext
 
-__all__ = ["make_ep_context_page", "make_generated_page", "make_info_page", "make_verdict_page"]
-
 
 def make_generated_page(made: GeneratedContext) -> list[Block]:
     """The report of qnn-context-binary-generator."""

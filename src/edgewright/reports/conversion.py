@@ -8,8 +8,6 @@ from edgewright.reports.numbers import format_amount, format_shape
 from edgewright.reports.page import Block, Table
 from edgewright.sdk.conversion import Conversion
 
-__all__ = ["describe_quantization", "make_io_table", "make_page", "make_rules_table"]
-
 
 def make_page(conversion: Conversion) -> list[Block]:
     """The report of a converter."""

@@ -5,8 +5,6 @@ from collections.abc import Sequence
 
 from edgewright.targets.explain import Explanation
 
-__all__ = ["as_text"]
-
 WIDTH = 100
 
 

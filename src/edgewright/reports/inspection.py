@@ -9,8 +9,6 @@ from edgewright.reports.conversion import make_io_table
 from edgewright.reports.numbers import format_amount, format_bytes
 from edgewright.reports.page import Block, Table
 
-__all__ = ["make_dry_run_page", "make_page"]
-
 
 def make_page(inspection: Inspection, *, has_names: bool = False) -> list[Block]:
     """The report of `edgewright inspect`; with names, where each tensor of the source went."""

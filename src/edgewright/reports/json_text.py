@@ -5,8 +5,6 @@ import math
 from dataclasses import asdict
 from typing import Any
 
-__all__ = ["as_json"]
-
 
 def as_json(record: Any) -> str:
     """A record and the records in it; paths become strings, and so do numbers that JSON cannot hold."""

@@ -4,8 +4,6 @@ from edgewright.reports.numbers import format_bytes
 from edgewright.reports.page import Block
 from edgewright.sdk.model_library import BuiltLibraries
 
-__all__ = ["make_page"]
-
 
 def make_page(built: BuiltLibraries) -> list[Block]:
     """The report of qnn-model-lib-generator."""

@@ -4,8 +4,6 @@ from edgewright.reports.numbers import format_shape
 from edgewright.reports.page import Block, Table
 from edgewright.sdk.net_run import NetRun
 
-__all__ = ["make_page"]
-
 
 def make_page(run: NetRun) -> list[Block]:
     """The report of qnn-net-run; times in the form that scripts look for."""

@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 
-__all__ = ["format_amount", "format_bytes", "format_shape"]
-
 _STEPS = ((10**12, "T"), (10**9, "G"), (10**6, "M"), (10**3, "k"))
 
 

@@ -7,8 +7,6 @@ from dataclasses import asdict
 
 from edgewright.backends.op_card import OpCard, ParamCard, PortCard
 
-__all__ = ["as_json", "as_text"]
-
 WIDTH = 100
 _CPU = {"engine": "in the engine", "reference": "in the reference", "no": "not at all"}
 

@@ -3,8 +3,6 @@
 from edgewright.reports.page import Block
 from edgewright.sdk.op_package_generate import GeneratedPackages
 
-__all__ = ["make_page"]
-
 
 def make_page(made: GeneratedPackages) -> list[Block]:
     """The report of qnn-op-package-generator."""

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 from edgewright.core.errors import shown
 
-__all__ = ["Block", "Table", "format_plain", "show"]
-
 LONGEST_CELL = 80
 
 

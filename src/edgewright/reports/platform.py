@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from edgewright.reports.page import Block, Table
 from edgewright.sdk.platform_check import BackendCheck
 
-__all__ = ["make_page"]
-
 
 def make_page(checks: Sequence[BackendCheck]) -> list[Block]:
     """The report of qnn-platform-validator."""

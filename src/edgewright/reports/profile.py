@@ -5,8 +5,6 @@ from edgewright.model.profile.summary import Measure
 from edgewright.reports.numbers import format_amount, format_bytes
 from edgewright.reports.page import Block, Table
 
-__all__ = ["make_page"]
-
 _HEADERS = ("backend", "runs", "init", "average", "p50", "p95", "p99", "inf/s", "CPU", "memory")
 _SLOWEST = 5
 

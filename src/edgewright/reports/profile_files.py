@@ -12,8 +12,6 @@ from edgewright.model.profile.summary import ProfileSummary, summarise
 from edgewright.reports.profile_page import to_html
 from edgewright.reports.profile_trace import to_trace
 
-__all__ = ["choose_form", "list_opaque_files", "make_log_file", "make_profile_file"]
-
 # The genuine readers' names, which stand for our forms of the same kind.
 FORMS = {
     "csv": "csv",

@@ -10,8 +10,6 @@ from edgewright.model.profile.summary import ProfileSummary
 from edgewright.reports.numbers import format_amount
 from edgewright.reports.profile_text import make_viewer_text
 
-__all__ = ["to_html"]
-
 # The style of all pages is there.
 _TEMPLATES = Path(__file__).with_name("html")
 _WIDTH = 1000.0

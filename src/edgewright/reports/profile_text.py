@@ -5,8 +5,6 @@ from collections.abc import Callable, Iterable
 from edgewright.core.errors import shown
 from edgewright.model.profile.summary import Measure, ProfileSummary
 
-__all__ = ["make_viewer_text"]
-
 _TITLES = {
     "INIT": "Init Stats:",
     "COMPOSE": "Compose Graphs Stats:",

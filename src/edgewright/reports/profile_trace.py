@@ -5,8 +5,6 @@ from collections.abc import Iterator
 
 from edgewright.model.profile.records import ProfileEvent, ProfileLog
 
-__all__ = ["to_trace"]
-
 # Lanes of the trace: what the tool measured, what the backend reported, and single ops.
 _LANES = {"tool": 1, "backend": 2, "ops": 3}
 

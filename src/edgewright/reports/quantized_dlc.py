@@ -6,8 +6,6 @@ from edgewright.reports.numbers import format_bytes
 from edgewright.reports.page import Block
 from edgewright.sdk.qairt_quantizer import QuantizedDlc
 
-__all__ = ["make_page"]
-
 
 def make_page(result: QuantizedDlc) -> list[Block]:
     """The report of qairt-quantizer."""

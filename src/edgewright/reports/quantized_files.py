@@ -8,8 +8,6 @@ from edgewright.reports.numbers import format_bytes
 from edgewright.reports.page import Block, Table
 from edgewright.sdk.quantize_files import QuantizedFiles
 
-__all__ = ["make_page"]
-
 
 def make_page(result: QuantizedFiles) -> list[Block]:
     """The report of `edgewright quantize`."""

@@ -6,8 +6,6 @@ from edgewright.reports.numbers import format_shape
 from edgewright.reports.page import Block, Table
 from edgewright.run.run_files import RunReport
 
-__all__ = ["make_page"]
-
 
 def make_page(report: RunReport) -> list[Block]:
     """The report of `edgewright run`."""

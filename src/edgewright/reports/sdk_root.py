@@ -3,8 +3,6 @@
 from edgewright.reports.page import Block
 from edgewright.sdk.sdk_root import SdkRoot
 
-__all__ = ["make_page"]
-
 
 def make_page(made: SdkRoot) -> list[Block]:
     """The report of `edgewright sdk-root`."""

@@ -3,8 +3,6 @@
 from edgewright.reports.page import Block, Table
 from edgewright.sdk.throughput.records import GraphResult, ThreadResult, ThroughputResult
 
-__all__ = ["make_page"]
-
 _HEADERS = (
     *("thread", "backend", "model", "graph", "runs", "avg us", "min us", "p50 us", "p90 us", "p95 us"),
     *("p99 us", "max us", "inf/sec"),

@@ -8,8 +8,6 @@ import numpy as np
 from edgewright.core.errors import ShapeMismatch, Where
 from edgewright.core.numbers import Array
 
-__all__ = ["TensorError", "compare_tensors", "keep_worst_errors"]
-
 
 @dataclass(frozen=True)
 class TensorError:

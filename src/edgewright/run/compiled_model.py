@@ -18,8 +18,6 @@ from edgewright.run.context.info import ContextInfo, read_context_info
 from edgewright.run.runnable import RunSource, open_context_source
 from edgewright.targets.soc import find_htp_soc
 
-__all__ = ["CompiledModel", "load_context"]
-
 
 def load_context(path: Path | str) -> "CompiledModel":
     """A context binary of any backend, checked and ready to run."""

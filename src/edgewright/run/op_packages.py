@@ -17,8 +17,6 @@ from edgewright.core.words import did_you_mean
 from edgewright.ir.op import REGISTRY
 from edgewright.ops.package import PackageOpDefinition, using_definitions
 
-__all__ = ["load_op_packages", "map_ops_to_packages", "use_converter_packages"]
-
 log = logging.getLogger(__name__)
 
 _PACKAGE = re.compile(r"(?P<path>.+?\.(?:so|py))(?::(?P<provider>[A-Za-z_]\w*))?(?::(?P<target>\w+))?")

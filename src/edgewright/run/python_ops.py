@@ -14,8 +14,6 @@ from edgewright.ir.op import Param
 from edgewright.ir.types import TensorType, type_of
 from edgewright.ops.package import Meaning, PackageOpDefinition, ShapeRule, register_meaning
 
-__all__ = ["op_package"]
-
 Function = TypeVar("Function", bound=Callable[..., Any])
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
 

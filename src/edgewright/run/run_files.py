@@ -29,8 +29,6 @@ from edgewright.run.engines.source_engine import SourceRun
 from edgewright.run.engines.tensorflow_engine import TensorflowRun
 from edgewright.run.engines.torch_engine import TorchRun
 
-__all__ = ["OutputSummary", "RunReport", "open_model", "run_files"]
-
 
 @dataclass(frozen=True)
 class OutputSummary:

@@ -16,8 +16,6 @@ from edgewright.ir.contract import dtype_word, shape_of
 from edgewright.ir.graph import Graph
 from edgewright.lower.names import NameTable
 
-__all__ = ["InputRecord", "OutputRecord", "ResultFolder", "RunRecord", "choose_graph_folder"]
-
 RUN_FILE = "run.json"
 METADATA_FILE = "execution_metadata.yaml"
 

@@ -29,8 +29,6 @@ from edgewright.run.execution.deadline import Deadline
 from edgewright.run.op_packages import load_op_packages
 from edgewright.targets.soc import Soc, find_soc
 
-__all__ = ["Loading", "RunSource", "open_context_source", "open_runnable_with", "run_source"]
-
 Prepare = Callable[[Graph, RunOptions], Session]
 
 

@@ -22,8 +22,6 @@ from edgewright.quantize.executor import Samples
 from edgewright.quantize.overrides import ResolvedEncodings, resolve_encodings
 from edgewright.quantize.request import QuantizationRequest
 
-__all__ = ["compute_aimet_encodings", "find_aimet_python"]
-
 # Guide 12997: the setup script leaves the interpreter of AIMET's environment here.
 AIMET_PYTHON = "AIMET_ENV_PYTHON"
 # What the worker ends with where the package is not there.

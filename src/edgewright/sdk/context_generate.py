@@ -24,9 +24,6 @@ from edgewright.run.op_packages import load_op_packages
 from edgewright.sdk.context_outputs import with_outputs
 from edgewright.targets.soc import Soc, find_soc
 
-__all__ = ["GeneratedContext", "GeneratorOptions", "generate_context"]
-
-
 PROFILE_FILE = "qnn-profiling-data_0.log"
 
 

@@ -8,8 +8,6 @@ from edgewright.core.words import did_you_mean
 from edgewright.ir.graph import Graph
 from edgewright.lower.names import NameTable
 
-__all__ = ["with_outputs"]
-
 
 def with_outputs(graphs: Sequence[Graph], output: ContextOutput) -> list[Graph]:
     """Copies of the graphs with the requested tensors among their outputs."""

@@ -13,8 +13,6 @@ from edgewright.ir.types import TensorType
 from edgewright.model.saving import SavedFiles
 from edgewright.quantize.report import QuantizationSummary
 
-__all__ = ["Conversion", "read_copyright", "record_conversion", "spell_command"]
-
 LARGEST_COPYRIGHT = 1 << 20
 # Options that name files: the written text must not depend on where they lie.
 _PATHS = frozenset(

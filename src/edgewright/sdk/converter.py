@@ -47,8 +47,6 @@ from edgewright.sdk.io_config import list_unknown_inputs, raise_all
 from edgewright.sdk.io_templates import describe_custom_io, write_template
 from edgewright.sdk.tensorflow_notes import list_unconsumed_nodes
 
-__all__ = ["ConverterOptions", "convert_files", "make_input_spec", "write_custom_io_template"]
-
 OUTPUT_NAMES = "model_output_names.json"
 CHANNELS_LAST = frozenset({"NFC", "NHWC", "NDHWC"})
 

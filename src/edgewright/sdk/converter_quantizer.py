@@ -14,8 +14,6 @@ from edgewright.quantize.quantizer import quantize_graph
 from edgewright.quantize.report import QuantizationSummary
 from edgewright.quantize.request import QuantizationRequest
 
-__all__ = ["quantize_converted"]
-
 
 def quantize_converted(
     graph: Graph,

@@ -21,8 +21,6 @@ from edgewright.passes.target.retype_io import insert_after_input, insert_before
 from edgewright.quantize.tensor_encodings import TensorEncoding
 from edgewright.sdk.io_config import check_io, raise_all
 
-__all__ = ["describe_io", "find_full_names", "list_pinned_encodings", "retype_quantized"]
-
 
 def describe_io(source: Source, file: str | None, graph: Graph, *, is_quantized: bool) -> IoConfig:
     """What options and a file, where there is one, say about the inputs and outputs of an imported graph."""

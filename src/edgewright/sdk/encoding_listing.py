@@ -9,8 +9,6 @@ from edgewright.ir.graph import Graph
 from edgewright.model.saving import SavedFiles
 from edgewright.quantize.tensor_encodings import EncodingSet, list_encodings
 
-__all__ = ["add_listing"]
-
 
 def add_listing(files: SavedFiles, model: Path, encodings: Graph | EncodingSet) -> SavedFiles:
     """Writes NAME_encoding.json beside NAME.dlc or NAME.cpp: what overrides of a quantizer take back."""

@@ -11,15 +11,6 @@ from edgewright.ir.contract import dtype_word
 from edgewright.ir.graph import Graph
 from edgewright.ir.types import TensorType
 
-__all__ = [
-    "check_file_names",
-    "check_io",
-    "list_source_shapes",
-    "list_unknown_inputs",
-    "merge_options",
-    "raise_all",
-]
-
 # Guide, custom I/O: the only layouts that are turned into each other.
 SWAPS = (("NCDHW", "NDHWC"), ("NCHW", "NHWC"), ("NFC", "NCF"), ("NTF", "TNF"))
 RETYPED = ("float32", "float16", "int8", "uint8")

@@ -13,8 +13,6 @@ from edgewright.frontends.open_source import import_open_graph
 from edgewright.ir.contract import dtype_word
 from edgewright.ir.graph import Graph
 
-__all__ = ["describe_custom_io", "describe_io_config", "write_template"]
-
 IO_CONFIG_HEAD = f"""\
 # What qairt-converter --io_config should make of inputs and outputs. Whatever is left empty stays as it is;
 # whole entries may be left out. Options on the command line come before this file.

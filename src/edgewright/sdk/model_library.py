@@ -17,8 +17,6 @@ from edgewright.core.errors import EnvironmentProblem, UsageError, shown
 from edgewright.core.events import announce_progress
 from edgewright.core.files import keep_sources, measure_file
 
-__all__ = ["BuiltLibraries", "BuiltLibrary", "generate_libraries"]
-
 _LIBRARY = ".so"
 
 

@@ -33,8 +33,6 @@ from edgewright.run.execution.tensors import (
 from edgewright.run.run_results import ResultFolder, RunRecord, choose_graph_folder
 from edgewright.run.runnable import RunSource, run_source
 
-__all__ = ["NetRun", "NetRunOptions", "run_network"]
-
 PROFILE_FILE = "qnn-profiling-data_0.log"
 
 

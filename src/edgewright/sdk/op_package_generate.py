@@ -11,8 +11,6 @@ from edgewright.config.op_package import PackageOutput
 from edgewright.core.errors import UnsupportedFeature, UsageError, Where, shown
 from edgewright.core.files import read_limited, write_all
 
-__all__ = ["GeneratedPackages", "generate_packages"]
-
 
 @dataclass(frozen=True)
 class GeneratedPackages:

@@ -18,8 +18,6 @@ from edgewright.ir.types import TensorType
 from edgewright.ops.activation import Relu
 from edgewright.targets.soc import find_soc
 
-__all__ = ["Asked", "BackendCheck", "check_platform", "write_csv"]
-
 # The tool's names for our backends; newer chips have the HTP in place of the DSP.
 _BACKENDS = {"cpu": ("cpu",), "gpu": ("gpu",), "dsp": ("htp",), "htp": ("htp",), "all": ("cpu", "gpu", "htp")}
 _HEADER = (

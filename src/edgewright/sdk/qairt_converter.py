@@ -48,8 +48,6 @@ from edgewright.sdk.qairt_encodings import KeptEncodings, keep_encodings
 from edgewright.sdk.qairt_quantizer import QairtQuantizerOptions, quantize_dlc
 from edgewright.sdk.tensorflow_notes import describe_rewrite_errors, list_unconsumed_nodes, validate_rewrites
 
-__all__ = ["QairtConverterOptions", "convert_to_dlc", "make_input_spec", "write_io_config_template"]
-
 # The guide: "only first 64 bytes will be stored".
 LONGEST_VERSION = 64
 STORED = (".cpp", ".bin", ".json", ".so")

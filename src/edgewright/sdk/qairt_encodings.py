@@ -12,8 +12,6 @@ from edgewright.model.saving import SaveOptions
 from edgewright.quantize.overrides import resolve_encodings
 from edgewright.quantize.tensor_encodings import EncodingSet, TensorEncoding
 
-__all__ = ["KeptEncodings", "keep_encodings", "read_kept_encodings"]
-
 LARGEST_FILE = 1 << 25
 
 

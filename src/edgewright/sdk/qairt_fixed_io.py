@@ -9,8 +9,6 @@ from edgewright.ops.quant import Dequantize, Quantize
 from edgewright.quantize.executor import Samples
 from edgewright.quantize.pins import Origin, Pin, Placed
 
-__all__ = ["OpenedGraph", "open_fixed_io"]
-
 
 @dataclass(frozen=True)
 class OpenedGraph:

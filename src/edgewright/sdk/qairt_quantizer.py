@@ -32,8 +32,6 @@ from edgewright.sdk.encoding_listing import add_listing
 from edgewright.sdk.qairt_encodings import read_kept_encodings
 from edgewright.sdk.qairt_fixed_io import OpenedGraph, open_fixed_io
 
-__all__ = ["QairtQuantizerOptions", "QuantizedDlc", "name_output", "quantize_dlc"]
-
 
 @dataclass(frozen=True)
 class QairtQuantizerOptions:

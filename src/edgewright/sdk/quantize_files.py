@@ -23,8 +23,6 @@ from edgewright.quantize.report import AppliedRule
 from edgewright.quantize.request import QuantizationRequest
 from edgewright.run.run_files import open_model
 
-__all__ = ["QuantizedFiles", "name_output", "quantize_files", "weight_bytes"]
-
 KINDS = frozenset({".dlc", ".onnx", ".cpp", ".json", ".bin"})
 
 

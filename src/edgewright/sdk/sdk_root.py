@@ -14,8 +14,6 @@ from edgewright.backends.registry import BACKENDS
 from edgewright.core.errors import UsageError, shown
 from edgewright.core.files import Chunks, write_all
 
-__all__ = ["HOST_TARGET", "SdkRoot", "make_sdk_root"]
-
 HOST_TARGET, WINDOWS_TARGET = "x86_64-linux-clang", "x86_64-windows-msvc"
 MARK, PRODUCT = "sdk.yaml", "edgewright"
 # Tools of the SDK without the usual prefix.

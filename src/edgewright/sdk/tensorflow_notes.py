@@ -13,8 +13,6 @@ from edgewright.frontends.open_source import fix_shapes
 from edgewright.frontends.tensorflow.load import TensorflowSource
 from edgewright.model.model import Model
 
-__all__ = ["OutputError", "describe_rewrite_errors", "list_unconsumed_nodes", "validate_rewrites"]
-
 MOST_LISTED = 100
 PERCENTILE = 90
 

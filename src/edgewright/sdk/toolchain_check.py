@@ -5,8 +5,6 @@ from collections.abc import Sequence
 
 from edgewright.artifacts.model_library.toolchains import Toolchain, find_toolchain
 
-__all__ = ["describe_toolchains"]
-
 _QUESTIONS = {"-c": ("C++ compiler", "x86_64-linux-clang"), "-n": ("Android NDK", "aarch64-android")}
 
 

@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-__all__ = ["AREAS", "CODES", "ErrorCode", "find_area", "find_error_code"]
-
 # A handle carries the code in its lower half; the rest is the library's own.
 _CODE_BITS = 0xFFFF
 # The first code of each part of the interface.

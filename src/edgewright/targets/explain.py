@@ -9,8 +9,6 @@ from edgewright.core.errors import EdgewrightError, Problems, UsageError, shown
 from edgewright.core.words import did_you_mean
 from edgewright.targets.error_codes import CODES, find_area, find_error_code
 
-__all__ = ["Explanation", "explain", "list_known_codes"]
-
 _NUMBER = re.compile(r"(?:0x[0-9a-f]{1,16}|[0-9]{1,19})", re.IGNORECASE)
 
 
@@ -94,8 +92,8 @@ def _of_class(code: str, kind: type[EdgewrightError]) -> Explanation:
 
 
 def _list_error_classes() -> list[type[EdgewrightError]]:
-    exported = [getattr(errors, name) for name in errors.__all__]
-    kinds = [kind for kind in exported if inspect.isclass(kind) and issubclass(kind, EdgewrightError)]
+    classes = [kind for kind in vars(errors).values() if inspect.isclass(kind)]
+    kinds = [kind for kind in classes if issubclass(kind, EdgewrightError)]
     return [kind for kind in kinds if kind not in (EdgewrightError, Problems)]
 
 

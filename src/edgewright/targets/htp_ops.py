@@ -4,8 +4,6 @@ import json
 from functools import cache
 from importlib.resources import files
 
-__all__ = ["read_htp_ops"]
-
 
 @cache
 def read_htp_ops() -> frozenset[str]:

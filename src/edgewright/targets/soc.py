@@ -9,16 +9,6 @@ from typing import Any
 
 from edgewright.core.errors import UnsupportedFeature, UsageError, shown
 
-__all__ = [
-    "FIRST_HTP",
-    "FIRST_WITH_HALF",
-    "Soc",
-    "find_htp_soc",
-    "find_soc",
-    "find_soc_by_number",
-    "list_socs",
-]
-
 # Hexagon architectures before this one have a DSP, which other libraries serve.
 FIRST_HTP = 68
 # The first one that computes in half precision (onnxruntime#21848).

@@ -8,8 +8,6 @@ from edgewright.config.umbrella import Report
 if TYPE_CHECKING:
     from edgewright.reports.page import Block
 
-__all__ = ["tell"]
-
 Record = TypeVar("Record")
 
 

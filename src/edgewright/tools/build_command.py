@@ -14,8 +14,6 @@ from edgewright.tools.tool import Tool
 if TYPE_CHECKING:
     from edgewright.build.request import BuildRequest
 
-__all__ = ["TOOL"]
-
 NAME = "edgewright build"
 
 

@@ -4,8 +4,6 @@ from edgewright.config.context import CheckedContext
 from edgewright.config.umbrella import Messages, Report
 from edgewright.tools.tool import Tool
 
-__all__ = ["TOOL"]
-
 # As for everything that the target does not support.
 NOT_FIT = 4
 

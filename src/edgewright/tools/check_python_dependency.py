@@ -4,8 +4,6 @@ from edgewright.config.umbrella import Messages
 from edgewright.core.errors import EnvironmentProblem
 from edgewright.tools.tool import Tool
 
-__all__ = ["TOOL", "main"]
-
 
 def run(_messages: Messages) -> int:
     """Print a line for each package; only required ones that do not work are a failure."""

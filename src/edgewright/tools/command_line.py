@@ -11,8 +11,6 @@ from edgewright.config.rules import Rule
 from edgewright.core.errors import EdgewrightError, Problems, UsageError, shown
 from edgewright.core.words import did_you_mean
 
-__all__ = ["read_words", "write_help"]
-
 WIDTH = 100
 INDENT = 26
 Groups = Sequence[type[OptionGroup]]

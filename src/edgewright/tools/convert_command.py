@@ -4,8 +4,6 @@ from edgewright.config.umbrella import ConvertTo, Messages, ModelFile, Report, S
 from edgewright.tools.answer import tell
 from edgewright.tools.tool import Tool
 
-__all__ = ["TOOL"]
-
 
 def run(model: ModelFile, shapes: Shapes, output: ConvertTo, report: Report, _messages: Messages) -> int:
     """Convert and say what was written."""

@@ -12,8 +12,6 @@ from edgewright.tools.environment import Finding, check_packages, find_compiler
 from edgewright.tools.native_environment import NativeState, check_native_libraries
 from edgewright.tools.tool import Tool, read_version
 
-__all__ = ["TOOL", "as_json", "as_text"]
-
 
 def run(report: Report, _messages: Messages) -> int:
     """Print the findings; the exit code says whether something must be done."""

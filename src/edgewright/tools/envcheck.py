@@ -5,8 +5,6 @@ from edgewright.config.umbrella import Messages
 from edgewright.core.errors import EnvironmentProblem
 from edgewright.tools.tool import Tool
 
-__all__ = ["TOOL", "main"]
-
 
 def run(parts: EnvironmentParts, _messages: Messages) -> int:
     """Print a line for each compiler; the exit code says whether all requested ones are there."""

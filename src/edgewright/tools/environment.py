@@ -10,8 +10,6 @@ from importlib import metadata
 
 from edgewright.core.optional import PACKAGES, Package, install_command
 
-__all__ = ["Finding", "check_packages", "find_compiler"]
-
 LONGEST_IMPORT = 300  # seconds for all packages together; tensorflow alone may take half a minute
 
 # Announces each package before importing it: if the process dies, the parent knows at which one.

@@ -6,8 +6,6 @@ from edgewright.config.context import CodeName
 from edgewright.config.umbrella import Messages, Report
 from edgewright.tools.tool import Tool
 
-__all__ = ["TOOL"]
-
 
 def run(asked: CodeName, report: Report, _messages: Messages) -> None:
     """Print the page of the code, or the list."""

@@ -4,8 +4,6 @@ from edgewright.config.context import EpContext
 from edgewright.config.umbrella import Messages, Report
 from edgewright.tools.tool import Tool
 
-__all__ = ["TOOL"]
-
 
 def run(options: EpContext, report: Report, _messages: Messages) -> None:
     """Write the file and say what is in it."""

@@ -4,8 +4,6 @@ from edgewright.config.umbrella import Messages, ModelFile, Names, Report, Shape
 from edgewright.tools.answer import tell
 from edgewright.tools.tool import Tool
 
-__all__ = ["TOOL"]
-
 
 def run(model: ModelFile, shapes: Shapes, names: Names, report: Report, _messages: Messages) -> None:
     """Inspect and report; a model that does not convert is not a failure."""

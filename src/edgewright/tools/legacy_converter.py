@@ -11,8 +11,6 @@ from edgewright.tools.answer import tell
 if TYPE_CHECKING:
     from edgewright.frontends._common.input_spec import InputSpec
 
-__all__ = ["report_dry_run", "run_converter"]
-
 
 def run_converter(name: str, *groups: OptionGroup) -> int:
     """Runs a converter with its options."""

@@ -12,8 +12,6 @@ from edgewright.core.errors import EdgewrightError, shown
 from edgewright.core.optional import install_command
 from edgewright.tools.environment import Finding
 
-__all__ = ["NativeState", "check_native_libraries"]
-
 WHEEL = "onnxruntime-qnn"
 _NAME = "QNN libraries"
 _GIVES = "compiling for a chip and its emulator; without them HTP is the simulation"

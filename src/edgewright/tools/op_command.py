@@ -5,8 +5,6 @@ import json
 from edgewright.config.umbrella import Messages, OpName, Report
 from edgewright.tools.tool import Tool
 
-__all__ = ["TOOL"]
-
 
 def run(op: OpName, report: Report, _messages: Messages) -> None:
     """Print the card of the named op, or the names of all."""

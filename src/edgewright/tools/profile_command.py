@@ -5,8 +5,6 @@ from edgewright.config.umbrella import Messages, ModelFile, Report, RunInputs, S
 from edgewright.tools.answer import tell
 from edgewright.tools.tool import Tool
 
-__all__ = ["TOOL"]
-
 
 def run(
     model: ModelFile,

@@ -11,8 +11,6 @@ from typing import Any
 from edgewright.core.errors import shown
 from edgewright.core.events import Listener, Work, listen_to_progress
 
-__all__ = ["Bars", "PlainLines", "draw_progress"]
-
 SHORT = 1.0  # seconds: work that ends sooner is not worth drawing
 EVERY = 5.0  # seconds between two plain lines
 

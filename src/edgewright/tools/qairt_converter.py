@@ -8,8 +8,6 @@ from edgewright.tools.answer import tell
 from edgewright.tools.legacy_converter import report_dry_run
 from edgewright.tools.tool import Tool
 
-__all__ = ["TOOL", "main"]
-
 NAME = "qairt-converter"
 
 

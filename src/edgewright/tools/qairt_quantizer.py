@@ -9,8 +9,6 @@ from edgewright.config.umbrella import Report
 from edgewright.tools.answer import tell
 from edgewright.tools.tool import Tool
 
-__all__ = ["TOOL", "main"]
-
 NAME = "qairt-quantizer"
 
 

@@ -11,8 +11,6 @@ from edgewright.config.context_generator import (
 from edgewright.config.umbrella import Report
 from edgewright.tools.tool import Tool
 
-__all__ = ["TOOL", "main"]
-
 NAME = "qnn-context-binary-generator"
 
 

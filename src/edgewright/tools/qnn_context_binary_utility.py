@@ -4,8 +4,6 @@ from edgewright.config.context import ContextFile
 from edgewright.config.umbrella import Messages, Report
 from edgewright.tools.tool import Tool
 
-__all__ = ["TOOL", "main"]
-
 NAME = "qnn-context-binary-utility"
 
 

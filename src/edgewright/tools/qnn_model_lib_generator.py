@@ -5,8 +5,6 @@ from edgewright.config.umbrella import Report
 from edgewright.tools.answer import tell
 from edgewright.tools.tool import Tool
 
-__all__ = ["TOOL", "main"]
-
 NAME = "qnn-model-lib-generator"
 
 

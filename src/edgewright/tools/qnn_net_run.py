@@ -13,8 +13,6 @@ from edgewright.config.net_run import (
 from edgewright.config.umbrella import Report
 from edgewright.tools.tool import Tool
 
-__all__ = ["TOOL", "main"]
-
 NAME = "qnn-net-run"
 
 

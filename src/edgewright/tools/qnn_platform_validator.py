@@ -4,8 +4,6 @@ from edgewright.config.sdk import PlatformDevice, PlatformQuestion
 from edgewright.config.umbrella import Messages, Report
 from edgewright.tools.tool import Tool
 
-__all__ = ["TOOL", "main"]
-
 NAME = "qnn-platform-validator"
 CSV_FILE = "output/Result.csv"
 

@@ -5,8 +5,6 @@ from edgewright.config.rules import WithoutEffect
 from edgewright.config.umbrella import Messages, Report
 from edgewright.tools.tool import Tool
 
-__all__ = ["TOOL", "main"]
-
 NAME = "qnn-profile-viewer"
 
 

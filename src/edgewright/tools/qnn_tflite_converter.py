@@ -7,8 +7,6 @@ from edgewright.config.umbrella import Report
 from edgewright.tools.legacy_converter import run_converter
 from edgewright.tools.tool import Tool
 
-__all__ = ["TOOL", "main"]
-
 NAME = "qnn-tflite-converter"
 
 

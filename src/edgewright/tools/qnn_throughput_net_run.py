@@ -4,8 +4,6 @@ from edgewright.config.throughput import THROUGHPUT, ThroughputFiles
 from edgewright.config.umbrella import Messages, Report
 from edgewright.tools.tool import Tool
 
-__all__ = ["TOOL", "main"]
-
 NAME = "qnn-throughput-net-run"
 
 

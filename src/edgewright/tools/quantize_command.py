@@ -6,8 +6,6 @@ from edgewright.config.umbrella import Messages, ModelFile, Report, Shapes
 from edgewright.tools.answer import tell
 from edgewright.tools.tool import Tool
 
-__all__ = ["TOOL"]
-
 NAME = "edgewright quantize"
 
 

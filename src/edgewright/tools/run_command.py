@@ -13,8 +13,6 @@ from edgewright.core.errors import AccuracyGate
 from edgewright.tools.answer import tell
 from edgewright.tools.tool import Tool
 
-__all__ = ["TOOL"]
-
 
 def run(
     model: ModelFile,

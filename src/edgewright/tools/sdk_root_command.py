@@ -5,8 +5,6 @@ from edgewright.config.umbrella import Messages, Report
 from edgewright.tools.answer import tell
 from edgewright.tools.tool import Tool, read_version
 
-__all__ = ["TOOL"]
-
 
 def run(folder: SdkFolder, report: Report, _messages: Messages) -> None:
     """Make the tree and say what is in it."""

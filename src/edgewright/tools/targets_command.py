@@ -4,8 +4,6 @@ from edgewright.config.context import TargetName
 from edgewright.config.umbrella import Messages, Report
 from edgewright.tools.tool import Tool
 
-__all__ = ["TOOL"]
-
 
 def run(target: TargetName, report: Report, _messages: Messages) -> None:
     """Print one chip, or all of them; those without a known HTP only as JSON."""

@@ -18,8 +18,6 @@ from edgewright.core.log import is_debugging, log_to_stderr, set_level
 from edgewright.tools.command_line import read_words, write_help
 from edgewright.tools.progress import draw_progress
 
-__all__ = ["Tool", "read_version", "run_guarded"]
-
 BROKEN_PIPE = 128 + 13
 # Signals that stop a process; with the default action it would stop without cleaning up.
 _STOPPING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))

@@ -9,8 +9,6 @@ from edgewright.core.errors import UsageError, shown
 from edgewright.core.words import did_you_mean
 from edgewright.tools.tool import Tool, read_version, run_guarded
 
-__all__ = ["COMMANDS", "Command", "main"]
-
 
 @dataclass(frozen=True)
 class Command:

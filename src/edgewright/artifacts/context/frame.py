@@ -22,8 +22,6 @@ from edgewright.core.errors import (
 )
 from edgewright.core.files import map_file, measure_file
 
-__all__ = ["ALIGNMENT", "MAGIC", "VERSION", "Frame", "frame_file", "is_framed", "open_frame"]
-
 # The line ends reveal a text-mode transfer, the last byte stops a terminal.
 MAGIC = b"EWCTX\r\n\x1a"
 VERSION = (1, 0)

@@ -16,8 +16,6 @@ from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
 from edgewright.lower.qnn_graph import QnnGraph, QnnNode, QnnScalar, QnnTensor, TensorKind
 
-__all__ = ["read"]
-
 _UINT32 = 2**32 - 1
 _INT32 = 2**31
 _LARGEST_RANK = 32

@@ -4,8 +4,6 @@ from dataclasses import dataclass, field
 
 from edgewright.lower.qnn_graph import QnnGraph
 
-__all__ = ["BACKENDS", "SETTINGS", "Context", "ContextHead"]
-
 # The backends that such a file can be for.
 BACKENDS = ("cpu", "htp-sim")
 # Settings of a graph's compilation, each an integer.

@@ -14,8 +14,6 @@ from edgewright.artifacts.description import check_tensor_type, check_unique
 from edgewright.ir.encodings import Encoding
 from edgewright.lower.qnn_graph import QnnGraph, QnnNode, QnnTensor, TensorKind
 
-__all__ = ["to_chunks"]
-
 Json = dict[str, Any]
 
 

@@ -12,8 +12,6 @@ from edgewright.core.files import map_file, measure_file
 from edgewright.core.numbers import Array, DType
 from edgewright.lower.qnn_graph import QnnTensor
 
-__all__ = ["WeightFile", "open_weights", "to_chunks"]
-
 _BLOCK = 512
 # tar writes whole records of twenty blocks; some readers expect that.
 _RECORD = 20 * _BLOCK

@@ -9,15 +9,6 @@ from edgewright.core.errors import UnsupportedFeature, Where
 from edgewright.core.numbers import Array, DType
 from edgewright.lower.qnn_graph import QnnScalar
 
-__all__ = [
-    "choose_array_type",
-    "write_array_lines",
-    "write_comment",
-    "write_real",
-    "write_scalar",
-    "write_text",
-]
-
 _ON_ONE_LINE = 16
 _PLAIN = frozenset(
     map(ord, " !#$%&'()*+,-./0123456789:;<=>@ABCDEFGHIJKLMNOPQRSTUVWXYZ[]^_`abcdefghijklmnopqrstuvwxyz{|}~")

@@ -18,8 +18,6 @@ from edgewright.core.numbers import Array
 from edgewright.ir.encodings import Encoding
 from edgewright.lower.qnn_graph import QnnGraph, QnnNode, QnnTensor, TensorKind
 
-__all__ = ["SDK_VERSION", "to_chunks"]
-
 # The layout of structs and function table that the source is written for; loaders read it from the library.
 SDK_VERSION = "qaisw-v2.22.0"
 

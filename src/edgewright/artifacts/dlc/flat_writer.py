@@ -4,8 +4,6 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["Field", "FlatWriter"]
-
 # A field's letter in struct ('o' for the offset of something written before) and its value.
 Field = tuple[str, int | float]
 

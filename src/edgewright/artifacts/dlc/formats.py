@@ -2,8 +2,6 @@
 
 from edgewright.lower.qnn_graph import QnnTensor
 
-__all__ = ["Layout", "decode_layout", "encode_layout", "find_lost_layout"]
-
 # Name of the format, and the order that leads to the source's format.
 Layout = tuple[str, tuple[int, ...]]
 

@@ -16,8 +16,6 @@ from edgewright.core.errors import BadInput, LimitExceeded, Where, shown
 from edgewright.core.numbers import Array
 from edgewright.lower.qnn_graph import QnnGraph
 
-__all__ = ["JSON_NAME", "TEXT_NAME", "GraphNotes", "Metadata", "as_json", "as_text", "read_metadata"]
-
 TEXT_NAME = "dlc.metadata"
 JSON_NAME = "dlc.metadata2.0.0"
 _JSON_START = "dlc.metadata2."

@@ -31,8 +31,6 @@ from edgewright.core.numbers import DType
 from edgewright.ir.encodings import Encoding
 from edgewright.lower.qnn_graph import QnnGraph, QnnNode, QnnScalar, QnnTensor, TensorKind
 
-__all__ = ["write_model"]
-
 _DEFINED = 1
 
 

@@ -12,8 +12,6 @@ from edgewright.core.errors import BadInput, LimitExceeded, Where, shown
 from edgewright.core.flatbuffer import FlatBuffer, Table
 from edgewright.core.numbers import Array, DType
 
-__all__ = ["GraphData", "TensorFile", "read_params"]
-
 
 class TensorFile:
     """Bytes of one group of tensors by their names."""

@@ -16,8 +16,6 @@ from edgewright.artifacts.dlc.tables import (
 from edgewright.core.numbers import Array
 from edgewright.lower.qnn_graph import QnnGraph, QnnTensor, TensorKind
 
-__all__ = ["LARGEST_INLINE", "Params"]
-
 # A FlatBuffer is limited by its signed 32-bit offsets; 64 MB are left for names and tables.
 LARGEST_INLINE = 2**31 - (1 << 26)
 _ALIGNMENT = 4

@@ -32,8 +32,6 @@ from edgewright.core.numbers import Array, DType
 from edgewright.lower.lower import QNN_PACKAGE
 from edgewright.lower.qnn_graph import QnnGraph, QnnNode, QnnScalar, QnnTensor, TensorKind
 
-__all__ = ["Dlc", "read"]
-
 _MAJOR = 4
 # A thousand bytes for each of 250,000 nodes and tensors.
 _LARGEST_MODEL = 1 << 28

@@ -6,8 +6,6 @@ from edgewright.core.numbers import DType
 from edgewright.lower.lower import QNN_PACKAGE
 from edgewright.lower.qnn_graph import QnnScalar
 
-__all__ = ["TYPE_WORDS", "Spelling", "spell_in_dlc", "spell_in_qnn"]
-
 _OPERATION = "operation"
 
 

@@ -2,30 +2,6 @@
 
 from enum import IntEnum
 
-__all__ = [
-    "BLOB_HEADER",
-    "BOOKKEEPING",
-    "MODEL_IDENTIFIER",
-    "PACKAGE_NAME",
-    "PARAMETER",
-    "PARAMS_IDENTIFIER",
-    "UNDEFINED",
-    "AttributeKind",
-    "AttributeSlot",
-    "AxisSlot",
-    "EncodingSlot",
-    "GraphDataSlot",
-    "GraphSlot",
-    "ModelSlot",
-    "NodeDataSlot",
-    "NodeSlot",
-    "PlaceSlot",
-    "ScalarSlot",
-    "StepSlot",
-    "TensorDataSlot",
-    "TensorSlot",
-]
-
 # Magic number, major and minor version; the last two bytes are 0.
 BLOB_HEADER = "<2sHH2x"
 MODEL_IDENTIFIER = b"NETD"

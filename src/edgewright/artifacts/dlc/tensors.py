@@ -21,8 +21,6 @@ from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
 from edgewright.lower.qnn_graph import QnnScalar, QnnTensor, TensorKind
 
-__all__ = ["Lookup", "read_scalar", "read_tensor"]
-
 # name, datatype and dims of a static tensor -> its data
 Lookup = Callable[[str, DType, tuple[int, ...]], Array]
 

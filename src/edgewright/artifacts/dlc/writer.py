@@ -15,8 +15,6 @@ from edgewright.artifacts.net_json.fields import as_name
 from edgewright.core.errors import BadInput, LimitExceeded, Where
 from edgewright.lower.qnn_graph import QnnGraph
 
-__all__ = ["DlcVersion", "to_chunks"]
-
 
 class DlcVersion(Enum):
     """Major and minor version of the container."""

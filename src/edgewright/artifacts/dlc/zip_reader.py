@@ -16,8 +16,6 @@ from edgewright.core.errors import (
 )
 from edgewright.core.files import map_file, measure_file
 
-__all__ = ["open_members"]
-
 _END = struct.Struct("<4sHHHHIIH")
 _LARGE_END = struct.Struct("<4sQHHIIQQQQ")
 _LOCATOR = struct.Struct("<4sIQI")

@@ -5,8 +5,6 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-__all__ = ["Chunks", "Member", "to_chunks"]
-
 Chunks = Iterable[bytes | memoryview]
 
 # The earliest date in a zip: today's date would make two files of one model differ.

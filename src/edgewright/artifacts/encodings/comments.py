@@ -2,8 +2,6 @@
 
 import re
 
-__all__ = ["without_comments"]
-
 # Strings first: what looks like a comment inside one is not.
 _TEXT_OR_COMMENT = re.compile(rb'"(?:[^"\\]|\\.)*"|//[^\n]*')
 

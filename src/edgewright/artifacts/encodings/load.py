@@ -9,8 +9,6 @@ from edgewright.artifacts.encodings.reader import parse_encodings, read_encoding
 from edgewright.core.errors import UsageError, shown
 from edgewright.quantize.tensor_encodings import EncodingSet
 
-__all__ = ["EncodingsSource", "load_encodings"]
-
 EncodingsSource = str | Path | Mapping[str, Any]
 
 

@@ -15,8 +15,6 @@ from edgewright.core.files import read_limited
 from edgewright.quantize.encodings import Grid
 from edgewright.quantize.tensor_encodings import EncodingSet, TensorEncoding
 
-__all__ = ["parse_encodings", "read_encodings"]
-
 LARGEST_FILE = 1 << 31
 SECTIONS = ("activation_encodings", "param_encodings")
 COURSE_WIDTHS = {

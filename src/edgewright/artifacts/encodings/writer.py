@@ -9,8 +9,6 @@ import numpy as np
 from edgewright.core.errors import UnsupportedFeature, UsageError, Where
 from edgewright.quantize.tensor_encodings import EncodingSet, TensorEncoding
 
-__all__ = ["VERSIONS", "describe_encodings", "write_encodings"]
-
 VERSIONS = ("0.5.0", "0.6.1", "1.0.0", "2.0.0")
 COURSE_WIDTHS = {
     "activation_bitwidth": "act_bits",

@@ -14,8 +14,6 @@ from edgewright.artifacts.model_library.toolchains import Toolchain
 from edgewright.core.errors import BadInput, EnvironmentProblem, Where, shown
 from edgewright.core.files import read_limited
 
-__all__ = ["ModelSource", "build_library", "find_model_source"]
-
 HEADERS = Path(edgewright.abi.__file__).parent / "csrc"
 SHARED_SOURCES = ("QnnModel.cpp", "QnnWrapperUtils.cpp")
 LARGEST_SOURCE = 1 << 30

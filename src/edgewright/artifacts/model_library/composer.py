@@ -15,8 +15,6 @@ import edgewright.abi
 from edgewright.core.errors import BackendCrash, BadInput, EnvironmentProblem, Where, shown
 from edgewright.core.files import measure_file
 
-__all__ = ["Composed", "check_library", "compose", "say_that_it_is_code"]
-
 log = logging.getLogger(__name__)
 
 LONGEST_SECONDS = 600.0

@@ -17,8 +17,6 @@ from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
 from edgewright.lower.qnn_graph import QnnGraph, QnnNode, QnnScalar, QnnTensor, TensorKind
 
-__all__ = ["read"]
-
 
 def read(path: Path | str, prefix: str = "QnnModel") -> tuple[QnnGraph, ...]:
     """The graphs of a model library, in the order in which it makes them.

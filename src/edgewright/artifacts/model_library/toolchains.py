@@ -11,8 +11,6 @@ from pathlib import Path
 from edgewright.core.errors import UsageError, shown
 from edgewright.core.words import did_you_mean
 
-__all__ = ["DEFAULT_TARGETS", "TARGETS", "NoToolchain", "Toolchain", "find_toolchain"]
-
 # The SDK's own default (guide 4027).
 DEFAULT_TARGETS = ("x86_64-linux-clang", "aarch64-android")
 TARGETS: dict[str, str] = {

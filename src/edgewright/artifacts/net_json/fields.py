@@ -9,8 +9,6 @@ from typing import Any
 
 from edgewright.core.errors import BadInput, LimitExceeded, Where, shown
 
-__all__ = ["Fields", "as_float", "as_integer", "as_name", "parse", "without_duplicates"]
-
 _LONGEST_NAME = 4096
 _NOT_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 

@@ -14,8 +14,6 @@ from edgewright.core.files import read_limited, resolve_inside
 from edgewright.core.numbers import Array, DType
 from edgewright.lower.qnn_graph import QnnGraph, QnnNode, QnnScalar, QnnTensor, TensorKind
 
-__all__ = ["read"]
-
 # A thousand bytes for each of 250,000 nodes and tensors.
 _LARGEST_FILE = 1 << 28
 _LARGEST_CODE = 2**32 - 1

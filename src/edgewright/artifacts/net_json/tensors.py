@@ -13,8 +13,6 @@ from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
 from edgewright.lower.qnn_graph import QnnTensor, TensorKind
 
-__all__ = ["Lookup", "convert_scalar", "find_dtype", "read_tensor"]
-
 # name, datatype and dims of a static tensor -> its data
 Lookup = Callable[[str, DType, tuple[int, ...]], Array]
 

@@ -11,8 +11,6 @@ from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
 from edgewright.lower.qnn_graph import QnnGraph, QnnNode, QnnScalar, QnnTensor, TensorKind
 
-__all__ = ["to_chunks"]
-
 UNDEFINED = 0x7FFFFFFF
 DEFINED = 1
 _MEGABYTE = 1 << 20

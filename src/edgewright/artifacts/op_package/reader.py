@@ -14,8 +14,6 @@ from edgewright.core.numbers import DType
 from edgewright.core.words import did_you_mean
 from edgewright.ops.package import PackageParam
 
-__all__ = ["read"]
-
 LARGEST_FILE = 1 << 24
 RANKS = ("SCALAR", "1D", "2D", "3D", "4D", "5D", "ND")
 BACKENDS = ("CPU", "GPU", "DSP", "HTP", "HTA", "LPAI", "AIC", "SAVER")

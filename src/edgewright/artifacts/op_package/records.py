@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from edgewright.core.numbers import DType
 from edgewright.ops.package import PackageOpDefinition, PackageParam
 
-__all__ = ["OpDef", "PackageDef", "PortDef"]
-
 
 @dataclass(frozen=True)
 class PortDef:

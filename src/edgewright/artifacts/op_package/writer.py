@@ -9,8 +9,6 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from edgewright.artifacts.cpp.literals import write_comment
 from edgewright.artifacts.op_package.records import OpDef, PackageDef
 
-__all__ = ["BACKENDS", "name_folder", "to_files"]
-
 # Backends that a skeleton exists for.
 BACKENDS = ("CPU", "HTP")
 _TEMPLATES = Path(__file__).parent / "_data"

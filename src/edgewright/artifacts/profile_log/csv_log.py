@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from edgewright.artifacts.profile_log.writer import ProfileEvent, ProfileLog
 from edgewright.core.errors import BadInput, Where, shown
 
-__all__ = ["CSV", "HEADER", "read_csv", "to_csv"]
-
 CSV = "csv"
 HEADER = (
     *("Msg Timestamp", "Message", "Time", "Unit of Measurement"),

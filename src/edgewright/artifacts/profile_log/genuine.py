@@ -11,8 +11,6 @@ from edgewright.artifacts.profile_log.writer import ProfileEvent, ProfileLog
 from edgewright.core.errors import BadInput, Where
 from edgewright.core.flatbuffer import FlatBuffer, Table
 
-__all__ = ["GENUINE", "is_genuine", "read_genuine"]
-
 GENUINE = "qnn"
 MAGIC = 0x358637BD
 _SIZE = struct.Struct("<I")

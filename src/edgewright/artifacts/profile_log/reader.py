@@ -11,8 +11,6 @@ from edgewright.artifacts.profile_log.writer import FORMAT, VERSION, ProfileEven
 from edgewright.core.errors import BadInput, Where, shown
 from edgewright.core.files import read_limited
 
-__all__ = ["read_log"]
-
 LARGEST = 1 << 30
 LARGEST_NUMBER = 1 << 63
 _FIELDS = {field.name: field.type for field in fields(ProfileEvent)}

@@ -12,8 +12,6 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 
-__all__ = ["FORMAT", "VERSION", "ProfileEvent", "ProfileLog", "to_chunks"]
-
 FORMAT, VERSION = "edgewright-profile", 1
 # Fields of an event that every event has.
 _ALWAYS = frozenset({"message", "start", "time", "identifier", "source", "unit", "level"})

@@ -7,8 +7,6 @@ from onnx import defs
 
 from edgewright.core.errors import UnsupportedFeature, UsageError, Where, shown
 
-__all__ = ["LOWEST", "convert_opset"]
-
 # QuantizeLinear and DequantizeLinear have an axis since then: nothing older has a scale for each channel.
 LOWEST = 13
 # Reductions have axes as an attribute before this opset, as an input from it on.

@@ -9,8 +9,6 @@ import onnx
 
 from edgewright.core.numbers import Array
 
-__all__ = ["OnnxParts", "to_files"]
-
 # Protocol buffers are limited to 2 GB, and their content is copied once more in memory.
 LARGEST_INSIDE = 1 << 30
 ALIGNMENT = 64

@@ -6,8 +6,6 @@ from edgewright.ir.graph import Node
 from edgewright.ops import activation
 from edgewright.ops.elementwise import Unary
 
-__all__: list[str] = []
-
 # From here on a softplus in single precision is its argument, threshold or not.
 LINEAR_FROM = 20.0
 

@@ -5,8 +5,6 @@ from edgewright.backends.cpu.writer import ENGINE_CODES, Writer
 from edgewright.ir.graph import Node
 from edgewright.ops.cast import Cast
 
-__all__: list[str] = []
-
 
 @lowers(Cast)
 def cast(w: Writer, op: Cast, inputs: list[str], node: Node) -> str:

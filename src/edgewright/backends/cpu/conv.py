@@ -12,8 +12,6 @@ from edgewright.ops.conv_transpose import (
     TransposedConvolution,
 )
 
-__all__: list[str] = []
-
 
 @lowers(Conv1d, Conv2d, Conv3d, DepthWiseConv1d, DepthWiseConv2d)
 def convolution(w: Writer, op: Convolution, inputs: list[str], node: Node) -> str:

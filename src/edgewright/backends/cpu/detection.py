@@ -10,8 +10,6 @@ from edgewright.ir.graph import Node
 from edgewright.ops.detection import NonMaxSuppression
 from edgewright.ops.detection_roi import RoiAlign, RoiPooling, RoiRegions
 
-__all__: list[str] = []
-
 
 @lowers(NonMaxSuppression)
 def non_max_suppression(w: Writer, op: NonMaxSuppression, inputs: list[str], node: Node) -> str:

@@ -29,8 +29,6 @@ from edgewright.ops.rearrange import Reshape, Transpose
 from edgewright.ops.reduce import ReduceMax, ReduceMin
 from edgewright.ops.source import SourceOp
 
-__all__ = ["with_integer_ops"]
-
 MOVES = (Reshape, Transpose)
 PRODUCTS = (Conv1d, Conv2d, DepthWiseConv1d, DepthWiseConv2d, MatMul)
 BYTE = {"min_value": 0.0, "max_value": 255.0}

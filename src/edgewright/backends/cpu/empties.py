@@ -6,8 +6,6 @@ from edgewright.backends.cpu.registry import NotOnEngine
 from edgewright.backends.cpu.writer import Writer
 from edgewright.ir.types import TensorType
 
-__all__ = ["refuse_empty"]
-
 
 def refuse_empty(w: Writer, x: str, tensor_type: TensorType, rank: int | None = None) -> str:
     """The value itself; a run in which one of its axes but the last has no elements stops with an error.

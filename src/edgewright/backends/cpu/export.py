@@ -14,8 +14,6 @@ from edgewright.ir.graph import Graph, Node
 from edgewright.ops.source import SourceOp
 from edgewright.passes.target.float_io import with_float_io
 
-__all__ = ["export_graph"]
-
 FOUR_BITS = {True: onnx.TensorProto.INT4, False: onnx.TensorProto.UINT4}
 
 

@@ -15,8 +15,6 @@ from edgewright.core.numbers import Array
 from edgewright.ir.graph import Node
 from edgewright.ops.source import SourceOp
 
-__all__ = ["run_source_op"]
-
 CRASH_ON_EMPTY = frozenset({"GRU", "LSTM", "RNN", "RoiAlign"})
 
 

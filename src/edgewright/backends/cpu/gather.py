@@ -10,8 +10,6 @@ from edgewright.ir.graph import Node
 from edgewright.ops.gather import BatchPermutation, Gather, GatherElements, GatherNd, NonZero, OneHot
 from edgewright.ops.gather_scatter import Reduction, ScatterElements, ScatterNd
 
-__all__: list[str] = []
-
 
 @lowers(Gather)
 def gather(w: Writer, op: Gather, inputs: list[str], node: Node) -> str:

@@ -8,8 +8,6 @@ from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseMultiply, Elem
 from edgewright.ops.matmul import Product
 from edgewright.ops.rearrange import Concat
 
-__all__ = ["has_integer_kernel"]
-
 # Of the ops that may have weights: QLinearConv, QLinearMatMul, QGemm, QLinearAdd, QLinearMul, QLinearWhere,
 # QLinearConcat.
 INTEGER_OPS = (Concat, Convolution, ElementWiseAdd, ElementWiseMultiply, ElementWiseSelect, Product)

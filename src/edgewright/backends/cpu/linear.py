@@ -11,8 +11,6 @@ from edgewright.ir.encodings import Encoding
 if TYPE_CHECKING:
     from edgewright.backends.cpu.writer import Writer
 
-__all__ = ["decode_value", "encode_value"]
-
 ENGINE_TYPES = frozenset(d for d in DType if d.is_fixed_point and d.bits <= 16)
 
 

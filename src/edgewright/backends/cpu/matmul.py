@@ -6,8 +6,6 @@ from edgewright.backends.cpu.writer import Writer
 from edgewright.ir.graph import Node
 from edgewright.ops.matmul import FullyConnected, MatMul
 
-__all__: list[str] = []
-
 
 @lowers(MatMul)
 def matmul(w: Writer, op: MatMul, inputs: list[str], node: Node) -> str:

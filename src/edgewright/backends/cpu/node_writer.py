@@ -13,8 +13,6 @@ from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op
 from edgewright.ops.reference import means_real_numbers
 
-__all__ = ["NodeWriter"]
-
 
 class NodeWriter(Writer):
     """A writer that knows how each op is written.

@@ -9,8 +9,6 @@ from edgewright.ir.graph import Node
 from edgewright.ops.norm import Batchnorm, L2Norm, LayerNorm, RmsNorm
 from edgewright.ops.norm_channel import GroupNorm, InstanceNorm, InstanceRegion, Lrn, LrnRegion, NormMode
 
-__all__: list[str] = []
-
 ENGINE_LRN_RANK = 4
 
 

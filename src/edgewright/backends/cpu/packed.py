@@ -8,8 +8,6 @@ from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 from edgewright.ops.matmul import Product
 
-__all__ = ["is_packed", "write_packed_product"]
-
 # From 2048 x 2048 on one row takes 0.6-0.8 of the time of a float product, many rows 1.0-1.6 of it (x86,
 # one thread); below, real numbers are faster.
 LARGEST_DECODED = (1 << 22) - 1

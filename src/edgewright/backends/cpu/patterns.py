@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from edgewright.ir.graph import Graph
 from edgewright.ir.op import Op
 
-__all__ = ["Made", "find_origin", "match"]
-
 
 @dataclass(frozen=True)
 class Made:

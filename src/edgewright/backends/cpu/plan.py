@@ -10,8 +10,6 @@ from edgewright.core.numbers import DType
 from edgewright.ir.graph import Graph, Node
 from edgewright.ops.source import SourceOp
 
-__all__ = ["Part", "Refusals", "list_outputs", "plan"]
-
 
 @dataclass
 class Part:

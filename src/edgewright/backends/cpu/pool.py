@@ -9,8 +9,6 @@ from edgewright.core.numbers import DType
 from edgewright.ir.graph import Node
 from edgewright.ops.pool import L2Pool2d, Pool, PoolAvg2d, PoolAvg3d, PoolMax2d, PoolMax3d
 
-__all__: list[str] = []
-
 
 @lowers(PoolMax2d, PoolMax3d)
 def max_pool(w: Writer, op: Pool, inputs: list[str], node: Node) -> str:

@@ -14,8 +14,6 @@ from edgewright.backends.cpu.engine import onnxruntime
 from edgewright.ir.graph import Graph
 from edgewright.ops.cost import is_product, node_macs
 
-__all__ = ["EngineProfile"]
-
 _KERNEL = "_kernel_time"
 # What the engine puts behind the name of a value or node when it makes another kernel of it.
 _SUFFIX = re.compile(r"(_nchwc|_quant|_token_\d+|_\d+|/duplicated)$")

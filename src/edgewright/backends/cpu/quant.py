@@ -9,8 +9,6 @@ from edgewright.core.numbers import DType
 from edgewright.ir.graph import Node
 from edgewright.ops.quant import Convert, Dequantize, Quantize
 
-__all__: list[str] = []
-
 
 @lowers(Quantize)
 def quantize(w: Writer, op: Quantize, inputs: list[str], node: Node) -> str:

@@ -22,8 +22,6 @@ from edgewright.ops.rearrange_fill import (
 )
 from edgewright.ops.rearrange_slice import Split, StridedSlice
 
-__all__: list[str] = []
-
 # Cut to the last place before the first element: the engine reads -1 as the last element.
 BEFORE_FIRST = -(1 << 62)
 SCHEMES = {Scheme.CONSTANT: "constant", Scheme.MIRROR_REFLECT: "reflect", Scheme.EDGE: "edge"}

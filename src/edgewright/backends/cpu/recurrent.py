@@ -18,8 +18,6 @@ from edgewright.core.numbers import Array, DType
 from edgewright.ir.graph import Node
 from edgewright.ops.recurrent import Direction, Gru, Lstm, Recurrent
 
-__all__: list[str] = []
-
 DIRECTIONS = {Direction.FORWARD: "forward", Direction.REVERSE: "reverse"}
 # Input places of an Lstm in ONNX's order of gates: input, output, forget, cell.
 LSTM_BIASES = (21, 9, 7, 8)

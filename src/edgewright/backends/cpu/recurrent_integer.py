@@ -12,15 +12,6 @@ from edgewright.ops.rearrange import Reshape, Transpose
 from edgewright.ops.rearrange_slice import Split
 from edgewright.ops.recurrent import Lstm
 
-__all__ = [
-    "LSTM_RECURRENT",
-    "LSTM_WEIGHTS",
-    "StoredGates",
-    "feeds_integer_lstm",
-    "find_stored_gates",
-    "is_integer_lstm",
-]
-
 # Input places of an Lstm in ONNX's order of gates: input, output, forget, cell.
 LSTM_WEIGHTS, LSTM_RECURRENT = (16, 3, 1, 2), (17, 6, 4, 5)
 MOVES = (Reshape, Split, Transpose)

@@ -9,8 +9,6 @@ from edgewright.ir.graph import Node
 from edgewright.ir.op import Op
 from edgewright.ops import reduce, reduce_order, reduce_softmax
 
-__all__: list[str] = []
-
 _ENGINE_NAMES: dict[type[Op], str] = {
     reduce.ReduceMax: "ReduceMax",
     reduce.ReduceMean: "ReduceMean",

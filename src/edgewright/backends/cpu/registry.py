@@ -10,8 +10,6 @@ from edgewright.ir.op import Op
 if TYPE_CHECKING:
     from edgewright.backends.cpu.writer import Writer
 
-__all__ = ["LOWERINGS", "Lowering", "NotOnEngine", "lowers", "one_to_one"]
-
 # Gets the op, the engine's names of its inputs ("" where left out) and the node; returns the engine's names
 # of its outputs.
 Lowering = Callable[["Writer", Any, list[str], Node], str | Sequence[str]]

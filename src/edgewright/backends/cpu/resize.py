@@ -7,8 +7,6 @@ from edgewright.ir.graph import Node
 from edgewright.ops.resize import Resize, ResizeBilinear, ResizeNearestNeighbor, Resizing
 from edgewright.ops.resize_axis import Interpolation
 
-__all__: list[str] = []
-
 # Networks that enlarge images of open size do it by factors such as 2, 3, 4 and 8.
 LARGEST_FACTOR = 32
 

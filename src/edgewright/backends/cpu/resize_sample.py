@@ -11,8 +11,6 @@ from edgewright.ir.graph import Node
 from edgewright.ops.conv_patches import Col2Im
 from edgewright.ops.resize_sample import CropAndResize, CropMode, GridSample, SampleMode
 
-__all__: list[str] = []
-
 MICROSOFT = "com.microsoft"
 
 

@@ -40,8 +40,6 @@ from edgewright.ir.symbols import resolve, resolve_op, symbol_values
 from edgewright.ops.reference import computed
 from edgewright.ops.source import SourceOp
 
-__all__ = ["CpuSession"]
-
 log = logging.getLogger(__name__)
 
 Values = dict[str, Array]

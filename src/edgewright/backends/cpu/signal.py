@@ -8,8 +8,6 @@ from edgewright.core.numbers import DType
 from edgewright.ir.graph import Node
 from edgewright.ops.signal import Stft
 
-__all__: list[str] = []
-
 
 @lowers(Stft)
 def stft(w: Writer, op: Stft, inputs: list[str], node: Node) -> str:

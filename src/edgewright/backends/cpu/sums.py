@@ -15,18 +15,6 @@ from edgewright.ops.windows import Geometry
 if TYPE_CHECKING:
     from edgewright.backends.cpu.writer import Writer
 
-__all__ = [
-    "PLAIN",
-    "Arithmetic",
-    "IntegerProduct",
-    "Rounding",
-    "Step",
-    "SumForm",
-    "round_sums",
-    "write_product",
-]
-
-
 # An end of a slice that is the end of everything.
 LAST = np.iinfo(np.int64).max
 LARGEST_HALF = 65504.0

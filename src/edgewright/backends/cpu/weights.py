@@ -7,8 +7,6 @@ from edgewright.ir.graph import Graph, Node
 from edgewright.ops.quant import Dequantize
 from edgewright.ops.rearrange import Reshape, Transpose
 
-__all__ = ["with_decoded_weights"]
-
 
 def with_decoded_weights(graph: Graph, keep: Collection[str]) -> Graph:
     """The graph, or a copy with real constants; values in ``keep`` stay results of nodes.

@@ -8,8 +8,6 @@ from edgewright.core.numbers import DType
 from edgewright.ir.dims import Dim
 from edgewright.ops.windows import Pairs
 
-__all__ = ["flatten_pads", "pad_by_itself"]
-
 
 def flatten_pads(pads: Sequence[tuple[Dim, Dim]]) -> list[int]:
     """All amounts before, then all amounts after, as ONNX lists them."""

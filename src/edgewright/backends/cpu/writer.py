@@ -13,8 +13,6 @@ from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph
 from edgewright.ir.types import TensorType
 
-__all__ = ["ENGINE_CODES", "ENGINE_OPSET", "Writer"]
-
 ENGINE_OPSET = 21
 # Larger constants are handed to the engine by reference instead of being copied into the model's bytes.
 LARGEST_INLINE = 256

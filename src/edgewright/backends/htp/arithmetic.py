@@ -23,8 +23,6 @@ from edgewright.ops.matmul import FullyConnected, MatMul
 from edgewright.ops.reduce_softmax import Softmax
 from edgewright.ops.windows import Geometry
 
-__all__ = ["has_coarse_sums", "htp_sums"]
-
 WEIGHTS = frozenset({DType.SFIXED_POINT_4, DType.SFIXED_POINT_8})
 COARSE_BITS, FINE_BITS = 12, 15
 # Offsets of a sum's operands are added in these units.

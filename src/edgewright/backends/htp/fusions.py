@@ -9,8 +9,6 @@ from edgewright.ir.graph import Graph, Node
 from edgewright.ir.types import TensorType
 from edgewright.ops.rearrange import Reshape
 
-__all__ = ["with_fusions"]
-
 
 def with_fusions(graph: Graph) -> Graph:
     """A copy in which such activations read twins of the sums; the stored values can still be asked for."""

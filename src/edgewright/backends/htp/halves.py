@@ -17,8 +17,6 @@ from edgewright.passes.target.datatypes import replace_dtypes
 from edgewright.passes.target.narrow_float import narrow_float
 from edgewright.passes.target.retype_io import insert_after_input, insert_before_output
 
-__all__ = ["with_halves"]
-
 FLOATS = frozenset({DType.FLOAT_16, DType.FLOAT_32})
 # A step that is so much smaller lets what lies in the middle between two be stored away from zero; all else
 # that a float of 11 bits can be is stored as with a whole step.

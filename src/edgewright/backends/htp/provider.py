@@ -6,8 +6,6 @@ from edgewright.abi.libraries import find_libraries
 from edgewright.backends.base import Backend
 from edgewright.backends.htp import HtpSimBackend
 
-__all__ = ["htp_backend"]
-
 log = logging.getLogger(__name__)
 
 

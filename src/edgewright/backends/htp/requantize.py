@@ -10,8 +10,6 @@ import numpy as np
 
 from edgewright.core.numbers import Array
 
-__all__ = ["Multiplier", "added_bias", "away_from_zero", "multiplier", "sum_weights"]
-
 # A step of the output has so many parts of a cut sum.
 PARTS_BITS = 4
 # Biases pass through integers that cover the largest of them with so many bits.

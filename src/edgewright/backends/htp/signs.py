@@ -9,8 +9,6 @@ from edgewright.ir.types import TensorType
 from edgewright.ops.quant import Convert
 from edgewright.passes.target.retype_io import insert_after_input, insert_before_output
 
-__all__ = ["with_unsigned"]
-
 SHIFT = 128
 # Fields of ops that repeat the types of their tensors.
 OF_TYPES = frozenset({"dtype", "encoding", "source"})

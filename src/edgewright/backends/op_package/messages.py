@@ -3,6 +3,4 @@
 from edgewright.abi.frames import Codec
 from edgewright.core import errors
 
-__all__ = ["CODEC"]
-
 CODEC = Codec((errors.Where, errors.BackendCrash, errors.BadInput, errors.EnvironmentProblem))

@@ -17,8 +17,6 @@ from edgewright.ir.op import Param
 from edgewright.ir.types import TensorType
 from edgewright.ops.package import ShapeRule, register_meaning
 
-__all__ = ["load_package", "shape_rule"]
-
 SECONDS = 600.0
 _OPEN: dict[tuple[str, str], "_Worker"] = {}
 

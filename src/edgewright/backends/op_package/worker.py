@@ -10,8 +10,6 @@ from edgewright.backends.op_package.messages import CODEC
 from edgewright.core.errors import BackendCrash, EdgewrightError
 from edgewright.core.signals import leave_to_caller
 
-__all__ = ["Host", "main"]
-
 
 class Host:
     """What a worker does; every public method is a request."""

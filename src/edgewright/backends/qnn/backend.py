@@ -17,8 +17,6 @@ from edgewright.lower.lower import lower
 from edgewright.lower.qnn_graph import QnnGraph
 from edgewright.passes.pipeline import HTP, run_passes
 
-__all__ = ["HtpNativeBackend", "NativeSession", "live_records", "shared_runtime"]
-
 log = logging.getLogger(__name__)
 
 _SHARED: dict[tuple[object, ...], QnnRuntime] = {}

@@ -15,8 +15,6 @@ from edgewright.backends.qnn.tensors import Kept, write_tensor
 from edgewright.core.errors import EdgewrightError, Problems, Where
 from edgewright.lower.qnn_graph import QnnGraph, QnnTensor
 
-__all__ = ["LiveGraph", "build", "checked", "graph_configs"]
-
 _FINALIZE_LEVEL, _DLBC = 3, 4
 _FLOAT_16, _FLOAT_32 = 1, 0
 

@@ -8,8 +8,6 @@ from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
 from edgewright.lower.qnn_graph import QnnGraph, QnnNode, QnnTensor, TensorKind
 
-__all__ = ["check_graph", "check_values"]
-
 LARGEST = (1 << 32) - 1
 DO = "check that the file was not edited, or convert the model again"
 

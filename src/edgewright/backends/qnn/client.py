@@ -13,8 +13,6 @@ from edgewright.backends.qnn.options import HtpOptions
 from edgewright.core.errors import EdgewrightError
 from edgewright.core.log import VERBOSE
 
-__all__ = ["Worker"]
-
 log = logging.getLogger(__name__)
 
 _LEVELS: dict[int, int] = {

@@ -14,8 +14,6 @@ from edgewright.core.errors import BackendCrash
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph
 
-__all__ = ["ContextSession", "LibraryBackend"]
-
 log = logging.getLogger(__name__)
 
 

@@ -23,8 +23,6 @@ from edgewright.core.numbers import Array
 from edgewright.core.words import did_you_mean
 from edgewright.lower.qnn_graph import QnnGraph, QnnTensor, TensorKind
 
-__all__ = ["LiveContext"]
-
 _PRIORITY, _WEIGHT_SHARING = 1, 1
 
 

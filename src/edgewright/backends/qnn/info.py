@@ -4,8 +4,6 @@ from dataclasses import dataclass
 
 from edgewright.lower.qnn_graph import QnnTensor
 
-__all__ = ["BinaryInfo", "GraphInfo", "Version"]
-
 Version = tuple[int, int, int]
 
 

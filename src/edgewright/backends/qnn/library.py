@@ -15,8 +15,6 @@ from edgewright.abi.structs import Config, OperationName
 from edgewright.backends.qnn.tensors import Kept
 from edgewright.core.errors import BackendCrash, UsageError, Where, shown
 
-__all__ = ["Library", "LogLine", "configs", "custom_config"]
-
 LogLine = tuple[int, str]
 LONGEST_LINE = 8192
 LINES_KEPT = 2000

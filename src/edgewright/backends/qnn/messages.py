@@ -10,8 +10,6 @@ from edgewright.core.numbers import DType
 from edgewright.ir.encodings import Encoding
 from edgewright.lower.qnn_graph import QnnGraph, QnnNode, QnnScalar, QnnTensor, TensorKind
 
-__all__ = ["CODEC"]
-
 _RECORDS = (
     BinaryInfo,
     DType,

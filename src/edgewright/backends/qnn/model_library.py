@@ -7,8 +7,6 @@ from edgewright.abi.model_library import GraphConfigInfo, GraphInfo, ModelLibrar
 from edgewright.backends.qnn.library import Library
 from edgewright.core.errors import BackendCrash, EnvironmentProblem, Where, shown
 
-__all__ = ["composed", "opened_library"]
-
 
 def opened_library(path: str, prefix: str) -> ModelLibrary:
     """The model library, loaded."""

@@ -8,8 +8,6 @@ from edgewright.backends.qnn.tensors import Kept
 from edgewright.core.numbers import DType
 from edgewright.lower.qnn_graph import QnnNode, QnnScalar
 
-__all__ = ["op_config"]
-
 SCALARS = {
     DType.FLOAT_32: "float_32",
     DType.FLOAT_64: "float_64",

@@ -3,8 +3,6 @@
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-__all__ = ["GraphOptions", "HtpOptions", "Priority", "ProfilingLevel", "WorkerOptions"]
-
 # Snapdragon 8 Gen 3 (SM8650, Hexagon v75).
 DEFAULT_SOC = 57
 

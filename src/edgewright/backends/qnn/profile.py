@@ -10,8 +10,6 @@ from edgewright.abi.structs import EventData
 from edgewright.backends.qnn.library import Library
 from edgewright.backends.qnn.options import ProfilingLevel
 
-__all__ = ["MEASURED_ON", "Profile", "ProfileEvent"]
-
 MEASURED_ON = "host emulation"
 
 

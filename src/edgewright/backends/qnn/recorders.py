@@ -18,8 +18,6 @@ from edgewright.core.errors import Where
 from edgewright.core.numbers import Array
 from edgewright.lower.qnn_graph import QnnGraph, TensorKind
 
-__all__ = ["save_calls", "start_saver", "write_dlc"]
-
 _SERIALIZATION, _FLATBUFFER = 1, 1
 _OUTPUT_DIR = 0
 

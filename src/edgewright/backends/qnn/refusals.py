@@ -4,8 +4,6 @@ from edgewright.abi.codes import NumericError
 from edgewright.core.errors import UnsupportedOp, Where
 from edgewright.lower.qnn_graph import QnnGraph, QnnNode
 
-__all__ = ["REFUSALS", "refusal"]
-
 # Verdicts on an op; any other code is an internal error of the library.
 REFUSALS = frozenset({NumericError.UNKNOWN_OP, NumericError.UNFIT_OP})
 # Lines that only say that the validation failed.

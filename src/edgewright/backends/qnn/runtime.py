@@ -21,8 +21,6 @@ from edgewright.core.numbers import Array
 from edgewright.core.optional import install_command
 from edgewright.lower.qnn_graph import QnnGraph
 
-__all__ = ["QnnContext", "QnnRuntime", "required_libraries"]
-
 HTP = "libQnnHtp.so"
 
 

@@ -14,8 +14,6 @@ from edgewright.core.errors import EnvironmentProblem
 from edgewright.core.numbers import Array
 from edgewright.lower.qnn_graph import QnnTensor
 
-__all__ = ["Places", "SharedBlock", "shared_arrays"]
-
 # Where Linux keeps shared memory as files.
 FOLDER = Path("/dev/shm")
 # Libraries read whole vectors of the widest kind.

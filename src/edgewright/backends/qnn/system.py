@@ -18,8 +18,6 @@ from edgewright.backends.qnn.tensors import read_tensor
 from edgewright.core.errors import BadInput, Where
 from edgewright.core.numbers import Array
 
-__all__ = ["SystemLibrary"]
-
 Described = tuple[str, list[Tensor], list[Tensor]]
 HTP_BACKEND = 6
 

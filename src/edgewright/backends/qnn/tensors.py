@@ -20,8 +20,6 @@ from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
 from edgewright.lower.qnn_graph import QnnTensor, TensorKind
 
-__all__ = ["Kept", "point_at", "read_tensor", "write_tensor"]
-
 # HTP refuses the 4-bit datatypes: such values are stored in 8 bits, and the encoding has the width.
 CONTAINERS = {
     DType.SFIXED_POINT_4: DType.SFIXED_POINT_8,

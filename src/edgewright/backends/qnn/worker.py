@@ -22,8 +22,6 @@ from edgewright.core.numbers import Array
 from edgewright.core.signals import leave_to_caller
 from edgewright.lower.qnn_graph import QnnGraph
 
-__all__ = ["Host", "main"]
-
 
 class Host:
     """What a worker does; every public method is a request."""

@@ -12,8 +12,6 @@ from edgewright.core.errors import BackendCrash
 from edgewright.core.numbers import Array
 from edgewright.lower.qnn_graph import QnnGraph
 
-__all__ = ["genuine_dlc", "record_calls"]
-
 # Neither library has a device.
 _NO_CHIP = HtpOptions(soc_model=0)
 

@@ -16,8 +16,6 @@ from edgewright.lower.lower import lower
 from edgewright.lower.qnn_graph import QnnGraph, QnnNode, QnnTensor
 from edgewright.passes.pipeline import run_passes
 
-__all__ = ["CALLS", "TENSORS", "VERSION", "SaverSession"]
-
 CALLS, TENSORS = "saver_output.jsonl", "params.bin"
 VERSION = 1
 

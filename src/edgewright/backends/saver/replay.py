@@ -16,8 +16,6 @@ from edgewright.ir.encodings import Encoding
 from edgewright.lower.lift import lift
 from edgewright.lower.qnn_graph import QnnGraph, QnnNode, QnnScalar, QnnTensor, TensorKind
 
-__all__ = ["replay"]
-
 LARGEST = 1 << 31
 
 

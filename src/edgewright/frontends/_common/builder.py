@@ -13,8 +13,6 @@ from edgewright.ir.symbols import symbols_of
 from edgewright.ir.types import TensorType
 from edgewright.ops.rearrange import Reshape, Transpose
 
-__all__ = ["Builder", "NeedsValue"]
-
 # Values up to this size are folded while the graph is built: shape arithmetic, never weights.
 SMALL = 1024
 # Folding on demand (a parameter that must be known) may look at more, but not at a bomb.

@@ -5,8 +5,6 @@ from pathlib import Path
 
 from edgewright.core.errors import UnsupportedFeature, Where
 
-__all__ = ["is_caffe", "refuse_caffe"]
-
 SUFFIXES = (".caffemodel", ".prototxt")
 LOOKED_AT = 1 << 16
 # caffe.proto, NetParameter: 1 = name, 2 = layers (before 2014), 100 = layer; all of them with a length.

@@ -4,8 +4,6 @@ from edgewright.core.errors import ShapeMismatch
 from edgewright.frontends._common.builder import Builder, NeedsValue
 from edgewright.ops.elementwise import ElementWiseSelect
 
-__all__ = ["find_truth", "is_true", "select_value"]
-
 
 def find_truth(ctx: Builder, condition: str) -> bool | None:
     """A condition where it is known."""

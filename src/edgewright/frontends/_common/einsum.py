@@ -12,8 +12,6 @@ from edgewright.ops.matmul import MatMul
 from edgewright.ops.rearrange_slice import StridedSlice
 from edgewright.ops.reduce import ReduceSum
 
-__all__ = ["emit_einsum"]
-
 ELLIPSIS = "..."
 
 

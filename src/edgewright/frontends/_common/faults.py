@@ -5,8 +5,6 @@ from contextlib import contextmanager
 
 from edgewright.core.errors import BadInput, EdgewrightError, LimitExceeded, Where, locate_problem, shown
 
-__all__ = ["FAULTS", "guard_reading", "make_fault"]
-
 # What nonsense in a node makes Python raise in a translation or a shape rule that did not expect it.
 FAULTS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 

@@ -30,15 +30,6 @@ from edgewright.ops.elementwise_unary import (
     ElementWiseSquareRoot,
 )
 
-__all__ = [
-    "BY_NAME",
-    "add",
-    "emit_error_function",
-    "find_gelu_operand",
-    "multiply",
-    "square_plus",
-]
-
 # Exporters round the root of 2 to the precision of the model.
 ROOT_TOLERANCE = 1e-3
 # By the width of a float.

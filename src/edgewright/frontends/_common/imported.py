@@ -7,8 +7,6 @@ from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.types import TensorType
 
-__all__ = ["BoundInput", "Imported", "NodeNames", "State", "Step"]
-
 
 @dataclass(frozen=True)
 class BoundInput:

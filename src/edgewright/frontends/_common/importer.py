@@ -11,8 +11,6 @@ from edgewright.ir.graph import Graph, Node
 from edgewright.ir.types import TensorType
 from edgewright.ops.rearrange import Reshape, Transpose
 
-__all__ = ["GraphImporter", "check_length"]
-
 # Nodes that subgraphs and functions may add: a file of a few kilobytes can ask for any number of them.
 MOST_INLINED = 200_000
 # A name is repeated in the names of everything made from it: a long one could fill the memory.

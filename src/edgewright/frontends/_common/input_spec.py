@@ -15,16 +15,6 @@ from edgewright.ir.dims import Dim, Expr
 from edgewright.ir.symbols import resolve
 from edgewright.ir.types import TensorType
 
-__all__ = [
-    "InputSpec",
-    "bind_values",
-    "check_array",
-    "check_names",
-    "decide_types",
-    "list_unknown_names",
-    "shape_input",
-]
-
 NAMES_LISTED = 10
 
 

@@ -7,8 +7,6 @@ from pathlib import Path
 
 from edgewright.core.errors import BadInput, Where, shown
 
-__all__ = ["map_file"]
-
 
 def map_file(path: Path, where: Where, *, is_stranger: bool = False) -> memoryview:
     """A file's bytes, read from disk as they are used; a stranger names it where a model does, not the user.

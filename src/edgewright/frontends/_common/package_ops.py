@@ -11,8 +11,6 @@ from edgewright.ir.op import Param
 from edgewright.ir.types import TensorType
 from edgewright.ops.package import PackageOp, PackageOpDefinition, PackageParam, package_op
 
-__all__ = ["make_package_op"]
-
 Declared = Callable[[int], TensorType | None]
 
 

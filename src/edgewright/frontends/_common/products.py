@@ -5,8 +5,6 @@ from edgewright.frontends._common.builder import Builder
 from edgewright.ir.dims import Dim
 from edgewright.ops.matmul import FullyConnected, MatMul
 
-__all__ = ["emit_fully_connected", "emit_product", "is_weight"]
-
 
 def emit_product(ctx: Builder, left: str, right: str, turned: MatMul | None = None) -> str:
     """As numpy multiplies matrices; a fully connected layer where the right operand is a known matrix."""

@@ -14,8 +14,6 @@ from edgewright.ops.cost import known_macs
 from edgewright.ops.rearrange import Reshape, Transpose
 from edgewright.ops.source import SourceOp
 
-__all__ = ["FOLDED", "ImportReport", "OpCount", "Problem", "report_on"]
-
 # How a source op comes across: as one QNN op, as several, as a constant, only as itself, or not at all.
 QNN, DECOMPOSED, FOLDED, SOURCE_OP, UNSUPPORTED = "qnn", "decomposed", "folded", "source op", "unsupported"
 NOT_CHECKED, WAITING = "behind an unsupported op", "needs known values"

@@ -5,8 +5,6 @@ from contextlib import contextmanager
 
 from edgewright.core.errors import BadInput, LimitExceeded, Where
 
-__all__ = ["Scopes"]
-
 DEEPEST_NESTING = 64
 
 

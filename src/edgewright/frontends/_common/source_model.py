@@ -12,8 +12,6 @@ from edgewright.ir.graph import Graph
 from edgewright.ir.sources import flow_of
 from edgewright.ir.types import TensorType, type_of
 
-__all__ = ["SourceModel"]
-
 
 class SourceModel(ABC):
     """A model with the types of its inputs decided."""

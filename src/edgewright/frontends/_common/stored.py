@@ -8,8 +8,6 @@ import numpy as np
 from edgewright.core.errors import BadInput, Where
 from edgewright.core.numbers import Array, DType
 
-__all__ = ["FIXED", "LARGEST_DIM", "LARGEST_RANK", "read_stored_array"]
-
 # More than any machine has: what claims such a size is damaged.
 LARGEST_DIM = 1 << 48
 LARGEST_RANK = 32

@@ -14,8 +14,6 @@ from edgewright.ops.gather import NonZero
 from edgewright.ops.rearrange_fill import Tile
 from edgewright.ops.rearrange_slice import Range, StridedSlice
 
-__all__ = ["broadcast_to", "cast_to", "emit_nonzero_places", "emit_slice", "read_number"]
-
 
 def cast_to(ctx: Builder, value: str, dtype: DType) -> str:
     """The value in another datatype; itself where it has it already."""

@@ -12,8 +12,6 @@ from edgewright.ops.elementwise import Unary
 from edgewright.ops.elementwise_generic import ElementWiseNeuron, NeuronOperation
 from edgewright.ops.elementwise_unary import ElementWiseAbs
 
-__all__ = ["emit_gelu_tanh"]
-
 # Above it softplus is its argument in single precision. QNN's own default of -1 reads as "always linear".
 SOFTPLUS_THRESHOLD = 20.0
 SINGLE = 32

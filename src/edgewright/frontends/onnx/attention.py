@@ -34,8 +34,6 @@ from edgewright.ops.elementwise import (
 from edgewright.ops.gather import Gather
 from edgewright.ops.rearrange import Concat
 
-__all__: list[str] = []
-
 log = logging.getLogger(__name__)
 MASKED = -10000.0  # mask_filter_value of ONNX Runtime's ops
 

@@ -21,8 +21,6 @@ from edgewright.ops.matmul import MatMul
 from edgewright.ops.rearrange import Concat
 from edgewright.ops.reduce_softmax import Softmax
 
-__all__ = ["Scores", "attend", "join_heads", "make_penalty", "read_head_count", "rotate_parts", "split_heads"]
-
 
 @dataclass(frozen=True)
 class Scores:

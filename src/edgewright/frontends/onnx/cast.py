@@ -10,8 +10,6 @@ from edgewright.frontends.onnx.source import SourceNode
 from edgewright.frontends.onnx.tensors import find_dtype
 from edgewright.ops.cast import ROUND_MODES, Cast
 
-__all__: list[str] = []
-
 
 @onnx_op("Cast", since=6)
 def cast(ctx: Context, node: SourceNode) -> str | list[str]:

@@ -15,8 +15,6 @@ from edgewright.ir.graph import Graph
 if TYPE_CHECKING:
     from edgewright.frontends.onnx.importer import Importer
 
-__all__ = ["Context"]
-
 # The ops that take something else than tensors.
 SEQUENCE_OPS = frozenset(
     {

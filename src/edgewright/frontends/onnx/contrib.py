@@ -5,8 +5,6 @@ from typing import Any
 from edgewright.core.errors import BadInput
 from edgewright.frontends.onnx.source import SourceNode
 
-__all__ = ["check_inputs", "copy_attributes", "number"]
-
 
 def check_inputs(node: SourceNode, *required: int) -> None:
     """Refuses a node that lacks one of these inputs."""

@@ -17,8 +17,6 @@ from edgewright.frontends.onnx.tensors import find_dtype
 from edgewright.ops.axes import normal_axis
 from edgewright.ops.rearrange import Concat, Pack, UnPack
 
-__all__ = ["read_length", "slice_along"]
-
 # Steps of one scan, slices of one axis: far above real models, far below what fills the memory.
 MOST_STEPS = 100_000
 Rows = list[list[str]]

@@ -13,8 +13,6 @@ from edgewright.ops.conv import Conv2d, Conv3d, DepthWiseConv2d
 from edgewright.ops.conv_transpose import TransposeConv2d, TransposeConv3d
 from edgewright.ops.windows import Geometry, Pair
 
-__all__ = ["emit_conv", "filter_size"]
-
 # Attribute names that a fused activation's parameters stand for, in order.
 ACTIVATIONS: dict[str, tuple[str, ...]] = {
     "Relu": (),

@@ -21,8 +21,6 @@ from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseMultiply
 from edgewright.ops.resize_sample import GridSample
 from edgewright.ops.windows import Geometry, Pair, output_size
 
-__all__: list[str] = []
-
 LARGEST_FILTER = 1 << 26
 
 

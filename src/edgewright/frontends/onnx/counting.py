@@ -7,8 +7,6 @@ from edgewright.core.numbers import DType
 from edgewright.frontends.onnx.context import Context
 from edgewright.ops.cast import Cast
 
-__all__ = ["count_along", "emit_size"]
-
 
 def count_along(ctx: Context, value: str, axis: int) -> str:
     """0, 1, 2 ... for the size of an axis of a value, int32."""

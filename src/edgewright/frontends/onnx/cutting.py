@@ -8,8 +8,6 @@ from edgewright.core.errors import ShapeMismatch
 from edgewright.frontends.onnx.context import Context
 from edgewright.ops.rearrange_slice import Split
 
-__all__ = ["cut_parts", "split_at"]
-
 
 def cut_parts(ctx: Context, value: str, axis: int, count: int) -> list[str]:
     """Equal parts along an axis; those of a constant are views of it."""

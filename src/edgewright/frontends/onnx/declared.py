@@ -11,8 +11,6 @@ from edgewright.frontends.onnx.tensors import find_dtype
 from edgewright.ir.dims import Dim, symbol
 from edgewright.ir.types import TensorType
 
-__all__ = ["find_declared_type", "read_input_type"]
-
 
 def read_input_type(item: onnx.ValueInfoProto, file: str) -> TensorType:
     """The type of a graph input; a dimension without a name is called after the input and its axis."""

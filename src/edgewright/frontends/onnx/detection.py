@@ -18,8 +18,6 @@ from edgewright.ops.detection import NonMaxSuppression
 from edgewright.ops.detection_roi import RoiAlign, RoiPooling
 from edgewright.ops.matmul import MatMul
 
-__all__: list[str] = []
-
 # (x centre, y centre, width, height) times this is (y1, x1, y2, x2).
 FROM_CENTRE = [[0, 1, 0, 1], [1, 0, 1, 0], [0, -0.5, 0, 0.5], [-0.5, 0, 0.5, 0]]
 LOWEST = float(np.finfo(np.float32).min)

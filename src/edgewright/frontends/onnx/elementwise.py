@@ -15,8 +15,6 @@ from edgewright.ops.activation import Gelu
 from edgewright.ops.axes import normal_axis
 from edgewright.ops.elementwise_generic import ElementWiseUnary, UnaryOperation
 
-__all__: list[str] = []
-
 # Up to here operands broadcast only when asked to, and from an axis that an attribute names.
 LAST_NAMED_AXIS_OPSET = 6
 

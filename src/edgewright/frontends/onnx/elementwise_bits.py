@@ -25,8 +25,6 @@ from edgewright.ops.elementwise import (
 )
 from edgewright.ops.reduce import ReduceSum
 
-__all__: list[str] = []
-
 # Bits that are added up at once: engines add integers up as doubles, which hold no 64 bits.
 WORD = 32
 

@@ -5,8 +5,6 @@ from edgewright.frontends.onnx.context import Context
 from edgewright.frontends.onnx.registry import onnx_op
 from edgewright.frontends.onnx.source import SourceNode
 
-__all__: list[str] = []
-
 
 @onnx_op("Erf")
 def erf(ctx: Context, node: SourceNode) -> str:

@@ -7,8 +7,6 @@ from edgewright.frontends.onnx.context import Context
 from edgewright.frontends.onnx.registry import Handler, onnx_op
 from edgewright.frontends.onnx.source import SourceNode
 
-__all__: list[str] = []
-
 
 def _of_one(function: Callable[[Context, str], str]) -> Handler:
     def emit(ctx: Context, node: SourceNode) -> str:

@@ -10,8 +10,6 @@ from edgewright.frontends.onnx.order import check_name
 from edgewright.frontends.onnx.source import SourceNode
 from edgewright.frontends.onnx.tensors import ONNX_CODES
 
-__all__ = ["bind_attributes", "call_of", "find_definition"]
-
 
 def find_definition(ctx: Context, node: SourceNode) -> onnx.FunctionProto | None:
     """The op's own definition for these inputs; None where ONNX has none."""

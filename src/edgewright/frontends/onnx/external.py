@@ -9,8 +9,6 @@ from edgewright.core.errors import BadInput, Where, shown
 from edgewright.core.files import resolve_inside
 from edgewright.frontends._common.mapping import map_file
 
-__all__ = ["ExternalData"]
-
 # "basepath" and "prepacked..." are written by onnx and by ONNX Runtime; both only help a loader to be faster.
 KNOWN_KEYS = re.compile(r"location|offset|length|checksum|basepath|prepacked\w*")
 LONGEST_PATH = 4096

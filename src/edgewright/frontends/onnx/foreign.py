@@ -15,8 +15,6 @@ from edgewright.ir.dims import Dim, symbol
 from edgewright.ir.types import TensorType
 from edgewright.ops.source import SourceOp
 
-__all__ = ["keep_as_source_op", "make_unknown_op_error"]
-
 SIMPLE_ATTRIBUTES = frozenset(
     {
         onnx.AttributeProto.INT,

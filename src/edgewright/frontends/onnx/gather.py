@@ -13,8 +13,6 @@ from edgewright.ops.axes import normal_axis
 from edgewright.ops.elementwise import ElementWiseLess, ElementWiseSelect, ElementWiseSubtract
 from edgewright.ops.gather import Gather, GatherElements, GatherNd, OneHot
 
-__all__: list[str] = []
-
 # What OneHot writes: off first, on second.
 VALUES = 2
 

@@ -29,8 +29,6 @@ from edgewright.ops.gather import tuple_width
 from edgewright.ops.gather_scatter import Reduction, ScatterElements, ScatterNd
 from edgewright.ops.reduce import ReduceMax, ReduceMin, ReduceSum
 
-__all__: list[str] = []
-
 EXTREMES = {"max": (ReduceMax, ElementWiseMaximum), "min": (ReduceMin, ElementWiseMinimum)}
 
 

@@ -24,8 +24,6 @@ from edgewright.ir.graph import Graph
 from edgewright.ir.types import TensorType
 from edgewright.ops.package import definition_of
 
-__all__ = ["Importer", "list_node_names"]
-
 
 @dataclass
 class _Body:

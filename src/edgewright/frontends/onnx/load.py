@@ -22,8 +22,6 @@ from edgewright.frontends.onnx.importer import Importer, list_node_names
 from edgewright.frontends.onnx.reader import OnnxFile
 from edgewright.ir.types import TensorType
 
-__all__ = ["OnnxSource"]
-
 
 class OnnxSource(SourceModel):
     """An opened model with the types of its inputs decided."""

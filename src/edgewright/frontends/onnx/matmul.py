@@ -13,8 +13,6 @@ from edgewright.ops.broadcast import broadcast_shapes
 from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseMultiply
 from edgewright.ops.matmul import MatMul
 
-__all__: list[str] = []
-
 
 @onnx_op("MatMul")
 def matmul(ctx: Context, node: SourceNode) -> str:

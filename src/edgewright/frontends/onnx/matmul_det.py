@@ -10,8 +10,6 @@ from edgewright.frontends.onnx.registry import onnx_op
 from edgewright.frontends.onnx.source import SourceNode
 from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseMultiply, ElementWiseSubtract
 
-__all__: list[str] = []
-
 # 4 x 4 takes 28 products; beyond that elimination with pivots is wanted, which QNN cannot say.
 LARGEST = 4
 

@@ -20,8 +20,6 @@ from edgewright.ops.norm_channel import GroupNorm, InstanceNorm, Lrn
 
 LARGEST_WINDOW = 1 << 16
 
-__all__ = ["emit_axes_norm"]
-
 
 @onnx_op("BatchNormalization", since=7)
 def batch_normalization(ctx: Context, node: SourceNode) -> str | Sequence[str]:

@@ -19,8 +19,6 @@ from edgewright.ops.norm import LayerNorm, RmsNorm
 from edgewright.ops.norm_channel import GroupNorm
 from edgewright.ops.reduce import ReduceSum
 
-__all__: list[str] = []
-
 
 @onnx_op("SimplifiedLayerNormalization")
 @onnx_op("SimplifiedLayerNormalization", domain=MICROSOFT)

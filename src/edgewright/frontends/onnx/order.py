@@ -8,8 +8,6 @@ import onnx
 from edgewright.core.errors import BadInput, Where
 from edgewright.frontends._common.importer import check_length
 
-__all__ = ["check_name", "list_captured", "list_needed_nodes", "list_reads"]
-
 
 def list_needed_nodes(
     graph: onnx.GraphProto,

@@ -8,8 +8,6 @@ from edgewright.frontends.onnx.source import SourceNode
 from edgewright.ir.types import TensorType
 from edgewright.ops.package import PackageOpDefinition
 
-__all__ = ["keep_as_package_op"]
-
 
 def keep_as_package_op(
     ctx: Context, node: SourceNode, file: OnnxFile, definition: PackageOpDefinition

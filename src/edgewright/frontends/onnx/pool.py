@@ -26,8 +26,6 @@ from edgewright.ops.elementwise_unary import ElementWiseAbs
 from edgewright.ops.pool import L2Pool2d, Pool, PoolAvg2d, PoolAvg3d, PoolMax2d, PoolMax3d, Rounding
 from edgewright.ops.windows import Geometry, Pair, output_size
 
-__all__ = ["check_taps", "emit_pool", "list_taps", "list_windows", "pool_windows"]
-
 LARGEST_TABLE = 1 << 26
 
 

@@ -17,8 +17,6 @@ from edgewright.frontends.onnx.windows import make_geometry, read_int, read_ints
 from edgewright.ops.pool import PoolMax2d, PoolMax3d
 from edgewright.ops.windows import Geometry, Pair
 
-__all__: list[str] = []
-
 
 @onnx_op("MaxPool")
 def max_pool(ctx: Context, node: SourceNode) -> list[str]:

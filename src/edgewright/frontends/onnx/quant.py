@@ -32,8 +32,6 @@ from edgewright.ops.elementwise import (
 from edgewright.ops.elementwise_unary import ElementWiseRound
 from edgewright.ops.quant import Dequantize, Quantize
 
-__all__ = ["Scaling", "dequantize_value", "quantize_value"]
-
 
 @dataclass(frozen=True)
 class Scaling:

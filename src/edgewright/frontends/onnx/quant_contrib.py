@@ -18,8 +18,6 @@ from edgewright.ir.dims import element_count
 from edgewright.ops.axes import normal_axis
 from edgewright.ops.reduce_softmax import Softmax
 
-__all__: list[str] = []
-
 BINARY = {"QLinearAdd": "Add", "QLinearMul": "Mul"}
 UNARY = {
     "QLinearSigmoid": "Sigmoid",

@@ -15,8 +15,6 @@ from edgewright.frontends.onnx.terms import emit_onnx_op
 from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseMultiply, ElementWiseSubtract
 from edgewright.ops.elementwise_unary import ElementWiseFloor
 
-__all__ = ["emit_integer_matmul", "emit_real"]
-
 # Up to here float32 counts in ones, so sums of integers are exact.
 EXACT = 1 << 24
 # Larger sums are made of two: numbers of 8 bits are split into this many steps of this size.

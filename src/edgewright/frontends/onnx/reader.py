@@ -16,8 +16,6 @@ from edgewright.frontends.onnx.external import ExternalData
 from edgewright.frontends.onnx.tensors import find_dtype, from_bytes, read_array, read_dims
 from edgewright.frontends.onnx.wire import Slim, extract_payloads
 
-__all__ = ["OnnxFile"]
-
 # A sparse tensor of a few bytes can claim any size; what is made dense must stay small.
 LARGEST_DENSE = 1 << 26
 

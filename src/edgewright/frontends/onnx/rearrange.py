@@ -14,8 +14,6 @@ from edgewright.ops.rearrange import Concat, Reshape, Transpose
 from edgewright.ops.rearrange_blocks import BlockMode, DepthToSpace, SpaceToDepth
 from edgewright.ops.rearrange_fill import Tile
 
-__all__ = ["read_dims", "read_ints"]
-
 # Until then Dropout's mask had the datatype of the data.
 FIRST_BOOL_MASK_OPSET = 10
 

@@ -22,8 +22,6 @@ from edgewright.ops.elementwise import (
 from edgewright.ops.rearrange_fill import ConstantOfShape, RandomNormalLike, RandomUniformLike, Shape
 from edgewright.ops.reduce_order import CumulativeSum
 
-__all__ = ["emit_iota", "shape_value"]
-
 
 @onnx_op("Shape")
 def shape(ctx: Context, node: SourceNode) -> str:

@@ -17,8 +17,6 @@ from edgewright.ops.rearrange import Concat
 from edgewright.ops.rearrange_fill import Pad, Scheme
 from edgewright.ops.rearrange_slice import Range, Split, bounded_range
 
-__all__: list[str] = []
-
 SCHEMES = {"constant": Scheme.CONSTANT, "reflect": Scheme.MIRROR_REFLECT, "edge": Scheme.EDGE}
 WRAP = "wrap"
 # From here on a last part may be smaller than the others.

@@ -22,8 +22,6 @@ from edgewright.ops.elementwise import ElementWiseAdd
 from edgewright.ops.elementwise_unary import ElementWiseNeg
 from edgewright.ops.recurrent import Direction, Gru, Lstm
 
-__all__ = ["ROUNDING"]
-
 # A gate whose sum is this is open (or, negative, shut) to the last bit of single precision.
 OPEN = 100.0
 # An attribute of our own, of what was a DynamicQuantizeLSTM.

@@ -11,8 +11,6 @@ from edgewright.frontends.onnx.source import SourceNode
 from edgewright.ir.dims import Dim
 from edgewright.ops.rearrange import Concat
 
-__all__ = ["Activation", "Layer"]
-
 DIRECTIONS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
 # Defaults of the activations that take factors: (alpha, beta); None where one takes none.
 FACTORS: dict[str, tuple[float | None, float | None]] = {

@@ -20,8 +20,6 @@ from edgewright.ops.elementwise import (
 from edgewright.ops.rearrange import Concat
 from edgewright.ops.reduce import ReduceSum
 
-__all__ = ["Lengths"]
-
 
 class Lengths:
     """The lengths of a layer's sequences, compared with the place of each step."""

@@ -13,8 +13,6 @@ from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseMultiply, Elem
 from edgewright.ops.matmul import FullyConnected, MatMul
 from edgewright.ops.rearrange import Concat
 
-__all__ = ["can_unroll", "emit_gru_steps", "emit_lstm_steps", "emit_rnn_steps"]
-
 # A longer layer is left as it is: thousands of nodes help nobody.
 MOST_STEPS = 512
 PLAIN: dict[str, Op] = {"relu": Relu(), "sigmoid": Sigmoid(), "tanh": Tanh()}

@@ -32,8 +32,6 @@ from edgewright.ops.reduce import (
     Reduction,
 )
 
-__all__: list[str] = []
-
 _PLAIN: dict[str, type[Reduction]] = {
     "ReduceMax": ReduceMax,
     "ReduceMean": ReduceMean,

@@ -19,8 +19,6 @@ from edgewright.ops.reduce import ReduceMax, ReduceMin, ReduceProd
 from edgewright.ops.reduce_order import Argmax, Argmin, CumulativeSum, TopK
 from edgewright.ops.reduce_softmax import LogSoftmax, Softmax
 
-__all__: list[str] = []
-
 # A running product compares every element with every other one: longer axes stay ONNX's.
 LONGEST_PRODUCT = 512
 

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from edgewright.frontends.onnx.context import Context
     from edgewright.frontends.onnx.source import SourceNode
 
-__all__ = ["MICROSOFT", "TRANSLATIONS", "Handler", "domain_of", "one_to_one", "onnx_op"]
-
 # Returns the values of the node's outputs, in order (one value may stand without a list).
 Handler = Callable[["Context", "SourceNode"], str | Sequence[str]]
 

@@ -25,8 +25,6 @@ from edgewright.ops.axes import normal_axis
 from edgewright.ops.resize import Resize, ResizeBilinear, ResizeNearestNeighbor, Resizing
 from edgewright.ops.resize_axis import Interpolation, Nearest, Transformation, nearest_places, positions
 
-__all__: list[str] = []
-
 MODES = ("nearest", "linear", "bilinear", "cubic", "bicubic")
 COORDINATES = (
     "half_pixel",

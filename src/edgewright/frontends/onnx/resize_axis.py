@@ -26,8 +26,6 @@ from edgewright.ops.resize_axis import (
     weight_matrix,
 )
 
-__all__ = ["AxisMap", "Rule", "emit_axis_maps", "name_nearest", "name_transformation"]
-
 LARGEST_MATRIX = 1 << 24
 # What QNN has no name for is near enough to one of these for everything but the coordinates.
 PLAIN = {mode.name.lower(): mode for mode in Transformation}

@@ -22,8 +22,6 @@ from edgewright.ops.elementwise_unary import ElementWiseAbs, ElementWiseFloor
 from edgewright.ops.matmul import MatMul
 from edgewright.ops.resize_sample import CropAndResize, CropMode, GridSample, Padding, SampleMode
 
-__all__ = ["emit_grid_sample", "make_pixel_grid"]
-
 MODES = {
     "linear": SampleMode.BILINEAR,
     "bilinear": SampleMode.BILINEAR,

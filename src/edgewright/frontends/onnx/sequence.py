@@ -14,8 +14,6 @@ from edgewright.ops.axes import normal_axis
 from edgewright.ops.rearrange import Concat, Pack
 from edgewright.ops.rearrange_slice import Split
 
-__all__: list[str] = []
-
 
 @onnx_op("SequenceConstruct")
 def sequence_construct(ctx: Context, node: SourceNode) -> str:

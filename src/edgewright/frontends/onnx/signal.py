@@ -20,8 +20,6 @@ from edgewright.ops.elementwise import ElementWiseMultiply
 from edgewright.ops.matmul import FullyConnected
 from edgewright.ops.signal import fourier_matrix, inverse_real_matrix
 
-__all__: list[str] = []
-
 # A transform's matrix holds up to four numbers for each pair of sample and frequency.
 LARGEST_MATRIX = 1 << 24
 LARGEST_WINDOW = 1 << 24

@@ -12,8 +12,6 @@ from edgewright.core.numbers import DType
 from edgewright.frontends.onnx.source import SourceNode
 from edgewright.frontends.onnx.tensors import ONNX_CODES
 
-__all__ = ["check_node"]
-
 _Option = onnx.defs.OpSchema.FormalParameterOption
 
 

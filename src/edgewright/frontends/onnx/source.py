@@ -7,9 +7,6 @@ import onnx
 
 from edgewright.core.errors import BadInput, Where, shown
 
-__all__ = ["SourceNode", "label_of"]
-
-
 _KIND = onnx.AttributeProto
 _FIELDS = {
     "f": _KIND.FLOAT,

@@ -9,8 +9,6 @@ from edgewright.core.errors import BadInput, UnsupportedFeature, Where
 from edgewright.core.numbers import Array, DType
 from edgewright.frontends._common.stored import LARGEST_DIM, LARGEST_RANK, read_stored_array
 
-__all__ = ["DTYPES", "ONNX_CODES", "find_dtype", "from_bytes", "read_array", "read_dims"]
-
 _T = onnx.TensorProto
 DTYPES: dict[int, DType] = {
     _T.FLOAT: DType.FLOAT_32,

@@ -9,8 +9,6 @@ import onnx
 from edgewright.frontends.onnx.context import Context
 from edgewright.frontends.onnx.source import SourceNode
 
-__all__ = ["emit_onnx_op", "emit_reduction", "take_along"]
-
 
 def emit_onnx_op(ctx: Context, op_type: str, *inputs: str, **attributes: Any) -> str:
     """The first output of an ONNX op applied to values; its meaning is that of the model's opset."""

@@ -9,16 +9,6 @@ from edgewright.frontends.onnx.source import SourceNode
 from edgewright.ir.dims import Dim, ceil_div, maximum
 from edgewright.ops.windows import Geometry, Pair, Pairs
 
-__all__ = [
-    "add_height",
-    "drop_height",
-    "lift_geometry",
-    "make_geometry",
-    "read_int",
-    "read_ints",
-    "read_text",
-]
-
 MOST_AXES = 8
 
 

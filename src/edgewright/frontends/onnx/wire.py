@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 
 from edgewright.core.errors import BadInput, LimitExceeded
 
-__all__ = ["Payload", "Slim", "extract_payloads"]
-
 # Payloads from this size on stay where they are; smaller messages cannot hold one and are not looked into.
 LARGE = 4096
 # protobuf itself stops at 100 messages inside each other.

@@ -8,8 +8,6 @@ from edgewright.frontends.pytorch.context import Context
 from edgewright.frontends.pytorch.registry import aten, one_to_one
 from edgewright.frontends.pytorch.values import Tensor
 
-__all__: list[str] = []
-
 one_to_one({"mish": "Mish", "hardswish": "HardSwish", "selu": "Selu"})
 
 

@@ -9,8 +9,6 @@ from pathlib import Path
 
 from edgewright.core.errors import BadInput, LimitExceeded, Where, shown
 
-__all__ = ["Archive", "Kind", "identify_file"]
-
 MOST_MEMBERS = 200_000
 # Larger archives are no models that a phone runs; members are stored as they are, so this bounds memory.
 LARGEST_ARCHIVE = 1 << 36

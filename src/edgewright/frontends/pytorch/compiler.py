@@ -7,8 +7,6 @@ from contextlib import contextmanager, suppress
 from types import ModuleType
 from typing import Any
 
-__all__ = ["without_compiler"]
-
 NAME = "torch._dynamo"
 # What torch._compile puts on a function once the compiler was told to leave it alone.
 MARK = "__dynamo_disable"

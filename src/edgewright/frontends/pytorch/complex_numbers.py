@@ -11,8 +11,6 @@ from edgewright.frontends.pytorch.elementwise import emit_angle
 from edgewright.frontends.pytorch.registry import complex_op
 from edgewright.frontends.pytorch.values import Tensor, as_array
 
-__all__: list[str] = []
-
 
 def _pair_parts(ctx: Context, x: Any) -> str:
     """Both parts of each number side by side."""

@@ -11,8 +11,6 @@ from edgewright.core.numbers import Array
 from edgewright.frontends.pytorch.values import TORCH_DTYPES, Tensor, as_array, name_dtype
 from edgewright.frontends.pytorch.writer import Writer
 
-__all__ = ["Context", "find_onnx_code"]
-
 
 def find_onnx_code(dtype: Any) -> int:
     """ONNX's code of a torch type."""

@@ -7,8 +7,6 @@ from edgewright.frontends.pytorch.context import Context
 from edgewright.frontends.pytorch.registry import aten
 from edgewright.frontends.pytorch.values import Tensor
 
-__all__: list[str] = []
-
 
 @aten("conv1d", "conv2d", "conv3d")
 def _conv(

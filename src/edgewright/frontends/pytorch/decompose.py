@@ -11,8 +11,6 @@ from edgewright.frontends.pytorch.values import Tensor, list_boxes, replace_tens
 if TYPE_CHECKING:
     from edgewright.frontends.pytorch.tracer import Tracer
 
-__all__ = ["find_definition", "record_definition"]
-
 READING = "read PyTorch models"
 
 

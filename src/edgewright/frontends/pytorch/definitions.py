@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["DEFINITIONS"]
-
 
 def _attend_heads(torch: Any, q: Any, k: Any, v: Any, heads: int, hidden: Any) -> tuple[Any, Any]:
     """Attention of several heads; the sums and the shares of each key."""

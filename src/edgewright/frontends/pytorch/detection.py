@@ -9,8 +9,6 @@ from edgewright.frontends.pytorch.context import Context
 from edgewright.frontends.pytorch.registry import torch_op, whole_op
 from edgewright.frontends.pytorch.values import Tensor
 
-__all__ = ["declare_torchvision"]
-
 # As torchvision declares them.
 NMS = "nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
 ROI_ALIGN = (

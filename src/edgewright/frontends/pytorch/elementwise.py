@@ -6,8 +6,6 @@ from edgewright.frontends.pytorch.context import Context
 from edgewright.frontends.pytorch.registry import Handler, aten, one_to_one
 from edgewright.frontends.pytorch.values import Tensor
 
-__all__ = ["emit_angle", "promote_operands"]
-
 one_to_one(
     {
         **{

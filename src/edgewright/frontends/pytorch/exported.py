@@ -21,8 +21,6 @@ from edgewright.frontends.pytorch.tracer import Stopped, Tracer
 from edgewright.frontends.pytorch.values import TORCH_DTYPES, Tensor
 from edgewright.ir.dims import Dim, symbol
 
-__all__ = ["ExportedProgram"]
-
 # The types' numbers in the archive (torch/_export/serde/schema.py).
 SCALARS = {
     1: "uint8",

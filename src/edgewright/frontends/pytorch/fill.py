@@ -8,8 +8,6 @@ from edgewright.frontends.pytorch.context import Context
 from edgewright.frontends.pytorch.registry import aten
 from edgewright.frontends.pytorch.values import Tensor, as_array
 
-__all__: list[str] = []
-
 
 def _fill_number(ctx: Context, number: Any) -> str:
     meta = ctx.out[0]

@@ -9,8 +9,6 @@ from edgewright.frontends.pytorch.context import Context
 from edgewright.frontends.pytorch.registry import aten
 from edgewright.frontends.pytorch.values import Tensor
 
-__all__: list[str] = []
-
 
 @aten("embedding")
 def _embedding(ctx: Context, weight: Tensor, indices: Tensor, *_: Any) -> str:

@@ -13,8 +13,6 @@ from edgewright.frontends.pytorch.exported import ExportedProgram
 from edgewright.frontends.pytorch.program import Program
 from edgewright.frontends.pytorch.script import ScriptProgram
 
-__all__ = ["load_op_library", "open_program"]
-
 # Ops that read or write files of the machine: no network needs them.
 _FILE_OPS = re.compile(r"\b(?:torch|ops\.aten)\.(save|from_file|_save|write_file|read_file)\(")
 _SETSTATE = re.compile(r"^\s*def __setstate__\(", re.MULTILINE)

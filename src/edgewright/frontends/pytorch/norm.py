@@ -9,8 +9,6 @@ from edgewright.frontends.pytorch.context import Context
 from edgewright.frontends.pytorch.registry import aten
 from edgewright.frontends.pytorch.values import Tensor
 
-__all__: list[str] = []
-
 
 @aten("batch_norm")
 def _batch_norm(

@@ -12,8 +12,6 @@ from edgewright.ops.package import PackageOpDefinition, definition_of
 if TYPE_CHECKING:
     from edgewright.frontends.pytorch.context import Context
 
-__all__ = ["find_package_definition", "infer_by_package", "write_package_op"]
-
 _OWN = frozenset({"aten", "prim", "prims", "quantized"})
 
 

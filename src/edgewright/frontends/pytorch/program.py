@@ -17,8 +17,6 @@ from edgewright.frontends.pytorch.tracer import Call, Stopped, Tracer
 from edgewright.frontends.pytorch.values import TORCH_DTYPES, Tensor, as_array, list_boxes
 from edgewright.ir.dims import Dim
 
-__all__ = ["NUMBERS", "REQUIRED", "Program", "ProgramInput", "Translation", "find_torch_dtype"]
-
 # The value of an input that has no default.
 REQUIRED: Any = object()
 # Inputs that are no tensors, and the type that holds their values.

@@ -8,8 +8,6 @@ from edgewright.frontends.pytorch.context import Context
 from edgewright.frontends.pytorch.registry import torch_op
 from edgewright.frontends.pytorch.values import Tensor
 
-__all__: list[str] = []
-
 _RANGES = {"int8": (-128, 127), "uint8": (0, 255), "int16": (-32768, 32767), "uint16": (0, 65535)}
 
 

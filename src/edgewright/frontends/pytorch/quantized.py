@@ -12,8 +12,6 @@ from edgewright.frontends.pytorch.values import Tensor, as_array, list_boxes
 if TYPE_CHECKING:
     from edgewright.frontends.pytorch.tracer import Tracer
 
-__all__ = ["with_encoding"]
-
 # torch's types of quantized tensors, by name and by the numbers that TorchScript has for them.
 STORED = {"qint8": "int8", "quint8": "uint8", "qint32": "int32", 12: "int8", 13: "uint8", 14: "int32"}
 # Results that torch gives scales of their own.

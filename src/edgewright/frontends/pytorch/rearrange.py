@@ -9,8 +9,6 @@ from edgewright.frontends.pytorch.context import Context
 from edgewright.frontends.pytorch.registry import aten
 from edgewright.frontends.pytorch.values import Tensor, as_array
 
-__all__: list[str] = []
-
 
 @aten("contiguous", "clone", "detach", "alias", "lift_fresh", "dropout")
 def _same(ctx: Context, x: Tensor, *_: Any) -> str:

@@ -7,8 +7,6 @@ from edgewright.frontends.pytorch.context import Context
 from edgewright.frontends.pytorch.registry import aten
 from edgewright.frontends.pytorch.values import Tensor
 
-__all__: list[str] = []
-
 # ONNX's order of the gates in torch's: LSTM i o f c of i f g o; GRU z r n of r z n.
 _GATES = {"LSTM": (0, 3, 1, 2), "GRU": (1, 0, 2), "RNN": (0,)}
 

@@ -9,8 +9,6 @@ from edgewright.frontends.pytorch.context import Context
 from edgewright.frontends.pytorch.registry import Handler, aten
 from edgewright.frontends.pytorch.values import Tensor
 
-__all__: list[str] = []
-
 
 def _list_axes(x: Tensor, dim: Any) -> list[int]:
     """The axes of a reduction: all of them where none is named."""

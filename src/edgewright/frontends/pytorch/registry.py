@@ -8,18 +8,6 @@ from edgewright.core.registry import Registry
 if TYPE_CHECKING:
     from edgewright.frontends.pytorch.context import Context
 
-__all__ = [
-    "Handler",
-    "aten",
-    "complex_op",
-    "find",
-    "find_whole",
-    "one_to_one",
-    "torch_op",
-    "translated_ops",
-    "whole_op",
-]
-
 # Gets the op's arguments in the order of its schema; returns the ONNX names of its results.
 Handler = Callable[..., str | Sequence[str]]
 _TRANSLATIONS: Registry[str, Handler] = Registry("translation of the PyTorch op")

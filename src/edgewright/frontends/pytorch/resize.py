@@ -7,8 +7,6 @@ from edgewright.frontends.pytorch.context import Context
 from edgewright.frontends.pytorch.registry import aten
 from edgewright.frontends.pytorch.values import Tensor
 
-__all__: list[str] = []
-
 
 def _choose_scales(ctx: Context, x: Tensor, given: Sequence[float | None]) -> tuple[list[float], bool]:
     """The scale of each axis, and whether torch computes with it rather than with the sizes."""

@@ -12,8 +12,6 @@ from edgewright.frontends.pytorch.script_ops import PLAIN, Record, branch_values
 from edgewright.frontends.pytorch.tracer import Tracer
 from edgewright.frontends.pytorch.values import Tensor, as_array, list_boxes
 
-__all__ = ["ScriptProgram"]
-
 _CLASSES = re.compile(r"\([^()]*\)")
 # What Python raises where a program does to numbers and lists what cannot be done.
 WRONG = (KeyError, IndexError, TypeError, ValueError, ArithmeticError, AttributeError)

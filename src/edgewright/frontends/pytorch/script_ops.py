@@ -9,8 +9,6 @@ from edgewright.core.errors import LimitExceeded, UnsupportedOp, Where
 from edgewright.frontends.pytorch.tracer import Tracer
 from edgewright.frontends.pytorch.values import Tensor, name_dtype
 
-__all__ = ["PLAIN", "Record", "branch_values"]
-
 # torch's types by their numbers (c10/core/ScalarType.h); quantized ones are left out.
 SCALAR_TYPES = (
     *("uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64"),

@@ -26,8 +26,6 @@ from edgewright.frontends.pytorch.registry import find, find_whole
 from edgewright.frontends.pytorch.values import Tensor, as_array, list_boxes, replace_tensors
 from edgewright.ops.package import PackageOpDefinition
 
-__all__ = ["Call", "Stopped", "Tracer"]
-
 # A constant of more elements is computed at run time or refused: a small file can ask for any size.
 LARGEST_CONSTANT = 1 << 28
 # Ops that read or write files, or that are not the same twice.

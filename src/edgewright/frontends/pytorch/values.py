@@ -10,8 +10,6 @@ from edgewright.core.errors import LimitExceeded
 from edgewright.core.numbers import Array, DType
 from edgewright.core.optional import require
 
-__all__ = ["TORCH_DTYPES", "Tensor", "View", "as_array", "list_boxes", "name_dtype", "replace_tensors"]
-
 # torch's name of a type, ours.
 TORCH_DTYPES: dict[str, DType] = {
     "float32": DType.FLOAT_32,

@@ -11,8 +11,6 @@ from onnx import helper
 
 from edgewright.core.numbers import Array
 
-__all__ = ["OPSET", "Writer", "Written"]
-
 OPSET = 23
 # Larger constants stay arrays beside the model: protobuf would copy them, and holds 2 GB at most.
 SMALL = 1024

@@ -9,8 +9,6 @@ from edgewright.ops.elementwise import ElementWiseDivide, ElementWiseMaximum, El
 from edgewright.ops.elementwise_unary import ElementWiseAbs
 from edgewright.ops.reduce_softmax import LogSoftmax, Softmax
 
-__all__: list[str] = []
-
 one_to_one(
     {
         "Elu": activation.Elu(),

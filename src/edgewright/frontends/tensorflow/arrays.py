@@ -11,8 +11,6 @@ from edgewright.frontends.tensorflow.sequence import LONGEST
 from edgewright.frontends.tensorflow.source import SourceNode
 from edgewright.ops.rearrange import Concat, UnPack
 
-__all__: list[str] = []
-
 
 @tf_op("TensorArrayV3")
 def array(ctx: Context, node: SourceNode) -> list[str]:

@@ -7,8 +7,6 @@ from edgewright.frontends.tensorflow.registry import tf_op
 from edgewright.frontends.tensorflow.source import SourceNode
 from edgewright.ops.elementwise import ElementWiseNotEqual
 
-__all__: list[str] = []
-
 
 @tf_op("Cast")
 def cast(ctx: Context, node: SourceNode) -> str:

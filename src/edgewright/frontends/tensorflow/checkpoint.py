@@ -11,8 +11,6 @@ from edgewright.frontends._common.stored import read_stored_array
 from edgewright.frontends.tensorflow.tensors import find_dtype, shape_of
 from edgewright.frontends.tensorflow.wire import Message
 
-__all__ = ["Checkpoint"]
-
 # The table is LevelDB's: blocks of sorted keys, a block of the blocks' places, a footer of fixed size.
 MAGIC = 0xDB4775248B80FB57
 FOOTER, TRAILER = 48, 5

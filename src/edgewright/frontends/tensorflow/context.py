@@ -14,8 +14,6 @@ from edgewright.ir.graph import Graph
 if TYPE_CHECKING:
     from edgewright.frontends.tensorflow.importer import Importer
 
-__all__ = ["Context"]
-
 
 class Context(Builder):
     """A builder that also knows the model it builds from.

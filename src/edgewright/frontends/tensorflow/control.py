@@ -13,8 +13,6 @@ from edgewright.frontends.tensorflow.recurrent import Turn, as_layer
 from edgewright.frontends.tensorflow.registry import tf_op
 from edgewright.frontends.tensorflow.source import SourceNode
 
-__all__: list[str] = []
-
 MOST_TURNS = 10_000
 
 

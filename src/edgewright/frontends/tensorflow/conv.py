@@ -19,8 +19,6 @@ from edgewright.ops.conv_patches import ExtractPatches, PatchPadding
 from edgewright.ops.conv_transpose import TransposeConv2d, TransposeConv3d
 from edgewright.ops.windows import Geometry, Pair
 
-__all__: list[str] = []
-
 
 @tf_op("Conv2D", "Conv3D")
 def convolution(ctx: Context, node: SourceNode) -> str:

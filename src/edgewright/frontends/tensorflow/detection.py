@@ -12,8 +12,6 @@ from edgewright.ir.dims import symbol
 from edgewright.ops.detection import CombinedNms, NonMaxSuppression
 from edgewright.ops.gather import Gather
 
-__all__: list[str] = []
-
 LOWEST = float(np.finfo(np.float32).min)
 
 

@@ -14,8 +14,6 @@ from edgewright.ops import elementwise_unary as unary
 from edgewright.ops.activation import Gelu
 from edgewright.ops.elementwise_generic import ElementWiseUnary, UnaryOperation
 
-__all__: list[str] = []
-
 one_to_one(
     {
         "Abs": unary.ElementWiseAbs(),

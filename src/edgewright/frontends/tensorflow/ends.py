@@ -10,8 +10,6 @@ from edgewright.frontends.tensorflow.saved_model import Signature, TensorflowFil
 from edgewright.frontends.tensorflow.tensors import DTYPES, TensorShape, find_dtype
 from edgewright.frontends.tensorflow.variables import ASSIGNMENTS
 
-__all__ = ["Ends"]
-
 PLACEHOLDERS = frozenset({"Placeholder", "PlaceholderV2"})
 WITH_DEFAULT = "PlaceholderWithDefault"
 # Nodes that nobody reads and that are no result.

@@ -7,8 +7,6 @@ from edgewright.core.errors import BadInput, shown
 from edgewright.frontends.tensorflow.functions import Body
 from edgewright.frontends.tensorflow.graphdef import Node, find_producer, split_name
 
-__all__ = ["CHOICE", "LOOP", "MERGES", "rebuild_control_flow"]
-
 # The ops that stand for a whole loop (its functions are called after it) and for the end of two branches.
 LOOP, CHOICE = "Loop", "Choice"
 ENTERS, MERGES = frozenset({"Enter", "RefEnter"}), frozenset({"Merge", "RefMerge"})

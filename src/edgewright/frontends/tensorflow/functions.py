@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from edgewright.core.errors import BadInput, LimitExceeded, shown
 from edgewright.frontends.tensorflow.graphdef import Function, GraphDef, Node
 
-__all__ = ["Body", "Flattener"]
-
 CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
 # Nodes that functions may add: a small file can ask for any number of them.
 MOST_NODES = 200_000

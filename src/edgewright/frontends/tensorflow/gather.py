@@ -11,8 +11,6 @@ from edgewright.ops.axes import normal_axis
 from edgewright.ops.gather import Gather, GatherNd, OneHot
 from edgewright.ops.gather_scatter import Reduction, ScatterNd
 
-__all__: list[str] = []
-
 INDICES = frozenset({DType.INT_32, DType.INT_64})
 SCATTERS = {
     "TensorScatterAdd": Reduction.ADD,

@@ -11,19 +11,6 @@ from edgewright.frontends._common.importer import check_length
 from edgewright.frontends.tensorflow.tensors import TensorShape, find_dtype, read_array, shape_of
 from edgewright.frontends.tensorflow.wire import Message
 
-__all__ = [
-    "END",
-    "Attributes",
-    "Function",
-    "GraphDef",
-    "Node",
-    "find_producer",
-    "name_tensor",
-    "read_graph",
-    "split_name",
-]
-
-
 # Begins the names of nodes that stand for the outputs of a signature; no node of a file is called so.
 END = "@"
 _PORT = re.compile(r":[0-9]{1,9}$")

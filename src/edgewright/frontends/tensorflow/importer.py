@@ -20,8 +20,6 @@ from edgewright.ir.graph import Graph
 from edgewright.ir.types import TensorType
 from edgewright.ops.quant import Dequantize
 
-__all__ = ["Importer", "Network", "list_node_names"]
-
 # Ops that take what a branch makes, whichever was taken.
 ENDS_OF_BRANCHES = MERGES | {CHOICE}
 # Only what they do counts.

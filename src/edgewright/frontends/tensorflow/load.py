@@ -27,8 +27,6 @@ from edgewright.frontends.tensorflow.variables import Variables
 from edgewright.ir.dims import Dim, symbol
 from edgewright.ir.types import TensorType
 
-__all__ = ["TensorflowSource"]
-
 
 class TensorflowSource(SourceModel):
     """An opened model with the types of its inputs decided; called functions are part of the graph."""

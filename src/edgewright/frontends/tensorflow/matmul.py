@@ -8,8 +8,6 @@ from edgewright.frontends.tensorflow.registry import tf_op
 from edgewright.frontends.tensorflow.source import SourceNode
 from edgewright.ops.matmul import MatMul
 
-__all__: list[str] = []
-
 
 @tf_op("MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3")
 def matmul(ctx: Context, node: SourceNode) -> str:

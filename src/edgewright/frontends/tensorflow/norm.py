@@ -16,8 +16,6 @@ from edgewright.ops.norm import Batchnorm, L2Norm
 from edgewright.ops.norm_channel import Lrn
 from edgewright.ops.reduce import ReduceSum
 
-__all__ = ["match_l2_norm"]
-
 
 @tf_op("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3")
 def fused_batch_norm(ctx: Context, node: SourceNode) -> list[str]:

@@ -5,8 +5,6 @@ from collections.abc import Collection, Iterable, Sequence
 from edgewright.core.errors import BadInput, Where, shown
 from edgewright.frontends.tensorflow.graphdef import Node, find_producer, split_name
 
-__all__ = ["count_ports", "list_needed"]
-
 
 def list_needed(
     nodes: Iterable[Node], outputs: Sequence[str], given: Collection[str], *, is_whole: bool = False

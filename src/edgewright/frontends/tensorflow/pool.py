@@ -9,8 +9,6 @@ from edgewright.frontends.tensorflow.windows import measure_same_pads, read_geom
 from edgewright.ops.pool import Pool, PoolAvg2d, PoolAvg3d, PoolMax2d, PoolMax3d
 from edgewright.ops.windows import Pairs
 
-__all__: list[str] = []
-
 KINDS: dict[str, tuple[int, Callable[..., Pool]]] = {
     "AvgPool": (2, PoolAvg2d),
     "AvgPool3D": (3, PoolAvg3d),

@@ -11,8 +11,6 @@ from edgewright.ir.encodings import Encoding
 from edgewright.ops.elementwise import ElementWiseMaximum
 from edgewright.ops.quant import Dequantize, Quantize
 
-__all__: list[str] = []
-
 LEAST_BITS, MOST_BITS, BYTE = 2, 16, 8
 
 

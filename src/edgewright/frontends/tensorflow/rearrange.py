@@ -18,8 +18,6 @@ from edgewright.ops.rearrange import Concat, Pack, Reshape, Transpose, UnPack
 from edgewright.ops.rearrange_blocks import BatchToSpace, DepthToSpace, SpaceToBatch, SpaceToDepth
 from edgewright.ops.rearrange_fill import Tile
 
-__all__ = ["resolve_shape"]
-
 
 @tf_op("Const", "HostConst")
 def constant(ctx: Context, node: SourceNode) -> str:

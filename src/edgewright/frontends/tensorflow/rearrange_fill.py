@@ -14,8 +14,6 @@ from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseSelect, Elemen
 from edgewright.ops.rearrange_fill import ConstantOfShape, Pad, Scheme, Shape
 from edgewright.ops.reduce_order import CumulativeSum
 
-__all__ = ["emit_filled", "shape_value"]
-
 MIRRORS = {"REFLECT": Scheme.MIRROR_REFLECT, "SYMMETRIC": Scheme.MIRROR_SYMMETRIC}
 
 

@@ -13,8 +13,6 @@ from edgewright.ops.axes import normal_axis
 from edgewright.ops.rearrange import Concat
 from edgewright.ops.rearrange_slice import Range, Split, bounded_range
 
-__all__: list[str] = []
-
 # What becomes of an entry of a strided slice.
 KEPT, NEW, SHRUNK = "kept", "new", "shrunk"
 # Behind the end of every axis.

@@ -22,8 +22,6 @@ from edgewright.ops.matmul import FullyConnected, MatMul
 from edgewright.ops.rearrange import Concat, Pack, UnPack
 from edgewright.ops.recurrent import Gru, Lstm
 
-__all__ = ["Turn", "as_layer", "stack_items"]
-
 # A shorter loop is as good as a layer.
 FEWEST_TURNS = 3
 CLOSE = 1e-5

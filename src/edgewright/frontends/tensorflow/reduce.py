@@ -15,8 +15,6 @@ from edgewright.ops.elementwise_unary import ElementWiseSquareRoot
 from edgewright.ops.reduce import ReduceMax, ReduceMean, ReduceMin, ReduceProd, ReduceSum
 from edgewright.ops.reduce_order import Argmax, Argmin, CumulativeSum, TopK
 
-__all__: list[str] = []
-
 KINDS: dict[str, Callable[..., Op]] = {
     "EuclideanNorm": ReduceSum,
     "Max": ReduceMax,

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from edgewright.frontends.tensorflow.context import Context
     from edgewright.frontends.tensorflow.source import SourceNode
 
-__all__ = ["TRANSLATIONS", "Handler", "one_to_one", "tf_op"]
-
 # Returns the values of the node's outputs, in order (one value may stand without a list).
 Handler = Callable[["Context", "SourceNode"], str | Sequence[str]]
 

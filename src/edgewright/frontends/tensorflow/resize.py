@@ -10,8 +10,6 @@ from edgewright.ops.resize import Resize, ResizeBilinear, ResizeNearestNeighbor
 from edgewright.ops.resize_axis import Interpolation, Transformation
 from edgewright.ops.resize_sample import CropAndResize, CropMode, ExtractGlimpse, ImageProjectionTransform
 
-__all__: list[str] = []
-
 # TensorFlow's cubic filter where the centres of pixels are halves.
 KEYS = -0.5
 

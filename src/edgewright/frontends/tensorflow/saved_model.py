@@ -15,8 +15,6 @@ from edgewright.frontends.tensorflow.graphdef import GraphDef, name_tensor, read
 from edgewright.frontends.tensorflow.tensors import TensorShape, shape_of
 from edgewright.frontends.tensorflow.wire import Message, make_damage_error
 
-__all__ = ["End", "Signature", "TensorflowFile"]
-
 SAVED_MODEL = "saved_model.pb"
 # A SavedModel begins with a number, a graph with its nodes.
 SCHEMA_VERSION = 1

@@ -12,8 +12,6 @@ from edgewright.frontends.tensorflow.registry import tf_op
 from edgewright.frontends.tensorflow.source import SourceNode
 from edgewright.ops.rearrange import Concat, UnPack
 
-__all__: list[str] = []
-
 LONGEST = 1 << 16
 
 

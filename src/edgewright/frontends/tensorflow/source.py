@@ -6,8 +6,6 @@ from edgewright.core.errors import BadInput, Where
 from edgewright.core.numbers import DType
 from edgewright.frontends.tensorflow.graphdef import Attributes, Node
 
-__all__ = ["SourceNode"]
-
 
 @dataclass(frozen=True)
 class SourceNode:

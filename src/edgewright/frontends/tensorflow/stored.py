@@ -5,8 +5,6 @@ from edgewright.frontends.tensorflow.registry import tf_op
 from edgewright.frontends.tensorflow.source import SourceNode
 from edgewright.ops.gather import Gather, GatherNd
 
-__all__: list[str] = []
-
 
 @tf_op("VarHandleOp")
 def handle(ctx: Context, node: SourceNode) -> str:

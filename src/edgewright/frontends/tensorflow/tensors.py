@@ -10,8 +10,6 @@ from edgewright.core.numbers import Array, DType
 from edgewright.frontends._common.stored import LARGEST_DIM, LARGEST_RANK, read_stored_array
 from edgewright.frontends.tensorflow.wire import Message
 
-__all__ = ["DTYPES", "TensorShape", "find_dtype", "read_array", "shape_of"]
-
 DTYPES: dict[int, DType] = {
     1: DType.FLOAT_32,
     2: DType.FLOAT_64,

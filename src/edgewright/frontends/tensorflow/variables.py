@@ -7,8 +7,6 @@ from edgewright.core.numbers import Array
 from edgewright.frontends.tensorflow.checkpoint import Checkpoint
 from edgewright.frontends.tensorflow.graphdef import Node, split_name
 
-__all__ = ["ASSIGNMENTS", "Variables"]
-
 # Ops that give a variable its value.
 ASSIGNMENTS = frozenset({"AssignVariableOp", "Assign"})
 PASSED_ON = frozenset({"Identity", "IdentityN", "ReadVariableOp"})

@@ -7,8 +7,6 @@ from edgewright.frontends.tensorflow.source import SourceNode
 from edgewright.ir.dims import Dim, ceil_div, maximum
 from edgewright.ops.windows import Geometry, Pair, Pairs
 
-__all__ = ["measure_same_pads", "read_geometry", "read_spatial"]
-
 PADDINGS = ("SAME", "VALID", "EXPLICIT")
 
 

@@ -5,8 +5,6 @@ from collections.abc import Iterator
 
 from edgewright.core.errors import BadInput
 
-__all__ = ["Message", "make_damage_error"]
-
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _WIDTHS = {_FIXED64: 8, _FIXED32: 4}
 _LONGEST_VARINT = 10

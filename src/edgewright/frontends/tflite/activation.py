@@ -20,8 +20,6 @@ from edgewright.ops.activation import (
 )
 from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseMultiply
 
-__all__: list[str] = []
-
 one_to_one(
     {
         "ELU": Elu(),

@@ -2,8 +2,6 @@
 
 from edgewright.core.numbers import DType
 
-__all__ = ["ACTIVATIONS", "BUILTINS", "DTYPES", "IDENTIFIER", "RESOURCE"]
-
 # Bytes 4 to 8 of every file.
 IDENTIFIER = b"TFL3"
 

@@ -23,8 +23,6 @@ from edgewright.ops.quant import Dequantize, Quantize
 if TYPE_CHECKING:
     from edgewright.frontends.tflite.importer import Importer
 
-__all__ = ["Context"]
-
 # Fused activations and the range that each leaves.
 ACTIVATIONS: dict[str, Op] = {"RELU": Relu(), "RELU_N1_TO_1": Relu1(), "RELU6": Relu6(), "TANH": Tanh()}
 RANGES = {"RELU": (0.0, np.inf), "RELU_N1_TO_1": (-1.0, 1.0), "RELU6": (0.0, 6.0)}

@@ -8,8 +8,6 @@ from edgewright.frontends.tflite.encoded import type_in_graph
 from edgewright.frontends.tflite.registry import tflite_op
 from edgewright.frontends.tflite.source import SourceNode
 
-__all__: list[str] = []
-
 
 @tflite_op("IF", is_stored=True)
 def if_(ctx: Context, node: SourceNode) -> list[str]:

@@ -12,8 +12,6 @@ from edgewright.ops.conv import Conv2d, Conv3d, DepthWiseConv2d
 from edgewright.ops.conv_transpose import TransposeConv2d, TransposeConv3d
 from edgewright.ops.windows import Pair, Pairs
 
-__all__: list[str] = []
-
 
 @tflite_op("CONV_2D")
 def conv_2d(ctx: Context, node: SourceNode) -> str:

@@ -17,8 +17,6 @@ from edgewright.ops.detection import DetectionOutput, NmsKind, NonMaxSuppression
 from edgewright.ops.elementwise import ElementWiseLess, ElementWiseSelect
 from edgewright.ops.gather import Gather
 
-__all__: list[str] = []
-
 SCALES = ("y_scale", "x_scale", "h_scale", "w_scale")
 # As MediaPipe stores it: padding (1 is SAME), stride along the width, stride along the height.
 TRANSPOSED = "<iii"

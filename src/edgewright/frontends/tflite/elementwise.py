@@ -10,8 +10,6 @@ from edgewright.ops import elementwise as binary
 from edgewright.ops import elementwise_unary as unary
 from edgewright.ops.elementwise import Binary
 
-__all__: list[str] = []
-
 one_to_one(
     {
         "ABS": unary.ElementWiseAbs(),

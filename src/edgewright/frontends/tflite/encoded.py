@@ -9,8 +9,6 @@ from edgewright.frontends.tflite.reader import Tensor
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.types import TensorType
 
-__all__ = ["convert_constant", "read_encoding", "type_in_graph"]
-
 # Biases of 16-bit models have 64 bits, but their numbers fit 32, which is checked.
 STORED_IN = {**FIXED, DType.INT_64: DType.SFIXED_POINT_32}
 

@@ -24,8 +24,6 @@ from edgewright.ops.elementwise import (
 from edgewright.ops.gather import Gather, GatherNd, OneHot
 from edgewright.ops.gather_scatter import Reduction, ScatterNd
 
-__all__: list[str] = []
-
 
 @tflite_op("GATHER")
 def gather(ctx: Context, node: SourceNode) -> str:

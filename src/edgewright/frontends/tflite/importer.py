@@ -17,8 +17,6 @@ from edgewright.ir.graph import Graph, Node
 from edgewright.ir.types import TensorType
 from edgewright.ops.rearrange import Reshape
 
-__all__ = ["Importer", "list_node_names"]
-
 # Ops that do something besides what they return.
 EFFECTS = frozenset({"ASSIGN_VARIABLE", "CALL_ONCE"})
 

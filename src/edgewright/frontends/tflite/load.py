@@ -23,8 +23,6 @@ from edgewright.frontends.tflite.reader import Signature, Tensor, TfliteFile
 from edgewright.ir.dims import symbol
 from edgewright.ir.types import TensorType
 
-__all__ = ["TfliteSource"]
-
 
 class TfliteSource(SourceModel):
     """An opened model with the types of its inputs decided; one signature's subgraph, or the first."""

@@ -5,8 +5,6 @@ from edgewright.frontends.tflite.registry import tflite_op
 from edgewright.frontends.tflite.source import SourceNode
 from edgewright.ops.matmul import FullyConnected, MatMul
 
-__all__: list[str] = []
-
 
 @tflite_op("FULLY_CONNECTED")
 def fully_connected(ctx: Context, node: SourceNode) -> str:

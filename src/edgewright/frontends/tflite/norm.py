@@ -6,8 +6,6 @@ from edgewright.frontends.tflite.source import SourceNode
 from edgewright.ops.norm import L2Norm
 from edgewright.ops.norm_channel import Lrn
 
-__all__: list[str] = []
-
 # TFLite divides by at least this length.
 SHORTEST = 1e-6
 

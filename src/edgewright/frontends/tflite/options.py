@@ -5,8 +5,6 @@ from typing import Any
 
 from edgewright.core.flatbuffer import Table
 
-__all__ = ["find_fields", "read_options"]
-
 # Name -> slot, kind (of the struct module, or a word below) and default.
 Fields = Mapping[str, tuple[int, str, Any]]
 TRUTH, INTS, FLOATS, TEXT = "truth", "ints", "floats", "text"

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from edgewright.frontends.tflite.context import Context
     from edgewright.frontends.tflite.source import SourceNode
 
-__all__ = ["is_of_package", "keep_as_package_op"]
-
 
 def is_of_package(name: str) -> bool:
     """Whether a package describes the op."""

@@ -6,8 +6,6 @@ from edgewright.frontends.tflite.source import SourceNode
 from edgewright.frontends.tflite.windows import read_geometry
 from edgewright.ops.pool import L2Pool2d, Pool, PoolAvg2d, PoolMax2d
 
-__all__: list[str] = []
-
 _POOLS: dict[str, type[Pool]] = {
     "AVERAGE_POOL_2D": PoolAvg2d,
     "L2_POOL_2D": L2Pool2d,

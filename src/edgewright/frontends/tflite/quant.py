@@ -11,8 +11,6 @@ from edgewright.frontends.tflite.source import SourceNode
 from edgewright.ir.encodings import Encoding
 from edgewright.ops.quant import Dequantize, Quantize
 
-__all__: list[str] = []
-
 FIXED = {8: DType.UFIXED_POINT_8, 16: DType.UFIXED_POINT_16}
 
 

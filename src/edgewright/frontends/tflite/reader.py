@@ -17,8 +17,6 @@ from edgewright.frontends.tflite.codes import BUILTINS, DTYPES, IDENTIFIER, RESO
 from edgewright.frontends.tflite.options import read_options
 from edgewright.frontends.tflite.sparse import read_dense
 
-__all__ = ["Operator", "Quantization", "Signature", "Subgraph", "Tensor", "TfliteFile"]
-
 VERSION = 3
 _ADVICE = "check that the file is complete and is a TFLite model"
 # Tensors and operators together: many subgraphs of a small file could be the same table.

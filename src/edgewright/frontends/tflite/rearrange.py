@@ -10,8 +10,6 @@ from edgewright.ops.rearrange import Concat, Pack, UnPack
 from edgewright.ops.rearrange_blocks import BatchToSpace, DepthToSpace, SpaceToBatch, SpaceToDepth
 from edgewright.ops.rearrange_slice import Split
 
-__all__: list[str] = []
-
 SPATIAL = 2
 
 

@@ -13,8 +13,6 @@ from edgewright.ir.dims import Dim
 from edgewright.ops.broadcast import broadcast_shapes
 from edgewright.ops.rearrange_fill import Pad, Scheme, Shape, Tile
 
-__all__: list[str] = []
-
 MIRRORS = {0: Scheme.MIRROR_REFLECT, 1: Scheme.MIRROR_SYMMETRIC}
 
 

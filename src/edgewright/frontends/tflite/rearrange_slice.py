@@ -11,8 +11,6 @@ from edgewright.ir.dims import Dim
 from edgewright.ops.axes import normal_axes
 from edgewright.ops.rearrange_slice import FAR, Range, bounded_range, kept
 
-__all__: list[str] = []
-
 
 @tflite_op("SLICE")
 def slice_(ctx: Context, node: SourceNode) -> str:

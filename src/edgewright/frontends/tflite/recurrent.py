@@ -13,8 +13,6 @@ from edgewright.ops.rearrange import Concat, Pack, UnPack
 from edgewright.ops.recurrent import Direction, Lstm
 from edgewright.ops.reduce import ReduceSum
 
-__all__: list[str] = []
-
 # More steps than any model that is unrolled has.
 MOST_STEPS = 10_000
 ABSENT = -1

@@ -11,8 +11,6 @@ from edgewright.ops.reduce import ReduceMax, ReduceMean, ReduceMin, ReduceProd, 
 from edgewright.ops.reduce_order import Arg, Argmax, Argmin, CumulativeSum, TopK
 from edgewright.ops.reduce_softmax import LogSoftmax, Softmax
 
-__all__: list[str] = []
-
 _REDUCTIONS: dict[str, type[Reduction]] = {
     "MEAN": ReduceMean,
     "REDUCE_MAX": ReduceMax,

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from edgewright.frontends.tflite.context import Context
     from edgewright.frontends.tflite.source import SourceNode
 
-__all__ = ["TRANSLATIONS", "Translation", "find_translation", "one_to_one", "tflite_op"]
-
 # Returns the values of the operator's outputs, in order (one value may stand without a list).
 Handler = Callable[["Context", "SourceNode"], str | Sequence[str]]
 

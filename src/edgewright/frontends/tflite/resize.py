@@ -6,8 +6,6 @@ from edgewright.frontends.tflite.registry import tflite_op
 from edgewright.frontends.tflite.source import SourceNode
 from edgewright.ops.resize import ResizeBilinear, ResizeNearestNeighbor
 
-__all__: list[str] = []
-
 _KINDS: dict[str, type[ResizeBilinear] | type[ResizeNearestNeighbor]] = {
     "RESIZE_BILINEAR": ResizeBilinear,
     "RESIZE_NEAREST_NEIGHBOR": ResizeNearestNeighbor,

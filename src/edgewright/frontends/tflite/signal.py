@@ -13,8 +13,6 @@ from edgewright.ops.elementwise_unary import ElementWiseSquareRoot
 from edgewright.ops.matmul import MatMul
 from edgewright.ops.rearrange_fill import Pad, Scheme
 
-__all__: list[str] = []
-
 # Points of one transform: as a matrix it has their square of elements.
 LONGEST = 8192
 

@@ -7,8 +7,6 @@ from edgewright.core.errors import BadInput, Where
 from edgewright.frontends.tflite.codes import ACTIVATIONS
 from edgewright.frontends.tflite.reader import Operator, Tensor
 
-__all__ = ["SourceNode"]
-
 
 @dataclass(frozen=True)
 class SourceNode:

@@ -10,8 +10,6 @@ from edgewright.core.flatbuffer import Table
 from edgewright.core.numbers import Array, DType
 from edgewright.frontends._common.stored import LARGEST_RANK, read_stored_array
 
-__all__ = ["read_dense"]
-
 # A sparse tensor of a few bytes can claim any size; what is made dense must stay bearable.
 LARGEST_DENSE = 1 << 28
 SPARSE_CSR = 1

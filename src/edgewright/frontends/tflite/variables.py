@@ -15,8 +15,6 @@ from edgewright.ir.types import TensorType
 if TYPE_CHECKING:
     from edgewright.frontends._common.builder import Builder
 
-__all__ = ["Variables"]
-
 
 @dataclass
 class _Variable:

@@ -8,8 +8,6 @@ from edgewright.frontends.tflite.source import SourceNode
 from edgewright.ir.dims import Dim, ceil_div, maximum
 from edgewright.ops.windows import Geometry, Pair, Pairs
 
-__all__ = ["list_paddings", "read_geometry", "spread_of"]
-
 SAME, VALID = 0, 1
 AXES = {2: ("h", "w"), 3: ("d", "h", "w")}
 

@@ -10,16 +10,6 @@ from edgewright.core.errors import UnsupportedFeature
 from edgewright.ir.graph import Graph
 from edgewright.ops.cost import node_macs
 
-__all__ = [
-    "INNER_LEVELS",
-    "check_level",
-    "check_run_level",
-    "log_events",
-    "read_backend_events",
-    "read_node_events",
-    "trace_events",
-]
-
 # Levels for which a backend must report its inner steps.
 INNER_LEVELS = frozenset({"detailed", "backend"})
 

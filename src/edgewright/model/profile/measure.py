@@ -27,16 +27,6 @@ from edgewright.model.random_inputs import make_random_inputs
 from edgewright.model.surface import Surface
 from edgewright.quantize.request import QuantizationRequest
 
-__all__ = [
-    "DEFAULT_BACKENDS",
-    "BackendProfile",
-    "Effort",
-    "ModelProfile",
-    "profile",
-    "profile_log",
-    "summarise_latencies",
-]
-
 DEFAULT_BACKENDS = ("cpu", "htp-sim", "htp-native")
 SLOWEST_KEPT = 10
 Inputs = Mapping[str, Array]

@@ -9,8 +9,6 @@ from edgewright.artifacts.profile_log.writer import ProfileLog
 from edgewright.core.errors import BadInput, UnsupportedFeature, UsageError, Where, shown
 from edgewright.core.files import measure_file
 
-__all__ = ["read_with_plugin"]
-
 log = logging.getLogger(__name__)
 
 _COMPILED = frozenset({".so", ".dll", ".dylib"})

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from edgewright.artifacts.profile_log.writer import ProfileEvent, ProfileLog
 from edgewright.model.profile.summary import Measure, ProfileSummary
 
-__all__ = ["KindOfOp", "Span", "find_typical_run", "sum_by_kind"]
-
 
 @dataclass(frozen=True)
 class Span:

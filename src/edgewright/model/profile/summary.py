@@ -12,8 +12,6 @@ from edgewright.lower.names import NameTable
 from edgewright.model.saving import load_graph
 from edgewright.ops.cost import node_macs
 
-__all__ = ["Measure", "ProfileSummary", "add_op_types", "summarise", "summarise_file", "with_schematic"]
-
 # Messages of executions: one of each per run.
 _EXECUTION = frozenset({"EXECUTE", "NODE", "BACKEND"})
 

@@ -3,8 +3,6 @@
 from edgewright.ir.graph import Graph
 from edgewright.passes.graph_pass import register_pass
 
-__all__ = ["drop_dead_code"]
-
 
 @register_pass()
 def drop_dead_code(graph: Graph) -> int:

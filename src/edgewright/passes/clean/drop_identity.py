@@ -21,8 +21,6 @@ from edgewright.ops.rearrange_fill import Pad, Tile
 from edgewright.ops.rearrange_slice import StridedSlice
 from edgewright.passes.graph_pass import Refused, register_pass, rewrite_each
 
-__all__ = ["drop_identity"]
-
 # Elements of a constant that are looked at: a factor of ones is small, weights are not.
 LARGEST_NEUTRAL = 1 << 12
 # The number that changes nothing, and the operands that may hold it.

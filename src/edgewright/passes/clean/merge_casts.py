@@ -6,8 +6,6 @@ from edgewright.ops.cast import Cast
 from edgewright.passes.graph_pass import Refused, register_pass, rewrite_each
 from edgewright.passes.match import drop_unread, find_maker
 
-__all__ = ["merge_casts"]
-
 # Each type holds all values of those before it in a row.
 WIDENING = (
     (DType.FLOAT_16, DType.FLOAT_32, DType.FLOAT_64),

@@ -4,8 +4,6 @@ from edgewright.ir.graph import Graph, Node
 from edgewright.ops.rearrange import Reshape, Transpose
 from edgewright.passes.graph_pass import register_pass, rewrite_each
 
-__all__ = ["merge_moves"]
-
 
 @register_pass()
 def merge_moves(graph: Graph) -> int:

@@ -3,8 +3,6 @@
 from edgewright.ir.graph import Graph
 from edgewright.passes.graph_pass import register_pass
 
-__all__ = ["take_source_names"]
-
 
 @register_pass()
 def take_source_names(graph: Graph) -> int:

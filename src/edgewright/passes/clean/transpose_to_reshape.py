@@ -5,8 +5,6 @@ from edgewright.ops.rearrange import Reshape, Transpose
 from edgewright.passes.graph_pass import register_pass, rewrite_each
 from edgewright.passes.layout.orders import is_view
 
-__all__ = ["transpose_to_reshape"]
-
 
 @register_pass(after=("assign_layout",))
 def transpose_to_reshape(graph: Graph) -> int:

@@ -11,8 +11,6 @@ from edgewright.ir.types import TensorType
 from edgewright.ops.quant import Convert, Dequantize, Quantize
 from edgewright.passes.graph_pass import register_pass, rewrite_each
 
-__all__ = ["absorb_encodings"]
-
 # The largest integer of the type that a single number is stored in.
 TOP = 127
 

@@ -7,8 +7,6 @@ from edgewright.passes.fold.linear import Affine, absorb, find_product, find_res
 from edgewright.passes.graph_pass import Refused, register_pass, rewrite_each
 from edgewright.passes.match import drop_reader
 
-__all__ = ["fold_batchnorm"]
-
 
 @register_pass(after=("assign_layout",), rtol=1e-4)
 def fold_batchnorm(graph: Graph) -> int:

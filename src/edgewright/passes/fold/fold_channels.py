@@ -17,8 +17,6 @@ from edgewright.passes.fold.linear import Affine, absorb, find_product, find_res
 from edgewright.passes.graph_pass import register_pass, rewrite_each
 from edgewright.passes.match import drop_reader, find_maker, read_channel_vector
 
-__all__ = ["fold_channels"]
-
 # A number that stands for every channel is written out for each of them: not for a bomb's.
 MOST_CHANNELS = 1 << 20
 

@@ -8,8 +8,6 @@ from edgewright.ir.graph import Graph, Node
 from edgewright.ops.rearrange_fill import Shape
 from edgewright.passes.graph_pass import Refused, register_pass, rewrite_each
 
-__all__ = ["LARGEST_RESULT", "fold_constants"]
-
 # Elements of a result. What is larger than its inputs and this stays a node: a file of a few bytes
 # must not become a file of gigabytes.
 LARGEST_RESULT = 1 << 20

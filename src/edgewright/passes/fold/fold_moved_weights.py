@@ -12,8 +12,6 @@ from edgewright.ops.rearrange import Reshape, Transpose
 from edgewright.passes.graph_pass import register_pass, rewrite_each
 from edgewright.passes.match import drop_unread, drop_unread_constant
 
-__all__ = ["fold_moved_weights"]
-
 
 @register_pass(after=("merge_moves",))
 def fold_moved_weights(graph: Graph) -> int:

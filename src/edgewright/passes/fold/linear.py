@@ -12,8 +12,6 @@ from edgewright.ops.rearrange import Reshape
 from edgewright.passes.graph_pass import Refused
 from edgewright.passes.match import drop_unread_constant
 
-__all__ = ["Affine", "absorb", "find_product", "find_reshape"]
-
 
 @dataclass(frozen=True)
 class Affine:

@@ -6,8 +6,6 @@ from edgewright.ops.rearrange_blocks import ChannelShuffle
 from edgewright.passes.graph_pass import register_pass, rewrite_each
 from edgewright.passes.match import find_maker, take_over
 
-__all__ = ["fuse_channel_shuffle"]
-
 
 @register_pass(after=("fold_constants", "merge_moves"))
 def fuse_channel_shuffle(graph: Graph) -> int:

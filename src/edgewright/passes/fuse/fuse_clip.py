@@ -9,8 +9,6 @@ from edgewright.ops.elementwise import ElementWiseMaximum, ElementWiseMinimum
 from edgewright.passes.graph_pass import Refused, register_pass, rewrite_each
 from edgewright.passes.match import number_of, swap_operands, take_over
 
-__all__ = ["find_bounds", "fuse_clip"]
-
 NAMED: dict[tuple[float, float], Op] = {(0.0, math.inf): Relu(), (-1.0, 1.0): Relu1(), (0.0, 6.0): Relu6()}
 Bounds = tuple[float, float]
 

@@ -8,8 +8,6 @@ from edgewright.ops.matmul import FullyConnected, MatMul
 from edgewright.passes.graph_pass import Refused, register_pass, rewrite_each
 from edgewright.passes.match import take_over
 
-__all__ = ["fuse_fully_connected"]
-
 
 @register_pass(after=("fold_constants",), rtol=1e-6)
 def fuse_fully_connected(graph: Graph) -> int:

@@ -11,8 +11,6 @@ from edgewright.passes.fuse.fuse_clip import find_bounds
 from edgewright.passes.graph_pass import Refused, register_pass, rewrite_each
 from edgewright.passes.match import NEAR, find_maker, number_of, swap_operands, take_over
 
-__all__ = ["fuse_hard_sigmoid", "fuse_hard_swish"]
-
 # A line through factor * x + summand, kept between 0 and a limit.
 Line = tuple[str, float, float]
 

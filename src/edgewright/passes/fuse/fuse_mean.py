@@ -9,8 +9,6 @@ from edgewright.passes.graph_pass import register_pass, rewrite_each
 from edgewright.passes.layout.orders import is_view, order_channel_last
 from edgewright.passes.match import find_maker, take_over
 
-__all__ = ["fuse_mean"]
-
 
 @register_pass(after=("fold_constants", "merge_moves"), rtol=1e-5)
 def fuse_mean(graph: Graph) -> int:

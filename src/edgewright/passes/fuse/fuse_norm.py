@@ -22,8 +22,6 @@ from edgewright.ops.reduce import ReduceMean
 from edgewright.passes.graph_pass import Refused, register_pass, rewrite_each
 from edgewright.passes.match import find_maker, find_op, number_of, swap_operands, take_over
 
-__all__ = ["fuse_norm", "fuse_norm_weights"]
-
 
 @register_pass(after=("fold_constants",), rtol=1e-4)
 def fuse_norm(graph: Graph) -> int:

@@ -12,8 +12,6 @@ from edgewright.ops.rearrange_fill import Pad, Scheme
 from edgewright.passes.graph_pass import Refused, register_pass, rewrite_each
 from edgewright.passes.match import drop_unread, find_maker
 
-__all__ = ["fuse_pad"]
-
 Pair = tuple[Dim, Dim]
 
 

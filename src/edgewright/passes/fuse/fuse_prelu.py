@@ -23,8 +23,6 @@ from edgewright.ops.elementwise_unary import ElementWiseAbs, ElementWiseNeg
 from edgewright.passes.graph_pass import Refused, register_pass, rewrite_each
 from edgewright.passes.match import find_maker, number_of, swap_operands, take_over
 
-__all__ = ["fuse_prelu"]
-
 POSITIVE = (ElementWiseGreater, ElementWiseGreaterEqual)
 NEGATIVE = (ElementWiseLess, ElementWiseLessEqual)
 

@@ -8,8 +8,6 @@ from edgewright.ops.reduce_softmax import Softmax
 from edgewright.passes.graph_pass import Refused, register_pass, rewrite_each
 from edgewright.passes.match import find_maker, find_op, take_over
 
-__all__ = ["fuse_softmax"]
-
 
 @register_pass(after=("fold_constants",), rtol=1e-5)
 def fuse_softmax(graph: Graph) -> int:

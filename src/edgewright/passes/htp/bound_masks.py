@@ -7,8 +7,6 @@ from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseMultiply
 from edgewright.passes.graph_pass import register_pass, rewrite_each
 from edgewright.passes.match import number_of
 
-__all__ = ["bound_masks"]
-
 # Exporters mask with the least float; BERT's own -10000 is enough, as exp() makes 0 of it too.
 LEAST, ENOUGH = -1e30, -1e4
 

@@ -9,8 +9,6 @@ from edgewright.ops.cast import Cast
 from edgewright.ops.elementwise import ElementWiseNotEqual
 from edgewright.passes.graph_pass import register_pass, rewrite_each
 
-__all__ = ["compare_to_zero"]
-
 
 @register_pass()
 def compare_to_zero(graph: Graph) -> int:

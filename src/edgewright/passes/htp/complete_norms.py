@@ -9,8 +9,6 @@ from edgewright.ir.types import TensorType
 from edgewright.ops.norm import Batchnorm, LayerNorm, RmsNorm
 from edgewright.passes.graph_pass import register_pass, rewrite_each
 
-__all__ = ["complete_norms"]
-
 MIDDLE = 1 << 15
 
 

@@ -8,8 +8,6 @@ from edgewright.ops.resize import Resize, ResizeNearestNeighbor
 from edgewright.ops.resize_axis import Interpolation
 from edgewright.passes.graph_pass import register_pass, rewrite_each
 
-__all__ = ["convert_around_moves"]
-
 PUT_TOGETHER = frozenset({Reduction.NONE, Reduction.ADD})
 
 

@@ -12,8 +12,6 @@ from edgewright.ops.conv import Convolution
 from edgewright.ops.conv_transpose import TransposedConvolution
 from edgewright.passes.graph_pass import Refused, register_pass, rewrite_each
 
-__all__ = ["expand_blocks"]
-
 
 @register_pass()
 def expand_blocks(graph: Graph) -> int:

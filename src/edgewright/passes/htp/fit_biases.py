@@ -8,8 +8,6 @@ from edgewright.ir.graph import Graph, Node
 from edgewright.ir.types import TensorType
 from edgewright.passes.graph_pass import register_pass, rewrite_each
 
-__all__ = ["fit_biases"]
-
 
 @register_pass()
 def fit_biases(graph: Graph) -> int:

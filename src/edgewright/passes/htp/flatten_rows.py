@@ -7,8 +7,6 @@ from edgewright.ops.matmul import FullyConnected
 from edgewright.ops.rearrange import Reshape
 from edgewright.passes.graph_pass import register_pass, rewrite_each
 
-__all__ = ["flatten_rows"]
-
 
 @register_pass()
 def flatten_rows(graph: Graph) -> int:

@@ -7,8 +7,6 @@ from edgewright.ops.rearrange import Transpose
 from edgewright.ops.reduce_softmax import LogSoftmax, Softmax
 from edgewright.passes.graph_pass import register_pass, rewrite_each
 
-__all__ = ["move_softmax_axis"]
-
 
 @register_pass()
 def move_softmax_axis(graph: Graph) -> int:

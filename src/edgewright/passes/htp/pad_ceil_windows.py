@@ -6,8 +6,6 @@ from edgewright.ir.graph import Graph, Node
 from edgewright.ops.pool import PoolAvg2d, PoolMax2d, Rounding, room_behind
 from edgewright.passes.graph_pass import Refused, register_pass, rewrite_each
 
-__all__ = ["pad_ceil_windows"]
-
 
 @register_pass()
 def pad_ceil_windows(graph: Graph) -> int:

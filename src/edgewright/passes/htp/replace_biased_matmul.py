@@ -4,8 +4,6 @@ from edgewright.ir.graph import Graph, Node
 from edgewright.ops.matmul import FullyConnected, MatMul
 from edgewright.passes.graph_pass import register_pass, rewrite_each
 
-__all__ = ["replace_biased_matmul"]
-
 
 @register_pass()
 def replace_biased_matmul(graph: Graph) -> int:

@@ -12,8 +12,6 @@ from edgewright.ops.elementwise_generic import ElementWiseUnary, UnaryOperation
 from edgewright.ops.elementwise_unary import Reciprocal
 from edgewright.passes.graph_pass import register_pass, rewrite_each
 
-__all__ = ["replace_reciprocals"]
-
 
 @register_pass()
 def replace_reciprocals(graph: Graph) -> int:

@@ -15,8 +15,6 @@ from edgewright.ops.rearrange_slice import Split
 from edgewright.ops.recurrent import Direction, Gru, Lstm, Recurrent
 from edgewright.passes.graph_pass import Refused, register_pass, rewrite_each
 
-__all__ = ["MOST_STEPS", "unroll_recurrent"]
-
 # A longer layer is left as it is: compiling thousands of small ops takes longer than anyone waits.
 MOST_STEPS = 64
 # Inputs of an Lstm that hold weights, biases and what has no steps here: norms, projection, reset.

@@ -11,8 +11,6 @@ from edgewright.ops.conv_transpose import TransposeConv1d, TransposeConv2d
 from edgewright.ops.rearrange import Reshape
 from edgewright.passes.graph_pass import register_pass, rewrite_each
 
-__all__ = ["widen_conv_1d"]
-
 NO_PAD = (0, 0)
 
 

@@ -8,8 +8,6 @@ from edgewright.ops.gather import Gather, GatherElements, GatherNd
 from edgewright.ops.gather_scatter import ScatterElements, ScatterNd
 from edgewright.passes.graph_pass import register_pass, rewrite_each
 
-__all__ = ["wrap_indices"]
-
 
 @register_pass()
 def wrap_indices(graph: Graph) -> int:

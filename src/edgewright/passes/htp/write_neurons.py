@@ -6,8 +6,6 @@ from edgewright.ops.activation import ElementWiseSoftplus, HardSigmoid
 from edgewright.ops.elementwise_generic import ElementWiseNeuron, NeuronOperation
 from edgewright.passes.graph_pass import register_pass, rewrite_each
 
-__all__ = ["write_neurons"]
-
 
 @register_pass()
 def write_neurons(graph: Graph) -> int:

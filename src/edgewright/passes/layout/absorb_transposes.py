@@ -13,8 +13,6 @@ from edgewright.passes.graph_pass import register_pass, rewrite_each
 from edgewright.passes.layout.orders import Order
 from edgewright.passes.match import drop_unread
 
-__all__ = ["absorb_transposes", "can_absorb"]
-
 
 @register_pass(after=("merge_moves", "assign_layout"), rtol=1e-5)
 def absorb_transposes(graph: Graph) -> int:

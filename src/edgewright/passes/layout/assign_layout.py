@@ -25,8 +25,6 @@ from edgewright.passes.layout.orders import (
     transpose_constant,
 )
 
-__all__ = ["assign_layout"]
-
 # What a symbolic dimension counts when borders are compared.
 NOMINAL = 16
 # A transpose at the graph's end may still be taken over by the caller's layout.

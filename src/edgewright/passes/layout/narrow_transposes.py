@@ -12,8 +12,6 @@ from edgewright.ops.rearrange import Reshape, Transpose
 from edgewright.passes.graph_pass import register_pass, rewrite_each
 from edgewright.passes.match import find_maker
 
-__all__ = ["narrow_transposes"]
-
 
 @register_pass(after=("merge_moves",))
 def narrow_transposes(graph: Graph) -> int:

@@ -10,17 +10,6 @@ from edgewright.ir.types import TensorType
 from edgewright.ops.axes import permute_shape
 from edgewright.ops.rearrange import Transpose
 
-__all__ = [
-    "Order",
-    "expand_type",
-    "is_view",
-    "order_channel_first",
-    "order_channel_last",
-    "order_of",
-    "permute_type",
-    "transpose_constant",
-]
-
 Order = tuple[int, ...]
 
 

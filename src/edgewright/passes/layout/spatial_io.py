@@ -7,8 +7,6 @@ from edgewright.ir.graph import Graph, Node
 from edgewright.ops.rearrange import Transpose
 from edgewright.passes.layout.orders import order_channel_first, order_channel_last
 
-__all__ = ["drop_io_transposes"]
-
 LAYOUTS = {3: "NFC", 4: "NHWC", 5: "NDHWC"}
 
 

@@ -9,8 +9,6 @@ from edgewright.ops.source import SourceOp
 from edgewright.passes.pipeline import HTP, run_passes
 from edgewright.targets.htp_ops import read_htp_ops
 
-__all__ = ["Gap", "find_htp_gaps"]
-
 # No pass makes others of these, and the library has none of them.
 _FOREIGN = frozenset(
     {DType.FLOAT_64, DType.STRING, DType.COMPLEX_64, DType.COMPLEX_128, DType.INT_64, DType.UINT_64}

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 
 from edgewright.ir.graph import Graph, Node
 
-__all__ = ["Region", "split_into_regions"]
-
 
 @dataclass(frozen=True)
 class Region:

@@ -18,8 +18,6 @@ from edgewright.ops.resize import ResizeNearestNeighbor
 from edgewright.passes.layout.orders import order_channel_first
 from edgewright.passes.target.retype_io import insert_after_input
 
-__all__ = ["Colours", "recolour_input"]
-
 # Where red, green and blue stand in a pixel.
 PACKED = {"rgb": (0, 1, 2), "bgr": (2, 1, 0), "rgba": (0, 1, 2), "argb32": (1, 2, 3)}
 WIDTHS = {"rgb": 3, "bgr": 3, "rgba": 4, "argb32": 4}

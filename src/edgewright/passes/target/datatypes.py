@@ -7,8 +7,6 @@ from edgewright.core.numbers import Array, DType
 from edgewright.ir.graph import Graph
 from edgewright.ir.op import Op
 
-__all__ = ["replace_dtypes"]
-
 # Name, content and new datatype of a constant -> its new content.
 Convert = Callable[[str, Array, DType], Array]
 

@@ -7,8 +7,6 @@ from edgewright.core.numbers import DType
 from edgewright.ir.graph import Graph, Node
 from edgewright.ops.quant import Dequantize, Quantize
 
-__all__ = ["make_all_io_float", "make_input_float", "make_io_float", "make_output_float", "with_float_io"]
-
 
 def with_float_io(graph: Graph) -> Graph:
     """A copy whose fixed-point inputs and outputs are real numbers."""

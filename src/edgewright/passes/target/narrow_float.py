@@ -13,8 +13,6 @@ from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import given
 from edgewright.passes.target.datatypes import replace_dtypes
 
-__all__ = ["narrow_float"]
-
 log = logging.getLogger(__name__)
 
 FLOATS = {16: DType.FLOAT_16, 32: DType.FLOAT_32}

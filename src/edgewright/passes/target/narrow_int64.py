@@ -8,8 +8,6 @@ from edgewright.ir.graph import Graph
 from edgewright.passes.graph_pass import register_pass
 from edgewright.passes.target.datatypes import replace_dtypes
 
-__all__ = ["narrow_int64"]
-
 NARROW = {DType.INT_64: DType.INT_32, DType.UINT_64: DType.UINT_32}
 # Exporters write these for "to the end": they mean the same when they are clamped.
 OPEN_ENDS = (np.iinfo(np.int64).max, np.iinfo(np.int64).min)

@@ -5,8 +5,6 @@ from edgewright.ir.types import TensorType
 from edgewright.ops.rearrange import Reshape
 from edgewright.passes.graph_pass import register_pass
 
-__all__ = ["promote_scalars"]
-
 
 @register_pass(rtol=0.0)
 def promote_scalars(graph: Graph) -> int:

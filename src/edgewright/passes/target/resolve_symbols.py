@@ -8,8 +8,6 @@ from edgewright.ir.symbols import batch_symbols, resolve, resolve_op, symbols_of
 from edgewright.ir.types import TensorType
 from edgewright.passes.graph_pass import register_pass
 
-__all__ = ["resolve_symbols", "set_symbols"]
-
 
 @register_pass()
 def resolve_symbols(graph: Graph) -> int:

@@ -6,8 +6,6 @@ from edgewright.ir.op import Op
 from edgewright.ir.types import TensorType
 from edgewright.ops.cast import Cast
 
-__all__ = ["insert_after_input", "insert_before_output", "retype_input", "retype_output"]
-
 
 def retype_input(graph: Graph, name: str, dtype: DType) -> bool:
     """The input takes this type and a cast leads to the old one; False where it has the type already."""

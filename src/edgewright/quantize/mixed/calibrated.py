@@ -21,8 +21,6 @@ from edgewright.quantize.search import HEADROOM
 from edgewright.quantize.weights.bias_correction import correct_biases, measure_input_means
 from edgewright.quantize.weights.encode import place_weight
 
-__all__ = ["Calibrated", "Widths"]
-
 HALF = Pin(16, Placed(DType.FLOAT_16), Origin.FLOAT)
 
 

@@ -14,17 +14,6 @@ from edgewright.quantize.mixed.moves import Effects, May, Move, apply_moves, ord
 from edgewright.quantize.quantizer import QuantizedGraph
 from edgewright.quantize.sensitivity import Probe, Sensitivity, Steps, measure_sensitivity
 
-__all__ = [
-    "Drop",
-    "Goal",
-    "Mixed",
-    "find_cheapest_widths",
-    "list_probes",
-    "list_watched_values",
-    "measure_effects",
-]
-
-
 # What is lost by a graph, in points, on all samples or (True) on a part of them.
 Drop = Callable[[QuantizedGraph, bool], float]
 # Where the limit cannot be kept, what comes as close to the best as this part of the limit will do.

@@ -10,8 +10,6 @@ from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import given
 from edgewright.quantize.roles import find_roles
 
-__all__ = ["Fit", "find_fits"]
-
 
 @dataclass(frozen=True)
 class Fit:

@@ -10,8 +10,6 @@ from edgewright.quantize.mixed.calibrated import Widths
 from edgewright.quantize.mixed.parts import Parts
 from edgewright.quantize.roles import find_roles
 
-__all__ = ["Effects", "May", "Move", "apply_moves", "order_moves"]
-
 # What is left of rounding to 8 bits where there are 16: the noise falls by 6 dB a bit.
 LEFT_OF_8_IN_16 = 4.0**-8
 

@@ -11,8 +11,6 @@ from edgewright.quantize.pins import Pin
 from edgewright.quantize.request import QuantizationRequest
 from edgewright.quantize.roles import find_roles
 
-__all__ = ["Part", "Parts"]
-
 
 @dataclass
 class Part:

@@ -6,8 +6,6 @@ import numpy as np
 
 from edgewright.core.numbers import Array
 
-__all__ = ["Extremes", "as_rows"]
-
 
 @dataclass(frozen=True)
 class Extremes:

@@ -9,8 +9,6 @@ from edgewright.core.numbers import Array
 from edgewright.quantize.encodings import SMALLEST_RANGE
 from edgewright.quantize.observers.extremes import Extremes, as_rows
 
-__all__ = ["BINS", "WEIGHT_BINS", "Histogram", "HistogramObserver"]
-
 BINS = 2048
 # Of the weights of a channel there are often fewer than bins; searches cost as much as there are bins.
 WEIGHT_BINS = 256

@@ -6,8 +6,6 @@ from edgewright.core.numbers import Array
 from edgewright.quantize.encodings import SMALLEST_RANGE, Grid
 from edgewright.quantize.observers import Extremes, Histogram
 
-__all__ = ["choose_cheapest", "compute_distortion"]
-
 # Elements of one temporary array: candidates are weighed in groups that stay in the cache.
 LARGEST_GROUP = 1 << 18
 

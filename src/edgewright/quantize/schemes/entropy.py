@@ -7,8 +7,6 @@ from edgewright.quantize.encodings import Grid
 from edgewright.quantize.observers import Extremes, Histogram
 from edgewright.quantize.schemes.scheme import FromHistogram
 
-__all__ = ["Entropy"]
-
 # Two bins for each step at the start: with fewer there would be nothing to choose from.
 BINS_PER_STEP = 2
 # Stands in for zero in the logarithm, taken evenly from what is not zero.

@@ -7,8 +7,6 @@ from edgewright.quantize.encodings import SMALLEST_RANGE, Grid
 from edgewright.quantize.observers import Extremes
 from edgewright.quantize.schemes.scheme import FromExtremes
 
-__all__ = ["Adjusted", "MinMax"]
-
 
 class MinMax(FromExtremes):
     """``tf``, ``min-max``: the true range. On a symmetric grid this is ``symmetric``."""

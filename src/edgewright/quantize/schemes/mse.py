@@ -8,8 +8,6 @@ from edgewright.quantize.observers import Extremes, Histogram
 from edgewright.quantize.schemes.distortion import choose_cheapest
 from edgewright.quantize.schemes.scheme import FromHistogram
 
-__all__ = ["Mse"]
-
 BINS = 512
 # Parts of each end that are tried first, and how the search narrows around the best.
 COARSE = 16

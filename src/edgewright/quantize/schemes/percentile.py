@@ -10,8 +10,6 @@ from edgewright.quantize.encodings import Grid
 from edgewright.quantize.observers import Extremes, Histogram
 from edgewright.quantize.schemes.scheme import FromHistogram
 
-__all__ = ["Percentile"]
-
 
 @dataclass(frozen=True)
 class Percentile(FromHistogram):

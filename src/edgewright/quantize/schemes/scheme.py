@@ -5,8 +5,6 @@ from typing import ClassVar
 from edgewright.quantize.encodings import Grid
 from edgewright.quantize.observers import Extremes, Histogram
 
-__all__ = ["FromExtremes", "FromHistogram", "Scheme"]
-
 
 class Scheme:
     """Chooses ranges, one for each row of what was seen."""

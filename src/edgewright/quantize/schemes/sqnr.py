@@ -8,8 +8,6 @@ from edgewright.quantize.observers import Extremes, Histogram
 from edgewright.quantize.schemes.distortion import choose_cheapest
 from edgewright.quantize.schemes.scheme import FromHistogram
 
-__all__ = ["Sqnr"]
-
 BINS = 512
 # An error of clipping weighs as three of rounding: a clipped value is wrong in every sample it occurs in.
 CLIPPING = 3.0

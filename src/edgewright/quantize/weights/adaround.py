@@ -13,8 +13,6 @@ import numpy as np
 
 from edgewright.core.numbers import Array
 
-__all__ = ["Feedback", "Steps", "compute_error", "descend"]
-
 # Columns of a matrix that are handled together: the rest is one product of matrices.
 BLOCK = 64
 SWEEPS = 12

@@ -24,8 +24,6 @@ from edgewright.quantize.request import QuantizationRequest
 from edgewright.quantize.weights.even_channels import LARGEST_FACTOR, Reach, measure_channel_reach
 from edgewright.quantize.weights.scaling import is_named, own_constants, scale_in, scale_out
 
-__all__ = ["balance_graph"]
-
 # How much of the difference between channels of activations goes to the weights.
 SHARES = (0.5, 0.75, 1.0)
 # A factor that is measured is one of those that were set if it is as near as this.

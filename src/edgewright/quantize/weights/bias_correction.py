@@ -19,8 +19,6 @@ from edgewright.quantize.assign import Plan
 from edgewright.quantize.executor import Executor, Samples
 from edgewright.quantize.roles import find_roles
 
-__all__ = ["correct_biases", "measure_input_means", "with_biases"]
-
 
 def with_biases(graph: Graph) -> Graph:
     """A copy in which every product that can be corrected has a bias to correct."""

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from edgewright.ir.graph import Graph, Node
 from edgewright.ops.conv import Convolution
 
-__all__ = ["Chain", "Link", "find_chains", "find_links"]
-
 
 @dataclass(frozen=True)
 class Link:

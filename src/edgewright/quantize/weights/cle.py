@@ -19,8 +19,6 @@ from edgewright.ops.activation import Relu, ReluMinMax
 from edgewright.quantize.weights.chains import Chain, Link, find_chains
 from edgewright.quantize.weights.scaling import own_constants, scale_in, scale_out
 
-__all__ = ["Equalization", "equalize"]
-
 # From a graph and names of values: the smallest and the largest value of each channel.
 Measure = Callable[[Graph, Sequence[str]], Mapping[str, tuple[Array, Array]]]
 # Scales of overlapping chains settle within a few rounds.

@@ -14,8 +14,6 @@ from edgewright.quantize.request import QuantizationRequest
 from edgewright.quantize.rules import FIRST_WITH_WIDE_WEIGHTS
 from edgewright.quantize.schemes import Adjusted, MinMax
 
-__all__ = ["compute_product_scales", "fit_to_bias", "get_weight_bits", "place_bias", "place_weight"]
-
 LARGEST_BIAS = (1 << 31) - 1
 
 

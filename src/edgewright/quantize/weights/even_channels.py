@@ -17,14 +17,6 @@ from edgewright.quantize.executor import Executor, Samples
 from edgewright.quantize.weights.chains import Link, find_links
 from edgewright.quantize.weights.scaling import is_named, own_constants, scale_in, scale_out
 
-__all__ = [
-    "LARGEST_FACTOR",
-    "Reach",
-    "even_channels",
-    "list_values_before_depthwise",
-    "measure_channel_reach",
-]
-
 # A channel that the samples hardly reach may be larger in other data.
 LARGEST_FACTOR = 16.0
 # The smallest and the largest value of each channel.

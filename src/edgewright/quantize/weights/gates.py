@@ -19,8 +19,6 @@ from edgewright.quantize.weights.chains import Link, find_links
 from edgewright.quantize.weights.even_channels import LARGEST_FACTOR, Reach
 from edgewright.quantize.weights.scaling import is_named, own_constants, scale_in, scale_out
 
-__all__ = ["list_values_before_gates", "split_gates"]
-
 # A HardSwish is zero below, and the identity above.
 ENDS = 3.0
 

@@ -23,8 +23,6 @@ from edgewright.quantize.weights.moments import LARGEST_INNER, Moments, measure_
 from edgewright.quantize.weights.products import Product, find_products
 from edgewright.quantize.weights.sequential_mse import choose_factors, refine_factors
 
-__all__ = ["LAYERWISE", "fit_weights"]
-
 # Algorithms that work so; both together choose ranges by what learned rounding makes of them.
 LAYERWISE = ("seq_mse", "adaround")
 REFINEMENTS = 2

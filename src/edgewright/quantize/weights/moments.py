@@ -10,8 +10,6 @@ from edgewright.ir.graph import Graph
 from edgewright.quantize.executor import Executor, Samples
 from edgewright.quantize.weights.products import Product
 
-__all__ = ["LARGEST_INNER", "Moments", "measure_moments"]
-
 # Rows of one sample: neighbours on an image tell little more.
 ROWS = 64
 # Moments of more inputs would need gigabytes.

@@ -13,8 +13,6 @@ from edgewright.ops.matmul import MatMul
 from edgewright.ops.windows import padded, windows
 from edgewright.quantize.roles import find_roles
 
-__all__ = ["Product", "find_products"]
-
 
 @dataclass(frozen=True)
 class Product:

@@ -6,8 +6,6 @@ from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import given
 
-__all__ = ["is_named", "own_constants", "scale_in", "scale_out"]
-
 
 def is_named(names: Collection[str], *nodes: Node) -> bool:
     """Whether weights, biases or outputs of nodes are among the names."""

@@ -12,8 +12,6 @@ import numpy as np
 from edgewright.core.numbers import Array
 from edgewright.quantize.weights.adaround import Steps, compute_error
 
-__all__ = ["choose_factors", "refine_factors"]
-
 # Parts of the full range that are tried.
 FACTORS = np.linspace(0.4, 1.0, 25)
 # Where each trial costs a whole rounding.

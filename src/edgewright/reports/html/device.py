@@ -8,8 +8,6 @@ from pathlib import PurePosixPath
 from edgewright.build.records import BuildRecord
 from edgewright.reports.html.verdict import name_chip
 
-__all__ = ["Recipe", "list_recipes"]
-
 FOLDER = "/data/local/tmp/edgewright"
 
 

@@ -18,8 +18,6 @@ from edgewright.reports.html.plots import make_figures
 from edgewright.reports.html.verdict import BACKENDS, find_worst_layer, make_verdict
 from edgewright.reports.html.words import FILTERS
 
-__all__ = ["render_report"]
-
 # Rows that a page can hold without becoming slow; report.json has all.
 MOST_LAYERS = 300
 

@@ -7,8 +7,6 @@ from functools import cache
 
 from edgewright.core.optional import install_command, require
 
-__all__ = ["describe_missing_plots", "has_plots", "load_plotly_bundle"]
-
 
 def has_plots() -> bool:
     """Whether reports have plots."""

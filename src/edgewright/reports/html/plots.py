@@ -10,8 +10,6 @@ from edgewright.build.records import BuildRecord, Candidate
 from edgewright.reports.html.verdict import find_worst_layer
 from edgewright.reports.html.words import format_db, format_limit, shorten
 
-__all__ = ["make_figures"]
-
 Figure = dict[str, Any]
 # Names of the page's colours.
 SIM, EMULATOR, QUIET, GOOD, BAD, TEXT = "--sim", "--emulator", "--quiet", "--good", "--bad", "--text"

@@ -16,17 +16,6 @@ from edgewright.reports.html.words import (
 )
 from edgewright.reports.numbers import format_bytes
 
-__all__ = [
-    "BACKENDS",
-    "Tile",
-    "Verdict",
-    "choose_headline",
-    "find_chosen_candidate",
-    "find_worst_layer",
-    "make_verdict",
-    "name_chip",
-]
-
 BACKENDS = {"float": "float model", "htp-sim": "simulation", "htp-native": "emulator"}
 # Kinds of findings: an override for several tensors, and for one.
 COMBINED_OVERRIDE, SINGLE_OVERRIDES = "override", frozenset({"range", "weights"})

@@ -7,17 +7,6 @@ from markupsafe import Markup, escape
 from edgewright.core.errors import shown
 from edgewright.reports.numbers import format_amount, format_bytes, format_shape
 
-__all__ = [
-    "FILTERS",
-    "format_db",
-    "format_duration",
-    "format_limit",
-    "format_name",
-    "format_percent",
-    "format_points",
-    "shorten",
-]
-
 LONGEST_TEXT, LONGEST_NAME, SHORT_NAME = 2000, 200, 52
 # What stands for a figure that is not known.
 NOTHING = "\N{EN DASH}"

@@ -8,8 +8,6 @@ from edgewright.run.context.document import find_chip
 from edgewright.run.context.info import ContextInfo, read_context_info
 from edgewright.targets.soc import Soc, find_htp_soc
 
-__all__ = ["ContextVerdict", "check_context", "judge_context"]
-
 _HTP = 6
 _SDK = re.compile(r"v?(\d+)\.(\d+)")
 

@@ -22,8 +22,6 @@ from edgewright.model.saving import SaveOptions, make_records
 from edgewright.run.context.config import make_htp_options
 from edgewright.targets.soc import Soc
 
-__all__ = ["CompileOrder", "MadeContext", "compile_graphs", "find_provider"]
-
 
 @dataclass(frozen=True)
 class CompileOrder:

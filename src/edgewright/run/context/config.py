@@ -13,8 +13,6 @@ from edgewright.core.errors import BadInput, LimitExceeded, UsageError, Where, s
 from edgewright.core.files import read_limited
 from edgewright.targets.soc import Soc, find_htp_soc, find_soc, find_soc_by_number
 
-__all__ = ["DEFAULT_TARGET", "find_target", "make_htp_options", "read_backend_config", "read_json"]
-
 DEFAULT_TARGET = "SM8650"
 _LARGEST_FILE = 1 << 20
 _LEVELS = {

@@ -10,8 +10,6 @@ from edgewright.lower.qnn_graph import QnnTensor
 from edgewright.run.context.info import ContextInfo
 from edgewright.targets.soc import Soc, find_soc_by_number
 
-__all__ = ["describe_context", "find_chip"]
-
 Json = dict[str, Any]
 
 

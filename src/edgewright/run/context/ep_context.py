@@ -17,8 +17,6 @@ from edgewright.core.words import did_you_mean
 from edgewright.lower.qnn_graph import QnnTensor
 from edgewright.run.context.info import ContextInfo, read_binary, read_context_info
 
-__all__ = ["EpContextFile", "export_ep_context"]
-
 # The first opset whose QuantizeLinear supports 16 bits.
 _OPSET = 21
 _IR_VERSION = 10

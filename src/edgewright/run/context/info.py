@@ -17,8 +17,6 @@ from edgewright.core.numbers import Array
 from edgewright.core.optional import install_command
 from edgewright.lower.qnn_graph import QnnGraph, QnnTensor, TensorKind
 
-__all__ = ["ContextInfo", "own_context", "read_binary", "read_context_info", "read_genuine_info"]
-
 # Qnn backend ids of the libraries that ours stand for.
 _IDS = {"cpu": 3, "htp-sim": 6}
 # First bytes of files that are not context binaries.

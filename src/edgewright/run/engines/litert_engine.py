@@ -12,8 +12,6 @@ from edgewright.ir.encodings import Encoding
 from edgewright.model.model import Model
 from edgewright.run.engines.source_engine import SourceRun, find_input
 
-__all__ = ["LitertRun"]
-
 
 class LitertRun(SourceRun):
     """A TFLite model next to the model converted from it."""

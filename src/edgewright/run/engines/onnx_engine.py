@@ -13,8 +13,6 @@ from edgewright.frontends.onnx.tensors import find_dtype
 from edgewright.model.model import Model
 from edgewright.run.engines.source_engine import SourceRun, find_input
 
-__all__ = ["OnnxRun"]
-
 
 class OnnxRun(SourceRun):
     """An ONNX model next to the model converted from it."""

@@ -8,8 +8,6 @@ from edgewright.core.numbers import Array
 from edgewright.model.model import Model
 from edgewright.run.compare import TensorError, compare_tensors
 
-__all__ = ["SourceRun", "as_in_source", "find_input"]
-
 SPATIAL = frozenset({"NFC", "NHWC", "NDHWC"})
 
 

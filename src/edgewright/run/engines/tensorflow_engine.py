@@ -15,8 +15,6 @@ from edgewright.frontends.tensorflow.saved_model import DEFAULT_TAG
 from edgewright.model.model import Model
 from edgewright.run.engines.source_engine import SourceRun, find_input
 
-__all__ = ["TensorflowRun"]
-
 log = logging.getLogger(__name__)
 
 

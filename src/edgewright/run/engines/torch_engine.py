@@ -13,8 +13,6 @@ from edgewright.frontends.torch_source import TorchSource
 from edgewright.model.model import Model
 from edgewright.run.engines.source_engine import SourceRun, find_input
 
-__all__ = ["TorchRun"]
-
 log = logging.getLogger(__name__)
 
 

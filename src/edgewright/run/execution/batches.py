@@ -11,8 +11,6 @@ from edgewright.core.errors import UsageError, Where
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph
 
-__all__ = ["BatchSession", "multiply_batch"]
-
 
 def multiply_batch(graph: Graph, factor: int, tensors: Sequence[str]) -> Graph:
     """The graph as it looks from outside with a batch that is ``factor`` times as large."""

@@ -12,8 +12,6 @@ from edgewright.ir.graph import Graph
 from edgewright.model.profile.events import read_backend_events, read_node_events, trace_events
 from edgewright.run.execution.loop import FinishedRun
 
-__all__ = ["EVENTS_KEPT", "Measuring", "RunClock"]
-
 # The most events kept one by one in a profile; sums include the rest.
 EVENTS_KEPT = 100_000
 WHOLE = GraphProfiling()

@@ -10,8 +10,6 @@ from typing import TypeVar
 
 from edgewright.core.errors import BackendCrash, Where
 
-__all__ = ["Deadline"]
-
 Result = TypeVar("Result")
 # How long the process waits for abandoned work before it exits.
 GRACE_SECONDS = 10.0

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from edgewright.config.net_run import InputFiles
 from edgewright.core.numbers import Array
 
-__all__ = ["CacheLimits", "Feeds", "cache_limits"]
-
 Feed = dict[str, Array]
 
 

@@ -12,8 +12,6 @@ from edgewright.config.run_settings import QueueLimits
 from edgewright.core.events import announce_progress
 from edgewright.core.numbers import Array
 
-__all__ = ["FinishedRun", "count_runs", "run_one_by_one", "run_queued"]
-
 Feed = Mapping[str, Array]
 Values = dict[str, Array]
 # More threads than this are not faster; a longer queue waits.

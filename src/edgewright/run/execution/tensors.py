@@ -13,15 +13,6 @@ from edgewright.ir.graph import Graph
 from edgewright.lower.names import NameTable
 from edgewright.run.run_results import InputRecord
 
-__all__ = [
-    "check_graph_names",
-    "check_native_names",
-    "list_expected_inputs",
-    "list_result_tensors",
-    "make_input_records",
-    "map_spellings",
-]
-
 log = logging.getLogger(__name__)
 
 

@@ -16,8 +16,6 @@ from edgewright.sdk.throughput.prepared import list_notes, prepare_all
 from edgewright.sdk.throughput.records import Memory, ThroughputResult
 from edgewright.sdk.throughput.thread_run import ThreadRun
 
-__all__ = ["read_case", "run_throughput"]
-
 MEGABYTE = 1 << 20
 
 

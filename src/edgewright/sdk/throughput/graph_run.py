@@ -19,8 +19,6 @@ from edgewright.sdk.throughput.outputs import Comparison, Saving
 from edgewright.sdk.throughput.prepared import Prepared
 from edgewright.sdk.throughput.records import GraphResult
 
-__all__ = ["GraphRun"]
-
 PROFILE_FILE = "qnn-profiling-data_0.log"
 
 

@@ -17,8 +17,6 @@ from edgewright.ir.types import TensorType
 from edgewright.run.execution.feeds import CacheLimits, Feeds
 from edgewright.run.execution.tensors import map_spellings
 
-__all__ = ["choose_inputs", "read_ground_truth"]
-
 Feed = Callable[[int], dict[str, Array]]
 # Inputs beyond this size are read again each time.
 LARGEST_CACHE = 1 << 30

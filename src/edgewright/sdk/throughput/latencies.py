@@ -3,8 +3,6 @@
 import math
 from dataclasses import dataclass
 
-__all__ = ["Latencies", "Latency"]
-
 # Neighbouring buckets differ by half a percent; 2**44 ns is almost five hours.
 _GROWTH = math.log(1.005)
 _BUCKETS = int(44 * math.log(2) / _GROWTH) + 2

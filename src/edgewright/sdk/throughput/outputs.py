@@ -15,8 +15,6 @@ from edgewright.run.run_results import ResultFolder
 from edgewright.sdk.throughput.inputs import Feed, read_ground_truth
 from edgewright.sdk.throughput.records import OutputError
 
-__all__ = ["Comparison", "Saving"]
-
 Values = Mapping[str, Array]
 _WIDTHS = {"MSE_INT8": 1, "MSE_INT16": 2}
 

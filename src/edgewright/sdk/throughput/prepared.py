@@ -16,8 +16,6 @@ from edgewright.ir.graph import Graph
 from edgewright.model.profile.events import INNER_LEVELS, check_run_level
 from edgewright.run.runnable import Loading, RunSource, open_runnable_with
 
-__all__ = ["Prepared", "list_notes", "prepare_all"]
-
 
 @dataclass
 class Prepared:

@@ -4,8 +4,6 @@ from dataclasses import dataclass
 
 from edgewright.sdk.throughput.latencies import Latency
 
-__all__ = ["GraphResult", "Memory", "OutputError", "ThreadResult", "ThroughputResult"]
-
 
 @dataclass(frozen=True)
 class OutputError:

@@ -12,8 +12,6 @@ from edgewright.sdk.throughput.graph_run import GraphRun
 from edgewright.sdk.throughput.prepared import Prepared
 from edgewright.sdk.throughput.records import ThreadResult
 
-__all__ = ["ThreadRun"]
-
 
 class ThreadRun:
     """Executes the graphs of a model in turn until the thread's count or time is reached."""
