@@ -29,9 +29,17 @@ _TAR_MAGIC = slice(257, 262)
 
 
 @dataclass(frozen=True)
-class SaveOptions(Description):
+class SaveOptions:
     """The metadata of the files, and how tensors are named."""
 
+    command: str = "edgewright"
+    copyright_text: str = ""
+    prefix: str = "QnnModel"
+    # Only a DLC has a place for these four.
+    model_version: str = ""
+    quantizer_command: str = ""
+    source_encodings: str = ""
+    override_encodings: str = ""
     # 4-bit weights take half a byte each instead of one.
     pack_4_bit_weights: bool = False
     # Of an ONNX file; None: the lowest that holds the model.
@@ -84,7 +92,13 @@ def save_graph(graph: Graph, path: Path | str, options: SaveOptions | None = Non
     files = _list_files(Path(path))
     _check_replaceable(files)
     records = make_records(graph, files.cpp.stem, options)
-    about = replace(options, cpp_name=files.cpp.name, bin_name=files.bin.name)
+    about = Description(
+        cpp_name=files.cpp.name,
+        bin_name=files.bin.name,
+        command=options.command,
+        copyright_text=options.copyright_text,
+        prefix=options.prefix,
+    )
     write_all(
         {
             files.bin: weights.to_chunks(records.of_kind(TensorKind.STATIC)),
@@ -103,7 +117,15 @@ def save_dlc(graph: Graph | Program, path: Path | str, options: SaveOptions | No
         records = [make_records(each, each.name, options) for each in graph.graphs]
     else:
         records = [make_records(graph, path.stem, options)]
-    write_whole(path, dlc_writer.to_chunks(records, options))
+    about = Description(
+        command=options.command,
+        copyright_text=options.copyright_text,
+        model_version=options.model_version,
+        quantizer_command=options.quantizer_command,
+        source_encodings=options.source_encodings,
+        override_encodings=options.override_encodings,
+    )
+    write_whole(path, dlc_writer.to_chunks(records, about))
     return SavedFiles((path,))
 
 

@@ -30,7 +30,7 @@ def _keep(graph: Graph, node: Node) -> bool:
         return False
     name, bounds = node.outputs[0], node.op.value_range()
     result = graph.types[name]
-    if result.encoding is None or not _covers_more(result, bounds):
+    if result.encoding is None or not _is_beyond(result, bounds):
         return False
     graph.remove(node)
     last, around_zero = graph.fresh_name(name), (min(bounds[0], 0.0), max(bounds[1], 0.0))
@@ -44,7 +44,7 @@ def _keep(graph: Graph, node: Node) -> bool:
     return True
 
 
-def _covers_more(stored: TensorType, bounds: Range) -> bool:
+def _is_beyond(stored: TensorType, bounds: Range) -> bool:
     """Whether a stored number stands for a value outside of the bounds by more than a step."""
     if stored.encoding is None or len(stored.encoding.scales) != 1:
         return False
