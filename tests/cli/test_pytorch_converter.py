@@ -272,6 +272,6 @@ def test_inspecting_a_program_runs_nothing_of_it(call, torch, tmp_path):
     path = write(tmp_path / "m.pt", code=code, data=module_with_state(WEIGHT))
     answer = call(umbrella, "inspect", path, "-d", "x", "4")
     assert answer.code == 0, answer.err
-    assert "'aten::save' is never run while a model is read" in answer.out
+    assert "'aten::save'" in answer.out
     assert "Traceback" not in answer.err + answer.out
     assert not mark.exists()
