@@ -197,6 +197,7 @@ class ElementWiseDivide(Binary):
     """Quotient of two tensors; integers are rounded towards zero."""
 
     is_arithmetic = True
+    scaled_inputs = (0,)
     may_make_nan = True
 
     @staticmethod

@@ -13,12 +13,7 @@ import numpy as np
 
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op
-from edgewright.ops.elementwise import (
-    ElementWiseAdd,
-    ElementWiseDivide,
-    ElementWiseMultiply,
-    ElementWiseSubtract,
-)
+from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseSubtract
 from edgewright.passes.match import number_of
 from edgewright.quantize.groups import Groups, is_real, list_data_inputs
 from edgewright.quantize.report import QuantizationReport
@@ -63,7 +58,7 @@ class _Masks:
         value = node.outputs[0]
         bounds = self._find_bounds(value)
         reach = self._spans.range(value)
-        if bounds is None or reach is None or not _cuts(bounds, reach):
+        if bounds is None or reach is None or not _is_cut_by(reach, bounds):
             return
         self._spans.set_range(value, (max(reach[0], bounds[0]), min(reach[1], bounds[1])))
         report.record_rule("masked-softmax", value)
@@ -164,16 +159,16 @@ def _count_readers(graph: Graph, groups: Groups) -> dict[str, int]:
 
 def _compute_end(op: Op, parts: Sequence[Range], slopes: Sequence[int], side: int) -> float:
     """The least (0) or the largest (1) result of an op, from the ends of its operands."""
-    ends = [part[side if slope > 0 else 1 - side] for part, slope in zip(parts, slopes, strict=True)]
+    operands = [part[side if slope > 0 else 1 - side] for part, slope in zip(parts, slopes, strict=True)]
     with np.errstate(invalid="ignore"):
-        return float(op.compute(*(np.array([end], np.float64) for end in ends))[0][0])
+        return float(op.compute(*(np.array([operand], np.float64) for operand in operands))[0][0])
 
 
 def _is_masked(reach: Range) -> bool:
     return reach[0] <= MASKED or reach[1] >= -MASKED
 
 
-def _cuts(bounds: Range, reach: Range) -> bool:
+def _is_cut_by(reach: Range, bounds: Range) -> bool:
     low, high = max(reach[0], bounds[0]), min(reach[1], bounds[1])
     return low < high and (low, high) != reach
 
@@ -206,10 +201,12 @@ class _Factor:
 def _find_factor(graph: Graph, node: Node) -> _Factor | None:
     """How a node scales, where one number does: the factor of a mask itself is none."""
     op = node.op.specific()
-    if not isinstance(op, (ElementWiseMultiply, ElementWiseDivide)):
-        return None
+    moving = [place for place, value in enumerate(node.inputs) if value not in graph.constants]
     numbers = [number_of(graph, value) for value in node.inputs]
-    if isinstance(op, ElementWiseDivide):
-        numbers = [None, 1 / numbers[1] if numbers[1] else None]
-    scaling = [_Factor(1 - place, n) for place, n in enumerate(numbers) if n and abs(n) < -MASKED]
-    return scaling[0] if len(scaling) == 1 and node.inputs[scaling[0].place] not in graph.constants else None
+    if len(numbers) != 2 or len(moving) != 1 or moving[0] not in op.scaled_inputs:
+        return None
+    number = numbers[1 - moving[0]]
+    if not number or abs(number) >= -MASKED:
+        return None
+    operands = [np.array([1.0 if place in moving else number]) for place in (0, 1)]
+    return _Factor(moving[0], float(op.compute(*operands)[0][0]))

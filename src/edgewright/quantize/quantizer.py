@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from edgewright.ir.graph import Graph
-from edgewright.passes.pipeline import PASSES
+from edgewright.passes.htp.bound_masks import bound_masks
 from edgewright.quantize.apply import apply_plan
 from edgewright.quantize.assign import assign_encodings
 from edgewright.quantize.calibrate import check_constants, observe_extremes, observe_histograms
@@ -84,7 +84,7 @@ def quantize_graph(
 def _bound_masks(graph: Graph) -> Graph:
     """The graph with masks that have steps: nothing comes through the softmax behind them either way."""
     work = graph.copy()
-    return work if PASSES["bound_masks"](work) else graph
+    return work if bound_masks(work) else graph
 
 
 def _check_graph(graph: Graph) -> None:

@@ -48,13 +48,13 @@ def _find_masking_values(graph: Graph) -> set[str]:
     for node in reversed(graph.nodes):
         for value in (value for value in node.outputs if value):
             readers = graph.consumers(value)
-            is_masking = all(_passes_masks_on(graph, reader, masking) for reader in readers)
+            is_masking = all(_is_passing_masks_on(graph, reader, masking) for reader in readers)
             if readers and is_masking and value not in graph.outputs:
                 masking.add(value)
     return masking
 
 
-def _passes_masks_on(graph: Graph, node: Node, masking: set[str]) -> bool:
+def _is_passing_masks_on(graph: Graph, node: Node, masking: set[str]) -> bool:
     op = node.op.specific()
     if op.ignores_masked:
         return True
@@ -74,9 +74,9 @@ def _list_masks(graph: Graph, node: Node) -> Iterator[tuple[int, str]]:
     limit = LARGEST_FACTOR if is_factor else ENOUGH
     for place, value in enumerate(node.inputs):
         array = graph.constants.get(value)
-        if array is not None and array.dtype.kind == "f" and _reaches_beyond(array, limit):
+        if array is not None and array.dtype.kind == "f" and _is_beyond(array, limit):
             yield place, value
 
 
-def _reaches_beyond(array: Array, limit: float) -> bool:
+def _is_beyond(array: Array, limit: float) -> bool:
     return bool(array.size) and not np.isnan(array).any() and float(np.abs(array).max()) > limit
