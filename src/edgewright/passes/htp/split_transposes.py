@@ -19,7 +19,7 @@ Move = tuple[tuple[int, ...], tuple[int, ...]]
 
 @register_pass()
 def split_transposes(graph: Graph) -> int:
-    """Reshapes between them merge axes that stay together; `merge_moves` joins those at the bounds."""
+    """Reshapes between them merge axes that stay together; `merge_moves` joins those at the ends."""
     return rewrite_each(graph, _split)
 
 
