@@ -114,7 +114,13 @@ class Spans:
         for grid, values in by_grid.items():
             kept = self._merge_ranges([statistics[value] for value in values], grid)
             for value, low, high in zip(values, kept.low.tolist(), kept.high.tolist(), strict=True):
-                self.widen(value, (low, high))
+                self.widen(value, self._clip_to_possible(value, low, high))
+
+    def _clip_to_possible(self, value: str, low: float, high: float) -> Range:
+        """A range without what the op before cannot give, however much room was added."""
+        node = self._graph.producer(value)
+        first, last = node.op.specific().value_range() if node is not None else (low, high)
+        return min(max(low, first), last), max(min(high, last), first)
 
     def _merge_ranges(self, statistics: Sequence[Extremes | Histogram], grid: Grid) -> Extremes:
         scheme = self._request.act_scheme
