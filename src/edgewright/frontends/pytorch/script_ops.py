@@ -38,8 +38,11 @@ def _emit_choice(tracer: Tracer, condition: Tensor, a: Any, b: Any, label: str) 
             Where(file=tracer.file, op="prim::If", node=label),
             do=advise_cut("script the model with a fixed choice"),
         )
-    where = tracer.torch.ops.aten.where.self
-    return tracer.call(where, [condition, *boxes], {}, label)
+    chosen = tracer.call(tracer.torch.ops.aten.where.self, [condition, *boxes], {}, label)
+    for box in boxes:
+        chosen.shared.append(box.root)
+        box.root.shared.append(chosen)
+    return chosen
 
 
 def _as_tensor(tracer: Tracer, value: Any) -> Any:
