@@ -68,7 +68,7 @@ def _item(_tracer: Tracer, args: list[Any]) -> Any:
     return value.data.item() if isinstance(value, Tensor) and value.data is not None else value
 
 
-def _getitem(tracer: Tracer, args: list[Any]) -> Any:
+def _get_item(tracer: Tracer, args: list[Any]) -> Any:
     if isinstance(args[0], list | tuple | dict | str):
         key = args[1]
         return args[0][int(key.data) if isinstance(key, Tensor) and key.data is not None else key]
@@ -276,7 +276,7 @@ PLAIN: dict[str, Plain] = {
     "aten::__isnot__": _other_object,
     "aten::__not__": _not,
     "aten::__contains__": _contains,
-    "aten::__getitem__": _getitem,
+    "aten::__getitem__": _get_item,
     "aten::_set_item": _set_item,
     "aten::Delete": _del_item,
     "aten::slice": _slice,
