@@ -10,7 +10,7 @@ from onnx import helper, numpy_helper
 
 from edgewright.core.numbers import Array
 
-STEPS, WIDTH, UNITS = 5, 6, 8
+WIDTH, UNITS = 6, 8
 GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
 # What stands before the optional inputs of a layer: x, W and R.
 REQUIRED = 3
@@ -27,6 +27,7 @@ class Recurrent:
     has_peepholes: bool = False
     lengths: tuple[int, ...] = ()
     batch: int = 1
+    steps: int = 5
     layers: int = 1
     attributes: dict[str, Any] = field(default_factory=dict)
 
@@ -63,20 +64,27 @@ class _Network:
             value, width = self._add_layer(value, width, layer), self._case.directions * UNITS
         self._add("MatMul", [value, self._weight("head", width, 3)], "y", self._shape(3))
         tensors = [
-            [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape) for name, shape in each.items()]
+            [
+                helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape)
+                for name, shape in each.items()
+            ]
             for each in (self._inputs, self._outputs)
         ]
         graph = helper.make_graph(self._nodes, "recurrent", *tensors, self._weights)
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
     def _shape(self, width: int) -> list[int]:
-        is_batch_first = self._case.attributes.get("layout")
-        return [self._case.batch, STEPS, width] if is_batch_first else [STEPS, self._case.batch, width]
+        batch, steps = self._case.batch, self._case.steps
+        return [batch, steps, width] if self._case.attributes.get("layout") else [steps, batch, width]
 
     def _add_layer(self, x: str, width: int, layer: int) -> str:
         case, rows = self._case, GATES[self._case.op] * UNITS
         count = case.directions
-        inputs = [x, self._weight(f"w{layer}", count, rows, width), self._weight(f"r{layer}", count, rows, UNITS)]
+        inputs = [
+            x,
+            self._weight(f"w{layer}", count, rows, width),
+            self._weight(f"r{layer}", count, rows, UNITS),
+        ]
         inputs.append(self._weight(f"b{layer}", count, 2 * rows) if case.has_bias else "")
         inputs.append(self._constant(f"l{layer}", np.array(case.lengths, np.int32)) if case.lengths else "")
         names = ["h", "c"][: 2 if case.op == "LSTM" else 1]
@@ -93,7 +101,7 @@ class _Network:
         attributes = {"hidden_size": UNITS, **case.attributes}
         self._nodes.append(helper.make_node(case.op, inputs, outputs, f"layer{layer}", **attributes))
         if case.has_states:
-            self._outputs |= {name: shape for name in outputs[1:]}
+            self._outputs |= dict.fromkeys(outputs[1:], shape)
         order = [0, 1, 2, 3] if is_batch_first else [0, 2, 1, 3]
         self._nodes.append(helper.make_node("Transpose", outputs[:1], [f"t{layer}"], perm=order))
         sizes = self._constant(f"s{layer}", np.array(self._shape(count * UNITS), np.int64))

@@ -43,6 +43,7 @@ from edgewright.passes.htp import (  # noqa: F401 - registers the passes
     pad_ceil_windows,
     replace_biased_matmul,
     replace_reciprocals,
+    tighten_clamps,
     unroll_recurrent,
     widen_conv_1d,
     wrap_indices,
@@ -117,6 +118,7 @@ HTP = (
     "flatten_rows",
     "move_softmax_axis",
     "wrap_indices",
+    "tighten_clamps",
     "convert_around_moves",
     "fit_biases",
 )

@@ -5,6 +5,7 @@ import pytest
 
 import edgewright as ew
 from edgewright.core.numbers import DType
+from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import REGISTRY
 from edgewright.ir.text import parse
@@ -12,7 +13,9 @@ from edgewright.ir.types import TensorType
 from edgewright.ir.verify import verify
 from edgewright.model.model import Model
 from edgewright.ops import reference
+from edgewright.ops.activation import ReluMinMax
 from edgewright.ops.conv import Conv2d
+from edgewright.ops.elementwise import ElementWiseAdd
 from edgewright.ops.matmul import MatMul
 from edgewright.passes.graph_pass import PASSES
 from tests.native.op_cases import in_form, sample_graph
@@ -133,3 +136,38 @@ def test_a_mask_of_the_least_float_becomes_one_that_fixed_point_holds():
     assert PASSES["bound_masks"](graph) == 1
     assert float(graph.constants[graph.node("bias").inputs[1]][0]) == -1e4
     np.testing.assert_array_equal(reference.run(graph, feed)["y"], before)
+
+
+def clamp_of_a_sum(dtype, encoding):
+    graph = Graph("g")
+    kind = TensorType((1, 64), dtype, None, encoding)
+    graph.add_input("x", kind)
+    graph.add(Node("sum", ElementWiseAdd(), ["x", "x"], ["s"]), [kind])
+    graph.add(Node("clamp", ReluMinMax(min_value=-0.5, max_value=0.5), ["s"], ["y"]), [kind])
+    graph.outputs = ["y"]
+    return graph, {"x": encoding.encode(np.linspace(-1, 1, 64, dtype=np.float32)[None], dtype)}
+
+
+def test_a_wide_clamp_ends_where_its_encoding_ends():
+    graph, feed = clamp_of_a_sum(DType.UFIXED_POINT_16, Encoding((2 / 65535,), (-32768,), None, 16))
+    before = reference.run(graph, feed)["y"]
+    assert PASSES["tighten_clamps"](graph) == 1
+    encoding = graph.types[graph.node("clamp").outputs[0]].encoding
+    np.testing.assert_allclose(
+        (encoding.scales[0] * encoding.offsets[0], encoding.scales[0]), (-0.5, 1 / 65535), atol=1e-5
+    )
+    np.testing.assert_allclose(reference.run(graph, feed)["y"].astype(int), before.astype(int), atol=1)
+    assert PASSES["tighten_clamps"].function(graph) == 0
+
+
+@pytest.mark.parametrize(
+    ("dtype", "encoding"),
+    [
+        (DType.UFIXED_POINT_8, Encoding((2 / 255,), (-128,), None, 8)),
+        (DType.UFIXED_POINT_16, Encoding((1 / 65535,), (-32768,), None, 16)),
+    ],
+    ids=["eight bits", "as wide as it clamps"],
+)
+def test_a_clamp_that_the_library_computes_right_is_kept(dtype, encoding):
+    graph, _ = clamp_of_a_sum(dtype, encoding)
+    assert PASSES["tighten_clamps"](graph) == 0
