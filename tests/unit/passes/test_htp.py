@@ -5,7 +5,6 @@ import pytest
 
 import edgewright as ew
 from edgewright.core.numbers import DType
-from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import REGISTRY
 from edgewright.ir.text import parse
@@ -13,11 +12,10 @@ from edgewright.ir.types import TensorType
 from edgewright.ir.verify import verify
 from edgewright.model.model import Model
 from edgewright.ops import reference
-from edgewright.ops.activation import ReluMinMax
 from edgewright.ops.conv import Conv2d
-from edgewright.ops.elementwise import ElementWiseAdd
 from edgewright.ops.matmul import MatMul
 from edgewright.passes.graph_pass import PASSES
+from tests.native.nets import clamp_net
 from tests.native.op_cases import in_form, sample_graph
 
 # Pass -> op, sample and form that it is for.
@@ -36,6 +34,7 @@ FIRES = {
         ("RmsNorm", "plain", "w8a16"),
     ],
     "compare_to_zero": [("Cast", "to_bool", None)],
+    "spell_softplus": [("ElementWiseSoftplus", label, None) for label in ("plain", "beta", "high_threshold")],
     "write_neurons": [("ElementWiseSoftplus", "plain", None), ("ElementWiseSoftplus", "plain", "w8a8")],
     "replace_reciprocals": [
         ("ElementWiseUnary", "reciprocal", None),
@@ -89,6 +88,30 @@ def product(op, shape, weights, **options):
     return fixed, {"x": fixed.types["x"].encoding.encode(x, fixed.types["x"].dtype)}
 
 
+@pytest.mark.parametrize("bits", [8, 16])
+@pytest.mark.parametrize("bounds", [(0.0, 1.0), (-0.4, 0.5), (0.3, 1.0), (-0.5, -0.2)])
+def test_a_clamp_with_an_encoding_beyond_its_bounds_is_written_out(bits, bounds):
+    graph = clamp_net(bounds, bits)
+    feed = {"x": np.arange(256, dtype=graph.types["x"].dtype.numpy).reshape(1, 4, 4, 16) << (bits - 8)}
+    before = reference.run(graph, feed)["y"]
+    assert PASSES["keep_clamps"](graph) == 1
+    verify(graph, after="keep_clamps")
+    # The clamp may be dropped now: what it writes cannot hold anything else.
+    clamp = next(node for node in graph.nodes if node.op.is_clamp)
+    kept = graph.types[clamp.outputs[0]].encoding
+    low, high = ((limit + kept.offsets[0]) * kept.scales[0] for limit in (0, (1 << bits) - 1))
+    assert low >= min(bounds[0], 0) - kept.scales[0]
+    assert high <= max(bounds[1], 0) + kept.scales[0]
+    after = reference.run(graph, feed)["y"]
+    np.testing.assert_allclose(after.astype(float), before.astype(float), atol=1, rtol=0)
+    assert PASSES["keep_clamps"].function(graph) == 0
+
+
+def test_a_clamp_whose_encoding_ends_at_its_bounds_stays():
+    graph = clamp_net((0.0, 1.0), 8, written=(0.0, 1.0))
+    assert PASSES["keep_clamps"](graph) == 0
+
+
 WIDE = Conv2d(stride=(1, 1), pad_amount=((1, 1), (1, 1)))
 
 
@@ -136,38 +159,3 @@ def test_a_mask_of_the_least_float_becomes_one_that_fixed_point_holds():
     assert PASSES["bound_masks"](graph) == 1
     assert float(graph.constants[graph.node("bias").inputs[1]][0]) == -1e4
     np.testing.assert_array_equal(reference.run(graph, feed)["y"], before)
-
-
-def clamp_of_a_sum(dtype, encoding):
-    graph = Graph("g")
-    kind = TensorType((1, 64), dtype, None, encoding)
-    graph.add_input("x", kind)
-    graph.add(Node("sum", ElementWiseAdd(), ["x", "x"], ["s"]), [kind])
-    graph.add(Node("clamp", ReluMinMax(min_value=-0.5, max_value=0.5), ["s"], ["y"]), [kind])
-    graph.outputs = ["y"]
-    return graph, {"x": encoding.encode(np.linspace(-1, 1, 64, dtype=np.float32)[None], dtype)}
-
-
-def test_a_wide_clamp_ends_where_its_encoding_ends():
-    graph, feed = clamp_of_a_sum(DType.UFIXED_POINT_16, Encoding((2 / 65535,), (-32768,), None, 16))
-    before = reference.run(graph, feed)["y"]
-    assert PASSES["tighten_clamps"](graph) == 1
-    encoding = graph.types[graph.node("clamp").outputs[0]].encoding
-    np.testing.assert_allclose(
-        (encoding.scales[0] * encoding.offsets[0], encoding.scales[0]), (-0.5, 1 / 65535), atol=1e-5
-    )
-    np.testing.assert_allclose(reference.run(graph, feed)["y"].astype(int), before.astype(int), atol=1)
-    assert PASSES["tighten_clamps"].function(graph) == 0
-
-
-@pytest.mark.parametrize(
-    ("dtype", "encoding"),
-    [
-        (DType.UFIXED_POINT_8, Encoding((2 / 255,), (-128,), None, 8)),
-        (DType.UFIXED_POINT_16, Encoding((1 / 65535,), (-32768,), None, 16)),
-    ],
-    ids=["eight bits", "as wide as it clamps"],
-)
-def test_a_clamp_that_the_library_computes_right_is_kept(dtype, encoding):
-    graph, _ = clamp_of_a_sum(dtype, encoding)
-    assert PASSES["tighten_clamps"](graph) == 0
