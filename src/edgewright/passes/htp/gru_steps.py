@@ -34,7 +34,7 @@ class GruWriter(StepWriter):
         h, states = self._take_state(13, self._units), []
         h = h or self._add_constant(np.zeros(shape, self._dtype.numpy))
         for share in self._name_steps(self._compute_input_shares(weights, bias)):
-            h = self._write_step(share, h) if self._gates else self._renew(share, h, "")
+            h = self._write_step(share, h) if self._gates else self._compute_new(share, h, "")
             states.append(h)
         self._finish_sequence(states)
         self._finish_output(h, 1)
@@ -48,10 +48,10 @@ class GruWriter(StepWriter):
         opening, new = self._split_gates(share, 2 * self._units, self._units)
         sums = self._subtract(opening, self._connect(h, *self._state_weights))
         update, reset = self._open_gates(sums, 2, self._units)
-        fresh = self._multiply(self._subtract_from_one(update), self._renew(new, h, reset))
+        fresh = self._multiply(self._subtract_from_one(update), self._compute_new(new, h, reset))
         return self._add_up(fresh, self._multiply(update, h))
 
-    def _renew(self, share: str, h: str, reset: str) -> str:
+    def _compute_new(self, share: str, h: str, reset: str) -> str:
         """New values from the input's share and the state, of which the gate ("": none) lets some through."""
         if reset and not self._is_linear:
             h = self._multiply(reset, h)

@@ -67,7 +67,7 @@ class LstmWriter(StepWriter):
         count = len(self._opening)
         opening, fresh = self._split_gates(sums, count * self._units, self._units)
         forget, output, *entry = self._open_gates(opening, count, self._units)
-        c = self._renew_cell(c, forget, next(iter(entry), ""), fresh)
+        c = self._update_cell(c, forget, next(iter(entry), ""), fresh)
         return self._show_cell(output, c), c
 
     def _write_each_gate(self, sums: str, c: str) -> tuple[str, str]:
@@ -76,13 +76,13 @@ class LstmWriter(StepWriter):
         totals = dict(zip(self._gates, parts, strict=True))
         forget = self._open_gate(FORGET, totals[FORGET], c)
         entry = self._open_gate(ENTRY, totals[ENTRY], c) if ENTRY in totals else ""
-        c = self._renew_cell(c, forget, entry, self._normalize(CELL, totals[CELL]))
+        c = self._update_cell(c, forget, entry, self._normalize(CELL, totals[CELL]))
         return self._show_cell(self._open_gate(OUTPUT, totals[OUTPUT], c), c), c
 
     def _open_gate(self, gate: Gate, total: str, c: str) -> str:
         peephole = self._peepholes[gate]
-        seen = self._subtract(total, self._multiply(c, peephole)) if peephole and c else total
-        return self._open_gates(self._normalize(gate, seen), 1, self._units)[0]
+        total = self._subtract(total, self._multiply(c, peephole)) if peephole and c else total
+        return self._open_gates(self._normalize(gate, total), 1, self._units)[0]
 
     def _normalize(self, gate: Gate, total: str) -> str:
         """The sum with its norm, and the bias behind that."""
@@ -94,7 +94,7 @@ class LstmWriter(StepWriter):
             return self._emit(op, total, norm, *filter(None, (bias,)))
         return self._add_up(total, bias) if bias else total
 
-    def _renew_cell(self, c: str, forget: str, entry: str, negated: str) -> str:
+    def _update_cell(self, c: str, forget: str, entry: str, negated: str) -> str:
         entry = entry or self._subtract_from_one(forget)
         fresh = self._multiply(entry, self._emit(Tanh(), negated))
         cell = self._subtract(self._multiply(forget, c), fresh) if c else self._emit(ElementWiseNeg(), fresh)
