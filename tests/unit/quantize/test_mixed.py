@@ -129,7 +129,7 @@ def test_what_the_target_lacks_is_no_step() -> None:
 
 def noise_of(graph, feeds):
     judge = Judge(graph, feeds, Engine())
-    return lambda made, _: judge.measure_noise(made.graph)
+    return lambda made, _: -judge.measure_noise(made.graph).sqnr_db
 
 
 @pytest.mark.parametrize("count", [1, 4, 7])
