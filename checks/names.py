@@ -19,10 +19,10 @@ OPENINGS = frozenset("is has can may must needs to from as of with without".spli
 CEILINGS = {
     "abi": 15,
     "artifacts": 60,
-    "backends": 221,
+    "backends": 220,
     "config": 40,
     "core": 25,
-    "frontends": 415,
+    "frontends": 401,
     "ir": 100,
     "lower": 3,
     "ops": 228,

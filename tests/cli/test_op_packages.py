@@ -1,5 +1,6 @@
 """qnn-op-package-generator, custom ops in converters, and compiled packages in runs."""
 
+import random
 import shutil
 import subprocess
 import sys
@@ -7,6 +8,8 @@ import sys
 import numpy as np
 import pytest
 
+import edgewright as ew
+from edgewright.run.op_packages import load_op_packages
 from edgewright.tools.qairt_converter import main as convert_dlc
 from edgewright.tools.qairt_quantizer import main as quantize_dlc
 from edgewright.tools.qnn_model_lib_generator import main as generate_library
@@ -15,6 +18,7 @@ from edgewright.tools.qnn_onnx_converter import main as convert
 from edgewright.tools.qnn_op_package_generator import main as generate
 from tests.cli.models import image_net
 from tests.cli.op_packages import PYTHON, WOBBLE, XML, expected, wobble_net
+from tests.interrupts import LineStop, Stop
 
 X = np.float32([[0.5, -1, 0.25, 2], [1, 2, 3, 4]])
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="g++ is not installed")
@@ -123,6 +127,20 @@ def test_a_package_that_fails_is_one_error_with_exit_code_7(call, built, tmp_pat
     answer = run(call, built, tmp_path, model, *packages)
     assert (answer.code, words in answer.err) == (7, True)
     assert answer.err.count("error[") == 1
+
+
+def test_no_line_at_which_a_run_is_stopped_makes_a_later_answer_of_a_package_wrong(call, built, tmp_path):
+    model = ew.load(converted(call, built, tmp_path))
+    load_op_packages([f"{cpu_library(built)}:StrangeInterfaceProvider"])
+    model.run({"x": X})
+    with LineStop() as counted:
+        model.run({"x": X})
+    drawn = random.Random(5)
+    for number in range(8):
+        with pytest.raises(Stop), LineStop(drawn.randint(1, counted.count)):
+            model.run({"x": X})
+        other = X + np.float32(number)
+        assert np.allclose(model.run({"x": other})["y"], expected(other), atol=1e-6)
 
 
 def test_a_provider_that_is_not_there_says_so(call, built, tmp_path):

@@ -28,8 +28,8 @@ def process_of(runtime):
 def test_a_killed_worker_is_an_error_and_the_next_run_starts_another():
     session = HtpNativeBackend().prepare(conv_net(), RunOptions())
     wanted = session.run({"x": values()})["y"]
-    process_of(session._runtime).send_signal(signal.SIGKILL)
-    process_of(session._runtime).wait()
+    process_of(session._context.current()).send_signal(signal.SIGKILL)
+    process_of(session._context.current()).wait()
     np.testing.assert_array_equal(session.run({"x": values()})["y"], wanted)
 
 

@@ -6,6 +6,8 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -15,8 +17,15 @@ from edgewright.core.errors import BackendCrash, Where
 TAIL = 1200
 
 
+class WorkerGone(BackendCrash):
+    """The worker had ended before the request was sent: another one may be asked the same."""
+
+
 class WorkerProcess:
-    """The caller's side. Requests are not guarded against each other: that is up to the caller.
+    """The caller's side: one request at a time, from any thread; requests and answers are numbered.
+
+    A call that is stopped on the way, by ^C or by the exception of a timer, ends the worker: it does not go
+    on computing, and an answer that is still to come cannot be taken for that of the next request.
 
     Args:
         module: what the process runs; its argument is the number of its socket.
@@ -32,6 +41,11 @@ class WorkerProcess:
         self.seconds = seconds
         self._called, self._codec, self._where = called, codec, where
         self._owner = os.getpid()
+        self._lock = threading.Lock()
+        self._number = 0
+        # The request that is on its way. It stays here where the call was stopped.
+        self._unanswered = ""
+        self._is_ended = False
         self._said = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the worker
         self._line, theirs = socket.socketpair()
         with theirs:
@@ -46,45 +60,77 @@ class WorkerProcess:
     @property
     def is_alive(self) -> bool:
         """Whether it can be called from this process."""
-        return self._owner == os.getpid() and self.process.poll() is None
+        is_usable = not self._is_ended and not (self._unanswered and not self._lock.locked())
+        return is_usable and self._owner == os.getpid() and self.process.poll() is None
 
     def exchange(self, request: str, arguments: dict[str, Any]) -> Any:
         """The answer to a request, as the worker gave it."""
-        self._line.settimeout(self.seconds)
-        try:
-            send(self._line, self._codec, (request, arguments))
-            return receive(self._line, self._codec)
-        except TimeoutError:
-            raise self._make_crash_error(
-                f"gave no answer to '{request}' in {self.seconds:g} s",
-                "raise the timeout, or use a smaller graph",
-            ) from None
-        except (Closed, OSError):
-            raise self._make_crash_error(
-                f"ended with {self._how()} during '{request}'", "see its last output"
-            ) from None
-
-    def must_be_ours(self) -> None:
-        """Refuses a worker of another process, and one that is gone."""
         if self._owner != os.getpid():
             raise BackendCrash(
                 f"{self._called} belongs to process {self._owner}, this is {os.getpid()}",
                 do="prepare the model again after fork(), or start processes with spawn",
             )
-        if self.process.poll() is not None:
-            raise self._make_crash_error(
-                f"is gone (exit code {self.process.returncode})", "prepare the model again"
-            )
+        with self._lock:
+            self._must_be_ready()
+            # Whatever happens after this line, only a whole answer makes the worker usable again.
+            self._unanswered = request
+            try:
+                answer = self._call(request, arguments)
+            except BaseException:
+                self._end()
+                raise
+            self._unanswered = ""
+            return answer
 
     def stop(self) -> None:
         """Stops the process."""
         if self._owner != os.getpid():
             return
-        self._line.close()
-        if self.process.poll() is None:
-            self.process.kill()
+        self._end()
         self.process.wait()
+        self._line.close()
         self._said.close()
+
+    def _end(self) -> None:
+        # First of all, because a process is still there for a moment after it was killed.
+        self._is_ended = True
+        self.process.kill()
+
+    def _must_be_ready(self) -> None:
+        """Refuses a worker that is gone, and ends one whose last call was stopped."""
+        if self._unanswered:
+            self._end()
+            raise WorkerGone(
+                f"{self._called} was ended: its request '{self._unanswered}' was not answered",
+                self._where,
+                do="prepare the model again",
+            )
+        if self._is_ended or self.process.poll() is not None:
+            what = f"is gone (exit code {self.process.wait()})"
+            raise self._make_crash_error(what, "prepare the model again", WorkerGone)
+
+    def _call(self, request: str, arguments: dict[str, Any]) -> Any:
+        self._number += 1
+        self._line.settimeout(self.seconds)
+        started = time.monotonic()
+        try:
+            send(self._line, self._codec, (self._number, request, arguments))
+            number, answer = receive(self._line, self._codec)
+        except TimeoutError:
+            if time.monotonic() - started < self.seconds:
+                raise  # the caller's own: handlers of signals raise it, too
+            what, do = (
+                f"gave no answer to '{request}' in {self.seconds:g} s",
+                "raise the timeout, or use a smaller graph",
+            )
+            raise self._make_crash_error(what, do) from None
+        except (Closed, OSError):
+            what = f"ended with {self._how()} during '{request}'"
+            raise self._make_crash_error(what, "see its last output") from None
+        if number != self._number:
+            what = f"gave answer {number} to request {self._number}, '{request}'"
+            raise self._make_crash_error(what, "prepare the model again")
+        return answer
 
     def _how(self) -> str:
         """How it ended; one that closed its socket but still runs is killed here."""
@@ -95,14 +141,19 @@ class WorkerProcess:
             code = self.process.wait()
         return signal.Signals(-code).name if code < 0 else f"exit code {code}"
 
-    def _make_crash_error(self, what: str, do: str) -> BackendCrash:
+    def _make_crash_error(self, what: str, do: str, kind: type[BackendCrash] = BackendCrash) -> BackendCrash:
         self.process.kill()
         self.process.wait()
+        tail = " ".join(self._read_last_output().decode(errors="replace").split())
+        said = f"; its last output: {tail}" if tail else "; it printed nothing"
+        return kind(f"{self._called} {what}{said}", self._where, do=do)
+
+    def _read_last_output(self) -> bytes:
+        if self._said.closed:
+            return b""
         self._said.seek(0, os.SEEK_END)
         self._said.seek(max(0, self._said.tell() - TAIL))
-        tail = " ".join(self._said.read().decode(errors="replace").split())
-        said = f"; its last output: {tail}" if tail else "; it printed nothing"
-        return BackendCrash(f"{self._called} {what}{said}", self._where, do=do)
+        return self._said.read()
 
 
 def serve(descriptor: int, codec: Codec, answer: Callable[[str, dict[str, Any]], Any]) -> None:
@@ -110,7 +161,7 @@ def serve(descriptor: int, codec: Codec, answer: Callable[[str, dict[str, Any]],
     with socket.socket(fileno=descriptor) as line:
         while True:
             try:
-                name, arguments = receive(line, codec)
+                number, name, arguments = receive(line, codec)
             except Closed:
                 return
-            send(line, codec, answer(name, arguments))
+            send(line, codec, (number, answer(name, arguments)))

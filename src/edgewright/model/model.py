@@ -154,14 +154,15 @@ class Model:
             names = [item.name for item in self.inputs]
             raise UsageError(f"inputs {missing} are missing", do=f"give all of {names}")
         key = (backend, threads, *self._make_session_key(inputs))
-        if key not in self._sessions:
+        ready = self._sessions.get(key)
+        if ready is None:
             graph = self.specialise(inputs)
             self._learn_bound(graph)
             while len(self._sessions) >= SPECIALISED_KEPT:
                 del self._sessions[next(iter(self._sessions))]
             key = (backend, threads, *self._make_session_key(inputs))
-            self._sessions[key] = _Ready(graph, backend, threads)
-        return self._sessions[key]
+            ready = self._sessions[key] = _Ready(graph, backend, threads)
+        return ready
 
     def _learn_bound(self, graph: Graph) -> None:
         """Records the inputs that became constants of a graph: an import stops at the first it needs."""
@@ -197,8 +198,9 @@ class _Ready:
         is_real = self._has_real_ends and self._surface.is_real(inputs)
         if is_real not in self._prepared:
             self._prepared[is_real] = self._prepare(is_real)
-        self._last, surface = self._prepared[is_real]
-        return surface.decode_outputs(self._last.run(surface.encode_inputs(inputs)))
+        session, surface = self._prepared[is_real]
+        self._last = session
+        return surface.decode_outputs(session.run(surface.encode_inputs(inputs)))
 
     def placement(self) -> dict[str, str]:
         names = {node.name for node in self.graph.nodes}

@@ -9,6 +9,7 @@ from edgewright.backends.qnn.backend import HtpNativeBackend, shared_runtime
 from edgewright.backends.qnn.composed import ContextSession, LibraryBackend
 from edgewright.backends.qnn.info import GraphInfo
 from edgewright.backends.qnn.options import HtpOptions
+from edgewright.backends.qnn.runtime import RenewedContext
 from edgewright.backends.registry import find_backend
 from edgewright.backends.split import SplitBackend
 from edgewright.config.backend_config import BackendConfig
@@ -234,8 +235,9 @@ def _open_genuine_context(
     chip = find_soc(str(info.binary.soc_model)) if info.binary.soc_model else _require_target(config)
     options = loading.adapt_options(make_htp_options(chip, config, {}, loading.profiling))
     content = read_binary(Path(info.file), is_mapped=loading.is_mapped)
-    context = shared_runtime(options).load(content, options)
-    graphs = {graph.name: _make_io_graph(graph) for graph in context.graphs if graph.name in chosen}
+    context = RenewedContext(lambda: shared_runtime(options).load(content, options))
+    infos = [graph for graph in context.current().graphs if graph.name in chosen]
+    graphs = {graph.name: _make_io_graph(graph) for graph in infos}
 
     def prepare(graph: Graph, _: RunOptions) -> Session:
         return ContextSession(context, graph.name)

@@ -15,6 +15,7 @@ from edgewright.ops import reference
 from edgewright.ops.conv import Conv2d
 from edgewright.ops.matmul import MatMul
 from edgewright.passes.graph_pass import PASSES
+from tests.native.nets import clamp_net
 from tests.native.op_cases import in_form, sample_graph
 
 # Pass -> op, sample and form that it is for.
@@ -33,6 +34,7 @@ FIRES = {
         ("RmsNorm", "plain", "w8a16"),
     ],
     "compare_to_zero": [("Cast", "to_bool", None)],
+    "spell_softplus": [("ElementWiseSoftplus", label, None) for label in ("plain", "beta", "high_threshold")],
     "write_neurons": [("ElementWiseSoftplus", "plain", None), ("ElementWiseSoftplus", "plain", "w8a8")],
     "replace_reciprocals": [
         ("ElementWiseUnary", "reciprocal", None),
@@ -85,6 +87,30 @@ def product(op, shape, weights, **options):
     x = random.normal(size=shape).astype(np.float32)
     fixed = ew.quantize(Model.of(graph), [{"x": x}], act_quantizer="tf", **options).fixed_graph()
     return fixed, {"x": fixed.types["x"].encoding.encode(x, fixed.types["x"].dtype)}
+
+
+@pytest.mark.parametrize("bits", [8, 16])
+@pytest.mark.parametrize("bounds", [(0.0, 1.0), (-0.4, 0.5), (0.3, 1.0), (-0.5, -0.2)])
+def test_a_clamp_with_an_encoding_beyond_its_bounds_is_written_out(bits, bounds):
+    graph = clamp_net(bounds, bits)
+    feed = {"x": np.arange(256, dtype=graph.types["x"].dtype.numpy).reshape(1, 4, 4, 16) << (bits - 8)}
+    before = reference.run(graph, feed)["y"]
+    assert PASSES["keep_clamps"](graph) == 1
+    verify(graph, after="keep_clamps")
+    # The clamp may be dropped now: what it writes cannot hold anything else.
+    clamp = next(node for node in graph.nodes if node.op.is_clamp)
+    kept = graph.types[clamp.outputs[0]].encoding
+    low, high = ((limit + kept.offsets[0]) * kept.scales[0] for limit in (0, (1 << bits) - 1))
+    assert low >= min(bounds[0], 0) - kept.scales[0]
+    assert high <= max(bounds[1], 0) + kept.scales[0]
+    after = reference.run(graph, feed)["y"]
+    np.testing.assert_allclose(after.astype(float), before.astype(float), atol=1, rtol=0)
+    assert PASSES["keep_clamps"].function(graph) == 0
+
+
+def test_a_clamp_whose_encoding_ends_at_its_bounds_stays():
+    graph = clamp_net((0.0, 1.0), 8, written=(0.0, 1.0))
+    assert PASSES["keep_clamps"](graph) == 0
 
 
 WIDE = Conv2d(stride=(1, 1), pad_amount=((1, 1), (1, 1)))

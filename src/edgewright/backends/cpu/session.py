@@ -109,13 +109,13 @@ class CpuSession:
                     Where(tensor=name),
                     do=f"convert it with .astype('{dtype}')",
                 )
-        if shapes not in self._symbols:
+        symbols = self._symbols.get(shapes)
+        if symbols is None:
             if len(self._symbols) >= SHAPES_KEPT:
                 self._symbols.clear()
-            self._symbols[shapes] = symbol_values(
-                self._graph, dict(zip(self._graph.inputs, shapes, strict=True))
-            )
-        return self._symbols[shapes]
+            symbols = symbol_values(self._graph, dict(zip(self._graph.inputs, shapes, strict=True)))
+            self._symbols[shapes] = symbols
+        return symbols
 
     def _say_what_is_slow(self) -> None:
         slow = sorted(

@@ -18,7 +18,10 @@ from edgewright.ir.types import TensorType
 from edgewright.ops.package import ShapeRule, register_meaning
 
 SECONDS = 600.0
+# The provider in the place of a library of shape rules.
+_SHAPES = ""
 _OPEN: dict[tuple[str, str], "_Worker"] = {}
+_OPEN_LOCK = threading.Lock()
 
 
 def load_package(path: Path, provider: str) -> tuple[str, list[str]]:
@@ -31,12 +34,13 @@ def load_package(path: Path, provider: str) -> tuple[str, list[str]]:
 
 def shape_rule(path: Path, op: str, outputs: int) -> ShapeRule:
     """The shape rule of an op from a library."""
-    worker = _worker(path, "")
-    worker.ask("open_converter", path=str(path.resolve()))
+    _opened(path, _SHAPES)
 
     def rule(inputs: Sequence[TensorType | None], params: Mapping[str, Any]) -> Sequence[TensorType]:
         given = [None if t is None else (t.static_shape(), int(t.dtype)) for t in inputs]
-        found = worker.ask("outputs", op=op, inputs=given, params=_plain(params), count=outputs)
+        found = _opened(path, _SHAPES).ask(
+            "outputs", op=op, inputs=given, params=_plain(params), count=outputs
+        )
         return [TensorType(tuple(shape), _dtype(code, path, op)) for shape, code in found]
 
     return rule
@@ -57,46 +61,51 @@ class _Call:
         real = int(DType.FLOAT_32)
         wanted = [(t.static_shape(), real if t.dtype.is_fixed_point else int(t.dtype)) for t in results]
         given = {name: _value(param) for name, param in params.items()}
-        # After a crash, a new worker is started.
         worker = _opened(self._path, self._provider)
         found: list[Array] = worker.ask("run", op=self._op, inputs=list(inputs), params=given, results=wanted)
         return found
 
 
 class _Worker:
-    """A process with one library; one request at a time."""
+    """A process with one library."""
 
     def __init__(self, path: Path) -> None:
-        self._lock = threading.Lock()
         module, where = "edgewright.backends.op_package.worker", Where(file=str(path))
         self.child = WorkerProcess(module, "the op package's process", CODEC, SECONDS, where)
 
     def ask(self, request: str, /, **arguments: Any) -> Any:
-        with self._lock:
-            value, problem = self.child.exchange(request, arguments)
+        value, problem = self.child.exchange(request, arguments)
         if isinstance(problem, EdgewrightError):
             raise problem
         return value
 
 
 def _opened(path: Path, provider: str) -> _Worker:
-    """A worker that has the package open."""
-    known = _OPEN.get((str(path.resolve()), provider))
-    worker = _worker(path, provider)
-    if worker is not known:
-        worker.ask("open", path=str(path.resolve()), provider=provider)
-    return worker
-
-
-def _worker(path: Path, provider: str) -> _Worker:
+    """A worker that has the library open; where it is gone, after a crash for one, another is started."""
     measure_file(path)
     key = str(path.resolve()), provider
-    found = _OPEN.get(key)
-    if found is None or not found.child.is_alive:
-        if not _OPEN:
-            atexit.register(_stop_all)
-        found = _OPEN[key] = _Worker(path)
-    return found
+    with _OPEN_LOCK:
+        found = _OPEN.get(key)
+        if found is None or not found.child.is_alive:
+            if not _OPEN:
+                atexit.register(_stop_all)
+            if found is not None:
+                found.child.stop()
+            found = _OPEN[key] = _start_worker(path, provider)
+        return found
+
+
+def _start_worker(path: Path, provider: str) -> _Worker:
+    worker = _Worker(path)
+    try:
+        if provider == _SHAPES:
+            worker.ask("open_converter", path=str(path.resolve()))
+        else:
+            worker.ask("open", path=str(path.resolve()), provider=provider)
+    except BaseException:
+        worker.child.stop()
+        raise
+    return worker
 
 
 def _stop_all() -> None:

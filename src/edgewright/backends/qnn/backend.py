@@ -2,6 +2,7 @@
 
 import atexit
 import logging
+import threading
 from collections.abc import Mapping
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from edgewright.backends.base import RunOptions, Session
 from edgewright.backends.qnn.options import HtpOptions
 from edgewright.backends.qnn.profile import ProfileEvent
-from edgewright.backends.qnn.runtime import QnnContext, QnnRuntime, required_libraries
+from edgewright.backends.qnn.runtime import QnnRuntime, RenewedContext, required_libraries
 from edgewright.core.errors import BadInput, TypeMismatch, UsageError, Where
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph
@@ -20,6 +21,7 @@ from edgewright.passes.pipeline import HTP, run_passes
 log = logging.getLogger(__name__)
 
 _SHARED: dict[tuple[object, ...], QnnRuntime] = {}
+_SHARED_LOCK = threading.Lock()
 
 
 class HtpNativeBackend:
@@ -43,21 +45,19 @@ class HtpNativeBackend:
 
 
 class NativeSession:
-    """A compiled graph; after a crash of its worker the next run compiles it again."""
+    """A compiled graph; where its worker is gone, the next run compiles it again."""
 
     def __init__(self, graph: Graph, options: RunOptions, htp: HtpOptions) -> None:
         self._graph = graph
         self._outputs = list(dict.fromkeys((*graph.outputs, *options.extra_outputs)))
         self._record = live_records(graph, self._outputs)
-        self._htp = htp
         self._names = {self._record.source_names.get(name, name): name for name in self._record.tensors}
-        self._runtime = shared_runtime(htp)
-        self._context = self._runtime.compile([self._record], self._htp)
+        self._context = RenewedContext(lambda: shared_runtime(htp).compile([self._record], htp))
 
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
         """Values of the outputs for the inputs, which must have the declared types."""
         stored = {self._names[name]: self._stored(name, inputs) for name in self._graph.inputs}
-        found = self._ready().run(self._record.name, stored)
+        found = self._context.run(self._record.name, stored)
         return {name: self._given_back(name, found[self._names[name]]) for name in self._outputs}
 
     def placement(self) -> Mapping[str, str]:
@@ -67,12 +67,6 @@ class NativeSession:
     def profile(self) -> list[ProfileEvent]:
         """What the library measured since the last call."""
         return self._context.profile()
-
-    def _ready(self) -> QnnContext:
-        if not self._runtime.is_alive:
-            self._runtime = shared_runtime(self._htp)
-            self._context = self._runtime.compile([self._record], self._htp)
-        return self._context
 
     def _stored(self, name: str, inputs: Mapping[str, Array]) -> Array:
         if name not in inputs:
@@ -103,14 +97,15 @@ def live_records(graph: Graph, outputs: list[str]) -> QnnGraph:
 def shared_runtime(options: HtpOptions) -> QnnRuntime:
     """This process's worker for a chip, started if needed."""
     key = (options.soc_model, options.dsp_arch, options.worker, options.platform)
-    found = _SHARED.get(key)
-    if found is None or not found.is_alive:
-        if not _SHARED:
-            atexit.register(_close_all)
-        if found is not None:
-            found.close()
-        found = _SHARED[key] = QnnRuntime(options)
-    return found
+    with _SHARED_LOCK:
+        found = _SHARED.get(key)
+        if found is None or not found.is_alive:
+            if not _SHARED:
+                atexit.register(_close_all)
+            if found is not None:
+                found.close()
+            found = _SHARED[key] = QnnRuntime(options)
+        return found
 
 
 def _close_all() -> None:

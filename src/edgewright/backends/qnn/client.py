@@ -1,7 +1,6 @@
 """The caller's side of a worker with a QNN library: starts it, calls it, and forwards its log."""
 
 import logging
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -29,19 +28,22 @@ class Worker:
 
     def __init__(self, folder: Path, library: str, options: HtpOptions, saved_to: str = "") -> None:
         self._library = library
-        self._lock = threading.Lock()
         self._dropped: list[int] = []
         self._child = WorkerProcess(
             "edgewright.backends.qnn.worker", f"the worker of {library}", CODEC, options.worker.timeout
         )
-        self.version: LibraryVersion = self.ask(
-            "start",
-            folder=str(folder),
-            library=library,
-            options=options,
-            log_level=_wanted_level(),
-            saved_to=saved_to,
-        )
+        try:
+            self.version: LibraryVersion = self.ask(
+                "start",
+                folder=str(folder),
+                library=library,
+                options=options,
+                log_level=_wanted_level(),
+                saved_to=saved_to,
+            )
+        except BaseException:
+            self._child.stop()
+            raise
         if not self.version.is_tested:
             log.warning("%s is SDK %s, tested are %s", library, self.version.sdk, sorted(TESTED_SDKS))
 
@@ -52,12 +54,10 @@ class Worker:
 
     def ask(self, request: str, /, **arguments: Any) -> Any:
         """The answer to a request; the library's errors are raised here."""
-        self._child.must_be_ours()
-        with self._lock:
-            dropped, self._dropped = self._dropped, []
-            if dropped:
-                self._child.exchange("free", {"contexts": dropped})
-            value, problem, said = self._child.exchange(request, arguments)
+        dropped, self._dropped = self._dropped, []
+        if dropped:
+            self._child.exchange("free", {"contexts": dropped})
+        value, problem, said = self._child.exchange(request, arguments)
         for level, text in said:
             # The error itself says what led to it.
             shown_at = logging.DEBUG if problem is not None else _LEVELS.get(level, logging.DEBUG)

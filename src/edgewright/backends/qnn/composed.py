@@ -9,7 +9,7 @@ from edgewright.backends.base import RunOptions, Session
 from edgewright.backends.qnn.backend import HtpNativeBackend, shared_runtime
 from edgewright.backends.qnn.options import HtpOptions
 from edgewright.backends.qnn.profile import ProfileEvent
-from edgewright.backends.qnn.runtime import QnnContext
+from edgewright.backends.qnn.runtime import QnnContext, RenewedContext
 from edgewright.core.errors import BackendCrash
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph
@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 class ContextSession:
     """A graph of a context."""
 
-    context: QnnContext
+    context: RenewedContext
     name: str
 
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
@@ -41,7 +41,7 @@ class LibraryBackend(HtpNativeBackend):
         super().__init__(options)
         self._files = files
         self._prefix = prefix
-        self._contexts: dict[str, QnnContext] | None = None
+        self._contexts: dict[str, RenewedContext] | None = None
 
     def prepare(self, graph: Graph, options: RunOptions) -> Session:
         """The library's own graph, or the one lifted from it if more than its outputs is requested."""
@@ -51,18 +51,20 @@ class LibraryBackend(HtpNativeBackend):
                 return ContextSession(context, graph.name)
         return super().prepare(graph, options)
 
-    def _composed(self) -> dict[str, QnnContext]:
+    def _composed(self) -> dict[str, RenewedContext]:
         if self._contexts is None:
-            self._contexts = {}
-            for file in self._files:
-                self._contexts |= self._of_file(file)
+            by_file = [self._of_file(file) for file in self._files]
+            self._contexts = {name: context for contexts in by_file for name, context in contexts.items()}
         return self._contexts
 
-    def _of_file(self, file: Path) -> dict[str, QnnContext]:
+    def _of_file(self, file: Path) -> dict[str, RenewedContext]:
+        def make() -> QnnContext:
+            return shared_runtime(self.options).compose_library(file, self._prefix, self.options)
+
         try:
-            context = shared_runtime(self.options).compose_library(file, self._prefix, self.options)
+            context = RenewedContext(make)
         except BackendCrash as problem:
             # HTP lacks some forms of ops; the lifted graph is converted to the forms it has.
             log.warning("%s; the graph that was read from it is compiled instead", problem.what)
             return {}
-        return {graph.name: context for graph in context.graphs}
+        return {graph.name: context for graph in context.current().graphs}

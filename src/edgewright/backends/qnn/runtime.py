@@ -2,7 +2,8 @@
 
 import threading
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from edgewright.abi.libraries import Libraries, find_libraries
 from edgewright.abi.versions import LibraryVersion
+from edgewright.abi.worker_process import WorkerGone
 from edgewright.backends.qnn.checks import check_graph, check_values
 from edgewright.backends.qnn.client import Worker
 from edgewright.backends.qnn.info import BinaryInfo, GraphInfo
@@ -22,6 +24,8 @@ from edgewright.core.optional import install_command
 from edgewright.lower.qnn_graph import QnnGraph
 
 HTP = "libQnnHtp.so"
+# How often a run is tried where its worker was ended before it began.
+ATTEMPTS = 3
 
 
 class QnnRuntime:
@@ -136,6 +140,11 @@ class QnnContext:
         self._number = number
         weakref.finalize(self, worker.drop, number)
 
+    @property
+    def is_alive(self) -> bool:
+        """Whether its worker is still alive."""
+        return self._worker.is_alive
+
     def run(self, graph: str, inputs: Mapping[str, Array]) -> dict[str, Array]:
         """Outputs of a graph for inputs, all of them stored values by the tensors' names."""
         info = next((item for item in self.graphs if item.name == graph), None)
@@ -175,6 +184,34 @@ class QnnContext:
         """What the library measured since the last call; empty unless profiling is on."""
         found: list[ProfileEvent] = self._worker.ask("profile", context=self._number)
         return found
+
+
+class RenewedContext:
+    """A context that is made again where its worker is gone, after a crash or an interrupted call."""
+
+    def __init__(self, make: Callable[[], QnnContext]) -> None:
+        self._make = make
+        self._lock = threading.Lock()
+        self._context = make()
+
+    def current(self) -> QnnContext:
+        """The context, made again if needed."""
+        with self._lock:
+            if not self._context.is_alive:
+                self._context = self._make()
+            return self._context
+
+    def run(self, graph: str, inputs: Mapping[str, Array]) -> dict[str, Array]:
+        """Outputs of a graph for inputs."""
+        for _ in range(ATTEMPTS - 1):
+            # The worker is gone where a call of another thread was stopped meanwhile.
+            with suppress(WorkerGone):
+                return self.current().run(graph, inputs)
+        return self.current().run(graph, inputs)
+
+    def profile(self) -> list[ProfileEvent]:
+        """What the library measured since the last call; what a worker measured is gone with it."""
+        return self._context.profile() if self._context.is_alive else []
 
 
 def required_libraries() -> Libraries:
