@@ -24,6 +24,7 @@ def convert(  # noqa: PLR0913 - one keyword for each thing of a model that may b
     outputs: Sequence[str] = (),
     signature: str | None = None,
     tag: str | None = None,
+    expose_states: bool = False,
     rewrites: Rewrites | None = None,
 ) -> Model:
     """Converts a model and keeps the source's I/O names, layouts and dtypes.
@@ -41,6 +42,8 @@ def convert(  # noqa: PLR0913 - one keyword for each thing of a model that may b
         signature: which of a model's signatures is converted (TFLite, SavedModel); where none is named the
             first, of a SavedModel 'serving_default'.
         tag: which graph of a SavedModel is converted; 'serve' where none is named.
+        expose_states: makes states of recurrent layers inputs and outputs, so that a sequence may come in
+            pieces: what one run leaves is given to the next (``Model.states``).
         rewrites: which optional rewrites are made; all by default.
     """
     dtypes = {name: _read_dtype(name, given) for name, given in (input_dtypes or {}).items()}
@@ -53,6 +56,7 @@ def convert(  # noqa: PLR0913 - one keyword for each thing of a model that may b
         outputs=outputs,
         signature=signature,
         tag=tag,
+        expose_states=expose_states,
     )
     return convert_in_memory(ConversionRequest(source, spec, rewrites or Rewrites(), input_dtypes=dtypes))
 

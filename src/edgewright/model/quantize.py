@@ -51,7 +51,9 @@ def quantize_model(
     result.report.notes[:0] = list_data_notes(samples, preprocessing)
     result.report.notes += note_changed_weights(graph, result.graph)
     plain = Model.of(result.graph)
-    return QuantizedModel(result.graph, plain.inputs, plain.outputs, report=result.report)
+    return QuantizedModel(
+        result.graph, plain.inputs, plain.outputs, report=result.report, states=model.states
+    )
 
 
 def find_fixed_point(graph: Graph) -> str | None:
