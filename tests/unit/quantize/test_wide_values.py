@@ -72,7 +72,7 @@ def quantize_encoder(request: QuantizationRequest) -> QuantizedGraph:
 
 
 def measure_db(graph: Graph, made: QuantizedGraph) -> float:
-    return -Judge(graph, samples(graph, 12, seed=5), Engine()).measure_noise(made.graph)
+    return Judge(graph, samples(graph, 12, seed=5), Engine()).measure_noise(made.graph).sqnr_db
 
 
 def list_wide(graph: Graph) -> list[str]:

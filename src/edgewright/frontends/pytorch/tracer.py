@@ -15,12 +15,13 @@ from edgewright.core.errors import (
     locate_problem,
     shown,
 )
-from edgewright.frontends.pytorch.context import Context
+from edgewright.frontends.pytorch.context import RANDOM_ADVICE, Context
 from edgewright.frontends.pytorch.evaluation import (
     LARGEST_CONSTANT,
-    MOST_ELEMENTS,
+    MOST_WORK,
     UNFILLED,
     check_arguments,
+    estimate_work,
     find_danger,
     find_reason,
 )
@@ -35,8 +36,13 @@ from edgewright.frontends.pytorch.values import Tensor, as_array, list_boxes, re
 from edgewright.ops.package import PackageOpDefinition
 
 WITH_MASK = "_cachemask"
-# Ops of real numbers whose results are complex.
-MAKES_COMPLEX = frozenset({"aten::_fft_r2c", "aten::view_as_complex", "aten::complex", "aten::polar"})
+# Ops of real numbers whose results can be complex.
+MAY_MAKE_COMPLEX = frozenset(
+    {
+        *("aten::_fft_r2c", "aten::view_as_complex", "aten::complex", "aten::polar"),
+        *("aten::to", "aten::_to_copy", "aten::mul", "aten::add", "aten::sub", "aten::div"),
+    }
+)
 # Never computed here: what they say of weights are encodings.
 ENCODINGS = "quantized_decomposed::"
 RESHAPE_IN_PLACE = frozenset({"aten::transpose_", "aten::t_", "aten::unsqueeze_", "aten::squeeze_"})
@@ -91,7 +97,7 @@ class Tracer:
         self.written: list[Tensor] = []
         self._depth = 0
         self._count = 0
-        self._elements = 0
+        self._work = 0
 
     def known(self, data: Any, path: str = "") -> Tensor:
         """A constant of the program."""
@@ -154,6 +160,11 @@ class Tracer:
     def refresh(self, box: Tensor) -> None:
         """Brings a view up to date with what was written into its root."""
         root = box.root
+        if root.was_changed:
+            raise UnsupportedOp(
+                "a tensor is read that may have been changed in place: a branch on the input's data decides",
+                do=advise_cut("change tensors in place before such a branch, or not at all"),
+            )
         if box is root or box.seen == root.version:
             return
         box.seen = root.version
@@ -185,10 +196,13 @@ class Tracer:
         args = self._without_masks(op, args)
         if _is_in_place(op):
             return self._run_in_place(op, args, kwargs)
-        is_encoding = op._schema.name.startswith(ENCODINGS) and not self._is_run
-        if all(box.data is not None for box in list_boxes([args, kwargs])) and not is_encoding:
+        is_kept = (op._schema.name.startswith(ENCODINGS) or self._is_random(op)) and not self._is_run
+        if all(box.data is not None for box in list_boxes([args, kwargs])) and not is_kept:
             return self._evaluate_op(op, args, kwargs)
         return self._translate_op(op, args, kwargs)
+
+    def _is_random(self, op: Any) -> bool:
+        return self.torch.Tag.nondeterministic_seeded in op.tags
 
     def _without_masks(self, op: Any, args: Sequence[Any]) -> Sequence[Any]:
         """Known masks as the places that they pick: how many those are is then known too."""
@@ -214,25 +228,23 @@ class Tracer:
             raise LimitExceeded(
                 f"a constant of {max(counts)} elements is asked for, at most {LARGEST_CONSTANT}"
             )
-        self._count_elements(sum(counts))
+        self._count_work(estimate_work(op, args, counts))
         results = self._run(op, self._move_arguments(args, "cpu"), self._move_arguments(kwargs, "cpu"))
         if op._schema.name in UNFILLED:
             results = self.torch.zeros_like(results)
         boxed = _box_results(self.torch, results, self.known)
         return self._as_views(op, args, kwargs, boxed)
 
-    def _count_elements(self, count: int) -> None:
-        self._elements += count
-        if self._elements > MOST_ELEMENTS and not self._is_run:
+    def _count_work(self, count: int) -> None:
+        self._work += count
+        if self._work > MOST_WORK and not self._is_run:
             raise LimitExceeded(
-                f"constants of more than {MOST_ELEMENTS} elements in all are computed",
+                f"computing the model's constants takes more than {MOST_WORK} operations",
                 do="compute them before the model is saved",
             )
 
     def _translate_op(self, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        is_complex = any(box.dtype.is_complex for box in list_boxes([args, kwargs])) or (
-            op._schema.name in MAKES_COMPLEX
-        )
+        is_complex = self._is_complex(op, args, kwargs)
         handler = find(op.name(), is_complex=is_complex)
         definition = find_package_definition(op)
         if definition is not None:
@@ -252,6 +264,15 @@ class Tracer:
         given = iter([names] if isinstance(names, str) else names)
         boxed = _box_results(self.torch, metas, lambda meta: Tensor(meta, name=next(given, None)))
         return self._as_views(op, args, kwargs, boxed)
+
+    def _is_complex(self, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+        """Whether an op has complex numbers as arguments or makes them."""
+        if any(box.dtype.is_complex for box in list_boxes([args, kwargs])):
+            return True
+        if op._schema.name not in MAY_MAKE_COMPLEX:
+            return False
+        metas = self._infer_results(op, args, kwargs, is_needed=False)
+        return any(meta.is_complex() for meta in _flatten_results(self.torch, metas))
 
     def _of_package(
         self, op: Any, definition: PackageOpDefinition, args: Sequence[Any], kwargs: Mapping[str, Any]
@@ -340,6 +361,8 @@ class Tracer:
         root.version += 1
         target.seen = root.version
         self.written.append(root)
+        for other in root.shared:
+            other.was_changed = True
 
     def _number_elements(self, root: Tensor) -> Any:
         """Each element's place, in the shape of the tensor: what a view makes of it tells what it views."""
@@ -422,6 +445,10 @@ class Tracer:
         return tuple(box.name or "" for box in made)
 
     def _make_unknown_op_error(self, op: Any, reason: str) -> UnsupportedOp:
+        if self._is_random(op):
+            return UnsupportedOp(
+                f"PyTorch op '{_name_op(op)}' is not supported here: its results are random", do=RANDOM_ADVICE
+            )
         return UnsupportedOp(
             f"PyTorch op '{_name_op(op)}' {reason}",
             do=advise_cut(),

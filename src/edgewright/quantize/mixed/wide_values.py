@@ -96,7 +96,7 @@ def _list_counts(graph: Graph, moves: list[Move]) -> list[int]:
 def _try_widths(calibrated: Calibrated, judge: Judge, widths: Widths) -> _Trial:
     made = calibrated.quantize(widths)
     cost = compute_relative_cost(made.graph, calibrated.graph)
-    return _Trial(made, widths, -judge.measure_noise(made.graph), cost)
+    return _Trial(made, widths, judge.measure_noise(made.graph).sqnr_db, cost)
 
 
 def _finish(
