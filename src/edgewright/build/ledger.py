@@ -6,7 +6,6 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
 from typing import Any, TypeVar
@@ -80,9 +79,6 @@ class Ledger:
     def close(self) -> None:
         """Nothing is left to resume: the build is complete, or cannot be done at all."""
         shutil.rmtree(self.folder, ignore_errors=True)
-        with suppress(OSError):
-            # Where nothing else was written; a folder with files in it stays.
-            self.folder.parent.rmdir()
 
     def _save(self) -> None:
         state = {"form": FORM, "print": self._fingerprint, "stages": self._finished}
