@@ -18,7 +18,7 @@ from edgewright.frontends._common.imported import State
 from edgewright.ir.contract import dtype_word, shape_of
 from edgewright.ir.graph import Graph
 from edgewright.ir.types import TensorType
-from edgewright.model.saving import SavedFiles, SaveOptions, load_graph, save_dlc, save_graph
+from edgewright.model.saving import SavedFiles, SaveOptions, choose_format, load_graph, save_dlc, save_graph
 from edgewright.model.source_map import SourceTensor, map_source_tensors
 from edgewright.model.surface import Surface
 from edgewright.passes.target.float_io import with_float_io
@@ -99,8 +99,18 @@ class Model:
         ready = list(self._sessions.values())[-1:]
         return ready[0].placement() if ready else {}
 
-    def save(self, path: Path | str, options: SaveOptions | None = None) -> SavedFiles:
-        """Writes ``path``: a .dlc, an .onnx, or a model.cpp with its .bin and _net.json beside it."""
+    def save(
+        self,
+        path: Path | str,
+        options: SaveOptions | None = None,
+        *,
+        format: str | None = None,  # noqa: A002 - what numpy and matplotlib call it
+    ) -> SavedFiles:
+        """Writes ``path``: a .dlc, an .onnx, or a model.cpp with its .bin and _net.json beside it.
+
+        ``format`` says which where the suffix does not: dlc, onnx (quantized ops in QDQ form) or cpp. A file
+        of another kind that is there already, such as a context binary or the source model, is kept.
+        """
         if self.graph is None:
             bound = [item.name for item in self.inputs if item.is_bound]
             if not bound:
@@ -112,13 +122,14 @@ class Model:
                 f"inputs {bound} shape the graph: their values must be known to write it",
                 do=f"convert with {spell_option('input_values')}, or make them constants in the source model",
             )
-        if Path(path).suffix == ".dlc":
-            return save_dlc(self.graph, path, options)
-        if Path(path).suffix == ".onnx":
+        chosen, target = choose_format(Path(path), format)
+        if chosen == "dlc":
+            return save_dlc(self.graph, target, options)
+        if chosen == "onnx":
             from edgewright.model.onnx_export import save_onnx
 
-            return save_onnx(self.graph, path, options)
-        return save_graph(self.graph, path, options)
+            return save_onnx(self.graph, target, options)
+        return save_graph(self.graph, target, options)
 
     def encodings(self, version: str = "1.0.0") -> dict[str, Any]:
         """The encodings of a quantized model by the source's names, in the format of AIMET's files.
