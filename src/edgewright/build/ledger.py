@@ -19,6 +19,7 @@ from edgewright.build.request import BuildRequest
 from edgewright.core.errors import UsageError
 from edgewright.core.events import announce_progress
 from edgewright.core.files import write_whole
+from edgewright.core.version import VERSION
 from edgewright.data.open_samples import Data
 
 FOLDER, STATE = ".build", "state.json"
@@ -115,9 +116,9 @@ def has_state(output: Path) -> bool:
 
 def list_versions() -> tuple[tuple[str, str], ...]:
     """Packages that have a say in the result, and their versions."""
-    names = ("edgewright", "numpy", "onnx", "onnxruntime", "onnxruntime-qnn")
+    names = ("numpy", "onnx", "onnxruntime", "onnxruntime-qnn")
     python = ".".join(map(str, sys.version_info[:3]))
-    return (*((name, _find_version(name)) for name in names), ("python", python))
+    return ("edgewright", VERSION), *((name, _find_version(name)) for name in names), ("python", python)
 
 
 def hash_model(path: Path) -> str:

@@ -15,6 +15,7 @@ from edgewright.config.spelling import spell_options
 from edgewright.config.umbrella import Report
 from edgewright.core.errors import AccuracyGate, EdgewrightError, EnvironmentProblem
 from edgewright.core.log import is_debugging, log_to_stderr, set_level
+from edgewright.core.version import VERSION
 from edgewright.tools.command_line import read_words, write_help
 from edgewright.tools.progress import draw_progress
 
@@ -56,7 +57,7 @@ class Tool:
             print(self.help())
             return 0
         if "--version" in words:
-            print(f"{self.name} (edgewright) {read_version()}")
+            print(f"{self.name} (edgewright) {VERSION}")
             return 0
         with spell_options(self.spellings()):
             return self._work(read_words(words, self.groups, self.rules))
@@ -100,16 +101,6 @@ def run_guarded(answer: Callable[[], int], *, is_json: bool = False) -> int:
                 raise
             return _report_stop(signals)
         return code
-
-
-def read_version() -> str:
-    """The version of the installed Edgewright."""
-    from importlib import metadata
-
-    try:
-        return metadata.version("edgewright")
-    except metadata.PackageNotFoundError:
-        return "0 (not installed)"
 
 
 @contextmanager

@@ -6,6 +6,7 @@ from pathlib import PurePath
 from edgewright.analyse.records import Accuracy, Finding, Layer
 from edgewright.build.candidates import AS_GIVEN
 from edgewright.build.records import BuildRecord, Candidate
+from edgewright.core.quantities import format_bytes
 from edgewright.reports.html.words import (
     format_db,
     format_duration,
@@ -14,7 +15,6 @@ from edgewright.reports.html.words import (
     format_percent,
     format_points,
 )
-from edgewright.reports.numbers import format_bytes
 
 BACKENDS = {"float": "float model", "htp-sim": "simulation", "htp-native": "emulator"}
 # Kinds of findings: an override for several tensors, and for one.
