@@ -16,20 +16,24 @@ from edgewright.core.errors import (
     shown,
 )
 from edgewright.frontends.pytorch.context import Context
+from edgewright.frontends.pytorch.evaluation import (
+    LARGEST_CONSTANT,
+    MOST_ELEMENTS,
+    UNFILLED,
+    check_arguments,
+    find_danger,
+    find_reason,
+)
 from edgewright.frontends.pytorch.package_ops import (
     find_package_definition,
     infer_by_package,
     write_package_op,
 )
-from edgewright.frontends.pytorch.quantized import with_encoding
+from edgewright.frontends.pytorch.quantized import PackedWeights, with_encoding
 from edgewright.frontends.pytorch.registry import find, find_whole
 from edgewright.frontends.pytorch.values import Tensor, as_array, list_boxes, replace_tensors
 from edgewright.ops.package import PackageOpDefinition
 
-# A constant of more elements is computed at run time or refused: a small file can ask for any size.
-LARGEST_CONSTANT = 1 << 28
-# Ops that read or write files, or that are not the same twice.
-NEVER_RUN = frozenset({"aten::save", "aten::from_file", "aten::manual_seed", "aten::seed"})
 WITH_MASK = "_cachemask"
 # Ops of real numbers whose results are complex.
 MAKES_COMPLEX = frozenset({"aten::_fft_r2c", "aten::view_as_complex", "aten::complex", "aten::polar"})
@@ -83,12 +87,17 @@ class Tracer:
         self.file = file
         self.calls: list[Call] = []
         self.problems: list[EdgewrightError] = []
+        # Tensors that were changed in place, one entry each time.
+        self.written: list[Tensor] = []
         self._depth = 0
         self._count = 0
+        self._elements = 0
 
     def known(self, data: Any, path: str = "") -> Tensor:
         """A constant of the program."""
-        box = Tensor(data.detach().to("meta"), data.detach())
+        # Torch has no quantized tensors without values.
+        like = self.torch.empty(data.shape, device="meta") if data.is_quantized else data.detach().to("meta")
+        box = Tensor(like, data.detach())
         box.path = path
         return box
 
@@ -195,16 +204,30 @@ class Tracer:
 
     def _evaluate_op(self, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """Computes an op whose arguments are all known, once its results are known to be of bearable size."""
-        spaces = ("aten::", "prims::", "prim::", *((ENCODINGS,) if self._is_run else ()))
-        if op.name().split(".")[0] in NEVER_RUN or not op.name().startswith(spaces):
-            raise self._make_unknown_op_error(op, "is never run while a model is read")
+        reason = find_reason(self.torch, op, is_run=self._is_run)
+        if reason:
+            raise self._make_unknown_op_error(op, reason)
+        check_arguments(op, args)
         sizes = self._infer_results(op, args, kwargs, is_needed=False)
-        largest = max((int(m.numel()) for m in _flatten_results(self.torch, sizes)), default=0)
-        if largest > LARGEST_CONSTANT:
-            raise LimitExceeded(f"a constant of {largest} elements is asked for, at most {LARGEST_CONSTANT}")
+        counts = [int(m.numel()) for m in _flatten_results(self.torch, sizes)]
+        if max(counts, default=0) > LARGEST_CONSTANT:
+            raise LimitExceeded(
+                f"a constant of {max(counts)} elements is asked for, at most {LARGEST_CONSTANT}"
+            )
+        self._count_elements(sum(counts))
         results = self._run(op, self._move_arguments(args, "cpu"), self._move_arguments(kwargs, "cpu"))
+        if op._schema.name in UNFILLED:
+            results = self.torch.zeros_like(results)
         boxed = _box_results(self.torch, results, self.known)
         return self._as_views(op, args, kwargs, boxed)
+
+    def _count_elements(self, count: int) -> None:
+        self._elements += count
+        if self._elements > MOST_ELEMENTS and not self._is_run:
+            raise LimitExceeded(
+                f"constants of more than {MOST_ELEMENTS} elements in all are computed",
+                do="compute them before the model is saved",
+            )
 
     def _translate_op(self, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         is_complex = any(box.dtype.is_complex for box in list_boxes([args, kwargs])) or (
@@ -281,6 +304,7 @@ class Tracer:
         # The same torch tensor, too: whoever holds it sees the new shape.
         op(target.meta, *args[1:], **kwargs)
         target.data, target.name, target.version = result.data, result.name, before.version
+        self.written.append(target)
         return target.as_view_of(before, result.how)
 
     def _find_functional(self, op: Any) -> Any:
@@ -315,6 +339,7 @@ class Tracer:
             target.data, target.name = None, name
         root.version += 1
         target.seen = root.version
+        self.written.append(root)
 
     def _number_elements(self, root: Tensor) -> Any:
         """Each element's place, in the shape of the tensor: what a view makes of it tells what it views."""
@@ -357,13 +382,20 @@ class Tracer:
         # A view of what lies elsewhere in memory is a copy: where things lie has no meaning here.
         op = self.torch.ops.aten.reshape.default if op.name() == "aten::view" else op
         try:
-            return self._run(op, self._move_arguments(args, "meta"), self._move_arguments(kwargs, "meta"))
+            named = self._move_arguments(kwargs, "meta")
+            if any(item.name == "device" and item.kwarg_only for item in op._schema.arguments):
+                # Without a device a tensor would be made, whatever its size.
+                named["device"] = self.torch.device("meta")
+            return self._run(op, self._move_arguments(args, "meta"), named)
         except EdgewrightError as problem:
             if not is_needed:
                 return []
             raise problem from None
 
     def _run(self, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        reason = find_danger(op)
+        if reason:
+            raise self._make_unknown_op_error(op, reason)
         with _explain_torch_errors(op), self.torch.no_grad():
             return op(*args, **kwargs)
 
@@ -464,6 +496,8 @@ def _box_results(torch: Any, results: Any, box: Callable[[Any], Tensor]) -> Any:
 def _move_to_device(value: Any, torch: Any, device: str) -> Any:
     if isinstance(value, torch.device):
         return torch.device(device)
+    if isinstance(value, PackedWeights) and device == "cpu":
+        return value.pack(torch)
     if isinstance(value, list):
         return [_move_to_device(item, torch, device) for item in value]
     if isinstance(value, tuple):
