@@ -44,7 +44,7 @@ def hold_folder(folder: Path, command: str) -> Iterator[None]:
 
     The system itself ends the lock of a process that dies, so what is left of one is taken over.
     """
-    file = _acquire_lock(folder)
+    file = _take_lock(folder)
     try:
         _tell_holder(file, folder, command)
         yield
@@ -65,7 +65,7 @@ def refuse_held_folder(folder: Path) -> None:
         os.close(file)
 
 
-def _acquire_lock(folder: Path) -> int:
+def _take_lock(folder: Path) -> int:
     for attempt in range(ATTEMPTS):
         if attempt:
             time.sleep(PAUSE)

@@ -76,21 +76,18 @@ def test_tab_completion_shows_public_names_only(model, quantized):
     assert {"run", "save", "inputs", "report"} <= set(dir(quantized))
 
 
-class _Texts(HTMLParser):
+class _Tags(HTMLParser):
     def __init__(self):
         super().__init__()
-        self.tags, self.texts = [], []
+        self.tags = []
 
     def handle_starttag(self, tag, attrs):
         self.tags.append(tag)
 
-    def handle_data(self, data):
-        self.texts.append(data)
-
 
 def test_html_has_a_table_and_escapes_names(model, quantized):
     for item in (_sums(2), quantized, ew.compare(model, quantized, [{"Input3": X}])):
-        page = _Texts()
+        page = _Tags()
         page.feed(item._repr_html_())
         assert "table" in page.tags
         assert "script" not in page.tags
