@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 
-from edgewright.analyse.evaluate import Evaluator
 from edgewright.analyse.records import Finding
 from edgewright.build.candidate_builder import CandidateBuilder
 from edgewright.build.candidates import (
@@ -34,7 +33,7 @@ from edgewright.build.ledger import Ledger, has_state, list_versions, take_finge
 from edgewright.build.open_model import OpenedModel, open_model
 from edgewright.build.plain import to_json
 from edgewright.build.preflight import PreflightResult, as_finding, run_preflight, sort_problems
-from edgewright.build.records import BuildRecord, Preflight
+from edgewright.build.records import BuildRecord, Preflight, SampleNumbers
 from edgewright.build.request import BuildRequest
 from edgewright.build.stages import (
     SIMULATION,
@@ -42,6 +41,7 @@ from edgewright.build.stages import (
     CompileResult,
     EvaluationResult,
     analyse_candidate,
+    check_candidate,
     evaluate_candidate,
     open_emulator,
 )
@@ -50,7 +50,12 @@ from edgewright.build.stored_graphs import load_stored_graph, store_graph
 from edgewright.core.errors import EdgewrightError, Problems
 from edgewright.core.files import write_whole
 from edgewright.core.folder_lock import hold_folder, refuse_held_folder
-from edgewright.data.samples import BuildSamples, read_samples
+from edgewright.data.samples import BuildSamples, LabelledSamples, read_samples
+from edgewright.evaluate.choose_metric import SAME
+from edgewright.evaluate.evaluator import Evaluator
+from edgewright.evaluate.metrics import find_measure
+from edgewright.evaluate.records import Loss
+from edgewright.evaluate.verdict import judge_loss
 from edgewright.ir.contract import contract
 from edgewright.ir.graph import Graph
 from edgewright.targets.soc import find_htp_soc
@@ -90,9 +95,10 @@ class _Build:
         self._staged = self._ledger.folder / "out"
         preflight = self._ledger.run_stage("preflight", Preflight, self._preflight)
         self._known = self._ledger.run_stage("convert", ConversionResult, self._convert)
-        results, compiled, evaluation = self._confirm(self._quantize())
+        results, compiled = self._confirm(self._quantize())
         chosen = find_chosen(results)
         graph = load_stored_graph(self._locate_graph(chosen.candidate.name))
+        evaluation = self._judge(graph, compiled.backend)
         analyse = partial(self._analyse, graph, chosen, compiled.backend)
         analysis = self._ledger.run_stage("analyse", AnalysisResult, analyse)
         record = self._record(preflight, results, graph, compiled, evaluation, analysis)
@@ -144,8 +150,21 @@ class _Build:
         return add_states(samples, graph, states)
 
     @cached_property
-    def _evaluator(self) -> Evaluator:
-        return Evaluator(self._source, self._samples, self._known.metric)
+    def _chooser(self) -> Evaluator:
+        """Evaluates on the samples that choose; without labels, by the float model's answers."""
+        samples, metric = self._samples.choosing, self._known.metric
+        if find_measure(metric.name).needs_labels and samples.labels is None:
+            metric = replace(metric, name=SAME)
+        return Evaluator(self._source, samples, metric)
+
+    def _judge(self, graph: Graph, backend: str) -> EvaluationResult:
+        """The verdict's figures, on samples that nothing was chosen by."""
+
+        def evaluate() -> EvaluationResult:
+            judge = Evaluator(self._source, self._samples.judging, self._known.metric)
+            return evaluate_candidate(judge, graph, backend, self._staged)
+
+        return self._ledger.run_stage("evaluate", EvaluationResult, evaluate)
 
     @cached_property
     def _candidates(self) -> CandidateBuilder:
@@ -154,7 +173,7 @@ class _Build:
             self._source,
             frozenset(self._known.tensors),
             self._samples,
-            self._evaluator,
+            self._chooser,
             request.limit,
             has_limit=request.max_drop is not None,
             overrides=request.overrides,
@@ -182,7 +201,7 @@ class _Build:
 
     def _confirm(
         self, results: tuple[CandidateResult, ...]
-    ) -> tuple[tuple[CandidateResult, ...], CompileResult, EvaluationResult]:
+    ) -> tuple[tuple[CandidateResult, ...], CompileResult]:
         """Compiles what was chosen, and the next wider candidate where that fails or loses too much."""
         limit = self._request.limit
         names = [find_chosen(results).candidate.name, *list_wider_candidates(results, limit)]
@@ -191,23 +210,16 @@ class _Build:
         self._refusal = confirmed.refusal
         if confirmed.is_overwritten:
             self._compile(load_stored_graph(self._locate_graph(confirmed.name)))
-        compiled = confirmed.compiled or self._simulate_candidate(confirmed.name)
-        return mark_chosen(results, confirmed.name), *compiled
+        # What the compiler refuses has all files but the binary.
+        refused = CompileResult(SIMULATION, list_artifacts(self._request, self._staged))
+        compiled = confirmed.compiled[0] if confirmed.compiled else refused
+        return mark_chosen(results, confirmed.name), compiled
 
     def _compile_candidate(self, name: str) -> Compiled:
         graph = load_stored_graph(self._locate_graph(name))
         compiled = self._ledger.run_stage(f"compile {name}", CompileResult, partial(self._compile, graph))
-        return compiled, self._evaluate_candidate(name, graph, compiled.backend)
-
-    def _simulate_candidate(self, name: str) -> Compiled:
-        """A candidate that the compiler refuses: all files but the binary, evaluated by the simulation."""
-        compiled = CompileResult(SIMULATION, list_artifacts(self._request, self._staged))
-        graph = load_stored_graph(self._locate_graph(name))
-        return compiled, self._evaluate_candidate(name, graph, SIMULATION)
-
-    def _evaluate_candidate(self, name: str, graph: Graph, backend: str) -> EvaluationResult:
-        evaluate = partial(evaluate_candidate, self._evaluator, graph, backend, self._staged)
-        return self._ledger.run_stage(f"evaluate {name}", EvaluationResult, evaluate)
+        check = partial(check_candidate, self._chooser, graph, compiled.backend, self._staged)
+        return compiled, self._ledger.run_stage(f"check {name}", Loss, check)
 
     def _compile(self, graph: Graph) -> CompileResult:
         encodings = export_encodings(self._opened, self._source, graph)
@@ -245,7 +257,7 @@ class _Build:
             precision=request.precision,
             chosen=chosen.candidate.name,
             max_drop=limit,
-            is_met=None if limit is None else evaluation.drop <= limit,
+            verdict=judge_loss(evaluation.loss, limit, evaluation.apart),
             metric=known.metric,
             accuracy=evaluation.accuracy,
             candidates=tuple(result.candidate for result in results),
@@ -261,7 +273,8 @@ class _Build:
             ),
             artifacts=compiled.artifacts,
             versions=list_versions(),
-            notes=(*self._notes, *known.notes, *evaluation.notes, *_note_few_samples(evaluation, limit)),
+            samples=_list_numbers(self._samples, evaluation),
+            notes=(*self._notes, *known.notes, *evaluation.notes),
         )
 
     def _list_warnings(self, preflight: Preflight) -> list[Finding]:
@@ -280,11 +293,15 @@ class _Build:
         return self._ledger.folder / f"graph_{name.replace(' ', '_').replace('+', '_')}"
 
 
-def _note_few_samples(evaluation: EvaluationResult, limit: float | None) -> list[str]:
-    """What few samples cannot tell."""
-    answers = evaluation.answers
-    if limit is None or not answers or 100 / answers <= limit:
-        return []
-    return [
-        f"one of {answers} answers is {100 / answers:.1f} points: a limit of {limit:g} needs more samples"
-    ]
+def _list_numbers(samples: BuildSamples, evaluation: EvaluationResult) -> SampleNumbers:
+    """Which samples did what, so that every figure can be computed again."""
+
+    def list_part(part: LabelledSamples) -> tuple[int, ...]:
+        return part.selection.numbers
+
+    return SampleNumbers(
+        samples.calibration.numbers,
+        list_part(samples.choosing),
+        list_part(samples.judging),
+        evaluation.emulated,
+    )

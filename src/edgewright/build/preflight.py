@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from edgewright.abi.libraries import find_libraries
-from edgewright.analyse.metric import RIGHT, choose_metric
 from edgewright.analyse.records import Finding
 from edgewright.artifacts.encodings import load_encodings
 from edgewright.build.estimates import (
@@ -33,6 +32,7 @@ from edgewright.core.errors import (
 from edgewright.core.files import measure_file
 from edgewright.core.numbers import Array
 from edgewright.data.samples import BuildSamples, read_samples
+from edgewright.evaluate.choose_metric import RIGHT, choose_metric
 from edgewright.targets.soc import FIRST_WITH_HALF, Soc, find_htp_soc
 
 log = logging.getLogger(__name__)
@@ -149,7 +149,7 @@ def _check_data(request: BuildRequest, result: PreflightResult) -> None:
         _check_paths(request)
         return
     samples = read_samples(inputs, request.data)
-    firsts = [next(iter(part.select(1))) for part in (samples.calibration, samples.evaluation)]
+    firsts = [next(iter(part.select(1))) for part in (samples.calibration, samples.judging.selection)]
     result.samples = samples
     result.hints += [Finding("note", "data", note) for note in samples.notes if not samples.is_random]
     result.hints += _describe_pixels(firsts[0])
@@ -199,7 +199,7 @@ def _check_model(request: BuildRequest, result: PreflightResult) -> None:
     result.problems += checks.problems
     result.hints += checks.hints
     samples = result.samples
-    counts = (0, 0) if samples is None else (len(samples.calibration), len(samples.evaluation))
+    counts = (0, 0) if samples is None else (len(samples.calibration), len(samples.judging.selection))
     result.estimate = estimate_build(opened.graph, *counts, request.precision)
     result.hints += _check_resources(request, result.estimate)
 

@@ -29,15 +29,6 @@ UNFILLED = frozenset(
         *("prims::empty", "prims::empty_strided", "prims::empty_permuted"),
     }
 )
-RANDOM = frozenset(
-    {
-        *("aten::rand", "aten::rand_like", "aten::randn", "aten::randn_like", "aten::randint"),
-        *("aten::randint_like", "aten::randperm", "aten::normal", "aten::normal_functional"),
-        *("aten::bernoulli", "aten::multinomial", "aten::poisson", "aten::uniform", "aten::exponential"),
-        *("aten::geometric", "aten::cauchy", "aten::log_normal", "aten::random", "aten::binomial"),
-        *("prims::normal", "prims::uniform"),
-    }
-)
 # Of the ops that stand for TorchScript itself: pure functions of numbers and types.
 PRIMITIVES = frozenset(
     f"prim::{name}"
@@ -101,8 +92,6 @@ def find_reason(torch: Any, op: Any, *, is_run: bool) -> str:
     """Why an op is not computed here; "" where it may be."""
     name = op._schema.name
     space, _, word = name.partition("::")
-    if name in RANDOM and not is_run:
-        return "is not supported here: its results are random; make the noise an input of the model"
     if space == "aten" and word.startswith("_") and not word.startswith("__"):
         is_allowed = name in PRIVATE or _has_meaning(torch, op)
     else:

@@ -15,7 +15,7 @@ from edgewright.core.errors import (
     locate_problem,
     shown,
 )
-from edgewright.frontends.pytorch.context import Context
+from edgewright.frontends.pytorch.context import RANDOM_ADVICE, Context
 from edgewright.frontends.pytorch.evaluation import (
     LARGEST_CONSTANT,
     MOST_ELEMENTS,
@@ -35,8 +35,13 @@ from edgewright.frontends.pytorch.values import Tensor, as_array, list_boxes, re
 from edgewright.ops.package import PackageOpDefinition
 
 WITH_MASK = "_cachemask"
-# Ops of real numbers whose results are complex.
-MAKES_COMPLEX = frozenset({"aten::_fft_r2c", "aten::view_as_complex", "aten::complex", "aten::polar"})
+# Ops of real numbers whose results can be complex.
+MAY_MAKE_COMPLEX = frozenset(
+    {
+        *("aten::_fft_r2c", "aten::view_as_complex", "aten::complex", "aten::polar"),
+        *("aten::to", "aten::_to_copy", "aten::mul", "aten::add", "aten::sub", "aten::div"),
+    }
+)
 # Never computed here: what they say of weights are encodings.
 ENCODINGS = "quantized_decomposed::"
 RESHAPE_IN_PLACE = frozenset({"aten::transpose_", "aten::t_", "aten::unsqueeze_", "aten::squeeze_"})
@@ -185,10 +190,13 @@ class Tracer:
         args = self._without_masks(op, args)
         if _is_in_place(op):
             return self._run_in_place(op, args, kwargs)
-        is_encoding = op._schema.name.startswith(ENCODINGS) and not self._is_run
-        if all(box.data is not None for box in list_boxes([args, kwargs])) and not is_encoding:
+        is_kept = (op._schema.name.startswith(ENCODINGS) or self._is_random(op)) and not self._is_run
+        if all(box.data is not None for box in list_boxes([args, kwargs])) and not is_kept:
             return self._evaluate_op(op, args, kwargs)
         return self._translate_op(op, args, kwargs)
+
+    def _is_random(self, op: Any) -> bool:
+        return self.torch.Tag.nondeterministic_seeded in op.tags
 
     def _without_masks(self, op: Any, args: Sequence[Any]) -> Sequence[Any]:
         """Known masks as the places that they pick: how many those are is then known too."""
@@ -230,9 +238,7 @@ class Tracer:
             )
 
     def _translate_op(self, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        is_complex = any(box.dtype.is_complex for box in list_boxes([args, kwargs])) or (
-            op._schema.name in MAKES_COMPLEX
-        )
+        is_complex = self._is_complex(op, args, kwargs)
         handler = find(op.name(), is_complex=is_complex)
         definition = find_package_definition(op)
         if definition is not None:
@@ -252,6 +258,15 @@ class Tracer:
         given = iter([names] if isinstance(names, str) else names)
         boxed = _box_results(self.torch, metas, lambda meta: Tensor(meta, name=next(given, None)))
         return self._as_views(op, args, kwargs, boxed)
+
+    def _is_complex(self, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+        """Whether an op has complex numbers as arguments or makes them."""
+        if any(box.dtype.is_complex for box in list_boxes([args, kwargs])):
+            return True
+        if op._schema.name not in MAY_MAKE_COMPLEX:
+            return False
+        metas = self._infer_results(op, args, kwargs, is_needed=False)
+        return any(meta.is_complex() for meta in _flatten_results(self.torch, metas))
 
     def _of_package(
         self, op: Any, definition: PackageOpDefinition, args: Sequence[Any], kwargs: Mapping[str, Any]
@@ -422,6 +437,10 @@ class Tracer:
         return tuple(box.name or "" for box in made)
 
     def _make_unknown_op_error(self, op: Any, reason: str) -> UnsupportedOp:
+        if self._is_random(op):
+            return UnsupportedOp(
+                f"PyTorch op '{_name_op(op)}' is not supported here: its results are random", do=RANDOM_ADVICE
+            )
         return UnsupportedOp(
             f"PyTorch op '{_name_op(op)}' {reason}",
             do=advise_cut(),
