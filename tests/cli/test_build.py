@@ -189,6 +189,21 @@ def test_a_metric_of_ones_own_judges(call, data, tmp_path, simulated):
     assert "mean-absolute-error" in wrong.err
 
 
+def test_samples_that_are_not_as_in_training_are_said_whatever_the_verdict(call, data, tmp_path, simulated):
+    with np.load(data) as stored:
+        np.savez(tmp_path / "dark.npz", Input3=stored["Input3"] * 0 + 1, labels=stored["labels"])
+    words = ("--data", tmp_path / "dark.npz", *TO, "--precision", "w8a8", "-o", tmp_path / "out")
+    answer = call(main, DIGITS_MODEL, *words)
+    assert answer.code == 0, answer.err
+    assert "the float model itself is right on only" in answer.out
+
+
+def test_a_folder_that_cannot_be_written_is_said_before_any_work(call, data):
+    answer = call(main, DIGITS_MODEL, "--data", data, *TO, "-o", "/proc/edgewright", "--dry-run")
+    assert answer.code == 6
+    assert "'/proc' cannot be written to" in answer.err
+
+
 def test_a_dry_run_says_what_is_needed_and_writes_nothing(call, data, tmp_path):
     answer = call(main, DIGITS_MODEL, "--data", data, *TO, "-o", tmp_path / "out", "--dry-run")
     assert answer.code == 0

@@ -1,6 +1,7 @@
 """The main job: pre-flight, convert, quantize, compile, evaluate, analyse, report."""
 
 import logging
+import math
 import shutil
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -55,7 +56,7 @@ from edgewright.evaluate.choose_metric import SAME
 from edgewright.evaluate.evaluator import Evaluator
 from edgewright.evaluate.metrics import find_measure
 from edgewright.evaluate.records import Loss
-from edgewright.evaluate.verdict import judge_loss
+from edgewright.evaluate.verdict import describe_poor_float_model, judge_loss
 from edgewright.ir.contract import contract
 from edgewright.ir.graph import Graph
 from edgewright.targets.soc import find_htp_soc
@@ -244,7 +245,7 @@ class _Build:
     ) -> BuildRecord:
         request, source, known = self._request, self._source, self._known
         limit = request.max_drop
-        chosen = find_chosen(results)
+        chosen, poor = find_chosen(results), self._warn_of_float_model(evaluation)
         types = {name: source.types[name] for name in (*source.inputs, *source.outputs)}
         preflight = replace(preflight, findings=(*preflight.findings, *known.findings))
         return BuildRecord(
@@ -263,7 +264,7 @@ class _Build:
             candidates=tuple(result.candidate for result in results),
             layers=analysis.layers,
             tensors=analysis.tensors,
-            findings=(*self._list_warnings(preflight), *analysis.findings),
+            findings=(*poor, *self._list_warnings(preflight), *analysis.findings),
             data=self._samples.notes,
             choices=(chosen.candidate.text, *chosen.notes),
             stages=tuple(
@@ -274,12 +275,20 @@ class _Build:
             artifacts=compiled.artifacts,
             versions=list_versions(),
             samples=_list_numbers(self._samples, evaluation),
-            notes=(*self._notes, *known.notes, *evaluation.notes),
+            notes=(*(finding.what for finding in poor), *self._notes, *known.notes, *evaluation.notes),
         )
 
     def _list_warnings(self, preflight: Preflight) -> list[Finding]:
         refused = [as_finding(each) for each in getattr(self._refusal, "errors", [self._refusal]) if each]
         return [*refused, *(finding for finding in preflight.findings if finding.grade == "warning")]
+
+    def _warn_of_float_model(self, evaluation: EvaluationResult) -> list[Finding]:
+        """A float model that is mostly wrong: the most frequent mistake is in its samples."""
+        loss, types = evaluation.loss, self._source.types
+        classes = math.prod(types[loss.output].static_shape()) if loss.output in types else 1
+        what = describe_poor_float_model(self._known.metric.name, loss, classes)
+        do = "check --mean, --std, --layout and --color, or the arrays, and that labels count from 0"
+        return [Finding("warning", "float-model", what, do=do)] if what else []
 
     def _report(self, record: BuildRecord) -> None:
         """The last files; once all are in place nothing is left to resume."""

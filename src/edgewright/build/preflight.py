@@ -1,7 +1,7 @@
 """Looks in seconds, before any work, for all that stands in the way of a build, and what it will need."""
 
 import logging
-import os
+import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -127,10 +127,7 @@ def _check_output(request: BuildRequest) -> None:
         raise UsageError(
             f"'{shown(out)}' is a file, expected a folder to write to", do="name another one: -o"
         )
-    if not os.access(find_nearest_folder(out), os.W_OK | os.X_OK):
-        raise EnvironmentProblem(
-            f"'{shown(find_nearest_folder(out))}' cannot be written to", do="name another folder with -o"
-        )
+    _check_writable(find_nearest_folder(out))
     taken = [request.model.parent] if not request.model.is_dir() else [request.model]
     data = request.data.data
     taken += [Path(data)] if isinstance(data, str | Path) and Path(data).is_dir() else []
@@ -139,6 +136,16 @@ def _check_output(request: BuildRequest) -> None:
             f"'{shown(out)}' holds the model or the data, expected a folder of its own for the build",
             do=f"name another one, as in -o {shown(out / 'built')}",
         )
+
+
+def _check_writable(folder: Path) -> None:
+    """By writing: permissions do not tell of read-only disks, and an administrator has all of them."""
+    try:
+        Path(tempfile.mkdtemp(prefix=".edgewright", dir=folder)).rmdir()
+    except OSError as problem:
+        raise EnvironmentProblem(
+            f"'{shown(folder)}' cannot be written to ({problem.strerror})", do="name another folder with -o"
+        ) from problem
 
 
 def _check_data(request: BuildRequest, result: PreflightResult) -> None:

@@ -3,11 +3,15 @@
 from dataclasses import dataclass
 
 from edgewright.evaluate.loss import count_needed_samples
+from edgewright.evaluate.metrics.answers import RightAnswers
 from edgewright.evaluate.records import Loss
+from edgewright.evaluate.statistics import compute_wilson_interval
 
 MET, NOT_PROVEN, MISSED, NO_LIMIT = "met", "not proven", "missed", "no limit"
 # Simulation and emulator disagree where their difference is beyond chance and beyond this part of the limit.
 WORTH_TELLING = 0.25
+# Trained models that are right less often than this mostly have samples that are not as in training.
+LOWEST_USUAL = 0.5
 
 
 @dataclass(frozen=True)
@@ -24,6 +28,22 @@ class Verdict:
     def is_met(self) -> bool | None:
         """Whether the limit is proven to be kept; None where there is none."""
         return None if self.word == NO_LIMIT else self.word == MET
+
+
+def describe_poor_float_model(metric: str, loss: Loss, classes: int) -> str:
+    """What is wrong before anything was quantized; empty where nothing seems to be."""
+    if metric != RightAnswers.name or not loss.samples:
+        return ""
+    right = loss.float_score / 100 * loss.samples
+    low, high = compute_wilson_interval(right, loss.samples)
+    chance = 1 / max(classes, 1)
+    if high >= LOWEST_USUAL and low > min(2 * chance, (1 + chance) / 2):
+        return ""
+    score = f"right on only {loss.float_score:.0f} % of {loss.samples} samples"
+    return (
+        f"the float model itself is {score} ({100 * chance:.1f} % would be chance): "
+        "what is lost says little before samples and labels fit the model"
+    )
 
 
 def judge_loss(loss: Loss, limit: float | None, apart: Loss | None = None) -> Verdict:

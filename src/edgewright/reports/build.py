@@ -31,8 +31,12 @@ def make_page(record: BuildRecord) -> list[Block]:
 def make_preflight_page(preflight: Preflight) -> list[Block]:
     """The page of `edgewright build --dry-run`, where nothing stands in the way."""
     blocks: list[Block] = [line for finding in preflight.findings for line in _describe_finding(finding)]
+    warnings = sum(finding.grade == "warning" for finding in preflight.findings)
+    way = "nothing stands in the way"
+    if warnings:
+        way = f"the build can start; {warnings} warning{'s' * (warnings > 1)} above say what may fail"
     blocks.append(
-        f"pre-flight: nothing stands in the way ({preflight.seconds:.1f} s); the build will take about "
+        f"pre-flight: {way} ({preflight.seconds:.1f} s); the build will take about "
         f"{format_duration(preflight.expected_seconds)}, {preflight.expected_memory_mb:.0f} MB of memory and "
         f"{preflight.expected_disk_mb:.0f} MB of disk"
     )

@@ -7,7 +7,14 @@ from edgewright.evaluate.loss import choose_worst, count_needed_samples, measure
 from edgewright.evaluate.metrics import MEASURES
 from edgewright.evaluate.records import Loss
 from edgewright.evaluate.statistics import compute_paired_interval
-from edgewright.evaluate.verdict import MET, MISSED, NO_LIMIT, NOT_PROVEN, judge_loss
+from edgewright.evaluate.verdict import (
+    MET,
+    MISSED,
+    NO_LIMIT,
+    NOT_PROVEN,
+    describe_poor_float_model,
+    judge_loss,
+)
 
 SHARE, CLOSENESS = MEASURES["same-answers"], MEASURES["closeness"]
 
@@ -82,6 +89,16 @@ def test_intervals_hold_the_truth_as_often_as_they_say():
 def test_the_worst_output_counts_and_the_widest_doubt():
     worst = choose_worst([loss(0.5, 0, 0.6), loss(0.2, 0, 3.0)])
     assert (worst.points, worst.high) == (0.5, 3.0)
+
+
+@pytest.mark.parametrize(
+    ("score", "classes", "is_poor"),
+    [(26.0, 10, True), (85.0, 10, False), (49.0, 1000, False), (55.0, 2, True), (97.0, 2, False)],
+)
+def test_a_float_model_that_is_mostly_wrong_is_said(score, classes, is_poor):
+    measured = Loss("y", "htp-sim", 200, 0.0, -1.0, 1.0, score)
+    assert bool(describe_poor_float_model("right-answers", measured, classes)) == is_poor
+    assert not describe_poor_float_model("closeness", measured, classes)
 
 
 def test_very_few_samples_of_values_prove_nothing():
