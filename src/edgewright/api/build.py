@@ -46,7 +46,7 @@ def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two 
         model: a model of any format that is read, or a converted one.
         data: samples, in any form that ``quantize`` takes, or a folder of .wav files; None for random
             numbers, which say nothing about accuracy.
-        target: the chip: SM8650, 'Snapdragon 8 Gen 3', v75 or a SoC number.
+        target: the chip: SM8650, 'Snapdragon 8 Gen 3', v75, a SoC number, or a device such as 'Galaxy S24'.
         output: the folder to write.
         precision: w8a8, w8a16, w4a8, w4a16, fp16, or auto: the cheapest that loses at most ``max_drop``.
         max_drop: points of the metric that may be lost; ``verdict`` of the record says whether that is

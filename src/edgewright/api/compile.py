@@ -36,7 +36,7 @@ def compile(  # noqa: A001, PLR0913 - named after torch.compile; all but two are
     Args:
         model: a model or a converted file, or several of them by graph name.
         path: the context binary to write.
-        target: the chip: SM8650, 'Snapdragon 8 Gen 3', v75 or a SoC number.
+        target: the chip: SM8650, 'Snapdragon 8 Gen 3', v75, a SoC number, or a device such as 'Galaxy S24'.
         backend: htp (genuine where its wheel is installed, else simulated), htp-native, htp-sim or cpu.
         optimization_level: 1 to 3: how hard the compiler tries.
         vtcm_mb: megabytes of the chip's fast memory that each graph may use; 0 for all.
