@@ -16,6 +16,7 @@ from edgewright.config.umbrella import Report
 from edgewright.core.errors import AccuracyGate, EdgewrightError, EnvironmentProblem
 from edgewright.core.log import is_debugging, log_to_stderr, set_level
 from edgewright.core.version import VERSION
+from edgewright.tools.blame_option import blame_option
 from edgewright.tools.command_line import read_words, write_help
 from edgewright.tools.progress import draw_progress
 
@@ -70,8 +71,11 @@ class Tool:
                 set_level(group.loudness)
         for text in self._list_warnings(groups):
             getLogger(__name__).warning("%s", text)
-        with draw_progress():
-            return self.run(*groups) or 0
+        try:
+            with draw_progress():
+                return self.run(*groups) or 0
+        except EdgewrightError as error:
+            raise blame_option(error, groups) from error.__cause__
 
     def _list_warnings(self, groups: tuple[OptionGroup, ...]) -> list[str]:
         given = {name: value for group in groups for name, value in group.given().items()}
