@@ -32,7 +32,7 @@ class Layer:
     bits: int
     weight_bits: int | None
     macs: int
-    # In dB, up to here and over a few held-apart samples; None where it was not measured.
+    # In dB, up to here and over a few held-out samples; None where it was not measured.
     sim_db: float | None
     emulator_db: float | None
     # The part that this op adds by itself when its inputs are exact; None where it was not measured.

@@ -54,7 +54,7 @@ def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two 
         metric: right-answers, same-answers, top-5, closeness, sqnr, cosine, mean-absolute-error, auto, or a
             function of (output, the float model's output, label) that returns 1 for a perfect output.
         labels: the right class of each sample: a file, or numbers.
-        eval_data: samples to evaluate on; otherwise some of ``data`` are held apart.
+        eval_data: samples to evaluate on; otherwise some of ``data`` are held out.
         calibration_samples: how many samples calibrate at most.
         evaluation_samples: how many samples evaluate at most.
         preprocessing: how images are preprocessed.

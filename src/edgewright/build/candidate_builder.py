@@ -1,4 +1,4 @@
-"""Builds one candidate of precision: quantized, evaluated on samples held apart, with its cost."""
+"""Builds one candidate of precision: quantized, evaluated on held-out samples, with its cost."""
 
 import time
 from dataclasses import dataclass, field, replace

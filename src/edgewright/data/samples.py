@@ -82,7 +82,7 @@ class LabelledSamples:
 
 @dataclass(frozen=True)
 class BuildSamples:
-    """Samples that calibrate, that choose a precision, and that judge the choice: held apart."""
+    """Samples that calibrate, that choose a precision, and that judge the choice."""
 
     calibration: SampleSelection
     choosing: LabelledSamples

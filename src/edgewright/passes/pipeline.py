@@ -112,6 +112,7 @@ TARGET = ("resolve_symbols", "promote_scalars", "take_source_names")
 FOR_HTP = ("bound_masks", "unroll_recurrent", "merge_moves", "drop_identity", "drop_dead_code")
 # What HTP asks for besides: run on a copy, right before a graph is compiled for it.
 HTP = (
+    "unroll_recurrent",
     "narrow_int64",
     "promote_scalars",
     "compare_to_zero",

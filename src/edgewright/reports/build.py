@@ -68,7 +68,7 @@ def _make_candidate_row(candidate: Candidate) -> tuple[str, ...]:
 def _make_accuracy_table(record: BuildRecord) -> Table:
     headers = ("output", "on", "samples", record.metric.name, "95 % interval", "SQNR", "largest difference")
     rows = tuple(_make_accuracy_row(item) for item in record.accuracy)
-    return Table("Accuracy on samples held apart", headers, rows, frozenset(range(2, 7)))
+    return Table("Accuracy on held-out samples", headers, rows, frozenset(range(2, 7)))
 
 
 def _make_accuracy_row(item: Accuracy) -> tuple[str, ...]:
