@@ -16,8 +16,8 @@ from edgewright.config.umbrella import Report
 from edgewright.core.errors import AccuracyGate, EdgewrightError, EnvironmentProblem
 from edgewright.core.log import is_debugging, log_to_stderr, set_level
 from edgewright.core.version import VERSION
-from edgewright.tools.blame_option import blame_option
 from edgewright.tools.command_line import read_words, write_help
+from edgewright.tools.name_option import name_option
 from edgewright.tools.progress import draw_progress
 
 BROKEN_PIPE = 128 + 13
@@ -75,7 +75,7 @@ class Tool:
             with draw_progress():
                 return self.run(*groups) or 0
         except EdgewrightError as error:
-            raise blame_option(error, groups) from error.__cause__
+            raise name_option(error, groups) from error.__cause__
 
     def _list_warnings(self, groups: tuple[OptionGroup, ...]) -> list[str]:
         given = {name: value for group in groups for name, value in group.given().items()}

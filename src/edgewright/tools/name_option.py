@@ -7,7 +7,7 @@ from edgewright.config.group import OptionGroup
 from edgewright.core.errors import BadInput, EdgewrightError, Problems, Where, shown
 
 
-def blame_option(error: EdgewrightError, groups: Iterable[OptionGroup]) -> EdgewrightError:
+def name_option(error: EdgewrightError, groups: Iterable[OptionGroup]) -> EdgewrightError:
     """The same error with the flag whose value it quotes; as it is where none is quoted."""
     given = [item for group in groups for item in group.given().items() if item[0].startswith("-")]
     flags = {f"'{shown(text)}'": flag for flag, value in reversed(given) for text in _list_texts(value)}
