@@ -124,7 +124,7 @@ def _product(graph: Graph, node: Node, axis: int, *, is_fine: bool) -> SumForm |
 
 def _matmul(graph: Graph, node: Node) -> SumForm | None:
     """A product of two activations."""
-    if len(node.inputs) > 2 or any(value in graph.constants for value in node.inputs):
+    if any(node.inputs[2:]) or any(value in graph.constants for value in node.inputs):
         return None
     a, b, y = (graph.types[value].encoding for value in (*node.inputs, *node.outputs))
     if a is None or b is None or y is None or node.inputs[0] == node.inputs[1]:
