@@ -7,13 +7,13 @@ from pathlib import Path
 
 import numpy as np
 
-from edgewright.analyse.statistics import compute_wilson_interval, is_distribution
 from edgewright.config.preprocessing import Preprocessing
 from edgewright.core.errors import ShapeMismatch, UsageError, Where, shown
 from edgewright.core.events import announce_progress
 from edgewright.core.numbers import Array
 from edgewright.core.words import did_you_mean
 from edgewright.data.open_samples import Data, open_samples
+from edgewright.evaluate.statistics import compute_wilson_interval, is_distribution
 from edgewright.model.model import Model, TensorInfo
 from edgewright.model.open_model import open_any_model
 

@@ -1,6 +1,6 @@
 """A build together with its page: what `ew.build` is."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from edgewright.artifacts.encodings import EncodingsSource
@@ -11,6 +11,7 @@ from edgewright.config.preprocessing import Preprocessing
 from edgewright.config.umbrella import Shapes
 from edgewright.data.open_samples import Data
 from edgewright.data.samples import DataRequest
+from edgewright.evaluate.metrics.own_function import keep_own_function
 from edgewright.reports.html import render_report
 
 
@@ -22,7 +23,7 @@ def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two 
     output: str | Path,
     precision: str = "auto",
     max_drop: float | None = None,
-    metric: str = "auto",
+    metric: str | Callable[..., float] = "auto",
     labels: str | Path | Sequence[int] | None = None,
     eval_data: Data | None = None,
     calibration_samples: int = 100,
@@ -44,10 +45,12 @@ def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two 
         target: the chip: SM8650, 'Snapdragon 8 Gen 3', v75 or a SoC number.
         output: the folder to write.
         precision: w8a8, w8a16, w4a8, w4a16, fp16, or auto: the cheapest that loses at most ``max_drop``.
-        max_drop: points of the metric that may be lost; ``is_met`` of the record says whether that holds.
-        metric: right-answers, same-answers, closeness, or auto.
+        max_drop: points of the metric that may be lost; ``verdict`` of the record says whether that is
+            proven, not proven or missed.
+        metric: right-answers, same-answers, top-5, closeness, sqnr, cosine, mean-absolute-error, auto, or a
+            function of (output, the float model's output, label) that returns 1 for a perfect output.
         labels: the right class of each sample: a file, or numbers.
-        eval_data: samples to evaluate on; otherwise some of ``data`` are held apart.
+        eval_data: samples to evaluate on; otherwise some of ``data`` are held out.
         calibration_samples: how many samples calibrate at most.
         evaluation_samples: how many samples evaluate at most.
         preprocessing: how images are preprocessed.
@@ -73,7 +76,7 @@ def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two 
         ),
         precision=precision,
         max_drop=max_drop,
-        metric=metric,
+        metric=keep_own_function(metric) if callable(metric) else metric,
         shapes=shapes,
         outputs=tuple(outputs),
         overrides=overrides,

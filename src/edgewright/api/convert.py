@@ -1,9 +1,12 @@
 """Converts a model: what `ew.convert` is."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from edgewright.core.errors import UsageError, shown
+from edgewright.core.numbers import DType
 from edgewright.frontends._common.input_spec import InputSpec
 from edgewright.frontends.conversion import ConversionRequest, Rewrites
 from edgewright.model.convert import convert_in_memory
@@ -17,6 +20,7 @@ def convert(  # noqa: PLR0913 - one keyword for each thing of a model that may b
     batch: int | None = None,
     symbols: Mapping[str, int] | None = None,
     input_values: Mapping[str, Any] | None = None,
+    input_dtypes: Mapping[str, Any] | None = None,
     outputs: Sequence[str] = (),
     signature: str | None = None,
     tag: str | None = None,
@@ -31,19 +35,34 @@ def convert(  # noqa: PLR0913 - one keyword for each thing of a model that may b
         batch: replaces the first dimension of every input that has no shape above.
         symbols: numbers for symbolic dimensions by their names.
         input_values: inputs that become constants, such as the sample rate of a voice detector.
+        input_dtypes: datatypes of inputs, such as "int64", "bool" or np.float16. TorchScript does not store
+            them; where a file does, a cast leads from the given type to the stored one.
         outputs: values of the graph that become the outputs, in place of the model's own.
         signature: which of a model's signatures is converted (TFLite, SavedModel); where none is named the
             first, of a SavedModel 'serving_default'.
         tag: which graph of a SavedModel is converted; 'serve' where none is named.
         rewrites: which optional rewrites are made; all by default.
     """
+    dtypes = {name: _read_dtype(name, given) for name, given in (input_dtypes or {}).items()}
     spec = InputSpec(
         input_shapes or {},
         batch,
         symbols or {},
+        dtype_hints=dtypes,
         input_values=input_values or {},
         outputs=outputs,
         signature=signature,
         tag=tag,
     )
-    return convert_in_memory(ConversionRequest(source, spec, rewrites or Rewrites()))
+    return convert_in_memory(ConversionRequest(source, spec, rewrites or Rewrites(), input_dtypes=dtypes))
+
+
+def _read_dtype(name: str, given: Any) -> DType:
+    """A plain datatype from its name or numpy's type."""
+    with suppress(TypeError):
+        if (dtype := DType.of(given)) != DType.STRING:
+            return dtype
+    raise UsageError(
+        f"the datatype of '{shown(name)}' is {shown(repr(given), 60)}, expected a type of numbers",
+        do="give such as 'float32', 'int64' or 'bool'",
+    )

@@ -1,9 +1,8 @@
-"""Builds one candidate of precision: quantized, evaluated on samples held apart, with its cost."""
+"""Builds one candidate of precision: quantized, evaluated on held-out samples, with its cost."""
 
 import time
 from dataclasses import dataclass, field, replace
 
-from edgewright.analyse.evaluate import Evaluator
 from edgewright.artifacts.encodings import EncodingsSource, load_encodings
 from edgewright.backends.executor import CpuExecutor
 from edgewright.build.candidates import ALGORITHMS, AS_GIVEN, HALF, MIXED, MIXED_BASE, CandidateResult
@@ -11,6 +10,7 @@ from edgewright.build.records import Candidate
 from edgewright.config.build import AUTO
 from edgewright.config.quantize import PRECISIONS
 from edgewright.data.samples import BuildSamples
+from edgewright.evaluate.evaluator import Evaluator
 from edgewright.ir.graph import Graph
 from edgewright.model.model import Model
 from edgewright.model.narrow import is_narrow

@@ -4,8 +4,7 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from edgewright.analyse.metric import choose_metric
-from edgewright.analyse.records import Finding, Metric
+from edgewright.analyse.records import Finding
 from edgewright.build.candidate_builder import has_quantization_pairs, is_fixed_point
 from edgewright.build.estimates import estimate_weight_sizes
 from edgewright.build.ledger import hash_model
@@ -17,6 +16,8 @@ from edgewright.build.stateful_samples import RecurrentState
 from edgewright.core.errors import EdgewrightError
 from edgewright.core.numbers import Array
 from edgewright.data.samples import BuildSamples
+from edgewright.evaluate.choose_metric import choose_metric
+from edgewright.evaluate.records import Metric
 from edgewright.frontends.conversion import ConversionRequest, Rewrites, convert_graph
 from edgewright.ir.graph import Graph
 from edgewright.model.model import Model
@@ -110,5 +111,5 @@ def export_encodings(opened: OpenedModel, source: Graph, quantized: Graph) -> En
 
 def _run_first_sample(graph: Graph, samples: BuildSamples) -> Mapping[str, Array]:
     """What the float model gives for one sample."""
-    (sample,) = samples.evaluation.select(1)
+    (sample,) = samples.judging.selection.select(1)
     return Model.of(graph).run(sample)

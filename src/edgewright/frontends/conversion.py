@@ -145,6 +145,9 @@ def convert_graph(graph: Graph, model: SourceModel, request: ConversionRequest) 
     converted = ConvertedGraph(graph, model, io_types)
     if request.layouts is IoLayouts.AS_IMPORTED:
         replace(request.rewrites, is_quantized=model.keeps_integers).apply(graph)
+        for name, dtype in request.input_dtypes.items():
+            if name in graph.inputs:
+                retype_input(graph, name, dtype)
         return converted
     is_left = request.encodings is SourceEncodings.LEAVE
     is_quantized = model.keeps_integers and request.encodings is not SourceEncodings.TAKE

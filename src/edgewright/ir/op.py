@@ -89,6 +89,9 @@ class Op:
     is_probability: ClassVar[bool] = False
     # Whether elements far below the others have no effect, so that a mask may push them there (Softmax).
     ignores_masked: ClassVar[bool] = False
+    # Which way the result goes as each input grows: 1 up, -1 down, 0 where it is no number (a condition).
+    # None where that depends on the numbers; what a mask pushes far out stays far out behind such an op.
+    slopes: ClassVar[tuple[int, ...] | None] = None
     # Whether finite numbers may become NaN (0 / 0, a logarithm of -1).
     may_make_nan: ClassVar[bool] = False
     # Whether 8 bits lose so much of the result that it must stay in floating point.

@@ -169,6 +169,7 @@ def widened(array: Array) -> Array:
 class ElementWiseAdd(Binary):
     """Sum of two tensors."""
 
+    slopes = (1, 1)
     is_arithmetic = True
     meaning = np.add
 
@@ -177,6 +178,7 @@ class ElementWiseAdd(Binary):
 class ElementWiseSubtract(Binary):
     """Difference of two tensors."""
 
+    slopes = (1, -1)
     is_arithmetic = True
     meaning = np.subtract
 
@@ -195,6 +197,7 @@ class ElementWiseDivide(Binary):
     """Quotient of two tensors; integers are rounded towards zero."""
 
     is_arithmetic = True
+    scaled_inputs = (0,)
     may_make_nan = True
 
     @staticmethod
@@ -271,6 +274,7 @@ class ElementWisePower(Binary):
 class ElementWiseMaximum(Binary):
     """The larger of two; not-a-number wins."""
 
+    slopes = (1, 1)
     is_arithmetic = True
 
     @staticmethod
@@ -283,6 +287,7 @@ class ElementWiseMaximum(Binary):
 class ElementWiseMinimum(Binary):
     """The smaller of two; not-a-number wins."""
 
+    slopes = (1, 1)
     is_arithmetic = True
 
     @staticmethod
@@ -371,6 +376,7 @@ class ElementWiseXor(Logical):
 class ElementWiseSelect(Broadcasting):
     """The second operand where the first is true, else the third."""
 
+    slopes = (0, 1, 1)
     inputs = (Port("in[0]", BOOLS), Port("in[1]"), Port("in[2]"))
 
     def infer(self, *inputs: TensorType) -> tuple[TensorType, ...]:

@@ -118,6 +118,7 @@ class ElementWiseLog(OfPositive):
 class ElementWiseNeg(Unary):
     """-x."""
 
+    slopes = (-1,)
     is_arithmetic = True
     meaning = np.negative
 

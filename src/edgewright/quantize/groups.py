@@ -64,7 +64,11 @@ class Groups:
     def list_observed(self) -> list[str]:
         """The values whose ranges must be measured: those that make the range of a group not yet known."""
         made = [
-            value for node in self._graph.nodes if _can_add_range(node) for value in node.outputs if value
+            value
+            for node in self._graph.nodes
+            if self._can_add_range(node)
+            for value in node.outputs
+            if value
         ]
         values = (*self._graph.inputs, *made)
         return [value for value in values if is_real(self._graph, value) and self._is_open(value)]
@@ -93,12 +97,24 @@ class Groups:
         inputs = list_data_inputs(self._graph, node)
         if not inputs or not outputs:
             return
-        pins = [self.pin(value) for value in inputs]
+        pins = {value: self.pin(value) for value in inputs}
         # One pinned part must not become the range of all parts; it is converted instead.
-        is_shared = len(set(pins)) == 1
-        joined = [value for value, pin in zip(inputs, pins, strict=True) if pin is None or is_shared]
+        is_shared = len(set(pins.values())) == 1 or self._is_one_width(pins)
+        joined = [value for value, pin in pins.items() if pin is None or is_shared]
         for value in (*outputs[1:], *joined):
             self._join(value, outputs[0])
+
+    def _is_one_width(self, pins: Mapping[str, Pin | None]) -> bool:
+        """Whether a width is all that is pinned, the same for all parts but constants, which follow."""
+        moving = {pin for value, pin in pins.items() if value not in self._graph.constants}
+        return len(moving) == 1 and all(pin is not None and pin.placed is None for pin in moving)
+
+    def _can_add_range(self, node: Node) -> bool:
+        """Whether a node makes values that its group does not have: a filling, or parts of other groups."""
+        if not node.op.keeps_encoding or isinstance(node.op, Pad):
+            return True
+        parts = [v for v in list_data_inputs(self._graph, node) if v not in self._graph.constants]
+        return any(self.find(part) != self.find(node.outputs[0]) for part in parts)
 
     def _join_clamped(self, node: Node) -> None:
         """The value before a clamp takes the clamp's encoding, if the clamp alone reads it."""
@@ -121,8 +137,3 @@ class Groups:
         if pin is not None:
             self._pins.pop(first, None)
             self._pins[second] = pin
-
-
-def _can_add_range(node: Node) -> bool:
-    """Whether an op can make values that its inputs do not have: a padding has a value of its own."""
-    return not node.op.keeps_encoding or isinstance(node.op, Pad)

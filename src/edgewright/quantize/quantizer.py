@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from edgewright.ir.graph import Graph
+from edgewright.passes.htp.bound_masks import bound_masks
 from edgewright.quantize.apply import apply_plan
 from edgewright.quantize.assign import assign_encodings
 from edgewright.quantize.calibrate import check_constants, observe_extremes, observe_histograms
@@ -63,7 +64,7 @@ def quantize_graph(
         pins |= widen_products(graph, pins)
     _check_graph(graph)
     settled, advice = _name_algorithms(graph, request.settle())
-    work, notes = _prepare_graph(graph, settled, pins, samples, executor)
+    work, notes = _prepare_graph(_bound_masks(graph), settled, pins, samples, executor)
     if samples is None or executor is None:
         plan = assign_encodings(work, Groups(work, settled, pins), settled, pins, None)
         planned = PlannedGraph(work, work, plan, _list_left_out(settled))
@@ -78,6 +79,12 @@ def quantize_graph(
     return QuantizedGraph(
         apply_plan(planned.graph, planned.plan), report, planned.source, is_corrected, settled, resolved.pins
     )
+
+
+def _bound_masks(graph: Graph) -> Graph:
+    """The graph with masks that have steps: nothing comes through the softmax behind them either way."""
+    work = graph.copy()
+    return work if bound_masks(work) else graph
 
 
 def _check_graph(graph: Graph) -> None:

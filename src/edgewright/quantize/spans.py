@@ -34,6 +34,7 @@ class Spans:
         self._graph, self._groups, self._request = graph, groups, request
         self._grids = self._chosen_grids()
         self._ranges: dict[str, Range] = {}
+        self._read_ranges: dict[tuple[str, int], Range] = {}
         if statistics is not None:
             self._choose_ranges(statistics)
         for value in self._list_passed_constants():
@@ -55,6 +56,10 @@ class Spans:
         """Replaces the range of a value's group."""
         self._ranges[self._groups.find(value)] = new_range
 
+    def set_read_range(self, node: Node, place: int, new_range: Range) -> None:
+        """The range in which a node reads a constant, where that is not its own."""
+        self._read_ranges[node.name, place] = new_range
+
     def widen(self, value: str, other: Range) -> None:
         """Lets the range of a value's group cover another one too."""
         low, high = self.range(value) or other
@@ -74,7 +79,7 @@ class Spans:
         grid = find_needed_grid(self._graph, node, place, bits)
         if value in self._graph.constants and not self.is_known(value):
             chosen = grid or self._request.make_act_grid(bits)
-            return Placed(chosen.dtype, chosen.encode_range(*self._range_beside(node, value)))
+            return Placed(chosen.dtype, chosen.encode_range(*self._range_beside(node, place)))
         placed = self.place_value(value)
         assert placed.encoding is not None
         if placed.encoding.bitwidth == bits and (
@@ -85,14 +90,11 @@ class Spans:
         chosen = grid or self._request.make_act_grid(bits)
         return Placed(chosen.dtype, change_grid(placed.encoding, placed.dtype, chosen))
 
-    def _range_beside(self, node: Node, value: str) -> Range:
-        """The range of a constant; an infinite one (a mask) reaches as far as what it meets."""
-        array = self._graph.constants[value]
-        output = self.range(next(iter(node.outputs), ""))
-        if output is not None and float(array.min(initial=0.0)) < MASKED < output[0]:
-            # The output was narrowed to what is not masked: steps that reach further tell nothing apart.
-            kept = range_of_array(array[array > MASKED])
-            return min(output[0] - output[1] + kept[0], kept[0]), kept[1]
+    def _range_beside(self, node: Node, place: int) -> Range:
+        """The range of a constant; an infinite one reaches as far as what it meets."""
+        if (node.name, place) in self._read_ranges:
+            return self._read_ranges[node.name, place]
+        array = self._graph.constants[node.inputs[place]]
         ranges = [range_of_array(array)]
         if not np.isfinite(array).all():
             others = [self.range(v) for v in (*node.inputs, *node.outputs) if is_real(self._graph, v)]

@@ -18,6 +18,7 @@ KEEPING = [sample for sample in COMPUTED if sample.op.keeps_encoding]
 FLAT = [s for s in COMPUTED if s.op.specific().active_range(0.01) != (-math.inf, math.inf)]
 SCALED = [sample for sample in COMPUTED if sample.op.specific().scaled_inputs]
 WEIGHTED = [sample for sample in COMPUTED if sample.op.weight_roles(types_of(sample)).axis is not None]
+SLOPED = [sample for sample in COMPUTED if sample.op.specific().slopes is not None]
 NEVER_NAN = [sample for sample in COMPUTED if not sample.op.specific().may_make_nan]
 
 
@@ -104,6 +105,18 @@ def test_a_channel_that_is_scaled_in_an_input_is_scaled_in_the_result(sample: Sa
         if bare.shape[-1] == factors.size:
             scaled = [array * factors if index == place else array for index, array in enumerate(arrays)]
             np.testing.assert_allclose(compute(sample.op, scaled)[0], bare * factors, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("sample", SLOPED, ids=name_of)
+def test_a_result_goes_the_way_its_slopes_say_as_an_input_grows(sample: Sample) -> None:
+    arrays, slopes = filled(sample), sample.op.specific().slopes
+    bare = compute(sample.op, arrays)[0].astype(np.float64)
+    for place, slope in enumerate(slopes):
+        if slope and arrays[place].dtype.kind == "f":
+            raised = [array + 3 if index == place else array for index, array in enumerate(arrays)]
+            change = slope * (compute(sample.op, raised)[0].astype(np.float64) - bare)
+            assert (change >= 0).all()
+            assert change.max() > 0
 
 
 @pytest.mark.parametrize("sample", WEIGHTED, ids=name_of)

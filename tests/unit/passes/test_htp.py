@@ -42,8 +42,7 @@ FIRES = {
     ],
     "pad_ceil_windows": [("PoolAvg2d", "ceil", None), ("PoolMax2d", "ceil", "w8a8")],
     "unroll_recurrent": [
-        *(("Lstm", label, None) for label in ("plain", "coupled", "peepholes", "reverse", "one_step")),
-        *(("Gru", label, None) for label in ("plain", "biases", "half_biases")),
+        *((op, sample.label, None) for op in ("Lstm", "Gru") for sample in REGISTRY[op].samples()),
     ],
     "convert_around_moves": [
         ("ResizeNearestNeighbor", "smaller", "w8a8"),

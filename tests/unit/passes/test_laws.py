@@ -51,10 +51,11 @@ def assert_same(found: list[Array], expected: list[Array], rtol: float) -> None:
 
 def assert_pass_keeps_the_meaning_and_settles(graph: Graph, name: str) -> None:
     inputs, io = feed(graph), (list(graph.inputs), list(graph.outputs))
-    before = results(graph, inputs)
-    PASSES[name](graph)
+    before, text = results(graph, inputs), to_text(graph)
+    changes = PASSES[name](graph)
     verify(graph, after=name)
     assert (graph.inputs, graph.outputs) == io
+    assert bool(changes) == (to_text(graph) != text), "a pass tells whether it changed anything"
     assert_same(results(graph, inputs), before, PASSES[name].rtol)
     assert PASSES[name].function(graph) == 0, "a second run must find nothing"
 

@@ -8,14 +8,17 @@ import pytest
 from edgewright.core.numbers import DType
 from edgewright.ir.graph import Node
 from edgewright.ops.activation import Relu
-from edgewright.ops.elementwise import ElementWiseAdd
+from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseMultiply
 from edgewright.ops.quant import Convert
+from edgewright.ops.rearrange import Concat
 from edgewright.ops.reduce_order import Argmax
 from edgewright.quantize.cost import compute_relative_cost
 from edgewright.quantize.judge import Judge
 from edgewright.quantize.mixed.calibrated import Calibrated, Widths
 from edgewright.quantize.mixed.cheapest import Goal, find_cheapest_widths, measure_effects
 from edgewright.quantize.mixed.moves import Effects, May, apply_moves, order_moves
+from edgewright.quantize.overrides import KnownEncodings, ResolvedEncodings
+from edgewright.quantize.pins import Origin, Pin
 from edgewright.quantize.quantizer import quantize_graph
 from edgewright.quantize.request import QuantizationRequest
 from tests.unit.quantize.nets import Engine, Net, samples
@@ -238,3 +241,25 @@ def test_values_that_meet_in_a_sum_are_linked_both_ways() -> None:
     total = graph.consumers(left)[0].outputs[0]
     assert found.parts.groups[left].readers == found.parts.groups[right].readers == {total}
     assert found.parts.groups["x"].readers == {left, right}
+
+
+def test_more_bits_for_what_is_joined_with_a_constant_cover_both() -> None:
+    net = Net(1, 6, 8)
+    token = net.weights(1, 1, 8, scale=0.01)
+    joined = net.emit(Concat(axis=1), token, net.dense_rows(net.x, 8))
+    graph = net.done(net.dense_rows(joined, 4))
+    _, found, feeds = calibrated(graph)
+    judge = Judge(graph, feeds, Engine())
+    everything = found.quantize(Widths(wide=frozenset(found.parts.groups)))
+    assert judge.measure_noise(everything.graph) < judge.measure_noise(found.quantize(Widths()).graph)
+
+
+def test_a_part_with_a_width_of_its_own_does_not_take_the_range_of_what_it_is_joined_with() -> None:
+    net = Net(1, 6, 8)
+    wide, narrow = net.dense_rows(net.x, 8), net.dense_rows(net.x, 8)
+    small = net.emit(ElementWiseMultiply(), narrow, net.add_constant(np.array(0.01, np.float32)))
+    graph = net.done(net.emit(Concat(axis=1), wide, small))
+    known = KnownEncodings(resolved=ResolvedEncodings({wide: Pin(16, None, Origin.CALIBRATED)}))
+    feeds = samples(graph)
+    made = quantize_graph(graph, REQUEST, feeds, Engine(), known)
+    assert Judge(graph, feeds, Engine()).measure_noise(made.graph) < -35

@@ -16,6 +16,7 @@ from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph
 from edgewright.lower.lower import lower
 from edgewright.lower.qnn_graph import QnnGraph
+from edgewright.passes.htp.unroll_recurrent import check_unrolled
 from edgewright.passes.pipeline import HTP, run_passes
 
 log = logging.getLogger(__name__)
@@ -91,6 +92,7 @@ def live_records(graph: Graph, outputs: list[str]) -> QnnGraph:
     prepared = graph.copy()
     prepared.outputs = outputs
     run_passes(prepared, HTP)
+    check_unrolled(prepared)
     return lower(prepared)
 
 

@@ -8,6 +8,8 @@ from edgewright.frontends.pytorch.context import Context
 from edgewright.frontends.pytorch.registry import aten, one_to_one
 from edgewright.frontends.pytorch.values import Tensor
 
+# Above it torch passes the input of softplus through; here that is the same to the last bits.
+NO_THRESHOLD = 15
 one_to_one({"mish": "Mish", "hardswish": "HardSwish", "selu": "Selu"})
 
 
@@ -22,13 +24,19 @@ def _leaky_relu(ctx: Context, x: Tensor, slope: float = 0.01) -> str:
 
 
 @aten("rrelu")
-def _rrelu(ctx: Context, x: Tensor, low: float = 0.125, high: float = 1 / 3, *_: Any) -> str:
+def _rrelu(
+    ctx: Context, x: Tensor, low: float = 0.125, high: float = 1 / 3, is_training: bool = False, *_: Any
+) -> str:
+    if is_training:
+        raise ctx.refuse_random()
     return ctx.add("LeakyRelu", x, alpha=(float(low) + float(high)) / 2)
 
 
 @aten("rrelu_with_noise_functional")
-def _rrelu_core(ctx: Context, x: Tensor, noise: Tensor, low: float, high: float, *_: Any) -> list[str]:
-    return [str(_rrelu(ctx, x, low, high)), ctx.value(noise)]
+def _rrelu_core(
+    ctx: Context, x: Tensor, noise: Tensor, low: float, high: float, is_training: bool = False, *_: Any
+) -> list[str]:
+    return [str(_rrelu(ctx, x, low, high, is_training)), ctx.value(noise)]
 
 
 @aten("elu")
@@ -61,17 +69,19 @@ def _hardsigmoid(ctx: Context, x: Tensor) -> str:
 
 @aten("softplus")
 def _softplus(ctx: Context, x: Tensor, beta: Any = 1, threshold: Any = 20) -> str:
-    """Torch passes large inputs through; there the formula is the same to the last bits."""
-    if beta == 1:
-        return ctx.add("Softplus", x)
     scale = ctx.scalar(beta, x.dtype)
-    return ctx.add("Div", ctx.add("Softplus", ctx.add("Mul", x, scale)), scale)
+    scaled = ctx.value(x) if beta == 1 else ctx.add("Mul", x, scale)
+    curve = ctx.add("Softplus", scaled)
+    curve = curve if beta == 1 else ctx.add("Div", curve, scale)
+    if threshold >= NO_THRESHOLD:
+        return curve
+    return ctx.add("Where", ctx.add("Greater", scaled, ctx.scalar(threshold, x.dtype)), x, curve)
 
 
 @aten("log_sigmoid", "log_sigmoid_forward")
 def _log_sigmoid(ctx: Context, x: Tensor) -> list[str]:
     found = ctx.add("Neg", ctx.add("Softplus", ctx.add("Neg", x)))
-    return [found, found]
+    return [found, ctx.add("Exp", ctx.add("Neg", ctx.add("Abs", x)))]
 
 
 @aten("prelu", "_prelu_kernel")

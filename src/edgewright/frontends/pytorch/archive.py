@@ -1,5 +1,7 @@
 """What kind of PyTorch file a file is, told from its content; archives of strangers read within limits."""
 
+import mmap
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -14,7 +16,11 @@ MOST_MEMBERS = 200_000
 LARGEST_ARCHIVE = 1 << 36
 # torch stores, it does not compress: what grows this much on reading is a bomb.
 MOST_GROWTH = 200
-LARGEST_CODE = 1 << 26
+# Parsed code takes a hundred times its size.
+LARGEST_CODE = 1 << 24
+# Members that are read whole: descriptions, which are small beside weights.
+LARGEST_READ = 1 << 28
+_LOCAL = struct.Struct("<4sHHHHHIIIHH")
 # What Python raises where an archive is damaged.
 NOT_A_ZIP = (zipfile.BadZipFile, EOFError, NotImplementedError, OSError, ValueError)
 ZIP_MAGIC = b"PK\x03\x04"
@@ -51,10 +57,10 @@ class Archive:
             members = found.infolist()
             self._check(members)
             self._names = [item.filename for item in members]
-            self._sizes = {item.filename: item.file_size for item in members}
-        tops = {name.split("/", maxsplit=1)[0] for name in self._names}
-        # torch puts all members into one folder.
-        self.folder = f"{tops.pop()}/" if len(tops) == 1 else ""
+            self._members = {item.filename: item for item in members}
+        self.folder = self._find_folder()
+        self._map: mmap.mmap | None = None
+        self._content: memoryview | None = None
 
     def members(self) -> list[str]:
         """Names without the folder that all of them are in."""
@@ -62,7 +68,7 @@ class Archive:
 
     def has(self, name: str) -> bool:
         """Whether there is a member of this name."""
-        return f"{self.folder}{name}" in self._sizes
+        return f"{self.folder}{name}" in self._members
 
     def one(self, start: str, end: str, *, is_needed: bool = True) -> str:
         """The only member of a folder whose name ends so; "" where there is none and none is needed."""
@@ -76,32 +82,90 @@ class Archive:
         )
 
     def read(self, name: str) -> bytes:
-        """The content of a member."""
-        full = f"{self.folder}{name}"
-        if full not in self._sizes:
-            raise BadInput(
-                f"the archive has no member '{shown(name)}'", self._where, do="save the model again"
+        """The content of a member, which must not be large."""
+        member = self._find(name)
+        if member.file_size > LARGEST_READ:
+            raise LimitExceeded(
+                f"member '{shown(name)}' has {member.file_size} bytes, at most {LARGEST_READ} are read",
+                self._where,
+                do="check where the file comes from",
             )
-        with self._open_zip() as found:
-            return found.read(full)
+        with self._open_zip() as file:
+            return file.read(member)
 
-    def code(self) -> Iterator[tuple[str, str]]:
+    def map(self, name: str) -> memoryview:
+        """The content of a member as a private view of the mapped file: what is written there stays here."""
+        member = self._find(name)
+        if member.compress_type != zipfile.ZIP_STORED:
+            return memoryview(bytearray(self.read(name)))
+        content = self._open_map()
+        start = self._find_start(member, content)
+        if member.file_size != member.compress_size or member.file_size > len(content) - start:
+            raise self._make_safety_error(
+                f"member '{shown(name)}' has {member.file_size} bytes, the file ends before"
+            )
+        data = content[start : start + member.file_size]
+        if zlib.crc32(data) != member.CRC:
+            raise self._make_safety_error(
+                f"member '{shown(name)}' has another checksum than the archive says"
+            )
+        return data
+
+    def read_code(self) -> dict[str, str]:
         """The program's source files by name."""
         names = [n for n in self.members() if n.startswith("code/") and n.endswith(".py")]
-        if sum(self._sizes[f"{self.folder}{name}"] for name in names) > LARGEST_CODE:
+        if sum(self._find(name).file_size for name in names) > LARGEST_CODE:
             raise LimitExceeded(
                 f"the program's code has more than {LARGEST_CODE} bytes", self._where, do="check the file"
             )
-        with self._open_zip() as found:
-            for name in names:
-                yield name, found.read(f"{self.folder}{name}").decode("utf-8", "replace")
+        with self._open_zip() as file:
+            return {name: file.read(self._find(name)).decode("utf-8", "replace") for name in names}
+
+    def _find(self, name: str) -> zipfile.ZipInfo:
+        full = f"{self.folder}{name}"
+        if full not in self._members:
+            raise BadInput(
+                f"the archive has no member '{shown(name)}'", self._where, do="save the model again"
+            )
+        return self._members[full]
+
+    def _find_folder(self) -> str:
+        """The one folder that torch puts all members into: two would be two programs in one file."""
+        tops = list(dict.fromkeys(name.partition("/")[0] for name in self._names))
+        if len(tops) != 1 or any("/" not in name for name in self._names):
+            listed = ", ".join(f"'{shown(top, 40)}'" for top in tops[:4])
+            raise self._make_safety_error(
+                f"the archive has {listed or 'nothing'} at its top, expected one folder with all members"
+            )
+        return f"{tops[0]}/"
+
+    def _open_map(self) -> memoryview:
+        if self._content is None:
+            try:
+                with self.path.open("rb") as file:
+                    self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+            except (OSError, ValueError) as problem:
+                raise self._make_safety_error(f"the archive cannot be read: {shown(problem, 100)}") from None
+            self._content = memoryview(self._map)
+        return self._content
+
+    def _find_start(self, member: zipfile.ZipInfo, content: memoryview) -> int:
+        """Where a member's bytes begin: what stands before them must say the same as the archive's list."""
+        first = member.header_offset + _LOCAL.size
+        fields = _LOCAL.unpack_from(content, member.header_offset) if first <= len(content) else (b"",)
+        name = bytes(content[first : first + fields[9]]) if fields[0] == ZIP_MAGIC else b""
+        if name != member.orig_filename.encode("utf-8") or fields[3] != zipfile.ZIP_STORED:
+            raise self._make_safety_error(
+                f"member '{shown(member.filename)}' is not where the archive's list says"
+            )
+        return int(first + fields[9] + fields[10])
 
     @contextmanager
     def _open_zip(self) -> Iterator[zipfile.ZipFile]:
         try:
             with zipfile.ZipFile(self.path) as found:
                 yield found
-        except (*NOT_A_ZIP, RuntimeError, zlib.error) as problem:
+        except (*NOT_A_ZIP, RuntimeError, zlib.error, struct.error) as problem:
             raise BadInput(
                 f"the archive cannot be read: {shown(problem, 100)}",
                 self._where,

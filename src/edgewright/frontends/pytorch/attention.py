@@ -16,11 +16,13 @@ def _attention(
     key: Tensor,
     value: Tensor,
     mask: Tensor | None = None,
-    _dropout: float = 0.0,
+    dropout: float = 0.0,
     is_causal: bool = False,
     scale: float | None = None,
     is_grouped: bool = False,
 ) -> str:
+    if dropout:
+        raise ctx.refuse_random()
     factor = 1 / sqrt(query.shape[-1]) if scale is None else float(scale)
     k, v = ctx.value(key), ctx.value(value)
     if is_grouped and query.shape[-3] != key.shape[-3]:
@@ -52,12 +54,12 @@ def _attention_core(
     query: Tensor,
     key: Tensor,
     value: Tensor,
-    _dropout: float = 0.0,
+    dropout: float = 0.0,
     is_causal: bool = False,
     mask: Tensor | None = None,
     scale: float | None = None,
 ) -> list[str]:
-    found = _attention(ctx, query, key, value, mask, 0.0, is_causal, scale)
+    found = _attention(ctx, query, key, value, mask, dropout, is_causal, scale)
     # The second result is for gradients.
     return [str(found), ctx.value(np.zeros(tuple(ctx.out[1].shape), np.float32))]
 

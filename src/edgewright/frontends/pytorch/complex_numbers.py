@@ -28,7 +28,12 @@ def _pair_parts(ctx: Context, x: Any) -> str:
 
 
 def _part(ctx: Context) -> Any:
-    return ctx.torch.float32
+    """The real type of the result's parts."""
+    return ctx.out[0].dtype.to_real()
+
+
+def _constant(ctx: Context, numbers: Array) -> str:
+    return ctx.value(as_array(ctx.torch.from_numpy(np.ascontiguousarray(numbers)).to(_part(ctx))))
 
 
 def _emit_zeros(ctx: Context, name: str) -> str:
@@ -56,21 +61,35 @@ def _rank(ctx: Context) -> int:
     "detach",
     "alias",
     "resolve_conj",
-    "to",
-    "_to_copy",
 )
 def _same(ctx: Context, x: Tensor, *_: Any) -> str:
     return _pair_parts(ctx, x) if x.dtype.is_complex else ctx.value(x)
 
 
+@complex_op("to", "_to_copy")
+def _convert_parts(ctx: Context, x: Tensor, *_: Any) -> str:
+    if not ctx.out[0].dtype.is_complex:
+        return ctx.cast(_split_parts(ctx, _pair_parts(ctx, x), x.rank)[0], ctx.out[0].dtype)
+    pairs = _pair_parts(ctx, x)
+    is_same = not x.dtype.is_complex or x.dtype == ctx.out[0].dtype
+    return pairs if is_same else ctx.cast(pairs, _part(ctx))
+
+
 @complex_op("complex")
 def _complex(ctx: Context, real: Tensor, imaginary: Tensor) -> str:
-    return _join_parts(ctx, ctx.value(real), ctx.value(imaginary), _rank(ctx))
+    return _join_parts(ctx, _widen(ctx, real), _widen(ctx, imaginary), _rank(ctx))
+
+
+def _widen(ctx: Context, x: Tensor) -> str:
+    shape = tuple(ctx.out[0].shape)
+    return ctx.value(x) if x.shape == shape else ctx.add("Expand", x, ctx.ints(shape))
 
 
 @complex_op("polar")
 def _polar(ctx: Context, size: Tensor, angle: Tensor) -> str:
-    real, imaginary = (ctx.add("Mul", size, ctx.add(op, angle)) for op in ("Cos", "Sin"))
+    real, imaginary = (
+        ctx.add("Mul", _widen(ctx, size), ctx.add(op, _widen(ctx, angle))) for op in ("Cos", "Sin")
+    )
     return _join_parts(ctx, real, imaginary, _rank(ctx))
 
 
@@ -87,7 +106,7 @@ def _angle(ctx: Context, x: Tensor) -> str:
 
 @complex_op("_conj", "conj", "_conj_physical")
 def _conjugated(ctx: Context, x: Tensor) -> str:
-    return ctx.add("Mul", _pair_parts(ctx, x), np.array([1, -1], np.float32))
+    return ctx.add("Mul", _pair_parts(ctx, x), _constant(ctx, np.array([1, -1])))
 
 
 @complex_op("neg")
@@ -210,7 +229,7 @@ def _complex_to_real(ctx: Context, x: Tensor, dims: Sequence[int], norm: int, le
     rows = ctx.reshape(
         ctx.transpose(found, order), [*(s for i, s in enumerate(x.shape) if i != axis), 2 * bins]
     )
-    real = ctx.add("MatMul", rows, matrix.astype(np.float32))
+    real = ctx.add("MatMul", rows, _constant(ctx, matrix))
     back = [*range(axis), x.rank - 1, *range(axis, x.rank - 1)]
     sizes = [*(x.shape[i] for i in dims[:-1]), length]
     return _scale_value(ctx, ctx.transpose(real, back), norm, sizes)
@@ -234,7 +253,7 @@ def _multiply_along(
     order = [*(i for i in range(rank) if i != axis), axis, *([rank] if is_paired else [])]
     outer = [size for i, size in enumerate(shape) if i != axis]
     rows = ctx.reshape(ctx.transpose(value, order), [*outer, matrix.shape[0]])
-    found = ctx.reshape(ctx.add("MatMul", rows, matrix.astype(np.float32)), [*outer, matrix.shape[1] // 2, 2])
+    found = ctx.reshape(ctx.add("MatMul", rows, _constant(ctx, matrix)), [*outer, matrix.shape[1] // 2, 2])
     return ctx.transpose(found, [*range(axis), rank - 1, *range(axis, rank - 1), rank])
 
 

@@ -11,6 +11,8 @@ from edgewright.core.numbers import Array
 from edgewright.frontends.pytorch.values import TORCH_DTYPES, Tensor, as_array, name_dtype
 from edgewright.frontends.pytorch.writer import Writer
 
+RANDOM_ADVICE = "call model.eval() before the model is traced or exported, or make the noise an input of it"
+
 
 def find_onnx_code(dtype: Any) -> int:
     """ONNX's code of a torch type."""
@@ -90,6 +92,11 @@ class Context:
             raise self.refused("an argument is computed from the input's data, expected a constant")
         return as_array(item.data)
 
+    def empty(self) -> str:
+        """A result without elements."""
+        meta = self.out[0]
+        return self.writer.constant(as_array(self.torch.empty(tuple(meta.shape), dtype=meta.dtype)))
+
     def cast(self, name: str, dtype: Any) -> str:
         """A value in another type."""
         return self.add("Cast", name, to=find_onnx_code(dtype))
@@ -118,12 +125,20 @@ class Context:
             "Slice", value, self.ints([start]), self.ints([end]), self.ints([axis]), self.ints([step])
         )
 
+    def as_vector(self, item: Tensor) -> Tensor:
+        """A single number as a vector of one element: ONNX has no axes for what torch calls axis 0 of it."""
+        return Tensor(item.meta.reshape(1), name=self.reshape(item, [1]))
+
     def refused(self, reason: str, do: str = "") -> UnsupportedOp:
         """The error for an op that cannot be translated as it is called."""
         return UnsupportedOp(
             f"PyTorch op '{self.op}' is not supported here: {reason}",
             do=do or advise_cut(),
         )
+
+    def refuse_random(self) -> UnsupportedOp:
+        """The error for an op whose results are not the same twice."""
+        return self.refused("its results are random", do=RANDOM_ADVICE)
 
     def _tensor(self, item: Tensor, dtype: Any) -> str:
         if item.data is not None and dtype is not None and item.dtype != dtype:

@@ -299,6 +299,16 @@ def emit_angle(ctx: Context, top: str, right: str) -> str:
     return ctx.add("Where", is_zero, upright, left)
 
 
+@aten("angle")
+def _angle(ctx: Context, x: Tensor) -> str:
+    """Of a real number: half a turn where it is negative."""
+    dtype = ctx.out[0].dtype
+    value = ctx.value(x, dtype)
+    zero, pi = (ctx.scalar(number, dtype) for number in (0.0, 3.141592653589793))
+    turn = ctx.add("Where", ctx.add("Less", value, zero), pi, zero)
+    return ctx.add("Where", ctx.add("IsNaN", value), value, turn)
+
+
 @aten("isnan")
 def _isnan(ctx: Context, x: Tensor) -> str:
     return ctx.add("IsNaN", ctx.value(x, None if x.dtype.is_floating_point else ctx.torch.float32))

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from math import prod
 from typing import Any
 
 from edgewright.config.spelling import advise_cut
@@ -17,6 +16,7 @@ from edgewright.frontends._common.stored import LARGEST_DIM
 from edgewright.frontends.pytorch.archive import Archive
 from edgewright.frontends.pytorch.program import NUMBERS, Program, ProgramInput
 from edgewright.frontends.pytorch.script_ops import branch_values
+from edgewright.frontends.pytorch.stored_tensor import Layout, make_tensor
 from edgewright.frontends.pytorch.tracer import Stopped, Tracer
 from edgewright.frontends.pytorch.values import TORCH_DTYPES, Tensor
 from edgewright.ir.dims import Dim, symbol
@@ -181,27 +181,10 @@ class ExportedProgram(Program):
                 do="export the model with plain tensors as weights",
             )
         meta = entry["tensor_meta"]
-        dtype = getattr(self.torch, SCALARS.get(meta["dtype"], ""), None)
-        sizes, strides = ([int(i["as_int"]) for i in meta[key]] for key in ("sizes", "strides"))
-        offset = int(meta["storage_offset"]["as_int"])
-        data = self._archive.read(f"{folder}{entry['path_name']}")
-        width = 0 if dtype is None else self.torch.empty(0, dtype=dtype).element_size()
-        last = offset + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True))
-        is_empty = not prod(sizes)
-        if (
-            not width
-            or min([0, offset, *sizes, *strides]) < 0
-            or (not is_empty and (last + 1) * width > len(data))
-        ):
-            raise BadInput(
-                f"{len(data)} bytes are stored, expected at least {(last + 1) * width} for sizes {sizes}",
-                where,
-                do="export the model again",
-            )
-        if is_empty:
-            return self.torch.empty(sizes, dtype=dtype)
-        flat = self.torch.frombuffer(bytearray(data), dtype=dtype)
-        return self.torch.as_strided(flat, sizes, strides, offset)
+        sizes, strides = ([i["as_int"] for i in meta[key]] for key in ("sizes", "strides"))
+        layout = Layout(sizes, strides, meta["storage_offset"]["as_int"])
+        data = self._archive.map(f"{folder}{entry['path_name']}")
+        return make_tensor(self.torch, data, SCALARS.get(meta["dtype"], ""), layout, where)
 
     def _step(self, tracer: Tracer, values: dict[str, Any], node: Mapping[str, Any]) -> None:
         target = node["target"]
@@ -271,7 +254,7 @@ class ExportedProgram(Program):
         if space in _DEFINED_BY:
             require(_DEFINED_BY[space], to="read quantized PyTorch models")
         found = getattr(getattr(getattr(self.torch.ops, space), name, None), overload, None)
-        if found is None:
+        if not isinstance(found, self.torch._ops.OpOverload):
             raise UnsupportedOp(
                 f"PyTorch op '{shown(target)}' is not known to this torch",
                 Where(self.file, f"{space}::{name}", label),

@@ -51,4 +51,4 @@ def _one_hot(ctx: Context, x: Tensor, classes: int = -1) -> str:
 
 @aten("rand_like", "randn_like")
 def _random(ctx: Context, *_: Any) -> str:
-    raise ctx.refused("its results are random", do="make the noise an input of the model")
+    raise ctx.refuse_random()

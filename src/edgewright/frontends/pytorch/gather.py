@@ -25,9 +25,11 @@ def _index_select(ctx: Context, x: Tensor, dim: int, index: Tensor) -> str:
 
 @aten("gather")
 def _gather(ctx: Context, x: Tensor, dim: int, index: Tensor, *_: Any) -> str:
+    if not index.count:
+        return ctx.empty()
     if not x.rank:
-        return ctx.value(x)
-    return ctx.add("GatherElements", x, index, axis=dim)
+        return ctx.reshape(x, index.shape)
+    return ctx.add("GatherElements", x, ctx.value(index, ctx.torch.int64), axis=dim)
 
 
 @aten("take")
@@ -136,6 +138,9 @@ def _scatter_reduce(
 
 
 def _scatter_values(ctx: Context, x: Tensor, dim: int, index: Tensor, source: Any, reduction: str) -> str:
+    if not x.rank:
+        whole = [ctx.as_vector(t) if isinstance(t, Tensor) and not t.rank else t for t in (x, index, source)]
+        return ctx.reshape(_scatter_values(ctx, whole[0], 0, whole[1], whole[2], reduction), [])
     if isinstance(source, Tensor) and source.rank == index.rank:
         updates = ctx.value(source, x.dtype)
         for axis, (have, want) in enumerate(zip(source.shape, index.shape, strict=True)):
@@ -143,7 +148,8 @@ def _scatter_values(ctx: Context, x: Tensor, dim: int, index: Tensor, source: An
             updates = ctx.slice(updates, axis, 0, want) if have > want else updates
     else:
         updates = ctx.add("Expand", ctx.value(source, x.dtype), ctx.ints(index.shape))
-    return ctx.add("ScatterElements", x, index, updates, axis=dim, reduction=reduction)
+    places = ctx.value(index, ctx.torch.int64)
+    return ctx.add("ScatterElements", x, places, updates, axis=dim, reduction=reduction)
 
 
 @aten("index_add")
@@ -161,6 +167,8 @@ def _index_copy(ctx: Context, x: Tensor, dim: int, index: Tensor, source: Tensor
 
 @aten("index_fill")
 def _index_fill(ctx: Context, x: Tensor, dim: int, index: Tensor, number: Any) -> str:
+    if not x.rank:
+        return ctx.value(number, x.dtype) if index.count else ctx.value(x)
     shape = [index.count if axis == dim % x.rank else size for axis, size in enumerate(x.shape)]
     updates = ctx.add("Expand", ctx.value(number, x.dtype), ctx.ints(shape))
     return _scatter_along(ctx, x, dim, index, updates, shape, "none")
@@ -170,6 +178,11 @@ def _scatter_along(
     ctx: Context, x: Tensor, dim: int, index: Tensor, updates: str, shape: Sequence[int], reduction: str
 ) -> str:
     """Whole slices set along one axis: the index holds for every element of a slice."""
+    if not x.rank:
+        flat = ctx.reshape(updates, [-1])
+        return ctx.reshape(
+            _scatter_along(ctx, ctx.as_vector(x), 0, index, flat, [index.count], reduction), []
+        )
     axis = dim % x.rank
     column = ctx.reshape(ctx.value(index, ctx.torch.int64), [-1 if i == axis else 1 for i in range(x.rank)])
     full = ctx.add("Expand", column, ctx.ints(shape))

@@ -1,22 +1,13 @@
 """Opens a PyTorch file: TorchScript or torch.export; anything that would have to be unpickled is refused."""
 
-import re
-import warnings
 from pathlib import Path
-from typing import Any
 
-from edgewright.core.errors import BadInput, EdgewrightError, UnsupportedFeature, UnsupportedOp, Where, shown
+from edgewright.core.errors import BadInput, UnsupportedFeature, Where, shown
 from edgewright.core.optional import require
 from edgewright.frontends.pytorch.archive import Archive, Kind, identify_file
-from edgewright.frontends.pytorch.detection import declare_torchvision
 from edgewright.frontends.pytorch.exported import ExportedProgram
 from edgewright.frontends.pytorch.program import Program
 from edgewright.frontends.pytorch.script import ScriptProgram
-
-# Ops that read or write files of the machine: no network needs them.
-_FILE_OPS = re.compile(r"\b(?:torch|ops\.aten)\.(save|from_file|_save|write_file|read_file)\(")
-_SETSTATE = re.compile(r"^\s*def __setstate__\(", re.MULTILINE)
-_UNKNOWN_OP = re.compile(r"Unknown builtin op: ([\w:.]+)|object has no attribute '?([\w:.]+)")
 
 
 def open_program(path: Path | str) -> Program:
@@ -48,7 +39,7 @@ def open_program(path: Path | str) -> Program:
     torch = require("torch", to="read PyTorch models")
     if kind is Kind.EXPORTED:
         return ExportedProgram(torch, archive)
-    return _load_script(torch, archive)
+    return ScriptProgram(torch, archive)
 
 
 def load_op_library(path: str) -> None:
@@ -63,51 +54,6 @@ def load_op_library(path: str) -> None:
         raise BadInput(
             f"the library cannot be loaded: {shown(problem, 200)}", where, do="check its file"
         ) from None
-
-
-def _load_script(torch: Any, archive: Archive) -> Program:
-    where = Where(file=archive.name)
-    runs = False
-    for name, text in archive.code():
-        touched = _FILE_OPS.search(text)
-        if touched:
-            raise BadInput(
-                f"the program calls '{touched.group(1)}', which reads or writes files of this machine",
-                Where(file=archive.name, detail=name),
-                do="check where the file comes from",
-            )
-        runs = runs or _SETSTATE.search(text) is not None
-        if "ops.torchvision." in text:
-            declare_torchvision(torch)
-    notes = ["loading the file ran code of it: its '__setstate__' methods"] if runs else []
-    try:
-        with warnings.catch_warnings():
-            # torch.jit is on its way out; files of it are not.
-            warnings.simplefilter("ignore", DeprecationWarning)
-            module = torch.jit.load(archive.name, map_location="cpu")
-        module.eval()
-        program = ScriptProgram(torch, archive.name, module, notes)
-    except (RuntimeError, ValueError, AttributeError, IndexError, EOFError, OSError) as problem:
-        raise _make_load_error(problem, where) from None
-    return program
-
-
-def _make_load_error(problem: Exception, where: Where) -> EdgewrightError:
-    text = str(problem)
-    unknown = _UNKNOWN_OP.search(text)
-    if "forward" in text and "attribute" in text:
-        return BadInput("the module has no method 'forward'", where, do="script a module that can be called")
-    if unknown or "Unknown builtin op" in text:
-        op = next((group for group in (unknown.groups() if unknown else ()) if group), "an op")
-        return UnsupportedOp(
-            f"PyTorch op '{shown(op)}' is not known to torch",
-            where,
-            do="name the library that defines it with --pytorch_custom_op_lib",
-        )
-    line = next((part for part in text.splitlines() if part.strip()), type(problem).__name__)
-    return BadInput(
-        f"torch cannot load the program: {shown(line.strip(), 200)}", where, do="save the model again"
-    )
 
 
 def _make_checkpoint_error(where: Where) -> BadInput:

@@ -98,6 +98,9 @@ def _cdist(ctx: Context, a: Tensor, b: Tensor, p: float = 2.0, *_: Any) -> str:
         return ctx.add(f"ReduceL{int(p)}", apart, axis, keepdims=0)
     if p == float("inf"):
         return ctx.add("ReduceMax", ctx.add("Abs", apart), axis, keepdims=0)
+    if p == 0:
+        differs = ctx.cast(ctx.cast(apart, ctx.torch.bool), a.dtype)
+        return ctx.add("ReduceSum", differs, axis, keepdims=0)
     powers = ctx.add("Pow", ctx.add("Abs", apart), ctx.scalar(p, a.dtype))
     total = ctx.add("ReduceSum", powers, axis, keepdims=0)
     return ctx.add("Pow", total, ctx.scalar(1 / p, a.dtype))

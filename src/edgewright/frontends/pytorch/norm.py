@@ -7,7 +7,7 @@ import numpy as np
 
 from edgewright.frontends.pytorch.context import Context
 from edgewright.frontends.pytorch.registry import aten
-from edgewright.frontends.pytorch.values import Tensor
+from edgewright.frontends.pytorch.values import Tensor, as_array
 
 
 @aten("batch_norm")
@@ -33,21 +33,48 @@ def _batch_norm(
 def _batch_norm_core(
     ctx: Context, x: Tensor, weight: Any, bias: Any, mean: Any, variance: Any, momentum: float, eps: float
 ) -> list[str]:
-    found = _batch_norm(ctx, x, weight, bias, mean, variance, False, momentum, eps)
-    return [str(found), *_list_unused(ctx)]
+    normed = _batch_norm(ctx, x, weight, bias, mean, variance, False, momentum, eps)
+    return [str(normed), *_list_empty(ctx)]
 
 
-@aten("native_batch_norm")
+@aten("native_batch_norm", "_native_batch_norm_legit")
 def _native_batch_norm(
-    ctx: Context, x: Tensor, weight: Any, bias: Any, mean: Any, variance: Any, is_training: bool, *rest: Any
+    ctx: Context,
+    x: Tensor,
+    weight: Any,
+    bias: Any,
+    mean: Any,
+    variance: Any,
+    is_training: bool,
+    momentum: float,
+    eps: float,
 ) -> list[str]:
-    found = _batch_norm(ctx, x, weight, bias, mean, variance, is_training, *rest)
-    return [str(found), *_list_unused(ctx)]
+    normed = str(_batch_norm(ctx, x, weight, bias, mean, variance, is_training, momentum, eps))
+    if not is_training and mean is not None:
+        return [normed, *_list_empty(ctx)]
+    axes = [axis for axis in range(x.rank) if axis != 1]
+    return [normed, *_measure(ctx, ctx.value(x), axes, eps, x.dtype)]
 
 
-def _list_unused(ctx: Context) -> list[str]:
-    """Statistics that only training reads."""
-    return [ctx.value(np.zeros(tuple(meta.shape), np.float32)) for meta in ctx.out[1:]]
+@aten("_native_batch_norm_legit.no_stats")
+def _batch_norm_alone(
+    ctx: Context, x: Tensor, weight: Any, bias: Any, _is_training: bool, momentum: float, eps: float
+) -> list[str]:
+    return list(_native_batch_norm(ctx, x, weight, bias, None, None, True, momentum, eps))
+
+
+def _list_empty(ctx: Context) -> list[str]:
+    """The statistics of a norm that computes none, as torch's kernels return them; types alone say more."""
+    return [ctx.value(as_array(ctx.torch.zeros(0, dtype=meta.dtype))) for meta in ctx.out[1:]]
+
+
+def _measure(ctx: Context, value: str, axes: Sequence[int], eps: float, dtype: Any) -> tuple[str, str]:
+    """The mean over some axes, and one over the standard deviation."""
+    mean = ctx.add("ReduceMean", value, ctx.ints(axes), keepdims=1)
+    apart = ctx.add("Sub", value, mean)
+    variance = ctx.add("ReduceMean", ctx.add("Mul", apart, apart), ctx.ints(axes), keepdims=0)
+    spread = ctx.add("Sqrt", ctx.add("Add", variance, ctx.scalar(eps, dtype)))
+    return ctx.squeeze(mean, axes), ctx.add("Reciprocal", spread)
 
 
 def _normalize_by_batch(ctx: Context, x: Tensor, weight: Any, bias: Any, eps: float) -> str:
@@ -106,8 +133,15 @@ def _rms_norm(
 ) -> list[str]:
     least = ctx.torch.finfo(x.dtype).eps if eps is None else float(eps)
     scale = weight if weight is not None else _emit_ones(ctx, shape, x)
-    found = ctx.add("RMSNormalization", x, scale, axis=-len(shape), epsilon=least)
-    return [found, *_list_unused(ctx)]
+    normed = ctx.add("RMSNormalization", x, scale, axis=-len(shape), epsilon=least)
+    if len(ctx.out) == 1:
+        return [normed]
+    axes = ctx.ints(range(x.rank - len(shape), x.rank))
+    square = ctx.add("ReduceMean", ctx.add("Mul", x, x), axes, keepdims=1)
+    return [
+        normed,
+        ctx.add("Reciprocal", ctx.add("Sqrt", ctx.add("Add", square, ctx.scalar(least, x.dtype)))),
+    ]
 
 
 @aten("group_norm")
@@ -121,7 +155,8 @@ def _group_norm(
 def _native_group_norm(
     ctx: Context, x: Tensor, weight: Any, bias: Any, _n: Any, _c: Any, _hw: Any, groups: int, eps: float
 ) -> list[str]:
-    return [_normalize_groups(ctx, x, groups, weight, bias, eps), *_list_unused(ctx)]
+    parts = ctx.reshape(x, [x.shape[0], groups, x.count // max(x.shape[0] * groups, 1)])
+    return [_normalize_groups(ctx, x, groups, weight, bias, eps), *_measure(ctx, parts, [2], eps, x.dtype)]
 
 
 def _normalize_groups(ctx: Context, x: Tensor, groups: int, weight: Any, bias: Any, eps: float) -> str:

@@ -1,6 +1,7 @@
 """ATen pooling."""
 
 from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -112,16 +113,38 @@ def _pool_adaptively(ctx: Context, x: Tensor, op: str, reduce: str) -> list[str]
         if len(found) > 1:
             found[1] = _count_within_plane(ctx, found[1], value, x.shape, rank)
         return [back(name) for name in found]
+    places = [back(_find_extremes(ctx, value, x.shape, have, want))] if len(ctx.out) > 1 else []
     for axis, (h, w) in enumerate(zip(have, want, strict=True)):
         value = _pool_unevenly(ctx, value, reduce, 2 + axis, (h, w))
-    return [back(value)]
+    return [back(value), *places]
+
+
+def _find_extremes(
+    ctx: Context, value: str, shape: Sequence[int], have: Sequence[int], want: Sequence[int]
+) -> str:
+    """Where in its plane the largest element of each window lies: all windows side by side."""
+    plane = np.arange(int(np.prod(have))).reshape(tuple(have))
+    parts = [[_cut_window(i, h, w) for i in range(w)] for h, w in zip(have, want, strict=True)]
+    windows = [plane[picked].reshape(-1) for picked in product(*parts)]
+    longest = max(len(window) for window in windows)
+    # A window that is shorter repeats its first element, which is found before its repetition.
+    table = np.stack([np.pad(w, (0, longest - len(w)), constant_values=w[0]) for w in windows])
+    outer = [1] * (len(have) + 2 - len(shape)) + list(shape[: len(shape) - len(have)])
+    elements = ctx.add("Gather", ctx.reshape(value, [*outer, plane.size]), table, axis=2)
+    place = ctx.add("ArgMax", elements, axis=3, keepdims=0)
+    flat = ctx.add("Add", place, np.arange(len(windows)) * longest)
+    return ctx.reshape(ctx.add("Gather", ctx.value(table.reshape(-1)), flat, axis=0), [*outer, *want])
+
+
+def _cut_window(index: int, have: int, want: int) -> slice:
+    return slice(index * have // want, -(-(index + 1) * have // want))
 
 
 def _pool_unevenly(ctx: Context, value: str, reduce: str, axis: int, sizes: tuple[int, int]) -> str:
     have, want = sizes
     parts = []
     for index in range(want):
-        start, end = index * have // want, -(-(index + 1) * have // want)
-        part = ctx.slice(value, axis, start, end)
+        window = _cut_window(index, have, want)
+        part = ctx.slice(value, axis, window.start, window.stop)
         parts.append(ctx.add(reduce, part, ctx.ints([axis]), keepdims=1))
     return parts[0] if want == 1 else ctx.add("Concat", *parts, axis=axis)

@@ -1,12 +1,14 @@
 """Ops of quantized TorchScript: real numbers between pairs that round them to the encodings of the file."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from edgewright.core.errors import UnsupportedOp
 from edgewright.frontends.pytorch.registry import whole_op
+from edgewright.frontends.pytorch.script_pickle import QuantizedWeights
 from edgewright.frontends.pytorch.values import Tensor, as_array, list_boxes
 
 if TYPE_CHECKING:
@@ -62,29 +64,97 @@ def _round_tensor(tracer: "Tracer", box: Tensor, scale: float, zero: int, word: 
     return found
 
 
+@dataclass(eq=False)
+class PackedWeights:
+    """What a quantized layer multiplies with: torch's own classes hold it as they like, files hold this."""
+
+    # The op that makes torch's own object of it.
+    maker: str
+    weight: Any
+    bias: Any = None
+    stride: Sequence[int] = ()
+    padding: Sequence[int] = ()
+    dilation: Sequence[int] = ()
+    extra: Sequence[int] = ()
+    groups: int = 1
+    path: str = ""
+
+    @classmethod
+    def from_call(cls, name: str, args: Sequence[Any]) -> "PackedWeights":
+        """From the arguments of an op such as "quantized::conv2d_prepack"."""
+        maker = name.partition("::")[2]
+        if "linear" in name:
+            return cls(maker, args[0], args[1])
+        if "transpose" in name:
+            weight, bias, stride, padding, extra, dilation, groups = args
+        else:
+            weight, bias, stride, padding, dilation, groups = args
+            extra = [0] * len(stride)
+        return cls(maker, weight, bias, stride, padding, dilation, extra, groups)
+
+    @classmethod
+    def from_state(cls, class_name: str, state: Any, path: str) -> "PackedWeights":
+        """From what a file holds of an object of torch's class."""
+        if "Linear" in class_name:
+            is_quantized = isinstance(state[0], QuantizedWeights)
+            weight, bias = state
+            maker = "linear_prepack" if is_quantized else "linear_prepack_fp16"
+            return cls(maker, weight, bias, path=path)
+        version, *rest = state
+        if version == "2":
+            (config, weight), (bias,) = rest
+            numbers = [int(n) for n in config]
+        else:
+            numbers, (_, weight, bias) = rest
+        rank = numbers[0]
+        parts = [numbers[1 + i * rank : 1 + (i + 1) * rank] for i in range(4)]
+        stride, padding, dilation, extra = parts
+        groups, is_transposed = numbers[1 + 4 * rank :][:2]
+        maker = f"conv{'_transpose' if is_transposed else ''}{rank}d_prepack"
+        return cls(maker, weight, bias, stride, padding, dilation, extra, groups, path)
+
+    def pack(self, torch: Any) -> Any:
+        """Torch's own object of it, for a run in torch."""
+        weight, bias = (_to_torch(torch, item) for item in (self.weight, self.bias))
+        maker = getattr(torch.ops.quantized, self.maker)
+        if "linear" in self.maker:
+            return maker(weight, bias)
+        extra = [list(self.extra)] if "transpose" in self.maker else []
+        lists = [list(self.stride), list(self.padding), *extra, list(self.dilation)]
+        return maker(weight, bias, *lists, self.groups)
+
+
+def _to_torch(torch: Any, stored: Any) -> Any:
+    if isinstance(stored, Tensor):
+        return stored.data
+    if not isinstance(stored, QuantizedWeights):
+        return stored
+    if stored.axis is None:
+        return torch._make_per_tensor_quantized_tensor(stored.integers, stored.scales, stored.zeros)
+    return torch._make_per_channel_quantized_tensor(stored.integers, stored.scales, stored.zeros, stored.axis)
+
+
 def _weight(tracer: "Tracer", stored: Any, path: str) -> Tensor:
     """Weights as stored integers that are decoded; plain ones as they are."""
-    if not stored.is_quantized:
-        return tracer.known(stored, f"{path}.weight")
+    if not isinstance(stored, QuantizedWeights):
+        return tracer.known(stored.data if isinstance(stored, Tensor) else stored, f"{path}.weight")
     torch, ctx = tracer.torch, tracer.ctx
-    is_whole = stored.qscheme() in (torch.per_tensor_affine, torch.per_tensor_symmetric)
-    scales = [stored.q_scale()] if is_whole else stored.q_per_channel_scales().numpy()
-    zeros = [stored.q_zero_point()] if is_whole else stored.q_per_channel_zero_points().numpy()
-    integers = as_array(stored.int_repr())
-    shape: tuple[int, ...] = () if is_whole else (-1,)
-    axis = 0 if is_whole else int(stored.q_per_channel_axis())
+    integers = as_array(stored.integers)
+    shape: tuple[int, ...] = () if stored.axis is None else (-1,)
     name = ctx.add(
         "DequantizeLinear",
         ctx.writer.constant(integers, f"{path}.weight"),
-        np.asarray(scales, np.float32).reshape(shape),
-        np.asarray(zeros, integers.dtype).reshape(shape),
-        axis=axis,
+        np.asarray(stored.scales, np.float32).reshape(shape),
+        np.asarray(stored.zeros, integers.dtype).reshape(shape),
+        axis=stored.axis or 0,
     )
     return Tensor(torch.empty(tuple(integers.shape), device="meta"), name=name)
 
 
 def _keep_bias(tracer: "Tracer", bias: Any, path: str) -> Tensor | None:
-    return None if bias is None else tracer.known(bias, f"{path}.bias")
+    if bias is None:
+        return None
+    return tracer.known(bias.data if isinstance(bias, Tensor) else bias, f"{path}.bias")
 
 
 def _quantized(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -92,30 +162,27 @@ def _quantized(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]
 
 
 def _make_convolution(rank: int, *, is_relu: bool, is_transposed: bool) -> Callable[..., Tensor]:
-    def convolve(tracer: "Tracer", x: Tensor, packed: Any, *rest: Any) -> Tensor:
-        ops = tracer.torch.ops.quantized
-        of = f"conv_transpose{rank}d" if is_transposed else f"conv{rank}d"
-        # One-dimensional layers are stored as layers of images.
-        settings = f"conv_transpose{max(rank, 2)}d" if is_transposed else f"conv{max(rank, 2)}d"
-        weight, bias = getattr(ops, f"{of}_unpack")(packed.module)
-        stride, padding, dilation = (
-            [int(n) for n in getattr(ops, f"{settings}_{what}")(packed.module)][-rank:]
-            for what in ("stride", "padding", "dilation")
-        )
-        extra = [0] * rank
-        if is_transposed:
-            extra = [int(n) for n in getattr(ops, f"{settings}_output_padding")(packed.module)][-rank:]
+    def convolve(tracer: "Tracer", x: Tensor, packed: PackedWeights, *rest: Any) -> Tensor:
+        # Files hold one-dimensional layers as layers of images, of height 1.
+        weight = _drop_height(packed.weight) if rank == 1 else packed.weight
         y = tracer.compute(
             tracer.torch.ops.aten.convolution.default,
             x,
             _weight(tracer, weight, packed.path),
-            _keep_bias(tracer, bias, packed.path),
-            *(stride, padding, dilation, is_transposed, extra),
-            int(getattr(ops, f"{settings}_groups")(packed.module)),
+            _keep_bias(tracer, packed.bias, packed.path),
+            *([int(n) for n in part][-rank:] for part in (packed.stride, packed.padding, packed.dilation)),
+            is_transposed,
+            [int(n) for n in packed.extra][-rank:],
+            int(packed.groups),
         )
         return _round_tensor(tracer, _relu(tracer, y, is_relu), rest[-2], rest[-1], _name_integers(x))
 
     return convolve
+
+
+def _drop_height(weight: QuantizedWeights) -> QuantizedWeights:
+    integers = weight.integers
+    return replace(weight, integers=integers.squeeze(2)) if integers.dim() == 4 else weight
 
 
 for _rank in (1, 2, 3):
@@ -135,11 +202,12 @@ def _name_integers(*boxes: Tensor) -> str:
 
 
 def _make_linear(*, is_relu: bool, is_dynamic: bool) -> Callable[..., Tensor]:
-    def connect(tracer: "Tracer", x: Tensor, packed: Any, *rest: Any) -> Tensor:
-        weight, bias = tracer.torch.ops.quantized.linear_unpack(packed.module)
+    def connect(tracer: "Tracer", x: Tensor, packed: PackedWeights, *rest: Any) -> Tensor:
         y = tracer.compute(
             tracer.torch.ops.aten.linear.default,
-            *(x, _weight(tracer, weight, packed.path), _keep_bias(tracer, bias, packed.path)),
+            x,
+            _weight(tracer, packed.weight, packed.path),
+            _keep_bias(tracer, packed.bias, packed.path),
         )
         y = _relu(tracer, y, is_relu)
         return y if is_dynamic else _round_tensor(tracer, y, rest[0], rest[1], _name_integers(x))

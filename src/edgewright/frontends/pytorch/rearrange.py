@@ -10,7 +10,7 @@ from edgewright.frontends.pytorch.registry import aten
 from edgewright.frontends.pytorch.values import Tensor, as_array
 
 
-@aten("contiguous", "clone", "detach", "alias", "lift_fresh", "dropout")
+@aten("contiguous", "clone", "detach", "alias", "lift_fresh")
 def _same(ctx: Context, x: Tensor, *_: Any) -> str:
     return ctx.value(x)
 
@@ -18,6 +18,13 @@ def _same(ctx: Context, x: Tensor, *_: Any) -> str:
 @aten("positive", "resolve_conj", "resolve_neg")
 def _same_too(ctx: Context, x: Tensor, *_: Any) -> str:
     return ctx.value(x)
+
+
+@aten("dropout", "feature_dropout", "alpha_dropout", "feature_alpha_dropout")
+def _dropout(ctx: Context, x: Tensor, share: float = 0.5, is_training: bool = False) -> str:
+    if is_training and 0 < share < 1:
+        raise ctx.refuse_random()
+    return ctx.add("Mul", x, ctx.scalar(0, x.dtype)) if is_training and share else ctx.value(x)
 
 
 @aten("to", "_to_copy", "type_as")

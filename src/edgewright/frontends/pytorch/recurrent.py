@@ -19,11 +19,13 @@ def _lstm(
     params: Sequence[Tensor],
     has_biases: bool,
     layers: int,
-    _dropout: float,
-    _is_training: bool,
+    dropout: float,
+    is_training: bool,
     is_bidirectional: bool,
     is_batch_first: bool,
 ) -> list[str]:
+    if dropout and is_training and layers > 1:
+        raise ctx.refuse_random()
     if len(params) != layers * (2 if is_bidirectional else 1) * (4 if has_biases else 2):
         raise ctx.refused("its layers have projections")
     shape = _Shape(layers, is_bidirectional, is_batch_first, has_biases)
@@ -43,7 +45,9 @@ def _rnn(ctx: Context, x: Tensor, state: Tensor, params: Sequence[Tensor], *rest
 def _emit_plain(
     ctx: Context, op: str, x: Tensor, state: Tensor, params: Sequence[Tensor], rest: Sequence[Any]
 ) -> list[str]:
-    has_biases, layers, _dropout, _is_training, is_bidirectional, is_batch_first = rest
+    has_biases, layers, dropout, is_training, is_bidirectional, is_batch_first = rest
+    if dropout and is_training and layers > 1:
+        raise ctx.refuse_random()
     shape = _Shape(layers, is_bidirectional, is_batch_first, has_biases)
     return _emit_layers(ctx, op, x, [state], params, shape)
 

@@ -12,10 +12,10 @@ from edgewright.frontends.pytorch.values import Tensor
 
 def _list_axes(x: Tensor, dim: Any) -> list[int]:
     """The axes of a reduction: all of them where none is named."""
-    if dim is None or (isinstance(dim, list | tuple) and not dim):
+    if not x.rank or dim is None or (isinstance(dim, list | tuple) and not dim):
         return list(range(x.rank))
     given = [dim] if isinstance(dim, int) else list(dim)
-    return [axis % x.rank if x.rank else 0 for axis in given]
+    return [axis % x.rank for axis in given]
 
 
 def _emit_reduction(ctx: Context, op: str, value: Any, axes: Sequence[int], keep: Any) -> str:
@@ -154,9 +154,11 @@ def _norm_all(ctx: Context, x: Tensor, order: Any = 2, *_: Any) -> str:
 
 
 def _emit_norm(ctx: Context, x: str, order: float, axes: list[int], keep: bool) -> str:
+    sizes = ctx.add("Abs", x)
+    if not axes:
+        return sizes if order else ctx.cast(ctx.cast(x, ctx.torch.bool), ctx.out[0].dtype)
     if order in {1.0, 2.0}:
         return _emit_reduction(ctx, f"ReduceL{int(order)}", x, axes, keep)
-    sizes = ctx.add("Abs", x)
     if order in {float("inf"), float("-inf")}:
         return _emit_reduction(ctx, "ReduceMax" if order > 0 else "ReduceMin", sizes, axes, keep)
     dtype = ctx.out[0].dtype
@@ -180,6 +182,8 @@ def _running(ctx: Context, x: Tensor, dim: int, *_: Any) -> str:
 def _topk(
     ctx: Context, x: Tensor, k: Any, dim: int = -1, largest: bool = True, _is_sorted: bool = True
 ) -> list[str]:
+    if not x.rank:
+        return [ctx.reshape(item, []) for item in _topk(ctx, ctx.as_vector(x), k, 0, largest)]
     return ctx.add_all(
         "TopK",
         x,
@@ -215,7 +219,7 @@ def _emit_sort(ctx: Context, x: Tensor, dim: int, is_descending: bool) -> list[s
 @aten("median.dim")
 def _median(ctx: Context, x: Tensor, dim: int, keep: bool = False) -> list[str]:
     """The lower of the two middle values."""
-    return _emit_nth(ctx, x, (x.shape[dim] - 1) // 2 + 1, dim, keep)
+    return _emit_nth(ctx, x, (x.shape[dim] - 1) // 2 + 1 if x.rank else 1, dim, keep)
 
 
 @aten("kthvalue")
@@ -224,6 +228,8 @@ def _kthvalue(ctx: Context, x: Tensor, k: int, dim: int = -1, keep: bool = False
 
 
 def _emit_nth(ctx: Context, x: Tensor, k: int, dim: int, keep: bool) -> list[str]:
+    if not x.rank:
+        return _emit_nth(ctx, ctx.as_vector(x), k, 0, keep=False)
     axis = dim % x.rank
     found = ctx.add_all("TopK", x, ctx.ints([k]), outputs=2, axis=axis, largest=0, sorted=1)
     last = [ctx.slice(value, axis, k - 1, k) for value in found]

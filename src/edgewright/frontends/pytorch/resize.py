@@ -38,6 +38,11 @@ def _read_scales(x: Tensor, rest: Sequence[Any]) -> list[float | None]:
     return [*numbers, *[None] * rank][:rank]
 
 
+def _choose_given(x: Tensor, is_aligned: bool, rest: Sequence[Any]) -> list[float | None]:
+    """Scale factors as far as torch computes with them: corners that are aligned are aligned by sizes."""
+    return [None] * (x.rank - 2) if is_aligned else _read_scales(x, rest)
+
+
 @aten("upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d")
 def _nearest(ctx: Context, x: Tensor, size: Any, *rest: Any) -> str:
     given = _read_scales(x, rest)
@@ -52,14 +57,13 @@ def _nearest_exact(ctx: Context, x: Tensor, size: Any, *rest: Any) -> str:
 
 @aten("upsample_linear1d", "upsample_bilinear2d", "upsample_trilinear3d")
 def _linear(ctx: Context, x: Tensor, size: Any, is_aligned: bool, *rest: Any) -> str:
-    return _emit_resize(ctx, x, "linear", _name_coordinates(is_aligned), _read_scales(x, rest))
+    return _emit_resize(ctx, x, "linear", _name_coordinates(is_aligned), _choose_given(x, is_aligned, rest))
 
 
 @aten("upsample_bicubic2d")
 def _cubic(ctx: Context, x: Tensor, size: Any, is_aligned: bool, *rest: Any) -> str:
-    return _emit_resize(
-        ctx, x, "cubic", _name_coordinates(is_aligned), _read_scales(x, rest), cubic_coeff_a=-0.75
-    )
+    given = _choose_given(x, is_aligned, rest)
+    return _emit_resize(ctx, x, "cubic", _name_coordinates(is_aligned), given, cubic_coeff_a=-0.75)
 
 
 @aten("_upsample_bilinear2d_aa", "_upsample_bicubic2d_aa")

@@ -1,7 +1,6 @@
 """What TorchScript does with numbers, lists, dictionaries and texts, and with tensors' types."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from edgewright.config.spelling import advise_cut
@@ -15,16 +14,9 @@ SCALAR_TYPES = (
     *("complex32", "complex64", "complex128", "bool", "", "", "", "bfloat16"),
 )
 LONGEST_LIST = 1 << 20
-# Gets the tracer, the node and its arguments; NotImplemented hands the node on to torch.
-Plain = Callable[[Tracer, Any, list[Any]], Any]
-
-
-@dataclass
-class Record:
-    """A module or an object of the program, and the path to it."""
-
-    module: Any
-    path: str
+LONGEST_TEXT = 1000
+# Gets the tracer and the arguments; NotImplemented hands the op on to torch.
+Plain = Callable[[Tracer, list[Any]], Any]
 
 
 def branch_values(
@@ -59,7 +51,7 @@ def _as_tensor(tracer: Tracer, value: Any) -> Any:
 def _make_scalar(kind: Callable[[Any], Any]) -> Plain:
     """A number from a tensor; one that depends on data stays the tensor."""
 
-    def convert(_tracer: Tracer, _node: Any, args: list[Any]) -> Any:
+    def convert(_tracer: Tracer, args: list[Any]) -> Any:
         value = args[0]
         if not isinstance(value, Tensor):
             return kind(value)
@@ -68,12 +60,12 @@ def _make_scalar(kind: Callable[[Any], Any]) -> Plain:
     return convert
 
 
-def _item(_tracer: Tracer, _node: Any, args: list[Any]) -> Any:
+def _item(_tracer: Tracer, args: list[Any]) -> Any:
     value = args[0]
     return value.data.item() if isinstance(value, Tensor) and value.data is not None else value
 
 
-def _getitem(tracer: Tracer, _node: Any, args: list[Any]) -> Any:
+def _getitem(tracer: Tracer, args: list[Any]) -> Any:
     if isinstance(args[0], list | tuple | dict | str):
         key = args[1]
         return args[0][int(key.data) if isinstance(key, Tensor) and key.data is not None else key]
@@ -83,48 +75,46 @@ def _getitem(tracer: Tracer, _node: Any, args: list[Any]) -> Any:
 def _make_list_method(name: str) -> Plain:
     """A method of lists or dictionaries that changes them and gives them back."""
 
-    def change(_tracer: Tracer, node: Any, args: list[Any]) -> Any:
+    def change(_tracer: Tracer, args: list[Any]) -> Any:
         if not isinstance(args[0], list | dict):
             return NotImplemented
         result = getattr(args[0], name)(*args[1:])
-        if node.outputsSize() == 0:
-            return ()
+        _check_length(len(args[0]))
         return args[0] if result is None and name in {"append", "extend", "insert", "reverse"} else result
 
     return change
 
 
 def _of_list(made: Callable[[list[Any]], Any]) -> Plain:
-    def compute(_tracer: Tracer, _node: Any, args: list[Any]) -> Any:
+    def compute(_tracer: Tracer, args: list[Any]) -> Any:
         return made(args) if isinstance(args[0], list | tuple | dict | str) else NotImplemented
 
     return compute
 
 
-def _set_item(_tracer: Tracer, node: Any, args: list[Any]) -> Any:
+def _set_item(_tracer: Tracer, args: list[Any]) -> Any:
     args[0][args[1]] = args[2]
-    return args[0] if node.outputsSize() else ()
+    return args[0]
 
 
-def _del_item(_tracer: Tracer, _node: Any, args: list[Any]) -> Any:
+def _del_item(_tracer: Tracer, args: list[Any]) -> Any:
     del args[0][args[1]]
-    return ()
 
 
-def _slice(_tracer: Tracer, _node: Any, args: list[Any]) -> Any:
+def _slice(_tracer: Tracer, args: list[Any]) -> Any:
     if not isinstance(args[0], list | str | tuple):
         return NotImplemented
     return args[0][slice(*args[1:])]
 
 
-def _size(_tracer: Tracer, _node: Any, args: list[Any]) -> Any:
+def _size(_tracer: Tracer, args: list[Any]) -> Any:
     if not isinstance(args[0], Tensor):
         return NotImplemented
     return list(args[0].shape) if len(args) == 1 else args[0].shape[args[1]]
 
 
 def _of_meta(read: Callable[[Any], Any]) -> Plain:
-    def ask(_tracer: Tracer, _node: Any, args: list[Any]) -> Any:
+    def ask(_tracer: Tracer, args: list[Any]) -> Any:
         return read(args[0].meta) if isinstance(args[0], Tensor) else NotImplemented
 
     return ask
@@ -136,11 +126,11 @@ def _find_code(meta: Any) -> Any:
     return SCALAR_TYPES.index(named) if named in SCALAR_TYPES else meta.dtype
 
 
-def _to_tensor(tracer: Tracer, _node: Any, args: list[Any]) -> Any:
+def _to_tensor(tracer: Tracer, args: list[Any]) -> Any:
     return args[0] if isinstance(args[0], Tensor) else tracer.known(tracer.torch.tensor(args[0]))
 
 
-def _make_tensor(tracer: Tracer, _node: Any, args: list[Any]) -> Any:
+def _make_tensor(tracer: Tracer, args: list[Any]) -> Any:
     """torch.tensor(values, dtype, device, requires_grad): numbers that depend on data are stacked."""
     values = args[0]
     dtype = args[1] if len(args) > 1 else None
@@ -165,35 +155,34 @@ def _find_dtype(tracer: Tracer, code: Any) -> Any:
     return code
 
 
-def _same_object(_tracer: Tracer, _node: Any, args: list[Any]) -> Any:
+def _same_object(_tracer: Tracer, args: list[Any]) -> Any:
     return args[0] is args[1]
 
 
-def _other_object(_tracer: Tracer, _node: Any, args: list[Any]) -> Any:
+def _other_object(_tracer: Tracer, args: list[Any]) -> Any:
     return args[0] is not args[1]
 
 
-def _contains(_tracer: Tracer, _node: Any, args: list[Any]) -> Any:
+def _contains(_tracer: Tracer, args: list[Any]) -> Any:
     return args[1] in args[0]
 
 
-def _format(_tracer: Tracer, _node: Any, args: list[Any]) -> Any:
-    return str(args[0]).replace("{}", "{}").format(*args[1:]) if "{" in args[0] else args[0]
+def _format(_tracer: Tracer, args: list[Any]) -> Any:
+    # Only the plain "{}": Python's own format would follow what a stranger writes between the braces.
+    first, *rest = str(args[0]).split("{}")
+    given = [str(item)[:LONGEST_TEXT] for item in args[1:]] + [""] * len(rest)
+    return _limit_items(first + "".join(value + part for value, part in zip(given, rest, strict=False)))
 
 
-def _nothing(_tracer: Tracer, node: Any, _args: list[Any]) -> Any:
-    return () if node.outputsSize() != 1 else None
+def _nothing(_tracer: Tracer, _args: list[Any]) -> None:
+    return None
 
 
-def _first(_tracer: Tracer, _node: Any, args: list[Any]) -> Any:
+def _first(_tracer: Tracer, args: list[Any]) -> Any:
     return args[0]
 
 
-def _tuple_slice(_tracer: Tracer, node: Any, args: list[Any]) -> Any:
-    return args[0][node.i("beg") : node.i("end")]
-
-
-def _not(_tracer: Tracer, _node: Any, args: list[Any]) -> Any:
+def _not(_tracer: Tracer, args: list[Any]) -> Any:
     if isinstance(args[0], Tensor):
         if args[0].data is not None:
             return not bool(args[0].data)
@@ -201,16 +190,12 @@ def _not(_tracer: Tracer, _node: Any, args: list[Any]) -> Any:
     return not args[0]
 
 
-def _pairs(_tracer: Tracer, node: Any, args: list[Any]) -> Any:
-    return dict(zip(args[::2], args[1::2], strict=True))
-
-
-def _is_list_add(_tracer: Tracer, _node: Any, args: list[Any]) -> Any:
+def _is_list_add(_tracer: Tracer, args: list[Any]) -> Any:
     is_joined = any(all(isinstance(a, kind) for a in args[:2]) for kind in (list, str))
     return _limit_items(args[0] + args[1]) if is_joined else NotImplemented
 
 
-def _list_times(_tracer: Tracer, _node: Any, args: list[Any]) -> Any:
+def _list_times(_tracer: Tracer, args: list[Any]) -> Any:
     if not isinstance(args[0], list | str):
         return NotImplemented
     _check_length(len(args[0]) * max(args[1], 0))
@@ -231,7 +216,7 @@ def _check_length(length: int) -> None:
 def _make_number_op(made: Callable[..., Any]) -> Plain:
     """Arithmetic of numbers and texts alone; anything with a tensor is torch's."""
 
-    def compute(_tracer: Tracer, _node: Any, args: list[Any]) -> Any:
+    def compute(_tracer: Tracer, args: list[Any]) -> Any:
         if all(isinstance(a, bool | int | float | str) or a is None for a in args):
             return made(*args)
         return NotImplemented
@@ -239,34 +224,24 @@ def _make_number_op(made: Callable[..., Any]) -> Plain:
     return compute
 
 
-def _equal(_tracer: Tracer, _node: Any, args: list[Any]) -> Any:
+def _equal(_tracer: Tracer, args: list[Any]) -> Any:
     return NotImplemented if any(_has_boxes(a) for a in args) else args[0] == args[1]
 
 
-def _unequal(_tracer: Tracer, _node: Any, args: list[Any]) -> Any:
+def _unequal(_tracer: Tracer, args: list[Any]) -> Any:
     return NotImplemented if any(_has_boxes(a) for a in args) else args[0] != args[1]
 
 
 PLAIN: dict[str, Plain] = {
-    "prim::ListConstruct": lambda _t, _n, args: list(args),
-    "prim::TupleConstruct": lambda _t, _n, args: tuple(args),
-    "prim::DictConstruct": _pairs,
-    "prim::ListUnpack": lambda _t, n, args: args[0] if n.outputsSize() != 1 else args[0][0],
-    "prim::TupleUnpack": lambda _t, n, args: args[0] if n.outputsSize() != 1 else args[0][0],
-    "prim::TupleIndex": lambda _t, _n, args: args[0][args[1]],
-    "prim::TupleSlice": _tuple_slice,
-    "prim::unchecked_cast": _first,
-    "prim::unchecked_unwrap_optional": _first,
     "prim::data": _first,
     "prim::detach": _first,
-    "prim::Uninitialized": _nothing,
     "prim::Print": _nothing,
     "aten::warn": _nothing,
     "aten::backward": _nothing,
     "prim::NumToTensor": _to_tensor,
     "aten::tensor": _make_tensor,
-    "prim::device": lambda tracer, _n, _args: tracer.torch.device("cpu"),
-    "prim::type": lambda _t, _n, args: args[0].type,
+    "prim::device": lambda tracer, _args: tracer.torch.device("cpu"),
+    "prim::type": lambda _t, args: args[0].type,
     "prim::dtype": _of_meta(_find_code),
     "prim::is_cuda": _of_meta(lambda _m: False),
     "prim::is_cpu": _of_meta(lambda _m: True),
@@ -292,7 +267,7 @@ PLAIN: dict[str, Plain] = {
     "aten::ScalarImplicit": _item,
     "prim::ImplicitTensorToNum": _item,
     "aten::item": _item,
-    "aten::str": lambda _t, _n, args: str(args[0]),
+    "aten::str": lambda _t, args: str(args[0]),
     "aten::format": _format,
     "aten::__is__": _same_object,
     "aten::__isnot__": _other_object,

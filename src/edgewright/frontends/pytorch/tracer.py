@@ -15,24 +15,33 @@ from edgewright.core.errors import (
     locate_problem,
     shown,
 )
-from edgewright.frontends.pytorch.context import Context
+from edgewright.frontends.pytorch.context import RANDOM_ADVICE, Context
+from edgewright.frontends.pytorch.evaluation import (
+    LARGEST_CONSTANT,
+    MOST_ELEMENTS,
+    UNFILLED,
+    check_arguments,
+    find_danger,
+    find_reason,
+)
 from edgewright.frontends.pytorch.package_ops import (
     find_package_definition,
     infer_by_package,
     write_package_op,
 )
-from edgewright.frontends.pytorch.quantized import with_encoding
+from edgewright.frontends.pytorch.quantized import PackedWeights, with_encoding
 from edgewright.frontends.pytorch.registry import find, find_whole
 from edgewright.frontends.pytorch.values import Tensor, as_array, list_boxes, replace_tensors
 from edgewright.ops.package import PackageOpDefinition
 
-# A constant of more elements is computed at run time or refused: a small file can ask for any size.
-LARGEST_CONSTANT = 1 << 28
-# Ops that read or write files, or that are not the same twice.
-NEVER_RUN = frozenset({"aten::save", "aten::from_file", "aten::manual_seed", "aten::seed"})
 WITH_MASK = "_cachemask"
-# Ops of real numbers whose results are complex.
-MAKES_COMPLEX = frozenset({"aten::_fft_r2c", "aten::view_as_complex", "aten::complex", "aten::polar"})
+# Ops of real numbers whose results can be complex.
+MAY_MAKE_COMPLEX = frozenset(
+    {
+        *("aten::_fft_r2c", "aten::view_as_complex", "aten::complex", "aten::polar"),
+        *("aten::to", "aten::_to_copy", "aten::mul", "aten::add", "aten::sub", "aten::div"),
+    }
+)
 # Never computed here: what they say of weights are encodings.
 ENCODINGS = "quantized_decomposed::"
 RESHAPE_IN_PLACE = frozenset({"aten::transpose_", "aten::t_", "aten::unsqueeze_", "aten::squeeze_"})
@@ -83,12 +92,17 @@ class Tracer:
         self.file = file
         self.calls: list[Call] = []
         self.problems: list[EdgewrightError] = []
+        # Tensors that were changed in place, one entry each time.
+        self.written: list[Tensor] = []
         self._depth = 0
         self._count = 0
+        self._elements = 0
 
     def known(self, data: Any, path: str = "") -> Tensor:
         """A constant of the program."""
-        box = Tensor(data.detach().to("meta"), data.detach())
+        # Torch has no quantized tensors without values.
+        like = self.torch.empty(data.shape, device="meta") if data.is_quantized else data.detach().to("meta")
+        box = Tensor(like, data.detach())
         box.path = path
         return box
 
@@ -176,10 +190,13 @@ class Tracer:
         args = self._without_masks(op, args)
         if _is_in_place(op):
             return self._run_in_place(op, args, kwargs)
-        is_encoding = op._schema.name.startswith(ENCODINGS) and not self._is_run
-        if all(box.data is not None for box in list_boxes([args, kwargs])) and not is_encoding:
+        is_kept = (op._schema.name.startswith(ENCODINGS) or self._is_random(op)) and not self._is_run
+        if all(box.data is not None for box in list_boxes([args, kwargs])) and not is_kept:
             return self._evaluate_op(op, args, kwargs)
         return self._translate_op(op, args, kwargs)
+
+    def _is_random(self, op: Any) -> bool:
+        return self.torch.Tag.nondeterministic_seeded in op.tags
 
     def _without_masks(self, op: Any, args: Sequence[Any]) -> Sequence[Any]:
         """Known masks as the places that they pick: how many those are is then known too."""
@@ -195,21 +212,33 @@ class Tracer:
 
     def _evaluate_op(self, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """Computes an op whose arguments are all known, once its results are known to be of bearable size."""
-        spaces = ("aten::", "prims::", "prim::", *((ENCODINGS,) if self._is_run else ()))
-        if op.name().split(".")[0] in NEVER_RUN or not op.name().startswith(spaces):
-            raise self._make_unknown_op_error(op, "is never run while a model is read")
+        reason = find_reason(self.torch, op, is_run=self._is_run)
+        if reason:
+            raise self._make_unknown_op_error(op, reason)
+        check_arguments(op, args)
         sizes = self._infer_results(op, args, kwargs, is_needed=False)
-        largest = max((int(m.numel()) for m in _flatten_results(self.torch, sizes)), default=0)
-        if largest > LARGEST_CONSTANT:
-            raise LimitExceeded(f"a constant of {largest} elements is asked for, at most {LARGEST_CONSTANT}")
+        counts = [int(m.numel()) for m in _flatten_results(self.torch, sizes)]
+        if max(counts, default=0) > LARGEST_CONSTANT:
+            raise LimitExceeded(
+                f"a constant of {max(counts)} elements is asked for, at most {LARGEST_CONSTANT}"
+            )
+        self._count_elements(sum(counts))
         results = self._run(op, self._move_arguments(args, "cpu"), self._move_arguments(kwargs, "cpu"))
+        if op._schema.name in UNFILLED:
+            results = self.torch.zeros_like(results)
         boxed = _box_results(self.torch, results, self.known)
         return self._as_views(op, args, kwargs, boxed)
 
+    def _count_elements(self, count: int) -> None:
+        self._elements += count
+        if self._elements > MOST_ELEMENTS and not self._is_run:
+            raise LimitExceeded(
+                f"constants of more than {MOST_ELEMENTS} elements in all are computed",
+                do="compute them before the model is saved",
+            )
+
     def _translate_op(self, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        is_complex = any(box.dtype.is_complex for box in list_boxes([args, kwargs])) or (
-            op._schema.name in MAKES_COMPLEX
-        )
+        is_complex = self._is_complex(op, args, kwargs)
         handler = find(op.name(), is_complex=is_complex)
         definition = find_package_definition(op)
         if definition is not None:
@@ -229,6 +258,15 @@ class Tracer:
         given = iter([names] if isinstance(names, str) else names)
         boxed = _box_results(self.torch, metas, lambda meta: Tensor(meta, name=next(given, None)))
         return self._as_views(op, args, kwargs, boxed)
+
+    def _is_complex(self, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+        """Whether an op has complex numbers as arguments or makes them."""
+        if any(box.dtype.is_complex for box in list_boxes([args, kwargs])):
+            return True
+        if op._schema.name not in MAY_MAKE_COMPLEX:
+            return False
+        metas = self._infer_results(op, args, kwargs, is_needed=False)
+        return any(meta.is_complex() for meta in _flatten_results(self.torch, metas))
 
     def _of_package(
         self, op: Any, definition: PackageOpDefinition, args: Sequence[Any], kwargs: Mapping[str, Any]
@@ -281,6 +319,7 @@ class Tracer:
         # The same torch tensor, too: whoever holds it sees the new shape.
         op(target.meta, *args[1:], **kwargs)
         target.data, target.name, target.version = result.data, result.name, before.version
+        self.written.append(target)
         return target.as_view_of(before, result.how)
 
     def _find_functional(self, op: Any) -> Any:
@@ -315,6 +354,7 @@ class Tracer:
             target.data, target.name = None, name
         root.version += 1
         target.seen = root.version
+        self.written.append(root)
 
     def _number_elements(self, root: Tensor) -> Any:
         """Each element's place, in the shape of the tensor: what a view makes of it tells what it views."""
@@ -357,13 +397,20 @@ class Tracer:
         # A view of what lies elsewhere in memory is a copy: where things lie has no meaning here.
         op = self.torch.ops.aten.reshape.default if op.name() == "aten::view" else op
         try:
-            return self._run(op, self._move_arguments(args, "meta"), self._move_arguments(kwargs, "meta"))
+            named = self._move_arguments(kwargs, "meta")
+            if any(item.name == "device" and item.kwarg_only for item in op._schema.arguments):
+                # Without a device a tensor would be made, whatever its size.
+                named["device"] = self.torch.device("meta")
+            return self._run(op, self._move_arguments(args, "meta"), named)
         except EdgewrightError as problem:
             if not is_needed:
                 return []
             raise problem from None
 
     def _run(self, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        reason = find_danger(op)
+        if reason:
+            raise self._make_unknown_op_error(op, reason)
         with _explain_torch_errors(op), self.torch.no_grad():
             return op(*args, **kwargs)
 
@@ -390,6 +437,10 @@ class Tracer:
         return tuple(box.name or "" for box in made)
 
     def _make_unknown_op_error(self, op: Any, reason: str) -> UnsupportedOp:
+        if self._is_random(op):
+            return UnsupportedOp(
+                f"PyTorch op '{_name_op(op)}' is not supported here: its results are random", do=RANDOM_ADVICE
+            )
         return UnsupportedOp(
             f"PyTorch op '{_name_op(op)}' {reason}",
             do=advise_cut(),
@@ -464,6 +515,8 @@ def _box_results(torch: Any, results: Any, box: Callable[[Any], Tensor]) -> Any:
 def _move_to_device(value: Any, torch: Any, device: str) -> Any:
     if isinstance(value, torch.device):
         return torch.device(device)
+    if isinstance(value, PackedWeights) and device == "cpu":
+        return value.pack(torch)
     if isinstance(value, list):
         return [_move_to_device(item, torch, device) for item in value]
     if isinstance(value, tuple):

@@ -1,6 +1,7 @@
 """A torch tensor as the walk through a program knows it: its type always, its value or its ONNX name."""
 
 from collections.abc import Callable, Iterator
+from itertools import count
 from typing import Any
 
 import ml_dtypes
@@ -27,6 +28,7 @@ TORCH_DTYPES: dict[str, DType] = {
     "bool": DType.BOOL_8,
 }
 LARGEST_REPEATED = 1 << 28
+_births = count()
 # Makes a view of a tensor from that tensor.
 View = Callable[[Any], Any]
 
@@ -38,7 +40,7 @@ class Tensor:
     how it is made from it; ``seen`` is the version of the root that its content belongs to.
     """
 
-    __slots__ = ("data", "encoding", "how", "meta", "name", "parent", "path", "seen", "version")
+    __slots__ = ("born", "data", "encoding", "how", "meta", "name", "parent", "path", "seen", "version")
 
     def __init__(self, meta: Any, data: Any = None, name: str | None = None) -> None:
         self.meta = meta
@@ -52,6 +54,8 @@ class Tensor:
         self.how: View | None = None
         self.version = 0
         self.seen = 0
+        # Its number among all tensors: older ones have smaller ones.
+        self.born = next(_births)
 
     @property
     def root(self) -> "Tensor":

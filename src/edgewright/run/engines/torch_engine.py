@@ -1,6 +1,5 @@
-"""Runs a PyTorch program itself in torch: what a converted model is compared with."""
+"""Computes a PyTorch program op by op in torch: what a converted model is compared with."""
 
-import logging
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,8 +12,6 @@ from edgewright.frontends.torch_source import TorchSource
 from edgewright.model.model import Model
 from edgewright.run.engines.source_engine import SourceRun, find_input
 
-log = logging.getLogger(__name__)
-
 
 class TorchRun(SourceRun):
     """A PyTorch program next to the model converted from it."""
@@ -22,8 +19,6 @@ class TorchRun(SourceRun):
     def __init__(self, file: str, model: Model, values: Mapping[str, Any]) -> None:
         torch = require("torch", to="compare with PyTorch")
         super().__init__(f"{file} in torch {torch.__version__}", model)
-        # Nothing is unpickled, but a program is code.
-        log.warning("'%s' is executed by torch: run only programs that you trust", shown(file))
         self._file = file
         self._values = values
 

@@ -31,6 +31,10 @@ def _normed(a):
     return aten.native_batch_norm(a, _weight, _weight, _weight, _weight, False, 0.1, 1e-5)[0]
 
 
+def _trained(a):
+    return aten.native_batch_norm(a, _weight, _weight, None, None, True, 0.1, 1e-5)
+
+
 def _attended(a):
     heads = a.reshape(1, 3, 4, 5)
     return aten._scaled_dot_product_flash_attention_for_cpu(heads, heads, heads)[0]
@@ -62,6 +66,9 @@ _CALLS = {
     "min.other": (lambda a: aten.min.other(a, a * 0.5), _rows),
     "movedim": (lambda a: aten.movedim.intlist(a, [0, 1], [2, 0]), _rows),
     "native_batch_norm": (_normed, _image),
+    "native_batch_norm_training": (lambda a: _trained(a)[:3], _image),
+    "native_group_norm": (lambda a: aten.native_group_norm(a, None, None, 2, 6, 90, 3, 1e-5), _image),
+    "_fused_rms_norm_spread": (lambda a: aten._fused_rms_norm(a, [4, 5], None, 1e-5), _rows),
     "native_channel_shuffle": (lambda a: aten.native_channel_shuffle(a, 3), _image),
     "norm": (lambda a: aten.norm.Scalar(a, 2), _rows),
     "norm_dtype": (lambda a: aten.norm.ScalarOpt_dtype(a, 2, dtype=torch.float32), _rows),

@@ -480,6 +480,26 @@ _case("fft_complex", lambda a: torch.fft.ifft(torch.fft.fft(a)).real, _wave)
 _case("rotary_complex", _turned, _x(3, 5, 4))
 _case("complex_sum", lambda a: (torch.complex(a, -a) + torch.polar(a.abs(), a)).abs(), _rows)
 _case("complex_angle", lambda a: (torch.fft.rfft(a) * torch.fft.rfft(a).conj()).real, _wave)
+_case("fft_full", lambda a: torch.view_as_real(torch.fft.fftn(a)), _rows)
+_case("fft_mirrored", lambda a: torch.fft.hfft(a, 9), _rows)
+_case("complex_broadcast", lambda a: torch.view_as_real(torch.complex(a, a[:1])), _rows)
+_case("angle", torch.angle, _rows)
+_case("softplus_threshold", nn.Softplus(1.5, 0.5), _rows)
+_case(
+    "upsample_aligned_scale",
+    lambda a: F.interpolate(a, scale_factor=1.6, mode="bilinear", align_corners=True),
+    _image,
+)
+_case(
+    "upsample_cubic_aligned_scale",
+    lambda a: F.interpolate(a, scale_factor=1.6, mode="bicubic", align_corners=True),
+    _image,
+)
+_case("adaptive_max_uneven", lambda a: F.adaptive_max_pool2d(a, (4, 7), return_indices=True), _image)
+_case("adaptive_max_none", lambda a: F.adaptive_max_pool2d(a, (None, 3), return_indices=True), _image)
+_case("norm_of_a_number", lambda a: torch.linalg.vector_norm(a[0, 0, 0] - 9), _rows)
+_case("topk_of_a_number", lambda a: torch.topk(a.sum(), 1)[0], _rows)
+_case("cdist_zero", lambda a: torch.cdist(a, a.round(), p=0.0), _rows)
 _case("dict_output", lambda a: {"one": a + 1, "two": a * 2}, _rows)
 # Cases whose core ops, those that torch's own decompositions end in, differ from what programs call.
 CORE = (

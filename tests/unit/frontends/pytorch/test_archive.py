@@ -131,13 +131,6 @@ def test_a_cut_archive_is_a_clean_error(tmp_path):
             open_program(tmp_path / "cut.pt")
 
 
-@pytest.mark.usefixtures("torch")
-def test_a_program_that_opens_files_is_refused_before_it_is_loaded(tmp_path):
-    code = {"m/code/__torch__/a.py": "def forward(self, x):\n  torch.save(x, '/tmp/x')\n"}
-    with pytest.raises(BadInput, match="calls 'save', which reads or writes files"):
-        open_program(script(tmp_path / "m.pt", **code))
-
-
 def exported(torch, path, **changes):
     """The members of a small exported program, some of them changed."""
     buffer = io.BytesIO()
