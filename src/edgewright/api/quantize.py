@@ -51,7 +51,7 @@ def quantize(  # noqa: PLR0913 - every one is a choice of its own, and all are g
         block_size: elements of 4-bit weights that share a scale; 0 for no blocks.
         act_quantizer: how ranges of activations are chosen: tf (all that was seen), enhanced, adjusted,
             symmetric, mse, percentile or entropy; auto tries some of them, with and without a correction of
-            biases, and keeps what comes closest to the float model on samples held back.
+            biases, and keeps what comes closest to the float model on samples held apart.
         param_quantizer: the same for weights.
         percentile: how much of the values percentile keeps, in percent.
         algorithms: corrections of the weights: some of cle, smooth, seq_mse, adaround, bc; auto takes

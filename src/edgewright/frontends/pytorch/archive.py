@@ -17,7 +17,7 @@ LARGEST_ARCHIVE = 1 << 36
 # torch stores, it does not compress: what grows this much on reading is a bomb.
 MOST_GROWTH = 200
 # Parsed code takes a hundred times its size.
-LARGEST_CODE = 1 << 24
+LARGEST_CODE = 1 << 23
 # Members that are read whole: descriptions, which are small beside weights.
 LARGEST_READ = 1 << 28
 _LOCAL = struct.Struct("<4sHHHHHIIIHH")

@@ -36,6 +36,18 @@ NUMBERS = {"int": "aten::Int", "float": "aten::Float", "bool": "aten::Bool", "nu
 CONVERSIONS = {"int": "aten::Int", "float": "aten::Float", "bool": "aten::Bool", "str": "aten::str"}
 # Calls that give back their first argument, or nothing.
 FIRST_OR_NOTHING = {"unchecked_unwrap_optional": True, "print": False, "warn": False}
+TYPES: dict[str, type | tuple[type, ...]] = {
+    "tensor": Tensor,
+    "int": int,
+    "float": float,
+    "number": (int, float, complex),
+    "bool": bool,
+    "str": str,
+    "list": list,
+    "tuple": tuple,
+    "dict": dict,
+    "nonetype": type(None),
+}
 SPECIAL_FLOATS = {"inf": math.inf, "nan": math.nan}
 PREPACK = "_prepack"
 
@@ -132,8 +144,13 @@ class Expressions(ABC):
         """What the language itself brings."""
         if word in {"annotate", "unchecked_cast"} and len(node.args) == 2:
             return self._cast(word, node, frame)
+        if word == "isinstance" and len(node.args) == 2:
+            return is_of_type(self.evaluate(node.args[0], frame), node.args[1])
         if word == "uninitialized":
             return None
+        return self._call_builtin(word, node, frame)
+
+    def _call_builtin(self, word: str, node: ast.Call, frame: Frame) -> Any:
         args = self._list_values(node.args, frame)
         if word in CONVERSIONS:
             return self._run_plain(CONVERSIONS[word], args)
@@ -325,6 +342,21 @@ class Expressions(ABC):
 
     def _map_keywords(self, node: ast.Call, frame: Frame) -> dict[str, Any]:
         return {item.arg: self.evaluate(item.value, frame) for item in node.keywords if item.arg is not None}
+
+
+def is_of_type(value: Any, kind: ast.expr) -> bool:
+    """Whether a value has a type, or one of several, as the program writes it."""
+    if isinstance(kind, ast.Tuple | ast.List):
+        return any(is_of_type(value, item) for item in kind.elts)
+    if isinstance(kind, ast.Subscript):
+        outer = kind.value.id if isinstance(kind.value, ast.Name) else ""
+        return (outer == "Optional" and value is None) or is_of_type(
+            value, kind.slice if outer == "Optional" else kind.value
+        )
+    if isinstance(kind, ast.Attribute):
+        return isinstance(value, Record) and value.class_name == ".".join(_list_names(kind))
+    word = kind.id.lower() if isinstance(kind, ast.Name) else ""
+    return isinstance(value, TYPES.get(word, ())) and (word == "bool" or not isinstance(value, bool))
 
 
 def _list_names(node: ast.expr) -> list[str]:

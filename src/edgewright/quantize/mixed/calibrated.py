@@ -17,7 +17,7 @@ from edgewright.quantize.pins import Origin, Pin, Placed
 from edgewright.quantize.quantizer import QuantizedGraph
 from edgewright.quantize.report import TensorRecord
 from edgewright.quantize.roles import find_roles
-from edgewright.quantize.search import HEADROOM
+from edgewright.quantize.tails import HEADROOM
 from edgewright.quantize.weights.bias_correction import correct_biases, measure_input_means
 from edgewright.quantize.weights.encode import place_weight
 
