@@ -164,7 +164,7 @@ class Model(Displayed):
         and gives the same model from the same source, unless weights or biases were changed before they were
         rounded (``cle``, ``bc``, ``auto``; a note of the report says so): those are only in saved files.
         """
-        return describe_encodings(list_encodings(self.fixed_graph()), version)
+        return describe_encodings(list_encodings(self.fixed_graph(), self.source_tensors), version)
 
     def source_map(self) -> tuple[SourceTensor, ...]:
         """Every tensor of the source model: its name in QNN artifacts, or why there is none."""

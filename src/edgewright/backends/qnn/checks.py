@@ -112,6 +112,9 @@ def _block_faults(tensor: QnnTensor, encoding: Encoding, slices: int) -> Iterabl
     blocks = -(-tensor.dims[encoding.block_axis] // encoding.block_size)
     if encoding.block_scales and len(encoding.block_scales) != slices * blocks:
         yield f"{len(encoding.block_scales)} block scales, expected {slices} x {blocks}"
+    if tensor.dims[encoding.block_axis] % encoding.block_size:
+        size = tensor.dims[encoding.block_axis]
+        yield f"blocks of {encoding.block_size} do not divide {size}, expected blocks of one size"
 
 
 def _order_problems(graph: QnnGraph) -> Iterable[EdgewrightError]:
