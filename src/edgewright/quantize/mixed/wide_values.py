@@ -30,6 +30,10 @@ LEAST_DB = 1.0
 LEAST_SHARE = 0.002
 EFFORT = Effort(passes=5, runs=2)
 NAMED = 6
+COPIED = (
+    "wide values: probabilities of 16 bits are read in 8 finer ones: encodings() as overrides do not "
+    "bring that back, saved files do"
+)
 
 
 @dataclass(frozen=True)
