@@ -86,9 +86,8 @@ class Spans:
             grid is None or grid == self._grids[self._groups.find(value)]
         ):
             return placed
-        chosen, reach = grid or self._request.make_act_grid(bits), self.range(value)
-        if reach is not None:
-            return Placed(chosen.dtype, chosen.encode_range(*reach))
+        # The range that is stored, not the one that was measured: encodings given back make the same model.
+        chosen = grid or self._request.make_act_grid(bits)
         return Placed(chosen.dtype, change_grid(placed.encoding, placed.dtype, chosen))
 
     def _range_beside(self, node: Node, place: int) -> Range:
