@@ -302,8 +302,9 @@ class Expressions(ABC):
 
     def _name_member(self, member: EnumMember) -> str:
         kind = self.code.find_class(member.class_name)
-        names = kind.constants if kind is not None else {}
-        return next(n for n, node in names.items() if self.evaluate(node, Frame(None)) == member.value)
+        members = kind.constants.items() if kind is not None else ()
+        names = [name for name, node in members if self.evaluate(node, Frame(None)) == member.value]
+        return names[0]
 
     def read_item(self, node: ast.Subscript, frame: Frame) -> Any:
         """The value of ``x[i]``."""

@@ -184,6 +184,7 @@ PICKLES = {
     "nothing": b"",
     "no end": b"\x80\x02N",
     "no stack": b"\x80\x02R.",
+    "no mark": b"\x80\x02K\x01t.",
     "a state for a text": b"\x80\x02" + push("a") + b"Nb.",
     "a far memo": b"\x80\x02N" + b"r" + struct.pack("<I", 1 << 31) + b"j" + struct.pack("<I", 5) + b".",
     "a long text": b"\x80\x02X" + struct.pack("<I", 1 << 31) + b"abc.",
