@@ -1,6 +1,8 @@
 """A build together with its page: what `ew.build` is."""
 
+import html
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 from edgewright.artifacts.encodings import EncodingsSource
@@ -9,9 +11,11 @@ from edgewright.build.records import BuildRecord
 from edgewright.build.request import BuildRequest
 from edgewright.config.preprocessing import Preprocessing
 from edgewright.config.umbrella import Shapes
+from edgewright.core.page import Block, Displayed
 from edgewright.data.open_samples import Data
 from edgewright.data.samples import DataRequest
 from edgewright.evaluate.metrics.own_function import keep_own_function
+from edgewright.reports.build import make_page
 from edgewright.reports.html import render_report
 
 
@@ -42,7 +46,7 @@ def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two 
         model: a model of any format that is read, or a converted one.
         data: samples, in any form that ``quantize`` takes, or a folder of .wav files; None for random
             numbers, which say nothing about accuracy.
-        target: the chip: SM8650, 'Snapdragon 8 Gen 3', v75 or a SoC number.
+        target: the chip: SM8650, 'Snapdragon 8 Gen 3', v75, a SoC number, or a device such as 'Galaxy S24'.
         output: the folder to write.
         precision: w8a8, w8a16, w4a8, w4a16, fp16, or auto: the cheapest that loses at most ``max_drop``.
         max_drop: points of the metric that may be lost; ``verdict`` of the record says whether that is
@@ -86,6 +90,21 @@ def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two 
     return run_build(request)
 
 
-def run_build(request: BuildRequest) -> BuildRecord:
+def run_build(request: BuildRequest) -> "DisplayedBuild":
     """Builds what is requested and writes the report as the last file."""
-    return build_model(request, render_report)
+    record = build_model(request, render_report)
+    return DisplayedBuild(**{item.name: getattr(record, item.name) for item in fields(record)})
+
+
+@dataclass(frozen=True, repr=False)
+class DisplayedBuild(Displayed, BuildRecord):
+    """A build that shows its verdict in a terminal and the whole report in a notebook."""
+
+    def _list_blocks(self) -> list[Block]:
+        return make_page(self)
+
+    def _repr_html_(self) -> str:
+        # In a frame of its own: neither page's styles and scripts reach the other.
+        page = html.escape(b"".join(render_report(self)).decode())
+        style = "width:100%;height:720px;border:1px solid #ccc"
+        return f'<iframe title="report of the build" style="{style}" srcdoc="{page}"></iframe>'
