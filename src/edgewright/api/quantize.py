@@ -31,6 +31,7 @@ def quantize(  # noqa: PLR0913 - every one is a choice of its own, and all are g
     algorithms: Collection[str] = (),
     overrides: EncodingsSource | None = None,
     steps: tuple[int, int] | None = None,
+    uniform: bool = False,
     ignore_encodings: bool = False,
     preprocessing: Preprocessing | None = None,
     threads: int = 0,
@@ -60,6 +61,8 @@ def quantize(  # noqa: PLR0913 - every one is a choice of its own, and all are g
             what suits the network.
         overrides: an encodings file of any version, or its content.
         steps: the smallest and the largest stored integer to use, written as signed integers.
+        uniform: leave all activations in one width. Otherwise auto gives those of a transformer that 8 bits
+            cannot carry 16 bits, where samples gain by it; the report names them and what they cost.
         ignore_encodings: leave out the encodings of a model that was trained with quantization.
         preprocessing: what is done to images: mean, std, layout and order of colours.
         threads: threads for calibration; 0 leaves it to the engine.
@@ -79,6 +82,7 @@ def quantize(  # noqa: PLR0913 - every one is a choice of its own, and all are g
         algorithms=(algorithms,) if isinstance(algorithms, str) else tuple(algorithms or ()),
         overrides=load_encodings(overrides),
         steps=steps,
+        uniform=uniform,
     )
     examples = take_example(data) if example_inputs is None else example_inputs
     return quantize_model(
