@@ -138,7 +138,7 @@ def _write_script(module: Any, path: Path, examples: _Examples) -> WrittenModel:
 
 def _write_module(module: Any, path: Path, examples: _Examples) -> WrittenModel:
     torch = require("torch", to="export torch modules")
-    with _in_inference(_on_processor(module)) as plain, torch.no_grad():
+    with _hold_in_inference(_move_to_processor(module)) as plain, torch.no_grad():
         version = tuple(int(part) for part in torch.__version__.split(".")[:2])
         if version >= FIRST_PLAIN_EXPORT:
             try:
@@ -190,22 +190,22 @@ def _check_trace(torch: Any, module: Any, traced: Any, examples: _Examples) -> N
             )
 
 
-def _negate(value: Any) -> Any:
+def _negate_value(value: Any) -> Any:
     return -value if hasattr(value, "is_floating_point") and value.is_floating_point() else value
 
 
-def _empty(value: Any) -> Any:
+def _clear_value(value: Any) -> Any:
     return value * 0 if hasattr(value, "is_floating_point") and value.is_floating_point() else value
 
 
-def _on_processor(module: Any) -> Any:
+def _move_to_processor(module: Any) -> Any:
     """The module, or a copy of it where its weights are on a device."""
     is_away = any(each.device.type != "cpu" for each in (*module.parameters(), *module.buffers()))
     return copy.deepcopy(module).cpu() if is_away else module
 
 
 @contextmanager
-def _in_inference(module: Any) -> Iterator[Any]:
+def _hold_in_inference(module: Any) -> Iterator[Any]:
     """The module as it is used, and not as it is trained; afterwards it is as it was."""
     training = [part for part in module.modules() if part.training]
     if training:
@@ -225,7 +225,7 @@ def _write_keras(model: Any, path: Path) -> WrittenModel:
 
 
 # Other values of a module's inputs: branches on values show themselves by them.
-OTHER_VALUES = (_negate, _empty)
+OTHER_VALUES = (_negate_value, _clear_value)
 
 
 def _read_first_line(problem: Exception) -> str:
