@@ -22,12 +22,18 @@ from edgewright.quantize.sensitivity import Effort
 SHARES = (0.01, 0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5)
 # What doubling the cost must gain in dB: uniform 16 bits gain about as much. Half of the cost, half of that.
 WORTH_DB = 25.0
+# As long as there are fewer, a dB counts twice: such a network is hardly of use.
+ENOUGH_DB = 25.0
 # What it must gain at all.
 LEAST_DB = 1.0
 # Values with a smaller part of the noise are not worth a conversion.
 LEAST_SHARE = 0.002
 EFFORT = Effort(passes=5, runs=2)
 NAMED = 6
+COPIED = (
+    "wide values: probabilities of 16 bits are read in 8 finer ones: encodings() as overrides do not "
+    "bring that back, saved files do"
+)
 
 
 @dataclass(frozen=True)
@@ -42,7 +48,7 @@ class _Trial:
     @property
     def worth(self) -> float:
         """What it gains, less what it costs."""
-        return self.decibels - WORTH_DB * (self.cost - 1)
+        return self.decibels + min(self.decibels, ENOUGH_DB) - WORTH_DB * (self.cost - 1)
 
 
 def widen_values(base: QuantizedGraph, samples: Samples, executor: Executor) -> QuantizedGraph:
