@@ -73,6 +73,7 @@ def _options() -> argparse.Namespace:
     folders_of(parser)
     parser.add_argument("--tools", default="edgewright,onnxruntime,nncf,aimet")
     parser.add_argument("--precisions", default="w8a8,w8a16,w4a16,w4a8", help="widths, by commas")
+    parser.add_argument("--calibrate", type=int, default=CALIBRATING, help="number of samples")
     parser.add_argument("--evaluate", type=int, default=EVALUATING, help="number of inputs")
     parser.add_argument("--results", type=Path, help="a JSON file: what it has is not run again")
     parser.add_argument(
@@ -88,7 +89,7 @@ def _measured(
     if all(key in done for key in asked):
         return
     folders = tuple(options.data)
-    calibrating = list(task.feeds(Material(folders, is_calibrating=True), CALIBRATING, task, path))
+    calibrating = list(task.feeds(Material(folders, is_calibrating=True), options.calibrate, task, path))
     evaluating = list(task.feeds(Material(folders), options.evaluate or EVALUATING, task, path))
     with tempfile.TemporaryDirectory() as folder:
         model, feeds = Path(folder) / "model.onnx", Path(folder) / "feeds.npz"

@@ -7,9 +7,9 @@ import edgewright as ew
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.types import TensorType
 from edgewright.model.model import Model
-from edgewright.ops.activation import Gelu, Relu, Sigmoid, Tanh
+from edgewright.ops.activation import Gelu, HardSwish, Relu, Sigmoid, Tanh
 from edgewright.ops.conv import Conv2d, DepthWiseConv2d
-from edgewright.ops.elementwise import ElementWiseMultiply
+from edgewright.ops.elementwise import ElementWiseMaximum, ElementWiseMultiply
 from edgewright.ops.elementwise_unary import ElementWiseNeg
 from edgewright.ops.gather import Gather
 from edgewright.ops.norm import LayerNorm, RmsNorm
@@ -56,6 +56,12 @@ def overlapping_windows():
     return net, [net.add(Reshape(shape=(9, 4, 32)), net.add(Transpose(perm=(0, 3, 1, 2, 4, 5)), six))]
 
 
+def five_axes(op, count):
+    """A volume, as video networks have it."""
+    net = Chain(2, 3, 4, 5, 6)
+    return net, [net.add(op, *["x", net.add(Relu(), "x")][:count])]
+
+
 def padded_channels():
     """Another reader of what is padded."""
     net = Chain(1, 8, 16, 16)
@@ -94,6 +100,8 @@ def norm(kind, axes):
 CASES = {
     "windows": windows,
     "overlapping_windows": overlapping_windows,
+    "hard_swish_of_a_volume": lambda: five_axes(HardSwish(), 1),
+    "maximum_of_volumes": lambda: five_axes(ElementWiseMaximum(), 2),
     "padded_channels": padded_channels,
     "repeated_edge": repeated_edge,
     "conv_9x9": lambda: convolution(Conv2d, 9, 4),

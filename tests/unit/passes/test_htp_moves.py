@@ -12,7 +12,7 @@ from edgewright.ir.types import TensorType
 from edgewright.ir.verify import verify
 from edgewright.model.model import Model
 from edgewright.ops import reference
-from edgewright.ops.activation import Sigmoid
+from edgewright.ops.activation import Sigmoid, Tanh
 from edgewright.ops.conv import Conv2d, DepthWiseConv2d
 from edgewright.ops.elementwise import ElementWiseAdd
 from edgewright.ops.elementwise_unary import ElementWiseNeg
@@ -194,6 +194,13 @@ SIX = (1, 2, 3, 4, 2, 3)
 )
 def test_axes_that_an_op_treats_alike_become_one(op, shapes, outputs):
     assert_lowered(*graph_of(op, *shapes, outputs=outputs), "lower_ranks")
+
+
+def test_five_axes_become_fewer_only_for_ops_that_take_four():
+    graph, feed = graph_of(Tanh(), (2, 3, 1, 2, 3))
+    assert_lowered(graph, feed, "lower_ranks")
+    assert graph.types[graph.node("n").inputs[0]].rank == 1
+    assert PASSES["lower_ranks"](graph_of(Sigmoid(), (2, 3, 1, 2, 3))[0]) == 0
 
 
 def test_indices_of_two_axes_are_taken_as_a_vector():
