@@ -100,9 +100,12 @@ class Noise:
         )
         each = before.list_decibels() - self.list_decibels()
         single = counts @ each / max(len(each), 1)
-        lows = [float(np.quantile(gains[1:], DOUBT)) for gains in (every, single)]
-        high = float(np.quantile(outputs[1:], 1 - DOUBT))
-        return Gain(float(every[0]), float(outputs[0]), float(single[0]), *lows, high)
+        return Gain(
+            *(float(every[0]), float(outputs[0]), float(single[0])),
+            low=float(np.quantile(every[1:], DOUBT)),
+            typical_low=float(np.quantile(single[1:], DOUBT)),
+            outputs_high=float(np.quantile(outputs[1:], 1 - DOUBT)),
+        )
 
     def list_decibels(self) -> Array:
         """Noise of each sample over the mean signal, the mean of all judged values: [samples]."""
