@@ -18,6 +18,8 @@ from edgewright.data.open_samples import Data
 from edgewright.data.samples import DataRequest
 from edgewright.evaluate.metrics.own_function import keep_own_function
 from edgewright.frontends.live_models import write_live_model
+from edgewright.lower.names import sanitize_name
+from edgewright.model.model import Model
 from edgewright.model.open_model import take_example
 from edgewright.reports.build import make_page
 from edgewright.reports.html import render_report
@@ -102,6 +104,9 @@ def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two 
 def _build_live(model: Any, request: BuildRequest, examples: Any) -> "DisplayedBuild":
     """Builds a model of this process from a file that is there as long as the build runs."""
     with TemporaryDirectory(prefix="edgewright-", ignore_cleanup_errors=True) as folder:
+        if isinstance(model, Model):
+            name = sanitize_name(model.fixed_graph().name or "model")
+            return run_build(replace(request, model=model.save(Path(folder, f"{name}.dlc")).dlc))
         written = write_live_model(model, Path(folder), examples)
         given = dict(request.shapes.input_dims)
         shapes = replace(request.shapes, input_dims=tuple({**written.shapes, **given}.items()))

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from edgewright.core.errors import Problems
+from edgewright.core.errors import Problems, UsageError
 from edgewright.core.numbers import Array
 from edgewright.frontends._common.input_spec import check_names
 from edgewright.frontends.conversion import ConversionRequest, convert_graph
@@ -18,6 +18,8 @@ from edgewright.model.model import Model, TensorInfo, describe_tensor
 
 def convert_in_memory(request: ConversionRequest) -> Model:
     """The model of a request, with symbolic dimensions and inputs that shape the graph left open."""
+    if isinstance(request.source, Model):
+        raise UsageError("the model is converted already", do="use it as it is, or convert its source")
     if is_live_model(request.source):
         return _convert_live(request)
     opened = open_source(request.source, request.inputs)
