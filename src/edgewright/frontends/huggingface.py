@@ -40,8 +40,8 @@ def load_huggingface_model(folder: Path, examples: Any = None) -> tuple[Any, Any
     kind = getattr(transformers, name, None) if name.isidentifier() else None
     if kind is None or not hasattr(kind, "from_pretrained"):
         raise UnsupportedFeature(
-            f"architecture '{shown(name)}' is not one of transformers {transformers.__version__}, and code of "
-            "the folder is not run",
+            f"architecture '{shown(name)}' is not one of transformers {transformers.__version__}, and code "
+            "of the folder is not run",
             Where(file=str(folder / CONFIG)),
             do="load it in Python and give the module itself: edgewright.convert(module, example_inputs=...)",
         )
@@ -49,7 +49,7 @@ def load_huggingface_model(folder: Path, examples: Any = None) -> tuple[Any, Any
     module, info = kind.from_pretrained(str(folder), output_loading_info=True, **options)
     _check_weights(folder, info)
     # What a language model keeps for the next token is not part of its answer.
-    module.config.use_cache = False
+    module.config.update({"use_cache": False})
     return module, _choose_examples(module, folder) if examples is None else examples
 
 
@@ -66,7 +66,7 @@ def _check_weights(folder: Path, info: dict[str, Any]) -> None:
     missing = sorted(map(str, info.get("missing_keys") or ()))
     if missing:
         raise BadInput(
-            f"{len(missing)} weights of the architecture are not in the folder, such as '{shown(missing[0])}'",
+            f"{len(missing)} weights of the architecture are not in the folder: '{shown(missing[0])}' ...",
             Where(file=str(folder)),
             do="save the whole model, or name the architecture that was saved in config.json",
         )

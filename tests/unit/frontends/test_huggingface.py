@@ -63,7 +63,7 @@ def test_an_image_model_knows_its_size(transformers, tmp_path):
 def test_weights_that_are_missing_are_not_made_up(text_folder):
     config = json.loads((text_folder / "config.json").read_text())
     (text_folder / "config.json").write_text(json.dumps(config | {"architectures": ["BertForMaskedLM"]}))
-    with pytest.raises(BadInput, match=r"weights of the architecture are not in the folder, such as 'cls\."):
+    with pytest.raises(BadInput, match=r"weights of the architecture are not in the folder: 'cls\."):
         ew.convert(text_folder)
 
 
