@@ -1,15 +1,19 @@
 """From a source model to a model that runs, saves and compiles."""
 
+import logging
 from collections.abc import Mapping
 from dataclasses import replace
 
 from edgewright.core.errors import Problems
 from edgewright.core.numbers import Array
+from edgewright.frontends._common.connections import check_connections
 from edgewright.frontends._common.input_spec import check_names
 from edgewright.frontends.conversion import ConversionRequest, convert_graph
 from edgewright.frontends.open_source import open_source
 from edgewright.ir.graph import Graph
 from edgewright.model.model import Model, TensorInfo, describe_tensor
+
+log = logging.getLogger(__name__)
 
 
 def convert_in_memory(request: ConversionRequest) -> Model:
@@ -21,6 +25,8 @@ def convert_in_memory(request: ConversionRequest) -> Model:
     if imported.problems:
         raise Problems(imported.problems)
     if imported.is_complete:
+        for note in check_connections(opened, imported.graph):
+            log.warning("%s", note)
         model = Model.of(convert_graph(imported.graph, opened, request).graph, opened.tensors)
         return replace(model, states=tuple(imported.states))
     bound = tuple(imported.bound)

@@ -31,6 +31,8 @@ class SourceModel(ABC):
         self.name = name
         self.inputs = inputs
         self.outputs = list(outputs)
+        # The inputs among them that the user named.
+        self.named: Collection[str] = ()
         # What one run leaves for the next, as far as an import has found it.
         self.states: list[State] = []
 
@@ -43,6 +45,15 @@ class SourceModel(ABC):
     def notes(self) -> tuple[str, ...]:
         """What a user must know about the model, as far as an import has found it."""
         return ()
+
+    @property
+    def starts(self) -> Collection[str]:
+        """The inputs, and those of the file that have no part in the model."""
+        return self.inputs
+
+    def complete_name(self, name: str) -> str:
+        """The model's name for what a user names."""
+        return name
 
     @property
     @abstractmethod
