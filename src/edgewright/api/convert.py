@@ -25,12 +25,13 @@ def convert(  # noqa: PLR0913 - one keyword for each thing of a model that may b
     signature: str | None = None,
     tag: str | None = None,
     rewrites: Rewrites | None = None,
+    example_inputs: Any = None,
 ) -> Model:
     """Converts a model and keeps the source's I/O names, layouts and dtypes.
 
     Args:
-        source: a file or a folder (ONNX, TFLite, TensorFlow or PyTorch, told by its content), or an ONNX
-            ModelProto.
+        source: a file or a folder (ONNX, TFLite, TensorFlow or PyTorch, told by its content), or a model in
+            memory: a torch module, TorchScript or ExportedProgram, a Keras model, an ONNX ModelProto.
         input_shapes: shapes for inputs whose dimensions are symbolic, or other shapes than the declared ones.
         batch: replaces the first dimension of every input that has no shape above.
         symbols: numbers for symbolic dimensions by their names.
@@ -42,6 +43,8 @@ def convert(  # noqa: PLR0913 - one keyword for each thing of a model that may b
             first, of a SavedModel 'serving_default'.
         tag: which graph of a SavedModel is converted; 'serve' where none is named.
         rewrites: which optional rewrites are made; all by default.
+        example_inputs: of a torch module in memory, which knows no shapes: an array or tensor, a tuple in the
+            order of ``forward``, or a dictionary by its names.
     """
     dtypes = {name: _read_dtype(name, given) for name, given in (input_dtypes or {}).items()}
     spec = InputSpec(
@@ -54,7 +57,10 @@ def convert(  # noqa: PLR0913 - one keyword for each thing of a model that may b
         signature=signature,
         tag=tag,
     )
-    return convert_in_memory(ConversionRequest(source, spec, rewrites or Rewrites(), input_dtypes=dtypes))
+    rewriting = rewrites or Rewrites()
+    return convert_in_memory(
+        ConversionRequest(source, spec, rewriting, input_dtypes=dtypes, examples=example_inputs)
+    )
 
 
 def _read_dtype(name: str, given: Any) -> DType:

@@ -50,6 +50,7 @@ from edgewright.build.stateful_samples import RecurrentState, add_states, drop_s
 from edgewright.build.stored_graphs import load_stored_graph, store_graph
 from edgewright.core.errors import EdgewrightError, Problems
 from edgewright.core.files import write_whole
+from edgewright.core.folder_lock import hold_folder, refuse_held_folder
 from edgewright.data.samples import BuildSamples, LabelledSamples, read_samples
 from edgewright.evaluate.choose_metric import SAME
 from edgewright.evaluate.evaluator import Evaluator
@@ -69,7 +70,11 @@ REPORT, RECORD = "report.html", "report.json"
 
 def build_model(request: BuildRequest, render: Render) -> BuildRecord:
     """Builds everything in the folder of the request; the pre-flight's problems are one error."""
-    return _Build(request, render).run()
+    # At once, and not after the pre-flight.
+    refuse_held_folder(request.output)
+    build = _Build(request, render)
+    with hold_folder(request.output, request.command):
+        return build.run()
 
 
 class _Build:
@@ -83,12 +88,12 @@ class _Build:
         if not (request.is_resumed and has_state(request.output)):
             # Before the model is hashed: what stands in the way is said at once.
             self._preflight()
-        self._ledger, self._notes = Ledger.open(request, take_fingerprint(request))
-        self._staged = self._ledger.folder / "out"
         self._chip = find_htp_soc(request.target)
 
     def run(self) -> BuildRecord:
-        """All stages, in order."""
+        """All stages, in order, in a folder that no one else writes."""
+        self._ledger, self._notes = Ledger.open(self._request, take_fingerprint(self._request))
+        self._staged = self._ledger.folder / "out"
         preflight = self._ledger.run_stage("preflight", Preflight, self._preflight)
         self._known = self._ledger.run_stage("convert", ConversionResult, self._convert)
         results, compiled = self._confirm(self._quantize())

@@ -107,7 +107,8 @@ class BuildTarget(OptionGroup):
 
     target: str = opt(
         metavar="CHIP",
-        help="the chip: SM8650, 'Snapdragon 8 Gen 3', v75 or a SoC number; edgewright targets lists them",
+        help="the chip: SM8650, 'Snapdragon 8 Gen 3', 'Galaxy S24', v75 or a SoC number; edgewright targets "
+        "lists them",
     )
     precision: str = opt(
         choices=(AUTO, *PRECISIONS),

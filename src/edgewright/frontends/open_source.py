@@ -112,8 +112,8 @@ class FixedSource:
 def open_source(source: Path | str | Any, spec: InputSpec | None = None) -> SourceModel:
     """The source as it is; a file that does not exist is answered with one that does."""
     model = _open(source, spec)
-    if spec is not None:
-        model.named = frozenset(map(model.complete_name, (*spec.input_shapes, *spec.input_dtypes)))
+    if spec is not None and not model.must_name_inputs:
+        model.named = frozenset(map(model.complete_name, spec.list_named()))
     return model
 
 

@@ -19,7 +19,7 @@ from edgewright.quantize.source_encodings import take_source_encodings
 from edgewright.quantize.tensor_encodings import TensorEncoding
 
 
-@dataclass
+@dataclass(repr=False)
 class QuantizedModel(Model):
     """A model in fixed point; ``report`` says where each encoding comes from and which rules were applied."""
 

@@ -1,7 +1,7 @@
 """The one way to quantize: from a float graph, a request and samples to a fixed-point graph and a report."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from edgewright.ir.graph import Graph
 from edgewright.passes.htp.bound_masks import bound_masks
@@ -12,29 +12,16 @@ from edgewright.quantize.calibrate import check_constants
 from edgewright.quantize.executor import Executor, Samples
 from edgewright.quantize.groups import Groups, is_real
 from edgewright.quantize.judge import Judge
+from edgewright.quantize.mixed.wide_values import widen_values
 from edgewright.quantize.overrides import KnownEncodings
 from edgewright.quantize.pins import Pin
+from edgewright.quantize.quantized_graph import QuantizedGraph
 from edgewright.quantize.ranges import plan_by_scheme
 from edgewright.quantize.recommended import recommend_algorithms
-from edgewright.quantize.report import QuantizationReport
 from edgewright.quantize.request import QuantizationRequest
 from edgewright.quantize.roles import find_roles
 from edgewright.quantize.weights.cle import equalize
 from edgewright.quantize.wide_products import widen_products
-
-
-@dataclass(frozen=True)
-class QuantizedGraph:
-    """A graph in fixed point, and what was done."""
-
-    graph: Graph
-    report: QuantizationReport
-    # The float graph as other corrections left it, and whether weights were fitted or biases corrected after.
-    source: Graph
-    has_corrected_biases: bool = False
-    # What was asked for, with nothing left open, and what was settled before any range was chosen.
-    request: QuantizationRequest = field(default_factory=QuantizationRequest)
-    pins: Mapping[str, Pin] = field(default_factory=dict)
 
 
 def quantize_graph(
@@ -66,9 +53,10 @@ def quantize_graph(
     report.notes += [*advice, *planned.notes]
     report.notes[:0] = request.list_notes()
     is_corrected = planned.graph is not planned.source
-    return QuantizedGraph(
+    made = QuantizedGraph(
         apply_plan(planned.graph, planned.plan), report, planned.source, is_corrected, settled, resolved.pins
     )
+    return made if samples is None or executor is None else widen_values(made, samples, executor)
 
 
 def _bound_masks(graph: Graph) -> Graph:

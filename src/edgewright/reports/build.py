@@ -2,12 +2,12 @@
 
 from edgewright.analyse.records import Finding
 from edgewright.build.records import BuildRecord, Candidate, Preflight
+from edgewright.core.page import Block, Table
+from edgewright.core.quantities import format_bytes
 from edgewright.evaluate.records import Accuracy
 from edgewright.reports.conversion import make_io_table
 from edgewright.reports.html.verdict import make_verdict
 from edgewright.reports.html.words import format_db, format_duration
-from edgewright.reports.numbers import format_bytes
-from edgewright.reports.page import Block, Table
 
 
 def make_page(record: BuildRecord) -> list[Block]:

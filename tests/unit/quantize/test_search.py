@@ -12,7 +12,8 @@ from edgewright.ops.activation import HardSwish, Relu, Relu6, Sigmoid
 from edgewright.ops.elementwise import ElementWiseMultiply
 from edgewright.quantize.encodings import compute_covered_range
 from edgewright.quantize.observers import Extremes
-from edgewright.quantize.quantizer import QuantizedGraph, quantize_graph
+from edgewright.quantize.quantized_graph import QuantizedGraph
+from edgewright.quantize.quantizer import quantize_graph
 from edgewright.quantize.request import QuantizationRequest
 from edgewright.quantize.tails import Tails
 from edgewright.quantize.weights.even_channels import (

@@ -23,6 +23,9 @@ class SourceModel(ABC):
     # Whether a quantized model of the format becomes a quantized graph, not one with encodings to come.
     keeps_integers: bool = False
 
+    # Whether a user has to name all inputs, because the format says too little of them.
+    must_name_inputs: bool = False
+
     # Whether the format names open dimensions; the names are made up otherwise.
     has_named_dims: bool = False
 

@@ -152,7 +152,9 @@ class Archive:
     def _find_start(self, member: zipfile.ZipInfo, content: memoryview) -> int:
         """Where a member's bytes begin: what stands before them must say the same as the archive's list."""
         first = member.header_offset + _LOCAL.size
-        fields = _LOCAL.unpack_from(content, member.header_offset) if first <= len(content) else (b"",)
+        # Where bytes are missing before the list, what is stored first has no place.
+        is_inside = member.header_offset >= 0 and first <= len(content)
+        fields = _LOCAL.unpack_from(content, member.header_offset) if is_inside else (b"",)
         name = bytes(content[first : first + fields[9]]) if fields[0] == ZIP_MAGIC else b""
         if name != member.orig_filename.encode("utf-8") or fields[3] != zipfile.ZIP_STORED:
             raise self._make_safety_error(

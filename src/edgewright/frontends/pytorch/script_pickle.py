@@ -176,7 +176,10 @@ class ScriptPickle:
         return items
 
     def _pop_marked(self) -> list[Any]:
-        place = next(i for i in range(len(self._stack) - 1, -1, -1) if self._stack[i] is _MARK)
+        places = (i for i in range(len(self._stack) - 1, -1, -1) if self._stack[i] is _MARK)
+        place = next(places, None)
+        if place is None:
+            raise ValueError("no mark on the stack")
         items = self._stack[place + 1 :]
         del self._stack[place:]
         return items

@@ -41,6 +41,8 @@ class StepWriter:
         # What new values are called: reports name them, so the step is in it.
         self._layer = node.source or self._outputs[0] or node.name
         self._label = self._layer
+        # No step may take the name of a result, which is defined last.
+        graph.reserve(filter(None, node.outputs))
         graph.remove(node)
         self._inputs = [*node.inputs, *[""] * (MOST_INPUTS - len(node.inputs))]
         self._read: dict[str, str] = {}

@@ -6,6 +6,7 @@ from pathlib import PurePath
 from edgewright.analyse.records import Finding, Layer
 from edgewright.build.candidates import AS_GIVEN
 from edgewright.build.records import BuildRecord, Candidate
+from edgewright.core.quantities import format_bytes
 from edgewright.evaluate.records import Accuracy
 from edgewright.evaluate.verdict import MET, MISSED, NO_LIMIT, NOT_PROVEN
 from edgewright.reports.html.words import (
@@ -16,7 +17,6 @@ from edgewright.reports.html.words import (
     format_percent,
     format_points,
 )
-from edgewright.reports.numbers import format_bytes
 
 BACKENDS = {"float": "float model", "htp-sim": "simulation", "htp-native": "emulator"}
 # Kinds of findings: an override for several tensors, and for one.
