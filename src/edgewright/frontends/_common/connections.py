@@ -16,7 +16,7 @@ def check_connections(model: SourceModel, graph: Graph) -> list[str]:
     """What a user must know of a graph's ends; inputs that were named and feed nothing are errors."""
     nodes = model.nodes()
     before = _link_back(nodes, model.inputs)
-    needed = _reach(model.outputs, before)
+    needed = _follow(model.outputs, before)
     loose = [name for name in dict.fromkeys((*model.inputs, *model.named)) if name not in needed]
     problems = [_refuse_input(model, name) for name in loose if name in model.named]
     if problems:
@@ -27,7 +27,7 @@ def check_connections(model: SourceModel, graph: Graph) -> list[str]:
 
 def list_unread_inputs(model: SourceModel) -> list[str]:
     """The inputs that no output depends on."""
-    needed = _reach(model.outputs, _link_back(model.nodes(), model.inputs))
+    needed = _follow(model.outputs, _link_back(model.nodes(), model.inputs))
     return [name for name in model.inputs if name not in needed]
 
 
@@ -42,8 +42,8 @@ def _refuse_input(model: SourceModel, name: str) -> UsageError:
 def _describe_ends(graph: Graph, loose: Collection[str]) -> list[str]:
     """What only the graph shows: constants that the source computes from shapes."""
     nodes = [(node.inputs, node.outputs) for node in graph.nodes]
-    used = _reach(graph.outputs, _link((value, given) for given, made in nodes for value in made))
-    fed = _reach(graph.inputs, _link((value, made) for given, made in nodes for value in given))
+    used = _follow(graph.outputs, _link((value, given) for given, made in nodes for value in made))
+    fed = _follow(graph.inputs, _link((value, made) for given, made in nodes for value in given))
     unused = [name for name in graph.inputs if name not in used and name not in loose]
     fixed = [name for name in graph.outputs if name not in fed]
     return [
@@ -52,12 +52,12 @@ def _describe_ends(graph: Graph, loose: Collection[str]) -> list[str]:
     ]
 
 
-def _describe_share(model: SourceModel, nodes: Sequence[NodeNames], needed: Collection[str]) -> list[str]:
+def _describe_share(model: SourceModel, nodes: Sequence[NodeNames], needed: set[str]) -> list[str]:
     """A note where less than half of what the source computes from its inputs is part of the graph."""
     after = _link(
         (value, node.outputs) for node in nodes for value in (*node.inputs, *node.captured) if value
     )
-    live, fed = _reach(model.starts, after), _reach(model.inputs, after)
+    live, fed = _follow(model.starts, after), _follow(model.inputs, after)
     # In some formats inputs are nodes, too.
     live -= {*model.starts, *model.inputs}
     computed = [node for node in nodes if not live.isdisjoint(node.outputs)]
@@ -85,7 +85,7 @@ def _link(pairs: Iterable[tuple[str, Iterable[str]]]) -> Links:
     return links
 
 
-def _reach(starts: Iterable[str], links: Links) -> set[str]:
+def _follow(starts: Iterable[str], links: Links) -> set[str]:
     reached = set(starts)
     pending = list(reached)
     while pending:
