@@ -24,6 +24,7 @@ def convert(  # noqa: PLR0913 - one keyword for each thing of a model that may b
     outputs: Sequence[str] = (),
     signature: str | None = None,
     tag: str | None = None,
+    expose_states: bool = False,
     rewrites: Rewrites | None = None,
     example_inputs: Any = None,
 ) -> Model:
@@ -42,6 +43,8 @@ def convert(  # noqa: PLR0913 - one keyword for each thing of a model that may b
         signature: which of a model's signatures is converted (TFLite, SavedModel); where none is named the
             first, of a SavedModel 'serving_default'.
         tag: which graph of a SavedModel is converted; 'serve' where none is named.
+        expose_states: makes states of recurrent layers inputs and outputs, so that a sequence may come in
+            pieces: what one run leaves is given to the next (``Model.states``).
         rewrites: which optional rewrites are made; all by default.
         example_inputs: of a torch module in memory, which knows no shapes: an array or tensor, a tuple in the
             order of ``forward``, or a dictionary by its names.
@@ -56,6 +59,7 @@ def convert(  # noqa: PLR0913 - one keyword for each thing of a model that may b
         outputs=outputs,
         signature=signature,
         tag=tag,
+        expose_states=expose_states,
     )
     rewriting = rewrites or Rewrites()
     return convert_in_memory(
