@@ -120,6 +120,8 @@ def _finish(
         *base.report.notes,
         f"wide values: {len(values)} have 16 bits: {gain}, for {cost}: {names}",
     ]
+    if best.widths.wide & calibrated.list_finer_copies().keys():
+        report.notes.append(COPIED)
     return replace(
         best.made,
         has_corrected_biases=base.has_corrected_biases,
