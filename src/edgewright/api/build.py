@@ -2,8 +2,10 @@
 
 import html
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 from edgewright.artifacts.encodings import EncodingsSource
 from edgewright.build.build import build_model
@@ -15,12 +17,14 @@ from edgewright.core.page import Block, Displayed
 from edgewright.data.open_samples import Data
 from edgewright.data.samples import DataRequest
 from edgewright.evaluate.metrics.own_function import keep_own_function
+from edgewright.frontends.live_models import write_live_model
+from edgewright.model.open_model import take_example
 from edgewright.reports.build import make_page
 from edgewright.reports.html import render_report
 
 
 def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two are given by name
-    model: str | Path,
+    model: str | Path | Any,
     data: Data | None,
     *,
     target: str,
@@ -39,11 +43,12 @@ def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two 
     outputs: Sequence[str] = (),
     overrides: EncodingsSource | None = None,
     resume: bool = False,
+    example_inputs: Any = None,
 ) -> BuildRecord:
     """Brings a model to a chip: converts, quantizes, compiles, evaluates, and writes files and a report.
 
     Args:
-        model: a model of any format that is read, or a converted one.
+        model: a model of any format that is read, a converted one, or a model in memory, as for ``convert``.
         data: samples, in any form that ``quantize`` takes, or a folder of .wav files; None for random
             numbers, which say nothing about accuracy.
         target: the chip: SM8650, 'Snapdragon 8 Gen 3', v75, a SoC number, or a device such as 'Galaxy S24'.
@@ -64,13 +69,14 @@ def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two 
         outputs: values of the graph that become the outputs, in place of the model's own.
         overrides: an encodings file of any version, or its content.
         resume: continue an interrupted build of the same model, data and options.
+        example_inputs: of a torch module in memory; the first sample of ``data`` where none are given.
     """
     shapes = Shapes(
         input_dims=tuple((name, tuple(dims)) for name, dims in (input_shapes or {}).items()),
         define_symbols=tuple((symbols or {}).items()),
     )
     request = BuildRequest(
-        Path(model),
+        Path(model) if isinstance(model, str | Path) else Path(),
         str(target),
         Path(output),
         DataRequest(
@@ -87,7 +93,19 @@ def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two 
         is_resumed=resume,
         command="edgewright.build",
     )
-    return run_build(request)
+    if isinstance(model, str | Path):
+        return run_build(request)
+    examples = take_example(data) if example_inputs is None else example_inputs
+    return _build_live(model, request, examples)
+
+
+def _build_live(model: Any, request: BuildRequest, examples: Any) -> "DisplayedBuild":
+    """Builds a model of this process from a file that is there as long as the build runs."""
+    with TemporaryDirectory(prefix="edgewright-", ignore_cleanup_errors=True) as folder:
+        written = write_live_model(model, Path(folder), examples)
+        given = dict(request.shapes.input_dims)
+        shapes = replace(request.shapes, input_dims=tuple({**written.shapes, **given}.items()))
+        return run_build(replace(request, model=written.path, shapes=shapes))
 
 
 def run_build(request: BuildRequest) -> "DisplayedBuild":

@@ -59,6 +59,7 @@ from edgewright.evaluate.records import Loss
 from edgewright.evaluate.verdict import describe_poor_float_model, judge_loss
 from edgewright.ir.contract import contract
 from edgewright.ir.graph import Graph
+from edgewright.passes.htp.unroll_recurrent import with_steps
 from edgewright.targets.soc import find_htp_soc
 
 log = logging.getLogger(__name__)
@@ -197,7 +198,7 @@ class _Build:
 
     def _build_candidate(self, name: str) -> CandidateResult:
         graph, result = self._candidates.build(name)
-        store_graph(graph, self._locate_graph(name))
+        store_graph(with_steps(graph, graph.outputs), self._locate_graph(name))
         return result
 
     def _confirm(

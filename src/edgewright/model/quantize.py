@@ -56,6 +56,7 @@ def quantize_model(
         *(result.graph, plain.inputs, plain.outputs),
         source_tensors=frozenset(names) | model.source_tensors,
         report=result.report,
+        states=model.states,
     )
 
 

@@ -46,6 +46,7 @@ from edgewright.passes.htp import (  # noqa: F401 - registers the passes
     lower_ranks,
     mirror_edges,
     move_softmax_axis,
+    multiply_small_pools,
     pad_ceil_windows,
     replace_biased_matmul,
     replace_reciprocals,
@@ -108,8 +109,10 @@ QUANTIZED = ("absorb_encodings", "drop_dead_code")
 LEGACY = ("narrow_int64",)
 # What QNN artifacts cannot hold.
 TARGET = ("resolve_symbols", "promote_scalars", "take_source_names")
-# What a model is given before it is quantized for HTP, which has no recurrent layers and no endless masks.
-FOR_HTP = ("bound_masks", "unroll_recurrent", "merge_moves", "drop_identity", "drop_dead_code")
+# What a model is given before it is quantized for HTP, which has no endless masks.
+FOR_HTP = ("bound_masks",)
+# Recurrent layers in ops that HTP has; it has none of its own.
+UNROLL = ("unroll_recurrent", "merge_moves", "drop_identity", "drop_dead_code")
 # What HTP asks for besides: run on a copy, right before a graph is compiled for it.
 HTP = (
     "unroll_recurrent",
@@ -122,6 +125,7 @@ HTP = (
     "complete_norms",
     "arrange_norms",
     "pad_ceil_windows",
+    "multiply_small_pools",
     "widen_conv_1d",
     "expand_blocks",
     "grow_filters",

@@ -26,6 +26,7 @@ from edgewright.passes.pipeline import (
     QUANTIZED,
     SIMPLIFY,
     TARGET,
+    UNROLL,
     run_passes,
 )
 from tests.unit.passes.chains import chains
@@ -35,7 +36,7 @@ ORDERS = {
     "simplified": (*SIMPLIFY, *LAYOUT, *FINISH, *LEGACY, *TARGET),
     "htp": HTP,
     "quantized": (*SIMPLIFY, *LAYOUT, *FINISH, *QUANTIZED),
-    "for_htp": (*SIMPLIFY, *LAYOUT, *FINISH, *FOR_HTP),
+    "for_htp": (*SIMPLIFY, *LAYOUT, *FINISH, *FOR_HTP, *UNROLL),
     "plain": (*ALWAYS, *LAYOUT, *FOLD, *LEGACY, *TARGET),
 }
 MODELS = {**SPATIAL, "cnn_head": cnn_head}

@@ -6,9 +6,10 @@ biases and a first state are given (2.51, measured): neither may reach it.
 
 from collections.abc import Iterable
 
+from edgewright.config.spelling import spell_option
 from edgewright.core.errors import EdgewrightError, LimitExceeded, Problems, Where
 from edgewright.ir.graph import Graph, Node
-from edgewright.ops.recurrent import Lstm, Recurrent
+from edgewright.ops.recurrent import Direction, Lstm, Recurrent
 from edgewright.passes.graph_pass import PASSES, register_pass
 from edgewright.passes.htp.gru_steps import GruWriter
 from edgewright.passes.htp.lstm_steps import LstmWriter
@@ -76,8 +77,23 @@ def _refuse(graph: Graph, node: Node) -> EdgewrightError:
     return LimitExceeded(
         explain_length(graph, node),
         Where(op=node.op.qnn_name(), node=node.source or node.name),
-        do="convert it for fewer steps, and give its last states to the next run",
+        do=advise_fewer_steps(graph),
     )
+
+
+def advise_fewer_steps(graph: Graph) -> str:
+    """What to do about layers that are too long."""
+    shorter, states = spell_option("input_shapes"), spell_option("expose_states", "True")
+    if any(_is_backwards(node) for node in _list_layers(graph)):
+        return f"convert it for fewer steps ({shorter}), or leave it to the CPU: backend htp+cpu"
+    return (
+        f"convert it for one step or a few ({shorter}) with {states}: its states become inputs and outputs, "
+        "and what one run leaves is given to the next; or leave it to the CPU: backend htp+cpu"
+    )
+
+
+def _is_backwards(node: Node) -> bool:
+    return isinstance(node.op, Recurrent) and node.op.direction == Direction.REVERSE
 
 
 def _list_layers(graph: Graph) -> list[Node]:
