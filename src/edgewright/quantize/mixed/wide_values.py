@@ -27,7 +27,7 @@ ENOUGH_DB = 25.0
 # What it must gain at all.
 LEAST_DB = 1.0
 # Values with a smaller part of the noise are not worth a conversion.
-LEAST_SHARE = 0.002
+LEAST_SHARE = 0.0002
 EFFORT = Effort(passes=5, runs=2)
 NAMED = 6
 COPIED = (
