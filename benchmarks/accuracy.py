@@ -73,6 +73,7 @@ def _options() -> argparse.Namespace:
     folders_of(parser)
     parser.add_argument("--tools", default="edgewright,onnxruntime,nncf,aimet")
     parser.add_argument("--bits", default="8,16", help="widths of activations")
+    parser.add_argument("--calibrate", type=int, default=CALIBRATING, help="number of samples")
     parser.add_argument("--evaluate", type=int, default=EVALUATING, help="number of inputs")
     parser.add_argument("--results", type=Path, help="a JSON file: what it has of peers is not run again")
     parser.add_argument(
@@ -85,7 +86,7 @@ def _measured(
     task: Task, path: Path, options: argparse.Namespace, done: dict[tuple[str, str, str], Result]
 ) -> "Sequence[Result]":
     folders = tuple(options.data)
-    calibrating = list(task.feeds(Material(folders, is_calibrating=True), CALIBRATING, task, path))
+    calibrating = list(task.feeds(Material(folders, is_calibrating=True), options.calibrate, task, path))
     asked = options.evaluate or EVALUATING
     evaluating = list(task.feeds(Material(folders), asked, task, path))
     results = []

@@ -232,16 +232,18 @@ def _letters(material: Material, count: int, task: Task, path: Path) -> Iterator
 
 
 def _tokens(material: Material, count: int, task: Task, path: Path) -> Iterator[Feed]:
-    """Common words as such, others spelled."""
+    """Common words as such, others spelled; sentences of different lengths, filled up and masked."""
+    random = np.random.default_rng(47 if material.is_calibrating else 53)
     for words in material.sentences(count, 24):
         ids = [START]
         for word in words:
             is_common = word in COMMON
             ids += [1996 + COMMON.index(word)] if is_common else [LETTER_A + ord(c) - ord("a") for c in word]
-        ids = [*ids[:31], END]
+        ids = [*ids[: int(random.integers(7, 32))], END]
+        filling = [0] * (32 - len(ids))
         yield {
-            "input_ids": np.array([ids], np.int64),
-            "attention_mask": np.ones((1, len(ids)), np.int64),
+            "input_ids": np.array([ids + filling], np.int64),
+            "attention_mask": np.array([[1] * len(ids) + filling], np.int64),
         }
 
 
@@ -250,6 +252,28 @@ def _numbers(material: Material, count: int, task: Task, path: Path) -> Iterator
     random = np.random.default_rng(41 if material.is_calibrating else 43)
     for _ in range(count):
         yield {"ids": random.integers(0, 512, (1, 16), np.int64)}
+
+
+def _patches(material: Material, count: int, task: Task, path: Path) -> Iterator[Feed]:
+    for image in material.photographs(count, 224, 224):
+        yield {"x": _signed(image)}
+
+
+def _mel_frames(material: Material, count: int, task: Task, path: Path) -> Iterator[Feed]:
+    """Logarithms of 80 mel bands of four seconds, scaled as Whisper's are."""
+    bands, frames = _mel_bands(80, 400, 16000), 400
+    for window in material.speech(count, 16000, 400 + 160 * (frames - 1)):
+        cut = np.stack([window[160 * i : 160 * i + 400] for i in range(frames)]) * np.hanning(400)
+        power = np.log10(np.maximum(np.abs(np.fft.rfft(cut, 400)) ** 2 @ bands.T, 1e-10))
+        yield {"mel": ((np.maximum(power, power.max() - 8) + 4) / 4).T[None].astype(np.float32)}
+
+
+def _texts(material: Material, count: int, task: Task, path: Path) -> Iterator[Feed]:
+    """Windows of tokens that lie beside the model: calib_ids.npy and test_ids.npy."""
+    name = "calib_ids.npy" if material.is_calibrating else "test_ids.npy"
+    ids = np.load(path.with_name(name)).reshape(-1)
+    for at in range(0, min(count * 64, ids.size - 63), 64):
+        yield {"ids": ids[at : at + 64].reshape(1, 64).astype(np.int64)}
 
 
 def _session(path: Path) -> onnxruntime.InferenceSession:
@@ -282,4 +306,8 @@ TASKS = (
     Task("g2p_id_bert_mlm.onnx", _letters),
     Task("paraphrase-MiniLM-L3-v2.onnx", _tokens),
     Task("phi3_tiny_dynamo.onnx", _numbers),
+    # These are made by benchmarks.transformer_models.
+    Task("vit_tiny.onnx", _patches),
+    Task("whisper_encoder.onnx", _mel_frames),
+    Task("tinyphi.onnx", _texts),
 )

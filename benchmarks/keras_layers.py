@@ -145,10 +145,10 @@ def _write(tensorflow: Any, model: Any, path: Path, form: str) -> Path:
     # With all shapes known: loops of recurrent layers need them.
     call = tensorflow.function(lambda *inputs: model(list(inputs) if len(inputs) > 1 else inputs[0]))
     specs = [tensorflow.TensorSpec(item.shape, item.dtype) for item in model.inputs]
-    converter = tensorflow.lite.TFLiteConverter.from_concrete_functions(
-        [call.get_concrete_function(*specs)], model
-    )
-    file.write_bytes(converter.convert())
+    from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
+
+    frozen = convert_variables_to_constants_v2(call.get_concrete_function(*specs))
+    file.write_bytes(tensorflow.lite.TFLiteConverter.from_concrete_functions([frozen]).convert())
     return file
 
 

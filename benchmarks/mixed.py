@@ -16,13 +16,13 @@ from benchmarks.accuracy import folders_of
 from benchmarks.accuracy_models import TASKS, Task, prepared
 from benchmarks.data import Material
 from benchmarks.models import EXAMPLES
-from edgewright.analyse.evaluate import Evaluator
-from edgewright.analyse.metric import choose_metric
 from edgewright.backends.executor import CpuExecutor
 from edgewright.build.candidate_builder import CandidateBuilder
 from edgewright.build.candidates import CandidateResult, list_candidates, search_precisions
 from edgewright.build.records import Candidate
 from edgewright.data.samples import DataRequest, read_samples
+from edgewright.evaluate.choose_metric import choose_metric
+from edgewright.evaluate.evaluator import Evaluator
 from edgewright.quantize.mixed.calibrated import Calibrated
 from edgewright.quantize.mixed.cheapest import list_probes, list_watched_values, measure_effects
 from edgewright.quantize.quantizer import quantize_graph
@@ -74,7 +74,7 @@ def prepare_builder(
     labels = others.labels(len(apart)) if "mnist" in task.name else None
     samples = read_samples(graph, DataRequest(data=feeds, eval_data=apart, labels=labels))
     metric = choose_metric(graph, samples.labels)
-    evaluator = Evaluator(graph, samples, metric)
+    evaluator = Evaluator(graph, samples.judging, metric)
     return CandidateBuilder(graph, frozenset(model.source_tensors), samples, evaluator, LIMIT)
 
 

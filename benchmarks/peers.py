@@ -7,9 +7,10 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import chdir
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,12 @@ class Peer:
         return (run.stderr.strip().splitlines() or ["failed"])[-1][:160]
 
 
-PEERS = (Peer("onnxruntime", Path(sys.executable)), Peer("nncf", BESIDE), Peer("aimet", BESIDE))
+PEERS = (
+    Peer("onnxruntime", Path(sys.executable)),
+    Peer("nncf", BESIDE),
+    Peer("nncf-transformer", BESIDE),
+    Peer("aimet", BESIDE),
+)
 
 
 def save_feeds(path: Path, feeds: Sequence[Feed]) -> None:
@@ -88,18 +94,18 @@ def onnxruntime(model: Path, feeds: list[Feed], target: Path, bits: int) -> None
         quantize(model)
 
 
-def nncf(model: Path, feeds: list[Feed], target: Path, bits: int) -> None:
-    """nncf.quantize: the performance preset, with fast bias correction."""
+def nncf(model: Path, feeds: list[Feed], target: Path, bits: int, *, is_transformer: bool = False) -> None:
+    """nncf.quantize: the performance preset, with fast bias correction; for transformers another one."""
     import nncf as tool
     import onnx
     from nncf.quantization.advanced_parameters import QuantizationParameters
 
-    given: dict[str, Any] = {}
+    given: dict[str, Any] = {"model_type": tool.ModelType.TRANSFORMER} if is_transformer else {}
     if bits == 16:
         wide = tool.AdvancedQuantizationParameters(
             activations_quantization_params=QuantizationParameters(num_bits=16)
         )
-        given = {"advanced_parameters": wide}
+        given["advanced_parameters"] = wide
     onnx.save(tool.quantize(onnx.load(model), tool.Dataset(feeds), **given), target)
 
 
@@ -122,9 +128,13 @@ def main(tool: str, model: str, feeds: str, target: str, bits: str) -> None:
     """Runs one tool and prints how long it took."""
     given = load_feeds(Path(feeds))
     began = time.perf_counter()
-    {"onnxruntime": onnxruntime, "nncf": nncf, "aimet": aimet}[tool](
-        Path(model), given, Path(target), int(bits)
-    )
+    tools: dict[str, Callable[..., None]] = {
+        "onnxruntime": onnxruntime,
+        "nncf": nncf,
+        "nncf-transformer": partial(nncf, is_transformer=True),
+        "aimet": aimet,
+    }
+    tools[tool](Path(model), given, Path(target), int(bits))
     print(json.dumps({"seconds": time.perf_counter() - began}))
 
 

@@ -21,6 +21,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("reports",),
     ("build", "sdk"),
     ("analyse",),
+    ("evaluate",),
     ("run",),
     ("model",),
     ("data",),

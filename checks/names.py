@@ -17,7 +17,7 @@ VERBS = frozenset(Path(__file__).with_name("verbs.txt").read_text("utf-8").split
 OPENINGS = frozenset("is has can may must needs to from as of with without".split())
 # What a reader meets first keeps the rule; these folders have so many names to mend and may only get better.
 CEILINGS = {
-    "abi": 15,
+    "abi": 14,
     "artifacts": 60,
     "backends": 220,
     "config": 40,

@@ -24,6 +24,7 @@ from edgewright.backends.op_card import list_op_names, make_op_card  # noqa: E40
 from edgewright.core import errors  # noqa: E402
 from edgewright.frontends.onnx import registry as onnx_registry  # noqa: E402
 from edgewright.frontends.pytorch import registry  # noqa: E402
+from edgewright.targets.devices import list_devices  # noqa: E402
 from edgewright.targets.error_codes import CODES  # noqa: E402
 from edgewright.targets.soc import list_socs  # noqa: E402
 from edgewright.tools.umbrella import COMMANDS  # noqa: E402
@@ -106,6 +107,13 @@ def targets_page() -> str:
             names = ", ".join(f"Snapdragon {name}" for name in chip.names)
             numbers = ", ".join(map(str, chip.soc_models))
             lines.append(f"| {chip.name} | {names} | v{chip.arch} | {numbers} | {chip.vtcm_mb or ''} |")
+    lines += [
+        "\n## Devices\n",
+        "Phones, tablets, headsets and PCs that `--target` takes by name, with or without the maker's.\n",
+        "| device | chip |",
+        "|---|---|",
+        *(f"| {device.name} | {str(device).partition(' has ')[2]} |" for device in list_devices().values()),
+    ]
     return "\n".join(lines) + "\n"
 
 

@@ -10,9 +10,12 @@ import sys
 from types import ModuleType
 from typing import Any
 
+from edgewright.core import version as _version
+
 _STUB = (pkgutil.get_data(__name__, "__init__.pyi") or b"").decode()
 _HOMES = {name: home for home, name in re.findall(r"^from (\S+) import (\w+) as", _STUB, re.MULTILINE)}
 __all__ = list(_HOMES)
+__version__ = _version.VERSION
 
 
 def __getattr__(name: str) -> Any:

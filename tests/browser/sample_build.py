@@ -10,10 +10,11 @@ import numpy as np
 import edgewright as ew
 from edgewright.analyse.advice import list_findings
 from edgewright.analyse.layers import measure_layers
-from edgewright.analyse.records import Accuracy, Metric
 from edgewright.analyse.tensors import view_worst_tensors
 from edgewright.build.records import Artifact, BuildRecord, Candidate, Preflight, Source, Stage
 from edgewright.core.numbers import Array
+from edgewright.evaluate.records import Accuracy, Loss, Metric
+from edgewright.evaluate.verdict import Verdict, judge_loss
 from edgewright.ir.contract import contract
 from edgewright.model.quantize import QuantizedModel
 
@@ -63,7 +64,7 @@ def record() -> BuildRecord:
         precision="auto",
         chosen="w8a8",
         max_drop=1.0,
-        is_met=True,
+        verdict=_verdict(candidates[1]),
         metric=Metric("right-answers", "How often the largest score is that of the digit shown.", (OUTPUT,)),
         accuracy=(
             _accuracy("float", candidates[1].score + candidates[1].drop, None),
@@ -125,6 +126,12 @@ def _candidate(precision: str) -> Candidate:
         is_chosen=precision == "w8a8",
         seconds=0.4,
     )
+
+
+def _verdict(candidate: Candidate) -> Verdict:
+    float_score = candidate.score + candidate.drop
+    loss = Loss(OUTPUT, "htp-sim", candidate.samples, candidate.drop, candidate.drop - 0.9, 0.95, float_score)
+    return judge_loss(loss, 1.0)
 
 
 def _accuracy(backend: str, score: float, sqnr: float | None) -> Accuracy:

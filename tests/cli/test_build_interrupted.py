@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from edgewright.tools.build_command import main
 from tests.cli.models import DIGITS_MODEL
 
 # Seconds are in these, and nothing else differs between two builds.
@@ -33,8 +34,13 @@ def _command(samples: Path, out: Path, *more: str) -> list[str]:
 
 
 def _files(out: Path) -> dict[str, bytes]:
-    paths = [path for path in out.rglob("*") if path.is_file() and ".build" not in path.parts]
+    paths = [path for path in out.rglob("*") if path.is_file() and not _is_state(path)]
     return {path.relative_to(out).as_posix(): path.read_bytes() for path in paths}
+
+
+def _is_state(path: Path) -> bool:
+    """What a build that did not end keeps for the next one."""
+    return ".build" in path.parts or path.name == ".build.lock"
 
 
 def _stages(out: Path) -> set[str]:
@@ -128,3 +134,22 @@ def test_a_build_that_starts_over_says_why(samples, tmp_path, more, text):
     finished = subprocess.run(_command(samples, out, *more), capture_output=True, text=True, check=False)
     assert finished.returncode == 0, finished.stderr
     assert text in finished.stdout
+
+
+@pytest.mark.slow
+def test_two_builds_do_not_write_one_folder(samples, tmp_path, capsys):
+    """The second one is refused at once, whatever it asks for; the first one's files are its own."""
+    out = tmp_path / "out"
+    first = _command(samples, out, "--precision", "w8a8")
+    with subprocess.Popen(first, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as started:
+        deadline = time.monotonic() + PATIENCE
+        while not (out / ".build.lock").exists() and started.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert main(_command(samples, out, "--precision", "w8a16")[2:]) == 6
+        _, notes = started.communicate()
+    assert started.returncode == 0, notes
+    words = capsys.readouterr().err
+    assert f"is being written by process {started.pid} since" in words
+    assert "--precision w8a8" in words
+    assert json.loads((out / "report.json").read_text())["precision"] == "w8a8"
+    assert not (out / ".build.lock").exists()

@@ -7,12 +7,15 @@ import pytest
 from onnx import helper
 
 import edgewright as ew
+from edgewright.core.numbers import DType
+from edgewright.ops.activation import Sigmoid
+from edgewright.ops.recurrent import Recurrent
 from edgewright.tools.build_command import main
 from tests.cli.context_models import IS_NATIVE, NO_WHEEL
 from tests.cli.models import FLOAT, save
 
 UNITS, WIDTH = 8, 4
-TO = ("--target", "SM8650", "--random-data", "--precision", "w8a8", "--metric", "closeness")
+TO = ("--random-data", "--precision", "w8a8", "--metric", "closeness")
 
 
 def layer(path, kind, steps, **attributes):
@@ -29,17 +32,28 @@ def layer(path, kind, steps, **attributes):
 
 
 @pytest.mark.skipif(not IS_NATIVE, reason=NO_WHEEL)
-@pytest.mark.parametrize(("kind", "attributes"), [("LSTM", {}), ("GRU", {"linear_before_reset": 1})])
-def test_a_recurrent_layer_is_compiled_step_by_step_in_fixed_point(call, tmp_path, kind, attributes):
+@pytest.mark.parametrize(
+    ("kind", "chip", "dtypes", "attributes"),
+    [
+        ("LSTM", "SM8650", {DType.FLOAT_16, DType.FLOAT_32}, {}),
+        # A chip without half precision.
+        ("GRU", "v69", {DType.UFIXED_POINT_8}, {"linear_before_reset": 1}),
+    ],
+    ids=["LSTM", "GRU"],
+)
+def test_a_recurrent_layer_is_compiled_step_by_step(call, tmp_path, kind, chip, dtypes, attributes):
     model = layer(tmp_path / "layer.onnx", kind, 3, **attributes)
-    answer = call(main, model, *TO, "-o", tmp_path / "out")
+    answer = call(main, model, "--target", chip, *TO, "-o", tmp_path / "out")
     assert answer.code == 0, answer.err
-    assert "a recurrent layer was written out step by step" in answer.out
+    assert "a recurrent layer is written out step by step" in answer.out
     record = json.loads((tmp_path / "out" / "report.json").read_text())
     assert {item["backend"] for item in record["accuracy"]} == {"float", "htp-sim", "htp-native"}
     assert min(item["score"] for item in record["accuracy"]) > 98
-    assert any(layer["source"].startswith(f"{kind.lower()}_step3") for layer in record["layers"])
     built = ew.load(tmp_path / "out" / "layer.dlc")
+    graph = built.fixed_graph()
+    assert not any(isinstance(node.op, Recurrent) for node in graph.nodes)
+    gates = [node.outputs[0] for node in graph.nodes if isinstance(node.op, Sigmoid)]
+    assert {graph.types[value].dtype for value in gates} <= dtypes
     x = np.random.default_rng(5).uniform(0, 1, (3, 1, WIDTH)).astype(np.float32)
     expected = ew.convert(model).run({"x": x})
     for name, result in built.run({"x": x}).items():
@@ -47,8 +61,19 @@ def test_a_recurrent_layer_is_compiled_step_by_step_in_fixed_point(call, tmp_pat
 
 
 def test_the_pre_flight_names_a_layer_with_too_many_steps(call, tmp_path):
-    model = layer(tmp_path / "layer.onnx", "LSTM", 65)
-    answer = call(main, model, *TO, "--dry-run")
-    assert answer.code == 0
-    assert "stays one op, which Qualcomm's compiler refuses" in answer.err
-    assert "give it 64 steps at most" in answer.out
+    model = layer(tmp_path / "layer.onnx", "LSTM", 801)
+    answer = call(main, model, "--target", "SM8650", *TO, "--dry-run")
+    assert answer.code == 4
+    assert "they are unrolled up to 800 steps in all, this Lstm has 801 of 801" in answer.err
+    assert "--input_dim" in answer.err
+    assert "--expose_states" in answer.err
+
+
+@pytest.mark.skipif(not IS_NATIVE, reason=NO_WHEEL)
+def test_a_long_layer_is_built_in_pieces(call, tmp_path):
+    model = layer(tmp_path / "layer.onnx", "LSTM", 1)
+    answer = call(main, model, "--target", "SM8650", *TO, "--expose_states", "-o", tmp_path / "out")
+    assert answer.code == 0, answer.err
+    built = ew.load(tmp_path / "out" / "layer.dlc")
+    assert [item.name for item in built.inputs] == ["x", "lstm_h", "lstm_c"]
+    assert [item.name for item in built.outputs] == ["y", "last", "lstm_h_out", "lstm_c_out"]

@@ -10,14 +10,18 @@ import numpy as np
 import pytest
 from onnx import helper
 
+import edgewright as ew
 from edgewright.artifacts.model_library.builder import HEADERS
 from edgewright.artifacts.model_library.toolchains import NoToolchain, find_toolchain
+from edgewright.model.model import Model
+from edgewright.model.saving import load_graph
 from edgewright.tools.qairt_converter import main as convert_dlc
 from edgewright.tools.qnn_context_binary_generator import main as compile_context
 from edgewright.tools.qnn_model_lib_generator import main as generate
 from edgewright.tools.qnn_net_run import main as net_run
 from edgewright.tools.qnn_onnx_converter import main as convert
 from tests.cli.models import DIGITS_MODEL, save, two_inputs
+from tests.unit.quantize.nets import Net, samples
 
 pytestmark = pytest.mark.skipif(
     isinstance(find_toolchain("x86_64-linux-clang"), NoToolchain), reason="no compiler for x86_64 Linux"
@@ -55,6 +59,18 @@ def outputs(call, made, out, *words):
     answer = call(net_run, *listed, *words)
     assert answer.code == 0, answer.err
     return [path.read_bytes() for path in sorted(out.glob("Result_*/*.raw"))]
+
+
+def test_blocks_of_4_bit_weights_survive_their_library(call, tmp_path):
+    net = Net(2, 6, 8)
+    graph = net.done(net.dense_rows(net.x, 16))
+    data = samples(graph)
+    quantized = ew.quantize(Model.of(graph), data, weight_bw=4, act_bw=16, block_size=4)
+    files = quantized.save(tmp_path / "m.cpp")
+    assert call(generate, "-c", files.cpp, "-b", files.bin, "-t", HOST, "-o", tmp_path / "m.so").code == 0
+    (name,) = graph.outputs
+    found = Model.of(load_graph(tmp_path / "m.so")).run(data[0])[name]
+    np.testing.assert_array_equal(found, quantized.run(data[0])[name])
 
 
 def hostile(tmp_path, body):

@@ -112,8 +112,9 @@ def test_ranges_are_searched_where_asked(call, listed, tmp_path):
 
 def test_algorithms_say_what_they_did(call, listed, tmp_path):
     answer = convert(call, tmp_path, "--input_list", listed, "--algorithms", "cle", "bc")
-    assert "note: cle: equalized" in answer.out
-    assert "note: bc: corrected 3 biases" in answer.out
+    assert "note: cle: " in answer.out
+    assert "note: bc: " in answer.out
+    assert "held apart" in answer.out
 
 
 def test_restricted_steps_narrow_the_range(call, listed, tmp_path):

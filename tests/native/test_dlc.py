@@ -17,6 +17,7 @@ FORMS = {
     "w8a8-per-tensor": {"per_channel": False},
     "w8a16": {"act_bw": 16},
     "w4a16": {"act_bw": 16, "weight_bw": 4},
+    "w4a16-blocks": {"act_bw": 16, "weight_bw": 4, "block_size": 4},
 }
 
 

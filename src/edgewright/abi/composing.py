@@ -7,7 +7,7 @@ import os
 from ctypes import CFUNCTYPE, POINTER, c_char_p, c_uint64, c_void_p, cast
 
 from edgewright.abi.model_library import ModelLibrary, Refused, Unloadable
-from edgewright.abi.structs import OpConfig, QuantizeParams, Tensor
+from edgewright.abi.structs import BlockwiseExpansion, OpConfig, QuantizeParams, Tensor
 from edgewright.abi.tables import BACKEND_TABLE
 
 # Defined as in typing, without importing it: a process that only composes must start fast.
@@ -34,7 +34,8 @@ _SCALARS = {
 _STATIC = 4
 # Kinds of encodings (abi.codes.EncodingKind). No enum, no json, no re here: each takes as long to load as a
 # whole graph takes to compose.
-_SCALE_OFFSET, _AXIS, _BW, _BW_AXIS = range(4)
+_SCALE_OFFSET, _AXIS, _BW, _BW_AXIS, _BLOCKWISE = 0, 1, 2, 3, 5
+_ALONG_AXIS = (_AXIS, _BW_AXIS, _BLOCKWISE)
 _ESCAPES = {code: f"\\u{code:04x}" for code in (*range(32), ord('"'), ord("\\"))}
 _NOT_SUPPORTED = 1000
 
@@ -86,7 +87,7 @@ class Recorder:
             found.type,
             found.data_type,
             dims,
-            _read_encoding(found.quantize),
+            _read_encoding(found.quantize, dims),
             data,
         ]
 
@@ -178,20 +179,39 @@ def _read_scalar(found: Any) -> tuple[int, Any]:
     return found.data_type, value.decode(errors="replace") if isinstance(value, bytes) else value
 
 
-def _read_encoding(found: QuantizeParams) -> tuple[Any, ...] | None:
-    """Width (0 where the datatype implies it), axis, scales and offsets."""
-    if found.definition != 1:
+def _read_encoding(params: QuantizeParams, dims: list[int]) -> tuple[Any, ...] | None:
+    """Width (0 where the datatype implies it), axis, scales and offsets; what there is of blocks."""
+    if params.definition != 1:
         return None
-    of = found.of
-    if found.encoding == _SCALE_OFFSET:
+    return _read_axis_encoding(params, dims) if params.encoding in _ALONG_AXIS else _read_whole(params)
+
+
+def _read_whole(params: QuantizeParams) -> tuple[Any, ...]:
+    of = params.of
+    if params.encoding == _SCALE_OFFSET:
         return 0, None, [of.scale_offset.scale], [of.scale_offset.offset]
-    if found.encoding == _BW:
+    if params.encoding == _BW:
         return of.bw.bitwidth, None, [of.bw.scale], [of.bw.offset]
-    if found.encoding == _AXIS:
+    return -1, params.encoding, [], []
+
+
+def _read_axis_encoding(params: QuantizeParams, dims: list[int]) -> tuple[Any, ...]:
+    of = params.of
+    if params.encoding == _AXIS:
         pairs = of.axis.pairs[: of.axis.count]
         return 0, of.axis.axis, [pair.scale for pair in pairs], [pair.offset for pair in pairs]
-    if found.encoding == _BW_AXIS:
-        many = of.bw_axis
-        offsets = many.offsets[: many.count] if many.offsets else [0] * many.count
-        return many.bitwidth, many.axis, many.scales[: many.count], offsets
-    return -1, found.encoding, [], []
+    if params.encoding == _BLOCKWISE:
+        return _read_blocks(of.expansion.contents, dims)
+    many = of.bw_axis
+    offsets = many.offsets[: many.count] if many.offsets else [0] * many.count
+    return many.bitwidth, many.axis, many.scales[: many.count], offsets
+
+
+def _read_blocks(blocks: BlockwiseExpansion, dims: list[int]) -> tuple[Any, ...]:
+    if blocks.storage or not 0 <= blocks.axis < len(dims):
+        return -1, _BLOCKWISE, [], []
+    count = dims[blocks.axis]
+    pairs = blocks.pairs[:count]
+    factors = blocks.scales[: count * blocks.blocks_per_axis]
+    scales, offsets = [pair.scale for pair in pairs], [pair.offset for pair in pairs]
+    return 0, blocks.axis, scales, offsets, blocks.blocks_per_axis, blocks.scale_bitwidth, factors

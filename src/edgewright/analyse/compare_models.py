@@ -1,19 +1,20 @@
 """How far the outputs of one model are from those of another on the same data."""
 
 import math
-from collections.abc import Mapping, Sized
+from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from edgewright.analyse.statistics import compute_wilson_interval, is_distribution
 from edgewright.config.preprocessing import Preprocessing
 from edgewright.core.errors import ShapeMismatch, UsageError, Where, shown
 from edgewright.core.events import announce_progress
 from edgewright.core.numbers import Array
+from edgewright.core.page import Block, Displayed, Table
 from edgewright.core.words import did_you_mean
 from edgewright.data.open_samples import Data, open_samples
+from edgewright.evaluate.statistics import compute_wilson_interval, is_distribution
 from edgewright.model.model import Model, TensorInfo
 from edgewright.model.open_model import open_any_model
 
@@ -55,6 +56,30 @@ class OutputDifference:
     top1: Agreement | None = None
 
 
+class Comparison(Displayed, list[OutputDifference]):
+    """The outputs of two models, each over all samples: a list that shows itself as a table."""
+
+    def _list_blocks(self) -> list[Block]:
+        count = self[0].samples if self else 0
+        return [make_differences_table(f"Differences over {count} sample{'s' * (count != 1)}", self)]
+
+
+def make_differences_table(title: str, differences: Sequence[OutputDifference]) -> Table:
+    """A row for each output."""
+    headers = ("output", "SQNR", "cosine", "KL", "largest difference", "same top-1", "95 % interval")
+    return Table(title, headers, tuple(map(_make_row, differences)), frozenset(range(1, 7)))
+
+
+def _make_row(item: OutputDifference) -> tuple[str, ...]:
+    sqnr = "exact" if math.isinf(item.sqnr_db) else f"{item.sqnr_db:.1f} dB"
+    kl = "-" if item.kl is None else f"{item.kl:.3g}"
+    top1, interval = "-", "-"
+    if item.top1 is not None:
+        top1 = f"{100 * item.top1.share:.1f} %"
+        interval = f"{100 * item.top1.low:.1f} to {100 * item.top1.high:.1f} %"
+    return item.output, sqnr, f"{item.cosine:.6f}", kl, f"{item.max_abs:.3g}", top1, interval
+
+
 def compare(
     a: Model | str | Path,
     b: Model | str | Path,
@@ -63,7 +88,7 @@ def compare(
     backend: str = "cpu",
     preprocessing: Preprocessing | None = None,
     threads: int = 0,
-) -> list[OutputDifference]:
+) -> Comparison:
     """How far ``b`` is from ``a`` on the same data, output by output.
 
     Args:
@@ -88,7 +113,7 @@ def compare(
     results = [part.result() for part in sums.values()]
     if results and not results[0].samples:
         raise UsageError("there are no samples to compare on, expected at least one")
-    return results
+    return Comparison(results)
 
 
 class _ModelPair:

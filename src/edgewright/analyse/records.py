@@ -19,36 +19,6 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Metric:
-    """How accuracy is measured for this model and data: one number in percent, larger is better."""
-
-    # right-answers (labels were given), same-answers (those of the float model) or closeness (100 % less the
-    # root mean square error over the output's range).
-    name: str
-    # A sentence for readers.
-    text: str
-    # The outputs that it looks at.
-    outputs: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Accuracy:
-    """One output on one backend, over held-apart samples; the interval is the one of 95 %."""
-
-    output: str
-    # float, htp-sim or htp-native.
-    backend: str
-    samples: int
-    # The metric in percent; None where it does not look at this output.
-    score: float | None
-    low: float | None
-    high: float | None
-    # Against the float model; None for the float model itself.
-    sqnr_db: float | None
-    max_abs: float | None
-
-
-@dataclass(frozen=True)
 class Layer:
     """One op of the quantized graph and how far its result is from the float model's."""
 
@@ -62,7 +32,7 @@ class Layer:
     bits: int
     weight_bits: int | None
     macs: int
-    # In dB, up to here and over a few held-apart samples; None where it was not measured.
+    # In dB, up to here and over a few held-out samples; None where it was not measured.
     sim_db: float | None
     emulator_db: float | None
     # The part that this op adds by itself when its inputs are exact; None where it was not measured.

@@ -1,7 +1,11 @@
 """A build together with its page: what `ew.build` is."""
 
-from collections.abc import Mapping, Sequence
+import html
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 from edgewright.artifacts.encodings import EncodingsSource
 from edgewright.build.build import build_model
@@ -9,20 +13,25 @@ from edgewright.build.records import BuildRecord
 from edgewright.build.request import BuildRequest
 from edgewright.config.preprocessing import Preprocessing
 from edgewright.config.umbrella import Shapes
+from edgewright.core.page import Block, Displayed
 from edgewright.data.open_samples import Data
 from edgewright.data.samples import DataRequest
+from edgewright.evaluate.metrics.own_function import keep_own_function
+from edgewright.frontends.live_models import write_live_model
+from edgewright.model.open_model import take_example
+from edgewright.reports.build import make_page
 from edgewright.reports.html import render_report
 
 
 def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two are given by name
-    model: str | Path,
+    model: str | Path | Any,
     data: Data | None,
     *,
     target: str,
     output: str | Path,
     precision: str = "auto",
     max_drop: float | None = None,
-    metric: str = "auto",
+    metric: str | Callable[..., float] = "auto",
     labels: str | Path | Sequence[int] | None = None,
     eval_data: Data | None = None,
     calibration_samples: int = 100,
@@ -34,20 +43,23 @@ def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two 
     outputs: Sequence[str] = (),
     overrides: EncodingsSource | None = None,
     resume: bool = False,
+    example_inputs: Any = None,
 ) -> BuildRecord:
     """Brings a model to a chip: converts, quantizes, compiles, evaluates, and writes files and a report.
 
     Args:
-        model: a model of any format that is read, or a converted one.
+        model: a model of any format that is read, a converted one, or a model in memory, as for ``convert``.
         data: samples, in any form that ``quantize`` takes, or a folder of .wav files; None for random
             numbers, which say nothing about accuracy.
-        target: the chip: SM8650, 'Snapdragon 8 Gen 3', v75 or a SoC number.
+        target: the chip: SM8650, 'Snapdragon 8 Gen 3', v75, a SoC number, or a device such as 'Galaxy S24'.
         output: the folder to write.
         precision: w8a8, w8a16, w4a8, w4a16, fp16, or auto: the cheapest that loses at most ``max_drop``.
-        max_drop: points of the metric that may be lost; ``is_met`` of the record says whether that holds.
-        metric: right-answers, same-answers, closeness, or auto.
+        max_drop: points of the metric that may be lost; ``verdict`` of the record says whether that is
+            proven, not proven or missed.
+        metric: right-answers, same-answers, top-5, closeness, sqnr, cosine, mean-absolute-error, auto, or a
+            function of (output, the float model's output, label) that returns 1 for a perfect output.
         labels: the right class of each sample: a file, or numbers.
-        eval_data: samples to evaluate on; otherwise some of ``data`` are held apart.
+        eval_data: samples to evaluate on; otherwise some of ``data`` are held out.
         calibration_samples: how many samples calibrate at most.
         evaluation_samples: how many samples evaluate at most.
         preprocessing: how images are preprocessed.
@@ -57,13 +69,14 @@ def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two 
         outputs: values of the graph that become the outputs, in place of the model's own.
         overrides: an encodings file of any version, or its content.
         resume: continue an interrupted build of the same model, data and options.
+        example_inputs: of a torch module in memory; the first sample of ``data`` where none are given.
     """
     shapes = Shapes(
         input_dims=tuple((name, tuple(dims)) for name, dims in (input_shapes or {}).items()),
         define_symbols=tuple((symbols or {}).items()),
     )
     request = BuildRequest(
-        Path(model),
+        Path(model) if isinstance(model, str | Path) else Path(),
         str(target),
         Path(output),
         DataRequest(
@@ -73,16 +86,43 @@ def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two 
         ),
         precision=precision,
         max_drop=max_drop,
-        metric=metric,
+        metric=keep_own_function(metric) if callable(metric) else metric,
         shapes=shapes,
         outputs=tuple(outputs),
         overrides=overrides,
         is_resumed=resume,
         command="edgewright.build",
     )
-    return run_build(request)
+    if isinstance(model, str | Path):
+        return run_build(request)
+    examples = take_example(data) if example_inputs is None else example_inputs
+    return _build_live(model, request, examples)
 
 
-def run_build(request: BuildRequest) -> BuildRecord:
+def _build_live(model: Any, request: BuildRequest, examples: Any) -> "DisplayedBuild":
+    """Builds a model of this process from a file that is there as long as the build runs."""
+    with TemporaryDirectory(prefix="edgewright-", ignore_cleanup_errors=True) as folder:
+        written = write_live_model(model, Path(folder), examples)
+        given = dict(request.shapes.input_dims)
+        shapes = replace(request.shapes, input_dims=tuple({**written.shapes, **given}.items()))
+        return run_build(replace(request, model=written.path, shapes=shapes))
+
+
+def run_build(request: BuildRequest) -> "DisplayedBuild":
     """Builds what is requested and writes the report as the last file."""
-    return build_model(request, render_report)
+    record = build_model(request, render_report)
+    return DisplayedBuild(**{item.name: getattr(record, item.name) for item in fields(record)})
+
+
+@dataclass(frozen=True, repr=False)
+class DisplayedBuild(Displayed, BuildRecord):
+    """A build that shows its verdict in a terminal and the whole report in a notebook."""
+
+    def _list_blocks(self) -> list[Block]:
+        return make_page(self)
+
+    def _repr_html_(self) -> str:
+        # In a frame of its own: neither page's styles and scripts reach the other.
+        page = html.escape(b"".join(render_report(self)).decode())
+        style = "width:100%;height:720px;border:1px solid #ccc"
+        return f'<iframe title="report of the build" style="{style}" srcdoc="{page}"></iframe>'

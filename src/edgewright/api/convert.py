@@ -24,13 +24,15 @@ def convert(  # noqa: PLR0913 - one keyword for each thing of a model that may b
     outputs: Sequence[str] = (),
     signature: str | None = None,
     tag: str | None = None,
+    expose_states: bool = False,
     rewrites: Rewrites | None = None,
+    example_inputs: Any = None,
 ) -> Model:
     """Converts a model and keeps the source's I/O names, layouts and dtypes.
 
     Args:
-        source: a file or a folder (ONNX, TFLite, TensorFlow or PyTorch, told by its content), or an ONNX
-            ModelProto.
+        source: a file or a folder (ONNX, TFLite, TensorFlow or PyTorch, told by its content), or a model in
+            memory: a torch module, TorchScript or ExportedProgram, a Keras model, an ONNX ModelProto.
         input_shapes: shapes for inputs whose dimensions are symbolic, or other shapes than the declared ones.
         batch: replaces the first dimension of every input that has no shape above.
         symbols: numbers for symbolic dimensions by their names.
@@ -41,7 +43,11 @@ def convert(  # noqa: PLR0913 - one keyword for each thing of a model that may b
         signature: which of a model's signatures is converted (TFLite, SavedModel); where none is named the
             first, of a SavedModel 'serving_default'.
         tag: which graph of a SavedModel is converted; 'serve' where none is named.
+        expose_states: makes states of recurrent layers inputs and outputs, so that a sequence may come in
+            pieces: what one run leaves is given to the next (``Model.states``).
         rewrites: which optional rewrites are made; all by default.
+        example_inputs: of a torch module in memory, which knows no shapes: an array or tensor, a tuple in the
+            order of ``forward``, or a dictionary by its names.
     """
     dtypes = {name: _read_dtype(name, given) for name, given in (input_dtypes or {}).items()}
     spec = InputSpec(
@@ -53,8 +59,12 @@ def convert(  # noqa: PLR0913 - one keyword for each thing of a model that may b
         outputs=outputs,
         signature=signature,
         tag=tag,
+        expose_states=expose_states,
     )
-    return convert_in_memory(ConversionRequest(source, spec, rewrites or Rewrites(), input_dtypes=dtypes))
+    rewriting = rewrites or Rewrites()
+    return convert_in_memory(
+        ConversionRequest(source, spec, rewriting, input_dtypes=dtypes, examples=example_inputs)
+    )
 
 
 def _read_dtype(name: str, given: Any) -> DType:

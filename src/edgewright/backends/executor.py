@@ -1,9 +1,10 @@
-"""Runs graphs for the quantizer on the CPU backend."""
+"""Runs graphs for the quantizer: float ones on the CPU, fixed point as the NPU computes it."""
 
 from collections.abc import Sequence
 
-from edgewright.backends.base import RunOptions
+from edgewright.backends.base import Backend, RunOptions
 from edgewright.backends.cpu import CpuBackend
+from edgewright.backends.htp import HtpSimBackend
 from edgewright.ir.graph import Graph
 from edgewright.quantize.executor import Session
 
@@ -18,4 +19,10 @@ class CpuExecutor:
         """A session of a copy of the graph whose outputs are the given values."""
         asked = graph.copy()
         asked.outputs = list(outputs)
-        return CpuBackend().prepare(asked, self._options)
+        return _choose_backend(graph).prepare(asked, self._options)
+
+
+def _choose_backend(graph: Graph) -> Backend:
+    """What is judged must be what will run: the simulation rounds as the NPU does."""
+    is_fixed = any(kind.encoding is not None for kind in graph.types.values())
+    return HtpSimBackend() if is_fixed else CpuBackend()

@@ -1,13 +1,13 @@
 """The main job: pre-flight, convert, quantize, compile, evaluate, analyse, report."""
 
 import logging
+import math
 import shutil
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 
-from edgewright.analyse.evaluate import Evaluator
 from edgewright.analyse.records import Finding
 from edgewright.build.candidate_builder import CandidateBuilder
 from edgewright.build.candidates import (
@@ -34,7 +34,7 @@ from edgewright.build.ledger import Ledger, has_state, list_versions, take_finge
 from edgewright.build.open_model import OpenedModel, open_model
 from edgewright.build.plain import to_json
 from edgewright.build.preflight import PreflightResult, as_finding, run_preflight, sort_problems
-from edgewright.build.records import BuildRecord, Preflight
+from edgewright.build.records import BuildRecord, Preflight, SampleNumbers
 from edgewright.build.request import BuildRequest
 from edgewright.build.stages import (
     SIMULATION,
@@ -42,6 +42,7 @@ from edgewright.build.stages import (
     CompileResult,
     EvaluationResult,
     analyse_candidate,
+    check_candidate,
     evaluate_candidate,
     open_emulator,
 )
@@ -49,9 +50,16 @@ from edgewright.build.stateful_samples import RecurrentState, add_states, drop_s
 from edgewright.build.stored_graphs import load_stored_graph, store_graph
 from edgewright.core.errors import EdgewrightError, Problems
 from edgewright.core.files import write_whole
-from edgewright.data.samples import BuildSamples, read_samples
+from edgewright.core.folder_lock import hold_folder, refuse_held_folder
+from edgewright.data.samples import BuildSamples, LabelledSamples, read_samples
+from edgewright.evaluate.choose_metric import SAME
+from edgewright.evaluate.evaluator import Evaluator
+from edgewright.evaluate.metrics import find_measure
+from edgewright.evaluate.records import Loss
+from edgewright.evaluate.verdict import describe_poor_float_model, judge_loss
 from edgewright.ir.contract import contract
 from edgewright.ir.graph import Graph
+from edgewright.passes.htp.unroll_recurrent import with_steps
 from edgewright.targets.soc import find_htp_soc
 
 log = logging.getLogger(__name__)
@@ -63,7 +71,11 @@ REPORT, RECORD = "report.html", "report.json"
 
 def build_model(request: BuildRequest, render: Render) -> BuildRecord:
     """Builds everything in the folder of the request; the pre-flight's problems are one error."""
-    return _Build(request, render).run()
+    # At once, and not after the pre-flight.
+    refuse_held_folder(request.output)
+    build = _Build(request, render)
+    with hold_folder(request.output, request.command):
+        return build.run()
 
 
 class _Build:
@@ -77,17 +89,18 @@ class _Build:
         if not (request.is_resumed and has_state(request.output)):
             # Before the model is hashed: what stands in the way is said at once.
             self._preflight()
-        self._ledger, self._notes = Ledger.open(request, take_fingerprint(request))
-        self._staged = self._ledger.folder / "out"
         self._chip = find_htp_soc(request.target)
 
     def run(self) -> BuildRecord:
-        """All stages, in order."""
+        """All stages, in order, in a folder that no one else writes."""
+        self._ledger, self._notes = Ledger.open(self._request, take_fingerprint(self._request))
+        self._staged = self._ledger.folder / "out"
         preflight = self._ledger.run_stage("preflight", Preflight, self._preflight)
         self._known = self._ledger.run_stage("convert", ConversionResult, self._convert)
-        results, compiled, evaluation = self._confirm(self._quantize())
+        results, compiled = self._confirm(self._quantize())
         chosen = find_chosen(results)
         graph = load_stored_graph(self._locate_graph(chosen.candidate.name))
+        evaluation = self._judge(graph, compiled.backend)
         analyse = partial(self._analyse, graph, chosen, compiled.backend)
         analysis = self._ledger.run_stage("analyse", AnalysisResult, analyse)
         record = self._record(preflight, results, graph, compiled, evaluation, analysis)
@@ -139,8 +152,21 @@ class _Build:
         return add_states(samples, graph, states)
 
     @cached_property
-    def _evaluator(self) -> Evaluator:
-        return Evaluator(self._source, self._samples, self._known.metric)
+    def _chooser(self) -> Evaluator:
+        """Evaluates on the samples that choose; without labels, by the float model's answers."""
+        samples, metric = self._samples.choosing, self._known.metric
+        if find_measure(metric.name).needs_labels and samples.labels is None:
+            metric = replace(metric, name=SAME)
+        return Evaluator(self._source, samples, metric)
+
+    def _judge(self, graph: Graph, backend: str) -> EvaluationResult:
+        """The verdict's figures, on samples that nothing was chosen by."""
+
+        def evaluate() -> EvaluationResult:
+            judge = Evaluator(self._source, self._samples.judging, self._known.metric)
+            return evaluate_candidate(judge, graph, backend, self._staged)
+
+        return self._ledger.run_stage("evaluate", EvaluationResult, evaluate)
 
     @cached_property
     def _candidates(self) -> CandidateBuilder:
@@ -149,7 +175,7 @@ class _Build:
             self._source,
             frozenset(self._known.tensors),
             self._samples,
-            self._evaluator,
+            self._chooser,
             request.limit,
             has_limit=request.max_drop is not None,
             overrides=request.overrides,
@@ -172,12 +198,12 @@ class _Build:
 
     def _build_candidate(self, name: str) -> CandidateResult:
         graph, result = self._candidates.build(name)
-        store_graph(graph, self._locate_graph(name))
+        store_graph(with_steps(graph, graph.outputs), self._locate_graph(name))
         return result
 
     def _confirm(
         self, results: tuple[CandidateResult, ...]
-    ) -> tuple[tuple[CandidateResult, ...], CompileResult, EvaluationResult]:
+    ) -> tuple[tuple[CandidateResult, ...], CompileResult]:
         """Compiles what was chosen, and the next wider candidate where that fails or loses too much."""
         limit = self._request.limit
         names = [find_chosen(results).candidate.name, *list_wider_candidates(results, limit)]
@@ -186,23 +212,16 @@ class _Build:
         self._refusal = confirmed.refusal
         if confirmed.is_overwritten:
             self._compile(load_stored_graph(self._locate_graph(confirmed.name)))
-        compiled = confirmed.compiled or self._simulate_candidate(confirmed.name)
-        return mark_chosen(results, confirmed.name), *compiled
+        # What the compiler refuses has all files but the binary.
+        refused = CompileResult(SIMULATION, list_artifacts(self._request, self._staged))
+        compiled = confirmed.compiled[0] if confirmed.compiled else refused
+        return mark_chosen(results, confirmed.name), compiled
 
     def _compile_candidate(self, name: str) -> Compiled:
         graph = load_stored_graph(self._locate_graph(name))
         compiled = self._ledger.run_stage(f"compile {name}", CompileResult, partial(self._compile, graph))
-        return compiled, self._evaluate_candidate(name, graph, compiled.backend)
-
-    def _simulate_candidate(self, name: str) -> Compiled:
-        """A candidate that the compiler refuses: all files but the binary, evaluated by the simulation."""
-        compiled = CompileResult(SIMULATION, list_artifacts(self._request, self._staged))
-        graph = load_stored_graph(self._locate_graph(name))
-        return compiled, self._evaluate_candidate(name, graph, SIMULATION)
-
-    def _evaluate_candidate(self, name: str, graph: Graph, backend: str) -> EvaluationResult:
-        evaluate = partial(evaluate_candidate, self._evaluator, graph, backend, self._staged)
-        return self._ledger.run_stage(f"evaluate {name}", EvaluationResult, evaluate)
+        check = partial(check_candidate, self._chooser, graph, compiled.backend, self._staged)
+        return compiled, self._ledger.run_stage(f"check {name}", Loss, check)
 
     def _compile(self, graph: Graph) -> CompileResult:
         encodings = export_encodings(self._opened, self._source, graph)
@@ -227,7 +246,7 @@ class _Build:
     ) -> BuildRecord:
         request, source, known = self._request, self._source, self._known
         limit = request.max_drop
-        chosen = find_chosen(results)
+        chosen, poor = find_chosen(results), self._warn_of_float_model(evaluation)
         types = {name: source.types[name] for name in (*source.inputs, *source.outputs)}
         preflight = replace(preflight, findings=(*preflight.findings, *known.findings))
         return BuildRecord(
@@ -240,13 +259,13 @@ class _Build:
             precision=request.precision,
             chosen=chosen.candidate.name,
             max_drop=limit,
-            is_met=None if limit is None else evaluation.drop <= limit,
+            verdict=judge_loss(evaluation.loss, limit, evaluation.apart),
             metric=known.metric,
             accuracy=evaluation.accuracy,
             candidates=tuple(result.candidate for result in results),
             layers=analysis.layers,
             tensors=analysis.tensors,
-            findings=(*self._list_warnings(preflight), *analysis.findings),
+            findings=(*poor, *self._list_warnings(preflight), *analysis.findings),
             data=self._samples.notes,
             choices=(chosen.candidate.text, *chosen.notes),
             stages=tuple(
@@ -256,12 +275,21 @@ class _Build:
             ),
             artifacts=compiled.artifacts,
             versions=list_versions(),
-            notes=(*self._notes, *known.notes, *evaluation.notes, *_note_few_samples(evaluation, limit)),
+            samples=_list_numbers(self._samples, evaluation),
+            notes=(*(finding.what for finding in poor), *self._notes, *known.notes, *evaluation.notes),
         )
 
     def _list_warnings(self, preflight: Preflight) -> list[Finding]:
         refused = [as_finding(each) for each in getattr(self._refusal, "errors", [self._refusal]) if each]
         return [*refused, *(finding for finding in preflight.findings if finding.grade == "warning")]
+
+    def _warn_of_float_model(self, evaluation: EvaluationResult) -> list[Finding]:
+        """A float model that is mostly wrong: the most frequent mistake is in its samples."""
+        loss, types = evaluation.loss, self._source.types
+        classes = math.prod(types[loss.output].static_shape()) if loss.output in types else 1
+        what = describe_poor_float_model(self._known.metric.name, loss, classes)
+        do = "check --mean, --std, --layout and --color, or the arrays, and that labels count from 0"
+        return [Finding("warning", "float-model", what, do=do)] if what else []
 
     def _report(self, record: BuildRecord) -> None:
         """The last files; once all are in place nothing is left to resume."""
@@ -275,11 +303,15 @@ class _Build:
         return self._ledger.folder / f"graph_{name.replace(' ', '_').replace('+', '_')}"
 
 
-def _note_few_samples(evaluation: EvaluationResult, limit: float | None) -> list[str]:
-    """What few samples cannot tell."""
-    answers = evaluation.answers
-    if limit is None or not answers or 100 / answers <= limit:
-        return []
-    return [
-        f"one of {answers} answers is {100 / answers:.1f} points: a limit of {limit:g} needs more samples"
-    ]
+def _list_numbers(samples: BuildSamples, evaluation: EvaluationResult) -> SampleNumbers:
+    """Which samples did what, so that every figure can be computed again."""
+
+    def list_part(part: LabelledSamples) -> tuple[int, ...]:
+        return part.selection.numbers
+
+    return SampleNumbers(
+        samples.calibration.numbers,
+        list_part(samples.choosing),
+        list_part(samples.judging),
+        evaluation.emulated,
+    )

@@ -1,9 +1,8 @@
-"""Builds one candidate of precision: quantized, evaluated on samples held apart, with its cost."""
+"""Builds one candidate of precision: quantized, evaluated on held-out samples, with its cost."""
 
 import time
 from dataclasses import dataclass, field, replace
 
-from edgewright.analyse.evaluate import Evaluator
 from edgewright.artifacts.encodings import EncodingsSource, load_encodings
 from edgewright.backends.executor import CpuExecutor
 from edgewright.build.candidates import ALGORITHMS, AS_GIVEN, HALF, MIXED, MIXED_BASE, CandidateResult
@@ -11,6 +10,7 @@ from edgewright.build.records import Candidate
 from edgewright.config.build import AUTO
 from edgewright.config.quantize import PRECISIONS
 from edgewright.data.samples import BuildSamples
+from edgewright.evaluate.evaluator import Evaluator
 from edgewright.ir.graph import Graph
 from edgewright.model.model import Model
 from edgewright.model.narrow import is_narrow
@@ -21,7 +21,8 @@ from edgewright.quantize.mixed.calibrated import Calibrated
 from edgewright.quantize.mixed.cheapest import Goal, Mixed, find_cheapest_widths, measure_effects
 from edgewright.quantize.mixed.moves import May
 from edgewright.quantize.overrides import KnownEncodings
-from edgewright.quantize.quantizer import QuantizedGraph, quantize_graph
+from edgewright.quantize.quantized_graph import QuantizedGraph
+from edgewright.quantize.quantizer import quantize_graph
 from edgewright.quantize.recommended import recommend_algorithms
 from edgewright.quantize.request import QuantizationRequest
 from edgewright.quantize.rules import FIRST_WITH_WIDE_WEIGHTS
@@ -89,7 +90,7 @@ class CandidateBuilder:
         base, samples, executor = self._quantize(MIXED_BASE), self.samples.calibration, CpuExecutor()
         if not any(kind.dtype.is_fixed_point for kind in base.graph.types.values()):
             return self._finish(MIXED, "everything in half precision", base, start)
-        calibrated = Calibrated(base, samples, executor)
+        calibrated = Calibrated(base.uniform or base, samples, executor)
         effects, cost = measure_effects(calibrated, samples, executor)
         goal = Goal(self.limit, MIXED_SHARE_OF_LIMIT * self.limit)
         best = find_cheapest_widths(

@@ -3,12 +3,13 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from edgewright.build.stages import CompileResult, EvaluationResult
+from edgewright.build.stages import CompileResult
 from edgewright.core.errors import BackendCrash, EdgewrightError, UnsupportedOp
+from edgewright.evaluate.records import Loss
 
 # Exit codes of a compiler that refuses a graph: with an error, or by crashing.
 REFUSALS = frozenset({UnsupportedOp.exit_code, BackendCrash.exit_code})
-Compiled = tuple[CompileResult, EvaluationResult]
+Compiled = tuple[CompileResult, Loss]
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ def confirm_candidate(
     Args:
         names: the chosen candidate and those that are wider, in order.
         limit: points of the metric that may be lost.
-        compile_candidate: compiles and evaluates a candidate.
+        compile_candidate: compiles a candidate and measures what it loses on the samples that choose.
     """
     compiled: dict[str, Compiled] = {}
     refusal: EdgewrightError | None = None
@@ -47,7 +48,7 @@ def confirm_candidate(
                 raise
             refusal, reason = problem, f"is refused by the compiler ({problem.what})"
         else:
-            drop = compiled[name][1].drop
+            drop = compiled[name][1].points
             if drop <= limit:
                 return Confirmation(name, compiled[name], notes=tuple(notes))
             reason = f"loses {drop:.2f} points on the emulator"
@@ -55,6 +56,6 @@ def confirm_candidate(
     last = names[-1]
     if not compiled:
         return Confirmation(last, None, refusal=refusal, notes=tuple(notes))
-    best = min(compiled, key=lambda name: compiled[name][1].drop)
+    best = min(compiled, key=lambda name: compiled[name][1].points)
     notes += [f"{last} {reason}: {best} is taken"] if best != last else []
     return Confirmation(best, compiled[best], is_overwritten=best != last, notes=tuple(notes))

@@ -4,8 +4,7 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from edgewright.analyse.metric import choose_metric
-from edgewright.analyse.records import Finding, Metric
+from edgewright.analyse.records import Finding
 from edgewright.build.candidate_builder import has_quantization_pairs, is_fixed_point
 from edgewright.build.estimates import estimate_weight_sizes
 from edgewright.build.ledger import hash_model
@@ -17,13 +16,17 @@ from edgewright.build.stateful_samples import RecurrentState
 from edgewright.core.errors import EdgewrightError
 from edgewright.core.numbers import Array
 from edgewright.data.samples import BuildSamples
+from edgewright.evaluate.choose_metric import choose_metric
+from edgewright.evaluate.records import Metric
 from edgewright.frontends.conversion import ConversionRequest, Rewrites, convert_graph
 from edgewright.ir.graph import Graph
 from edgewright.model.model import Model
 from edgewright.ops.cost import node_macs
-from edgewright.passes.pipeline import FOR_HTP, run_passes
+from edgewright.ops.recurrent import Recurrent
+from edgewright.passes.pipeline import FOR_HTP, UNROLL, run_passes
 from edgewright.quantize.portable import list_portable_encodings
 from edgewright.quantize.tensor_encodings import EncodingSet, list_encodings
+from edgewright.targets.soc import FIRST_WITH_HALF, find_htp_soc
 
 log = logging.getLogger(__name__)
 
@@ -59,19 +62,29 @@ def convert_model(request: BuildRequest, opened: OpenedModel) -> Conversion:
     if opened.source is not None:
         convert_graph(graph, opened.source, ConversionRequest(request.model))
     conversion = Conversion(graph)
-    count = run_passes(graph, FOR_HTP)["unroll_recurrent"]
-    if count:
-        layers = "a recurrent layer was" if count == 1 else f"{count} recurrent layers were"
-        note = f"{layers} written out step by step: the HTP takes them in no other form"
+    run_passes(graph, FOR_HTP)
+    checks = check_htp_support(request, graph)
+    count = sum(isinstance(node.op, Recurrent) for node in graph.nodes)
+    if count and not checks.problems:
+        note = _unroll_layers(request, graph, count)
         conversion.notes.append(note)
         conversion.findings.append(Finding("note", "model", note))
-    checks = check_htp_support(request, graph)
     conversion.problems += checks.problems
     conversion.findings += checks.hints
     for finding in checks.hints:
         if finding.grade == "warning":
             log.warning("%s", finding.what)
     return conversion
+
+
+def _unroll_layers(request: BuildRequest, graph: Graph, count: int) -> str:
+    """Says how recurrent layers reach the HTP; where it has no half precision, their steps are quantized."""
+    layers = "a recurrent layer is" if count == 1 else f"{count} recurrent layers are"
+    note = f"{layers} written out step by step: the HTP takes them in no other form"
+    if find_htp_soc(request.target).arch >= FIRST_WITH_HALF:
+        return f"{note}; they are computed in half precision"
+    run_passes(graph, UNROLL)
+    return note
 
 
 def describe_conversion(
@@ -110,5 +123,5 @@ def export_encodings(opened: OpenedModel, source: Graph, quantized: Graph) -> En
 
 def _run_first_sample(graph: Graph, samples: BuildSamples) -> Mapping[str, Array]:
     """What the float model gives for one sample."""
-    (sample,) = samples.evaluation.select(1)
+    (sample,) = samples.judging.selection.select(1)
     return Model.of(graph).run(sample)

@@ -6,7 +6,6 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,6 +19,7 @@ from edgewright.build.request import BuildRequest
 from edgewright.core.errors import UsageError
 from edgewright.core.events import announce_progress
 from edgewright.core.files import write_whole
+from edgewright.core.version import VERSION
 from edgewright.data.open_samples import Data
 
 FOLDER, STATE = ".build", "state.json"
@@ -80,9 +80,6 @@ class Ledger:
     def close(self) -> None:
         """Nothing is left to resume: the build is complete, or cannot be done at all."""
         shutil.rmtree(self.folder, ignore_errors=True)
-        with suppress(OSError):
-            # Where nothing else was written; a folder with files in it stays.
-            self.folder.parent.rmdir()
 
     def _save(self) -> None:
         state = {"form": FORM, "print": self._fingerprint, "stages": self._finished}
@@ -119,9 +116,9 @@ def has_state(output: Path) -> bool:
 
 def list_versions() -> tuple[tuple[str, str], ...]:
     """Packages that have a say in the result, and their versions."""
-    names = ("edgewright", "numpy", "onnx", "onnxruntime", "onnxruntime-qnn")
+    names = ("numpy", "onnx", "onnxruntime", "onnxruntime-qnn")
     python = ".".join(map(str, sys.version_info[:3]))
-    return (*((name, _find_version(name)) for name in names), ("python", python))
+    return ("edgewright", VERSION), *((name, _find_version(name)) for name in names), ("python", python)
 
 
 def hash_model(path: Path) -> str:

@@ -12,7 +12,7 @@ from edgewright.ir.graph import Graph
 from edgewright.model.saving import SaveOptions, make_records
 from edgewright.ops.cost import node_macs
 from edgewright.ops.recurrent import Recurrent
-from edgewright.passes.htp.unroll_recurrent import MOST_STEPS
+from edgewright.passes.htp.unroll_recurrent import advise_fewer_steps
 from edgewright.passes.partition.htp_gaps import Gap, find_htp_gaps
 
 # What auto may end with: the narrowest and the widest weights.
@@ -39,7 +39,6 @@ def check_htp_support(request: BuildRequest, graph: Graph) -> ModelChecks:
         gaps = [gap for gap in gaps if "int_64" not in gap.reason]
     checks.problems += [_make_op_error(request, graph, gap) for gap in gaps]
     checks.hints += _describe_coverage(graph, gaps)
-    checks.hints += _warn_of_recurrent_ops(graph)
     return checks
 
 
@@ -67,10 +66,11 @@ def check_weight_size(request: BuildRequest, graph: Graph) -> ModelChecks:
 
 def _make_op_error(request: BuildRequest, graph: Graph, gap: Gap) -> EdgewrightError:
     node = graph.node(gap.node)
+    do = "replace the op in the source model, or end the model before it"
     return UnsupportedOp(
         gap.reason,
         Where(file=request.model.name, op=gap.op, node=node.source or node.name),
-        do="replace the op in the source model, or end the model before it",
+        do=advise_fewer_steps(graph) if isinstance(node.op, Recurrent) else do,
     )
 
 
@@ -83,13 +83,3 @@ def _describe_coverage(graph: Graph, gaps: list[Gap]) -> Iterator[Finding]:
     share = 100 * (1 - lost / max(sum(macs.values()), 1))
     text = f"{len(graph) - len(missing)} of {len(graph)} ops ({share:.1f} % of the MACs) would run on the HTP"
     yield Finding("note", "unsupported-op", text, do="edgewright inspect MODEL lists all ops")
-
-
-def _warn_of_recurrent_ops(graph: Graph) -> Iterator[Finding]:
-    """Recurrent layers that could not be written out: long ones, and those with rare parts."""
-    for node in graph.nodes:
-        if isinstance(node.op, Recurrent):
-            name = node.source or node.name
-            what = f"{node.op.qnn_name()} '{name}' stays one op, which Qualcomm's compiler refuses"
-            do = f"give it {MOST_STEPS} steps at most (-d, -s), or end the model before it (--out_node)"
-            yield Finding("warning", "unsupported-op", what, name, do)

@@ -1,14 +1,13 @@
 """Looks in seconds, before any work, for all that stands in the way of a build, and what it will need."""
 
 import logging
-import os
+import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from edgewright.abi.libraries import find_libraries
-from edgewright.analyse.metric import RIGHT, choose_metric
 from edgewright.analyse.records import Finding
 from edgewright.artifacts.encodings import load_encodings
 from edgewright.build.estimates import (
@@ -33,6 +32,7 @@ from edgewright.core.errors import (
 from edgewright.core.files import measure_file
 from edgewright.core.numbers import Array
 from edgewright.data.samples import BuildSamples, read_samples
+from edgewright.evaluate.choose_metric import RIGHT, choose_metric
 from edgewright.targets.soc import FIRST_WITH_HALF, Soc, find_htp_soc
 
 log = logging.getLogger(__name__)
@@ -127,10 +127,7 @@ def _check_output(request: BuildRequest) -> None:
         raise UsageError(
             f"'{shown(out)}' is a file, expected a folder to write to", do="name another one: -o"
         )
-    if not os.access(find_nearest_folder(out), os.W_OK | os.X_OK):
-        raise EnvironmentProblem(
-            f"'{shown(find_nearest_folder(out))}' cannot be written to", do="name another folder with -o"
-        )
+    _check_writable(find_nearest_folder(out))
     taken = [request.model.parent] if not request.model.is_dir() else [request.model]
     data = request.data.data
     taken += [Path(data)] if isinstance(data, str | Path) and Path(data).is_dir() else []
@@ -141,6 +138,16 @@ def _check_output(request: BuildRequest) -> None:
         )
 
 
+def _check_writable(folder: Path) -> None:
+    """By writing: permissions do not tell of read-only disks, and an administrator has all of them."""
+    try:
+        Path(tempfile.mkdtemp(prefix=".edgewright", dir=folder)).rmdir()
+    except OSError as problem:
+        raise EnvironmentProblem(
+            f"'{shown(folder)}' cannot be written to ({problem.strerror})", do="name another folder with -o"
+        ) from problem
+
+
 def _check_data(request: BuildRequest, result: PreflightResult) -> None:
     """Reads the first sample of each part; all headers were looked at before."""
     inputs = result.opened.inputs
@@ -149,7 +156,7 @@ def _check_data(request: BuildRequest, result: PreflightResult) -> None:
         _check_paths(request)
         return
     samples = read_samples(inputs, request.data)
-    firsts = [next(iter(part.select(1))) for part in (samples.calibration, samples.evaluation)]
+    firsts = [next(iter(part.select(1))) for part in (samples.calibration, samples.judging.selection)]
     result.samples = samples
     result.hints += [Finding("note", "data", note) for note in samples.notes if not samples.is_random]
     result.hints += _describe_pixels(firsts[0])
@@ -199,7 +206,7 @@ def _check_model(request: BuildRequest, result: PreflightResult) -> None:
     result.problems += checks.problems
     result.hints += checks.hints
     samples = result.samples
-    counts = (0, 0) if samples is None else (len(samples.calibration), len(samples.evaluation))
+    counts = (0, 0) if samples is None else (len(samples.calibration), len(samples.judging.selection))
     result.estimate = estimate_build(opened.graph, *counts, request.precision)
     result.hints += _check_resources(request, result.estimate)
 

@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 
-from edgewright.analyse.records import Accuracy, Finding, Layer, Metric, TensorView
+from edgewright.analyse.records import Finding, Layer, TensorView
+from edgewright.evaluate.records import Accuracy, Metric
+from edgewright.evaluate.verdict import Verdict
 from edgewright.ir.contract import IoTensor
 
 
@@ -83,6 +85,17 @@ class Artifact:
 
 
 @dataclass(frozen=True)
+class SampleNumbers:
+    """Samples by what they did, as numbers from 0 in the order of the data."""
+
+    calibrated: tuple[int, ...]
+    chose: tuple[int, ...]
+    judged: tuple[int, ...]
+    # Those of them that the emulator had time for.
+    emulated: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
 class BuildRecord:
     """A whole build."""
 
@@ -98,7 +111,7 @@ class BuildRecord:
     chosen: str
     # Points that may be lost; None where no limit was given.
     max_drop: float | None
-    is_met: bool | None
+    verdict: Verdict
     metric: Metric
     accuracy: tuple[Accuracy, ...]
     candidates: tuple[Candidate, ...]
@@ -114,4 +127,10 @@ class BuildRecord:
     artifacts: tuple[Artifact, ...]
     # Package or tool, and version.
     versions: tuple[tuple[str, str], ...]
+    samples: SampleNumbers = SampleNumbers((), (), ())
     notes: tuple[str, ...] = ()
+
+    @property
+    def is_met(self) -> bool | None:
+        """Whether the limit is proven to be kept; None where there is none."""
+        return self.verdict.is_met

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from edgewright.analyse.advice import list_findings
-from edgewright.analyse.evaluate import Evaluator, Measurement
 from edgewright.analyse.layers import measure_layers
-from edgewright.analyse.records import Accuracy, Finding, Layer, TensorView
+from edgewright.analyse.records import Finding, Layer, TensorView
 from edgewright.analyse.tensors import view_worst_tensors
 from edgewright.backends.qnn.backend import HtpNativeBackend
 from edgewright.backends.qnn.options import HtpOptions
@@ -18,6 +17,8 @@ from edgewright.build.records import Artifact
 from edgewright.core.errors import EdgewrightError
 from edgewright.core.numbers import Array
 from edgewright.data.samples import BuildSamples
+from edgewright.evaluate.evaluator import Evaluator, Measurement
+from edgewright.evaluate.records import Accuracy, Loss
 from edgewright.ir.graph import Graph
 from edgewright.lower.names import sanitize_name
 from edgewright.model.quantize import take_pairs
@@ -27,6 +28,8 @@ from edgewright.targets.soc import Soc
 NATIVE, SIMULATION = "htp-native", "htp-sim"
 # Samples that layers are compared on.
 LAYER_SAMPLES = 8
+# What the emulator may take to check a candidate before it is judged.
+CHECK_SECONDS = EMULATOR_SECONDS / 3
 
 
 @dataclass(frozen=True)
@@ -39,13 +42,15 @@ class CompileResult:
 
 @dataclass(frozen=True)
 class EvaluationResult:
-    """Accuracy of every output on every backend, and the points that are lost in the end."""
+    """Accuracy of every output on every backend, and what is lost on the one that is nearest to a device."""
 
     accuracy: tuple[Accuracy, ...]
-    drop: float
-    # How many answers were counted; 0 where the metric counts none.
-    answers: int
-    notes: tuple[str, ...]
+    loss: Loss
+    # What the emulator loses against the simulation on the same samples; None where it did not run.
+    apart: Loss | None = None
+    # Numbers of the samples that the emulator had time for.
+    emulated: tuple[int, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -57,32 +62,44 @@ class AnalysisResult:
     findings: tuple[Finding, ...]
 
 
+def check_candidate(evaluator: Evaluator, graph: Graph, backend: str, folder: Path) -> Loss:
+    """What a compiled candidate loses on the samples that choose, nearest to a device."""
+    if backend == NATIVE:
+        return evaluator.measure_loss(_run_emulator(evaluator, graph, folder, CHECK_SECONDS))
+    return evaluator.measure_loss(evaluator.measure_graph(graph, SIMULATION))
+
+
 def evaluate_candidate(evaluator: Evaluator, graph: Graph, backend: str, folder: Path) -> EvaluationResult:
     """Float, simulation, and the emulator on as many samples as it has time for."""
     simulated = evaluator.measure_graph(graph, SIMULATION)
     figures = [*evaluator.list_accuracy(evaluator.reference), *evaluator.list_accuracy(simulated)]
-    drop, answers = evaluator.summarise(simulated).drop, evaluator.count_answers()
+    loss = evaluator.measure_loss(simulated)
     if backend != NATIVE:
-        return EvaluationResult(
-            tuple(figures), drop, answers, ("the genuine emulator did not run: figures are the simulation's",)
-        )
+        note = "the genuine emulator did not run: figures and verdict are the simulation's"
+        return EvaluationResult(tuple(figures), loss, notes=(note,))
     try:
-        emulated = _run_emulator(evaluator, graph, folder)
+        emulated = _run_emulator(evaluator, graph, folder, EMULATOR_SECONDS)
     except EdgewrightError as problem:
         # The files are complete: an emulator that cannot run them is reported, and no reason to lose them.
-        return EvaluationResult(tuple(figures), drop, answers, (f"the emulator did not run: {problem.what}",))
+        return EvaluationResult(tuple(figures), loss, notes=(f"the emulator did not run: {problem.what}",))
     figures += evaluator.list_accuracy(emulated)
-    # The emulator's figures count for the samples it had time for, the simulation's for the others.
-    same_samples = evaluator.summarise(simulated.keep_first(emulated.samples))
-    extra = evaluator.summarise(emulated).drop - same_samples.drop
-    extra *= emulated.samples / max(simulated.samples, 1)
+    same = simulated.select(emulated.numbers)
     notes = []
     if emulated.samples < simulated.samples:
-        notes = [f"the emulator had time for {emulated.samples} of {simulated.samples} samples"]
-    return EvaluationResult(tuple(figures), drop + extra, answers, tuple(notes))
+        notes = [
+            f"the emulator had time for {emulated.samples} of {simulated.samples} samples, spread over all"
+        ]
+        figures += evaluator.list_accuracy(evaluator.reference.select(emulated.numbers))
+    return EvaluationResult(
+        tuple(figures),
+        evaluator.measure_loss(emulated),
+        evaluator.measure_loss(emulated, than=same),
+        emulated.numbers,
+        tuple(notes),
+    )
 
 
-def _run_emulator(evaluator: Evaluator, graph: Graph, folder: Path) -> Measurement:
+def _run_emulator(evaluator: Evaluator, graph: Graph, folder: Path, seconds: float) -> Measurement:
     """The very binary that is written, on the emulator."""
     compiled = load_context(folder / CONTEXTS / HTP_BINARY)
 
@@ -90,7 +107,7 @@ def _run_emulator(evaluator: Evaluator, graph: Graph, folder: Path) -> Measureme
         outputs = compiled.run(sample)
         return {name: outputs[sanitize_name(name)] for name in graph.outputs}
 
-    return evaluator.measure_runner(run, NATIVE, seconds=EMULATOR_SECONDS)
+    return evaluator.measure_runner(run, NATIVE, seconds=seconds)
 
 
 def analyse_candidate(
@@ -102,7 +119,7 @@ def analyse_candidate(
 ) -> AnalysisResult:
     """Where accuracy is lost, and what fixes it."""
     plain, _ = take_pairs(source)
-    few: Sequence[Mapping[str, Array]] = list(samples.evaluation.select(LAYER_SAMPLES))
+    few: Sequence[Mapping[str, Array]] = list(samples.judging.selection.select(LAYER_SAMPLES))
     try:
         layers = measure_layers(plain, graph, few, emulator=emulator, seconds=EMULATOR_SECONDS)
         tensors = view_worst_tensors(plain, graph, few, layers)

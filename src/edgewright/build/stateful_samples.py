@@ -47,15 +47,22 @@ def add_states(samples: BuildSamples, graph: Graph, states: Sequence[RecurrentSt
     """The samples with the states that the float model has when it reaches them."""
     if not states:
         return samples
-    known, others = samples.calibration, samples.evaluation
-    calibration = StatefulSamples(known.samples, graph, states)
-    is_same = others.samples is known.samples
-    evaluation = calibration if is_same else StatefulSamples(others.samples, graph, states)
+    sources = {id(part.samples): part.samples for part in _list_selections(samples)}
+    stateful = {key: StatefulSamples(source, graph, states) for key, source in sources.items()}
+
+    def select(part: SampleSelection) -> SampleSelection:
+        return SampleSelection(stateful[id(part.samples)], part.numbers)
+
     return replace(
         samples,
-        calibration=SampleSelection(calibration, known.numbers),
-        evaluation=SampleSelection(evaluation, others.numbers),
+        calibration=select(samples.calibration),
+        choosing=replace(samples.choosing, selection=select(samples.choosing.selection)),
+        judging=replace(samples.judging, selection=select(samples.judging.selection)),
     )
+
+
+def _list_selections(samples: BuildSamples) -> list[SampleSelection]:
+    return [samples.calibration, samples.choosing.selection, samples.judging.selection]
 
 
 class StatefulSamples(IndexedSamples):

@@ -12,6 +12,7 @@ from edgewright.core.errors import ShapeMismatch, UsageError, Where, shown
 from edgewright.core.numbers import Array
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph
+from edgewright.ir.shape_advice import advise_shape
 from edgewright.ir.types import TensorType
 from edgewright.model.model import Model
 from edgewright.model.open_model import open_any_model
@@ -91,7 +92,7 @@ class QNNInference:
             raise ShapeMismatch(
                 f"input has the shape {list(array.shape)}, expected {list(kind.static_shape())}",
                 Where(tensor=name),
-                do="reshape it",
+                do=advise_shape(array.shape, kind.static_shape()),
             )
         if array.dtype == kind.dtype.numpy or kind.encoding is None:
             return array.astype(kind.dtype.numpy, copy=False)

@@ -10,7 +10,15 @@ from edgewright.config.values import make_number_parser, make_range_parser
 from edgewright.core.errors import UsageError
 
 AUTO = "auto"
-METRICS = ("right-answers", "same-answers", "closeness")
+METRICS = (
+    "right-answers",
+    "same-answers",
+    "top-5",
+    "closeness",
+    "sqnr",
+    "cosine",
+    "mean-absolute-error",
+)
 
 
 _percentage = make_range_parser("points of a percentage from 0 to 100, as in 1%", 0, 100)
@@ -20,6 +28,14 @@ def parse_points(text: str) -> float:
     """Points of a percentage: 1, 1% or 0.5 %."""
     value: float = _percentage(text.strip().removesuffix("%"))
     return value
+
+
+def parse_metric(text: str) -> str:
+    """The name of a metric, or a function of the user's own: FILE.py:FUNCTION."""
+    path, _, function = text.rpartition(":")
+    if text in {AUTO, *METRICS} or (path.endswith(".py") and function.isidentifier()):
+        return text
+    raise ValueError(f"expected one of {', '.join((AUTO, *METRICS))}, or FILE.py:FUNCTION")
 
 
 def _check_data(given: Given) -> UsageError | None:
@@ -91,7 +107,8 @@ class BuildTarget(OptionGroup):
 
     target: str = opt(
         metavar="CHIP",
-        help="the chip: SM8650, 'Snapdragon 8 Gen 3', v75 or a SoC number; edgewright targets lists them",
+        help="the chip: SM8650, 'Snapdragon 8 Gen 3', 'Galaxy S24', v75 or a SoC number; edgewright targets "
+        "lists them",
     )
     precision: str = opt(
         choices=(AUTO, *PRECISIONS),
@@ -108,11 +125,20 @@ class BuildTarget(OptionGroup):
         help="points of the metric that may be lost against the float model; where more is lost the exit "
         "code is 5, and all files are written all the same; auto aims at 1 where nothing is said",
     )
+    allow_unproven: bool = opt(
+        "--allow-unproven",
+        "--allow_unproven",
+        help="exit with 0 where the limit is kept on the samples at hand, but they are too few to prove it",
+    )
     metric: str = opt(
-        choices=(AUTO, *METRICS),
+        type=parse_metric,
         default=AUTO,
-        help="how accuracy is measured: share of right answers (needs labels), share of answers that are "
-        "those of the float model, or closeness of the values; auto takes the first that fits",
+        metavar="NAME",
+        example="--metric cosine",
+        help=f"how accuracy is measured: {', '.join(METRICS)}, or FILE.py:FUNCTION, your own function of "
+        "(output, float model's output, label) that returns 1 for a perfect output; auto takes right-answers "
+        "where labels are known, same-answers where every output holds probabilities or classes, else "
+        "closeness of each output",
     )
 
     quantization_overrides: str | None = opt(

@@ -33,7 +33,8 @@ class TargetName(OptionGroup):
 
     name: str | None = opt(
         "NAME",
-        help="a chip (SM8650, 'Snapdragon 8 Gen 3'), an architecture (v75) or a SoC number; all without it",
+        help="a chip (SM8650, 'Snapdragon 8 Gen 3'), a device ('Galaxy S24'), an architecture (v75) or a SoC "
+        "number; all chips without it",
     )
 
 

@@ -22,7 +22,7 @@ RESTRICTED_STEPS = opt(
 )
 ALGORITHM_NAMES = opt(
     choices=tuple(ALGORITHMS),
-    help="corrections of weights, each left out where samples held back do not gain: "
+    help="corrections of weights, each left out where samples held apart do not gain: "
     + ", ".join(f"{name} ({text})" for name, text in ALGORITHMS.items()),
 )
 NATIVE_INPUTS = opt(help="calibration files hold the data types of the model, float32 otherwise")

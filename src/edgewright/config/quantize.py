@@ -52,6 +52,9 @@ class QuantizeOptions(OptionGroup):
     )
     param_quantizer: str = opt(choices=SCHEMES, default="tf", help="how the range of weights is chosen")
     algorithms: tuple[str, ...] = ALGORITHM_NAMES
+    uniform: bool = opt(
+        help="leave all activations in one width, also those of a transformer that 8 bits cannot carry"
+    )
     quantization_overrides: str | None = opt(
         fills="overrides", metavar="FILE", help="a JSON file with encodings that come before those computed"
     )

@@ -41,6 +41,10 @@ class Shapes(OptionGroup):
     batch: int | None = opt(also="-b", like=BATCH_SIZE, help="replace the first dimension of every input")
     define_symbols: tuple[tuple[str, int], ...] = opt("--define_symbol", "-s", like=SYMBOL_SIZES)
     input_values: tuple[tuple[str, tuple[float, ...]], ...] = opt("--input_value", like=INPUT_VALUES)
+    expose_states: bool = opt(
+        help="make states of recurrent layers inputs and outputs: a sequence comes in pieces, what one run "
+        "leaves is given to the next"
+    )
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,10 @@ from edgewright.core.numbers import Array
 from edgewright.data.audio import AudioSamples, is_audio
 from edgewright.data.indexed_samples import IndexedSamples
 from edgewright.data.sample_files import open_folder, open_input_list
-from edgewright.data.sample_format import SampleFormat, is_matching_shape, make_shape_error
+from edgewright.data.sample_format import SampleFormat, make_shape_error
 from edgewright.data.tensor_files import read_array_header
 from edgewright.ir.graph import Graph
+from edgewright.ir.shape_advice import is_matching_shape
 from edgewright.ir.types import TensorType
 from edgewright.quantize.executor import Samples
 

@@ -5,14 +5,18 @@ from typing import Any
 
 import numpy as np
 
+from edgewright.core.arrays import is_array, to_array
 from edgewright.core.errors import EdgewrightError, ShapeMismatch, TypeMismatch, UsageError, Where, shown
 from edgewright.core.numbers import Array
 from edgewright.core.words import did_you_mean, quote_names
 from edgewright.data.tensor_files import convert_to_model_type
-from edgewright.ir.dims import Dim
 from edgewright.ir.graph import Graph
+from edgewright.ir.shape_advice import advise_shape, is_matching_shape
 from edgewright.ir.types import TensorType
 from edgewright.lower.names import NameTable
+
+# Arrays by input name, arrays in the order of the inputs, or the array of the only input.
+RunInputs = Mapping[str, Any] | Sequence[Any] | Any
 
 
 class SampleFormat:
@@ -36,12 +40,9 @@ class SampleFormat:
     def match_inputs(self, item: Any) -> dict[str, Array]:
         """Arrays by input name: from a mapping, from an array, from arrays in the order of the inputs."""
         names = list(self.types)
+        given = name_arrays(item, names)
         if isinstance(item, Mapping):
-            given = {self._find_input(str(name)): _to_array(value) for name, value in item.items()}
-        elif isinstance(item, tuple | list) and item and all(hasattr(part, "__array__") for part in item):
-            given = self._match_by_order(names, item)
-        else:
-            given = {names[0]: _to_array(item)} if len(names) == 1 else {}
+            given = {self._find_input(name): array for name, array in given.items()}
         missing = [name for name in names if name not in given]
         if missing:
             raise UsageError(
@@ -49,14 +50,6 @@ class SampleFormat:
                 do="give a dictionary {input name: array} for each sample",
             )
         return given
-
-    def _match_by_order(self, names: Sequence[str], parts: Sequence[Any]) -> dict[str, Array]:
-        if len(parts) != len(names):
-            raise UsageError(
-                f"{len(parts)} arrays are given for {len(names)} inputs: {quote_names(names)}",
-                do="give the inputs alone, without labels, or a dictionary {input name: array}",
-            )
-        return dict(zip(names, map(_to_array, parts), strict=True))
 
     def _find_input(self, name: str) -> str:
         input_name = name if name in self.types else self.spellings.get(name)
@@ -81,11 +74,18 @@ class SampleFormat:
         return np.ascontiguousarray(convert_to_model_type(array, expected)).reshape(array.shape)
 
 
-def is_matching_shape(shape: Sequence[int], expected: Sequence[Dim]) -> bool:
-    """Whether numbers may stand in the place of dimensions; a symbol takes any."""
-    return len(shape) == len(expected) and all(
-        not isinstance(dim, int) or dim == size for size, dim in zip(shape, expected, strict=True)
-    )
+def name_arrays(inputs: RunInputs, names: Sequence[str]) -> dict[str, Array]:
+    """Arrays by input name: from a mapping, from arrays in the order of the inputs, from one array."""
+    if isinstance(inputs, Mapping):
+        return {str(name): to_array(value) for name, value in inputs.items()}
+    parts = inputs if isinstance(inputs, tuple | list) and inputs and all(map(is_array, inputs)) else [inputs]
+    if len(parts) != len(names):
+        word = "array is" if len(parts) == 1 else "arrays are"
+        raise UsageError(
+            f"{len(parts)} {word} given for {len(names)} inputs: {quote_names(names)}",
+            do="give the inputs alone, without labels, or a dictionary {input name: array}",
+        )
+    return dict(zip(names, map(to_array, parts), strict=True))
 
 
 def make_shape_error(name: str, array: Array, expected: TensorType) -> ShapeMismatch:
@@ -94,13 +94,5 @@ def make_shape_error(name: str, array: Array, expected: TensorType) -> ShapeMism
     return ShapeMismatch(
         f"the array has the shape {list(array.shape)}, expected [{dims}]",
         Where(tensor=name),
-        do="give the input in the shape and layout of the model",
+        do=advise_shape(array.shape, expected.shape),
     )
-
-
-def _to_array(value: Any) -> Array:
-    try:
-        array: Array = np.asarray(value)
-    except (ValueError, TypeError) as problem:
-        raise TypeMismatch(f"a {type(value).__name__} is no array: {shown(problem)}") from None
-    return array

@@ -1,4 +1,4 @@
-"""Samples of a build: which of them calibrate, which evaluate, and what their right answers are."""
+"""Samples of a build: which calibrate, which choose, which judge, and what their right answers are."""
 
 from collections.abc import Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
@@ -59,17 +59,41 @@ class SampleSelection:
         """At most so many, spread evenly."""
         return SampleSelection(self.samples, spread_evenly(self.numbers, count))
 
+    def shuffle(self) -> "SampleSelection":
+        """In an order whose beginning is spread over all of them; as they are if they only come in turn."""
+        if not isinstance(self.samples, IndexedSamples):
+            return self
+        width = max(1, (len(self) - 1).bit_length())
+        places = sorted(range(len(self)), key=lambda place: f"{place:0{width}b}"[::-1])
+        return SampleSelection(self.samples, [self.numbers[place] for place in places])
+
+
+@dataclass(frozen=True)
+class LabelledSamples:
+    """Samples, and the right class of each; None where it is not known."""
+
+    selection: SampleSelection
+    labels: Array | None = None
+
+    def find_label(self, number: int) -> int | None:
+        """The right class of a sample."""
+        return None if self.labels is None else int(self.labels[self.selection.numbers.index(number)])
+
 
 @dataclass(frozen=True)
 class BuildSamples:
-    """Samples that calibrate and samples that evaluate, held apart."""
+    """Samples that calibrate, that choose a precision, and that judge the choice."""
 
     calibration: SampleSelection
-    evaluation: SampleSelection
-    # The right class of each sample that evaluates; None where it is not known.
-    labels: Array | None
+    choosing: LabelledSamples
+    judging: LabelledSamples
     notes: tuple[str, ...]
     is_random: bool = False
+
+    @property
+    def labels(self) -> Array | None:
+        """The right classes of the samples that judge."""
+        return self.judging.labels
 
 
 def read_samples(graph: Graph, request: DataRequest) -> BuildSamples:
@@ -78,22 +102,35 @@ def read_samples(graph: Graph, request: DataRequest) -> BuildSamples:
         return _make_random_samples(graph)
     samples = _open_samples(graph, request.data, request)
     count = _count_samples(samples)
-    if request.eval_data is not None:
-        others, source = _open_samples(graph, request.eval_data, request), request.eval_data
-        calibrating, evaluating = list(range(count)), list(range(_count_samples(others)))
+    parts = _split_samples(count, request.calibration_samples, has_judges=request.eval_data is None)
+    calibration = SampleSelection(samples, spread_evenly(parts.calibrating, request.calibration_samples))
+    if request.eval_data is None:
+        others, source, judging = samples, request.data, parts.judging
     else:
-        others, source = samples, request.data
-        calibrating, evaluating = _split_samples(count, request.calibration_samples)
-    known = find_labels(source, others, _count_samples(others), request.labels)
-    calibration = SampleSelection(samples, spread_evenly(calibrating, request.calibration_samples))
-    evaluation = SampleSelection(others, spread_evenly(evaluating, request.evaluation_samples))
-    labels = None if known is None else known.values[list(evaluation.numbers)]
+        others, source = _open_samples(graph, request.eval_data, request), request.eval_data
+        judging = list(range(_count_samples(others)))
+    choosing, choosing_note = _add_labels(samples, request.data, parts.choosing, request)
+    judges, note = _add_labels(others, source, judging, request)
     notes = [
         *list_data_notes(samples, request.preprocessing),
-        *_describe_split(calibration, evaluation, count, request),
+        _describe_split(calibration, choosing, judges, count, request),
+        *(note if judges.labels is not None or choosing.labels is None else choosing_note),
     ]
-    notes += describe_unused_labels(source, others, _count_samples(others)) if known is None else [known.note]
-    return BuildSamples(calibration, evaluation, labels, tuple(notes))
+    return BuildSamples(calibration, choosing, judges, tuple(notes))
+
+
+def _add_labels(
+    samples: Samples, source: Data, numbers: Sequence[int], request: DataRequest
+) -> tuple[LabelledSamples, list[str]]:
+    """At most so many samples, with their labels, and what is said about these."""
+    selection = SampleSelection(samples, spread_evenly(numbers, request.evaluation_samples))
+    count = _count_samples(samples)
+    # Labels that are named are those of the samples that judge.
+    named = request.labels if request.eval_data is None or source is request.eval_data else None
+    known = find_labels(source, samples, count, named)
+    if known is None:
+        return LabelledSamples(selection), describe_unused_labels(source, samples, count)
+    return LabelledSamples(selection, known.values[list(selection.numbers)]), [known.note]
 
 
 def spread_evenly(numbers: Sequence[int], count: int) -> list[int]:
@@ -118,27 +155,48 @@ def _count_samples(samples: Samples) -> int:
     return count
 
 
-def _split_samples(count: int, most: int) -> tuple[list[int], list[int]]:
-    """Every k-th sample calibrates, half of them at most, and all the others evaluate."""
+@dataclass(frozen=True)
+class _Parts:
+    """Numbers of samples by what they are for."""
+
+    calibrating: list[int]
+    choosing: list[int]
+    judging: list[int]
+
+
+def _split_samples(count: int, most: int, *, has_judges: bool) -> _Parts:
+    """Every k-th sample calibrates, a third at most; of the others one in three chooses, the rest judges.
+
+    Where others judge, the rest chooses. Of two samples one calibrates; a single one does everything.
+    """
     if count == 1:
-        return [0], [0]
-    step = max(2, -(-count // most))
-    return list(range(0, count, step)), [number for number in range(count) if number % step]
+        return _Parts([0], [0], [0])
+    step = max(2 if count == 2 or not has_judges else 3, -(-count // most))
+    others = [number for number in range(count) if number % step]
+    if not has_judges or len(others) == 1:
+        return _Parts(list(range(0, count, step)), others, others)
+    return _Parts(
+        list(range(0, count, step)),
+        [number for place, number in enumerate(others) if place % 3 == 0],
+        [number for place, number in enumerate(others) if place % 3],
+    )
 
 
 def _describe_split(
-    calibration: SampleSelection, evaluation: SampleSelection, count: int, request: DataRequest
-) -> list[str]:
+    calibration: SampleSelection,
+    choosing: LabelledSamples,
+    judging: LabelledSamples,
+    count: int,
+    request: DataRequest,
+) -> str:
+    parts = f"{len(calibration)} calibrate, {len(choosing.selection)} choose the precision"
     if request.eval_data is not None:
-        return [f"{len(calibration)} samples calibrate, {len(evaluation)} of the data named apart evaluate"]
+        return f"of {count} samples {parts}; {len(judging.selection)} of the data named apart judge it"
     if count == 1:
-        return [
-            "the only sample calibrates and evaluates: figures are better than they will be on other data"
-        ]
-    step = calibration.numbers[1] - calibration.numbers[0] if len(calibration) > 1 else count
-    which = "every second one" if step == 2 else f"one in {step}"
-    others = f"{len(evaluation)} others, which no range has seen, evaluate"
-    return [f"{len(calibration)} of {count} samples calibrate ({which}); {others}"]
+        return "the only sample calibrates, chooses and judges: figures are better than on other data"
+    if count == 2:
+        return "of 2 samples one calibrates, the other chooses and judges: give more"
+    return f"of {count} samples {parts}, {len(judging.selection)} others judge it"
 
 
 class _RandomSamples(IndexedSamples):
@@ -169,7 +227,9 @@ def _make_random_values(expected: TensorType, generator: np.random.Generator) ->
 
 def _make_random_samples(graph: Graph) -> BuildSamples:
     samples = _RandomSamples(graph)
-    calibration, evaluation = (
-        SampleSelection(samples, numbers) for numbers in _split_samples(RANDOM_SAMPLES, RANDOM_SAMPLES)
+    parts = _split_samples(RANDOM_SAMPLES, RANDOM_SAMPLES, has_judges=True)
+    choosing, judging = (
+        LabelledSamples(SampleSelection(samples, n)) for n in (parts.choosing, parts.judging)
     )
-    return BuildSamples(calibration, evaluation, None, (RANDOM_WARNING,), is_random=True)
+    calibration = SampleSelection(samples, parts.calibrating)
+    return BuildSamples(calibration, choosing, judging, (RANDOM_WARNING,), is_random=True)

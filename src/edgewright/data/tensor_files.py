@@ -15,6 +15,7 @@ from edgewright.core.files import measure_file
 from edgewright.core.numbers import Array, DType
 from edgewright.data.images import ImageReader, is_image
 from edgewright.ir.contract import dtype_word
+from edgewright.ir.shape_advice import advise_shape
 from edgewright.ir.types import TensorType
 from edgewright.lower.names import sanitize_name
 
@@ -168,15 +169,8 @@ def _count_files_by_shape(shape: tuple[int, ...], expected: ExpectedTensor, path
     raise ShapeMismatch(
         f"the array has the shape {list(shape)}, expected {list(full_shape)}",
         Where(file=str(path), tensor=expected.name),
-        do=_suggest_for_shape(shape, full_shape),
+        do=advise_shape(shape, full_shape),
     )
-
-
-def _suggest_for_shape(shape: tuple[int, ...], expected_shape: tuple[int, ...]) -> str:
-    rank = len(expected_shape)
-    if rank > 2 and len(shape) == rank and tuple(shape[a] for a in (0, *range(2, rank), 1)) == expected_shape:
-        return f"the model wants channels last: array.transpose{(0, *range(2, rank), 1)}"
-    return "give the array in the model's shape"
 
 
 def read_array_header(path: Path, name: str) -> tuple[tuple[int, ...], np.dtype[Any]]:

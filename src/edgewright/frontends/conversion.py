@@ -89,7 +89,7 @@ class SourceEncodings(Enum):
 class ConversionRequest:
     """All that can be asked of a conversion."""
 
-    # A file, a folder or an ONNX ModelProto.
+    # A file, a folder, or a model of the user's process.
     source: Path | str | Any
     inputs: InputSpec = field(default_factory=InputSpec)
     rewrites: Rewrites = field(default_factory=Rewrites)
@@ -111,6 +111,8 @@ class ConversionRequest:
     ignores_encodings: bool = False
     # Whether nodes that quantize activations stay where encodings are taken.
     keeps_quant_nodes: bool = False
+    # Inputs of a torch module in memory.
+    examples: Any = None
 
 
 @dataclass(frozen=True)

@@ -101,6 +101,12 @@ class FixedSource:
 
 def open_source(source: Path | str | Any, spec: InputSpec | None = None) -> SourceModel:
     """The source as it is; a file that does not exist is answered with one that does."""
+    model = _open_format(source, spec)
+    model.exposes_states = spec is not None and spec.expose_states
+    return model
+
+
+def _open_format(source: Path | str | Any, spec: InputSpec | None) -> SourceModel:
     if not isinstance(source, (str, Path)):
         return OnnxSource.open(source, spec)
     framework = framework_of(source)

@@ -26,6 +26,14 @@ class Encoding:
     block_size: int = 0
     block_scales: tuple[int, ...] = ()
 
+    def __post_init__(self) -> None:
+        """Scales are single precision, as QNN stores them: a file gives back what was written."""
+        with np.errstate(over="ignore"):
+            single = np.asarray(self.scales, np.float32)
+        # What single precision has no number for is refused by the writers.
+        if single.all() and np.isfinite(single).all():
+            object.__setattr__(self, "scales", tuple(single.tolist()))
+
     def decode(self, stored: Array) -> Array:
         """Real values (float32) of stored integers."""
         scale, offset = self._aligned(stored.shape)

@@ -9,6 +9,7 @@ from edgewright.core.errors import ShapeMismatch, Where
 from edgewright.ir.dims import Expr, evaluate
 from edgewright.ir.graph import Graph
 from edgewright.ir.op import Op
+from edgewright.ir.shape_advice import advise_shape
 from edgewright.ir.types import TensorType
 
 _BATCH = re.compile(r"batch|^(n|b|bs)$", re.IGNORECASE)
@@ -71,7 +72,7 @@ def symbol_values(graph: Graph, shapes: Mapping[str, tuple[int, ...]]) -> dict[s
             raise ShapeMismatch(
                 f"shape {list(found)} does not fit [{text}]" + _already(values, expected),
                 Where(tensor=name),
-                do="give the input in the expected shape",
+                do=advise_shape(found, expected),
             )
     return values
 

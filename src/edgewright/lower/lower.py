@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from edgewright.core.errors import (
 )
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.graph import Graph, Node
-from edgewright.ir.op import Param
+from edgewright.ir.op import PARTS, Param
 from edgewright.ir.types import TensorType
 from edgewright.lower.names import NameTable
 from edgewright.lower.qnn_graph import QnnGraph, QnnNode, QnnScalar, QnnTensor, TensorKind
@@ -197,17 +196,14 @@ def _find_open_dims(graph: Graph) -> list[EdgewrightError]:
 def _find_foreign_ops(graph: Graph) -> list[EdgewrightError]:
     return [
         UnsupportedOp(
-            f"op '{_name_source_type(node.op)}' has no QNN equivalent",
-            Where(op=_name_source_type(node.op), node=node.source or node.name),
+            f"op '{node.op.display_name()}' has no QNN equivalent",
+            Where(op=node.op.display_name(), node=node.source or node.name),
             do=advise_cut(),
         )
         for node in graph.nodes
-        if isinstance(node.op, SourceOp)
+        # An op that QNN knows only as an operation of another could not be read back.
+        if isinstance(node.op, SourceOp) or node.op.qnn_name() in PARTS
     ]
-
-
-def _name_source_type(op: Any) -> str:
-    return str(op.type)
 
 
 def _find_unproduced(graph: Graph) -> list[EdgewrightError]:

@@ -1,12 +1,16 @@
 """From a source model to a model that runs, saves and compiles."""
 
+import weakref
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from edgewright.core.errors import Problems
 from edgewright.core.numbers import Array
 from edgewright.frontends._common.input_spec import check_names
 from edgewright.frontends.conversion import ConversionRequest, convert_graph
+from edgewright.frontends.live_models import is_live_model, write_live_model
 from edgewright.frontends.open_source import open_source
 from edgewright.ir.graph import Graph
 from edgewright.model.model import Model, TensorInfo, describe_tensor
@@ -14,6 +18,8 @@ from edgewright.model.model import Model, TensorInfo, describe_tensor
 
 def convert_in_memory(request: ConversionRequest) -> Model:
     """The model of a request, with symbolic dimensions and inputs that shape the graph left open."""
+    if is_live_model(request.source):
+        return _convert_live(request)
     opened = open_source(request.source, request.inputs)
     known = [*opened.inputs, *request.inputs.input_values]
     check_names(opened.name, "input_dtypes", request.input_dtypes, known, "input")
@@ -37,3 +43,17 @@ def convert_in_memory(request: ConversionRequest) -> Model:
         for name, tensor_type in opened.inputs.items()
     ]
     return Model(None, inputs, [TensorInfo(name, "unknown", ()) for name in opened.outputs], specialise)
+
+
+def _convert_live(request: ConversionRequest) -> Model:
+    folder = TemporaryDirectory(prefix="edgewright-", ignore_cleanup_errors=True)
+    written = write_live_model(request.source, Path(folder.name), request.examples)
+    spec = replace(
+        request.inputs,
+        input_shapes={**written.shapes, **request.inputs.input_shapes},
+        dtype_hints={**written.dtypes, **request.inputs.dtype_hints},
+    )
+    model = convert_in_memory(replace(request, source=written.path, inputs=spec))
+    # Weights are views of the file as long as the model lives.
+    weakref.finalize(model, folder.cleanup)
+    return model

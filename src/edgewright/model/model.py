@@ -14,11 +14,14 @@ from edgewright.backends.registry import find_backend
 from edgewright.config.spelling import spell_option
 from edgewright.core.errors import UnsupportedFeature, UsageError, shown
 from edgewright.core.numbers import Array
+from edgewright.core.page import Block, Displayed, Table
+from edgewright.core.quantities import format_bytes, format_shape
+from edgewright.data.sample_format import RunInputs, name_arrays
 from edgewright.frontends._common.imported import State
 from edgewright.ir.contract import dtype_word, shape_of
 from edgewright.ir.graph import Graph
 from edgewright.ir.types import TensorType
-from edgewright.model.saving import SavedFiles, SaveOptions, load_graph, save_dlc, save_graph
+from edgewright.model.saving import SavedFiles, SaveOptions, choose_format, load_graph, save_dlc, save_graph
 from edgewright.model.source_map import SourceTensor, map_source_tensors
 from edgewright.model.surface import Surface
 from edgewright.passes.target.float_io import with_float_io
@@ -28,6 +31,8 @@ log = logging.getLogger(__name__)
 
 # Sessions of graphs that were specialised on the values or shapes of bound inputs.
 SPECIALISED_KEPT = 8
+# Inputs that a model shows of itself, and outputs.
+TENSORS_SHOWN = 5
 # Suffixes of framework files, which are converted, not loaded.
 SOURCES = frozenset({".onnx", ".tflite", ".pb", ".meta", ".pt", ".pt2"})
 
@@ -44,8 +49,8 @@ class TensorInfo:
     is_bound: bool = False
 
 
-@dataclass
-class Model:
+@dataclass(repr=False)
+class Model(Displayed):
     """A graph with the source model's I/O names, or a recipe for graphs where inputs must be known first."""
 
     graph: Graph | None
@@ -68,22 +73,43 @@ class Model:
         outputs = [describe_tensor(name, graph.types[name]) for name in graph.outputs]
         return cls(graph, inputs, outputs, source_tensors=source_tensors)
 
-    def run(self, inputs: Mapping[str, Array], *, backend: str = "cpu", threads: int = 0) -> dict[str, Array]:
-        """Runs the model: numpy in, a dict of numpy out by the source's output names.
+    def run(self, inputs: RunInputs, *, backend: str = "cpu", threads: int = 0) -> dict[str, Array]:
+        """Runs the model: arrays in, a dict of numpy out by the source's output names.
+
+        ``inputs``: arrays of numpy or torch by input name, in the order of the inputs, or the array of the
+        only input.
 
         Inputs and outputs that the graph stores in fixed point are real numbers here; stored integers are
         accepted as they are. ``threads``: 0 leaves the number to the engine. The backend ``auto`` is the one
         that `select_backend` chooses at the first run.
         """
+        arrays = name_arrays(inputs, [item.name for item in self.inputs])
         if backend == "auto":
-            backend = self._choose_backend(inputs)
+            backend = self._choose_backend(arrays)
         if self.graph is None:
-            ready = self._specialise_graph(inputs, backend, threads)
-            return ready.run({name: np.asarray(inputs[name]) for name in ready.graph.inputs})
+            ready = self._specialise_graph(arrays, backend, threads)
+            return ready.run({name: arrays[name] for name in ready.graph.inputs})
         key = (backend, threads)
         if key not in self._sessions:
             self._sessions[key] = _Ready(self.graph, backend, threads)
-        return self._sessions[key].run(inputs)
+        return self._sessions[key].run(arrays)
+
+    def _list_blocks(self) -> list[Block]:
+        rows = [
+            (role, item.name, item.dtype, format_shape(item.shape), item.layout or "-")
+            for role, items in (("input", self.inputs), ("output", self.outputs))
+            for item in items[:TENSORS_SHOWN]
+        ]
+        rest = sum(max(len(items) - TENSORS_SHOWN, 0) for items in (self.inputs, self.outputs))
+        more = [f"and {rest} more inputs and outputs"] if rest else []
+        return [Table(self._summarise(), ("", "name", "type", "shape", "layout"), tuple(rows)), *more]
+
+    def _summarise(self) -> str:
+        kind = type(self).__name__
+        if self.graph is None:
+            return f"{kind} whose graph is made for the inputs of a run"
+        size = sum(array.nbytes for array in self.graph.constants.values())
+        return f"{kind} '{self.graph.name}' of {len(self.graph.nodes)} nodes, {format_bytes(size)} of weights"
 
     def _choose_backend(self, inputs: Mapping[str, Array]) -> str:
         if not self._backend:
@@ -99,8 +125,18 @@ class Model:
         ready = list(self._sessions.values())[-1:]
         return ready[0].placement() if ready else {}
 
-    def save(self, path: Path | str, options: SaveOptions | None = None) -> SavedFiles:
-        """Writes ``path``: a .dlc, an .onnx, or a model.cpp with its .bin and _net.json beside it."""
+    def save(
+        self,
+        path: Path | str,
+        options: SaveOptions | None = None,
+        *,
+        format: str | None = None,  # noqa: A002 - what numpy and matplotlib call it
+    ) -> SavedFiles:
+        """Writes ``path``: a .dlc, an .onnx, or a model.cpp with its .bin and _net.json beside it.
+
+        ``format`` says which where the suffix does not: dlc, onnx (quantized ops in QDQ form) or cpp. A file
+        of another kind that is there already, such as a context binary or the source model, is kept.
+        """
         if self.graph is None:
             bound = [item.name for item in self.inputs if item.is_bound]
             if not bound:
@@ -112,13 +148,14 @@ class Model:
                 f"inputs {bound} shape the graph: their values must be known to write it",
                 do=f"convert with {spell_option('input_values')}, or make them constants in the source model",
             )
-        if Path(path).suffix == ".dlc":
-            return save_dlc(self.graph, path, options)
-        if Path(path).suffix == ".onnx":
+        chosen, target = choose_format(Path(path), format)
+        if chosen == "dlc":
+            return save_dlc(self.graph, target, options)
+        if chosen == "onnx":
             from edgewright.model.onnx_export import save_onnx
 
-            return save_onnx(self.graph, path, options)
-        return save_graph(self.graph, path, options)
+            return save_onnx(self.graph, target, options)
+        return save_graph(self.graph, target, options)
 
     def encodings(self, version: str = "1.0.0") -> dict[str, Any]:
         """The encodings of a quantized model by the source's names, in the format of AIMET's files.
@@ -127,7 +164,7 @@ class Model:
         and gives the same model from the same source, unless weights or biases were changed before they were
         rounded (``cle``, ``bc``, ``auto``; a note of the report says so): those are only in saved files.
         """
-        return describe_encodings(list_encodings(self.fixed_graph()), version)
+        return describe_encodings(list_encodings(self.fixed_graph(), self.source_tensors), version)
 
     def source_map(self) -> tuple[SourceTensor, ...]:
         """Every tensor of the source model: its name in QNN artifacts, or why there is none."""

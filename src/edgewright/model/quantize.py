@@ -19,7 +19,7 @@ from edgewright.quantize.source_encodings import take_source_encodings
 from edgewright.quantize.tensor_encodings import TensorEncoding
 
 
-@dataclass
+@dataclass(repr=False)
 class QuantizedModel(Model):
     """A model in fixed point; ``report`` says where each encoding comes from and which rules were applied."""
 
@@ -51,7 +51,13 @@ def quantize_model(
     result.report.notes[:0] = list_data_notes(samples, preprocessing)
     result.report.notes += note_changed_weights(graph, result.graph)
     plain = Model.of(result.graph)
-    return QuantizedModel(result.graph, plain.inputs, plain.outputs, report=result.report)
+    names = {graph.source_names.get(value, value) for value in graph.types}
+    return QuantizedModel(
+        *(result.graph, plain.inputs, plain.outputs),
+        source_tensors=frozenset(names) | model.source_tensors,
+        report=result.report,
+        states=model.states,
+    )
 
 
 def find_fixed_point(graph: Graph) -> str | None:

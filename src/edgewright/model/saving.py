@@ -10,6 +10,7 @@ from edgewright.artifacts.cpp import writer as cpp
 from edgewright.artifacts.description import Description
 from edgewright.artifacts.dlc import reader as dlc_reader
 from edgewright.artifacts.dlc import writer as dlc_writer
+from edgewright.artifacts.file_kinds import CPP, DLC, WEIGHTS, refuse_other_kinds
 from edgewright.artifacts.model_library import reader as library_reader
 from edgewright.artifacts.net_json import reader, writer
 from edgewright.core.errors import BadInput, UsageError, Where, shown
@@ -24,8 +25,10 @@ from edgewright.passes.pipeline import TARGET, run_passes
 
 _DLC = ".dlc"
 _CONTEXT = ".bin"
+CONTEXT_FORMAT = "context"
 _LIBRARIES = frozenset({".so", ".dll"})
-_TAR_MAGIC = slice(257, 262)
+# What each suffix means to `save`; a .bin may be two things, so it means none.
+FORMATS = {".dlc": "dlc", ".onnx": "onnx", ".cpp": "cpp", ".json": "cpp", "": "cpp"}
 
 
 @dataclass(frozen=True)
@@ -86,11 +89,34 @@ class SavedFiles:
         return matches[0]
 
 
+def choose_format(path: Path, given: str | None) -> tuple[str, Path]:
+    """The format of a file by its suffix or as it was given, and the path with the suffix of that format."""
+    if given not in {None, CONTEXT_FORMAT, *FORMATS.values()}:
+        raise UsageError(f"format is '{shown(given)}', expected one of: dlc, onnx, cpp, context")
+    known = FORMATS.get(path.suffix)
+    if given == CONTEXT_FORMAT:
+        raise UsageError(
+            f"'{shown(path)}' would be a context binary, which is compiled for a chip",
+            do=f"edgewright.compile(model, '{shown(path)}', target='SM8650')",
+        )
+    if given is None:
+        if known is None:
+            raise _refuse_suffix(path)
+        return known, path
+    if path.suffix and known not in {None, given}:
+        raise UsageError(
+            f"'{shown(path)}' would be a file of format {given} under the suffix of {known}",
+            do=f"name it {shown(path.with_suffix(f'.{given}').name)}, or leave format out",
+        )
+    is_named = bool(path.suffix) and (known == given or (given == "cpp" and path.suffix == _CONTEXT))
+    return given, path if is_named else path.with_name(f"{path.name}.{given}")
+
+
 def save_graph(graph: Graph, path: Path | str, options: SaveOptions | None = None) -> SavedFiles:
     """Writes model.cpp, model.bin and model_net.json, all or none; the graph itself is not changed."""
     options = options or SaveOptions()
     files = _list_files(Path(path))
-    _check_replaceable(files)
+    refuse_other_kinds([(files.bin, WEIGHTS), (files.cpp, CPP)])
     records = make_records(graph, files.cpp.stem, options)
     about = Description(
         cpp_name=files.cpp.name,
@@ -113,6 +139,7 @@ def save_dlc(graph: Graph | Program, path: Path | str, options: SaveOptions | No
     """Writes a DLC of one graph, named after the file, or of several; they themselves are not changed."""
     options = options or SaveOptions()
     path = Path(path)
+    refuse_other_kinds([(path, DLC)])
     if isinstance(graph, Program):
         records = [make_records(each, each.name, options) for each in graph.graphs]
     else:
@@ -194,16 +221,17 @@ def _narrow_types(graph: Graph) -> None:
             graph.types[name] = replace(constant_type, dtype=narrow)
 
 
-def _check_replaceable(files: SavedFiles) -> None:
-    """Only a model's own .bin is replaced: others of that name are a source's weights, or a context."""
-    if files.net_json.exists() or not files.bin.is_file():
-        return
-    with files.bin.open("rb") as opened:
-        if opened.read(_TAR_MAGIC.stop)[_TAR_MAGIC] != b"ustar":
-            raise UsageError(
-                f"'{shown(files.bin)}' would be overwritten, it is not the weights file of a converted model",
-                do="write to another folder or under another name (-o): it may hold the source's own weights",
-            )
+def _refuse_suffix(path: Path) -> UsageError:
+    if path.suffix == _CONTEXT:
+        return UsageError(
+            f"'{shown(path)}' may be the weights of a C++ source or a context binary",
+            do=f"name it {shown(path.with_suffix('.cpp').name)} for the source with its weights; "
+            f"edgewright.compile(model, '{shown(path)}', target='SM8650') makes a context binary",
+        )
+    return UsageError(
+        f"'{shown(path)}' has the suffix '{shown(path.suffix)}', expected .dlc, .onnx or .cpp",
+        do="use one of them, or say which is meant, as in format='dlc'",
+    )
 
 
 def _list_files(path: Path) -> SavedFiles:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from edgewright.core.numbers import Array, DType
+from edgewright.core.page import Block, Displayed
 from edgewright.ir.graph import Graph
 from edgewright.model.model import Model
 from edgewright.model.open_model import open_any_model
@@ -49,17 +50,16 @@ class Candidate:
     milliseconds: float | None = None
 
 
-@dataclass(frozen=True)
-class BackendChoice:
+@dataclass(frozen=True, repr=False)
+class BackendChoice(Displayed):
     """The backend that was chosen, and all candidates, the best first."""
 
     backend: str
     reasons: tuple[str, ...]
     candidates: tuple[Candidate, ...]
 
-    def __str__(self) -> str:
-        """The choice in a few lines."""
-        return "\n".join([f"{self.backend}:", *(f"  {reason}" for reason in self.reasons)])
+    def _list_blocks(self) -> list[Block]:
+        return [f"{self.backend}:", *(f"  {reason}" for reason in self.reasons)]
 
 
 def select_backend(

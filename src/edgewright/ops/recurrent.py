@@ -9,12 +9,15 @@ import numpy as np
 from edgewright.core.errors import ShapeMismatch
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.dims import Dim, Shape, element_count
+from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op, Port, Sample, given, register, scalar, structural
 from edgewright.ir.traits import HtpPrecision, Roles
 from edgewright.ir.types import TensorType
 
 MOST_LSTM_INPUTS = 25
 LAYER_NORM_EPSILON = 1e-8
+# A sigmoid of this, or of its negative, is 1, or 0, to the last bit.
+SATURATED = 50
 
 
 class Direction(IntEnum):
@@ -286,6 +289,24 @@ class Gru(Recurrent):
         linear = cls(linear_before_reset=1, time_major=False)
         yield Sample("linear", linear, (TensorType((2, 5, 3)), *weights, *biases, first, np.array(True)))
         yield Sample("half_biases", cls(), (x, *weights, *biases[:3], None, None, None, first))
+
+
+def has_idle_gates(graph: Graph, node: Node) -> bool:
+    """Whether a Gru is a plain recurrent network: no gate reads anything, biases keep them at 0 and 1."""
+    known = [_find_constant(graph, node, place) for place in (1, 2, 4, 5)]
+    is_biased = any(node.inputs[10:12])
+    if is_biased or any(array is None or array.any() for array in known):
+        return False
+    update, reset = (_find_constant(graph, node, place) for place in (7, 8))
+    is_shut = update is not None and bool((update <= -SATURATED).all())
+    return is_shut and reset is not None and bool((reset >= SATURATED).all())
+
+
+def _find_constant(graph: Graph, node: Node, place: int) -> Array | None:
+    name = given(node.inputs, place)
+    array = graph.constants.get(name) if name else None
+    encoding = graph.types[name].encoding if name else None
+    return array if array is None or encoding is None else encoding.decode(array)
 
 
 def _affine(x: Array, inputs: Sequence[Array | None], place: int, biases: int) -> Array:

@@ -32,6 +32,8 @@ from edgewright.passes.fuse import (  # noqa: F401 - registers the passes
 )
 from edgewright.passes.graph_pass import PASSES
 from edgewright.passes.htp import (  # noqa: F401 - registers the passes
+    append_channels,
+    arrange_norms,
     bound_masks,
     compare_to_zero,
     complete_norms,
@@ -39,12 +41,17 @@ from edgewright.passes.htp import (  # noqa: F401 - registers the passes
     expand_blocks,
     fit_biases,
     flatten_rows,
+    grow_filters,
     keep_clamps,
+    lower_ranks,
+    mirror_edges,
     move_softmax_axis,
     pad_ceil_windows,
     replace_biased_matmul,
     replace_reciprocals,
+    separate_activations,
     spell_softplus,
+    split_transposes,
     unroll_recurrent,
     widen_conv_1d,
     wrap_indices,
@@ -101,10 +108,13 @@ QUANTIZED = ("absorb_encodings", "drop_dead_code")
 LEGACY = ("narrow_int64",)
 # What QNN artifacts cannot hold.
 TARGET = ("resolve_symbols", "promote_scalars", "take_source_names")
-# What a model is given before it is quantized for HTP, which has no recurrent layers and no endless masks.
-FOR_HTP = ("bound_masks", "unroll_recurrent", "merge_moves", "drop_identity", "drop_dead_code")
+# What a model is given before it is quantized for HTP, which has no endless masks.
+FOR_HTP = ("bound_masks",)
+# Recurrent layers in ops that HTP has; it has none of its own.
+UNROLL = ("unroll_recurrent", "merge_moves", "drop_identity", "drop_dead_code")
 # What HTP asks for besides: run on a copy, right before a graph is compiled for it.
 HTP = (
+    "unroll_recurrent",
     "narrow_int64",
     "promote_scalars",
     "compare_to_zero",
@@ -112,13 +122,21 @@ HTP = (
     "write_neurons",
     "replace_reciprocals",
     "complete_norms",
+    "arrange_norms",
     "pad_ceil_windows",
     "widen_conv_1d",
     "expand_blocks",
+    "grow_filters",
+    "mirror_edges",
+    "append_channels",
     "replace_biased_matmul",
     "flatten_rows",
     "move_softmax_axis",
     "wrap_indices",
+    "lower_ranks",
+    "split_transposes",
+    "merge_moves",
+    "separate_activations",
     "keep_clamps",
     "convert_around_moves",
     "fit_biases",

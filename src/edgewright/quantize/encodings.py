@@ -99,7 +99,7 @@ def change_grid(encoding: Encoding, dtype: DType, grid: Grid) -> Encoding:
 def encode_blocks(real: Array, axis: int, block_axis: int, block_size: int) -> Encoding:
     """The low-power blockwise encoding of weights in 4 bits: a step a channel, a whole factor a block.
 
-    The last block of a channel may be short; one that is larger than a channel is the whole of it.
+    QNN's blocks are of one size: the largest that divides the channel and is not above the one asked for.
     """
     channels, size = real.shape[axis], real.shape[block_axis]
     if axis == block_axis or block_size < 1:
@@ -110,11 +110,9 @@ def encode_blocks(real: Array, axis: int, block_axis: int, block_size: int) -> E
     rows = (
         np.moveaxis(np.abs(real), (axis, block_axis), (0, 1)).reshape(channels, size, -1).max(-1, initial=0)
     )
-    block_size = min(block_size, max(size, 1))
-    count = -(-size // block_size)
-    padded = np.zeros((channels, count * block_size))
-    padded[:, :size] = rows
-    steps = np.maximum(padded.reshape(channels, count, block_size).max(-1), SMALLEST_RANGE / 2) / 7
+    block_size = next(part for part in range(min(block_size, max(size, 1)), 0, -1) if size % part == 0)
+    blocks = rows.reshape(channels, -1, block_size)
+    steps = np.maximum(blocks.max(-1, initial=0), SMALLEST_RANGE / 2) / 7
     scales = _round_to_single(steps.max(1, keepdims=True) / BLOCK_FACTORS)
     # Up: a block whose factor is rounded down would lose its largest weights.
     factors = np.clip(np.ceil(steps / scales - 1e-6), 1, BLOCK_FACTORS).astype(np.int64)

@@ -63,6 +63,16 @@ class Groups:
 
     def list_observed(self) -> list[str]:
         """The values whose ranges must be measured: those that make the range of a group not yet known."""
+        return [value for value in self._list_made() if self._is_open(value)]
+
+    def list_ruled(self) -> list[str]:
+        """The values whose encodings a rule of the target settles, whatever their ranges are."""
+        pins = {value: self.pin(value) for value in self._list_made()}
+        return [
+            value for value, pin in pins.items() if pin is not None and pin.origin == Origin.RULE and pin.rule
+        ]
+
+    def _list_made(self) -> list[str]:
         made = [
             value
             for node in self._graph.nodes
@@ -71,7 +81,7 @@ class Groups:
             if value
         ]
         values = (*self._graph.inputs, *made)
-        return [value for value in values if is_real(self._graph, value) and self._is_open(value)]
+        return [value for value in values if is_real(self._graph, value)]
 
     def is_clamped(self, value: str) -> bool:
         """Whether a value is written with the encoding of the clamp behind it."""

@@ -1,7 +1,7 @@
-"""Judges quantized graphs by what they do to the outputs, on samples that ranges were not chosen from."""
+"""Judges quantized graphs by what they do to the outputs, on samples held apart from all choices."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,78 +12,64 @@ from edgewright.quantize.assign import assign_encodings
 from edgewright.quantize.calibrate import observe_extremes
 from edgewright.quantize.executor import Executor, Samples
 from edgewright.quantize.groups import Groups, is_real
+from edgewright.quantize.held_apart import split_samples
+from edgewright.quantize.noise import Noise
 from edgewright.quantize.pins import Pin
 from edgewright.quantize.request import QuantizationRequest
+from edgewright.quantize.tails import Tails, extend_ranges
 
-# Every so many-th sample judges, so many at most.
-TURN, JUDGES = 3, 32
-# What an algorithm must gain on the samples: less is luck, and other data may lose by it.
-WORTH_DB = 0.25
-# What stands for no noise at all.
-LEAST_NOISE = 1e-12
-
-
-@dataclass(frozen=True)
-class Part:
-    """The samples that judge, or the others; with too few of them, all do both."""
-
-    samples: Samples
-    is_judging: bool
-
-    def __iter__(self) -> Iterator[Mapping[str, Array]]:
-        judges = 0
-        for number, sample in enumerate(self.samples):
-            is_judge = number % TURN == TURN - 1 and judges < JUDGES
-            judges += is_judge
-            if is_judge == self.is_judging or (self.is_judging and number == 0):
-                yield sample
+# What stands for outputs that are no numbers.
+NO_NUMBER = 1e30
 
 
 class Judge:
-    """Holds a few samples and what the float graph makes of them."""
+    """Holds some samples apart, and what the float graph makes of them."""
 
     def __init__(self, graph: Graph, samples: Samples, executor: Executor) -> None:
-        self.executor, self._values = executor, list_judged_values(graph)
-        self.feeds = list(Part(samples, is_judging=True))
-        self._float = self._compute_outputs(graph)
+        self.executor, self.samples = executor, samples
+        split = split_samples(samples)
+        self.fitting, self.feeds, self.text = split.fitting, split.judging, split.describe()
+        self._outputs = [name for name in graph.outputs if is_real(graph, name)]
+        self._values = list_judged_values(graph)
+        self._float = self._compute_values(graph)
 
-    def measure_noise(self, graph: Graph) -> float:
-        """Noise over signal in dB: the mean of all outputs and samples, so that no sample decides alone."""
-        outputs = self._compute_outputs(graph)
-        noises = []
-        for name, expected in self._float.items():
-            signal = np.mean([np.square(a, dtype=np.float64).sum() for a in expected])
-            pairs = zip(expected, outputs[name], strict=True)
-            noise = np.array([np.square(a.astype(np.float64) - b).sum() for a, b in pairs])
-            if signal > 0:
-                noises.append(10 * np.log10(np.maximum(noise / signal, LEAST_NOISE)).mean())
-        return float(np.mean(noises)) if noises else 0.0
+    def measure_noise(self, graph: Graph) -> Noise:
+        """The noise of a quantized graph, or of a float one that was changed."""
+        values = self._compute_values(graph)
+        signal, noise = np.zeros((2, len(self._values), len(self.feeds)))
+        for row, name in enumerate(self._values):
+            for column, (expected, actual) in enumerate(zip(self._float[name], values[name], strict=True)):
+                wide = expected.astype(np.float64)
+                signal[row, column] = np.square(wide).sum()
+                noise[row, column] = np.square(wide - actual).sum()
+        return Noise(signal, np.nan_to_num(noise, nan=NO_NUMBER, posinf=NO_NUMBER), len(self._outputs))
 
-    def measure_noise_at_once(
+    def measure_plain_noise(
         self, graph: Graph, request: QuantizationRequest, pins: Mapping[str, Pin]
-    ) -> float:
-        """The noise of a float graph when its values cover just what they have in these samples."""
-        groups = Groups(graph, request, pins)
-        extremes = observe_extremes(graph, groups.list_observed(), self.feeds, self.executor)
-        plan = assign_encodings(graph, groups, replace(request, act_quantizer="tf"), pins, extremes)
+    ) -> Noise:
+        """The noise of a float graph when its values cover what the other samples let expect of them."""
+        groups, tails = Groups(graph, request, pins), Tails()
+        extremes = observe_extremes(graph, groups.list_observed(), self.fitting, self.executor, tails.add)
+        ranges = extend_ranges(graph, groups, extremes, tails)
+        plan = assign_encodings(graph, groups, replace(request, act_quantizer="tf"), pins, ranges)
         return self.measure_noise(apply_plan(graph, plan))
 
-    def _compute_outputs(self, graph: Graph) -> dict[str, list[Array]]:
-        """What judges look at, as real numbers."""
-        outputs: dict[str, list[Array]] = {name: [] for name in self._values}
-        if not outputs:
-            return outputs
+    def _compute_values(self, graph: Graph) -> dict[str, list[Array]]:
+        """What is judged, as real numbers."""
+        values: dict[str, list[Array]] = {name: [] for name in self._values}
+        if not values:
+            return values
         session = self.executor.prepare(graph, self._values)
         for feed in self.feeds:
             results = session.run(_encode_feed(graph, feed))
-            for name, arrays in outputs.items():
+            for name, arrays in values.items():
                 encoding = graph.types[name].encoding
                 arrays.append(results[name] if encoding is None else encoding.decode(results[name]))
-        return outputs
+        return values
 
 
 def list_judged_values(graph: Graph) -> list[str]:
-    """Outputs, and the scores before a softmax or sigmoid that makes one.
+    """Outputs, then the scores before a softmax or sigmoid that makes one.
 
     Few samples have probabilities that are neither 0 nor 1, and those few would decide alone.
     """

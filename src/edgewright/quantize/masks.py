@@ -34,6 +34,9 @@ def leave_out_masks(graph: Graph, groups: Groups, spans: Spans, report: Quantiza
             masks.start_at(node)
         elif not node.op.keeps_encoding and node.outputs and is_real(graph, node.outputs[0]):
             masks.follow(node, report)
+    for value in graph.inputs:
+        if is_real(graph, value):
+            masks.narrow(value, report)
 
 
 class _Masks:
@@ -55,13 +58,9 @@ class _Masks:
 
     def follow(self, node: Node, report: QuantizationReport) -> None:
         """Narrows what a node makes to its bounds, and bounds what the node reads."""
-        value = node.outputs[0]
-        bounds = self._find_bounds(value)
-        reach = self._spans.range(value)
-        if bounds is None or reach is None or not _is_cut_by(reach, bounds):
+        bounds = self.narrow(node.outputs[0], report)
+        if bounds is None:
             return
-        self._spans.set_range(value, (max(reach[0], bounds[0]), min(reach[1], bounds[1])))
-        report.record_rule("masked-softmax", value)
         factor = _find_factor(self._graph, node)
         if factor is not None:
             self._bound(node.inputs[factor.place], _scale(bounds, 1 / factor.number))
@@ -69,6 +68,15 @@ class _Masks:
             for place, operand in enumerate(node.inputs):
                 if is_real(self._graph, operand):
                     self._bound_operand(node, place, operand, bounds)
+
+    def narrow(self, value: str, report: QuantizationReport) -> Range | None:
+        """Narrows a value to its bounds, and tells them where they cut something off."""
+        bounds, reach = self._find_bounds(value), self._spans.range(value)
+        if bounds is None or reach is None or not _is_cut_by(reach, bounds):
+            return None
+        self._spans.set_range(value, (max(reach[0], bounds[0]), min(reach[1], bounds[1])))
+        report.record_rule("masked-softmax", value)
+        return bounds
 
     def _bound_operand(self, node: Node, place: int, operand: str, bounds: Range) -> None:
         needed = self._invert(node, place, bounds)

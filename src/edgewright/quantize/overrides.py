@@ -9,9 +9,10 @@ from edgewright.core.words import did_you_mean
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph
 from edgewright.ir.traits import Roles
+from edgewright.ir.types import TensorType
 from edgewright.quantize.pins import Origin, Pin, Placed
 from edgewright.quantize.roles import find_roles
-from edgewright.quantize.tensor_encodings import EncodingSet, TensorEncoding
+from edgewright.quantize.tensor_encodings import EncodingSet, TensorEncoding, make_entry
 
 ACTIVATION_WIDTHS = (8, 16)
 WEIGHT_WIDTHS = (4, 8, 16)
@@ -71,6 +72,8 @@ def resolve_encodings(
         elif not values:
             problems.append(_make_unknown_error(tensor.name, names.keys() | gone))
         for value in values:
+            if _is_stored_so(graph.types[value], tensor):
+                continue
             try:
                 resolved.pins[value] = _pin(graph, value, tensor, uses, origin)
             except EdgewrightError as problem:
@@ -110,6 +113,14 @@ class _Uses:
             return roles.axis if shape[roles.axis] == count else None
         fitting = [axis for axis, size in enumerate(shape) if size == count]
         return fitting[-1] if fitting else None
+
+
+def _is_stored_so(tensor_type: TensorType, tensor: TensorEncoding) -> bool:
+    """Whether the model itself stores a tensor in this encoding: there is nothing to quantize."""
+    if tensor_type.encoding is None or tensor.is_float:
+        return False
+    entry = make_entry(tensor.name, tensor_type, is_param=bool(tensor.is_param))
+    return (entry.bits, entry.scales, entry.offsets) == (tensor.bits, tensor.scales, tensor.offsets)
 
 
 def _pin(graph: Graph, value: str, tensor: TensorEncoding, uses: _Uses, origin: str) -> Pin:

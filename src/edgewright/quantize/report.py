@@ -3,6 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
+from edgewright.core.page import Block, Displayed
 from edgewright.quantize.pins import Origin, Placed
 from edgewright.quantize.rules import RULES
 
@@ -40,8 +41,8 @@ class QuantizationSummary:
     notes: tuple[str, ...]
 
 
-@dataclass
-class QuantizationReport:
+@dataclass(repr=False)
+class QuantizationReport(Displayed):
     """All tensors, and what had to be said."""
 
     tensors: list[TensorRecord] = field(default_factory=list)
@@ -68,6 +69,9 @@ class QuantizationReport:
     def summarize(self, *notes: str) -> QuantizationSummary:
         """The report in a few lines; the given notes come before its own."""
         return QuantizationSummary(self.coverage(), self.list_rules(), self.converts, (*notes, *self.notes))
+
+    def _list_blocks(self) -> list[Block]:
+        return [self.coverage(), *(f"{rule.text}: {rule.count}" for rule in self.list_rules()), *self.notes]
 
     def counts(self) -> dict[str, int]:
         """Number of tensors by origin of their encoding."""

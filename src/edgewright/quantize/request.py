@@ -65,6 +65,8 @@ class QuantizationRequest:
     use_dynamic_16_bit_weights: bool = False
     # Whether roots, logarithms and what goes with them stay in floating point where 8 bits are asked for.
     is_fragile_float: bool = True
+    # Whether a search leaves all activations in one width, also where 8 bits lose much (transformers).
+    uniform: bool = False
     # Version of the Hexagon processor (73 ...) that limits apply for; None: the newest.
     architecture: int | None = None
 
@@ -153,7 +155,7 @@ class QuantizationRequest:
     @property
     def passes(self) -> int:
         """How often samples are walked."""
-        searching = 4 if self.is_searched else 0
+        searching = (4 if self.uniform else 7) if self.is_searched else 0
         return 1 + self.act_scheme.needs_histogram + 2 * len(self.algorithms) + searching
 
     def make_act_grid(self, bits: int) -> Grid:

@@ -40,6 +40,10 @@ RULES = {
         Rule("wide-weights", "16-bit weights need Hexagon v73: before that they have 8"),
         Rule("bias-scale", "a 32-bit bias has the scale of the products it is added to"),
         Rule("flat-ends", "what only a Sigmoid, HardSwish, Tanh ... reads is cut where that is flat"),
+        Rule(
+            "wide-values",
+            "what 8 bits cannot carry in a transformer has 16 where samples gain by it",
+        ),
         Rule("masked-softmax", "what a mask pushes far below the scores needs no steps of its own"),
     )
 }

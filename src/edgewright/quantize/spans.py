@@ -86,10 +86,16 @@ class Spans:
             grid is None or grid == self._grids[self._groups.find(value)]
         ):
             return placed
-        chosen, reach = grid or self._request.make_act_grid(bits), self.range(value)
+        chosen, reach = grid or self._request.make_act_grid(bits), self._find_ruled_range(value)
         if reach is not None:
             return Placed(chosen.dtype, chosen.encode_range(*reach))
+        # The range that is stored, not the one that was measured: encodings given back make the same model.
         return Placed(chosen.dtype, change_grid(placed.encoding, placed.dtype, chosen))
+
+    def _find_ruled_range(self, value: str) -> Range | None:
+        """What a value covers whose encoding a rule gives: a copy in fewer bits need not reach further."""
+        pin = self._groups.pin(value)
+        return self.range(value) if pin is not None and pin.rule else None
 
     def _range_beside(self, node: Node, place: int) -> Range:
         """The range of a constant; an infinite one reaches as far as what it meets."""

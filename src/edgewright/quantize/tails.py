@@ -11,10 +11,14 @@ from math import log, pi, sqrt
 import numpy as np
 
 from edgewright.core.numbers import Array
+from edgewright.ir.graph import Graph
+from edgewright.quantize.groups import Groups
 from edgewright.quantize.observers import Extremes
 
 # The largest of many values has Gumbel's distribution: this part of its deviation is the scale of the tail.
 SCALE = sqrt(6) / pi
+# 16 bits have steps to spare for other data than the samples.
+HEADROOM = {16: 2.0}
 
 
 class Tails:
@@ -56,6 +60,21 @@ class Tails:
         deviation = np.sqrt(np.maximum(square - np.square(mean), 0.0))
         low, high = (SCALE * deviation).tolist()
         return low, high
+
+
+def extend_ranges(
+    graph: Graph, groups: Groups, extremes_by_value: Mapping[str, Extremes], tails: Tails
+) -> dict[str, Extremes]:
+    """What was seen, and as far beyond as other data is expected to go."""
+    extended = {}
+    for value, extremes in extremes_by_value.items():
+        bits, count = groups.find_bits(value), graph.types[value].count
+        # A symbolic size is taken for small: that leaves the more room.
+        elements = count if isinstance(count, int) else 1
+        room = HEADROOM.get(bits, 1.0)
+        wide = Extremes(extremes.low * room, extremes.high * room)
+        extended[value] = tails.extend_range(value, extremes, elements, bits).merge(wide)
+    return extended
 
 
 def _compute_reach(scale: float, spread: float, count: int, bits: int) -> float:

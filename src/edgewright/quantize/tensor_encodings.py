@@ -1,6 +1,6 @@
 """Encodings by the names of tensors, as files have them."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -69,8 +69,11 @@ class EncodingSet:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
-def list_encodings(graph: Graph) -> EncodingSet:
-    """The encodings of a quantized graph by the source model's names; floats are in it as floats."""
+def list_encodings(graph: Graph, source_tensors: Collection[str] = ()) -> EncodingSet:
+    """The encodings of a quantized graph by the source model's names; floats are in it as floats.
+
+    ``source_tensors``: those names, where they are known: what algorithms put in has none.
+    """
     entries: dict[str, TensorEncoding] = {}
     read = {value for node in graph.nodes for value in (*node.inputs, *node.outputs) if value}
     # What a quantizer put between two precisions has no name in the source.
@@ -78,6 +81,8 @@ def list_encodings(graph: Graph) -> EncodingSet:
     for value, tensor_type in graph.types.items():
         name = graph.source_names.get(value, value)
         if name in entries or not (value in read or value in graph.inputs):
+            continue
+        if source_tensors and name not in source_tensors:
             continue
         if tensor_type.encoding is not None or tensor_type.dtype.is_float:
             entries[name] = make_entry(name, tensor_type, is_param=value in graph.constants)

@@ -1,12 +1,13 @@
 """What a build gave: its candidates, the verdict, what to do, and where the report is."""
 
-from edgewright.analyse.records import Accuracy, Finding
+from edgewright.analyse.records import Finding
 from edgewright.build.records import BuildRecord, Candidate, Preflight
+from edgewright.core.page import Block, Table
+from edgewright.core.quantities import format_bytes
+from edgewright.evaluate.records import Accuracy
 from edgewright.reports.conversion import make_io_table
 from edgewright.reports.html.verdict import make_verdict
 from edgewright.reports.html.words import format_db, format_duration
-from edgewright.reports.numbers import format_bytes
-from edgewright.reports.page import Block, Table
 
 
 def make_page(record: BuildRecord) -> list[Block]:
@@ -30,8 +31,12 @@ def make_page(record: BuildRecord) -> list[Block]:
 def make_preflight_page(preflight: Preflight) -> list[Block]:
     """The page of `edgewright build --dry-run`, where nothing stands in the way."""
     blocks: list[Block] = [line for finding in preflight.findings for line in _describe_finding(finding)]
+    warnings = sum(finding.grade == "warning" for finding in preflight.findings)
+    way = "nothing stands in the way"
+    if warnings:
+        way = f"the build can start; {warnings} warning{'s' * (warnings > 1)} above say what may fail"
     blocks.append(
-        f"pre-flight: nothing stands in the way ({preflight.seconds:.1f} s); the build will take about "
+        f"pre-flight: {way} ({preflight.seconds:.1f} s); the build will take about "
         f"{format_duration(preflight.expected_seconds)}, {preflight.expected_memory_mb:.0f} MB of memory and "
         f"{preflight.expected_disk_mb:.0f} MB of disk"
     )
@@ -63,7 +68,7 @@ def _make_candidate_row(candidate: Candidate) -> tuple[str, ...]:
 def _make_accuracy_table(record: BuildRecord) -> Table:
     headers = ("output", "on", "samples", record.metric.name, "95 % interval", "SQNR", "largest difference")
     rows = tuple(_make_accuracy_row(item) for item in record.accuracy)
-    return Table("Accuracy on samples held apart", headers, rows, frozenset(range(2, 7)))
+    return Table("Accuracy on held-out samples", headers, rows, frozenset(range(2, 7)))
 
 
 def _make_accuracy_row(item: Accuracy) -> tuple[str, ...]:

@@ -1,9 +1,9 @@
 """Context binaries as text: what was made, what one contains, whether it suits a chip."""
 
 from edgewright.backends.qnn.info import GraphInfo
+from edgewright.core.page import Block, Table
+from edgewright.core.quantities import format_bytes, format_shape
 from edgewright.lower.qnn_graph import QnnTensor
-from edgewright.reports.numbers import format_bytes, format_shape
-from edgewright.reports.page import Block, Table
 from edgewright.run.context.check import ContextVerdict
 from edgewright.run.context.document import find_chip
 from edgewright.run.context.ep_context import EpContextFile

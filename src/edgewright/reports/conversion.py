@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
+from edgewright.core.page import Block, Table
+from edgewright.core.quantities import format_amount, format_shape
 from edgewright.ir.contract import IoTensor
 from edgewright.quantize.report import AppliedRule, QuantizationSummary
-from edgewright.reports.numbers import format_amount, format_shape
-from edgewright.reports.page import Block, Table
 from edgewright.sdk.conversion import Conversion
 
 

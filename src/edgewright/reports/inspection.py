@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 from edgewright.core.errors import shown
+from edgewright.core.page import Block, Table
+from edgewright.core.quantities import format_amount, format_bytes
 from edgewright.frontends._common.report import OpCount, Problem
 from edgewright.model.inspect import DryRunReport, Inspection
 from edgewright.reports.conversion import make_io_table
-from edgewright.reports.numbers import format_amount, format_bytes
-from edgewright.reports.page import Block, Table
 
 
 def make_page(inspection: Inspection, *, has_names: bool = False) -> list[Block]:

@@ -1,7 +1,7 @@
 """Model libraries as text: what was built, and what was left out."""
 
-from edgewright.reports.numbers import format_bytes
-from edgewright.reports.page import Block
+from edgewright.core.page import Block
+from edgewright.core.quantities import format_bytes
 from edgewright.sdk.model_library import BuiltLibraries
 
 

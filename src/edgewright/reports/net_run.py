@@ -1,7 +1,7 @@
 """What a run did: outputs, files and times."""
 
-from edgewright.reports.numbers import format_shape
-from edgewright.reports.page import Block, Table
+from edgewright.core.page import Block, Table
+from edgewright.core.quantities import format_shape
 from edgewright.sdk.net_run import NetRun
 
 

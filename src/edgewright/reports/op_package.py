@@ -1,6 +1,6 @@
 """Generated op packages as text."""
 
-from edgewright.reports.page import Block
+from edgewright.core.page import Block
 from edgewright.sdk.op_package_generate import GeneratedPackages
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from edgewright.reports.page import Block, Table
+from edgewright.core.page import Block, Table
 from edgewright.sdk.platform_check import BackendCheck
 
 

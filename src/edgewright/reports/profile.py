@@ -1,23 +1,17 @@
 """Backends side by side."""
 
-from edgewright.model.profile.measure import BackendProfile, ModelProfile
+from edgewright.core.page import Block, Table
+from edgewright.core.quantities import format_amount
+from edgewright.model.profile.measure import BackendProfile, ModelProfile, make_times_table
 from edgewright.model.profile.summary import Measure
-from edgewright.reports.numbers import format_amount, format_bytes
-from edgewright.reports.page import Block, Table
 
-_HEADERS = ("backend", "runs", "init", "average", "p50", "p95", "p99", "inf/s", "CPU", "memory")
 _SLOWEST = 5
 
 
 def make_page(profile: ModelProfile) -> list[Block]:
     """The report of `edgewright profile`."""
     ran = [item for item in profile.backends if item.runs]
-    rows = tuple(_make_row(item) for item in ran)
-    blocks: list[Block] = []
-    if rows:
-        blocks.append(
-            Table(f"{profile.model}, times in ms", _HEADERS, rows, frozenset(range(1, len(_HEADERS))))
-        )
+    blocks: list[Block] = [make_times_table(profile)] if ran else []
     for item in ran:
         blocks += _list_slowest(item)
     blocks += [f"{item.backend}: {item.problem}" for item in profile.backends if item.problem]
@@ -27,18 +21,6 @@ def make_page(profile: ModelProfile) -> list[Block]:
     if any("native" in item.name for item in ran):
         blocks.append("note: the emulator runs in a separate process, whose CPU and memory are not counted")
     return blocks
-
-
-def _make_row(item: BackendProfile) -> tuple[str, ...]:
-    times = (item.init_ms, item.average_ms, item.p50_ms, item.p95_ms, item.p99_ms)
-    return (
-        item.name,
-        str(item.runs),
-        *(f"{time:.3f}" if time < 10 else f"{time:.1f}" for time in times),
-        f"{item.per_second:.1f}",
-        f"{item.cpu_percent:.0f} %",
-        format_bytes(item.memory),
-    )
 
 
 def _list_slowest(item: BackendProfile) -> list[Block]:

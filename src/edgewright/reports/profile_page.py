@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from edgewright.core.quantities import format_amount
 from edgewright.model.profile.records import ProfileLog
 from edgewright.model.profile.spans import KindOfOp, Span, find_typical_run, sum_by_kind
 from edgewright.model.profile.summary import ProfileSummary
-from edgewright.reports.numbers import format_amount
 from edgewright.reports.profile_text import make_viewer_text
 
 # The style of all pages is there.

@@ -1,9 +1,9 @@
 """What a quantizer wrote: the I/O contract, where encodings came from, which rules were applied."""
 
+from edgewright.core.page import Block
+from edgewright.core.quantities import format_bytes
 from edgewright.quantize.report import QuantizationSummary
 from edgewright.reports.conversion import describe_quantization, make_io_table
-from edgewright.reports.numbers import format_bytes
-from edgewright.reports.page import Block
 from edgewright.sdk.qairt_quantizer import QuantizedDlc
 
 

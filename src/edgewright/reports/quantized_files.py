@@ -1,11 +1,9 @@
 """What quantizing a file gave: contract, rules, sizes, and how far it is from the float model."""
 
-import math
-
-from edgewright.analyse.compare_models import OutputDifference
+from edgewright.analyse.compare_models import make_differences_table
+from edgewright.core.page import Block, Table
+from edgewright.core.quantities import format_bytes
 from edgewright.reports.conversion import make_io_table, make_rules_table
-from edgewright.reports.numbers import format_bytes
-from edgewright.reports.page import Block, Table
 from edgewright.sdk.quantize_files import QuantizedFiles
 
 
@@ -31,16 +29,4 @@ def _make_differences_table(result: QuantizedFiles) -> Table:
     samples = result.differences[0].samples
     where = "htp (simulation)" if result.backend == "htp-sim" else result.backend
     title = f"{result.precision} on {where} against the float model, {samples} samples"
-    headers = ("output", "SQNR", "cosine", "KL", "largest difference", "same top-1", "95 % interval")
-    rows = tuple(_make_row(item) for item in result.differences)
-    return Table(title, headers, rows, frozenset(range(1, 7)))
-
-
-def _make_row(item: OutputDifference) -> tuple[str, ...]:
-    sqnr = "exact" if math.isinf(item.sqnr_db) else f"{item.sqnr_db:.1f} dB"
-    kl = "-" if item.kl is None else f"{item.kl:.3g}"
-    top1, interval = "-", "-"
-    if item.top1 is not None:
-        top1 = f"{100 * item.top1.share:.1f} %"
-        interval = f"{100 * item.top1.low:.1f} to {100 * item.top1.high:.1f} %"
-    return item.output, sqnr, f"{item.cosine:.6f}", kl, f"{item.max_abs:.3g}", top1, interval
+    return make_differences_table(title, result.differences)

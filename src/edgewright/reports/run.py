@@ -2,8 +2,8 @@
 
 import math
 
-from edgewright.reports.numbers import format_shape
-from edgewright.reports.page import Block, Table
+from edgewright.core.page import Block, Table
+from edgewright.core.quantities import format_shape
 from edgewright.run.run_files import RunReport
 
 

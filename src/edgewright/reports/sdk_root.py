@@ -1,6 +1,6 @@
 """What is in a tree that was made like QNN_SDK_ROOT."""
 
-from edgewright.reports.page import Block
+from edgewright.core.page import Block
 from edgewright.sdk.sdk_root import SdkRoot
 
 

@@ -1,6 +1,6 @@
 """What a throughput test measured: totals, each thread, errors and files."""
 
-from edgewright.reports.page import Block, Table
+from edgewright.core.page import Block, Table
 from edgewright.sdk.throughput.records import GraphResult, ThreadResult, ThroughputResult
 
 _HEADERS = (

@@ -1,6 +1,6 @@
 """A compiled model: a context binary that is ready to run."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -9,7 +9,11 @@ import numpy as np
 from edgewright.backends.base import RunOptions, Session
 from edgewright.core.errors import BadInput, UsageError, Where
 from edgewright.core.numbers import Array
+from edgewright.core.page import Block, Displayed, Table
+from edgewright.core.quantities import format_bytes, format_shape
 from edgewright.core.words import did_you_mean
+from edgewright.data.sample_format import RunInputs, name_arrays
+from edgewright.ir.contract import dtype_word
 from edgewright.ir.graph import Graph
 from edgewright.lower.names import sanitize_name
 from edgewright.model.surface import Surface
@@ -24,8 +28,8 @@ def load_context(path: Path | str) -> "CompiledModel":
     return CompiledModel(Path(path), read_context_info(path))
 
 
-@dataclass
-class CompiledModel:
+@dataclass(repr=False)
+class CompiledModel(Displayed):
     """A context binary and the sessions of its graphs."""
 
     path: Path
@@ -38,8 +42,10 @@ class CompiledModel:
         """The names of its graphs."""
         return [graph.name for graph in self.info.binary.graphs]
 
-    def run(self, inputs: Mapping[str, Array], *, graph: str | None = None) -> dict[str, Array]:
-        """Runs a graph, by its name where there are several: numpy in, a dict of numpy out.
+    def run(self, inputs: RunInputs, *, graph: str | None = None) -> dict[str, Array]:
+        """Runs a graph, by its name where there are several: arrays in, a dict of numpy out.
+
+        ``inputs``: arrays by input name, arrays in the order of the inputs, or the array of the only input.
 
         Fixed-point inputs and outputs are real numbers here; stored integers are accepted as they are. Inputs
         may have their names from the source, too: a binary spells them as C identifiers.
@@ -47,8 +53,8 @@ class CompiledModel:
         chosen = self._find_graph(graph)
         surface = Surface(chosen)
         named = {
-            known: _narrow_integers(known, _with_axis(known, np.asarray(array), chosen), chosen)
-            for name, array in inputs.items()
+            known: _narrow_integers(known, _with_axis(known, array, chosen), chosen)
+            for name, array in name_arrays(inputs, chosen.inputs).items()
             for known in [name if name in chosen.inputs else sanitize_name(name)]
         }
         return surface.decode_outputs(self._open_session(chosen).run(surface.encode_inputs(named)))
@@ -56,6 +62,16 @@ class CompiledModel:
     def fits(self, target: str) -> ContextVerdict:
         """Whether the binary suits a chip, and why."""
         return judge_context(self.info, find_htp_soc(target))
+
+    def _list_blocks(self) -> list[Block]:
+        rows = [
+            (graph.name, role, tensor.name, dtype_word(tensor.dtype), format_shape(tensor.dims))
+            for graph in self.info.binary.graphs
+            for role, tensors in (("input", graph.inputs), ("output", graph.outputs))
+            for tensor in tensors
+        ]
+        title = f"CompiledModel '{self.path}' of {format_bytes(self.info.bytes)} for {self.info.backend}"
+        return [Table(title, ("graph", "", "name", "type", "shape"), tuple(rows))]
 
     def _find_graph(self, name: str | None) -> Graph:
         if self._source is None:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from edgewright.artifacts.file_kinds import CONTEXT, refuse_other_kinds
 from edgewright.artifacts.profile_log.writer import ProfileLog, to_chunks
 from edgewright.config.backend_config import BackendConfig
 from edgewright.config.context import Target
@@ -58,6 +59,7 @@ def generate_context(options: GeneratorOptions) -> GeneratedContext:
     files = _list_model_files(options.model)
     binaries = _name_binaries(options.output, files)
     keep_sources([part for file in files for part in list_model_parts(file)], binaries)
+    refuse_other_kinds([(path, CONTEXT) for path in binaries])
     started = time.perf_counter()
     made, more = _make_context(files, options, order)
     written: dict[Path, Chunks] = {path: made.chunks() for path in binaries}

@@ -69,6 +69,8 @@ class ConverterOptions:
     architecture: ArchChecker = field(default_factory=ArchChecker)
     # Inputs that become constants.
     input_values: tuple[tuple[str, tuple[float, ...]], ...] = ()
+    # Whether states of recurrent layers become inputs and outputs.
+    expose_states: bool = False
     # QNN's backends compute with 32-bit integers.
     is_narrowed: bool = True
 
@@ -95,6 +97,7 @@ def make_input_spec(options: ConverterOptions) -> InputSpec:
     return replace(
         InputSpec.from_options(*groups),
         input_values=dict(options.input_values),
+        expose_states=options.expose_states,
         dtype_hints={name: dtype_of_word(word) for name, word in options.source.input_dtypes},
     )
 

@@ -21,7 +21,8 @@ from edgewright.ops.quant import Dequantize
 from edgewright.passes.target.float_io import make_io_float
 from edgewright.quantize.executor import Samples
 from edgewright.quantize.overrides import KnownEncodings, ResolvedEncodings
-from edgewright.quantize.quantizer import QuantizedGraph, quantize_graph
+from edgewright.quantize.quantized_graph import QuantizedGraph
+from edgewright.quantize.quantizer import quantize_graph
 from edgewright.quantize.report import AppliedRule, QuantizationReport
 from edgewright.quantize.request import QuantizationRequest
 from edgewright.quantize.roles import find_roles

@@ -94,7 +94,8 @@ def _of_class(code: str, kind: type[EdgewrightError]) -> Explanation:
 def _list_error_classes() -> list[type[EdgewrightError]]:
     classes = [kind for kind in vars(errors).values() if inspect.isclass(kind)]
     kinds = [kind for kind in classes if issubclass(kind, EdgewrightError)]
-    return [kind for kind in kinds if kind not in (EdgewrightError, Problems)]
+    named = [kind for kind in kinds if kind not in (EdgewrightError, Problems)]
+    return sorted(named, key=lambda kind: kind.code)
 
 
 def _read_first_line(kind: type[EdgewrightError]) -> str:

@@ -1,6 +1,7 @@
 """Chips by name, market name, architecture or number, and what is known about their HTP."""
 
 import json
+import logging
 import re
 from dataclasses import dataclass
 from functools import cache
@@ -8,6 +9,9 @@ from importlib.resources import files
 from typing import Any
 
 from edgewright.core.errors import UnsupportedFeature, UsageError, shown
+from edgewright.targets.devices import Device, find_device, list_devices
+
+log = logging.getLogger(__name__)
 
 # Hexagon architectures before this one have a DSP, which other libraries serve.
 FIRST_HTP = 68
@@ -56,7 +60,7 @@ def list_socs() -> dict[str, Soc]:
 
 
 def find_soc(text: str) -> Soc:
-    """The chip that SM8650, 'Snapdragon 8 Gen 3', v75 or its number 57 stands for."""
+    """The chip that SM8650, 'Snapdragon 8 Gen 3', 'Galaxy S24 Ultra', v75 or its number 57 stands for."""
     word = str(text).strip()  # in Python, 57 is natural
     name = _map_spellings().get(_fold_spelling(word))
     if name is not None:  # first: 888 is a chip, not a SoC number
@@ -66,9 +70,12 @@ def find_soc(text: str) -> Soc:
     arch = _ARCH.fullmatch(word)
     if arch:
         return _of_arch(int(arch.group(1)))
+    device = find_device(word)
+    if device is not None:
+        return _find_chip_inside(device)
     raise UsageError(
         f"target '{shown(text)}' is unknown, expected a chip (SM8650, 'Snapdragon 8 Gen 3'), "
-        "an architecture (v75) or a SoC number (57)",
+        "a device ('Galaxy S24 Ultra'), an architecture (v75) or a SoC number (57)",
         do=_suggest_names(word),
     )
 
@@ -102,6 +109,18 @@ def find_soc_by_number(number: int) -> Soc:
     )
 
 
+@cache  # a build asks twice, and the warning is for once
+def _find_chip_inside(device: Device) -> Soc:
+    if not device.chip:
+        raise UnsupportedFeature(
+            f"{device}, which is none of Qualcomm's chips: nothing that is built here runs on it",
+            do="name a device or a chip of Qualcomm's: edgewright targets lists them",
+        )
+    if device.where:
+        log.warning("%s; what is built for %s does not run on the others", device, device.chip)
+    return list_socs()[device.chip]
+
+
 def _of_arch(arch: int) -> Soc:
     if arch in _OF_ARCH:
         return find_soc_by_number(_OF_ARCH[arch])
@@ -127,6 +146,8 @@ def _suggest_names(word: str) -> str:
 
     spellings = get_close_matches(_fold_spelling(word), _map_spellings(), n=6, cutoff=0.6)
     names = list(dict.fromkeys(str(list_socs()[_map_spellings()[spelled]]) for spelled in spellings))[:3]
+    devices = get_close_matches(word.lower(), {d.name.lower(): d for d in list_devices().values()}, n=1)
+    names += [str(device) for device in list_devices().values() if device.name.lower() in devices]
     return f"nearest: {'; '.join(names)}" if names else "edgewright targets lists them"
 
 

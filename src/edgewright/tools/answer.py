@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 from edgewright.config.umbrella import Report
 
 if TYPE_CHECKING:
-    from edgewright.reports.page import Block
+    from edgewright.core.page import Block
 
 Record = TypeVar("Record")
 

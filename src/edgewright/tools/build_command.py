@@ -12,6 +12,7 @@ from edgewright.tools.answer import tell
 from edgewright.tools.tool import Tool
 
 if TYPE_CHECKING:
+    from edgewright.build.records import BuildRecord
     from edgewright.build.request import BuildRequest
 
 NAME = "edgewright build"
@@ -47,12 +48,23 @@ def run(  # noqa: PLR0913, PLR0917 - the groups of options, in their order
     print(f"report: {where}", file=sys.stderr if report.json else sys.stdout)
     if describe_missing_plots():
         print(f"note: {describe_missing_plots()}", file=sys.stderr)
-    if record.is_met is False:
-        raise AccuracyGate(
-            f"more points of {record.metric.name} are lost than the {record.max_drop:g} of --max-drop",
-            do=f"see what costs most in {where}; all files were written",
-        )
+    _check_verdict(record, where, is_unproven_allowed=target.allow_unproven)
     return 0
+
+
+def _check_verdict(record: "BuildRecord", report: Path, *, is_unproven_allowed: bool) -> None:
+    verdict = record.verdict
+    if verdict.is_met is not False or (verdict.word == "not proven" and is_unproven_allowed):
+        return
+    if verdict.word == "not proven":
+        raise AccuracyGate(
+            f"the limit of --max-drop {record.max_drop:g} is not proven: {'; '.join(verdict.reasons)}",
+            do=f"see {report}; give more samples, or take it with --allow-unproven; all files were written",
+        )
+    raise AccuracyGate(
+        f"more points of {record.metric.name} are lost than the {record.max_drop:g} of --max-drop",
+        do=f"see what costs most in {report}; all files were written",
+    )
 
 
 def _show_dry_run(request: "BuildRequest", report: Report) -> int:

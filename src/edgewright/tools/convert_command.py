@@ -20,6 +20,7 @@ def run(model: ModelFile, shapes: Shapes, output: ConvertTo, report: Report, _me
         preserve=PreserveIo(preserve_io=((),)),
         onnx=OnnxOnly(batch=shapes.batch, define_symbols=shapes.define_symbols),
         input_values=shapes.input_values,
+        expose_states=shapes.expose_states,
         is_narrowed=False,
     )
     conversion = convert_files(options, spell_command("edgewright convert", (model, shapes, output)))

@@ -8,9 +8,10 @@ from dataclasses import asdict
 
 from edgewright.config.umbrella import Messages, Report
 from edgewright.core.errors import EnvironmentProblem
+from edgewright.core.version import VERSION
 from edgewright.tools.environment import Finding, check_packages, find_compiler
 from edgewright.tools.native_environment import NativeState, check_native_libraries
-from edgewright.tools.tool import Tool, read_version
+from edgewright.tools.tool import Tool
 
 
 def run(report: Report, _messages: Messages) -> int:
@@ -49,7 +50,7 @@ def as_text(findings: Sequence[Finding], native: NativeState | None = None) -> s
 def as_json(findings: Sequence[Finding], native: NativeState | None = None) -> str:
     """The same for programs."""
     document = {
-        "edgewright": read_version(),
+        "edgewright": VERSION,
         "python": platform.python_version(),
         "system": platform.system(),
         "machine": platform.machine(),
@@ -63,7 +64,7 @@ def as_json(findings: Sequence[Finding], native: NativeState | None = None) -> s
 
 def _describe_machine() -> str:
     return (
-        f"Edgewright {read_version()}, Python {platform.python_version()}, "
+        f"Edgewright {VERSION}, Python {platform.python_version()}, "
         f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
     )
 

@@ -2,8 +2,9 @@
 
 from edgewright.config.sdk import SdkFolder
 from edgewright.config.umbrella import Messages, Report
+from edgewright.core.version import VERSION
 from edgewright.tools.answer import tell
-from edgewright.tools.tool import Tool, read_version
+from edgewright.tools.tool import Tool
 
 
 def run(folder: SdkFolder, report: Report, _messages: Messages) -> None:
@@ -11,7 +12,7 @@ def run(folder: SdkFolder, report: Report, _messages: Messages) -> None:
     from edgewright.reports.sdk_root import make_page
     from edgewright.sdk.sdk_root import make_sdk_root
 
-    tell(report, make_sdk_root(folder.folder, read_version()), make_page)
+    tell(report, make_sdk_root(folder.folder, VERSION), make_page)
 
 
 TOOL = Tool(

@@ -15,7 +15,9 @@ from edgewright.config.spelling import spell_options
 from edgewright.config.umbrella import Report
 from edgewright.core.errors import AccuracyGate, EdgewrightError, EnvironmentProblem
 from edgewright.core.log import is_debugging, log_to_stderr, set_level
+from edgewright.core.version import VERSION
 from edgewright.tools.command_line import read_words, write_help
+from edgewright.tools.name_option import name_option
 from edgewright.tools.progress import draw_progress
 
 BROKEN_PIPE = 128 + 13
@@ -56,7 +58,7 @@ class Tool:
             print(self.help())
             return 0
         if "--version" in words:
-            print(f"{self.name} (edgewright) {read_version()}")
+            print(f"{self.name} (edgewright) {VERSION}")
             return 0
         with spell_options(self.spellings()):
             return self._work(read_words(words, self.groups, self.rules))
@@ -69,8 +71,11 @@ class Tool:
                 set_level(group.loudness)
         for text in self._list_warnings(groups):
             getLogger(__name__).warning("%s", text)
-        with draw_progress():
-            return self.run(*groups) or 0
+        try:
+            with draw_progress():
+                return self.run(*groups) or 0
+        except EdgewrightError as error:
+            raise name_option(error, groups) from error.__cause__
 
     def _list_warnings(self, groups: tuple[OptionGroup, ...]) -> list[str]:
         given = {name: value for group in groups for name, value in group.given().items()}
@@ -100,16 +105,6 @@ def run_guarded(answer: Callable[[], int], *, is_json: bool = False) -> int:
                 raise
             return _report_stop(signals)
         return code
-
-
-def read_version() -> str:
-    """The version of the installed Edgewright."""
-    from importlib import metadata
-
-    try:
-        return metadata.version("edgewright")
-    except metadata.PackageNotFoundError:
-        return "0 (not installed)"
 
 
 @contextmanager

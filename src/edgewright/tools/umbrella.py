@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from edgewright.core.errors import UsageError, shown
+from edgewright.core.version import VERSION
 from edgewright.core.words import did_you_mean
-from edgewright.tools.tool import Tool, read_version, run_guarded
+from edgewright.tools.tool import Tool, run_guarded
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ def _answer(words: list[str]) -> int:
         print(_write_help())
         return 0
     if words[0] == "--version":
-        print(f"edgewright {read_version()}")
+        print(f"edgewright {VERSION}")
         return 0
     kind = "option" if words[0].startswith("-") else "command"
     raise UsageError(

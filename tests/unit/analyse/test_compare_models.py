@@ -7,8 +7,8 @@ import pytest
 from onnx import TensorProto, helper
 
 import edgewright as ew
-from edgewright.analyse.statistics import compute_wilson_interval
 from edgewright.core.errors import UsageError
+from edgewright.evaluate.statistics import compute_wilson_interval
 from tests.cli import models
 from tests.cli.models import save
 

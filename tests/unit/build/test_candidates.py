@@ -7,8 +7,6 @@ import numpy as np
 import pytest
 
 import edgewright as ew
-from edgewright.analyse.evaluate import Evaluator
-from edgewright.analyse.metric import choose_metric
 from edgewright.artifacts.encodings import write_encodings
 from edgewright.build.candidate_builder import CandidateBuilder
 from edgewright.build.candidates import (
@@ -20,6 +18,8 @@ from edgewright.build.candidates import (
 )
 from edgewright.build.records import Candidate
 from edgewright.data.samples import DataRequest, read_samples
+from edgewright.evaluate.choose_metric import choose_metric
+from edgewright.evaluate.evaluator import Evaluator
 from edgewright.quantize.tensor_encodings import list_encodings
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -41,7 +41,7 @@ def builder() -> CandidateBuilder:
     samples = read_samples(graph, request)
     metric = choose_metric(graph, samples.labels)
     tensors = frozenset(model.source_tensors)
-    evaluator = Evaluator(graph, samples, metric)
+    evaluator = Evaluator(graph, samples.choosing, metric)
     return CandidateBuilder(graph, tensors, samples, evaluator, 1.0, architecture=75)
 
 

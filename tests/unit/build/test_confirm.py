@@ -5,8 +5,9 @@ import pytest
 from edgewright.build.candidates import CandidateResult, list_wider_candidates
 from edgewright.build.confirm import confirm_candidate
 from edgewright.build.records import Candidate
-from edgewright.build.stages import CompileResult, EvaluationResult
+from edgewright.build.stages import CompileResult
 from edgewright.core.errors import BackendCrash
+from edgewright.evaluate.records import Loss
 
 
 def _results(chosen, *candidates):
@@ -47,7 +48,7 @@ def test_what_the_compiler_takes_and_loses_least_is_built(mixed, wide, half, tak
         attempts.append(name)
         if drops[name] is None:
             raise BackendCrash("refused")
-        return CompileResult("htp-native", ()), EvaluationResult((), drops[name], 0, ())
+        return CompileResult("htp-native", ()), Loss("y", "htp-native", 9, drops[name], 0, 9, 90)
 
     confirmed = confirm_candidate(["mixed", "w8a16", "fp16"], 1.0, compile_candidate)
     assert confirmed.name == taken

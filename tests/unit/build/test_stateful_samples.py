@@ -32,13 +32,13 @@ def test_samples_give_only_the_inputs_that_nobody_remembers():
 
 def test_what_is_remembered_grows_from_sample_to_sample_in_their_order():
     result = _samples(6)
-    for part in (result.calibration, result.evaluation):
+    for part in (result.calibration, result.choosing.selection, result.judging.selection):
         remembered = [sample["memory"][0].tolist() for sample in part]
         assert remembered == [[10.0 + number, 20.0 + number] for number in part.numbers]
 
 
 def test_samples_may_be_taken_in_any_order():
     result = _samples(5)
-    last = [sample["memory"][0, 0] for sample in result.evaluation]
-    first = [sample["memory"][0, 0] for sample in result.calibration]
-    assert (first, last) == ([10, 12, 14], [11, 13])
+    parts = (result.judging.selection, result.choosing.selection, result.calibration)
+    last, middle, first = ([sample["memory"][0, 0] for sample in part] for part in parts)
+    assert (first, middle, last) == ([10, 13], [11], [12, 14])

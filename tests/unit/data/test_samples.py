@@ -1,6 +1,7 @@
-"""Which samples calibrate and which evaluate, where labels come from, and how sound is read."""
+"""Which samples calibrate, which choose and which judge, where labels come from, and how sound is read."""
 
 import wave
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -20,33 +21,47 @@ def _parts(count, **more):
     return read_samples(GRAPH, DataRequest(data, **more))
 
 
-@pytest.mark.parametrize(("count", "most", "calibrating"), [(10, 100, 5), (10, 3, 3), (7, 2, 2), (2, 100, 1)])
-def test_no_sample_both_calibrates_and_evaluates_and_none_is_lost(count, most, calibrating):
+@pytest.mark.parametrize(("count", "most", "calibrating"), [(10, 100, 4), (10, 3, 3), (7, 2, 2), (3, 100, 1)])
+def test_no_sample_does_two_things_and_none_is_lost(count, most, calibrating):
     result = _parts(count, calibration_samples=most)
-    first, second = set(result.calibration.numbers), set(result.evaluation.numbers)
-    assert len(first) == calibrating
-    assert not first & second
-    assert first | second == set(range(count))
-    values = [sample["x"][0, 0] for sample in result.evaluation]
-    assert values == [3.0 * number for number in result.evaluation.numbers]
+    parts = [result.calibration, result.choosing.selection, result.judging.selection]
+    assert len(result.calibration) == calibrating
+    assert sorted(number for part in parts for number in part.numbers) == list(range(count))
+    assert len(result.judging.selection) >= len(result.choosing.selection) >= 1
+    values = [sample["x"][0, 0] for sample in result.judging.selection]
+    assert values == [3.0 * number for number in result.judging.selection.numbers]
 
 
-def test_a_single_sample_does_both_and_that_is_said():
-    result = _parts(1)
-    assert result.calibration.numbers == result.evaluation.numbers == (0,)
-    assert "the only sample calibrates and evaluates" in result.notes[0]
+def test_the_beginning_of_a_shuffled_selection_is_spread_over_all():
+    shuffled = _parts(400, calibration_samples=100).judging.selection.shuffle()
+    first = sorted(shuffled.numbers[:8])
+    assert max(later - earlier for earlier, later in pairwise(first)) < 100
+    assert [sample["x"][0, 0] for sample in shuffled] == [3.0 * number for number in shuffled.numbers]
 
 
-def test_data_named_apart_evaluates_alone():
+@pytest.mark.parametrize(
+    ("count", "says"), [(1, "the only sample calibrates"), (2, "the other chooses and judges")]
+)
+def test_samples_that_do_several_things_are_said(count, says):
+    result = _parts(count)
+    assert result.choosing.selection.numbers == result.judging.selection.numbers == (count - 1,)
+    assert says in result.notes[0]
+
+
+def test_data_named_apart_judges_alone():
     other = np.full((4, 3), 7, np.float32)
     result = _parts(6, eval_data=other, labels=[0, 1, 2, 0])
-    assert (len(result.calibration), len(result.evaluation)) == (6, 4)
+    assert (len(result.calibration), len(result.choosing.selection)) == (3, 3)
+    assert len(result.judging.selection) == 4
+    assert result.choosing.labels is None
     assert result.labels.tolist() == [0, 1, 2, 0]
 
 
-def test_labels_follow_the_samples_that_evaluate():
+def test_labels_follow_the_samples():
     result = _parts(5, labels=[4, 3, 2, 1, 0])
-    assert result.labels.tolist() == [4 - number for number in result.evaluation.numbers]
+    for part in (result.choosing, result.judging):
+        assert part.labels.tolist() == [4 - number for number in part.selection.numbers]
+        assert [part.find_label(number) for number in part.selection.numbers] == part.labels.tolist()
 
 
 def test_a_table_gives_labels_to_files_and_to_folders(tmp_path):
@@ -56,8 +71,9 @@ def test_a_table_gives_labels_to_files_and_to_folders(tmp_path):
             np.save(tmp_path / "data" / name / f"{place}.npy", np.zeros((1, 3), np.float32))
     (tmp_path / "t.csv").write_text("name,class\ncat,5\ndog/1.npy,6\ndog/2.npy,7\n")
     result = read_samples(GRAPH, DataRequest(tmp_path / "data", labels=tmp_path / "t.csv"))
-    by_number = dict(zip(result.evaluation.numbers, result.labels.tolist(), strict=True))
-    assert by_number == {1: 5, 3: 7}
+    parts = (result.choosing, result.judging)
+    known = {number: part.find_label(number) for part in parts for number in part.selection.numbers}
+    assert known == {1: 5, 2: 6}
     (tmp_path / "t.csv").write_text("cat,5\n")
     with pytest.raises(BadInput, match="2 of 4 files have no label, the first is"):
         read_samples(GRAPH, DataRequest(tmp_path / "data", labels=tmp_path / "t.csv"))

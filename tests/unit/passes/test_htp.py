@@ -42,8 +42,7 @@ FIRES = {
     ],
     "pad_ceil_windows": [("PoolAvg2d", "ceil", None), ("PoolMax2d", "ceil", "w8a8")],
     "unroll_recurrent": [
-        *(("Lstm", label, None) for label in ("plain", "coupled", "peepholes", "reverse", "one_step")),
-        *(("Gru", label, None) for label in ("plain", "biases", "half_biases")),
+        *((op, sample.label, None) for op in ("Lstm", "Gru") for sample in REGISTRY[op].samples()),
     ],
     "convert_around_moves": [
         ("ResizeNearestNeighbor", "smaller", "w8a8"),
@@ -160,3 +159,20 @@ def test_a_mask_of_the_least_float_becomes_one_that_fixed_point_holds():
     assert PASSES["bound_masks"](graph) == 1
     assert float(graph.constants[graph.node("bias").inputs[1]][0]) == -1e4
     np.testing.assert_array_equal(reference.run(graph, feed)["y"], before)
+
+
+@pytest.mark.parametrize("number", range(1, 30))
+def test_no_step_of_a_layer_takes_the_name_of_its_result(number):
+    (sample,) = (item for item in REGISTRY["Gru"].samples() if item.label == "plain")
+    graph, feed = sample_graph(sample)
+    (node,) = graph.nodes
+    kinds, name = graph.output_types(node), f"layer_{number}"
+    before = list(reference.run(graph, feed).values())
+    graph.remove(node)
+    outputs = [name, *node.outputs[1:]]
+    graph.add(Node("layer", node.op, node.inputs, outputs, source="layer"), kinds)
+    graph.outputs = [name, *graph.outputs[1:]]
+    assert PASSES["unroll_recurrent"](graph) == 1
+    verify(graph, after="unroll_recurrent")
+    for found, wanted in zip(reference.run(graph, feed).values(), before, strict=True):
+        np.testing.assert_allclose(found, wanted, atol=1e-5)

@@ -26,6 +26,7 @@ from edgewright.passes.pipeline import (
     QUANTIZED,
     SIMPLIFY,
     TARGET,
+    UNROLL,
     run_passes,
 )
 from tests.unit.passes.chains import chains
@@ -35,7 +36,7 @@ ORDERS = {
     "simplified": (*SIMPLIFY, *LAYOUT, *FINISH, *LEGACY, *TARGET),
     "htp": HTP,
     "quantized": (*SIMPLIFY, *LAYOUT, *FINISH, *QUANTIZED),
-    "for_htp": (*SIMPLIFY, *LAYOUT, *FINISH, *FOR_HTP),
+    "for_htp": (*SIMPLIFY, *LAYOUT, *FINISH, *FOR_HTP, *UNROLL),
     "plain": (*ALWAYS, *LAYOUT, *FOLD, *LEGACY, *TARGET),
 }
 MODELS = {**SPATIAL, "cnn_head": cnn_head}
@@ -51,10 +52,11 @@ def assert_same(found: list[Array], expected: list[Array], rtol: float) -> None:
 
 def assert_pass_keeps_the_meaning_and_settles(graph: Graph, name: str) -> None:
     inputs, io = feed(graph), (list(graph.inputs), list(graph.outputs))
-    before = results(graph, inputs)
-    PASSES[name](graph)
+    before, text = results(graph, inputs), to_text(graph)
+    changes = PASSES[name](graph)
     verify(graph, after=name)
     assert (graph.inputs, graph.outputs) == io
+    assert bool(changes) == (to_text(graph) != text), "a pass tells whether it changed anything"
     assert_same(results(graph, inputs), before, PASSES[name].rtol)
     assert PASSES[name].function(graph) == 0, "a second run must find nothing"
 

@@ -39,7 +39,8 @@ from edgewright.ops.reduce_order import Argmax
 from edgewright.ops.reduce_softmax import Softmax
 from edgewright.quantize.overrides import KnownEncodings, ResolvedEncodings
 from edgewright.quantize.pins import Origin, Pin, Placed
-from edgewright.quantize.quantizer import QuantizedGraph, quantize_graph
+from edgewright.quantize.quantized_graph import QuantizedGraph
+from edgewright.quantize.quantizer import quantize_graph
 from edgewright.quantize.request import QuantizationRequest
 from edgewright.quantize.rules import RULES
 from tests.unit.quantize.nets import Engine, Net, samples

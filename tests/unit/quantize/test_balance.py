@@ -91,12 +91,11 @@ def test_channels_that_reach_far_are_balanced_for_2_db_at_least(name):
     graph = CASES[name]()
     feeds = samples(graph, 24)
     judge = Judge(graph, feeds, Engine())
-    work, notes = balance_graph(graph, REQUEST, {}, feeds, judge)
+    work, notes = balance_graph(graph, REQUEST, {}, judge)
     assert notes[0].startswith("smooth: balanced ")
-    assert (
-        judge.measure_noise_at_once(graph, REQUEST, {}) - judge.measure_noise_at_once(work, REQUEST, {}) > 2
-    )
-    assert judge.measure_noise(work) < -90, "the float graph computes what it did"
+    plain, balanced = (judge.measure_plain_noise(each, REQUEST, {}) for each in (graph, work))
+    assert balanced.measure_gain(plain).decibels > 2
+    assert judge.measure_noise(work).sqnr_db > 90, "the float graph computes what it did"
 
 
 def test_a_norm_that_something_else_reads_stays_as_it_is():
@@ -104,7 +103,7 @@ def test_a_norm_that_something_else_reads_stays_as_it_is():
     x = net.emit(LayerNorm(axes=(2,)), net.x, _with_outliers(net))
     graph = net.done(net.emit(ElementWiseAdd(), net.dense_rows(x, CHANNELS), x))
     feeds = samples(graph, 9)
-    work, notes = balance_graph(graph, REQUEST, {}, feeds, Judge(graph, feeds, Engine()))
+    work, notes = balance_graph(graph, REQUEST, {}, Judge(graph, feeds, Engine()))
     assert work is graph
     assert notes == ["smooth: left out, no activation of products can be scaled where it is made"]
 
@@ -121,7 +120,7 @@ def test_balance_that_gains_nothing_is_left_out_and_said():
         for n in range(30)
     ]
     notes = quantize_graph(net.done(found), REQUEST, feeds, Engine()).report.notes
-    assert notes[0].startswith("smooth: left out, it gains ")
+    assert notes[0].startswith(("smooth: left out, it gains ", "smooth: left out, no share of it gains "))
 
 
 def test_without_samples_balance_says_what_it_lacks():

@@ -132,7 +132,7 @@ def test_what_the_target_lacks_is_no_step() -> None:
 
 def noise_of(graph, feeds):
     judge = Judge(graph, feeds, Engine())
-    return lambda made, _: judge.measure_noise(made.graph)
+    return lambda made, _: -judge.measure_noise(made.graph).sqnr_db
 
 
 @pytest.mark.parametrize("count", [1, 4, 7])
@@ -251,7 +251,8 @@ def test_more_bits_for_what_is_joined_with_a_constant_cover_both() -> None:
     _, found, feeds = calibrated(graph)
     judge = Judge(graph, feeds, Engine())
     everything = found.quantize(Widths(wide=frozenset(found.parts.groups)))
-    assert judge.measure_noise(everything.graph) < judge.measure_noise(found.quantize(Widths()).graph)
+    narrow = judge.measure_noise(found.quantize(Widths()).graph)
+    assert judge.measure_noise(everything.graph).sqnr_db > narrow.sqnr_db
 
 
 def test_a_part_with_a_width_of_its_own_does_not_take_the_range_of_what_it_is_joined_with() -> None:
@@ -262,4 +263,4 @@ def test_a_part_with_a_width_of_its_own_does_not_take_the_range_of_what_it_is_jo
     known = KnownEncodings(resolved=ResolvedEncodings({wide: Pin(16, None, Origin.CALIBRATED)}))
     feeds = samples(graph)
     made = quantize_graph(graph, REQUEST, feeds, Engine(), known)
-    assert Judge(graph, feeds, Engine()).measure_noise(made.graph) < -35
+    assert Judge(graph, feeds, Engine()).measure_noise(made.graph).sqnr_db > 35

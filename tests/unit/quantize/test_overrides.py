@@ -58,12 +58,17 @@ def eight(name: str, *scales: float, offset: int = -128, **more) -> TensorEncodi
     return TensorEncoding(name, 8, **fields)
 
 
+def single(*scales):
+    """Scales as QNN stores them."""
+    return tuple(float(np.float32(scale)) for scale in scales)
+
+
 def test_an_activation_of_a_file_keeps_its_scale_and_offset():
     graph = network()
     found = quantized(graph, [eight("relu1_out", 0.037, offset=-11)])
     encoding = found.graph.types[value(graph, "relu1_out")].encoding
-    assert (encoding.scales, encoding.offsets) == ((0.037,), (-11,))
-    assert found.graph.types[value(graph, "conv2_out")].encoding.scales != (0.037,)
+    assert (encoding.scales, encoding.offsets) == (single(0.037), (-11,))
+    assert found.graph.types[value(graph, "conv2_out")].encoding.scales != single(0.037)
 
 
 def test_channels_of_a_file_lie_along_the_output_channels_of_our_layout():
@@ -71,7 +76,11 @@ def test_channels_of_a_file_lie_along_the_output_channels_of_our_layout():
     scales = (0.01, 0.02, 0.03, 0.04, 0.05, 0.06)
     found = quantized(graph, [eight("conv1.weight", *scales)])
     kind = found.graph.types[value(graph, "conv1.weight")]
-    assert (kind.dtype, kind.encoding.axis, kind.encoding.scales) == (DType.SFIXED_POINT_8, 3, scales)
+    assert (kind.dtype, kind.encoding.axis, kind.encoding.scales) == (
+        DType.SFIXED_POINT_8,
+        3,
+        single(*scales),
+    )
     assert set(kind.encoding.offsets) == {0}
 
 
@@ -198,7 +207,7 @@ def test_a_file_may_name_a_tensor_in_the_layout_of_the_source():
     conv = next(node for node in found.nodes if node.op.qnn_name() == "Conv2d")
     assert pins[conv.inputs[1]].placed.encoding.axis == 3
     assert pins[conv.outputs[0]].placed.encoding.offsets == (-100,)
-    assert pins["image"].placed.encoding.scales == (0.03,)
+    assert pins["image"].placed.encoding.scales == single(0.03)
 
 
 # A model that was trained with quantization
@@ -266,7 +275,7 @@ def test_a_file_wins_over_the_encodings_of_the_model():
     name = next(v for v in pins if graph.source_names.get(v, v) == "relu" or v == "y")
     given = EncodingSet((eight(graph.source_names.get(name, name), 0.7, offset=0),))
     result = quantize_graph(graph, QuantizationRequest(overrides=given), known=known)
-    assert result.graph.types[name].encoding.scales == (0.7,)
+    assert result.graph.types[name].encoding.scales == single(0.7)
 
 
 def test_encodings_a_channel_replace_one_for_the_whole_weight_of_the_model():
@@ -276,7 +285,7 @@ def test_encodings_a_channel_replace_one_for_the_whole_weight_of_the_model():
     kept = quantize_graph(graph, QuantizationRequest(per_channel=False), samples(graph), Engine(), known)
     weights = value(graph, "conv1.weight")
     assert len(replaced.graph.types[weights].encoding.scales) == 6
-    assert kept.graph.types[weights].encoding.scales == (0.01,)
+    assert kept.graph.types[weights].encoding.scales == single(0.01)
 
 
 def test_the_widths_of_a_hand_written_file_are_read():

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from edgewright.analyse.records import Finding
+from edgewright.evaluate.verdict import judge_loss
 from edgewright.reports.html import render_report
 from edgewright.reports.html.plotly_bundle import load_plotly_bundle
 from tests.browser.sample_build import HOSTILE, hostile, record
@@ -22,16 +23,29 @@ def text_of(build):
 def test_the_first_lines_say_what_was_built_how_accurate_it_is_and_which_layer_is_worst():
     head = text_of(record()).partition('id="accuracy"')[0].partition("<main>")[2]
     assert "mnist_cntk.onnx was built for SM8650 (Hexagon v75) in w8a8" in head
-    assert "it answers 98.0 % of 100 held-apart samples correctly (95 % interval 95.3 to 100.0)" in head
-    assert "within the limit of 1 point." in head
+    assert "Measured by right-answers: How often the largest score is that of the digit shown" in head
+    assert "it answers 98.0 % of 100 samples that neither calibrated nor chose correctly" in head
+    assert "less than the float model on the same samples" in head
+    assert "proven to be within the limit of 1 point." in head
     assert "The worst layer is Conv2d + Relu &#39;ReLU114_Output_0&#39;" in head
     assert "To do: nothing before it runs on a device" in head
 
 
 def test_a_missed_limit_is_said_first():
-    text = text_of(replace(record(), is_met=False, max_drop=0.5))
+    missed = judge_loss(replace(record().verdict.loss, points=0.8), 0.5)
+    text = text_of(replace(record(), verdict=missed, max_drop=0.5))
     assert "limit missed" in text.partition("<h1>")[0]
+    assert "0.80 points are lost, 0.5 may be." in text
     assert "To do: make it more accurate" in text
+
+
+def test_what_is_not_proven_is_never_called_ready():
+    doubtful = judge_loss(replace(record().verdict.loss, high=2.0), 1.0)
+    text = text_of(replace(record(), verdict=doubtful))
+    assert "not proven" in text.partition("<h1>")[0]
+    assert "more samples like these would prove the limit of 1." in text
+    assert "To do: give" in text
+    assert "runs on a device" not in text.partition('id="accuracy"')[0]
 
 
 def test_the_same_record_gives_the_same_bytes():
@@ -103,13 +117,12 @@ def test_figures_beyond_all_numbers_do_not_break_the_page(value):
     assert "</html>" in text_of(odd)
 
 
-def test_a_slow_emulator_with_few_samples_does_not_give_the_headline():
+def test_the_figure_that_the_verdict_is_drawn_from_is_the_headline():
     build = record()
-    few, most = (replace(build.accuracy[1], backend="htp-native", samples=count) for count in (7, 90))
-    text = text_of(replace(build, accuracy=(*build.accuracy, few)))
-    assert "On the simulation it answers 98.0 % of 100 held-apart samples correctly" in text
-    assert "The emulator had time for 7 of them: 98.0 %." in text
-    assert "On the emulator it answers" in text_of(replace(build, accuracy=(*build.accuracy, most)))
+    emulated = replace(build.accuracy[1], backend="htp-native", samples=7)
+    verdict = judge_loss(replace(build.verdict.loss, backend="htp-native", samples=7), 1.0)
+    text = text_of(replace(build, accuracy=(*build.accuracy, emulated), verdict=verdict))
+    assert "On the emulator it answers 98.0 % of 7 samples" in text
 
 
 def test_the_worst_of_several_outputs_gives_the_headline_and_is_named():
@@ -120,7 +133,7 @@ def test_the_worst_of_several_outputs_gives_the_headline_and_is_named():
         build, metric=replace(build.metric, outputs=outputs), accuracy=(better, *build.accuracy)
     )
     text = text_of(several)
-    assert "it answers 98.0 % of 100 held-apart samples correctly" in text
+    assert "it answers 98.0 % of 100 samples that neither calibrated nor chose correctly" in text
     assert f"output &#39;{build.accuracy[1].output}&#39;, the lowest of 2" in text
 
 

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from edgewright.core.page import Table, format_plain
+from edgewright.core.quantities import format_amount, format_bytes, format_shape
 from edgewright.reports.json_text import as_json
-from edgewright.reports.numbers import format_amount, format_bytes, format_shape
-from edgewright.reports.page import Table, format_plain, show
+from edgewright.reports.page import show
 
 TABLE = Table("Things", ("name", "n"), (("a", "1"), ("long [bold]name", "10")), frozenset({1}))
 

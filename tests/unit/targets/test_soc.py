@@ -1,6 +1,9 @@
+import logging
+
 import pytest
 
 from edgewright.core.errors import UnsupportedFeature, UsageError
+from edgewright.targets.devices import list_devices
 from edgewright.targets.soc import find_htp_soc, find_soc, find_soc_by_number, list_socs
 
 
@@ -18,6 +21,13 @@ from edgewright.targets.soc import find_htp_soc, find_soc, find_soc_by_number, l
         ("V79", "SM8750"),
         ("57", "SM8650"),
         ("43", "SM8550"),
+        ("Galaxy S24", "SM8650"),
+        ("samsung galaxy s25 ultra", "SM8750"),
+        ("Galaxy S23+", "SM8550"),
+        ("OnePlus 12", "SM8650"),
+        ("Nothing Phone (2)", "SM8475"),
+        ("Surface Pro 11", "SC8380XP"),
+        ("Quest 3", "SXR2230P"),
     ],
 )
 def test_a_chip_is_found_by_any_of_its_names(text, name):
@@ -65,3 +75,30 @@ def test_every_chip_is_found_by_its_own_name_and_its_numbers():
 
 def test_a_number_is_taken_as_one_from_python_too():
     assert find_soc(57) == find_soc("57")
+
+
+def test_a_phone_of_two_chips_says_so(caplog):
+    with caplog.at_level(logging.WARNING):
+        assert find_soc("Galaxy S22 Ultra").name == "SM8450"
+    assert "Samsung Galaxy S22 Ultra has SM8450 outside of Europe, elsewhere Exynos 2200" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("text", "chip"), [("Galaxy S24 FE", "Exynos 2400e"), ("Pixel 8 Pro", "Google Tensor")]
+)
+def test_a_phone_without_a_qualcomm_chip_is_refused(text, chip):
+    with pytest.raises(UnsupportedFeature, match=f"has {chip}, which is none of Qualcomm's"):
+        find_soc(text)
+
+
+def test_a_phone_that_is_not_known_is_answered_with_the_nearest():
+    with pytest.raises(UsageError) as refusal:
+        find_soc("Galaxy S42 Ultra")
+    assert "Samsung Galaxy S2" in refusal.value.do
+
+
+def test_every_device_has_a_chip_that_is_known():
+    devices = list(list_devices().values())
+    assert len(devices) > 100
+    assert not [device for device in devices if device.chip and device.chip not in list_socs()]
+    assert all(bool(device.where) == bool(device.chip and device.elsewhere) for device in devices)

@@ -8,6 +8,7 @@ import threading
 
 import pytest
 
+from edgewright.config.build import BuildData
 from edgewright.config.quantizer import Quantizer
 from edgewright.config.rules import Beats
 from edgewright.config.umbrella import Messages, Report
@@ -45,6 +46,17 @@ def test_an_expected_failure_is_text_and_an_exit_code(capsys):
         "",
         "error[bad-input]: the file is empty\n  where: m.onnx\n  do:    export it again\n",
     )
+
+
+def test_a_path_in_a_message_names_its_option(capsys, tmp_path):
+    missing = BadInput("file 'nothere.npz' does not exist")
+    words = ["--data", "nothere.npz", "--labels", "l.csv"]
+    assert tool_that(fail(Problems([missing, FAILURE])), (BuildData,)).main(words) == 3
+    err = capsys.readouterr().err
+    assert "file 'nothere.npz' does not exist\n    where: given with --data\n" in err
+    assert "the file is empty\n    where: m.onnx\n" in err
+    assert tool_that(fail(missing), (BuildData,)).main(["--labels", "l.csv", "--random-data"]) == 3
+    assert capsys.readouterr().err == "error[bad-input]: file 'nothere.npz' does not exist\n"
 
 
 def test_several_problems_leave_with_the_code_of_the_first(capsys):

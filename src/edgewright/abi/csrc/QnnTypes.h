@@ -89,6 +89,8 @@ typedef enum {
   QNN_QUANTIZATION_ENCODING_AXIS_SCALE_OFFSET = 1,
   QNN_QUANTIZATION_ENCODING_BW_SCALE_OFFSET = 2,
   QNN_QUANTIZATION_ENCODING_BW_AXIS_SCALE_OFFSET = 3,
+  QNN_QUANTIZATION_ENCODING_BLOCK = 4,
+  QNN_QUANTIZATION_ENCODING_BLOCKWISE_EXPANSION = 5,
   QNN_QUANTIZATION_ENCODING_UNDEFINED = 0x7FFFFFFF
 } Qnn_QuantizationEncoding_t;
 
@@ -153,6 +155,25 @@ typedef struct {
   int32_t* offsets;  // NULL where every offset is zero
 } Qnn_BwAxisScaleOffset_t;
 
+typedef enum {
+  QNN_BLOCKWISE_EXPANSION_BITWIDTH_SCALE_STORAGE_8 = 0,
+  QNN_BLOCKWISE_EXPANSION_BITWIDTH_SCALE_STORAGE_16 = 1,
+  QNN_BLOCKWISE_EXPANSION_BITWIDTH_SCALE_STORAGE_UNDEFINED = 0x7FFFFFFF
+} Qnn_BlockwiseExpansionBlockScaleStorageType_t;
+
+// A block's scale is its channel's times its factor.
+typedef struct {
+  int32_t axis;
+  Qnn_ScaleOffset_t* scaleOffsets;
+  uint32_t numBlocksPerAxis;
+  uint32_t blockScaleBitwidth;
+  Qnn_BlockwiseExpansionBlockScaleStorageType_t blockScaleStorageType;
+  union {
+    uint8_t* blocksScale8;
+    uint16_t* blocksScale16;
+  };
+} Qnn_BlockwiseExpansion_t;
+
 typedef struct {
   Qnn_Definition_t encodingDefinition;
   Qnn_QuantizationEncoding_t quantizationEncoding;
@@ -161,6 +182,7 @@ typedef struct {
     Qnn_AxisScaleOffset_t axisScaleOffsetEncoding;
     Qnn_BwScaleOffset_t bwScaleOffsetEncoding;
     Qnn_BwAxisScaleOffset_t bwAxisScaleOffsetEncoding;
+    Qnn_BlockwiseExpansion_t* blockwiseExpansion;
   };
 } Qnn_QuantizeParams_t;
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from edgewright.artifacts.blockwise import FACTOR_BITS, count_blocks
 from edgewright.artifacts.cpp.literals import (
     choose_array_type,
     write_array_lines,
@@ -188,13 +189,27 @@ def _write_locals(tensor: QnnTensor) -> str:
         return lines
     scales = [write_real(scale) for scale in encoding.scales]
     offsets = [str(offset) for offset in encoding.offsets]
-    if _is_narrow(tensor, encoding):
+    if encoding.block_axis is None and _is_narrow(tensor, encoding):
         lines += _list("float", f"scales_{tensor.name}", scales)
         return lines + _list("int32_t", f"offsets_{tensor.name}", offsets)
     pairs = [
         f"{{.scale = {scale}, .offset = {offset}}}" for scale, offset in zip(scales, offsets, strict=True)
     ]
-    return lines + _list("Qnn_ScaleOffset_t", f"steps_{tensor.name}", pairs)
+    lines += _list("Qnn_ScaleOffset_t", f"steps_{tensor.name}", pairs)
+    return lines if encoding.block_axis is None else lines + _write_blocks(tensor, encoding)
+
+
+def _write_blocks(tensor: QnnTensor, encoding: Encoding) -> str:
+    """The struct that an encoding of blocks points to, and the factors of the blocks."""
+    name = tensor.name
+    expansion = (
+        f".axis = {encoding.axis}, .scaleOffsets = {_write_pointer(f'steps_{name}', len(encoding.scales))}, "
+    )
+    expansion += f".numBlocksPerAxis = {count_blocks(tensor)}, .blockScaleBitwidth = {FACTOR_BITS}, "
+    expansion += ".blockScaleStorageType = QNN_BLOCKWISE_EXPANSION_BITWIDTH_SCALE_STORAGE_8, "
+    expansion += f"{{.blocksScale8 = {_write_pointer(f'factors_{name}', len(encoding.block_scales))}}}"
+    factors = _list("uint8_t", f"factors_{name}", [str(int(factor)) for factor in encoding.block_scales])
+    return f"{factors}  Qnn_BlockwiseExpansion_t blocks_{name} = {{{expansion}}};\n"
 
 
 def _write_data(param: QnnTensor) -> str:
@@ -235,6 +250,9 @@ def _write_encoding(tensor: QnnTensor) -> str:
     if encoding is None:
         steps = ".scaleOffsetEncoding = {.scale = 0.0f, .offset = 0}"
         return f"{{QNN_DEFINITION_UNDEFINED, QNN_QUANTIZATION_ENCODING_UNDEFINED, {{{steps}}}}}"
+    if encoding.block_axis is not None:
+        blocks = f".blockwiseExpansion = &blocks_{tensor.name}"
+        return f"{{QNN_DEFINITION_DEFINED, QNN_QUANTIZATION_ENCODING_BLOCKWISE_EXPANSION, {{{blocks}}}}}"
     narrow = _is_narrow(tensor, encoding)
     kind = f"{'BW_' if narrow else ''}{'SCALE_OFFSET' if encoding.axis is None else 'AXIS_SCALE_OFFSET'}"
     steps = _write_steps(tensor.name, encoding, narrow)

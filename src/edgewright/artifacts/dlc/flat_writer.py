@@ -45,6 +45,10 @@ class FlatWriter:
             self._builder.PrependUint32(value)
         return int(self._builder.EndVector())
 
+    def write_bytes(self, values: bytes) -> int:
+        """A vector of bytes."""
+        return int(self._builder.CreateByteVector(values))
+
     def table(self, fields: Mapping[int, Field]) -> int:
         """A table with a field in each of the slots."""
         builder = self._builder

@@ -3,8 +3,10 @@
 import math
 import struct
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import count
 
+from edgewright.artifacts.blockwise import BLOCKWISE_EXPANSION, FACTOR_BITS, count_blocks
 from edgewright.artifacts.description import Description, check_scalar_type, check_tensor_type
 from edgewright.artifacts.dlc.flat_writer import Field, FlatWriter
 from edgewright.artifacts.dlc.formats import encode_layout
@@ -18,6 +20,7 @@ from edgewright.artifacts.dlc.tables import (
     AttributeKind,
     AttributeSlot,
     AxisSlot,
+    BlockwiseSlot,
     EncodingSlot,
     GraphSlot,
     ModelSlot,
@@ -149,6 +152,8 @@ class _Graph:
             return writer.table(
                 {EncodingSlot.TYPE: ("I", UNDEFINED), EncodingSlot.DEFINITION: ("I", UNDEFINED)}
             )
+        if encoding.block_axis is not None:
+            return self._write_blocks(tensor, encoding)
         pairs = zip(encoding.scales, encoding.offsets, strict=True)
         steps = [self._step(tensor, encoding, scale, offset) for scale, offset in pairs]
         # Encodings 2 and 3 are 0 and 1 for values that use fewer bits than their container has.
@@ -167,6 +172,29 @@ class _Graph:
             EncodingSlot.DEFINITION: ("I", _DEFINED),
         }
         return writer.table(head | value)
+
+    def _write_blocks(self, tensor: QnnTensor, encoding: Encoding) -> int:
+        """The steps of channels are those of the integers times their blocks' factors."""
+        blocks, writer = count_blocks(tensor), self._writer
+        expanded = replace(encoding, bitwidth=encoding.bitwidth + FACTOR_BITS)
+        pairs = zip(encoding.scales, encoding.offsets, strict=True)
+        steps = [self._step(tensor, expanded, scale, offset) for scale, offset in pairs]
+        factors = writer.write_bytes(bytes(encoding.block_scales))
+        value: dict[int, Field] = {
+            BlockwiseSlot.AXIS: ("i", encoding.axis or 0),
+            BlockwiseSlot.STEPS: ("o", writer.vector(steps)),
+            BlockwiseSlot.BLOCKS: ("I", blocks),
+            BlockwiseSlot.STORAGE: ("I", 0),
+            BlockwiseSlot.FACTOR_BITS: ("B", FACTOR_BITS),
+            BlockwiseSlot.FACTORS: ("o", factors),
+        }
+        head: dict[int, Field] = {
+            EncodingSlot.TYPE: ("I", BLOCKWISE_EXPANSION),
+            EncodingSlot.IS_OVERRIDDEN: ("B", 0),
+            EncodingSlot.BLOCKWISE: ("o", writer.table(value)),
+            EncodingSlot.DEFINITION: ("I", _DEFINED),
+        }
+        return writer.table(head)
 
     def _step(self, tensor: QnnTensor, encoding: Encoding, scale: float, offset: int) -> int:
         low, high = encoding.limits(tensor.dtype)

@@ -70,6 +70,7 @@ class EncodingSlot(IntEnum):
     IS_OVERRIDDEN = 1
     STEP = 2
     AXIS = 3
+    BLOCKWISE = 5
     DEFINITION = 7
 
 
@@ -85,6 +86,16 @@ class StepSlot(IntEnum):
 class AxisSlot(IntEnum):
     AXIS = 0
     STEPS = 1
+
+
+class BlockwiseSlot(IntEnum):
+    AXIS = 0
+    STEPS = 1
+    BLOCKS = 2
+    # 0: factors are bytes.
+    STORAGE = 3
+    FACTOR_BITS = 4
+    FACTORS = 5
 
 
 class GraphDataSlot(IntEnum):

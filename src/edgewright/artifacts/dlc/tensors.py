@@ -4,10 +4,12 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 
+from edgewright.artifacts.blockwise import BLOCKWISE_EXPANSION, FACTOR_BITS, add_blocks
 from edgewright.artifacts.dlc.formats import Layout, decode_layout
 from edgewright.artifacts.dlc.tables import (
     UNDEFINED,
     AxisSlot,
+    BlockwiseSlot,
     EncodingSlot,
     ScalarSlot,
     StepSlot,
@@ -83,12 +85,14 @@ def _read_encoding(tensor: Table, dtype: DType, dims: tuple[int, ...], where: Wh
     code = table.integer(EncodingSlot.TYPE, "I")
     if code in {0, 2}:
         step = table.child(EncodingSlot.STEP)
-        return None if step is None else _join_steps([step], None, dtype, where)
+        return None if step is None else _join_steps([step], None, dtype.bits, where)
     if code in {1, 3}:
         return _read_axis_encoding(table, dtype, dims, where)
-    if code in {4, 5, 6, 7}:
+    if code == BLOCKWISE_EXPANSION:
+        return _read_blocks(table, dtype, dims, where)
+    if code in {4, 6, 7}:
         raise UnsupportedFeature(
-            f"encoding {code} (by blocks or vectors) is not read, expected 0 to 3", where
+            f"encoding {code} (scales of blocks, or vectors) is not read, expected 0 to 3 or 5", where
         )
     raise BadInput(f"encoding is {code}, expected 0 to 7", where)
 
@@ -97,6 +101,27 @@ def _read_axis_encoding(table: Table, dtype: DType, dims: tuple[int, ...], where
     listed = table.child(EncodingSlot.AXIS)
     if listed is None:
         raise BadInput("the encoding is along an axis, but names none", where)
+    return _read_channels(listed, dtype.bits, dims, where)
+
+
+def _read_blocks(table: Table, dtype: DType, dims: tuple[int, ...], where: Where) -> Encoding:
+    listed = table.child(EncodingSlot.BLOCKWISE)
+    if listed is None:
+        raise BadInput("the encoding is one of blocks, but has none", where)
+    width = listed.integer(BlockwiseSlot.FACTOR_BITS, "B")
+    if width != FACTOR_BITS or listed.integer(BlockwiseSlot.STORAGE, "I"):
+        raise UnsupportedFeature(
+            f"scales of blocks have {width} bits, expected {FACTOR_BITS} in bytes", where
+        )
+    expanded = _read_channels(listed, 2 * FACTOR_BITS, dims, where)
+    channels = replace(expanded, bitwidth=expanded.bitwidth - FACTOR_BITS)
+    if not 0 < channels.bitwidth <= dtype.bits:
+        raise BadInput(f"the encoding has {channels.bitwidth} bits, {dtype.name} has {dtype.bits}", where)
+    factors = listed.numbers(BlockwiseSlot.FACTORS, "u1", math.prod(dims)).tolist()
+    return add_blocks(channels, dims, listed.integer(BlockwiseSlot.BLOCKS, "I"), factors, where)
+
+
+def _read_channels(listed: Table, bits: int, dims: tuple[int, ...], where: Where) -> Encoding:
     axis = listed.integer(AxisSlot.AXIS, "i")
     if not 0 <= axis < len(dims):
         raise BadInput(f"the encoding's axis is {axis}, the tensor has {len(dims)} axes", where)
@@ -105,18 +130,18 @@ def _read_axis_encoding(table: Table, dtype: DType, dims: tuple[int, ...], where
         raise BadInput(
             f"there are {len(steps)} scales along axis {axis}, the tensor has {dims[axis]} there", where
         )
-    return _join_steps(steps, axis, dtype, where)
+    return _join_steps(steps, axis, bits, where)
 
 
-def _join_steps(steps: list[Table], axis: int | None, dtype: DType, where: Where) -> Encoding:
+def _join_steps(steps: list[Table], axis: int | None, bits: int, where: Where) -> Encoding:
     scales = tuple(_read_scale(step, where) for step in steps)
     offsets = tuple(step.integer(StepSlot.OFFSET, "i") for step in steps)
-    widths = {step.integer(StepSlot.BITWIDTH, "I") or dtype.bits for step in steps} or {dtype.bits}
+    widths = {step.integer(StepSlot.BITWIDTH, "I") or bits for step in steps} or {bits}
     if len(widths) != 1:
         raise BadInput(f"bit widths differ along the axis: {sorted(widths)}, expected one", where)
     width = widths.pop()
-    if width > dtype.bits:
-        raise BadInput(f"the encoding has {width} bits, {dtype.name} has {dtype.bits}", where)
+    if width > bits:
+        raise BadInput(f"the encoding has {width} bits, expected at most {bits}", where)
     return Encoding(scales, offsets, axis, width)
 
 

@@ -3,11 +3,12 @@
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from edgewright.artifacts import raw_data
+from edgewright.artifacts.blockwise import FACTOR_BITS, add_blocks
 from edgewright.artifacts.description import check_unique
 from edgewright.artifacts.model_library.composer import Composed, check_library, compose, say_that_it_is_code
 from edgewright.artifacts.wiring import check_order
@@ -108,9 +109,9 @@ def _read_tensor(found: Any, content: _Content) -> QnnTensor:
 def _read_encoding(found: Any, dtype: DType, dims: tuple[int, ...], where: Where) -> Encoding | None:
     if found is None or not dtype.is_fixed_point:
         return None
-    bits, axis, scales, offsets = found
+    bits, axis, scales, offsets, *blocks = found
     if bits < 0:
-        raise UnsupportedFeature(f"the tensor's encoding is of kind {axis}, expected 0 to 3", where)
+        raise UnsupportedFeature(f"the tensor's encoding is of kind {axis}, expected 0 to 3 or 5", where)
     if not all(math.isfinite(scale) and scale >= 0 for scale in scales):
         raise BadInput(f"a scale is {min(scales)}, expected finite numbers of at least 0", where)
     if bits > dtype.bits:
@@ -118,7 +119,15 @@ def _read_encoding(found: Any, dtype: DType, dims: tuple[int, ...], where: Where
     expected = 1 if axis is None else dims[axis] if 0 <= axis < len(dims) else 0
     if len(scales) != expected or len(offsets) != expected:
         raise BadInput(f"there are {len(scales)} scales along axis {axis} of {list(dims)}", where)
-    return Encoding(tuple(scales), tuple(offsets), axis, bits or dtype.bits)
+    channels = Encoding(tuple(scales), tuple(offsets), axis, bits or dtype.bits)
+    return _read_blocks(channels, blocks, dims, where) if blocks else channels
+
+
+def _read_blocks(channels: Encoding, blocks: list[Any], dims: tuple[int, ...], where: Where) -> Encoding:
+    count, width, factors = blocks
+    if width != FACTOR_BITS:
+        raise UnsupportedFeature(f"scales of blocks have {width} bits, expected {FACTOR_BITS}", where)
+    return add_blocks(replace(channels, bitwidth=FACTOR_BITS), dims, count, factors, where)
 
 
 def _read_dtype(code: int, where: Where) -> DType:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from edgewright.artifacts.blockwise import BLOCKWISE_EXPANSION, FACTOR_BITS, LARGEST_FACTOR, add_blocks
 from edgewright.artifacts.net_json.fields import Fields, as_float, as_integer
 from edgewright.core.errors import BadInput, LimitExceeded, UnsupportedFeature, Where, shown
 from edgewright.core.numbers import Array, DType
@@ -116,11 +117,21 @@ def _read_encoding(fields: Fields, dtype: DType, dims: tuple[int, ...]) -> Encod
         return Encoding((step.scale,), (step.offset,), None, step.bitwidth)
     if code in {1, 3}:
         return _read_axis_encoding(params.fields("axis_scale_offset", "bw_axis_scale_offset"), dtype, dims)
-    if code in {4, 5, 6}:
+    if code == BLOCKWISE_EXPANSION:
+        return _read_blocks(params.fields("blockwise_expansion"), dtype, dims)
+    if code in {4, 6}:
         raise UnsupportedFeature(
-            f"encoding {code} (by blocks or vectors) is not read, expected 0 to 3", fields.where
+            f"encoding {code} (scales of blocks, or vectors) is not read, expected 0 to 3 or 5", fields.where
         )
     raise BadInput(f"encoding is {code}, expected 0 to 6", fields.where)
+
+
+def _read_blocks(fields: Fields, dtype: DType, dims: tuple[int, ...]) -> Encoding:
+    channels = _read_axis_encoding(fields, dtype, dims)
+    fields.integer("block_scale_bitwidth", FACTOR_BITS, FACTOR_BITS)
+    factors = fields.integers(1, LARGEST_FACTOR, "blocks_scale8")
+    blocks = fields.integer("num_blocks_per_axis", 1, max(*dims, 1))
+    return add_blocks(channels, dims, blocks, factors, fields.where)
 
 
 def _read_axis_encoding(fields: Fields, dtype: DType, dims: tuple[int, ...]) -> Encoding:

@@ -3,8 +3,10 @@
 import json
 import math
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
+from edgewright.artifacts.blockwise import BLOCKWISE_EXPANSION, FACTOR_BITS, count_blocks
 from edgewright.artifacts.description import Description, check_names, check_scalar_type, check_tensor_type
 from edgewright.core.errors import Where
 from edgewright.core.numbers import Array, DType
@@ -120,7 +122,9 @@ def _describe_tensor(tensor: QnnTensor, number: int) -> Json:
         "src_axis_format": _find_source_format(tensor),
         "axis_format": tensor.axis_format,
         "permute_order_to_src": list(tensor.permute_order_to_src),
-        "quant_params": _describe_encoding(tensor.encoding, tensor.dtype),
+        "quant_params": _describe_blocks(tensor)
+        if tensor.encoding is not None and tensor.encoding.block_axis is not None
+        else _describe_encoding(tensor.encoding, tensor.dtype),
         "dims": list(tensor.dims),
         "is_dynamic_dims": [],
         "is_quantizable": tensor.dtype.is_float or tensor.dtype.is_fixed_point,
@@ -150,6 +154,20 @@ def _describe_encoding(encoding: Encoding | None, dtype: DType) -> Json:
         return head | {"scale_offset": steps[0]}
     axis = {"axis": encoding.axis, "num_scale_offsets": len(steps), "scale_offsets": steps}
     return head | {"axis_scale_offset": axis}
+
+
+def _describe_blocks(tensor: QnnTensor) -> Json:
+    """In the words of QNN's struct: its converters write no such encoding into this file."""
+    encoding = tensor.encoding
+    assert encoding is not None
+    channels = _describe_encoding(replace(encoding, block_axis=None), tensor.dtype)["axis_scale_offset"]
+    blocks = {
+        "num_blocks_per_axis": count_blocks(tensor),
+        "block_scale_bitwidth": FACTOR_BITS,
+        "blocks_scale8": [int(factor) for factor in encoding.block_scales],
+    }
+    head = {"definition": DEFINED, "encoding": BLOCKWISE_EXPANSION, "is_overridden": False}
+    return head | {"blockwise_expansion": channels | blocks}
 
 
 def _scale_offset(encoding: Encoding, dtype: DType, scale: float, offset: int) -> Json:

@@ -16,7 +16,7 @@ from edgewright.backends.cpu.registry import NotOnEngine, lowers
 from edgewright.backends.cpu.writer import Writer
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.graph import Node
-from edgewright.ops.recurrent import Direction, Gru, Lstm, Recurrent
+from edgewright.ops.recurrent import Direction, Gru, Lstm, Recurrent, has_idle_gates
 
 DIRECTIONS = {Direction.FORWARD: "forward", Direction.REVERSE: "reverse"}
 # Input places of an Lstm in ONNX's order of gates: input, output, forget, cell.
@@ -69,7 +69,7 @@ def gru(w: Writer, op: Gru, inputs: list[str], node: Node) -> list[str]:
     x, pack = _write_sequence(w, op, inputs[0], node), _Pack(w, node, inputs)
     units = int(w.type(node.inputs[1]).shape[0])
     state = inputs[13] if _has(node, 13) else ""
-    is_plain = _is_without_gates(w, node)
+    is_plain = has_idle_gates(w.graph, node)
     gates = slice(2, None, 3) if is_plain else slice(None)
     has_bias = any(_has(node, place) for place in range(7, 13))
     biases = pack.joined(range(7, 13)[gates], units) if has_bias else ""
@@ -144,17 +144,6 @@ def _narrow_outputs(w: Writer, outputs: list[str], node: Node) -> list[str]:
 def _write_result(w: Writer, op: Recurrent, sequence: str) -> str:
     result = _squeeze_value(w, sequence, 1)
     return result if op.time_major else w.transpose(result, (1, 0, 2))
-
-
-def _is_without_gates(w: Writer, node: Node) -> bool:
-    """Whether update and reset have no weights, and biases that keep them at 0 and 1."""
-    known = [w.graph.constants.get(node.inputs[place]) for place in (1, 2, 4, 5)]
-    if any(array is None or array.any() for array in known) or not (_has(node, 7) and _has(node, 8)):
-        return False
-    update, reset = (w.graph.constants.get(node.inputs[place]) for place in (7, 8))
-    if update is None or reset is None or _has(node, 10) or _has(node, 11):
-        return False
-    return bool((update <= -50).all() and (reset >= 50).all())
 
 
 def _has(node: Node, place: int) -> bool:

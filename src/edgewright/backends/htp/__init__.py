@@ -10,6 +10,7 @@ from edgewright.backends.htp.signs import with_unsigned
 from edgewright.core.errors import UnsupportedFeature, Where
 from edgewright.core.numbers import DType
 from edgewright.ir.graph import Graph
+from edgewright.passes.htp.unroll_recurrent import with_steps
 
 __all__ = ["HtpFastSimBackend", "HtpSimBackend"]
 
@@ -35,7 +36,7 @@ class HtpSimBackend:
                 do="quantize the model, or convert it with --float_bw 16",
             )
         outputs = (*graph.outputs, *options.extra_outputs)
-        halved = with_halves(with_unsigned(graph, outputs), outputs)
+        halved = with_halves(with_unsigned(with_steps(graph, outputs), outputs), outputs)
         fused = with_fusions(halved) if self.arithmetic else halved
         return CpuSession(fused, options, Rounding(self.arithmetic, has_halves=True))
 

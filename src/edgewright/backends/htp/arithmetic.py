@@ -124,15 +124,16 @@ def _product(graph: Graph, node: Node, axis: int, *, is_fine: bool) -> SumForm |
 
 def _matmul(graph: Graph, node: Node) -> SumForm | None:
     """A product of two activations."""
-    if len(node.inputs) > 2 or any(value in graph.constants for value in node.inputs):
+    operands = node.inputs[:2]
+    if any(node.inputs[2:]) or any(value in graph.constants for value in operands):
         return None
-    a, b, y = (graph.types[value].encoding for value in (*node.inputs, *node.outputs))
-    if a is None or b is None or y is None or node.inputs[0] == node.inputs[1]:
+    a, b, y = (graph.types[value].encoding for value in (*operands, *node.outputs))
+    if a is None or b is None or y is None or operands[0] == operands[1]:
         return None
     found = multiplier(a.scales[0], np.asarray(b.scales), y.scales[0], COARSE_BITS)
     if found is None:
         return None
-    inputs = {value: Encoding((1.0,), e.offsets) for value, e in zip(node.inputs, (a, b), strict=True)}
+    inputs = {value: Encoding((1.0,), e.offsets) for value, e in zip(operands, (a, b), strict=True)}
     cut = Step("Mul", found.cut[0].astype(np.float32))
     return SumForm(inputs, {}, (cut, *_coarse((found.value / found.cut)[0])))
 

@@ -11,11 +11,13 @@ from edgewright.backends.base import RunOptions, Session
 from edgewright.backends.qnn.options import HtpOptions
 from edgewright.backends.qnn.profile import ProfileEvent
 from edgewright.backends.qnn.runtime import QnnRuntime, RenewedContext, required_libraries
-from edgewright.core.errors import BadInput, TypeMismatch, UsageError, Where
+from edgewright.core.errors import BadInput, ShapeMismatch, TypeMismatch, UsageError, Where
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph
+from edgewright.ir.shape_advice import advise_shape
 from edgewright.lower.lower import lower
 from edgewright.lower.qnn_graph import QnnGraph
+from edgewright.passes.htp.unroll_recurrent import check_unrolled
 from edgewright.passes.pipeline import HTP, run_passes
 
 log = logging.getLogger(__name__)
@@ -79,6 +81,14 @@ class NativeSession:
                 Where(tensor=name),
                 do=f"convert it with .astype('{declared}')",
             )
+        expected = self._graph.types[name].static_shape()
+        # The bytes of another layout would fit as well, and give wrong results.
+        if given.shape != expected:
+            raise ShapeMismatch(
+                f"shape {list(given.shape)} does not fit {list(expected)}",
+                Where(tensor=name),
+                do=advise_shape(given.shape, expected),
+            )
         return _narrowed(name, given, tensor.dtype.numpy).reshape(tensor.dims)
 
     def _given_back(self, name: str, stored: Array) -> Array:
@@ -91,6 +101,7 @@ def live_records(graph: Graph, outputs: list[str]) -> QnnGraph:
     prepared = graph.copy()
     prepared.outputs = outputs
     run_passes(prepared, HTP)
+    check_unrolled(prepared)
     return lower(prepared)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from edgewright.core.errors import BadInput, EdgewrightError, Problems, UnsupportedFeature, Where
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
+from edgewright.ir.shape_advice import advise_shape
 from edgewright.lower.qnn_graph import QnnGraph, QnnNode, QnnTensor, TensorKind
 
 LARGEST = (1 << 32) - 1
@@ -26,7 +27,9 @@ def check_values(tensor: QnnTensor, given: Array) -> Array:
             f"the values are {given.dtype}{list(given.shape)},"
             f" expected {tensor.dtype.numpy}{list(tensor.dims)}",
             Where(tensor=tensor.name),
-            do="give an array of the declared type and shape",
+            do=f"give an array of the declared type: .astype('{tensor.dtype.numpy}')"
+            if tuple(given.shape) == tensor.dims
+            else advise_shape(given.shape, tensor.dims),
         )
     return given
 
@@ -109,6 +112,9 @@ def _block_faults(tensor: QnnTensor, encoding: Encoding, slices: int) -> Iterabl
     blocks = -(-tensor.dims[encoding.block_axis] // encoding.block_size)
     if encoding.block_scales and len(encoding.block_scales) != slices * blocks:
         yield f"{len(encoding.block_scales)} block scales, expected {slices} x {blocks}"
+    if tensor.dims[encoding.block_axis] % encoding.block_size:
+        size = tensor.dims[encoding.block_axis]
+        yield f"blocks of {encoding.block_size} do not divide {size}, expected blocks of one size"
 
 
 def _order_problems(graph: QnnGraph) -> Iterable[EdgewrightError]:

@@ -13,6 +13,7 @@ from edgewright.backends.qnn.runtime import QnnContext, RenewedContext
 from edgewright.core.errors import BackendCrash
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph
+from edgewright.passes.htp.unroll_recurrent import has_recurrent_layers
 
 log = logging.getLogger(__name__)
 
@@ -44,8 +45,11 @@ class LibraryBackend(HtpNativeBackend):
         self._contexts: dict[str, RenewedContext] | None = None
 
     def prepare(self, graph: Graph, options: RunOptions) -> Session:
-        """The library's own graph, or the one lifted from it if more than its outputs is requested."""
-        if set(options.extra_outputs) <= set(graph.outputs):
+        """The library's own graph, or the one lifted from it.
+
+        That is needed if more than its outputs is requested, and where HTP would compute nonsense of its ops.
+        """
+        if set(options.extra_outputs) <= set(graph.outputs) and not has_recurrent_layers(graph):
             context = self._composed().get(graph.name)
             if context is not None:
                 return ContextSession(context, graph.name)

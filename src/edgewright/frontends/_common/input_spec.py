@@ -37,6 +37,8 @@ class InputSpec:
     signature: str | None = None
     # Which of the graphs of a SavedModel is converted.
     tag: str | None = None
+    # Whether states of recurrent layers become inputs and outputs.
+    expose_states: bool = False
 
     @classmethod
     def from_options(cls, *groups: OptionGroup) -> "InputSpec":

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from edgewright.config.spelling import spell_option
 from edgewright.core.errors import Problems, UnsupportedOp, Where, shown
 from edgewright.core.numbers import Array
+from edgewright.frontends._common.expose_states import expose_states
 from edgewright.frontends._common.imported import BoundInput, Imported, NodeNames, State
 from edgewright.frontends._common.input_spec import check_array
 from edgewright.ir.graph import Graph
@@ -33,6 +34,8 @@ class SourceModel(ABC):
         self.outputs = list(outputs)
         # What one run leaves for the next, as far as an import has found it.
         self.states: list[State] = []
+        # Whether states of recurrent layers become inputs and outputs.
+        self.exposes_states = False
 
     @property
     @abstractmethod
@@ -83,7 +86,13 @@ class SourceModel(ABC):
             name: BoundInput(type_of(values[name]), values[name]) if name in values else BoundInput(t)
             for name, t in self.inputs.items()
         }
-        return self._trace_tensors(self._import(bindings))
+        return self._finish_import(self._import(bindings))
+
+    def _finish_import(self, imported: Imported) -> Imported:
+        if imported.is_complete and self.exposes_states:
+            imported.states += expose_states(imported.graph)
+            self.states = imported.states
+        return self._trace_tensors(imported)
 
     def _trace_tensors(self, imported: Imported) -> Imported:
         """With all tensors of the source in the graph's account of where they went."""
@@ -107,7 +116,7 @@ class SourceModel(ABC):
             check_array(name, declared, values)
         while True:
             bindings = {name: self._bind_input(name, values, names) for name in self.inputs}
-            imported = self._trace_tensors(self._import(bindings))
+            imported = self._finish_import(self._import(bindings))
             if imported.problems:
                 raise Problems(imported.problems)
             if imported.is_complete:

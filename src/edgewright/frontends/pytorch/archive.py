@@ -17,7 +17,7 @@ LARGEST_ARCHIVE = 1 << 36
 # torch stores, it does not compress: what grows this much on reading is a bomb.
 MOST_GROWTH = 200
 # Parsed code takes a hundred times its size.
-LARGEST_CODE = 1 << 24
+LARGEST_CODE = 1 << 23
 # Members that are read whole: descriptions, which are small beside weights.
 LARGEST_READ = 1 << 28
 _LOCAL = struct.Struct("<4sHHHHHIIIHH")
@@ -152,7 +152,9 @@ class Archive:
     def _find_start(self, member: zipfile.ZipInfo, content: memoryview) -> int:
         """Where a member's bytes begin: what stands before them must say the same as the archive's list."""
         first = member.header_offset + _LOCAL.size
-        fields = _LOCAL.unpack_from(content, member.header_offset) if first <= len(content) else (b"",)
+        # Where bytes are missing before the list, what is stored first has no place.
+        is_inside = member.header_offset >= 0 and first <= len(content)
+        fields = _LOCAL.unpack_from(content, member.header_offset) if is_inside else (b"",)
         name = bytes(content[first : first + fields[9]]) if fields[0] == ZIP_MAGIC else b""
         if name != member.orig_filename.encode("utf-8") or fields[3] != zipfile.ZIP_STORED:
             raise self._make_safety_error(

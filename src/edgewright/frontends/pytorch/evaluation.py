@@ -10,8 +10,8 @@ from edgewright.frontends.pytorch.values import Tensor, list_boxes
 
 # A constant of more elements is computed at run time or refused: a small file can ask for any size.
 LARGEST_CONSTANT = 1 << 28
-# Elements of all constants that are computed, which bounds the time.
-MOST_ELEMENTS = 1 << 34
+# Elements that are read and written, and multiplications, of all constants together: it bounds the time.
+MOST_WORK = 1 << 37
 LONGEST_TEXT = 10_000
 # Ops that reach outside: files, other memory than their arguments', the state of random numbers.
 NEVER_RUN = frozenset(
@@ -70,6 +70,37 @@ PRIVATE = frozenset(
         ),
     )
 )
+# Ops that sum products, or need more than one pass.
+WITH_SUMS = (
+    *(
+        "mm",
+        "bmm",
+        "matmul",
+        "linear",
+        "addmm",
+        "baddbmm",
+        "addbmm",
+        "einsum",
+        "tensordot",
+        "conv",
+        "bilinear",
+    ),
+    *(
+        "linalg",
+        "lstm",
+        "gru",
+        "rnn",
+        "cdist",
+        "pdist",
+        "inverse",
+        "cholesky",
+        "svd",
+        "qr",
+        "lu",
+        "matrix_exp",
+    ),
+    *("matrix_power", "pinverse", "det", "logdet", "slogdet", "multi_head", "transformer", "scaled_dot"),
+)
 # How many elements they give is said by the values of a tensor.
 SIZED_BY_VALUES = frozenset({"aten::repeat_interleave", "aten::bincount", "aten::one_hot"})
 
@@ -116,6 +147,19 @@ def check_arguments(op: Any, args: Sequence[Any]) -> None:
         total = sum(int(value) for value in values) + sum(map(abs, numbers))
         if total > LARGEST_CONSTANT:
             raise LimitExceeded(f"a constant of {total} elements is asked for, at most {LARGEST_CONSTANT}")
+
+
+def estimate_work(op: Any, args: Sequence[Any], results: Sequence[int]) -> int:
+    """How many elements an op touches, times the length of its sums; ``results`` are the results' sizes."""
+    boxes = list(list_boxes(list(args)))
+    elements = sum(results) + sum(box.count for box in boxes)
+    word = op._schema.name.partition("::")[2].strip("_")
+    if not word.startswith(WITH_SUMS) or not boxes:
+        return elements
+    weight = boxes[1] if word.startswith("conv") and len(boxes) > 1 else None
+    if weight is not None and weight.rank:
+        return elements * max(weight.count // max(weight.shape[0], 1), 1)
+    return elements * max((box.shape[-1] for box in boxes if box.rank), default=1)
 
 
 def _has_meaning(torch: Any, op: Any) -> bool:

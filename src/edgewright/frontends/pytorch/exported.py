@@ -197,7 +197,7 @@ class ExportedProgram(Program):
 
         try:
             if target in _ARITHMETIC:
-                result = _ARITHMETIC[target](*(read(item["arg"]) for item in node["inputs"]))
+                result = _calculate(target, [read(item["arg"]) for item in node["inputs"]])
             elif target in _WITH_GRAPHS:
                 result = self._with_graphs(
                     tracer, target, [read(item["arg"]) for item in node["inputs"]], label
@@ -303,6 +303,15 @@ class ExportedProgram(Program):
 
     def _damaged(self, what: str) -> EdgewrightError:
         return BadInput(what, self._where, do="export the model again with torch.export.save")
+
+
+def _calculate(target: str, args: Sequence[Any]) -> Any:
+    """Arithmetic of sizes: results that no size can be are refused before they are computed."""
+    if target.endswith((".mul", ".pow", ".add")) and not all(isinstance(a, int | float) for a in args):
+        raise TypeError(f"'{target}' of something else than numbers")
+    if target.endswith(".pow") and (abs(args[1]) > 64 or abs(args[0]) > LARGEST_DIM):
+        raise OverflowError(f"{args[0]} to the power of {args[1]}")
+    return _ARITHMETIC[target](*args)
 
 
 def _read_dim(size: Mapping[str, Any]) -> Dim:

@@ -36,6 +36,18 @@ NUMBERS = {"int": "aten::Int", "float": "aten::Float", "bool": "aten::Bool", "nu
 CONVERSIONS = {"int": "aten::Int", "float": "aten::Float", "bool": "aten::Bool", "str": "aten::str"}
 # Calls that give back their first argument, or nothing.
 FIRST_OR_NOTHING = {"unchecked_unwrap_optional": True, "print": False, "warn": False}
+TYPES: dict[str, type | tuple[type, ...]] = {
+    "tensor": Tensor,
+    "int": int,
+    "float": float,
+    "number": (int, float, complex),
+    "bool": bool,
+    "str": str,
+    "list": list,
+    "tuple": tuple,
+    "dict": dict,
+    "nonetype": type(None),
+}
 SPECIAL_FLOATS = {"inf": math.inf, "nan": math.nan}
 PREPACK = "_prepack"
 
@@ -64,17 +76,6 @@ class Expressions(ABC):
         self._version = version
         self._overloads = Overloads(tracer.torch)
         self._steps = 0
-        self._kinds: dict[type[ast.expr], Callable[[Any, Frame], Any]] = {
-            ast.Constant: lambda node, _frame: node.value,
-            ast.Name: self._read_name,
-            ast.Attribute: self._read_attribute,
-            ast.Call: self.call,
-            ast.Tuple: lambda node, frame: tuple(self._list_values(node.elts, frame)),
-            ast.List: lambda node, frame: self._list_values(node.elts, frame),
-            ast.Dict: self._make_dict,
-            ast.Subscript: self._read_item,
-            ast.UnaryOp: self._negate,
-        }
 
     @abstractmethod
     def call_function(
@@ -84,10 +85,10 @@ class Expressions(ABC):
 
     def evaluate(self, node: ast.expr, frame: Frame) -> Any:
         """The value of an expression."""
-        handler = self._kinds.get(type(node))
+        handler = _FORMS.get(type(node))
         if handler is None:
             raise self.refuse_form(node)
-        return handler(node, frame)
+        return handler(self, node, frame)
 
     def count_step(self) -> None:
         """Ends a program that runs on and on."""
@@ -132,9 +133,14 @@ class Expressions(ABC):
         """What the language itself brings."""
         if word in {"annotate", "unchecked_cast"} and len(node.args) == 2:
             return self._cast(word, node, frame)
+        if word == "isinstance" and len(node.args) == 2:
+            return is_of_type(self.evaluate(node.args[0], frame), node.args[1])
         if word == "uninitialized":
             return None
-        args = self._list_values(node.args, frame)
+        return self._call_builtin(word, node, frame)
+
+    def _call_builtin(self, word: str, node: ast.Call, frame: Frame) -> Any:
+        args = self.list_values(node.args, frame)
         if word in CONVERSIONS:
             return self._run_plain(CONVERSIONS[word], args)
         if word == "getattr" and len(args) == 2:
@@ -172,7 +178,7 @@ class Expressions(ABC):
         return self._call_value(place[0], node, frame)
 
     def _call_value(self, value: Any, node: ast.Call, frame: Frame) -> Any:
-        args, named = self._list_values(node.args, frame), self._map_keywords(node, frame)
+        args, named = self.list_values(node.args, frame), self._map_keywords(node, frame)
         if isinstance(value, Function):
             return self.call_function(value, args, named, frame.owner)
         if isinstance(value, Class) and value.base == "NamedTuple":
@@ -183,7 +189,7 @@ class Expressions(ABC):
 
     def _call_method(self, function: ast.Attribute, node: ast.Call, frame: Frame) -> Any:
         target = self.evaluate(function.value, frame)
-        args, named = self._list_values(node.args, frame), self._map_keywords(node, frame)
+        args, named = self.list_values(node.args, frame), self._map_keywords(node, frame)
         if isinstance(target, Record) and target.code is not None and function.attr in target.code.methods:
             owner = target if target.is_module else frame.owner
             return self.call_function(target.code.methods[function.attr], [target, *args], named, owner)
@@ -203,7 +209,7 @@ class Expressions(ABC):
         space = "aten" if chain[0] == "torch" else chain[1]
         if len(chain) != (2 if chain[0] == "torch" else 3):
             raise self.refuse(f"the program calls '{shown('.'.join(chain), 60)}', which has no meaning here")
-        args, named = self._list_values(node.args, frame), self._map_keywords(node, frame)
+        args, named = self.list_values(node.args, frame), self._map_keywords(node, frame)
         return self.call_op(f"{space}::{chain[-1]}", args, named, frame, hint)
 
     def call_op(
@@ -250,14 +256,16 @@ class Expressions(ABC):
         path = frame.owner.path if frame.owner is not None else ""
         return f"{path}.{op}" if path else hint or op
 
-    def _read_name(self, node: ast.Name, frame: Frame) -> Any:
+    def read_name(self, node: ast.Name, frame: Frame) -> Any:
+        """The value of a name."""
         if node.id in frame.names:
             return frame.names[node.id]
         if node.id in SPECIAL_FLOATS:
             return SPECIAL_FLOATS[node.id]
         raise self.refuse(f"the program uses '{shown(node.id)}' before it has a value")
 
-    def _read_attribute(self, node: ast.Attribute, frame: Frame) -> Any:
+    def read_attribute(self, node: ast.Attribute, frame: Frame) -> Any:
+        """The value of ``x.name``, or what a dotted name of the archive stands for."""
         chain = _list_names(node)
         if chain and chain[0] == "CONSTANTS" and chain[1][1:].isdigit():
             return self.objects.make_boxes(self._constants[int(chain[1][1:])])
@@ -294,10 +302,12 @@ class Expressions(ABC):
 
     def _name_member(self, member: EnumMember) -> str:
         kind = self.code.find_class(member.class_name)
-        names = kind.constants if kind is not None else {}
-        return next(n for n, node in names.items() if self.evaluate(node, Frame(None)) == member.value)
+        members = kind.constants.items() if kind is not None else ()
+        names = [name for name, node in members if self.evaluate(node, Frame(None)) == member.value]
+        return names[0]
 
-    def _read_item(self, node: ast.Subscript, frame: Frame) -> Any:
+    def read_item(self, node: ast.Subscript, frame: Frame) -> Any:
+        """The value of ``x[i]``."""
         value = self.evaluate(node.value, frame)
         if isinstance(node.slice, ast.Slice):
             limits_given = (node.slice.lower, node.slice.upper, node.slice.step)
@@ -308,23 +318,41 @@ class Expressions(ABC):
             raise self.refuse_form(node)
         return item
 
-    def _make_dict(self, node: ast.Dict, frame: Frame) -> dict[Any, Any]:
-        keys = self._list_values([key for key in node.keys if key is not None], frame)
-        return dict(zip(keys, self._list_values(node.values, frame), strict=True))
+    def make_dict(self, node: ast.Dict, frame: Frame) -> dict[Any, Any]:
+        """The value of ``{key: value}``."""
+        keys = self.list_values([key for key in node.keys if key is not None], frame)
+        return dict(zip(keys, self.list_values(node.values, frame), strict=True))
 
-    def _negate(self, node: ast.UnaryOp, frame: Frame) -> Any:
+    def negate(self, node: ast.UnaryOp, frame: Frame) -> Any:
+        """A number below zero."""
         value = self.evaluate(node.operand, frame)
         if not isinstance(node.op, ast.USub) or not isinstance(value, int | float | complex):
             raise self.refuse_form(node)
         return -value
 
-    def _list_values(self, nodes: Sequence[ast.expr], frame: Frame) -> list[Any]:
+    def list_values(self, nodes: Sequence[ast.expr], frame: Frame) -> list[Any]:
+        """The values of several expressions."""
         if len(nodes) > LONGEST_LIST:
             raise LimitExceeded(f"a list of {len(nodes)} items is made, at most {LONGEST_LIST} are allowed")
         return [self.evaluate(node, frame) for node in nodes]
 
     def _map_keywords(self, node: ast.Call, frame: Frame) -> dict[str, Any]:
         return {item.arg: self.evaluate(item.value, frame) for item in node.keywords if item.arg is not None}
+
+
+def is_of_type(value: Any, kind: ast.expr) -> bool:
+    """Whether a value has a type, or one of several, as the program writes it."""
+    if isinstance(kind, ast.Tuple | ast.List):
+        return any(is_of_type(value, item) for item in kind.elts)
+    if isinstance(kind, ast.Subscript):
+        outer = kind.value.id if isinstance(kind.value, ast.Name) else ""
+        return (outer == "Optional" and value is None) or is_of_type(
+            value, kind.slice if outer == "Optional" else kind.value
+        )
+    if isinstance(kind, ast.Attribute):
+        return isinstance(value, Record) and value.class_name == ".".join(_list_names(kind))
+    word = kind.id.lower() if isinstance(kind, ast.Name) else ""
+    return isinstance(value, TYPES.get(word, ())) and (word == "bool" or not isinstance(value, bool))
 
 
 def _list_names(node: ast.expr) -> list[str]:
@@ -334,3 +362,17 @@ def _list_names(node: ast.expr) -> list[str]:
         names.append(node.attr)
         node = node.value
     return [node.id, *reversed(names)] if isinstance(node, ast.Name) else []
+
+
+# Outside of the class: a table of bound methods would keep it, and all weights, alive until a collection.
+_FORMS: dict[type[ast.expr], Callable[[Expressions, Any, Frame], Any]] = {
+    ast.Constant: lambda _self, node, _frame: node.value,
+    ast.Name: Expressions.read_name,
+    ast.Attribute: Expressions.read_attribute,
+    ast.Call: Expressions.call,
+    ast.Tuple: lambda self, node, frame: tuple(self.list_values(node.elts, frame)),
+    ast.List: lambda self, node, frame: self.list_values(node.elts, frame),
+    ast.Dict: Expressions.make_dict,
+    ast.Subscript: Expressions.read_item,
+    ast.UnaryOp: Expressions.negate,
+}

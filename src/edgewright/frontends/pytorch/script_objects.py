@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
+from weakref import WeakMethod
 
 from edgewright.frontends.pytorch.quantized import PackedWeights
 from edgewright.frontends.pytorch.script_code import Class, Code
@@ -51,8 +52,8 @@ class Objects:
         self.count = 0
         self._tracer = tracer
         self._code = code
-        # Runs the method that gets what was stored.
-        self._set_state = set_state
+        # Runs the method that gets what was stored; weak, as it belongs to who owns this object.
+        self._find_set_state = WeakMethod(set_state)
         # Stored values by their identity: what is stored once is one thing here, too.
         self._made: dict[int, Any] = {}
 
@@ -63,7 +64,9 @@ class Objects:
         record = Record(stored.class_name, path, self._code.find_class(stored.class_name))
         self._made[id(stored)] = record
         if record.code is not None and SETSTATE in record.code.methods:
-            self._set_state(record, self.make_boxes(stored.state, path))
+            set_state = self._find_set_state()
+            assert set_state is not None
+            set_state(record, self.make_boxes(stored.state, path))
         elif isinstance(stored.state, dict):
             record.stored = stored.state
         return record

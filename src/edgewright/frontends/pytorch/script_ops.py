@@ -38,8 +38,11 @@ def _emit_choice(tracer: Tracer, condition: Tensor, a: Any, b: Any, label: str) 
             Where(file=tracer.file, op="prim::If", node=label),
             do=advise_cut("script the model with a fixed choice"),
         )
-    where = tracer.torch.ops.aten.where.self
-    return tracer.call(where, [condition, *boxes], {}, label)
+    chosen = tracer.call(tracer.torch.ops.aten.where.self, [condition, *boxes], {}, label)
+    for box in boxes:
+        chosen.shared.append(box.root)
+        box.root.shared.append(chosen)
+    return chosen
 
 
 def _as_tensor(tracer: Tracer, value: Any) -> Any:
@@ -65,7 +68,7 @@ def _item(_tracer: Tracer, args: list[Any]) -> Any:
     return value.data.item() if isinstance(value, Tensor) and value.data is not None else value
 
 
-def _getitem(tracer: Tracer, args: list[Any]) -> Any:
+def _get_item(tracer: Tracer, args: list[Any]) -> Any:
     if isinstance(args[0], list | tuple | dict | str):
         key = args[1]
         return args[0][int(key.data) if isinstance(key, Tensor) and key.data is not None else key]
@@ -273,7 +276,7 @@ PLAIN: dict[str, Plain] = {
     "aten::__isnot__": _other_object,
     "aten::__not__": _not,
     "aten::__contains__": _contains,
-    "aten::__getitem__": _getitem,
+    "aten::__getitem__": _get_item,
     "aten::_set_item": _set_item,
     "aten::Delete": _del_item,
     "aten::slice": _slice,

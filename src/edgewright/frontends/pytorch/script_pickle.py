@@ -3,6 +3,7 @@
 import pickletools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, TypeVar
 
 from edgewright.core.errors import BadInput, EdgewrightError, LimitExceeded, UnsupportedFeature, Where, shown
@@ -10,6 +11,7 @@ from edgewright.frontends.pytorch.archive import Archive
 from edgewright.frontends.pytorch.stored_tensor import Layout, make_tensor
 
 LARGEST_PICKLE = 1 << 26
+MOST_CODES = 4_000_000
 # Storages by the names that torch has for them; quantized ones hold plain integers.
 STORAGES = {
     "torch.FloatStorage": "float32",
@@ -105,7 +107,7 @@ class ScriptPickle:
         if len(data) > LARGEST_PICKLE:
             raise LimitExceeded(f"the pickle has {len(data)} bytes, at most {LARGEST_PICKLE}", self._where)
         try:
-            for code, argument, _ in pickletools.genops(data):
+            for code, argument, _ in islice(pickletools.genops(data), MOST_CODES):
                 if code.name == "STOP":
                     return self._stack.pop()
                 self._step(code.name, argument)
@@ -116,7 +118,7 @@ class ScriptPickle:
             raise BadInput(
                 f"'{self._name}' cannot be read ({named})", self._where, do="save the model again"
             ) from problem
-        raise BadInput(f"'{self._name}' has no end", self._where, do="save the model again")
+        raise LimitExceeded(f"'{self._name}' has more than {MOST_CODES} codes", self._where)
 
     def _step(self, code: str, argument: Any) -> None:
         stack = self._stack
@@ -158,7 +160,7 @@ class ScriptPickle:
             _expect(stack[-1], StoredObject).state = state
         elif code == "REDUCE":
             named, given = self._pop(2)
-            stack.append(self._make(_expect(named, _Global).name, _expect(given, tuple)))
+            stack.append(self._make(_expect(named, _Global).name, given))
         elif code == "BINPERSID":
             stack.append(self._open_storage(*self._pop(1)))
         else:
@@ -174,7 +176,10 @@ class ScriptPickle:
         return items
 
     def _pop_marked(self) -> list[Any]:
-        place = next(i for i in range(len(self._stack) - 1, -1, -1) if self._stack[i] is _MARK)
+        places = (i for i in range(len(self._stack) - 1, -1, -1) if self._stack[i] is _MARK)
+        place = next(places, None)
+        if place is None:
+            raise ValueError("no mark on the stack")
         items = self._stack[place + 1 :]
         del self._stack[place:]
         return items
@@ -185,13 +190,13 @@ class ScriptPickle:
             raise self._refuse(name)
         return name
 
-    def _make(self, name: str, given: tuple[Any, ...]) -> Any:
+    def _make(self, name: str, given: Any) -> Any:
         if name.startswith(CLASSES):
-            (value,) = given
-            return EnumMember(name, value)
+            # Torch puts the value of an enumeration's member bare.
+            return EnumMember(name, given)
         if name not in self._makers:
             raise self._refuse(name)
-        return self._makers[name](*given)
+        return self._makers[name](*_expect(given, tuple))
 
     def _refuse(self, name: str) -> EdgewrightError:
         return UnsupportedFeature(

@@ -18,9 +18,10 @@ from edgewright.core.errors import (
 from edgewright.frontends.pytorch.context import RANDOM_ADVICE, Context
 from edgewright.frontends.pytorch.evaluation import (
     LARGEST_CONSTANT,
-    MOST_ELEMENTS,
+    MOST_WORK,
     UNFILLED,
     check_arguments,
+    estimate_work,
     find_danger,
     find_reason,
 )
@@ -96,7 +97,7 @@ class Tracer:
         self.written: list[Tensor] = []
         self._depth = 0
         self._count = 0
-        self._elements = 0
+        self._work = 0
 
     def known(self, data: Any, path: str = "") -> Tensor:
         """A constant of the program."""
@@ -159,6 +160,11 @@ class Tracer:
     def refresh(self, box: Tensor) -> None:
         """Brings a view up to date with what was written into its root."""
         root = box.root
+        if root.was_changed:
+            raise UnsupportedOp(
+                "a tensor is read that may have been changed in place: a branch on the input's data decides",
+                do=advise_cut("change tensors in place before such a branch, or not at all"),
+            )
         if box is root or box.seen == root.version:
             return
         box.seen = root.version
@@ -222,18 +228,18 @@ class Tracer:
             raise LimitExceeded(
                 f"a constant of {max(counts)} elements is asked for, at most {LARGEST_CONSTANT}"
             )
-        self._count_elements(sum(counts))
+        self._count_work(estimate_work(op, args, counts))
         results = self._run(op, self._move_arguments(args, "cpu"), self._move_arguments(kwargs, "cpu"))
         if op._schema.name in UNFILLED:
             results = self.torch.zeros_like(results)
         boxed = _box_results(self.torch, results, self.known)
         return self._as_views(op, args, kwargs, boxed)
 
-    def _count_elements(self, count: int) -> None:
-        self._elements += count
-        if self._elements > MOST_ELEMENTS and not self._is_run:
+    def _count_work(self, count: int) -> None:
+        self._work += count
+        if self._work > MOST_WORK and not self._is_run:
             raise LimitExceeded(
-                f"constants of more than {MOST_ELEMENTS} elements in all are computed",
+                f"computing the model's constants takes more than {MOST_WORK} operations",
                 do="compute them before the model is saved",
             )
 
@@ -355,6 +361,8 @@ class Tracer:
         root.version += 1
         target.seen = root.version
         self.written.append(root)
+        for other in root.shared:
+            other.was_changed = True
 
     def _number_elements(self, root: Tensor) -> Any:
         """Each element's place, in the shape of the tensor: what a view makes of it tells what it views."""

@@ -40,7 +40,20 @@ class Tensor:
     how it is made from it; ``seen`` is the version of the root that its content belongs to.
     """
 
-    __slots__ = ("born", "data", "encoding", "how", "meta", "name", "parent", "path", "seen", "version")
+    __slots__ = (
+        "born",
+        "data",
+        "encoding",
+        "how",
+        "meta",
+        "name",
+        "parent",
+        "path",
+        "seen",
+        "shared",
+        "version",
+        "was_changed",
+    )
 
     def __init__(self, meta: Any, data: Any = None, name: str | None = None) -> None:
         self.meta = meta
@@ -54,6 +67,9 @@ class Tensor:
         self.how: View | None = None
         self.version = 0
         self.seen = 0
+        # Tensors that it may be, or that may be it, as data decide: changed in place, the others are unknown.
+        self.shared: list[Tensor] = []
+        self.was_changed = False
         # Its number among all tensors: older ones have smaller ones.
         self.born = next(_births)
 

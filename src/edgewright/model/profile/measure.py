@@ -17,6 +17,8 @@ from edgewright.backends.registry import find_backend
 from edgewright.core.errors import EdgewrightError, UsageError
 from edgewright.core.machine_use import measure_memory, measure_processor_time
 from edgewright.core.numbers import Array
+from edgewright.core.page import Block, Displayed, Table
+from edgewright.core.quantities import format_bytes
 from edgewright.ir.graph import Graph
 from edgewright.model.model import Model
 from edgewright.model.open_model import open_any_model
@@ -70,8 +72,8 @@ class BackendProfile:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class ModelProfile:
+@dataclass(frozen=True, repr=False)
+class ModelProfile(Displayed):
     """A model on several backends."""
 
     model: str
@@ -81,6 +83,28 @@ class ModelProfile:
     def fastest(self) -> BackendProfile | None:
         """The backend with the smallest median among those that ran."""
         return min((b for b in self.backends if b.runs), key=lambda b: b.p50_ms, default=None)
+
+    def _list_blocks(self) -> list[Block]:
+        return [make_times_table(self), *(f"{b.backend}: {b.problem}" for b in self.backends if b.problem)]
+
+
+def make_times_table(profile: ModelProfile) -> Table:
+    """Times, processor and memory of the backends that ran."""
+    headers = ("backend", "runs", "init", "average", "p50", "p95", "p99", "inf/s", "CPU", "memory")
+    rows = tuple(_make_row(item) for item in profile.backends if item.runs)
+    return Table(f"{profile.model}, times in ms", headers, rows, frozenset(range(1, len(headers))))
+
+
+def _make_row(item: BackendProfile) -> tuple[str, ...]:
+    times = (item.init_ms, item.average_ms, item.p50_ms, item.p95_ms, item.p99_ms)
+    return (
+        item.name,
+        str(item.runs),
+        *(f"{time:.3f}" if time < 10 else f"{time:.1f}" for time in times),
+        f"{item.per_second:.1f}",
+        f"{item.cpu_percent:.0f} %",
+        format_bytes(item.memory),
+    )
 
 
 def profile(

@@ -12,7 +12,7 @@ def replace_biased_matmul(graph: Graph) -> int:
 
 
 def _write(graph: Graph, node: Node) -> bool:
-    if not isinstance(node.op, MatMul) or node.op.transpose_in0 or len(node.inputs) < 3:
+    if not isinstance(node.op, MatMul) or node.op.transpose_in0 or not any(node.inputs[2:]):
         return False
     name, bias = node.inputs[1], node.inputs[2]
     kind = graph.types[name]

@@ -2,7 +2,7 @@
 
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op
-from edgewright.ops.activation import ElementWiseSoftplus, HardSigmoid
+from edgewright.ops.activation import ElementWiseSoftplus
 from edgewright.ops.elementwise_generic import ElementWiseNeuron, NeuronOperation
 from edgewright.passes.graph_pass import register_pass, rewrite_each
 
@@ -24,8 +24,6 @@ def _rename(graph: Graph, node: Node) -> bool:
 
 
 def _make_neuron(op: Op) -> ElementWiseNeuron | None:
-    if isinstance(op, HardSigmoid):
-        return ElementWiseNeuron(operation=NeuronOperation.HARD_SIGMOID, alpha=op.alpha, beta=op.beta)
     if isinstance(op, ElementWiseSoftplus):
         line = NeuronOperation.SOFTPLUS
         return ElementWiseNeuron(operation=line, beta=op.beta, threshold=op.threshold)

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from edgewright.core.errors import EdgewrightError
 from edgewright.core.numbers import DType
 from edgewright.ir.graph import Graph, Node
+from edgewright.ops.recurrent import Recurrent
 from edgewright.ops.source import SourceOp
+from edgewright.passes.htp.unroll_recurrent import explain_length
 from edgewright.passes.pipeline import HTP, run_passes
 from edgewright.targets.htp_ops import read_htp_ops
 
@@ -52,6 +54,8 @@ def _explain_gap(graph: Graph, node: Node) -> str:
         return f"{node.op.type} is no QNN op"
     if node.op.qnn_name() not in read_htp_ops():
         return f"HTP has no {node.op.qnn_name()}"
+    if isinstance(node.op, Recurrent):
+        return explain_length(graph, node)
     values = [value for value in (*node.inputs, *node.outputs) if value]
     foreign = [graph.types[value].dtype.name for value in values if graph.types[value].dtype in _FOREIGN]
     return f"HTP has no {foreign[0].lower()}" if foreign else ""

@@ -14,13 +14,15 @@ from edgewright.quantize.mixed.fits import Fit, find_fits
 from edgewright.quantize.mixed.parts import Parts
 from edgewright.quantize.observers import Extremes
 from edgewright.quantize.pins import Origin, Pin, Placed
-from edgewright.quantize.quantizer import QuantizedGraph
+from edgewright.quantize.quantized_graph import QuantizedGraph
 from edgewright.quantize.report import TensorRecord
 from edgewright.quantize.roles import find_roles
-from edgewright.quantize.search import HEADROOM
+from edgewright.quantize.tails import HEADROOM
 from edgewright.quantize.weights.bias_correction import correct_biases, measure_input_means
 from edgewright.quantize.weights.encode import place_weight
 
+# The part of the noise that a copy with finer steps may leave.
+WORTH_A_COPY = 0.25
 HALF = Pin(16, Placed(DType.FLOAT_16), Origin.FLOAT)
 
 
@@ -59,8 +61,10 @@ class Calibrated:
         self.parts = Parts(self.graph, self._request, base.pins, fixed)
         self._weights = _pin_weights(base.report.tensors)
         self._stored: dict[tuple[str, int], Placed] = {}
-        values = Groups(self.graph, self._request, base.pins).list_observed()
-        self._wide = observe_extremes(self.graph, values, samples, executor)
+        groups = Groups(self.graph, self._request, base.pins)
+        values, ruled = groups.list_observed(), groups.list_ruled()
+        self._wide = observe_extremes(self.graph, [*values, *ruled], samples, executor)
+        self._ruled = {value: groups.find(value) for value in ruled}
         self._means = (
             measure_input_means(self.graph, samples, executor) if base.has_corrected_biases else None
         )
@@ -76,6 +80,20 @@ class Calibrated:
         graph, _ = correct_biases(fitted, self._plan(widths, fitted), self._means)
         plan = self._plan(widths, graph)
         return QuantizedGraph(apply_plan(graph, plan), plan.report, self.graph, has_corrected_biases=True)
+
+    def list_finer_copies(self) -> dict[str, float]:
+        """Groups of 16 bits that 8 bits can be cut out of, and what that leaves of the noise of 8 bits.
+
+        Probabilities have steps of 1/256 by rule: where all of them are small, a copy has finer ones.
+        """
+        shares: dict[str, float] = {}
+        for value, root in self._ruled.items():
+            encoding = self.placed[value].encoding
+            if root in self.parts.groups and encoding is not None:
+                reach = self._wide[value]
+                part = float(reach.high[0] - min(reach.low[0], 0)) / (encoding.scales[0] * 256)
+                shares[root] = max(shares.get(root, 0.0), min(1.0, part) ** 2)
+        return {root: share for root, share in shares.items() if share < WORTH_A_COPY}
 
     def fits(self, bits: int) -> dict[str, Fit]:
         """What becomes of weights and their biases in 8 bits, or (all of them) in 4."""
@@ -111,6 +129,8 @@ class Calibrated:
             for value in groups.list_observed()
             if value in self._wide
         }
+        # Who reads them in 8 bits needs no more than there is.
+        extremes |= {value: self._wide[value] for value, root in self._ruled.items() if root in widths.wide}
         return assign_encodings(graph, groups, self._request, pins, extremes)
 
     def _list_roomy_values(self, widths: Widths) -> set[str]:

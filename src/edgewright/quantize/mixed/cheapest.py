@@ -11,8 +11,8 @@ from edgewright.quantize.groups import is_real
 from edgewright.quantize.judge import list_judged_values
 from edgewright.quantize.mixed.calibrated import Calibrated, Widths
 from edgewright.quantize.mixed.moves import Effects, May, Move, apply_moves, order_moves
-from edgewright.quantize.quantizer import QuantizedGraph
-from edgewright.quantize.sensitivity import Probe, Sensitivity, Steps, measure_sensitivity
+from edgewright.quantize.quantized_graph import QuantizedGraph
+from edgewright.quantize.sensitivity import Effort, Probe, Sensitivity, Steps, measure_sensitivity
 
 # What is lost by a graph, in points, on all samples or (True) on a part of them.
 Drop = Callable[[QuantizedGraph, bool], float]
@@ -129,7 +129,17 @@ def measure_effects(
     )
     groups = {root: result.effects[root] for root in parts.groups}
     small, usual = ({v: result.effects[_name_probe(v, bits)] for v in parts.weights} for bits in (4, 8))
-    return Effects(groups, small, usual), result
+    return Effects(groups, small, usual, calibrated.list_finer_copies()), result
+
+
+def measure_value_effects(
+    calibrated: Calibrated, samples: Samples, executor: Executor, effort: Effort
+) -> Effects:
+    """The same of values alone: weights stay as they are."""
+    probes = [_of_group(calibrated, root) for root in calibrated.parts.groups]
+    watched = list_watched_values(calibrated.graph)
+    result = measure_sensitivity(calibrated.graph, probes, watched, samples, executor, effort)
+    return Effects(result.effects, copied=calibrated.list_finer_copies())
 
 
 def list_watched_values(graph: Graph) -> list[tuple[str, ...]]:

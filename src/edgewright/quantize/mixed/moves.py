@@ -1,7 +1,7 @@
 """The order in which parts of a graph get more bits: first what takes away the most noise for its price."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from edgewright.ir.graph import Graph, Node
 from edgewright.ops.cost import node_macs
@@ -19,8 +19,10 @@ class Effects:
     """Noise over signal at the outputs that rounding brings: groups in 8 bits, weights in 4 and in 8."""
 
     groups: Mapping[str, float]
-    small: Mapping[str, float]
-    weights: Mapping[str, float]
+    small: Mapping[str, float] = field(default_factory=dict)
+    weights: Mapping[str, float] = field(default_factory=dict)
+    # Groups that gain although 8 bits are read of them, and the part of the noise that is left then.
+    copied: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,10 @@ class _Ordering:
         self._work = {value: work_of(graph, node) for value, node in parts.weights.items()}
         self._wide: set[str] = set()
         # Groups that a step needs in 16 bits, by what it is for: a group, or weights.
-        self._needed = {root: {root, *part.readers} for root, part in parts.groups.items()}
+        self._needed = {
+            root: {root} if root in effects.copied else {root, *part.readers}
+            for root, part in parts.groups.items()
+        }
         self._needed |= {value: _find_maker(parts, value) for value in parts.weights}
         self._open = {root: self._widen_group(root) for root in parts.groups}
         for value in parts.weights:
@@ -117,7 +122,8 @@ class _Ordering:
 
     def _widen_group(self, root: str) -> Move:
         added = self._needed[root] - self._wide
-        gain = self._effects.groups.get(root, 0.0) * (1 - LEFT_OF_8_IN_16)
+        left = self._effects.copied.get(root, LEFT_OF_8_IN_16)
+        gain = self._effects.groups.get(root, 0.0) * (1 - left)
         return Move(wide=frozenset(added), gain=gain, price=self._compute_price(added))
 
     def _refine_weights(self, value: str) -> Move:

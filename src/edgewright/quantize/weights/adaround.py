@@ -16,6 +16,7 @@ from edgewright.core.numbers import Array
 # Columns of a matrix that are handled together: the rest is one product of matrices.
 BLOCK = 64
 SWEEPS = 12
+DAMPINGS = (0.0, 1e-4, 1e-2, 1.0)
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,19 @@ def compute_error(weights: Array, rounded: Array, second: Array) -> Array:
     return np.asarray(np.einsum("gkn,gkn->gn", error, second @ error))
 
 
+def _factor_inverse(second: Array) -> Array:
+    """The upper factor of the inverse; inputs that depend on each other (probabilities) need some damping."""
+    weights = np.einsum("gkk->gk", second)
+    damping = np.eye(second.shape[1]) * weights.mean(1)[:, None, None]
+    for part in DAMPINGS:
+        try:
+            return np.asarray(np.linalg.cholesky(np.linalg.inv(second + part * damping))).transpose(0, 2, 1)
+        except np.linalg.LinAlgError:
+            continue
+    # As if no input knew of another.
+    return np.asarray(np.eye(second.shape[1]) / np.sqrt(weights)[:, :, None])
+
+
 class Feedback:
     """Rounds weights one inner index after the other, each making up for the errors of those before."""
 
@@ -57,7 +71,7 @@ class Feedback:
         self._order = np.argsort(-np.einsum("gkk->gk", second), axis=1, kind="stable")
         rows = np.take_along_axis(second, self._order[:, :, None], 1)
         ordered = np.take_along_axis(rows, self._order[:, None, :], 2)
-        self._upper = np.linalg.cholesky(np.linalg.inv(ordered)).transpose(0, 2, 1)
+        self._upper = _factor_inverse(ordered)
 
     def round_weights(self, weights: Array, steps: Steps) -> Array:
         """Integers for weights [groups, inner, columns]."""

@@ -17,8 +17,7 @@ from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import given
 from edgewright.ops.matmul import MatMul
 from edgewright.ops.norm import AxesNorm
-from edgewright.quantize.executor import Samples
-from edgewright.quantize.judge import WORTH_DB, Judge, Part
+from edgewright.quantize.judge import Judge
 from edgewright.quantize.pins import Pin
 from edgewright.quantize.request import QuantizationRequest
 from edgewright.quantize.weights.even_channels import LARGEST_FACTOR, Reach, measure_channel_reach
@@ -28,8 +27,8 @@ from edgewright.quantize.weights.scaling import is_named, own_constants, scale_i
 SHARES = (0.5, 0.75, 1.0)
 # A factor that is measured is one of those that were set if it is as near as this.
 NEAR = 1e-3
-# Noise of the float graph itself that shows that nothing but the places was changed.
-UNCHANGED_DB = -60.0
+# Signal over noise of the float graph itself that shows that nothing but the places was changed.
+UNCHANGED_DB = 60.0
 
 
 @dataclass(frozen=True)
@@ -43,28 +42,31 @@ class _Place:
 
 
 def balance_graph(
-    graph: Graph, request: QuantizationRequest, pins: Mapping[str, Pin], samples: Samples, judge: Judge
+    graph: Graph, request: QuantizationRequest, pins: Mapping[str, Pin], judge: Judge
 ) -> tuple[Graph, list[str]]:
-    """The graph with the balance that comes closest to the float model on samples held back, and notes."""
+    """The graph with the balance that comes closest to the float model on samples held apart, and notes."""
     if not judge.feeds:
         # The calibration that follows tells what is wrong.
         return graph, []
     places = _find_places(graph, pins, judge)
     if not places:
         return graph, ["smooth: left out, no activation of products can be scaled where it is made"]
-    others = Part(samples, is_judging=False)
-    reach = measure_channel_reach(graph, [place.value for place in places], others, judge.executor)
-    before = judge.measure_noise_at_once(graph, request, pins)
-    best, least, kept = graph, before, ""
+    reach = measure_channel_reach(graph, [place.value for place in places], judge.fitting, judge.executor)
+    before = judge.measure_plain_noise(graph, request, pins)
+    best, most, kept = graph, 0.0, ""
     for share in SHARES:
         tried = _scale_graph(graph, places, reach, share)
-        noise = judge.measure_noise_at_once(tried, request, pins)
-        if judge.measure_noise(tried) < UNCHANGED_DB and noise < least:
-            best, least, kept = tried, noise, f"share {share}"
-    gain = f"{before - least:.1f} dB on {len(judge.feeds)} samples held back"
-    if before - least < WORTH_DB:
-        return graph, [f"smooth: left out, it gains {gain}"]
-    return best, [f"smooth: balanced {len(places)} activations with their weights ({kept}), {gain}"]
+        gain = judge.measure_plain_noise(tried, request, pins).measure_gain(before).decibels
+        if gain > most and _is_unchanged(tried, judge):
+            best, most, kept = tried, gain, f"share {share}"
+    if best is graph:
+        return graph, [f"smooth: left out, no share of it gains on {judge.text}"]
+    return best, [f"smooth: balanced {len(places)} activations with their weights ({kept})"]
+
+
+def _is_unchanged(graph: Graph, judge: Judge) -> bool:
+    """Whether a float graph still computes what it did."""
+    return judge.measure_noise(graph).sqnr_db > UNCHANGED_DB
 
 
 def _find_places(graph: Graph, pins: Mapping[str, Pin], judge: Judge) -> list[_Place]:
@@ -169,7 +171,7 @@ def _is_sound(graph: Graph, place: _Place, judge: Judge) -> bool:
     twin, marks = graph.copy(), np.ones(int(place.origin.max()) + 1)
     marks[place.origin[place.origin >= 0]] = 2.0
     _move(twin, place, marks)
-    return judge.measure_noise(twin) < UNCHANGED_DB
+    return _is_unchanged(twin, judge)
 
 
 def _scale_graph(graph: Graph, places: list[_Place], reach: Mapping[str, Reach], share: float) -> Graph:

@@ -13,8 +13,9 @@ import numpy as np
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op
-from edgewright.ops.activation import HardSigmoid, HardSwish, ReluMinMax
+from edgewright.ops.activation import HardSwish, ReluMinMax
 from edgewright.ops.elementwise import ElementWiseMultiply
+from edgewright.ops.elementwise_generic import ElementWiseNeuron, NeuronOperation
 from edgewright.quantize.weights.chains import Link, find_links
 from edgewright.quantize.weights.even_channels import LARGEST_FACTOR, Reach
 from edgewright.quantize.weights.scaling import is_named, own_constants, scale_in, scale_out
@@ -75,7 +76,8 @@ def _take_apart(graph: Graph, place: _Place, low: Array, high: Array) -> None:
     scales = (1 / factor).astype(graph.types[value].dtype.numpy)
     constant = graph.add_constant(graph.fresh_name(f"{swish.name}/scales"), scales)
     argument = _emit(graph, f"{swish.name}/argument", ElementWiseMultiply(), bounded, constant)
-    gate = _emit(graph, f"{swish.name}/gate", HardSigmoid(alpha=1 / 6, beta=0.5), argument)
+    line = ElementWiseNeuron(operation=NeuronOperation.HARD_SIGMOID, alpha=1 / 6, beta=0.5)
+    gate = _emit(graph, f"{swish.name}/gate", line, argument)
     graph.add(Node(swish.name, ElementWiseMultiply(), [bounded, gate], [result]), types)
 
 

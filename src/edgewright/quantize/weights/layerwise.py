@@ -10,12 +10,10 @@ from edgewright.core.numbers import Array
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph
 from edgewright.ir.op import given
-from edgewright.quantize.apply import apply_plan
 from edgewright.quantize.assign import Plan, assign_encodings
 from edgewright.quantize.calibrate import observe_extremes
-from edgewright.quantize.executor import Samples
 from edgewright.quantize.groups import Groups
-from edgewright.quantize.judge import WORTH_DB, Judge, Part
+from edgewright.quantize.judge import Judge
 from edgewright.quantize.pins import Origin, Pin, Placed
 from edgewright.quantize.request import QuantizationRequest
 from edgewright.quantize.weights.adaround import Feedback, Steps, descend
@@ -37,29 +35,22 @@ class _Fitted:
 
 
 def fit_weights(
-    graph: Graph, request: QuantizationRequest, pins: Mapping[str, Pin], samples: Samples, judge: Judge
+    graph: Graph, request: QuantizationRequest, pins: Mapping[str, Pin], judge: Judge
 ) -> tuple[Graph, dict[str, Pin], list[str]]:
     """A graph with fitted weights, the encodings they are made for, and what was done.
 
-    Samples that judge are held back; where they do not gain, everything stays as it was.
+    Samples that judge are held apart from it.
     """
     asked = [name for name in LAYERWISE if name in request.algorithms]
     if not asked:
         return graph, {}, []
     plain = replace(request, act_quantizer="tf")
     groups = Groups(graph, plain, pins)
-    extremes = observe_extremes(graph, groups.list_observed(), judge.feeds, judge.executor)
-    plan = assign_encodings(graph, groups, plain, pins, extremes)
-    fitting = _Fitting(graph, request, pins, plan)
-    fitting.run(Part(samples, is_judging=False), judge)
-    fitted = assign_encodings(fitting.graph, groups, plain, {**pins, **fitting.pins}, extremes)
-    gain = judge.measure_noise(apply_plan(graph, plan)) - judge.measure_noise(
-        apply_plan(fitting.graph, fitted)
-    )
-    said, on = "+".join(asked), f"{gain:.1f} dB on {len(judge.feeds)} samples held back"
-    if gain < WORTH_DB:
-        return graph, {}, [f"{said}: left out, it gains {on}"]
-    notes = [f"{said}: fitted the weights of {len(fitting.pins)} layers, {on}"]
+    extremes = observe_extremes(graph, groups.list_observed(), judge.fitting, judge.executor)
+    fitting = _Fitting(graph, request, pins, assign_encodings(graph, groups, plain, pins, extremes))
+    fitting.run(judge)
+    said = "+".join(asked)
+    notes = [f"{said}: fitted the weights of {len(fitting.pins)} layers"]
     if fitting.too_large:
         notes.append(
             f"{said}: {fitting.too_large} layers of more than {LARGEST_INNER} inputs stay as they are"
@@ -78,7 +69,7 @@ class _Fitting:
         # Biases take care of means here, or later.
         self._is_centred = self._is_rounding or "bc" in request.algorithms or request.is_searched
 
-    def run(self, samples: Samples, judge: Judge) -> None:
+    def run(self, judge: Judge) -> None:
         rounded = self._float.copy()
         products = [
             product for product in find_products(self._float) if self._find_steps(product) is not None
@@ -88,7 +79,8 @@ class _Fitting:
         with announce_progress("fitting weights", total=len(small)) as step:
             for product in small:
                 moments = measure_moments(
-                    *(product, self._float, rounded, samples, judge.executor), is_centred=self._is_centred
+                    *(product, self._float, rounded, judge.fitting, judge.executor),
+                    is_centred=self._is_centred,
                 )
                 self._fit(product, moments, rounded)
                 step()

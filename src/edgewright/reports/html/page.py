@@ -10,8 +10,9 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from edgewright.analyse.records import Accuracy, Layer
+from edgewright.analyse.records import Layer
 from edgewright.build.records import BuildRecord
+from edgewright.evaluate.records import Accuracy
 from edgewright.reports.html.device import list_recipes
 from edgewright.reports.html.plotly_bundle import describe_missing_plots, load_plotly_bundle
 from edgewright.reports.html.plots import make_figures

@@ -3,9 +3,12 @@
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from edgewright.analyse.records import Accuracy, Finding, Layer
+from edgewright.analyse.records import Finding, Layer
 from edgewright.build.candidates import AS_GIVEN
 from edgewright.build.records import BuildRecord, Candidate
+from edgewright.core.quantities import format_bytes
+from edgewright.evaluate.records import Accuracy
+from edgewright.evaluate.verdict import MET, MISSED, NO_LIMIT, NOT_PROVEN
 from edgewright.reports.html.words import (
     format_db,
     format_duration,
@@ -14,7 +17,6 @@ from edgewright.reports.html.words import (
     format_percent,
     format_points,
 )
-from edgewright.reports.numbers import format_bytes
 
 BACKENDS = {"float": "float model", "htp-sim": "simulation", "htp-native": "emulator"}
 # Kinds of findings: an override for several tensors, and for one.
@@ -22,6 +24,13 @@ COMBINED_OVERRIDE, SINGLE_OVERRIDES = "override", frozenset({"range", "weights"}
 # Kinds of warnings that come before all figures: random data, no compiler.
 DATA, ENVIRONMENT = "data", "environment"
 NATIVE, SIMULATION = "htp-native", "htp-sim"
+# What is said in large letters, and how it looks.
+WORDS = {
+    MET: ("limit met", "good"),
+    NOT_PROVEN: ("not proven", "bad"),
+    MISSED: ("limit missed", "bad"),
+    NO_LIMIT: ("built", "plain"),
+}
 SCORES = {
     "right-answers": "right answers",
     "same-answers": "same answers as float",
@@ -55,12 +64,14 @@ class Verdict:
 
 def make_verdict(record: BuildRecord) -> Verdict:
     """What a build came to."""
-    word, tone = ("random data", "bad") if DATA in _map_warnings(record) else _choose_word(record.is_met)
+    word, tone = ("random data", "bad") if DATA in _map_warnings(record) else WORDS[record.verdict.word]
     model, chip = PurePath(record.source.file).stem, name_chip(record, is_short=True)
     title = f"{format_name(model)} for {format_name(chip)}"
     sentences = (
+        _describe_measure(record),
         _describe_build(record),
         _describe_accuracy(record),
+        *(f"{reason[:1].upper()}{reason[1:]}." for reason in record.verdict.reasons),
         _describe_worst_layer(record),
         _describe_next_step(record),
     )
@@ -88,20 +99,10 @@ def list_remedies(record: BuildRecord, count: int = 3) -> tuple[Finding, ...]:
 
 
 def choose_headline(record: BuildRecord) -> Accuracy | None:
-    """The figure that says most: that of the worst output, which the limit is for, nearest to a device.
-
-    A slow emulator may have run a few samples only: then the simulation's figure is more reliable.
-    """
-    native, simulated = _find_lowest(record, NATIVE), _find_lowest(record, SIMULATION)
-    if native is not None and (simulated is None or 2 * native.samples >= simulated.samples):
-        return native
-    return simulated
-
-
-def _find_lowest(record: BuildRecord, backend: str) -> Accuracy | None:
-    """The output with the lowest score on a backend."""
-    scores = {a: a.score for a in record.accuracy if a.backend == backend and a.score is not None}
-    return min(scores, key=lambda item: scores[item]) if scores else None
+    """The figure that the verdict is drawn from: of the output that loses most, nearest to a device."""
+    loss = record.verdict.loss
+    rows = [item for item in record.accuracy if item.score is not None and item.backend == loss.backend]
+    return min(rows, key=lambda item: item.output != loss.output, default=None)
 
 
 def find_chosen_candidate(record: BuildRecord) -> Candidate | None:
@@ -117,10 +118,10 @@ def find_worst_layer(record: BuildRecord) -> Layer | None:
     return min(noises, key=lambda layer: noises[layer]) if noises else None
 
 
-def _choose_word(is_met: bool | None) -> tuple[str, str]:
-    if is_met is None:
-        return "built", "plain"
-    return ("limit met", "good") if is_met else ("limit missed", "bad")
+def _describe_measure(record: BuildRecord) -> str:
+    """What is measured comes before all figures, and why where nobody asked for it."""
+    why = f" ({record.metric.reason})" if record.metric.reason else ""
+    return f"Measured by {format_name(record.metric.name)}: {record.metric.text}{why}."
 
 
 def _describe_build(record: BuildRecord) -> str:
@@ -139,14 +140,19 @@ def _describe_accuracy(record: BuildRecord) -> str:
     text = f"On the {BACKENDS.get(best.backend, best.backend)} it {_describe_score(record, best)}"
     if best.low is not None and best.high is not None:
         text += f" (95 % interval {best.low:.1f} to {best.high:.1f}{_name_output(record, best)})"
-    drop = _compute_drop(record, best, find_chosen_candidate(record))
-    if drop is not None:
-        text += (
-            f", {format_points(drop)} less than the float model"
-            if drop > 0.005
-            else ", as the float model does"
-        )
-    return f"{text}{_describe_limit(record)}.{_describe_emulator(record, best)}"
+    return f"{text}{_describe_loss(record)}."
+
+
+def _describe_loss(record: BuildRecord) -> str:
+    """What the float model has more on the same samples, and whether that is proven to be little enough."""
+    loss = record.verdict.loss
+    if not loss.samples:
+        return ""
+    lost = format_points(loss.points) if loss.points > 0.005 else "nothing"
+    text = f", {lost} less than the float model on the same samples ({loss.low:.2f} to {loss.high:.2f})"
+    if record.verdict.word != MET:
+        return text
+    return f"{text}: proven to be within the limit of {format_limit(record.max_drop or 0.0)}"
 
 
 def _name_output(record: BuildRecord, best: Accuracy) -> str:
@@ -155,42 +161,13 @@ def _name_output(record: BuildRecord, best: Accuracy) -> str:
     return f"; output '{format_name(best.output)}', the lowest of {count}" if count > 1 else ""
 
 
-def _describe_emulator(record: BuildRecord, best: Accuracy) -> str:
-    """The emulator's score, where it is not the figure shown."""
-    for item in record.accuracy:
-        if (
-            (item.backend, item.output) == (NATIVE, best.output)
-            and item is not best
-            and item.score is not None
-        ):
-            return f" The emulator had time for {item.samples} of them: {format_percent(item.score)}."
-    return ""
-
-
 def _describe_score(record: BuildRecord, best: Accuracy) -> str:
-    samples = f"{best.samples} held-apart samples"
+    samples = f"{best.samples} samples that neither calibrated nor chose"
     if record.metric.name == "right-answers":
         return f"answers {format_percent(best.score)} of {samples} correctly"
     if record.metric.name == "same-answers":
         return f"gives the float model's answer for {format_percent(best.score)} of {samples}"
     return f"reaches {format_percent(best.score)} {record.metric.name} on {samples}"
-
-
-def _compute_drop(record: BuildRecord, best: Accuracy, candidate: Candidate | None) -> float | None:
-    """What is lost against the float model on that output."""
-    if best.score is not None and record.metric.name == "same-answers":
-        return 100.0 - best.score
-    for other in record.accuracy:
-        if (other.backend, other.output) == ("float", best.output) and other.score is not None:
-            return None if best.score is None or other.samples != best.samples else other.score - best.score
-    return None if candidate is None else candidate.drop
-
-
-def _describe_limit(record: BuildRecord) -> str:
-    if record.max_drop is None or record.is_met is None:
-        return ""
-    word = "within" if record.is_met else "beyond"
-    return f": {word} the limit of {format_limit(record.max_drop)}"
 
 
 def _describe_worst_layer(record: BuildRecord) -> str:
@@ -206,8 +183,12 @@ def _describe_worst_layer(record: BuildRecord) -> str:
 def _describe_next_step(record: BuildRecord) -> str:
     if hindrance := _find_obstacle(record):
         return f"To do: {hindrance}."
-    remedies = bool(list_remedies(record))
-    if record.is_met is False:
+    remedies, verdict = bool(list_remedies(record)), record.verdict
+    if verdict.word == NOT_PROVEN and verdict.needed is not None:
+        return f"To do: give {verdict.needed - verdict.loss.samples} more samples, or take it unproven."
+    if verdict.reasons and verdict.word != MISSED:
+        return "To do: find out what the reasons above come from before it goes to a device."
+    if verdict.word == MISSED:
         how = "the findings below say how" if remedies else "try --precision auto or w8a16"
         allowed = format_limit(record.max_drop or 0.0)
         return f"To do: make it more accurate ({how}), or allow more than {allowed}."
@@ -239,9 +220,10 @@ def _make_tiles(record: BuildRecord) -> tuple[Tile, ...]:
     if best is not None:
         tone = {True: "good", False: "bad", None: ""}[record.is_met]
         where = BACKENDS.get(best.backend, best.backend)
-        tiles.append(
-            Tile(SCORES.get(record.metric.name, "accuracy"), format_percent(best.score), where, tone)
-        )
+        title = SCORES.get(record.metric.name, "accuracy")
+        tiles.append(Tile(title, format_percent(best.score), where, tone))
+        loss = record.verdict.loss
+        tiles.append(Tile("lost", format_points(loss.points), f"{loss.low:.2f} to {loss.high:.2f}", tone))
     if candidate is not None:
         size = f"{record.source.weight_bytes / max(candidate.weight_bytes, 1):.1f} times smaller than float"
         tiles.append(Tile("weights", format_bytes(candidate.weight_bytes), size))

@@ -5,7 +5,7 @@ import math
 from markupsafe import Markup, escape
 
 from edgewright.core.errors import shown
-from edgewright.reports.numbers import format_amount, format_bytes, format_shape
+from edgewright.core.quantities import format_amount, format_bytes, format_shape
 
 LONGEST_TEXT, LONGEST_NAME, SHORT_NAME = 2000, 200, 52
 # What stands for a figure that is not known.

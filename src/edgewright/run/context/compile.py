@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from importlib import metadata
 
 from edgewright.artifacts.context.records import Context, ContextHead
 from edgewright.artifacts.context.writer import to_chunks
@@ -16,6 +15,7 @@ from edgewright.backends.registry import find_backend
 from edgewright.config.backend_config import BackendConfig, GraphSettings
 from edgewright.core.errors import UsageError
 from edgewright.core.files import Chunks
+from edgewright.core.version import VERSION
 from edgewright.ir.graph import Graph
 from edgewright.model.profile.events import log_events
 from edgewright.model.saving import SaveOptions, make_records
@@ -97,7 +97,7 @@ def _make_head(order: CompileOrder, names: Sequence[str]) -> ContextHead:
     settings = {name: order.choose_settings(name).as_numbers() for name in names}
     head = ContextHead(
         backend=order.provider,
-        producer=f"edgewright {metadata.version('edgewright')}",
+        producer=f"edgewright {VERSION}",
         priority=order.config.priority or "normal",
         is_weight_sharing=order.config.is_weight_sharing,
         settings=settings,

@@ -184,6 +184,7 @@ PICKLES = {
     "nothing": b"",
     "no end": b"\x80\x02N",
     "no stack": b"\x80\x02R.",
+    "no mark": b"\x80\x02K\x01t.",
     "a state for a text": b"\x80\x02" + push("a") + b"Nb.",
     "a far memo": b"\x80\x02N" + b"r" + struct.pack("<I", 1 << 31) + b"j" + struct.pack("<I", 5) + b".",
     "a long text": b"\x80\x02X" + struct.pack("<I", 1 << 31) + b"abc.",
@@ -269,6 +270,21 @@ def test_a_member_that_claims_more_bytes_than_the_file_has_is_refused(tmp_path):
     data = module({"w": tensor((1 << 28,), (1,), count=1 << 28)})
     assert zlib.crc32(data)
     refuse(path, "ends before")
+
+
+@pytest.mark.parametrize("place", [0, 3, 35, 200])
+def test_bytes_that_are_missing_before_the_list_are_noticed(place, tmp_path):
+    path = tmp_path / "m.pt"
+    with zipfile.ZipFile(path, "w") as file:
+        # Stored first, as large storages are.
+        file.writestr("m/data/0", struct.pack("<4f", 1, 2, 3, 4))
+    with zipfile.ZipFile(hostile.write(tmp_path / "whole.pt")) as whole, zipfile.ZipFile(path, "a") as file:
+        for item in whole.namelist():
+            if item != "m/data/0":
+                file.writestr(item, whole.read(item))
+    raw = path.read_bytes()
+    path.write_bytes(raw[:place] + raw[place + 2 :])
+    refuse(path, codes=(2, 3, 4))
 
 
 def test_compressed_weights_are_read_within_their_size(tmp_path):

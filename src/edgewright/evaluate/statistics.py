@@ -1,4 +1,4 @@
-"""Intervals of shares, and what arrays of probabilities look like."""
+"""Intervals of shares and of differences, and what arrays of probabilities look like."""
 
 import math
 
@@ -10,7 +10,7 @@ from edgewright.core.numbers import Array
 NORMAL_95 = 1.959964
 
 
-def compute_wilson_interval(same: int, count: int) -> tuple[float, float]:
+def compute_wilson_interval(same: float, count: float) -> tuple[float, float]:
     """The 95 % interval of a share."""
     if not count:
         return 0.0, 1.0
@@ -18,6 +18,13 @@ def compute_wilson_interval(same: int, count: int) -> tuple[float, float]:
     centre = (share + spread / 2) / (1 + spread)
     reach = math.sqrt(share * (1 - share) * spread + spread**2 / 4) / (1 + spread)
     return max(0.0, centre - reach), min(1.0, centre + reach)
+
+
+def compute_paired_interval(lost: float, won: float, count: float) -> tuple[float, float]:
+    """The 95 % interval of (lost - won) / count, after Bonett and Price: honest where both are zero."""
+    more, less, total = (lost + 1) / (count + 2), (won + 1) / (count + 2), count + 2
+    reach = NORMAL_95 * math.sqrt(max(more + less - (more - less) ** 2, 0.0) / total)
+    return max(-1.0, more - less - reach), min(1.0, more - less + reach)
 
 
 def is_distribution(rows: Array) -> bool:

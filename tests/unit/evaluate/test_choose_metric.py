@@ -1,10 +1,12 @@
-"""How accuracy is told: which metric suits which model, and what the figures are."""
+"""Which metric suits which model and data: classes only where they are shown."""
 
 import numpy as np
 import pytest
 
-from edgewright.analyse.metric import CLOSENESS, RIGHT, SAME, choose_metric, score_metric, score_sample
+from edgewright.config.build import METRICS
 from edgewright.core.errors import UsageError
+from edgewright.evaluate.choose_metric import CLOSENESS, RIGHT, SAME, choose_metric
+from edgewright.evaluate.metrics import MEASURES
 from edgewright.ir.text import parse
 
 SCORES = """
@@ -42,6 +44,9 @@ graph g {
   output face
 }
 """
+LANDMARKS = SCORES.replace("float_32[3,4]", "float_32[213,4]").replace(
+    "[1.0,0.0,0.0,0.0,0.0,1.0,0.0,0.0,0.0,0.0,1.0,0.0]", f"[{','.join(['0.5'] * 852)}]"
+)
 IMAGE = """
 graph g {
   input x: float_32[1,4,4,2]
@@ -62,10 +67,12 @@ graph g {
     ("text", "labels", "wish", "name"),
     [
         (SCORES, np.array([0, 2]), "auto", RIGHT),
-        (SCORES, None, "auto", SAME),
-        (SCORES, None, "closeness", CLOSENESS),
+        # Scores may as well be coordinates: nothing shows that they are classes.
+        (SCORES, None, "auto", CLOSENESS),
+        (SCORES, None, "same-answers", SAME),
         (SOFTMAX, None, "auto", SAME),
-        (BIASED, None, "auto", SAME),
+        (BIASED, None, "auto", CLOSENESS),
+        (LANDMARKS, None, "auto", CLOSENESS),
         (RESIDUAL, None, "auto", CLOSENESS),
         (FACES, None, "auto", CLOSENESS),
         (FACES, None, "same-answers", SAME),
@@ -86,38 +93,10 @@ def test_labels_beyond_the_classes_are_refused_with_both_numbers():
         choose_metric(parse(SCORES), np.array([3]), RIGHT)
 
 
-def _judged(graph, pairs, labels=None):
-    return [
-        score_sample(
-            graph,
-            "y",
-            np.array([a], np.float32),
-            np.array([b], np.float32),
-            None if labels is None else labels[place],
-        )
-        for place, (a, b) in enumerate(pairs)
-    ]
+def test_why_a_metric_was_taken_is_said_unless_it_was_asked_for():
+    assert "need not be classes" in choose_metric(parse(SCORES), None).reason
+    assert not choose_metric(parse(SCORES), None, "cosine").reason
 
 
-def test_shares_of_answers_come_with_wilsons_interval():
-    graph = parse(SCORES)
-    items = _judged(graph, [((3, 1, 0), (2, 1, 0)), ((0, 1, 0), (1, 0, 0))], [0, 0])
-    same, right = score_metric(SAME, items, 3), score_metric(RIGHT, items, 3)
-    assert (same.score, right.score) == (50, 100)
-    assert (round(same.low, 1), round(same.high, 1)) == (9.5, 90.5)
-
-
-def test_closeness_is_the_error_over_the_range():
-    graph = parse(SCORES)
-    items = _judged(graph, [((0, 10, 0), (1, 10, 0)), ((0, 10, 0), (0, 10, 0))])
-    result = score_metric(CLOSENESS, items, 10)
-    assert result.score == pytest.approx(100 - 100 * np.sqrt(1 / 6) / 10)
-    assert result.low <= result.score <= result.high
-    assert result == score_metric(CLOSENESS, items, 10)
-
-
-def test_a_result_that_is_no_number_counts_as_wrong():
-    graph = parse(SCORES)
-    (item,) = _judged(graph, [((3, 1, 0), (np.nan, np.nan, np.nan))])
-    assert item.noise > 0
-    assert np.isfinite(item.noise)
+def test_options_name_the_metrics_that_there_are():
+    assert [*MEASURES] == [*METRICS]

@@ -1,25 +1,22 @@
-"""Runs samples that did not calibrate through the float model and through quantized ones."""
+"""Runs samples through the float model and through quantized ones, and tells how good each is."""
 
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from edgewright.analyse.metric import (
-    CLOSENESS,
-    SAME,
-    MetricScore,
-    SampleScore,
-    compute_sqnr_db,
-    score_metric,
-    score_sample,
-)
-from edgewright.analyse.records import Accuracy, Metric
 from edgewright.core.events import announce_progress
 from edgewright.core.numbers import Array
-from edgewright.data.samples import BuildSamples, SampleSelection
+from edgewright.data.samples import LabelledSamples, SampleSelection
+from edgewright.evaluate.choose_metric import find_class_axis
+from edgewright.evaluate.loss import choose_worst, measure_loss, measure_score
+from edgewright.evaluate.metrics import find_measure
+from edgewright.evaluate.metrics.measure import Answer
+from edgewright.evaluate.metrics.values import SignalToNoise, subtract_safely
+from edgewright.evaluate.records import Accuracy, Loss, Metric
 from edgewright.ir.graph import Graph
 from edgewright.model.model import Model
 from edgewright.ops.cost import node_macs
@@ -31,6 +28,17 @@ MOST_DB = 120.0
 # MACs of one quick evaluation of a precision, and how many samples it has at least.
 QUICK_MACS, FEWEST_SAMPLES = 6e10, 50
 Run = Callable[[Mapping[str, Array]], Mapping[str, Array]]
+
+
+@dataclass(frozen=True)
+class SampleScore:
+    """What one output of one sample tells; sums, no arrays."""
+
+    # Noise and signal, and the largest difference.
+    power: tuple[float, ...]
+    largest: float
+    # What the metric adds up; empty where it does not look at this output.
+    sums: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -57,17 +65,20 @@ class Measurement:
         """How many samples were run."""
         return len(self.numbers)
 
-    def keep_first(self, count: int) -> "Measurement":
-        """The first samples alone."""
-        outputs = {name: items[:count] for name, items in self.outputs.items()}
-        return Measurement(self.backend, outputs, self.numbers[:count])
+    def select(self, numbers: Sequence[int]) -> "Measurement":
+        """Some samples alone."""
+        places = [self.numbers.index(number) for number in numbers]
+        outputs = {name: [items[place] for place in places] for name, items in self.outputs.items()}
+        return Measurement(self.backend, outputs, tuple(numbers))
 
 
 class Evaluator:
     """Evaluates graphs on samples against the float model, by one metric."""
 
-    def __init__(self, graph: Graph, samples: BuildSamples, metric: Metric) -> None:
+    def __init__(self, graph: Graph, samples: LabelledSamples, metric: Metric) -> None:
         self._graph, self._samples, self.metric = graph, samples, metric
+        self._measure = find_measure(metric.name)
+        self._axes = {name: find_class_axis(graph, name) for name in graph.outputs}
         self._float = Model.of(graph)
         self._kept: dict[int, dict[str, Array]] = {}
         self._bytes = 0
@@ -86,17 +97,21 @@ class Evaluator:
     def measure_runner(
         self, run: Run, backend: str, count: int | None = None, seconds: float | None = None
     ) -> Measurement:
-        """What a runner gives on the samples; ends early once the time is up, after one at least."""
-        chosen = self._samples.evaluation.select(count or len(self._samples.evaluation))
+        """What a runner gives on the samples.
+
+        With a limit of seconds, samples come in an order whose beginning is spread over all of them, and it
+        ends once the time is up, after one sample at least.
+        """
+        chosen = self._samples.selection.select(count or len(self._samples.selection))
+        if seconds is not None:
+            chosen = chosen.shuffle()
         scores: dict[str, list[SampleScore]] = {name: [] for name in self._graph.outputs}
         start = time.monotonic()
         with announce_progress(f"evaluating on {backend}", total=len(chosen)) as step:
             for sample, references, label in self._iterate_samples(chosen):
                 outputs = run(sample)
                 for name, items in scores.items():
-                    items.append(
-                        score_sample(self._graph, name, references[name], np.asarray(outputs[name]), label)
-                    )
+                    items.append(self._score(name, references[name], np.asarray(outputs[name]), label))
                 step()
                 if seconds is not None and time.monotonic() - start > seconds:
                     break
@@ -105,18 +120,28 @@ class Evaluator:
 
     def summarise(self, measured: Measurement) -> Evaluation:
         """The figures of a whole model: of several outputs the worst counts."""
-        scores = [self._score_output(name, measured.outputs[name]) for name in self.metric.outputs]
-        score = min((item.score for item in scores), default=100.0)
-        drop = self._score_float_model(measured.numbers) - score
+        loss = self.measure_loss(measured)
         dbs = [min(MOST_DB, compute_sqnr_db(items)) for items in measured.outputs.values()]
-        return Evaluation(score, drop, float(np.mean(dbs)) if dbs else MOST_DB, measured.samples)
+        mean = float(np.mean(dbs)) if dbs else MOST_DB
+        return Evaluation(loss.float_score - loss.points, loss.points, mean, measured.samples)
 
-    def count_answers(self) -> int:
-        """How many answers the metric counts; 0 where it counts none."""
-        if self.metric.name == CLOSENESS:
-            return 0
-        items = [item for name in self.metric.outputs for item in self.reference.outputs[name]]
-        return sum(item.rows if self.metric.name == SAME else item.right >= 0 for item in items)
+    def measure_loss(self, measured: Measurement, than: Measurement | None = None) -> Loss:
+        """What the worst output loses against the float model, or ``than``, on the same samples."""
+        first = (than or self.reference).select(measured.numbers)
+        losses = [
+            replace(
+                measure_loss(
+                    self._measure,
+                    [item.sums for item in first.outputs[name]],
+                    [item.sums for item in measured.outputs[name]],
+                    self._spans[name],
+                ),
+                output=name,
+                backend=measured.backend,
+            )
+            for name in self.metric.outputs
+        ]
+        return choose_worst(losses) if losses else Loss("", measured.backend, 0, 0.0, 0.0, 0.0, 100.0)
 
     def list_accuracy(self, measured: Measurement) -> tuple[Accuracy, ...]:
         """One record for each output."""
@@ -124,56 +149,55 @@ class Evaluator:
 
     def _make_accuracy(self, measured: Measurement, name: str) -> Accuracy:
         items = measured.outputs[name]
-        is_float = measured is self.reference
+        is_float = measured.backend == self.reference.backend
         figures: tuple[float | None, ...] = (None, None, None)
         if name in self.metric.outputs:
-            score = self._score_output(name, items)
-            figures = (score.score, score.low, score.high)
+            figures = self._compute_figures(items, self._spans[name])
         differences = (
             (None, None) if is_float else (compute_sqnr_db(items), max(item.largest for item in items))
         )
         return Accuracy(name, measured.backend, len(items), *figures, *differences)
 
-    def _score_output(self, name: str, items: list[SampleScore]) -> MetricScore:
-        return score_metric(self.metric.name, items, self._float_results[1][name])
+    def _compute_figures(self, items: list[SampleScore], span: float) -> tuple[float, float, float]:
+        """The score and its interval; that of a loss is narrower, for both models share their samples."""
+        return measure_score(self._measure, [item.sums for item in items], span)
 
-    def _score_float_model(self, chosen: Sequence[int]) -> float:
-        """The float model's own score on the samples that were used."""
-        places = {number: place for place, number in enumerate(self._samples.evaluation.numbers)}
-        parts = [
-            self._score_output(name, [self.reference.outputs[name][places[number]] for number in chosen])
-            for name in self.metric.outputs
-        ]
-        return min((item.score for item in parts), default=100.0)
+    def _score(self, name: str, reference: Array, result: Array, label: int | None) -> SampleScore:
+        answer = Answer(reference, result, label, self._axes[name])
+        _, gap = subtract_safely(answer)
+        sums = self._measure.add_up(answer) if name in self.metric.outputs else ()
+        return SampleScore(SignalToNoise().add_up(answer), float(np.abs(gap).max(initial=0.0)), sums)
 
     @property
     def reference(self) -> Measurement:
         """The float model itself."""
         return self._float_results[0]
 
+    @property
+    def _spans(self) -> dict[str, float]:
+        return self._float_results[1]
+
     @cached_property
     def _float_results(self) -> tuple[Measurement, dict[str, float]]:
         """The float model's own answers, and the range of each output; made when they are first needed."""
+        selection = self._samples.selection
         scores: dict[str, list[SampleScore]] = {name: [] for name in self._graph.outputs}
         ranges = dict.fromkeys(scores, (np.inf, -np.inf))
-        with announce_progress("running the float model", total=len(self._samples.evaluation)) as step:
-            for _, references, label in self._iterate_samples(self._samples.evaluation):
+        with announce_progress("running the float model", total=len(selection)) as step:
+            for _, references, label in self._iterate_samples(selection):
                 for name, array in references.items():
                     ranges[name] = _widen_range(ranges[name], array)
-                    scores[name].append(score_sample(self._graph, name, array, array, label))
+                    scores[name].append(self._score(name, array, array, label))
                 step()
         spans = {name: max(0.0, high - low) for name, (low, high) in ranges.items()}
-        return Measurement("float", scores, self._samples.evaluation.numbers), spans
+        return Measurement("float", scores, selection.numbers), spans
 
     def _iterate_samples(
         self, chosen: SampleSelection
     ) -> Iterator[tuple[Mapping[str, Array], Mapping[str, Array], int | None]]:
-        """Samples, the float model's outputs, and the labels where they are known and asked for."""
-        places = {number: place for place, number in enumerate(self._samples.evaluation.numbers)}
-        labels = self._samples.labels if self.metric.name != CLOSENESS else None
+        """Samples, the float model's outputs, and the labels where they are known."""
         for number, sample in zip(chosen.numbers, chosen, strict=True):
-            label = None if labels is None else int(labels[places[number]])
-            yield sample, self._run_float_model(number, sample), label
+            yield sample, self._run_float_model(number, sample), self._samples.find_label(number)
 
     def _run_float_model(self, number: int, sample: Mapping[str, Array]) -> Mapping[str, Array]:
         if number in self._kept:
@@ -184,6 +208,14 @@ class Evaluator:
             self._kept[number] = outputs
             self._bytes += size
         return outputs
+
+
+def compute_sqnr_db(items: Sequence[SampleScore]) -> float:
+    """Signal over noise in dB; infinite where there is no noise."""
+    noise, signal = (sum(item.power[place] for item in items) for place in (0, 1))
+    if not noise:
+        return math.inf
+    return 10 * math.log10(signal / noise) if signal else -math.inf
 
 
 def _widen_range(value_range: tuple[float, float], array: Array) -> tuple[float, float]:

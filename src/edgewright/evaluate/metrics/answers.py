@@ -1,0 +1,74 @@
+"""Metrics that count answers: the largest class, or a few of the largest."""
+
+from typing import ClassVar
+
+import numpy as np
+
+from edgewright.core.numbers import Array
+from edgewright.evaluate.metrics.measure import Answer, Measure
+
+# How many of the largest classes may hold the right one.
+TOP = 5
+
+
+def has_nan(result: Array) -> bool:
+    """Whether something is not a number: the largest of such values is no answer."""
+    return result.dtype.kind == "f" and bool(np.isnan(result).any())
+
+
+class _Share(Measure):
+    """Good answers out of all."""
+
+    is_share: ClassVar[bool] = True
+
+    def compute_score(self, sums: Array, span: float) -> Array:
+        """A percentage; of no answers at all, none is good."""
+        del span
+        return np.asarray(100 * sums[..., 0] / np.maximum(sums[..., 1], 1))
+
+
+class RightAnswers(_Share):
+    """The largest class is the right one."""
+
+    name = "right-answers"
+    text = "share of samples whose largest class is the right one"
+    needs_labels = True
+
+    def add_up(self, answer: Answer) -> tuple[float, ...]:
+        """Of a sample without label nothing is known."""
+        if answer.label is None:
+            return 0.0, 0.0
+        is_right = answer.result.reshape(-1).argmax() == answer.label
+        return float(is_right and not has_nan(answer.result)), 1.0
+
+
+class SameAnswers(_Share):
+    """The largest class is that of the float model."""
+
+    name = "same-answers"
+    text = "share of answers (largest class) that are those of the float model"
+
+    def add_up(self, answer: Answer) -> tuple[float, ...]:
+        """Whole numbers are answers themselves."""
+        first, second = answer.reference, answer.result.reshape(answer.reference.shape)
+        if first.dtype.kind in "iub" or not first.ndim:
+            same = first == second
+        else:
+            is_number = ~np.isnan(second).any(answer.axis)
+            same = (first.argmax(answer.axis) == second.argmax(answer.axis)) & is_number
+        return float(np.mean(same)) if np.size(same) else 1.0, 1.0
+
+
+class TopAnswers(_Share):
+    """The right class, or the float model's where none is known, is among the largest."""
+
+    name = "top-5"
+    text = f"share of samples with the right class (or the float model's) among the {TOP} largest"
+
+    def add_up(self, answer: Answer) -> tuple[float, ...]:
+        """Ties at the end count as good."""
+        scores = answer.result.reshape(-1)
+        label = int(answer.reference.reshape(-1).argmax()) if answer.label is None else answer.label
+        if not 0 <= label < scores.size or has_nan(scores):
+            return 0.0, 1.0
+        return float((scores > scores[label]).sum() < TOP), 1.0

@@ -1,0 +1,90 @@
+"""The user's own metric: a Python function of one output, from a file that the user names."""
+
+import inspect
+import math
+import runpy
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from edgewright.core.errors import UsageError, Where, shown
+from edgewright.core.numbers import Array
+from edgewright.evaluate.metrics.measure import Answer, Measure
+
+OwnFunction = Callable[..., float]
+FORM = "a function of (output, reference, label) that returns a number, 1 for a perfect output"
+
+
+class OwnMeasure(Measure):
+    """The mean over samples of what a function returns."""
+
+    def __init__(self, name: str, function: OwnFunction) -> None:
+        self._name, self._function = name, function
+        self._count = _count_arguments(name, function)
+
+    def add_up(self, answer: Answer) -> tuple[float, ...]:
+        """One number for each sample."""
+        given = (answer.result.reshape(answer.reference.shape), answer.reference, answer.label)
+        value: Any = self._function(*given[: self._count])
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            number = math.nan
+        if not math.isfinite(number):
+            raise UsageError(
+                f"the metric '{shown(self._name)}' returned {shown(repr(value))}, expected a number",
+                do=f"write {FORM}",
+            )
+        return number, 1.0
+
+    def compute_score(self, sums: Array, span: float) -> Array:
+        """In percent."""
+        del span
+        return np.asarray(100 * sums[..., 0] / np.maximum(sums[..., 1], 1))
+
+
+# Functions that were handed over in Python, and those of files that were run, by name.
+_FUNCTIONS: dict[str, OwnMeasure] = {}
+
+
+def keep_own_function(function: OwnFunction) -> str:
+    """The name under which a metric finds a function that was handed over in Python."""
+    name = f"{getattr(function, '__module__', '')}:{getattr(function, '__qualname__', 'metric')}"
+    _FUNCTIONS[name] = OwnMeasure(name, function)
+    return name
+
+
+def open_own_function(name: str) -> OwnMeasure:
+    """Runs the file, as the user asks by naming it, and takes the function from it."""
+    if name not in _FUNCTIONS:
+        _FUNCTIONS[name] = _read_function(name)
+    return _FUNCTIONS[name]
+
+
+def _read_function(name: str) -> OwnMeasure:
+    path, _, function = name.rpartition(":")
+    if not path.endswith(".py") or not Path(path).is_file():
+        raise UsageError(
+            f"there is no metric '{shown(name)}'",
+            Where(file=path) if path else None,
+            do="edgewright build --help lists the metrics; one of your own is FILE.py:FUNCTION",
+        )
+    made = runpy.run_path(path).get(function)
+    if not callable(made):
+        raise UsageError(
+            f"'{shown(path)}' has no function '{shown(function)}'", Where(file=path), do=f"write {FORM}"
+        )
+    return OwnMeasure(name, made)
+
+
+def _count_arguments(name: str, function: OwnFunction) -> int:
+    """How many of output, reference and label it takes."""
+    kinds = [parameter.kind for parameter in inspect.signature(function).parameters.values()]
+    count = sum(
+        kind in {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD} for kind in kinds
+    )
+    if not 1 <= count <= 3:
+        raise UsageError(f"the metric '{shown(name)}' takes {count} arguments", do=f"write {FORM}")
+    return count

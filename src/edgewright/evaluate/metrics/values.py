@@ -1,0 +1,91 @@
+"""Metrics of values: how close they are to the float model's, whatever they mean."""
+
+from typing import ClassVar
+
+import numpy as np
+
+from edgewright.core.numbers import Array
+from edgewright.evaluate.metrics.measure import Answer, Measure
+
+
+def subtract_safely(answer: Answer) -> tuple[Array, Array]:
+    """The reference and the difference: not a number against a number is as wrong as can be, not unknown."""
+    first = answer.reference.astype(np.float64)
+    second = answer.result.astype(np.float64).reshape(first.shape)
+    with np.errstate(invalid="ignore"):
+        gap = np.where(first == second, 0.0, first - second)
+    return first, np.nan_to_num(gap, nan=np.abs(first).max(initial=1.0))
+
+
+class Closeness(Measure):
+    """Root mean square error."""
+
+    name: ClassVar[str] = "closeness"
+    text: ClassVar[str] = "100 % less the root mean square error over the range of the float model's values"
+
+    def add_up(self, answer: Answer) -> tuple[float, ...]:
+        """Noise and number of elements."""
+        _, gap = subtract_safely(answer)
+        return float(np.vdot(gap, gap)), float(gap.size)
+
+    def compute_score(self, sums: Array, span: float) -> Array:
+        """As a share of the range."""
+        error = np.sqrt(sums[..., 0] / np.maximum(sums[..., 1], 1))
+        return np.asarray(np.maximum(0.0, 100 - 100 * error / (span or 1.0)))
+
+
+class SignalToNoise(Measure):
+    """The ratio of noise to signal, of which dB are the logarithm."""
+
+    name = "sqnr"
+    text = "100 % less the root of noise over signal: 99 % are 40 dB, 90 % are 20 dB"
+
+    def add_up(self, answer: Answer) -> tuple[float, ...]:
+        """Noise and signal."""
+        first, gap = subtract_safely(answer)
+        return float(np.vdot(gap, gap)), float(np.vdot(first, first))
+
+    def compute_score(self, sums: Array, span: float) -> Array:
+        """Noise without signal is all that there is."""
+        del span
+        noise, signal = sums[..., 0], sums[..., 1]
+        share = np.sqrt(noise / np.where(signal > 0, signal, 1.0))
+        return np.asarray(np.maximum(0.0, 100 - 100 * np.where(signal > 0, share, noise > 0)))
+
+
+class Cosine(Measure):
+    """The angle between the float model's vector and the other: what embeddings are compared by."""
+
+    name = "cosine"
+    text = "mean cosine of the float model's output and the other, over samples, in percent"
+
+    def add_up(self, answer: Answer) -> tuple[float, ...]:
+        """Two vectors of zeros point the same way."""
+        first, gap = subtract_safely(answer)
+        second = first - gap
+        if not np.isfinite(answer.result).all():
+            return 0.0, 1.0
+        lengths = float(np.linalg.norm(first) * np.linalg.norm(second))
+        return float(np.vdot(first, second)) / lengths if lengths else float(not gap.any()), 1.0
+
+    def compute_score(self, sums: Array, span: float) -> Array:
+        """The mean."""
+        del span
+        return np.asarray(100 * sums[..., 0] / np.maximum(sums[..., 1], 1))
+
+
+class MeanAbsoluteError(Closeness):
+    """Mean absolute error."""
+
+    name = "mean-absolute-error"
+    text = "100 % less the mean absolute error over the range of the float model's values"
+
+    def add_up(self, answer: Answer) -> tuple[float, ...]:
+        """Errors and number of elements."""
+        _, gap = subtract_safely(answer)
+        return float(np.abs(gap).sum()), float(gap.size)
+
+    def compute_score(self, sums: Array, span: float) -> Array:
+        """As a share of the range."""
+        error = sums[..., 0] / np.maximum(sums[..., 1], 1)
+        return np.asarray(np.maximum(0.0, 100 - 100 * error / (span or 1.0)))

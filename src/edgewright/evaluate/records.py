@@ -1,0 +1,49 @@
+"""What an evaluation measured, as plain records."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Metric:
+    """How accuracy is measured for this model and data: one number in percent, larger is better."""
+
+    # Of the registry (right-answers, same-answers, closeness ...), or FILE:FUNCTION of the user's own.
+    name: str
+    # A sentence for readers.
+    text: str
+    # The outputs that it looks at, each for itself: the worst of them counts.
+    outputs: tuple[str, ...]
+    # Why this one, where nobody asked for it.
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """One output on one backend, over samples that neither calibrated nor chose anything."""
+
+    output: str
+    # float, htp-sim or htp-native.
+    backend: str
+    samples: int
+    # The metric in percent with its interval of 95 %; None where it does not look at this output.
+    score: float | None
+    low: float | None
+    high: float | None
+    # Against the float model; None for the float model itself.
+    sqnr_db: float | None
+    max_abs: float | None
+
+
+@dataclass(frozen=True)
+class Loss:
+    """Points of the metric that the float model has and the other has not, on the same samples."""
+
+    output: str
+    backend: str
+    samples: int
+    points: float
+    # The interval of 95 % of the difference.
+    low: float
+    high: float
+    # The float model's score on these samples.
+    float_score: float

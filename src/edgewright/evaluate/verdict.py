@@ -1,0 +1,87 @@
+"""Whether a limit is kept: proven, not proven, or missed."""
+
+from dataclasses import dataclass
+
+from edgewright.evaluate.loss import count_needed_samples
+from edgewright.evaluate.metrics.answers import RightAnswers
+from edgewright.evaluate.records import Loss
+from edgewright.evaluate.statistics import compute_wilson_interval
+
+MET, NOT_PROVEN, MISSED, NO_LIMIT = "met", "not proven", "missed", "no limit"
+# Simulation and emulator disagree where their difference is beyond chance and beyond this part of the limit.
+WORTH_TELLING = 0.25
+# Trained models that are right less often than this mostly have samples that are not as in training.
+LOWEST_USUAL = 0.5
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The word that is said, what it is drawn from, and why it is not a better one."""
+
+    word: str
+    loss: Loss
+    reasons: tuple[str, ...] = ()
+    # Samples that would prove the limit if they went on like these; None where that cannot be said.
+    needed: int | None = None
+
+    @property
+    def is_met(self) -> bool | None:
+        """Whether the limit is proven to be kept; None where there is none."""
+        return None if self.word == NO_LIMIT else self.word == MET
+
+
+def describe_poor_float_model(metric: str, loss: Loss, classes: int) -> str:
+    """What is wrong before anything was quantized; empty where nothing seems to be."""
+    if metric != RightAnswers.name or not loss.samples:
+        return ""
+    right = loss.float_score / 100 * loss.samples
+    low, high = compute_wilson_interval(right, loss.samples)
+    chance = 1 / max(classes, 1)
+    if high >= LOWEST_USUAL and low > min(2 * chance, (1 + chance) / 2):
+        return ""
+    score = f"right on only {loss.float_score:.0f} % of {loss.samples} samples"
+    return (
+        f"the float model itself is {score} ({100 * chance:.1f} % would be chance): "
+        "what is lost says little before samples and labels fit the model"
+    )
+
+
+def judge_loss(loss: Loss, limit: float | None, apart: Loss | None = None) -> Verdict:
+    """What a loss means for a limit.
+
+    Args:
+        loss: against the float model, on samples that neither calibrated nor chose.
+        limit: points that may be lost; None where nobody said.
+        apart: what the emulator loses against the simulation on the same samples, where both ran.
+    """
+    reasons = _describe_disagreement(apart, limit)
+    if limit is None:
+        return Verdict(NO_LIMIT, loss, reasons)
+    if loss.points > limit:
+        return Verdict(MISSED, loss, (_describe_miss(loss, limit), *reasons))
+    if loss.high <= limit and not reasons:
+        return Verdict(MET, loss)
+    needed = count_needed_samples(loss, limit) if loss.high > limit else None
+    doubts = (_describe_doubt(loss, limit, needed),) if loss.high > limit else ()
+    return Verdict(NOT_PROVEN, loss, (*doubts, *reasons), needed)
+
+
+def _describe_miss(loss: Loss, limit: float) -> str:
+    return f"{loss.points:.2f} points are lost, {limit:g} may be"
+
+
+def _describe_doubt(loss: Loss, limit: float, needed: int | None) -> str:
+    lost = f"{loss.points:.2f} points are lost on {loss.samples} samples, with others up to {loss.high:.2f}"
+    if needed is None:
+        return f"{lost}: too near to the limit of {limit:g} to be proven"
+    return (
+        f"{lost}: {max(1, needed - loss.samples)} more samples like these would prove the limit of {limit:g}"
+    )
+
+
+def _describe_disagreement(apart: Loss | None, limit: float | None) -> tuple[str, ...]:
+    if apart is None or apart.low <= 0 or apart.points <= WORTH_TELLING * (1.0 if limit is None else limit):
+        return ()
+    more = f"{apart.points:.2f} points more ({apart.low:.2f} to {apart.high:.2f})"
+    text = f"simulation and emulator disagree: on the same {apart.samples} samples the emulator loses {more}"
+    return (f"{text}; figures of the simulation do not hold for this model",)

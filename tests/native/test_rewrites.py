@@ -1,0 +1,140 @@
+"""What the emulator computes wrongly or refuses as it stands comes out right after the passes for HTP."""
+
+import numpy as np
+import pytest
+
+import edgewright as ew
+from edgewright.ir.graph import Graph, Node
+from edgewright.ir.types import TensorType
+from edgewright.model.model import Model
+from edgewright.ops.activation import Gelu, HardSwish, Relu, Sigmoid, Tanh
+from edgewright.ops.conv import Conv2d, DepthWiseConv2d
+from edgewright.ops.elementwise import ElementWiseMaximum, ElementWiseMultiply
+from edgewright.ops.elementwise_unary import ElementWiseNeg
+from edgewright.ops.gather import Gather
+from edgewright.ops.norm import LayerNorm, RmsNorm
+from edgewright.ops.rearrange import Reshape, Transpose
+from edgewright.ops.rearrange_fill import Pad, Scheme
+
+ENOUGH = {None: 55, 8: 25, 16: 40}
+
+
+class Chain:
+    """A graph that grows; values are random numbers of a fixed seed."""
+
+    def __init__(self, *shape):
+        self.random = np.random.default_rng(1)
+        self.graph = Graph("g")
+        self.graph.add_input("x", TensorType(shape))
+        self.feed = {"x": self.draw(*shape)}
+
+    def draw(self, *shape):
+        return self.random.normal(size=shape).astype(np.float32)
+
+    def add(self, op, *values):
+        names = [
+            value if isinstance(value, str) else self.graph.add_constant(self.graph.fresh_name("w"), value)
+            for value in values
+        ]
+        name = self.graph.fresh_name(op.qnn_name())
+        self.graph.add(Node(name, op, names, [name]))
+        return name
+
+
+def windows():
+    """Six axes, as window attention has them."""
+    net = Chain(1, 8, 8, 12)
+    parts = net.add(Reshape(shape=(1, 2, 4, 2, 4, 12)), "x")
+    return net, [net.add(Reshape(shape=(4, 16, 12)), net.add(Transpose(perm=(0, 1, 3, 2, 4, 5)), parts))]
+
+
+def overlapping_windows():
+    """Indices that add an axis."""
+    net = Chain(1, 8, 3, 8, 4)
+    indices = np.asarray([[0, 1, 2, 3], [2, 3, 4, 5], [4, 5, 6, 7]], np.int32)
+    six = net.add(Gather(axis=1), "x", indices)
+    return net, [net.add(Reshape(shape=(9, 4, 32)), net.add(Transpose(perm=(0, 3, 1, 2, 4, 5)), six))]
+
+
+def five_axes(op, count):
+    """A volume, as video networks have it."""
+    net = Chain(2, 3, 4, 5, 6)
+    return net, [net.add(op, *["x", net.add(Relu(), "x")][:count])]
+
+
+def padded_channels():
+    """Another reader of what is padded."""
+    net = Chain(1, 8, 16, 16)
+    turned = net.add(Transpose(perm=(0, 1, 3, 2)), "x")
+    amounts = ((0, 0), (0, 0), (0, 0), (0, 1))
+    padded = net.add(Pad(scheme=Scheme.CONSTANT, pad_amount=amounts, pad_constant_value=1.0), turned)
+    return net, [net.add(ElementWiseNeg(), padded), net.add(ElementWiseNeg(), net.add(Relu(), turned))]
+
+
+def repeated_edge():
+    net = Chain(1, 32, 8, 4)
+    amounts = ((0, 0), (2, 1), (3, 2), (0, 1))
+    return net, [net.add(Pad(scheme=Scheme.EDGE, pad_amount=amounts), net.add(ElementWiseNeg(), "x"))]
+
+
+def convolution(kind, size, pad):
+    net = Chain(1, 12, 12, 32)
+    op = kind(stride=(2, 2), pad_amount=((pad, pad), (pad, pad)))
+    return net, [net.add(op, "x", net.draw(size, size, 1 if kind is DepthWiseConv2d else 32, 32))]
+
+
+def activation(op):
+    net = Chain(1, 8, 8, 20)
+    point = Conv2d(stride=(1, 1), pad_amount=((0, 0), (0, 0)))
+    total = net.add(point, "x", net.draw(1, 1, 20, 20) / 4, net.draw(20) / 10)
+    gate = net.add(op, total)
+    return net, [net.add(ElementWiseMultiply(), total, gate) if isinstance(op, Sigmoid) else gate]
+
+
+def norm(kind, axes):
+    net = Chain(2, 6, 5, 7)
+    shape = [(2, 6, 5, 7)[axis] for axis in axes]
+    return net, [net.add(kind(axes=axes), "x", net.draw(*shape), net.draw(*shape))]
+
+
+CASES = {
+    "windows": windows,
+    "overlapping_windows": overlapping_windows,
+    "hard_swish_of_a_volume": lambda: five_axes(HardSwish(), 1),
+    "maximum_of_volumes": lambda: five_axes(ElementWiseMaximum(), 2),
+    "padded_channels": padded_channels,
+    "repeated_edge": repeated_edge,
+    "conv_9x9": lambda: convolution(Conv2d, 9, 4),
+    "depthwise_9x9": lambda: convolution(DepthWiseConv2d, 9, 4),
+    "padded_1x1": lambda: convolution(Conv2d, 1, 1),
+    "layer_norm_of_rows": lambda: norm(LayerNorm, (1,)),
+    "layer_norm_of_planes": lambda: norm(LayerNorm, (2, 3)),
+}
+IN_FLOATS = {
+    "swish": lambda: activation(Sigmoid()),
+    "tanh": lambda: activation(Tanh()),
+    "gelu": lambda: activation(Gelu()),
+    "rms_norm_with_beta": lambda: norm(RmsNorm, (3,)),
+}
+
+
+def assert_close(case, bits):
+    net, outputs = case()
+    net.graph.outputs = outputs
+    model = Model.of(net.graph)
+    narrow = ew.quantize(model, float_bw=16) if bits is None else ew.quantize(model, [net.feed], act_bw=bits)
+    real, found = model.run(net.feed), narrow.run(net.feed, backend="htp-native")
+    for name in outputs:
+        noise = np.square(real[name] - found[name].astype(np.float64)).sum()
+        assert 10 * np.log10(np.square(real[name]).sum() / max(noise, 1e-12)) > ENOUGH[bits], name
+
+
+@pytest.mark.parametrize("bits", ENOUGH)
+@pytest.mark.parametrize("case", CASES)
+def test_the_emulator_is_right_in_every_precision(case, bits):
+    assert_close(CASES[case], bits)
+
+
+@pytest.mark.parametrize("case", IN_FLOATS)
+def test_the_emulator_is_right_in_half_precision(case):
+    assert_close(IN_FLOATS[case], None)

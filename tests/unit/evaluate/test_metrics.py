@@ -1,0 +1,80 @@
+"""What metrics give for outputs whose figures are known."""
+
+import numpy as np
+import pytest
+
+from edgewright.core.errors import UsageError
+from edgewright.evaluate.loss import measure_score
+from edgewright.evaluate.metrics import MEASURES, find_measure
+from edgewright.evaluate.metrics.measure import Answer
+from edgewright.evaluate.metrics.own_function import keep_own_function
+
+
+def score(name, *pairs, labels=None, span=10.0):
+    measure = find_measure(name)
+    answers = [
+        Answer(
+            np.array([a], np.float32), np.array([b], np.float32), None if labels is None else labels[place]
+        )
+        for place, (a, b) in enumerate(pairs)
+    ]
+    return measure_score(measure, [measure.add_up(answer) for answer in answers], span)
+
+
+def test_shares_of_answers_come_with_wilsons_interval():
+    pairs = [((3, 1, 0), (2, 1, 0)), ((0, 1, 0), (1, 0, 0))]
+    same, low, high = score("same-answers", *pairs)
+    assert (same, round(low, 1), round(high, 1)) == (50, 9.5, 90.5)
+    assert score("right-answers", *pairs, labels=[0, 0])[0] == 100
+
+
+@pytest.mark.parametrize(("place", "share"), [(4, 100), (5, 0)])
+def test_the_right_class_may_be_among_the_five_largest(place, share):
+    scores = tuple(range(10, 0, -1))
+    assert score("top-5", (scores, scores), labels=[place])[0] == share
+
+
+def test_closeness_is_the_error_over_the_range():
+    pairs = [((0, 10, 0), (1, 10, 0)), ((0, 10, 0), (0, 10, 0))]
+    result, low, high = score("closeness", *pairs)
+    assert result == pytest.approx(100 - 100 * np.sqrt(1 / 6) / 10)
+    assert low <= result <= high
+    assert score("mean-absolute-error", *pairs)[0] == pytest.approx(100 - 100 / 6 / 10)
+
+
+def test_forty_decibels_are_99_percent_and_right_angles_are_zero():
+    assert score("sqnr", ((100, 0), (100, 1)))[0] == pytest.approx(99)
+    assert score("cosine", ((1, 0), (0, 1)))[0] == pytest.approx(0)
+    assert score("cosine", ((1, 2), (2, 4)))[0] == pytest.approx(100)
+
+
+@pytest.mark.parametrize("name", [name for name in MEASURES if name != "right-answers"])
+def test_the_float_model_itself_is_perfect_and_what_is_no_number_is_not(name):
+    values = (3.0, 1.0, 0.0, -1.0, -2.0, -3.0, 2.0)
+    assert score(name, (values, values))[0] == pytest.approx(100)
+    broken, low, high = score(name, (values, (np.nan,) * 7))
+    assert np.isfinite([broken, low, high]).all()
+    assert broken < 100
+
+
+def test_a_function_of_ones_own_is_a_metric(tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text("def first(output, reference):\n    return 1 - abs(output - reference).max()\n")
+    assert score(f"{path}:first", ((1, 0), (1, 0.25)))[0] == pytest.approx(75)
+    name = keep_own_function(lambda output: float(output.max()))
+    assert score(name, ((1, 0), (0.5, 0.25)))[0] == pytest.approx(50)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("def other(a):\n    return 1\n", "has no function 'first'"),
+        ("def first():\n    return 1\n", "takes 0 arguments"),
+        ("def first(a):\n    return None\n", "expected a number"),
+    ],
+)
+def test_what_is_no_metric_is_refused_in_plain_words(tmp_path, text, says):
+    path = tmp_path / f"mine_{abs(hash(text))}.py"
+    path.write_text(text)
+    with pytest.raises(UsageError, match=says):
+        score(f"{path}:first", ((1, 0), (1, 0)))
