@@ -6,10 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from edgewright.core.errors import Problems
+from edgewright.core.errors import Problems, UsageError
 from edgewright.core.numbers import Array
 from edgewright.frontends._common.input_spec import check_names
 from edgewright.frontends.conversion import ConversionRequest, convert_graph
+from edgewright.frontends.huggingface import is_huggingface_folder, load_huggingface_model
 from edgewright.frontends.live_models import is_live_model, write_live_model
 from edgewright.frontends.open_source import open_source
 from edgewright.ir.graph import Graph
@@ -18,6 +19,11 @@ from edgewright.model.model import Model, TensorInfo, describe_tensor
 
 def convert_in_memory(request: ConversionRequest) -> Model:
     """The model of a request, with symbolic dimensions and inputs that shape the graph left open."""
+    if isinstance(request.source, Model):
+        raise UsageError("the model is converted already", do="use it as it is, or convert its source")
+    if is_huggingface_folder(request.source):
+        module, examples = load_huggingface_model(Path(request.source), request.examples)
+        return _convert_live(replace(request, source=module, examples=examples))
     if is_live_model(request.source):
         return _convert_live(request)
     opened = open_source(request.source, request.inputs)
