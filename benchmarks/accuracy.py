@@ -7,7 +7,7 @@ import argparse
 import json
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -72,10 +72,10 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     folders_of(parser)
     parser.add_argument("--tools", default="edgewright,onnxruntime,nncf,aimet")
-    parser.add_argument("--bits", default="8,16", help="widths of activations")
+    parser.add_argument("--precisions", default="w8a8,w8a16,w4a16,w4a8", help="widths, by commas")
     parser.add_argument("--calibrate", type=int, default=CALIBRATING, help="number of samples")
     parser.add_argument("--evaluate", type=int, default=EVALUATING, help="number of inputs")
-    parser.add_argument("--results", type=Path, help="a JSON file: what it has of peers is not run again")
+    parser.add_argument("--results", type=Path, help="a JSON file: what it has is not run again")
     parser.add_argument(
         "--without-algorithms", action="store_true", help="leave out the columns of algorithms"
     )
@@ -84,25 +84,26 @@ def _options() -> argparse.Namespace:
 
 def _measured(
     task: Task, path: Path, options: argparse.Namespace, done: dict[tuple[str, str, str], Result]
-) -> "Sequence[Result]":
+) -> Iterator[Result]:
+    asked = [(task.name, p, t) for p in options.precisions.split(",") for t in options.tools.split(",")]
+    if all(key in done for key in asked):
+        return
     folders = tuple(options.data)
     calibrating = list(task.feeds(Material(folders, is_calibrating=True), options.calibrate, task, path))
-    asked = options.evaluate or EVALUATING
-    evaluating = list(task.feeds(Material(folders), asked, task, path))
-    results = []
+    evaluating = list(task.feeds(Material(folders), options.evaluate or EVALUATING, task, path))
     with tempfile.TemporaryDirectory() as folder:
         model, feeds = Path(folder) / "model.onnx", Path(folder) / "feeds.npz"
         onnx.save(prepared(task, path, evaluating[0]), model)
         save_feeds(feeds, calibrating)
         float_outputs = outputs_of(model, evaluating)
-        for bits in (int(word) for word in options.bits.split(",")):
+        for precision in options.precisions.split(","):
             for tool in options.tools.split(","):
-                key = (task.name, f"w8a{bits}", tool)
-                if key in done and tool != OURS:
+                key = (task.name, precision, tool)
+                if key in done:
                     continue
-                target = Path(folder) / f"{tool}_{bits}.onnx"
+                target = Path(folder) / f"{tool}_{precision}.onnx"
                 began = time.perf_counter()
-                problem = _run(tool, model, feeds, target, bits, calibrating)
+                problem = _run(tool, model, feeds, target, precision, calibrating)
                 seconds = time.perf_counter() - began
                 score = None
                 if not problem:
@@ -112,15 +113,14 @@ def _measured(
                         )
                     except Exception as failure:  # a peer's model that the engine rejects is a result too
                         problem = f"does not run: {str(failure).splitlines()[0][:120]}"
-                results.append(Result(*key, seconds, score, problem))
-    return results
+                yield Result(*key, seconds, score, problem)
 
 
-def _run(tool: str, model: Path, feeds: Path, target: Path, bits: int, calibrating: list[Feed]) -> str:
+def _run(tool: str, model: Path, feeds: Path, target: Path, precision: str, calibrating: list[Feed]) -> str:
     if tool != OURS:
-        return next(peer for peer in PEERS if peer.name == tool).quantize(model, feeds, target, bits)
+        return next(peer for peer in PEERS if peer.name == tool).quantize(model, feeds, target, precision)
     try:
-        quantized(model, calibrating, target, bits)
+        quantized(model, calibrating, target, precision)
     except Exception as failure:  # the table shows it; the other models go on
         return f"{type(failure).__name__}: {(str(failure).splitlines() or [''])[0][:120]}"
     return ""

@@ -5,7 +5,7 @@ from typing import Any
 
 __all__ = ["print_tables"]
 
-NEAR_DB, WORST_DB, PART = 0.5, 2.0, 0.8
+NEAR_DB, WORST_DB, PART = 0.5, 0.5, 1.0
 
 # Of a model and precision: dB by tool.
 _Rows = dict[tuple[str, str], dict[str, float]]

@@ -63,8 +63,8 @@ def choose_algorithms(
     best = trials.settle(best)
     notes = [*best.notes, *left_out]
     if best.algorithms:
-        gain = best.noise.measure_gain(plain.noise).at_outputs
-        notes.append(f"algorithms: {', '.join(best.algorithms)} gain {gain:.1f} dB on {judge.text}")
+        gain = best.noise.measure_gain(plain.noise).describe()
+        notes.append(f"algorithms: {', '.join(best.algorithms)} gain {gain} on {judge.text}")
     return _finish(best, judge, notes) if request.is_searched else _finish_scheme(best, judge, notes)
 
 

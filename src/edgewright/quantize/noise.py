@@ -31,23 +31,27 @@ class Gain:
     at_outputs: float
     # The mean of what single samples gain.
     typical: float
-    # What both are at least in nearly all drawn sets of samples.
+    # What both are at least, and what the outputs gain at most, in nearly all drawn sets of samples.
     low: float
     typical_low: float
+    outputs_high: float
 
     def is_worth(self, least: float = WORTH_DB) -> bool:
         """Whether other samples are expected to gain, too.
 
         Where one sample has most of the noise, that of the others counts as long as the sum does not grow.
+        Outputs that are probabilities depend on the few samples that are in doubt: scores tell more of them.
         """
         is_all = self.decibels >= least and self.low > 0
         is_typical = self.typical >= least and self.typical_low > 0 and self.decibels >= 0
-        return (is_all or is_typical) and self.at_outputs >= 0
+        return (is_all or is_typical) and self.outputs_high >= 0
 
     def describe(self) -> str:
-        """The figure, and whether single samples make it."""
+        """The figure, that of the outputs alone, and whether single samples make it."""
+        has_scores = abs(self.at_outputs - self.decibels) >= 0.05
+        outputs = f" ({self.at_outputs:.1f} at the outputs alone)" if has_scores else ""
         is_doubtful = self.decibels >= WORTH_DB and self.low <= 0
-        return f"{self.at_outputs:.1f} dB{', which a few samples make,' if is_doubtful else ''}"
+        return f"{self.decibels:.1f} dB{outputs}{', which a few samples make,' if is_doubtful else ''}"
 
 
 @dataclass(frozen=True)
@@ -96,8 +100,12 @@ class Noise:
         )
         each = before.list_decibels() - self.list_decibels()
         single = counts @ each / max(len(each), 1)
-        lows = [float(np.quantile(gains[1:], DOUBT)) for gains in (every, single)]
-        return Gain(float(every[0]), float(outputs[0]), float(single[0]), *lows)
+        return Gain(
+            *(float(every[0]), float(outputs[0]), float(single[0])),
+            low=float(np.quantile(every[1:], DOUBT)),
+            typical_low=float(np.quantile(single[1:], DOUBT)),
+            outputs_high=float(np.quantile(outputs[1:], 1 - DOUBT)),
+        )
 
     def list_decibels(self) -> Array:
         """Noise of each sample over the mean signal, the mean of all judged values: [samples]."""

@@ -47,7 +47,7 @@ class Evening:
         gain = self._measure_gates(work, apart)
         if not gain.is_worth(WORTH_OPS_DB):
             return work, notes
-        text = f"search: took {count} HardSwish apart to even their channels, {gain.at_outputs:.1f} dB better"
+        text = f"search: took {count} HardSwish apart to even their channels, {gain.describe()} better"
         return apart, [*notes, text]
 
     def _has_even(self, graph: Graph, even: Graph) -> bool:
