@@ -20,6 +20,9 @@ __all__ = ["measure"]
 SIZES = (64, 96, 128, 160, 192, 224, 240, 256, 299, 331)
 # Images that give batch norms their variance.
 BATCH = 8
+# What batch norms bring activations to. With 1, random networks of SiLU or HardSwish are chaotic: each of
+# their activations amplifies noise, that of float32 as well.
+ROOT_MEAN_SQUARE = 0.25
 # Parameters that begin at zero, or so close to it that nothing behind them has an effect.
 TINY = 1e-3
 
@@ -84,7 +87,7 @@ def _learn_scales(model: Any, images: Any) -> None:
     """
 
     def learn(layer: Any, inputs: tuple[Any, ...]) -> None:
-        layer.running_var.fill_(inputs[0].square().mean().clamp(min=1e-6))
+        layer.running_var.fill_(inputs[0].square().mean().clamp(min=1e-6) / ROOT_MEAN_SQUARE**2)
 
     hooks = [
         layer.register_forward_pre_hook(learn)

@@ -13,6 +13,7 @@ from edgewright.ops.elementwise import ElementWiseMaximum, ElementWiseMultiply
 from edgewright.ops.elementwise_unary import ElementWiseNeg
 from edgewright.ops.gather import Gather
 from edgewright.ops.norm import LayerNorm, RmsNorm
+from edgewright.ops.pool import PoolAvg2d
 from edgewright.ops.rearrange import Reshape, Transpose
 from edgewright.ops.rearrange_fill import Pad, Scheme
 
@@ -91,6 +92,15 @@ def activation(op):
     return net, [net.add(ElementWiseMultiply(), total, gate) if isinstance(op, Sigmoid) else gate]
 
 
+def small_pool(height, width, size):
+    net = Chain(1, height, width, 32)
+    pads = (size // 2, size // 2)
+    op = PoolAvg2d(
+        filter_size=(size, size), stride=(1, 1), pad_amount=(pads, pads), count_pad_for_edges=False
+    )
+    return net, [net.add(op, "x")]
+
+
 def norm(kind, axes):
     net = Chain(2, 6, 5, 7)
     shape = [(2, 6, 5, 7)[axis] for axis in axes]
@@ -107,6 +117,9 @@ CASES = {
     "conv_9x9": lambda: convolution(Conv2d, 9, 4),
     "depthwise_9x9": lambda: convolution(DepthWiseConv2d, 9, 4),
     "padded_1x1": lambda: convolution(Conv2d, 1, 1),
+    "pool_of_one_element": lambda: small_pool(1, 1, 3),
+    "pool_of_a_row": lambda: small_pool(1, 4, 3),
+    "pool_of_less_than_its_window": lambda: small_pool(4, 4, 5),
     "layer_norm_of_rows": lambda: norm(LayerNorm, (1,)),
     "layer_norm_of_planes": lambda: norm(LayerNorm, (2, 3)),
 }

@@ -13,11 +13,15 @@ from edgewright.build.records import BuildRecord
 from edgewright.build.request import BuildRequest
 from edgewright.config.preprocessing import Preprocessing
 from edgewright.config.umbrella import Shapes
+from edgewright.core.errors import UsageError
 from edgewright.core.page import Block, Displayed
 from edgewright.data.open_samples import Data
 from edgewright.data.samples import DataRequest
 from edgewright.evaluate.metrics.own_function import keep_own_function
+from edgewright.frontends.huggingface import is_huggingface_folder, load_huggingface_model
 from edgewright.frontends.live_models import write_live_model
+from edgewright.lower.names import sanitize_name
+from edgewright.model.model import Model
 from edgewright.model.open_model import take_example
 from edgewright.reports.build import make_page
 from edgewright.reports.html import render_report
@@ -93,8 +97,12 @@ def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two 
         is_resumed=resume,
         command="edgewright.build",
     )
-    if isinstance(model, str | Path):
+    if isinstance(model, str | Path) and example_inputs is None:
         return run_build(request)
+    if is_huggingface_folder(model):
+        model, example_inputs = load_huggingface_model(Path(model), example_inputs)
+    elif isinstance(model, str | Path):
+        raise UsageError("example_inputs are for models in memory, a file has its own", do="leave them out")
     examples = take_example(data) if example_inputs is None else example_inputs
     return _build_live(model, request, examples)
 
@@ -102,6 +110,9 @@ def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two 
 def _build_live(model: Any, request: BuildRequest, examples: Any) -> "DisplayedBuild":
     """Builds a model of this process from a file that is there as long as the build runs."""
     with TemporaryDirectory(prefix="edgewright-", ignore_cleanup_errors=True) as folder:
+        if isinstance(model, Model):
+            name = sanitize_name(model.fixed_graph().name or "model")
+            return run_build(replace(request, model=model.save(Path(folder, f"{name}.dlc")).dlc))
         written = write_live_model(model, Path(folder), examples)
         given = dict(request.shapes.input_dims)
         shapes = replace(request.shapes, input_dims=tuple({**written.shapes, **given}.items()))
@@ -110,6 +121,9 @@ def _build_live(model: Any, request: BuildRequest, examples: Any) -> "DisplayedB
 
 def run_build(request: BuildRequest) -> "DisplayedBuild":
     """Builds what is requested and writes the report as the last file."""
+    if is_huggingface_folder(request.model):
+        module, examples = load_huggingface_model(request.model, take_example(request.data.data))
+        return _build_live(module, request, examples)
     record = build_model(request, render_report)
     return DisplayedBuild(**{item.name: getattr(record, item.name) for item in fields(record)})
 

@@ -75,6 +75,8 @@ def _open_source(request: BuildRequest, opened: OpenedModel) -> None:
     opened.inputs = _make_inputs_graph(source.inputs)
     shapes = _choose_shapes(request, source, opened)
     fixed = fix_shapes(request.model, _make_input_spec(shapes, request.outputs))
+    # Shapes that samples tell are not named by the user.
+    fixed.model.named = source.named
     opened.notes += fixed.notes
     opened.inputs = _make_inputs_graph(fixed.model.inputs)
     _import_source(fixed, opened)
@@ -106,6 +108,7 @@ def _import_source(fixed: FixedSource, opened: OpenedModel) -> None:
     fixed.check_ops()
     if fixed.problem is None:
         opened.graph, opened.source, opened.tensors = fixed.graph(), fixed.model, fixed.model.tensors
+        opened.notes += fixed.loose_ends
         opened.states = record_states(fixed.imported.states)
 
 

@@ -32,6 +32,7 @@ PACKAGES: tuple[Package, ...] = (
     Package(
         "torch", "torch", "PyTorch models and gradient-based quantization", extra="pytorch", minimum="2.6"
     ),
+    Package("transformers", "transformers", "folders of Hugging Face models", extra="huggingface"),
     Package("tensorflow", "tensorflow", "TensorFlow models", extra="tensorflow"),
     Package("ai_edge_litert", "ai-edge-litert", "comparing with LiteRT", extra="tflite"),
     Package("openvino", "openvino", "OpenVINO export of language models", extra="openvino"),

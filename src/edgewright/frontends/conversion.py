@@ -137,7 +137,12 @@ def convert_source(request: ConversionRequest, source: FixedSource | None = None
     """
     source = source or fix_shapes(request.source, request.inputs)
     converted = convert_graph(source.graph(), source.model, request)
-    notes = (*source.notes, *source.model.notes, *map(_explain_state, source.model.states))
+    notes = (
+        *source.notes,
+        *source.loose_ends,
+        *source.model.notes,
+        *map(_explain_state, source.model.states),
+    )
     return replace(converted, notes=notes)
 
 

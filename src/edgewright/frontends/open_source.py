@@ -21,6 +21,7 @@ from edgewright.core.errors import (
     shown,
 )
 from edgewright.core.files import measure_file
+from edgewright.frontends._common.connections import check_connections, list_unread_inputs
 from edgewright.frontends._common.imported import Imported
 from edgewright.frontends._common.input_spec import InputSpec
 from edgewright.frontends._common.report import ImportReport, report_on
@@ -63,11 +64,20 @@ class FixedSource:
         """What becomes of each node."""
         return report_on(self.model, self.imported)
 
+    @cached_property
+    def loose_ends(self) -> tuple[str, ...]:
+        """What is not connected; an input that was named and feeds nothing is an error."""
+        notes = check_connections(self.model, self.imported.graph)
+        for note in notes:
+            log.warning("%s", note)
+        return tuple(notes)
+
     def graph(self) -> Graph:
         """The imported graph; all reasons why there is none come at once."""
         if self.problem is not None:
             raise self.problem
         self.check_ops()
+        _ = self.loose_ends
         return self.imported.graph
 
     def check_ops(self) -> None:
@@ -103,6 +113,8 @@ def open_source(source: Path | str | Any, spec: InputSpec | None = None) -> Sour
     """The source as it is; a file that does not exist is answered with one that does."""
     model = _open_format(source, spec)
     model.exposes_states = spec is not None and spec.expose_states
+    if spec is not None and not model.must_name_inputs:
+        model.named = frozenset(map(model.complete_name, spec.list_named()))
     return model
 
 
@@ -122,11 +134,13 @@ def fix_shapes(path: Path | str, spec: InputSpec) -> FixedSource:
     open_inputs = {name: t for name, t in model.inputs.items() if not t.is_static}
     if not open_inputs:
         return FixedSource(model)
-    batches = batch_symbols(model.inputs)
-    symbols = sorted(frozenset().union(*(t.symbols for t in open_inputs.values())) - batches)
+    batches, unread = batch_symbols(model.inputs), list_unread_inputs(model)
+    read = {name: t for name, t in open_inputs.items() if name not in unread}
+    symbols = sorted(frozenset().union(*(t.symbols for t in read.values())) - batches)
     if symbols:
         return FixedSource(model, problem=_refuse_symbols(model, symbols))
-    ones = dict.fromkeys(batches, 1)
+    # No size of an input that nobody reads matters.
+    ones = dict.fromkeys(frozenset().union(*(t.symbols for t in open_inputs.values())), 1)
     shapes = {name: tuple(int(evaluate(dim, ones)) for dim in t.shape) for name, t in open_inputs.items()}
     option = spell_option("batch" if model.has_named_dims and has_option("batch") else "input_shapes")
     note = (
@@ -134,7 +148,9 @@ def fix_shapes(path: Path | str, spec: InputSpec) -> FixedSource:
         "another one"
     )
     fixed = replace(spec, input_shapes={**spec.input_shapes, **shapes}, batch=None, symbols={})
-    return FixedSource(open_source(path, fixed), (note,))
+    named, model = model.named, open_source(path, fixed)
+    model.named = named
+    return FixedSource(model, (note,))
 
 
 def import_open_graph(path: Path | str, spec: InputSpec) -> Graph:

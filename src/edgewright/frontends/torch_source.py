@@ -37,6 +37,7 @@ class TorchSource(SourceModel):
     """
 
     framework = "PyTorch"
+    must_name_inputs = True
 
     def __init__(self, program: Program, spec: InputSpec | None = None) -> None:
         self._program = program

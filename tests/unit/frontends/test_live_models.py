@@ -37,6 +37,15 @@ def test_what_is_no_model_is_said():
         ew.convert({"a": 1})
 
 
+def test_a_converted_model_is_built_and_not_converted_again(tmp_path):
+    model = ew.convert(DIGITS_MODEL)
+    with pytest.raises(UsageError, match="the model is converted already"):
+        ew.convert(model)
+    with pytest.raises(Problems, match="Google Tensor") as refusal:
+        ew.build(model, np.zeros((6, 1, 28, 28), np.float32), target="Pixel 8", output=tmp_path / "out")
+    assert len(refusal.value.errors) == 1, "nothing but the target stands in the way"
+
+
 def test_an_onnx_model_in_memory_is_built(tmp_path):
     data = np.zeros((6, 1, 28, 28), np.float32)
     with pytest.raises(Problems, match="Google Tensor"):

@@ -19,6 +19,7 @@ from edgewright.ops.elementwise_unary import ElementWiseNeg
 from edgewright.ops.gather import Gather
 from edgewright.ops.matmul import FullyConnected, MatMul
 from edgewright.ops.norm import LayerNorm, RmsNorm
+from edgewright.ops.pool import PoolAvg2d
 from edgewright.ops.rearrange import Concat, Reshape, Transpose
 from edgewright.ops.rearrange_fill import Pad, Scheme
 from edgewright.ops.rearrange_slice import Split
@@ -259,3 +260,30 @@ def test_an_activation_in_fixed_point_stays_with_its_sum():
     graph.outputs = ["z"]
     fixed = ew.quantize(Model.of(graph), [feed]).fixed_graph()
     assert PASSES["separate_activations"](fixed) == 0
+
+
+@pytest.mark.parametrize("bits", [None, 8, 16])
+@pytest.mark.parametrize("is_padding_counted", [False, True])
+@pytest.mark.parametrize(("shape", "size", "stride"), [((2, 1, 1, 3), 3, 1), ((1, 4, 2, 3), 5, 2)], ids=str)
+def test_an_average_over_more_than_there_is_becomes_a_product(shape, size, stride, is_padding_counted, bits):
+    op = PoolAvg2d(
+        filter_size=(size, size),
+        stride=(stride, stride),
+        pad_amount=((size // 2, size // 2), (size // 2, size // 2)),
+        count_pad_for_edges=is_padding_counted,
+    )
+    graph, feed = graph_of(op, shape)
+    if bits is not None:
+        graph = ew.quantize(Model.of(graph), [feed], act_bw=bits).fixed_graph()
+        feed = {"x0": graph.types["x0"].encoding.encode(feed["x0"], graph.types["x0"].dtype)}
+    before = reference.run(graph, feed)["y0"].astype(float)
+    assert PASSES["multiply_small_pools"](graph) == 1
+    verify(graph, after="multiply_small_pools")
+    # Weights have eight bits.
+    tolerance = 1e-5 if bits is None else 0.01 * (1 << bits)
+    np.testing.assert_allclose(reference.run(graph, feed)["y0"].astype(float), before, atol=tolerance)
+
+
+def test_a_pool_of_windows_that_fit_stays():
+    op = PoolAvg2d(filter_size=(3, 3), stride=(1, 1), pad_amount=((1, 1), (1, 1)))
+    assert PASSES["multiply_small_pools"](graph_of(op, (1, 3, 4, 2))[0]) == 0

@@ -39,6 +39,12 @@ class InputSpec:
     tag: str | None = None
     # Whether states of recurrent layers become inputs and outputs.
     expose_states: bool = False
+    # The inputs that the user named; None: those that have a shape or a datatype above.
+    named: Sequence[str] | None = None
+
+    def list_named(self) -> Sequence[str]:
+        """The inputs that the user named."""
+        return (*self.input_shapes, *self.input_dtypes) if self.named is None else self.named
 
     @classmethod
     def from_options(cls, *groups: OptionGroup) -> "InputSpec":
@@ -53,7 +59,7 @@ class InputSpec:
 
 
 # Options give data types by words and mean different things by them: their tools read those.
-_FILLED = {item.name for item in fields(InputSpec)} - {"input_dtypes", "dtype_hints"}
+_FILLED = {item.name for item in fields(InputSpec)} - {"input_dtypes", "dtype_hints", "named"}
 
 
 def decide_types(types: Mapping[str, TensorType], file: str, spec: InputSpec) -> dict[str, TensorType]:

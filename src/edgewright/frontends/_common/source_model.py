@@ -24,6 +24,9 @@ class SourceModel(ABC):
     # Whether a quantized model of the format becomes a quantized graph, not one with encodings to come.
     keeps_integers: bool = False
 
+    # Whether a user has to name all inputs, because the format says too little of them.
+    must_name_inputs: bool = False
+
     # Whether the format names open dimensions; the names are made up otherwise.
     has_named_dims: bool = False
 
@@ -32,6 +35,8 @@ class SourceModel(ABC):
         self.name = name
         self.inputs = inputs
         self.outputs = list(outputs)
+        # The inputs among them that the user named.
+        self.named: Collection[str] = ()
         # What one run leaves for the next, as far as an import has found it.
         self.states: list[State] = []
         # Whether states of recurrent layers become inputs and outputs.
@@ -46,6 +51,15 @@ class SourceModel(ABC):
     def notes(self) -> tuple[str, ...]:
         """What a user must know about the model, as far as an import has found it."""
         return ()
+
+    @property
+    def starts(self) -> Collection[str]:
+        """The inputs, and those of the file that have no part in the model."""
+        return self.inputs
+
+    def complete_name(self, name: str) -> str:
+        """The model's name for what a user names."""
+        return name
 
     @property
     @abstractmethod

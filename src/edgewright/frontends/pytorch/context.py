@@ -70,10 +70,6 @@ class Context:
         """A tensor that was made from weights, as a constant."""
         return self.writer.constant(as_array(data), hint)
 
-    def scalar_vector(self, number: float, dtype: Any) -> str:
-        """A constant vector of one element."""
-        return self.writer.constant(as_array(self.torch.tensor([number], dtype=dtype)))
-
     def ints(self, numbers: Sequence[int]) -> str:
         """A constant vector of integers."""
         return self.writer.constant(np.array([self.number(n) for n in numbers], np.int64))

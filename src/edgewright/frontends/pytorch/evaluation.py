@@ -10,8 +10,10 @@ from edgewright.frontends.pytorch.values import Tensor, list_boxes
 
 # A constant of more elements is computed at run time or refused: a small file can ask for any size.
 LARGEST_CONSTANT = 1 << 28
-# Elements that are read and written, and multiplications, of all constants together: it bounds the time.
-MOST_WORK = 1 << 37
+# What constants may cost in all: multiplications, which an element of any op counts as many as, and bytes.
+MOST_WORK = 1 << 38
+PER_ELEMENT = 32
+MOST_BYTES = 1 << 33
 LONGEST_TEXT = 10_000
 # Ops that reach outside: files, other memory than their arguments', the state of random numbers.
 NEVER_RUN = frozenset(
@@ -101,6 +103,19 @@ WITH_SUMS = (
     ),
     *("matrix_power", "pinverse", "det", "logdet", "slogdet", "multi_head", "transformer", "scaled_dot"),
 )
+SORTING = (
+    "sort",
+    "argsort",
+    "msort",
+    "topk",
+    "unique",
+    "kthvalue",
+    "median",
+    "nanmedian",
+    "mode",
+    "quantile",
+)
+PER_SORTED = 512
 # How many elements they give is said by the values of a tensor.
 SIZED_BY_VALUES = frozenset({"aten::repeat_interleave", "aten::bincount", "aten::one_hot"})
 
@@ -149,17 +164,38 @@ def check_arguments(op: Any, args: Sequence[Any]) -> None:
             raise LimitExceeded(f"a constant of {total} elements is asked for, at most {LARGEST_CONSTANT}")
 
 
-def estimate_work(op: Any, args: Sequence[Any], results: Sequence[int]) -> int:
-    """How many elements an op touches, times the length of its sums; ``results`` are the results' sizes."""
+class Budget:
+    """How much torch has computed for the constants of a model; a stranger's model may want any amount."""
+
+    def __init__(self) -> None:
+        self._work = 0
+        self._bytes = 0
+
+    def spend(self, op: Any, args: Sequence[Any], results: Sequence[Any]) -> None:
+        """Counts an op, before it runs; ``results`` are the types of what it makes."""
+        self._work += _estimate_work(op, args, sum(int(meta.numel()) for meta in results))
+        self._bytes += sum(int(meta.numel()) * meta.element_size() for meta in results)
+        if self._work > MOST_WORK or self._bytes > MOST_BYTES:
+            raise LimitExceeded(
+                f"computing the model's constants takes more than {MOST_WORK} operations or "
+                f"{MOST_BYTES} bytes",
+                do="compute them before the model is saved",
+            )
+
+
+def _estimate_work(op: Any, args: Sequence[Any], made: int) -> int:
+    """The elements that an op touches, times the length of its sums; ``made`` is the size of its results."""
     boxes = list(list_boxes(list(args)))
-    elements = sum(results) + sum(box.count for box in boxes)
+    elements = made + sum(box.count for box in boxes)
     word = op._schema.name.partition("::")[2].strip("_")
+    if word.startswith(SORTING):
+        return elements * PER_SORTED
     if not word.startswith(WITH_SUMS) or not boxes:
-        return elements
+        return elements * PER_ELEMENT
     weight = boxes[1] if word.startswith("conv") and len(boxes) > 1 else None
     if weight is not None and weight.rank:
-        return elements * max(weight.count // max(weight.shape[0], 1), 1)
-    return elements * max((box.shape[-1] for box in boxes if box.rank), default=1)
+        return elements * max(weight.count // max(weight.shape[0], 1), PER_ELEMENT)
+    return elements * max((box.shape[-1] for box in boxes if box.rank), default=PER_ELEMENT)
 
 
 def _has_meaning(torch: Any, op: Any) -> bool:

@@ -277,7 +277,7 @@ def _triangle(ctx: Context, x: Tensor, diagonal: int = 0) -> str:
     return ctx.add("Trilu", x, np.array(diagonal, np.int64), upper=is_upper)
 
 
-@aten("diagonal", "diag", "as_strided", "unfold", "rot90")
+@aten("diagonal", "diag", "as_strided", "rot90")
 def _picked(ctx: Context, x: Tensor, *rest: Any) -> str:
     """Views that pick elements by a rule: torch applies the rule to the elements' places."""
     places = ctx.torch.arange(x.count).reshape(x.shape)
@@ -289,6 +289,17 @@ def _picked(ctx: Context, x: Tensor, *rest: Any) -> str:
     return ctx.add("Gather", ctx.reshape(x, [-1]), found, axis=0)
 
 
+@aten("unfold")
+def _unfold(ctx: Context, x: Tensor, dim: int, size: int, step: int) -> str:
+    """Windows along an axis; the places inside of a window are the last axis."""
+    if x.rank == 0:
+        return ctx.reshape(x, ctx.out[0].shape)
+    axis = dim % x.rank
+    starts = np.arange(0, x.shape[axis] - size + 1, step)
+    windows = ctx.add("Gather", x, starts[:, None] + np.arange(size), axis=axis)
+    return ctx.transpose(windows, [*range(axis + 1), *range(axis + 2, x.rank + 1), axis + 1])
+
+
 @aten("im2col")
 def _im2col(
     ctx: Context,
@@ -298,14 +309,17 @@ def _im2col(
     padding: Sequence[int],
     stride: Sequence[int],
 ) -> str:
-    """Every window as a column; a window's elements are a rule too."""
-    image = ctx.torch.arange(1, x.count + 1, dtype=ctx.torch.float64).reshape(x.shape)
-    if x.count >= 1 << 50:
-        raise ctx.refused("the image is too large")
-    columns = ctx.torch.nn.functional.unfold(image, kernel, dilation, padding, stride).to(ctx.torch.int64)
-    # Place 0 is the padding.
-    flat = ctx.add("Concat", ctx.scalar_vector(0, x.dtype), ctx.reshape(x, [-1]), axis=0)
-    return ctx.add("Gather", flat, as_array(columns), axis=0)
+    """Every window as a column: first the rows of all windows, then the columns of these."""
+    value = ctx.value(x) if x.rank == 4 else ctx.unsqueeze(x, [0])
+    if any(padding):
+        value = ctx.add("Pad", value, ctx.ints([0, 0, *padding, 0, 0, *padding]))
+    for axis in (0, 1):
+        reach = dilation[axis] * (kernel[axis] - 1)
+        length = x.shape[axis - 2] + 2 * padding[axis]
+        starts = np.arange(0, length - reach, stride[axis])
+        taps = np.arange(kernel[axis])[:, None] * dilation[axis]
+        value = ctx.add("Gather", value, taps + starts, axis=2 + 2 * axis)
+    return ctx.reshape(ctx.transpose(value, [0, 1, 2, 4, 3, 5]), ctx.out[0].shape)
 
 
 @aten("col2im")

@@ -18,10 +18,9 @@ from edgewright.core.errors import (
 from edgewright.frontends.pytorch.context import RANDOM_ADVICE, Context
 from edgewright.frontends.pytorch.evaluation import (
     LARGEST_CONSTANT,
-    MOST_WORK,
     UNFILLED,
+    Budget,
     check_arguments,
-    estimate_work,
     find_danger,
     find_reason,
 )
@@ -97,7 +96,7 @@ class Tracer:
         self.written: list[Tensor] = []
         self._depth = 0
         self._count = 0
-        self._work = 0
+        self._budget = Budget()
 
     def known(self, data: Any, path: str = "") -> Tensor:
         """A constant of the program."""
@@ -223,25 +222,17 @@ class Tracer:
             raise self._make_unknown_op_error(op, reason)
         check_arguments(op, args)
         sizes = self._infer_results(op, args, kwargs, is_needed=False)
-        counts = [int(m.numel()) for m in _flatten_results(self.torch, sizes)]
-        if max(counts, default=0) > LARGEST_CONSTANT:
-            raise LimitExceeded(
-                f"a constant of {max(counts)} elements is asked for, at most {LARGEST_CONSTANT}"
-            )
-        self._count_work(estimate_work(op, args, counts))
+        metas = _flatten_results(self.torch, sizes)
+        largest = max((int(meta.numel()) for meta in metas), default=0)
+        if largest > LARGEST_CONSTANT:
+            raise LimitExceeded(f"a constant of {largest} elements is asked for, at most {LARGEST_CONSTANT}")
+        if not self._is_run and not _is_view(op):
+            self._budget.spend(op, args, metas)
         results = self._run(op, self._move_arguments(args, "cpu"), self._move_arguments(kwargs, "cpu"))
         if op._schema.name in UNFILLED:
             results = self.torch.zeros_like(results)
         boxed = _box_results(self.torch, results, self.known)
         return self._as_views(op, args, kwargs, boxed)
-
-    def _count_work(self, count: int) -> None:
-        self._work += count
-        if self._work > MOST_WORK and not self._is_run:
-            raise LimitExceeded(
-                f"computing the model's constants takes more than {MOST_WORK} operations",
-                do="compute them before the model is saved",
-            )
 
     def _translate_op(self, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         is_complex = self._is_complex(op, args, kwargs)

@@ -6,6 +6,7 @@ from edgewright.core.errors import BadInput, Where, shown
 from edgewright.core.numbers import DType
 from edgewright.frontends.tensorflow.graphdef import END, Node, find_producer, name_tensor, split_name
 from edgewright.frontends.tensorflow.order import count_ports, list_needed
+from edgewright.frontends.tensorflow.registry import TRANSLATIONS
 from edgewright.frontends.tensorflow.saved_model import Signature, TensorflowFile
 from edgewright.frontends.tensorflow.tensors import DTYPES, TensorShape, find_dtype
 from edgewright.frontends.tensorflow.variables import ASSIGNMENTS
@@ -89,16 +90,31 @@ class Ends:
         made = {node.output(port) for node in self.nodes for port in range(counts.get(node.name, 1))}
         return made | set(self._keys.values())
 
+    def has_default(self, name: str) -> bool:
+        """Whether a tensor is that of a placeholder which stands for another tensor unless it is named."""
+        node = self._by_name.get(find_producer(name))
+        return node is not None and node.op == WITH_DEFAULT
+
     def _placeholders(self) -> list[str]:
+        """A placeholder with a default is the identity of it, unless nothing here can compute the default."""
         return [
             node.output(0)
             for node in self.nodes
-            if node.op in PLACEHOLDERS or (node.op == WITH_DEFAULT and not self._has_constant(node))
+            if node.op in PLACEHOLDERS or (node.op == WITH_DEFAULT and self._is_fed_from_outside(node))
         ]
 
-    def _has_constant(self, node: Node) -> bool:
-        before = self._by_name.get(find_producer(node.inputs[0])) if node.inputs else None
-        return before is not None and before.op == "Const"
+    def _is_fed_from_outside(self, node: Node) -> bool:
+        """Whether data comes out of something that is no part of a model: an iterator, a queue, a file."""
+        pending, visited = [node], {node.name}
+        while pending:
+            current = pending.pop()
+            if current.op not in TRANSLATIONS and current.op not in PLACEHOLDERS:
+                return True
+            names = (find_producer(item) for item in current.inputs)
+            fresh = [name for name in dict.fromkeys(names) if name in self._by_name and name not in visited]
+            visited.update(fresh)
+            pending += [self._by_name[name] for name in fresh]
+        return False
 
     def _unread(self) -> list[str]:
         """What depends on an input and is read by nobody."""

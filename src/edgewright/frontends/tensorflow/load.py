@@ -1,6 +1,6 @@
 """From a TensorFlow model and the user's spec for its inputs and outputs to an import."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -66,6 +66,15 @@ class TensorflowSource(SourceModel):
         return f"{self.file.format}, signature '{shown(found.key)}'" if found else self.file.format
 
     @property
+    def starts(self) -> Collection[str]:
+        """The inputs, and all placeholders."""
+        return {*self.inputs, *self._ends.inputs}
+
+    def complete_name(self, name: str) -> str:
+        """With the ':0' that may be left out, or the signature's key."""
+        return self._ends.full_name(name)
+
+    @property
     def own_outputs(self) -> Sequence[str]:
         """What the signature names, or what nobody reads."""
         return self._ends.outputs
@@ -124,6 +133,8 @@ class TensorflowSource(SourceModel):
             check_names(self.file.name, field, given, known, "tensor")
         own = self._ends.inputs
         added = [name for name in spec.input_shapes if name not in own]
+        others = (*spec.input_dtypes, *spec.input_values)
+        added += [name for name in others if self._ends.has_default(name) and name not in (*own, *added)]
         reached = {node.name for node in list_needed(self._nodes, outputs, {*self._ends.keys, *added})}
         names = [*(name for name in own if self._ends.is_kept(name, reached)), *added]
         types = {name: self._choose_input_type(name, spec) for name in names}

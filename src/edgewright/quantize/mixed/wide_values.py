@@ -27,7 +27,7 @@ ENOUGH_DB = 25.0
 # What it must gain at all.
 LEAST_DB = 1.0
 # Values with a smaller part of the noise are not worth a conversion.
-LEAST_SHARE = 0.002
+LEAST_SHARE = 0.0002
 EFFORT = Effort(passes=5, runs=2)
 NAMED = 6
 COPIED = (
@@ -120,6 +120,8 @@ def _finish(
         *base.report.notes,
         f"wide values: {len(values)} have 16 bits: {gain}, for {cost}: {names}",
     ]
+    if best.widths.wide & calibrated.list_finer_copies().keys():
+        report.notes.append(COPIED)
     return replace(
         best.made,
         has_corrected_biases=base.has_corrected_biases,

@@ -242,6 +242,8 @@ _case("triu", lambda a: a.triu(1), _rows)
 _case("diagonal", lambda a: a.diagonal(dim1=1, dim2=2), _rows)
 _case("unfold_axis", lambda a: a.unfold(2, 3, 1), _rows)
 _case("unfold", nn.Unfold(3, padding=1, stride=2), _image)
+_case("unfold_first_axis", lambda a: a.unfold(0, 1, 1).unfold(1, 2, 2), _rows)
+_case("unfold_wide", nn.Unfold((2, 3), dilation=(2, 1), padding=(1, 0), stride=(1, 2)), _image)
 _case("fold", nn.Fold((6, 6), 2, stride=2), _x(1, 12, 9))
 _case("meshgrid", lambda a, b: torch.stack(torch.meshgrid(a, b, indexing="ij")), _x(3), _x(4))
 

@@ -10,6 +10,7 @@ import pytest
 
 import edgewright as ew
 from edgewright.core.errors import EdgewrightError
+from edgewright.frontends.pytorch import evaluation
 from tests.unit.frontends.pytorch import hostile
 from tests.unit.frontends.pytorch.hostile import make_code, module, module_with_state, name, push, tensor
 
@@ -106,6 +107,23 @@ ENDLESS = {
 def test_a_setstate_that_does_not_end_well_ends_cleanly(way, tmp_path):
     data = module_with_state(hostile.WEIGHT)
     refuse(hostile.write(tmp_path / "m.pt", code=make_code(setstate=ENDLESS[way]), data=data))
+
+
+WORK = {
+    "matmul": "a = torch.matmul(a, a)",
+    "sort": "a, b, = torch.sort(a)",
+    "append": "b = torch.append(kept, torch.add(a, 1))",
+}
+
+
+@pytest.mark.parametrize("way", WORK)
+def test_constants_that_take_too_long_to_compute_are_refused(way, tmp_path, monkeypatch):
+    monkeypatch.setattr(evaluation, "MOST_WORK", 1 << 24)
+    lines = f"kept = []\na = torch.ones([64, 64], dtype=6)\nwhile True:\n  {WORK[way]}\nreturn None"
+    path = hostile.write(
+        tmp_path / "m.pt", code=make_code(setstate=lines), data=module_with_state(hostile.WEIGHT)
+    )
+    refuse(path, "computing the model's constants takes more than")
 
 
 DEEP = 200_000

@@ -281,3 +281,48 @@ def test_an_attribute_of_zero_is_not_one_that_is_missing(written):
     parts = node("y", "Pack", "x", "x", axis=attribute(0))
     found = converted(written(graph(placeholder("x", 2, 3), axis, parts))).run({"x:0": X})["y:0"]
     assert np.asarray(found).shape == (2, 2, 3)
+
+
+def network_with_default():
+    """A network whose middle is a placeholder with a default, as slim's and Keras' graphs have it."""
+    return graph(
+        placeholder("x", 2, 3),
+        node("twice", "AddV2", "x", "x"),
+        node("more", "Neg", "twice"),
+        node("middle", "PlaceholderWithDefault", "more", dtype=dtype(FLOAT), shape=field(7, shape(2, 3))),
+        node("y", "Relu", "middle"),
+    )
+
+
+def test_a_placeholder_in_the_middle_is_its_default(written, caplog):
+    model = converted(written(network_with_default()), input_shapes={"x": (2, 3)})
+    assert [item.name for item in model.inputs] == ["x:0"]
+    np.testing.assert_array_equal(model.run({"x:0": -X})["y:0"], 2 * X)
+    assert not caplog.records
+
+
+def test_a_placeholder_in_the_middle_is_an_input_where_it_is_named(written, caplog):
+    model = converted(written(network_with_default()), input_shapes={"middle": (2, 3)})
+    assert [item.name for item in model.inputs] == ["middle:0"]
+    np.testing.assert_array_equal(model.run({"middle:0": -X})["y:0"], 0 * X)
+    (said,) = [record.getMessage() for record in caplog.records]
+    assert said.startswith("only 1 of the 3 nodes that the source computes from its inputs lie between")
+    values = converted(written(network_with_default()), input_values={"middle": X})
+    np.testing.assert_array_equal(values.run({})["y:0"], X)
+
+
+def test_a_placeholder_whose_default_comes_from_outside_is_an_input(written):
+    file = written(
+        graph(
+            node("next", "IteratorGetNext"),
+            node("x", "PlaceholderWithDefault", "next", dtype=dtype(FLOAT), shape=field(7, shape(2, 3))),
+            node("y", "Neg", "x"),
+        )
+    )
+    np.testing.assert_array_equal(converted(file).run({"x:0": X})["y:0"], -X)
+
+
+def test_an_input_that_was_named_and_feeds_nothing_is_an_error(written):
+    file = written(network_with_default())
+    with pytest.raises(UsageError, match="input 'x:0' was named, but no output depends on it"):
+        converted(file, input_shapes={"x": (2, 3), "middle": (2, 3)})

@@ -1,0 +1,88 @@
+"""Folders of Hugging Face models (config.json, safetensors), read by transformers; no code of theirs runs."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from edgewright.core.errors import BadInput, UnsupportedFeature, UsageError, Where, shown
+from edgewright.core.files import read_limited
+from edgewright.core.optional import require
+
+CONFIG = "config.json"
+LARGEST_CONFIG = 1 << 24
+# What text models are fed with; tokens of one text in the advice.
+TEXT_INPUTS, TOKENS = ("input_ids", "attention_mask"), 128
+
+
+def is_huggingface_folder(source: Any) -> bool:
+    """Whether it is a folder with the configuration of a model and no SavedModel."""
+    if not isinstance(source, str | Path):
+        return False
+    folder = Path(source)
+    return (folder / CONFIG).is_file() and not (folder / "saved_model.pb").exists()
+
+
+def load_huggingface_model(folder: Path, examples: Any = None) -> tuple[Any, Any]:
+    """The torch module of a folder, and examples of its inputs where its configuration tells their shapes.
+
+    Weights are read from safetensors only: reading a pickle can run any code, as can code of the folder.
+    """
+    config = _read_config(folder)
+    if not list(folder.glob("*.safetensors")):
+        raise BadInput(
+            "the folder has no .safetensors; weights in pickles (.bin) can run any code and are not read",
+            Where(file=str(folder)),
+            do="save it again: model.save_pretrained(folder, safe_serialization=True)",
+        )
+    transformers = require("transformers", to="read Hugging Face folders")
+    names = config.get("architectures")
+    name = str(names[0]) if isinstance(names, list) and names else ""
+    kind = getattr(transformers, name, None) if name.isidentifier() else None
+    if kind is None or not hasattr(kind, "from_pretrained"):
+        raise UnsupportedFeature(
+            f"architecture '{shown(name)}' is not one of transformers {transformers.__version__}, and code "
+            "of the folder is not run",
+            Where(file=str(folder / CONFIG)),
+            do="load it in Python and give the module itself: edgewright.convert(module, example_inputs=...)",
+        )
+    options = {"local_files_only": True, "trust_remote_code": False, "use_safetensors": True}
+    module, info = kind.from_pretrained(str(folder), output_loading_info=True, **options)
+    _check_weights(folder, info)
+    # What a language model keeps for the next token is not part of its answer.
+    module.config.update({"use_cache": False})
+    return module, _choose_examples(module, folder) if examples is None else examples
+
+
+def _read_config(folder: Path) -> dict[str, Any]:
+    try:
+        config = json.loads(read_limited(folder / CONFIG, LARGEST_CONFIG))
+    except ValueError as problem:
+        raise BadInput(f"the file is no JSON: {shown(problem)}", Where(file=str(folder / CONFIG))) from None
+    return config if isinstance(config, dict) else {}
+
+
+def _check_weights(folder: Path, info: dict[str, Any]) -> None:
+    """Transformers would fill what is missing with random numbers."""
+    missing = sorted(map(str, info.get("missing_keys") or ()))
+    if missing:
+        raise BadInput(
+            f"{len(missing)} weights of the architecture are not in the folder: '{shown(missing[0])}' ...",
+            Where(file=str(folder)),
+            do="save the whole model, or name the architecture that was saved in config.json",
+        )
+
+
+def _choose_examples(module: Any, folder: Path) -> Any:
+    config = module.config
+    size = getattr(config, "image_size", None)
+    if module.main_input_name == "pixel_values" and isinstance(size, int):
+        torch = require("torch", to="export torch modules")
+        return {"pixel_values": torch.zeros(1, getattr(config, "num_channels", 3), size, size)}
+    names = TEXT_INPUTS if module.main_input_name == TEXT_INPUTS[0] else (module.main_input_name,)
+    shape = f"np.ones((1, {TOKENS}), np.int64)" if names == TEXT_INPUTS else "..."
+    listed = ", ".join(f"'{name}': {shape}" for name in names)
+    raise UsageError(
+        f"a {type(module).__name__} takes inputs of any length, expected an example of the one to build for",
+        Where(file=str(folder)),
+        do=f"give one: example_inputs={{{listed}}}, or samples in memory as data",
+    )
