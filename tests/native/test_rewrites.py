@@ -12,6 +12,7 @@ from edgewright.ops.conv import Conv2d, DepthWiseConv2d
 from edgewright.ops.elementwise import ElementWiseMaximum, ElementWiseMultiply
 from edgewright.ops.elementwise_unary import ElementWiseNeg
 from edgewright.ops.gather import Gather
+from edgewright.ops.matmul import FullyConnected
 from edgewright.ops.norm import LayerNorm, RmsNorm
 from edgewright.ops.pool import PoolAvg2d
 from edgewright.ops.rearrange import Reshape, Transpose
@@ -101,6 +102,13 @@ def small_pool(height, width, size):
     return net, [net.add(op, "x")]
 
 
+def as_many_heads_as_tokens():
+    """The end of an attention: heads are joined and projected."""
+    net = Chain(4, 4, 4, 20)
+    joined = net.add(Reshape(shape=(4, 4, 80)), net.add(Transpose(perm=(0, 2, 1, 3)), "x"))
+    return net, [net.add(FullyConnected(keep_dims=True), joined, net.draw(80, 80) / 9)]
+
+
 def norm(kind, axes):
     net = Chain(2, 6, 5, 7)
     shape = [(2, 6, 5, 7)[axis] for axis in axes]
@@ -117,6 +125,7 @@ CASES = {
     "conv_9x9": lambda: convolution(Conv2d, 9, 4),
     "depthwise_9x9": lambda: convolution(DepthWiseConv2d, 9, 4),
     "padded_1x1": lambda: convolution(Conv2d, 1, 1),
+    "as_many_heads_as_tokens": as_many_heads_as_tokens,
     "pool_of_one_element": lambda: small_pool(1, 1, 3),
     "pool_of_a_row": lambda: small_pool(1, 4, 3),
     "pool_of_less_than_its_window": lambda: small_pool(4, 4, 5),

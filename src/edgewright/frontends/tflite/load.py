@@ -39,8 +39,8 @@ class TfliteSource(SourceModel):
             self._place = self._signature.subgraph if self._signature else 0
             self._graph = file.subgraphs[self._place]
             self._by_name = {tensor.name: tensor for tensor in self._graph.tensors}
-            known_as = _list_aliases(self._graph.tensors, self._signature)
-            spec = _rename_overrides(spec, known_as)
+            self._known_as = _list_aliases(self._graph.tensors, self._signature)
+            spec = _rename_overrides(spec, self._known_as)
             self._keep_all = spec.keep_disconnected
             declared = self._choose_input_types(spec)
             known = bind_values(file.name, spec, declared)
@@ -68,6 +68,10 @@ class TfliteSource(SourceModel):
     def tensors(self) -> frozenset[str]:
         """Names of all tensors of the subgraph."""
         return frozenset(self._by_name)
+
+    def complete_name(self, name: str) -> str:
+        """The tensor's name for what may be the signature's."""
+        return self._known_as.get(name, name)
 
     def nodes(self) -> list[NodeNames]:
         """All operators of the subgraph."""
