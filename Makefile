@@ -13,7 +13,7 @@ PYTEST = $(PY) -m pytest -n $(JOBS)
 # What 'make test' leaves to 'make test-rest', so that no test is run by both.
 REST = slow or torch or browser
 
-.PHONY: demo demo-full test test-rest test-full test-compat mutate bench bench-accuracy lint api docs format clean
+.PHONY: demo demo-full test test-rest test-full test-compat mutate keras bench bench-accuracy lint api docs format clean
 .DEFAULT_GOAL := test
 
 $(READY): pyproject.toml constraints.txt
@@ -48,6 +48,12 @@ test-compat: $(READY)
 mutate: $(READY)
 	$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[mutate]'
 	$(PY) -m tests.mutation.run --jobs $(JOBS) $(ARGS)
+
+# Every layer of Keras and its architectures against TensorFlow, in an environment of its own: 20 minutes.
+keras: $(READY)
+	test -x .venv-keras/bin/python || $(PYTHON) -m venv .venv-keras
+	.venv-keras/bin/python -m pip install --quiet --disable-pip-version-check tensorflow scipy -e .
+	.venv-keras/bin/python -m benchmarks.keras_layers --out benchmarks/keras_layers.json
 
 bench: $(READY)
 	$(PY) -m benchmarks.run

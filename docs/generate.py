@@ -334,6 +334,68 @@ def pytorch_page() -> str:
     return "\n".join(lines) + "\n"
 
 
+@cache
+def torch_samples_page() -> str:
+    """PyTorch's own samples op by op, as tests/backend/test_torch_suite.py holds them."""
+    record = json.loads((ROOT / "tests/backend/torch_samples.json").read_text())
+    ops: dict[str, dict[str, Any]] = record["ops"]
+    kinds = Counter(item["kind"] for item in ops.values())
+    lines = [
+        "# PyTorch's own samples on Edgewright\n",
+        (
+            f"torch {record['torch']} has samples of {len(ops)} ops and variants of ops (OpInfo). Up to "
+            f"{record['samples']} of each, spread over all, are traced, converted, run and compared with "
+            f"torch, to a part of 10,000 of the output's range. {len(ops) - kinds['left out']} can be tried: "
+            f"**{kinds['match']} match, {kinds['partly']} match in some samples and are refused in others, "
+            f"{kinds['refused']} are refused, {kinds['wrong'] + kinds['crash']} are wrong.** Complex results "
+            "are compared as pairs of real numbers.\n"
+        ),
+    ]
+    titles = {"refused": "Refused", "partly": "Refused in some samples", "left out": "Not tried"}
+    for kind, title in titles.items():
+        chosen = {op: item["why"] for op, item in ops.items() if item["kind"] == kind}
+        rows = [f"| {op} | {_cell('; '.join(why))} |" for op, why in chosen.items()]
+        lines += [f"## {title}\n", "| op | why |", "|---|---|", *rows, ""]
+    matching = ", ".join(op for op, item in ops.items() if item["kind"] == "match")
+    return "\n".join([*lines, "## Match\n", *textwrap.wrap(matching, 120)]) + "\n"
+
+
+@cache
+def keras_page() -> str:
+    """Keras layer by layer, as benchmarks/keras_layers.py recorded it."""
+    record = json.loads((ROOT / "benchmarks/keras_layers.json").read_text())
+    versions = ", ".join(f"{name} {version}" for name, version in record["versions"].items())
+    forms = ("SavedModel", "TFLite")
+    counts = {form: Counter(row[form]["kind"] for row in record["cases"]) for form in forms}
+    lines = [
+        "# Keras on Edgewright\n",
+        (
+            "Every layer of Keras in small models and the smallest architecture of each family of "
+            "`keras.applications`, with random weights: exported, converted without TensorFlow, run, and "
+            "compared with Keras to a part of 10,000 of the output's range. Recorded "
+            f"{record['date']} with {versions}; `make keras` records it anew.\n"
+        ),
+        *(
+            f"- {form}: {c['match']} match, {c['refused']} are refused, {c['wrong'] + c['crash']} are wrong; "
+            f"{c['left out']} could not be written in this format"
+            for form, c in counts.items()
+        ),
+        "\n| layer | model | SavedModel | TFLite |",
+        "|---|---|---|---|",
+    ]
+    for row in record["cases"]:
+        cells = [_cell(f"{row[form]['kind']}: {row[form]['detail']}".removesuffix(": ")) for form in forms]
+        lines.append(f"| {row['layer']} | {_cell(row['variant'])} | {cells[0]} | {cells[1]} |")
+    lines += ["\n## Not tried\n", "| layer | why |", "|---|---|"]
+    lines += [f"| {layer} | {why} |" for layer, why in record["left_out"].items()]
+    return "\n".join(lines) + "\n"
+
+
+def _cell(text: str) -> str:
+    """Text for a cell of a table."""
+    return " ".join(text.split()).replace("|", "\\|")
+
+
 def _torch_programs() -> dict[str, int]:
     found: dict[str, int] = json.loads((ROOT / "tests/unit/frontends/pytorch/op_programs.json").read_text())
     return found
@@ -349,7 +411,9 @@ PAGES: dict[str, Callable[[], str]] = {
     "ops.md": ops_page,
     "tflite-ops.md": tflite_page,
     "pytorch-ops.md": pytorch_page,
+    "pytorch-samples.md": torch_samples_page,
     "tensorflow-ops.md": tensorflow_page,
+    "keras-layers.md": keras_page,
 }
 
 if __name__ == "__main__":

@@ -3,12 +3,14 @@
 from dataclasses import dataclass, field
 
 from edgewright.config.preprocessing import Preprocessing
+from edgewright.config.spelling import spell_option
 from edgewright.core.errors import UsageError, Where
 from edgewright.data.open_samples import Data, list_data_notes, open_samples
 from edgewright.frontends.conversion import Rewrites
 from edgewright.ir.graph import Graph
 from edgewright.model.changed_weights import note_changed_weights
 from edgewright.model.model import Model
+from edgewright.model.narrow import is_narrow
 from edgewright.ops.quant import Dequantize
 from edgewright.quantize.executor import Executor
 from edgewright.quantize.overrides import KnownEncodings
@@ -50,6 +52,11 @@ def quantize_model(
     result = quantize_graph(graph, request, samples, executor, known)
     result.report.notes[:0] = list_data_notes(samples, preprocessing)
     result.report.notes += note_changed_weights(graph, result.graph)
+    if not is_narrow(result.graph):
+        option = spell_option("float_bw", "16")
+        result.report.notes.append(
+            f"nothing of it can be in fixed point: for the HTP quantize it with {option}"
+        )
     plain = Model.of(result.graph)
     names = {graph.source_names.get(value, value) for value in graph.types}
     return QuantizedModel(

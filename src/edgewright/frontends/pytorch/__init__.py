@@ -6,7 +6,9 @@ __all__: list[str] = []
 
 import_families(
     __name__,
-    *("activation", "attention", "complex_numbers", "conv", "detection", "elementwise", "fill"),
+    *("activation", "attention", "complex_numbers", "conv", "define_linear_algebra", "define_order"),
+    *("define_special",),
+    *("detection", "elementwise", "fill"),
     *("gather", "matmul", "norm", "pool", "quant", "quantized", "rearrange", "recurrent", "reduce"),
     *("resize",),
 )

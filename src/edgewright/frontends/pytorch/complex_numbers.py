@@ -32,7 +32,7 @@ def _part(ctx: Context) -> Any:
     return ctx.out[0].dtype.to_real()
 
 
-def _constant(ctx: Context, numbers: Array) -> str:
+def _emit_numbers(ctx: Context, numbers: Array) -> str:
     return ctx.value(as_array(ctx.torch.from_numpy(np.ascontiguousarray(numbers)).to(_part(ctx))))
 
 
@@ -106,7 +106,7 @@ def _angle(ctx: Context, x: Tensor) -> str:
 
 @complex_op("_conj", "conj", "_conj_physical")
 def _conjugated(ctx: Context, x: Tensor) -> str:
-    return ctx.add("Mul", _pair_parts(ctx, x), _constant(ctx, np.array([1, -1])))
+    return ctx.add("Mul", _pair_parts(ctx, x), _emit_numbers(ctx, np.array([1, -1])))
 
 
 @complex_op("neg")
@@ -190,6 +190,16 @@ def _cat(ctx: Context, parts: Sequence[Tensor], dim: int = 0) -> str:
     return ctx.add("Concat", *(_pair_parts(ctx, part) for part in parts), axis=dim % parts[0].rank)
 
 
+@complex_op("constant_pad_nd")
+def _padded(ctx: Context, x: Tensor, pad: Sequence[int], value: Any = 0) -> str:
+    if value:
+        raise ctx.refused(f"complex numbers are padded with {value}, expected 0")
+    pairs = list(zip(pad[::2], pad[1::2], strict=True))[::-1]
+    full = [(0, 0)] * (x.rank - len(pairs)) + pairs + [(0, 0)]
+    amounts = [*(start for start, _ in full), *(end for _, end in full)]
+    return ctx.add("Pad", _pair_parts(ctx, x), ctx.ints(amounts), ctx.scalar(0, _part(ctx)), mode="constant")
+
+
 @complex_op("_fft_r2c")
 def _real_to_complex(ctx: Context, x: Tensor, dims: Sequence[int], norm: int, is_half: bool) -> str:
     axis = dims[-1] % x.rank
@@ -229,7 +239,7 @@ def _complex_to_real(ctx: Context, x: Tensor, dims: Sequence[int], norm: int, le
     rows = ctx.reshape(
         ctx.transpose(found, order), [*(s for i, s in enumerate(x.shape) if i != axis), 2 * bins]
     )
-    real = ctx.add("MatMul", rows, _constant(ctx, matrix))
+    real = ctx.add("MatMul", rows, _emit_numbers(ctx, matrix))
     back = [*range(axis), x.rank - 1, *range(axis, x.rank - 1)]
     sizes = [*(x.shape[i] for i in dims[:-1]), length]
     return _scale_value(ctx, ctx.transpose(real, back), norm, sizes)
@@ -253,7 +263,9 @@ def _multiply_along(
     order = [*(i for i in range(rank) if i != axis), axis, *([rank] if is_paired else [])]
     outer = [size for i, size in enumerate(shape) if i != axis]
     rows = ctx.reshape(ctx.transpose(value, order), [*outer, matrix.shape[0]])
-    found = ctx.reshape(ctx.add("MatMul", rows, _constant(ctx, matrix)), [*outer, matrix.shape[1] // 2, 2])
+    found = ctx.reshape(
+        ctx.add("MatMul", rows, _emit_numbers(ctx, matrix)), [*outer, matrix.shape[1] // 2, 2]
+    )
     return ctx.transpose(found, [*range(axis), rank - 1, *range(axis, rank - 1), rank])
 
 

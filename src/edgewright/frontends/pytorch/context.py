@@ -139,6 +139,8 @@ class Context:
     def _tensor(self, item: Tensor, dtype: Any) -> str:
         if item.data is not None and dtype is not None and item.dtype != dtype:
             return self.writer.constant(as_array(item.data.to(dtype)))
+        if item.name is None and item.data is None:
+            raise self.refused("it reads a result that the op before it has only in training")
         if item.name is None:
             find_onnx_code(item.dtype)
             item.name = self.writer.constant(as_array(item.data), item.path)

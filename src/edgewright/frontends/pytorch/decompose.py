@@ -20,7 +20,8 @@ def find_definition(torch: Any, op: Any) -> Callable[..., Any] | None:
         return partial(DEFINITIONS[op.name()], torch)
     has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
     if has_kernel(op.name(), "CompositeImplicitAutograd"):
-        body: Callable[..., Any] = op
+        # Its own kernel: called as an op it may come back as itself.
+        body: Callable[..., Any] = op.decompose
         return body
     table = require("torch._decomp", to=READING).decomposition_table
     if op in table:

@@ -3,6 +3,20 @@
 from collections.abc import Callable
 from typing import Any
 
+# Each gets torch and the op's arguments.
+Definition = Callable[..., Any]
+DEFINITIONS: dict[str, Definition] = {}
+
+
+def define(*names: str) -> Callable[[Definition], Definition]:
+    """Registers what an op means in terms of others, by the op's name with its overload."""
+
+    def register(definition: Definition) -> Definition:
+        DEFINITIONS.update(dict.fromkeys(names, definition))
+        return definition
+
+    return register
+
 
 def _attend_heads(torch: Any, q: Any, k: Any, v: Any, heads: int, hidden: Any) -> tuple[Any, Any]:
     """Attention of several heads; the sums and the shares of each key."""
@@ -28,6 +42,7 @@ def _shape_mask(mask: Any, mask_type: int | None) -> Any:
     return mask if mask.dim() == 4 else mask[None, None] if mask.dim() == 2 else mask[:, None]
 
 
+@define("aten::_native_multi_head_attention")
 def _define_multi_head(
     torch: Any,
     query: Any,
@@ -54,6 +69,7 @@ def _define_multi_head(
     return linear(sums, last_weight, last_bias), seen if needs_shares else shares.new_zeros(0)
 
 
+@define("aten::_transformer_encoder_layer_fwd")
 def _define_encoder_layer(
     torch: Any,
     x: Any,
@@ -95,10 +111,3 @@ def _define_encoder_layer(
         return x + feed(norm(x, scale2, shift2))
     x = norm(x + attend(x), scale1, shift1)
     return norm(x + feed(x), scale2, shift2)
-
-
-# Each gets torch and the op's arguments.
-DEFINITIONS: dict[str, Callable[..., Any]] = {
-    "aten::_native_multi_head_attention": _define_multi_head,
-    "aten::_transformer_encoder_layer_fwd": _define_encoder_layer,
-}

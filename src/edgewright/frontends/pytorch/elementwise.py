@@ -361,4 +361,8 @@ def _hypot(ctx: Context, a: Any, b: Any) -> str:
 
 @aten("signbit")
 def _signbit(ctx: Context, x: Tensor) -> str:
-    return ctx.add("Less", x, ctx.scalar(0, x.dtype))
+    zero = ctx.scalar(0, x.dtype)
+    if not x.dtype.is_floating_point:
+        return ctx.add("Less", x, zero)
+    # A negative zero is told by its reciprocal.
+    return ctx.add("Or", ctx.add("Less", x, zero), ctx.add("Less", ctx.add("Reciprocal", x), zero))

@@ -9,6 +9,9 @@ from edgewright.frontends.pytorch.context import Context
 from edgewright.frontends.pytorch.registry import aten
 from edgewright.frontends.pytorch.values import Tensor
 
+# What a reduction starts from where the tensor's own elements do not count.
+_NEUTRAL = {"sum": 0.0, "prod": 1.0, "mean": 0.0, "amax": float("-inf"), "amin": float("inf")}
+
 
 @aten("embedding")
 def _embedding(ctx: Context, weight: Tensor, indices: Tensor, *_: Any) -> str:
@@ -131,10 +134,21 @@ def _scatter_add(ctx: Context, x: Tensor, dim: int, index: Tensor, source: Any) 
 def _scatter_reduce(
     ctx: Context, x: Tensor, dim: int, index: Tensor, source: Any, reduce: str, includes_self: bool = True
 ) -> str:
-    words = {"sum": "add", "prod": "mul", "amax": "max", "amin": "min"}
-    if not includes_self or reduce not in words:
-        raise ctx.refused(f"reduce is '{reduce}' with include_self {includes_self}")
-    return _scatter_values(ctx, x, dim, index, source, words[reduce])
+    words = {"sum": "add", "prod": "mul", "amax": "max", "amin": "min", "mean": "add"}
+    if not x.dtype.is_floating_point and (reduce == "mean" or not includes_self):
+        raise ctx.refused(f"'{reduce}' of {x.dtype} with include_self {includes_self}")
+    base = x if includes_self else _replace(ctx, x, dim, index, _NEUTRAL[reduce])
+    total = _scatter_values(ctx, base, dim, index, source, words[reduce])
+    if reduce != "mean":
+        return total
+    ones = ctx.add("Expand", ctx.scalar(1, x.dtype), ctx.ints(x.shape))
+    first = Tensor(x.meta, name=ones)
+    counts = first if includes_self else _replace(ctx, first, dim, index, 0.0)
+    return ctx.add("Div", total, _scatter_values(ctx, counts, dim, index, 1.0, "add"))
+
+
+def _replace(ctx: Context, x: Tensor, dim: int, index: Tensor, number: float) -> Tensor:
+    return Tensor(x.meta, name=_scatter_values(ctx, x, dim, index, number, "none"))
 
 
 def _scatter_values(ctx: Context, x: Tensor, dim: int, index: Tensor, source: Any, reduction: str) -> str:

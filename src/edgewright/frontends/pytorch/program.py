@@ -14,7 +14,7 @@ from edgewright.core.words import did_you_mean
 from edgewright.frontends.pytorch.compiler import without_compiler
 from edgewright.frontends.pytorch.context import find_onnx_code
 from edgewright.frontends.pytorch.tracer import Call, Stopped, Tracer
-from edgewright.frontends.pytorch.values import TORCH_DTYPES, Tensor, as_array, list_boxes
+from edgewright.frontends.pytorch.values import TORCH_DTYPES, Tensor, as_array, as_tensor, list_boxes
 from edgewright.ir.dims import Dim
 
 # The value of an input that has no default.
@@ -133,7 +133,7 @@ class Program(ABC):
     def _emit_constant(self, tracer: Tracer, value: Any) -> Any:
         if isinstance(value, bool | int | float | str) or value is None:
             return value
-        return tracer.known(self.torch.from_numpy(value.copy()))
+        return tracer.known(as_tensor(self.torch, value))
 
     def _name_outputs(
         self,

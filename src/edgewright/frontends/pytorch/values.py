@@ -123,6 +123,13 @@ def as_array(data: Any) -> Array:
     return np.asarray(plain.resolve_conj().numpy())
 
 
+def as_tensor(torch: Any, array: Array) -> Any:
+    """An array as a torch tensor of its own; numpy has no type for bfloat16 that torch knows."""
+    if array.dtype == ml_dtypes.bfloat16:
+        return torch.from_numpy(array.view(np.int16).copy()).view(torch.bfloat16)
+    return torch.from_numpy(array.copy())
+
+
 def _check_written_out(data: Any) -> None:
     """A stored tensor that repeats its elements can claim any size: it must stay small when written out."""
     size = data.numel() * data.element_size()

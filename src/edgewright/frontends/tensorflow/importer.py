@@ -149,6 +149,12 @@ def list_node_names(node: Node, outputs: int = 1) -> NodeNames:
 
 
 def _make_unknown_op_error(node: Node, where: Where) -> UnsupportedOp:
+    if "Random" in node.op:
+        return UnsupportedOp(
+            f"TensorFlow op '{shown(node.op)}' gives random results",
+            where,
+            do="call augmentation and dropout with training=False before the model is exported",
+        )
     return UnsupportedOp(
         f"TensorFlow op '{shown(node.op)}' has no QNN equivalent",
         where,
