@@ -173,7 +173,7 @@ def test_encodings_of_the_file_come_before_those_of_the_quantizer(
     assert answer.code == 0
     assert found.inputs[0].dtype == dtype
     first, _ = io_types(found)
-    assert (first.encoding.scales, first.encoding.offsets) == ((0.01,), (offset,))
+    assert (first.encoding.scales, first.encoding.offsets) == ((float(np.float32(0.01)),), (offset,))
     x = np.fromfile(image.with_name("0.raw"), np.float32).reshape(1, 6, 6, 3)
     got = found.run({"image": x})["features"]
     close(got.transpose(0, 3, 1, 2), want(image, x.transpose(0, 3, 1, 2)), 0.04)

@@ -99,7 +99,7 @@ def check_artifacts(quantized: Model, feed, folder) -> None:
             for engine, outputs in wanted.items():
                 check_same(model.run(stored, backend=engine, threads=1), outputs, f"{file} on {engine}")
         if "htp-sim" in wanted:
-            compiled = ew.compile(quantized, folder / "m.bin", backend="htp-sim")
+            compiled = ew.compile(quantized, folder / "context.bin", backend="htp-sim")
             outputs = {sanitize_name(name): array for name, array in wanted["htp-sim"].items()}
             check_same(compiled.run(feed), outputs, "context")
 

@@ -112,7 +112,7 @@ def _finish(
     values = [value for root in groups if root in best.widths.wide for value in groups[root].rounded]
     for value in values:
         report.record_rule("wide-values", value)
-    gain = f"{best.decibels:.1f} instead of {plain.decibels:.1f} dB on {count} samples"
+    gain = f"{best.decibels:.1f} instead of {plain.decibels:.1f} dB on {count} samples that ranges have seen"
     cost = f"{best.cost:.2f} times the cost of 8 bits and {report.converts} conversions"
     names = _name_some([base.source.source_names.get(value, value) for value in values])
     report.ignored += base.report.ignored
