@@ -40,6 +40,8 @@ def test_a_dlc_is_opened_by_the_genuine_reader_and_runs_as_the_direct_build(form
         wanted = model.run(sample, backend="htp-native")[OUTPUT]
         shaped = {INPUT: sample[INPUT].reshape(stored.inputs[0].shape)}
         np.testing.assert_array_equal(stored.run(shaped, backend="htp-native")[OUTPUT], wanted)
+        simulated = model.run(sample, backend="htp-sim" if FORMS[form] is not None else "cpu")[OUTPUT]
+        np.testing.assert_allclose(wanted, simulated, rtol=0, atol=0.02 * np.abs(simulated).max())
     assert HtpNativeBackend().prepare(load_graph(path), RunOptions()).placement()
 
 

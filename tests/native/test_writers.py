@@ -28,8 +28,8 @@ def test_a_dlc_of_the_genuine_writer_is_read_here_and_means_the_same(tmp_path):
 
 
 def test_blocks_of_weights_are_read_from_a_genuine_dlc_as_they_were(tmp_path):
-    net = Net(2, 6, 8)
-    graph = net.done(net.dense_rows(net.x, 16))
+    net = Net(1, 6, 6, 8)
+    graph = net.done(net.conv(net.x, 16, size=1))
     request = QuantizationRequest(weight_bw=4, act_bw=16, block_size=4)
     quantized = quantize_graph(graph, request, samples(graph), Engine()).graph
     path = tmp_path / "genuine.dlc"

@@ -44,6 +44,9 @@ log = logging.getLogger(__name__)
 
 Values = dict[str, Array]
 SHAPES_KEPT = 256
+# Takes zeros before a maximum pool for the pool's own padding, which is no number: behind a convolution the
+# borders are wrong where its results are negative (ONNX Runtime 1.31).
+PAD_FUSION = "Pad_Fusion"
 # It makes 8 bits with one scale of real weights between encoded values, whatever precision they came from.
 REQUANTIZER = "WeightBiasQuantization"
 PRODUCTS = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
@@ -209,7 +212,7 @@ class _EngineStep:
         self._computed = writer.computed
         self._known: dict[tuple[int, ...], Values] = {}
         is_kept_real = writer.has_fixed_point or _has_real_weights(model)
-        left_out = [REQUANTIZER] if is_kept_real else []
+        left_out = [PAD_FUSION, *([REQUANTIZER] if is_kept_real else [])]
         settings = _make_settings(way.options, is_plain=is_plain)
         self.starts: list[int] = []
         self._profile: EngineProfile | None = None

@@ -1,4 +1,7 @@
-"""Writes blockwise 4-bit filters as 8-bit ones: HTP knows blocks only where the window is one element."""
+"""Writes blockwise 4-bit weights as 8-bit ones: HTP knows blocks only in convolutions of one element.
+
+Of a FullyConnected with blocks its libraries made zeros, without an error.
+"""
 
 import math
 from dataclasses import replace
@@ -20,14 +23,15 @@ def expand_blocks(graph: Graph) -> int:
 
 
 def _expand(graph: Graph, node: Node) -> bool:
-    if not isinstance(node.op, Convolution | TransposedConvolution):
+    name = node.inputs[1] if len(node.inputs) > 1 else ""
+    if name not in graph.constants:
         return False
-    name = node.inputs[1]
     kind = graph.types[name]
     encoding = kind.encoding
-    if encoding is None or not encoding.block_scales or name not in graph.constants or not kind.is_static:
+    if encoding is None or not encoding.block_scales or not kind.is_static:
         return False
-    if math.prod(kind.static_shape()[:-2]) == 1:
+    is_window = isinstance(node.op, Convolution | TransposedConvolution)
+    if is_window and math.prod(kind.static_shape()[:-2]) == 1:
         return False
     channel = Encoding(encoding.scales, encoding.offsets, encoding.axis, 8)
     ones = replace(encoding, scales=(1.0,) * len(encoding.scales))
