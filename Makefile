@@ -32,13 +32,15 @@ demo-full: demo
 	$(PYTEST) tests/test_docs.py -m slow
 
 test: lint
-	$(PYTEST) -m "not ($(REST))" --junitxml=.cache/tests/1-test.xml
+	$(PYTEST) -m "not ($(REST) or exhaustive)" --junitxml=.cache/tests/1-test.xml
 
 test-rest: $(READY)
 	$(EXTRAS)
-	$(PYTEST) -m "$(REST)" --junitxml=.cache/tests/2-rest.xml
+	$(PYTEST) -m "($(REST)) and not exhaustive" --junitxml=.cache/tests/2-rest.xml
 
+# Everything, also every combination of ops, precisions and algorithms that the two others draw some of.
 test-full: test test-rest
+	$(PYTEST) -m exhaustive
 
 # Every op sample in every datatype that HTP takes, simulation against the genuine emulator.
 test-compat: $(READY)

@@ -10,7 +10,7 @@ from coverage import CoverageData
 
 # A line that more tests run is tried with so many of them, spread evenly.
 MOST_TESTS = 100
-MARKS = "not (slow or torch or browser)"
+MARKS = "not (slow or torch or browser or exhaustive)"
 
 Lines = Mapping[int, Sequence[str]]
 

@@ -159,8 +159,13 @@ def list_op_cases():
         for column, precision in enumerate(PRECISIONS):
             is_fast = precision == "w8a8" and FIRST[sample.op.qnn_name()] == name
             if is_fast or (row + column) % 3 == 0:
-                marks = () if is_fast else pytest.mark.slow
+                marks = () if is_fast else choose_mark(row + column, 24)
                 yield pytest.param(sample, precision, id=f"{name}-{precision}", marks=marks)
+
+
+def choose_mark(number: int, share: int):
+    """Some cases are run with what is slow, all of them where everything is."""
+    return pytest.mark.slow if number % share == 0 else pytest.mark.exhaustive
 
 
 def list_network_cases():
@@ -168,7 +173,7 @@ def list_network_cases():
     for row, (name, op) in enumerate(list_activations()):
         for column, way in enumerate(WAYS):
             if (row + column) % 6 == 0:
-                yield pytest.param(op, way, id=f"{name}-{way}")
+                yield pytest.param(op, way, id=f"{name}-{way}", marks=choose_mark(row + column, 48))
 
 
 @pytest.mark.parametrize(("sample", "precision"), list(list_op_cases()))
@@ -187,7 +192,6 @@ def test_every_op_in_every_precision(sample, precision, tmp_path):
         check_encodings(model, quantized, PRECISIONS[precision], [feed], tmp_path)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("op", "way"), list(list_network_cases()))
 def test_every_algorithm_beside_every_activation(op, way, tmp_path):
     request = WAYS[way]
