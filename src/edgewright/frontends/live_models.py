@@ -39,7 +39,7 @@ class WrittenModel:
 
 def is_live_model(source: Any) -> bool:
     """Whether it is an object to be written first, and not a file or what is read in memory."""
-    return not isinstance(source, str | Path | onnx.ModelProto)
+    return not isinstance(source, str | Path | bytes | onnx.ModelProto)
 
 
 def write_live_model(source: Any, folder: Path, examples: Any = None) -> WrittenModel:

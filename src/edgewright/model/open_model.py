@@ -1,6 +1,6 @@
 """Opens whatever a user calls a model: one in memory, a converted one, or a source file."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,4 +32,4 @@ def take_example(data: Any) -> Any:
     if is_array(data):
         return data[:1]
     # A generator would lose its first sample.
-    return next(iter(data), None) if iter(data) is not data else None
+    return next(iter(data), None) if isinstance(data, Sequence) else None

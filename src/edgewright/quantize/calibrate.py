@@ -87,8 +87,10 @@ def _walk_samples(samples: Samples, title: str) -> Iterator[tuple[int, Mapping[s
     """Samples with their numbers, announced; none at all is an error."""
     number = -1
     with announce_progress(title, total=len(samples) if isinstance(samples, Sized) else None) as step:
+        # Parts of the data know the numbers that their samples have in it.
+        numbers = getattr(samples, "numbers", None)
         for number, sample in enumerate(samples):
-            yield number, sample
+            yield number if numbers is None else numbers[number], sample
             step()
     if number < 0:
         raise UsageError(

@@ -18,7 +18,7 @@ class SplitSamples:
     """Samples to choose ranges and weights from, and samples to judge them by."""
 
     fitting: Samples
-    judging: list[Mapping[str, Array]]
+    judging: "JudgingSamples"
     # Of a single sample no other can be held apart: it does both.
     is_apart: bool
 
@@ -31,11 +31,13 @@ class SplitSamples:
 def split_samples(samples: Samples) -> SplitSamples:
     """Holds a third of the samples apart, spread over all of them."""
     count = len(samples) if isinstance(samples, Sized) else sum(1 for _ in samples)
-    numbers = _choose_judges(count)
-    judging = [sample for number, sample in enumerate(samples) if number in numbers]
+    judges = _choose_judges(count)
+    judging = JudgingSamples(sample for number, sample in enumerate(samples) if number in judges)
+    judging.numbers = tuple(sorted(judges))
     if count < 2:
         return SplitSamples(samples, judging, is_apart=False)
-    return SplitSamples(_Others(samples, numbers), judging, is_apart=True)
+    others = tuple(number for number in range(count) if number not in judges)
+    return SplitSamples(_Others(samples, others), judging, is_apart=True)
 
 
 def _choose_judges(count: int) -> frozenset[int]:
@@ -48,14 +50,19 @@ def _choose_judges(count: int) -> frozenset[int]:
     return frozenset(int(chosen[place * blocks // kept]) for place in range(kept))
 
 
+class JudgingSamples(list[Mapping[str, Array]]):
+    """Samples in memory, with the numbers that they have in the data."""
+
+    numbers: tuple[int, ...] = ()
+
+
 @dataclass(frozen=True)
 class _Others:
     """The samples that do not judge; walked anew each time."""
 
     samples: Samples
-    judges: frozenset[int]
+    numbers: tuple[int, ...]
 
     def __iter__(self) -> Iterator[Mapping[str, Array]]:
-        for number, sample in enumerate(self.samples):
-            if number not in self.judges:
-                yield sample
+        fitting = frozenset(self.numbers)
+        yield from (sample for number, sample in enumerate(self.samples) if number in fitting)

@@ -59,8 +59,9 @@ def _factor_inverse(second: Array) -> Array:
             return np.asarray(np.linalg.cholesky(np.linalg.inv(second + part * damping))).transpose(0, 2, 1)
         except np.linalg.LinAlgError:
             continue
-    # As if no input knew of another.
-    return np.asarray(np.eye(second.shape[1]) / np.sqrt(weights)[:, :, None])
+    # As if no input knew of another; of one that never changes, rounding decides nothing.
+    known = np.where(weights > 0, weights, 1.0)
+    return np.asarray(np.eye(second.shape[1]) / np.sqrt(known)[:, :, None])
 
 
 class Feedback:
