@@ -4,8 +4,9 @@ import pytest
 
 from tests.conformance.measure import PRECISIONS, measure
 from tests.conformance.table import list_networks
+from tests.optional import NO_TORCH
 
-pytest.importorskip("torch", reason="torch is not installed")
+pytest.importorskip("torch", reason=NO_TORCH)
 pytestmark = [pytest.mark.slow, pytest.mark.torch]
 
 
