@@ -1,5 +1,7 @@
 """Takes one network in one precision all the way: float, simulation, emulator, every artifact and back."""
 
+import math
+import re
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -18,7 +20,7 @@ PRECISIONS: dict[str, dict[str, int]] = {
     "w8a16": {"weight_bw": 8, "act_bw": 16},
     "fp16": {"float_bw": 16},
 }
-CALIBRATION, EVALUATION = 24, 4
+CALIBRATION, EVALUATION = 24, 12
 # What a precision must reach on the emulator for the network to have arrived.
 LEAST = {"w8a8": 20.0, "w8a16": 35.0, "fp16": 40.0}
 # The simulation may promise so many dB more than the emulator keeps.
@@ -54,7 +56,8 @@ class Entry:
             return "right"
         if self.emulator < self.simulation - MOST_OPTIMISM:
             return "wrong"
-        return "poor, said" if any(" dB" in note for note in self.notes) else "poor"
+        figures = [float(figure) for note in self.notes for figure in re.findall(r"(-?\d+\.\d) dB", note)]
+        return "poor, said" if min(figures, default=math.inf) < LEAST[self.precision] else "poor"
 
     @property
     def is_honest(self) -> bool:

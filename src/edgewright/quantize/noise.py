@@ -84,11 +84,23 @@ class Noise:
         return np.asarray(10 * np.log10(np.maximum(ratio, LEAST_NOISE)).mean(0))
 
     def describe(self) -> str:
-        """The figure with its interval."""
-        if self.noise.shape[1] < 2:
-            return f"{self.sqnr_db:.1f} dB"
-        low, high = self.find_interval()
-        return f"{self.sqnr_db:.1f} dB ({low:.1f} to {high:.1f})"
+        """The figure with its interval, and that of the worst output where it is far from the mean."""
+        text = f"{self.sqnr_db:.1f} dB"
+        if self.noise.shape[1] >= 2:
+            low, high = self.find_interval()
+            text = f"{text} ({low:.1f} to {high:.1f})"
+        worst = self.find_worst_output()
+        return (
+            f"{text}, the worst of {self.outputs} outputs {worst:.1f} dB"
+            if worst < self.sqnr_db - 1
+            else text
+        )
+
+    def find_worst_output(self) -> float:
+        """Signal over noise of the output that is farthest from the float model's."""
+        noise, signal = (each[: self.outputs].sum(1) for each in (self.noise, self.signal))
+        ratio = np.divide(noise, signal, out=np.ones_like(noise), where=signal > 0)
+        return float(-10 * np.log10(np.maximum(ratio, LEAST_NOISE)).max(initial=-np.inf))
 
     def measure_gain(self, before: "Noise") -> Gain:
         """How much less noise there is than before, on the same samples."""
