@@ -198,6 +198,13 @@ def test_samples_that_are_not_as_in_training_are_said_whatever_the_verdict(call,
     assert "the float model itself is right on only" in answer.out
 
 
+def test_random_data_prove_no_limit(call, tmp_path, simulated):
+    words = ("--random-data", *TO, "--precision", "fp16", "--max-drop", "50", "-o", tmp_path / "out")
+    answer = call(main, DIGITS_MODEL, *words)
+    assert answer.code == 5
+    assert "random numbers in place of samples prove nothing" in answer.err
+
+
 def test_a_folder_that_cannot_be_written_is_said_before_any_work(call, data):
     answer = call(main, DIGITS_MODEL, "--data", data, *TO, "-o", "/proc/edgewright", "--dry-run")
     assert answer.code == 6

@@ -259,7 +259,7 @@ class _Build:
             precision=request.precision,
             chosen=chosen.candidate.name,
             max_drop=limit,
-            verdict=judge_loss(evaluation.loss, limit, evaluation.apart),
+            verdict=judge_loss(evaluation.loss, limit, evaluation.apart, self._list_doubts(evaluation)),
             metric=known.metric,
             accuracy=evaluation.accuracy,
             candidates=tuple(result.candidate for result in results),
@@ -282,6 +282,11 @@ class _Build:
     def _list_warnings(self, preflight: Preflight) -> list[Finding]:
         refused = [as_finding(each) for each in getattr(self._refusal, "errors", [self._refusal]) if each]
         return [*refused, *(finding for finding in preflight.findings if finding.grade == "warning")]
+
+    def _list_doubts(self, evaluation: EvaluationResult) -> tuple[str, ...]:
+        """Why a loss proves nothing, whatever it is."""
+        random = ("random numbers in place of samples prove nothing",) if self._samples.is_random else ()
+        return (*random, *evaluation.doubts)
 
     def _warn_of_float_model(self, evaluation: EvaluationResult) -> list[Finding]:
         """A float model that is mostly wrong: the most frequent mistake is in its samples."""

@@ -21,6 +21,7 @@ from edgewright.core.events import announce_progress
 from edgewright.core.files import write_whole
 from edgewright.core.version import VERSION
 from edgewright.data.open_samples import Data
+from edgewright.evaluate.metrics.own_function import read_own_source
 
 FOLDER, STATE = ".build", "state.json"
 CHUNK = 1 << 20
@@ -99,12 +100,13 @@ def take_fingerprint(request: BuildRequest) -> dict[str, str]:
     labels = data.labels
     sources = [data.data, data.eval_data, labels if isinstance(labels, str | Path) else None]
     numbers = [] if labels is None or isinstance(labels, str | Path) else list(map(int, labels))
+    metric = read_own_source(request.metric)
     overrides = request.overrides
     given = Path(overrides).read_text("utf-8") if isinstance(overrides, str | Path) else str(overrides)
     return {
         "the model": _hash_texts([*map(_hash_file, list_model_files(request.model))]),
         "the data": _hash_texts([*map(_hash_data, sources), str(numbers)]),
-        "an option": _hash_texts([json.dumps(to_plain(options), sort_keys=True), given]),
+        "an option": _hash_texts([json.dumps(to_plain(options), sort_keys=True), given, metric]),
         "a version": _hash_texts([str(list_versions())]),
     }
 

@@ -1,6 +1,7 @@
 """The stages of a build that measure: each takes graphs and samples and gives a plain record."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,6 +51,8 @@ class EvaluationResult:
     apart: Loss | None = None
     # Numbers of the samples that the emulator had time for.
     emulated: tuple[int, ...] = ()
+    # Why the loss proves nothing.
+    doubts: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -65,7 +68,9 @@ class AnalysisResult:
 def check_candidate(evaluator: Evaluator, graph: Graph, backend: str, folder: Path) -> Loss:
     """What a compiled candidate loses on the samples that choose, nearest to a device."""
     if backend == NATIVE:
-        return evaluator.measure_loss(_run_emulator(evaluator, graph, folder, CHECK_SECONDS))
+        # An emulator that cannot run what was compiled is told of by the verdict.
+        with suppress(EdgewrightError):
+            return evaluator.measure_loss(_run_emulator(evaluator, graph, folder, CHECK_SECONDS))
     return evaluator.measure_loss(evaluator.measure_graph(graph, SIMULATION))
 
 
@@ -81,7 +86,8 @@ def evaluate_candidate(evaluator: Evaluator, graph: Graph, backend: str, folder:
         emulated = _run_emulator(evaluator, graph, folder, EMULATOR_SECONDS)
     except EdgewrightError as problem:
         # The files are complete: an emulator that cannot run them is reported, and no reason to lose them.
-        return EvaluationResult(tuple(figures), loss, notes=(f"the emulator did not run: {problem.what}",))
+        doubt = f"the emulator did not run what was compiled: {problem.what}"
+        return EvaluationResult(tuple(figures), loss, doubts=(doubt,))
     figures += evaluator.list_accuracy(emulated)
     same = simulated.select(emulated.numbers)
     notes = []
@@ -95,7 +101,7 @@ def evaluate_candidate(evaluator: Evaluator, graph: Graph, backend: str, folder:
         evaluator.measure_loss(emulated),
         evaluator.measure_loss(emulated, than=same),
         emulated.numbers,
-        tuple(notes),
+        notes=tuple(notes),
     )
 
 

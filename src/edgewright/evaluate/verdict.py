@@ -46,24 +46,31 @@ def describe_poor_float_model(metric: str, loss: Loss, classes: int) -> str:
     )
 
 
-def judge_loss(loss: Loss, limit: float | None, apart: Loss | None = None) -> Verdict:
+def judge_loss(
+    loss: Loss, limit: float | None, apart: Loss | None = None, doubts: tuple[str, ...] = ()
+) -> Verdict:
     """What a loss means for a limit.
 
     Args:
         loss: against the float model, on samples that neither calibrated nor chose.
         limit: points that may be lost; None where nobody said.
         apart: what the emulator loses against the simulation on the same samples, where both ran.
+        doubts: why the loss proves nothing, whatever it is.
     """
-    reasons = _describe_disagreement(apart, limit)
+    reasons = (*doubts, *_describe_disagreement(apart, limit))
     if limit is None:
         return Verdict(NO_LIMIT, loss, reasons)
     if loss.points > limit:
         return Verdict(MISSED, loss, (_describe_miss(loss, limit), *reasons))
     if loss.high <= limit and not reasons:
         return Verdict(MET, loss)
-    needed = count_needed_samples(loss, limit) if loss.high > limit else None
-    doubts = (_describe_doubt(loss, limit, needed),) if loss.high > limit else ()
-    return Verdict(NOT_PROVEN, loss, (*doubts, *reasons), needed)
+    if loss.high <= limit:
+        return Verdict(NOT_PROVEN, loss, reasons)
+    needed = count_needed_samples(loss, limit)
+    # More samples help only where nothing else stands against it.
+    return Verdict(
+        NOT_PROVEN, loss, (_describe_doubt(loss, limit, needed), *reasons), None if reasons else needed
+    )
 
 
 def _describe_miss(loss: Loss, limit: float) -> str:

@@ -7,7 +7,7 @@ from edgewright.core.errors import UsageError
 from edgewright.evaluate.loss import measure_score
 from edgewright.evaluate.metrics import MEASURES, find_measure
 from edgewright.evaluate.metrics.measure import Answer
-from edgewright.evaluate.metrics.own_function import keep_own_function
+from edgewright.evaluate.metrics.own_function import keep_own_function, read_own_source
 
 
 def score(name, *pairs, labels=None, span=10.0):
@@ -65,12 +65,25 @@ def test_a_function_of_ones_own_is_a_metric(tmp_path):
     assert score(name, ((1, 0), (0.5, 0.25)))[0] == pytest.approx(50)
 
 
+def test_a_changed_function_is_told_from_the_one_before(tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text("def first(output):\n    return 1\n")
+    before = read_own_source(f"{path}:first")
+    path.write_text("def first(output):\n    return 0\n")
+    assert read_own_source(f"{path}:first") != before
+    one, other = (read_own_source(keep_own_function(f)) for f in (lambda output: 1.0, lambda output: 0.5))
+    assert one != other
+    assert not read_own_source("closeness")
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
         ("def other(a):\n    return 1\n", "has no function 'first'"),
         ("def first():\n    return 1\n", "takes 0 arguments"),
         ("def first(a):\n    return None\n", "expected a number"),
+        ("def first(a):\n    return a.nothing\n", "failed with AttributeError"),
+        ("def first(a:\n", "failed with SyntaxError"),
     ],
 )
 def test_what_is_no_metric_is_refused_in_plain_words(tmp_path, text, says):

@@ -58,6 +58,13 @@ def test_an_emulator_that_disagrees_with_the_simulation_is_never_green():
         assert judge_loss(loss(0.0, -0.5, 0.5), 1.0, harmless).word == MET
 
 
+def test_what_proves_nothing_is_never_green_however_small_the_loss():
+    verdict = judge_loss(loss(0.0, -0.1, 0.1), 1.0, doubts=("random numbers",))
+    assert (verdict.word, verdict.reasons, verdict.needed) == (NOT_PROVEN, ("random numbers",), None)
+    unclear = judge_loss(loss(0.0, -0.1, 3.0), 1.0, doubts=("random numbers",))
+    assert (unclear.word, len(unclear.reasons), unclear.needed) == (NOT_PROVEN, 2, None)
+
+
 def test_few_perfect_answers_prove_little_and_many_prove_a_limit():
     few, many = (measure_loss(SHARE, shares([1] * n), shares([1] * n), 1.0) for n in (50, 1000))
     assert (few.points, many.points) == (0, 0)

@@ -5,7 +5,7 @@ from typing import ClassVar
 import numpy as np
 
 from edgewright.core.numbers import Array
-from edgewright.evaluate.metrics.measure import Answer, Measure
+from edgewright.evaluate.metrics.measure import Answer, MeanMeasure
 
 # How many of the largest classes may hold the right one.
 TOP = 5
@@ -16,15 +16,10 @@ def has_nan(result: Array) -> bool:
     return result.dtype.kind == "f" and bool(np.isnan(result).any())
 
 
-class _Share(Measure):
+class _Share(MeanMeasure):
     """Good answers out of all."""
 
     is_share: ClassVar[bool] = True
-
-    def compute_score(self, sums: Array, span: float) -> Array:
-        """A percentage; of no answers at all, none is good."""
-        del span
-        return np.asarray(100 * sums[..., 0] / np.maximum(sums[..., 1], 1))
 
 
 class RightAnswers(_Share):

@@ -4,6 +4,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from edgewright.core.numbers import Array
 
 
@@ -35,3 +37,12 @@ class Measure(ABC):
     @abstractmethod
     def compute_score(self, sums: Array, span: float) -> Array:
         """The figure in percent of sums [..., sum]; ``span`` is the range of the float model's values."""
+
+
+class MeanMeasure(Measure):
+    """The mean over samples of a number that is 1 where all is well: the first sum over the second."""
+
+    def compute_score(self, sums: Array, span: float) -> Array:
+        """In percent; 0 of no samples at all."""
+        del span
+        return np.asarray(100 * sums[..., 0] / np.maximum(sums[..., 1], 1))

@@ -7,27 +7,29 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from edgewright.core.errors import UsageError, Where, shown
-from edgewright.core.numbers import Array
-from edgewright.evaluate.metrics.measure import Answer, Measure
+from edgewright.core.errors import EdgewrightError, UsageError, Where, shown
+from edgewright.evaluate.metrics.measure import Answer, MeanMeasure
 
 OwnFunction = Callable[..., float]
 FORM = "a function of (output, reference, label) that returns a number, 1 for a perfect output"
 
 
-class OwnMeasure(Measure):
+class OwnMeasure(MeanMeasure):
     """The mean over samples of what a function returns."""
 
     def __init__(self, name: str, function: OwnFunction) -> None:
         self._name, self._function = name, function
         self._count = _count_arguments(name, function)
 
+    def describe_code(self) -> str:
+        """The compiled function; a callable object has none."""
+        code = getattr(self._function, "__code__", None)
+        return "" if code is None else f"{code.co_code.hex()} {code.co_consts} {code.co_names}"
+
     def add_up(self, answer: Answer) -> tuple[float, ...]:
         """One number for each sample."""
         given = (answer.result.reshape(answer.reference.shape), answer.reference, answer.label)
-        value: Any = self._function(*given[: self._count])
+        value: Any = _call(self._name, lambda: self._function(*given[: self._count]))
         try:
             number = float(value)
         except (TypeError, ValueError):
@@ -38,11 +40,6 @@ class OwnMeasure(Measure):
                 do=f"write {FORM}",
             )
         return number, 1.0
-
-    def compute_score(self, sums: Array, span: float) -> Array:
-        """In percent."""
-        del span
-        return np.asarray(100 * sums[..., 0] / np.maximum(sums[..., 1], 1))
 
 
 # Functions that were handed over in Python, and those of files that were run, by name.
@@ -71,12 +68,33 @@ def _read_function(name: str) -> OwnMeasure:
             Where(file=path) if path else None,
             do="edgewright build --help lists the metrics; one of your own is FILE.py:FUNCTION",
         )
-    made = runpy.run_path(path).get(function)
+    made = _call(name, lambda: runpy.run_path(path)).get(function)
     if not callable(made):
         raise UsageError(
             f"'{shown(path)}' has no function '{shown(function)}'", Where(file=path), do=f"write {FORM}"
         )
     return OwnMeasure(name, made)
+
+
+def _call(name: str, act: Callable[[], Any]) -> Any:
+    """What the user's own code gives; where it fails, that is said in its words."""
+    try:
+        return act()
+    except EdgewrightError:
+        raise
+    except Exception as problem:
+        what = f"{type(problem).__name__}: {problem}"
+        raise UsageError(
+            f"the metric '{shown(name)}' failed with {shown(what)}", do=f"write {FORM}"
+        ) from problem
+
+
+def read_own_source(name: str) -> str:
+    """What a metric of one's own is made of, so that a changed one is told from it; empty for others."""
+    path = Path(name.rpartition(":")[0])
+    if path.suffix == ".py" and path.is_file():
+        return path.read_text("utf-8", errors="replace")
+    return _FUNCTIONS[name].describe_code() if name in _FUNCTIONS else ""
 
 
 def _count_arguments(name: str, function: OwnFunction) -> int:

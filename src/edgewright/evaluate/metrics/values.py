@@ -1,11 +1,9 @@
 """Metrics of values: how close they are to the float model's, whatever they mean."""
 
-from typing import ClassVar
-
 import numpy as np
 
 from edgewright.core.numbers import Array
-from edgewright.evaluate.metrics.measure import Answer, Measure
+from edgewright.evaluate.metrics.measure import Answer, MeanMeasure, Measure
 
 
 def subtract_safely(answer: Answer) -> tuple[Array, Array]:
@@ -20,8 +18,8 @@ def subtract_safely(answer: Answer) -> tuple[Array, Array]:
 class Closeness(Measure):
     """Root mean square error."""
 
-    name: ClassVar[str] = "closeness"
-    text: ClassVar[str] = "100 % less the root mean square error over the range of the float model's values"
+    name = "closeness"
+    text = "100 % less the root mean square error over the range of the float model's values"
 
     def add_up(self, answer: Answer) -> tuple[float, ...]:
         """Noise and number of elements."""
@@ -53,7 +51,7 @@ class SignalToNoise(Measure):
         return np.asarray(np.maximum(0.0, 100 - 100 * np.where(signal > 0, share, noise > 0)))
 
 
-class Cosine(Measure):
+class Cosine(MeanMeasure):
     """The angle between the float model's vector and the other: what embeddings are compared by."""
 
     name = "cosine"
@@ -68,13 +66,8 @@ class Cosine(Measure):
         lengths = float(np.linalg.norm(first) * np.linalg.norm(second))
         return float(np.vdot(first, second)) / lengths if lengths else float(not gap.any()), 1.0
 
-    def compute_score(self, sums: Array, span: float) -> Array:
-        """The mean."""
-        del span
-        return np.asarray(100 * sums[..., 0] / np.maximum(sums[..., 1], 1))
 
-
-class MeanAbsoluteError(Closeness):
+class MeanAbsoluteError(Measure):
     """Mean absolute error."""
 
     name = "mean-absolute-error"
