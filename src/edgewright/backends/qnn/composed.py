@@ -47,8 +47,8 @@ class LibraryBackend(HtpNativeBackend):
     def prepare(self, graph: Graph, options: RunOptions) -> Session:
         """The library's own graph, or the one lifted from it.
 
-        That is needed if more than its outputs is requested, and where ops are not in the form that HTP needs:
-        it refuses some of the others and computes nonsense of some.
+        That is needed if more than its outputs is requested, and where ops are not in the form that HTP
+        needs: it refuses some of the others and computes nonsense of some.
         """
         if set(options.extra_outputs) <= set(graph.outputs) and _is_in_htp_form(graph):
             context = self._composed().get(graph.name)

@@ -112,7 +112,8 @@ def _emit_layer(
     if op == "RNN":
         attributes["activations"] = ["Relu" if "relu" in ctx.op else "Tanh"] * shape.directions
     return ctx.add_all(
-        *(op, x, weights, recurrent, biases, None, *states, *projection),
+        op,
+        *(x, weights, recurrent, biases, None, *states, *projection),
         outputs=1 + len(states),
         **attributes,
     )
