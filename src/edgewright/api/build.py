@@ -103,13 +103,17 @@ def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two 
         time_limit=_read_time_limit(time_limit),
         command="edgewright.build",
     )
+    return _build_any(model, request, example_inputs)
+
+
+def _build_any(model: Any, request: BuildRequest, example_inputs: Any) -> "DisplayedBuild":
     if isinstance(model, str | Path) and example_inputs is None:
         return run_build(request)
     if is_huggingface_folder(model):
         model, example_inputs = load_huggingface_model(Path(model), example_inputs)
     elif isinstance(model, str | Path):
         raise UsageError("example_inputs are for models in memory, a file has its own", do="leave them out")
-    examples = take_example(data) if example_inputs is None else example_inputs
+    examples = take_example(request.data.data) if example_inputs is None else example_inputs
     return _build_live(model, request, examples)
 
 

@@ -11,7 +11,7 @@ from edgewright.build.estimates import estimate_weight_sizes
 from edgewright.build.ledger import hash_model
 from edgewright.build.model_checks import check_htp_support
 from edgewright.build.open_model import OpenedModel, list_model_files
-from edgewright.build.plan import BuildPlan, SampleCounts, foresee_candidates
+from edgewright.build.plan import BuildPlan, SampleCounts, predict_candidates
 from edgewright.build.rates import Rates, try_model
 from edgewright.build.records import Source
 from edgewright.build.request import BuildRequest
@@ -143,7 +143,7 @@ def plan_build(request: BuildRequest, graph: Graph, samples: BuildSamples) -> Bu
     names = (AS_GIVEN,) if is_quantized else list_candidates(request.precision, chip.arch)
     if trial.quantized is not None and not is_quantized:
         drop = make_chooser(graph, few, metric).evaluate(trial.quantized).drop
-        names = foresee_candidates(names, is_plain_enough=drop <= request.limit)
+        names = predict_candidates(names, is_plain_enough=drop <= request.limit)
     search_seconds = TimeBudget(request.time_limit, has_emulator=is_emulated).search_seconds
     counts = SampleCounts.of(samples).reduce_to_fit(trial.rates, search_seconds)
     return BuildPlan(metric, is_quantized, trial.rates, counts, names)

@@ -111,7 +111,7 @@ class BuildPlan:
         return 2 * self.rates.compiling + min(running, share)
 
 
-def foresee_candidates(names: tuple[str, ...], *, is_plain_enough: bool) -> tuple[str, ...]:
+def predict_candidates(names: tuple[str, ...], *, is_plain_enough: bool) -> tuple[str, ...]:
     """The candidates that will be built, if plain 8 bits do what they do on a few samples."""
     if PLAIN not in names or MIXED not in names:
         return names
