@@ -18,7 +18,6 @@ from tests.cli.context_models import IS_NATIVE, NO_WHEEL
 from tests.cli.models import DIGITS_MODEL, FLOAT, INT64
 
 MODELS = DIGITS_MODEL.parent
-PHONE = "/data/local/tmp/edgewright"
 # Stands for a phone that is connected: files go to a folder, commands run there.
 ADB = """#!/bin/sh
 word=$1; shift

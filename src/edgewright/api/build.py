@@ -76,7 +76,6 @@ def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two 
         resume: continue an interrupted build of the same model, data and options.
         example_inputs: of a torch module in memory; the first sample of ``data`` where none are given.
     """
-    rebuild = spell_call("build", build, locals())
     shapes = Shapes(
         input_dims=tuple((name, tuple(dims)) for name, dims in (input_shapes or {}).items()),
         define_symbols=tuple((symbols or {}).items()),
@@ -98,7 +97,7 @@ def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two 
         overrides=overrides,
         is_resumed=resume,
         command="edgewright.build",
-        rebuild=rebuild,
+        rebuild=spell_call("build", build, locals()),
     )
     if isinstance(model, str | Path) and example_inputs is None:
         return run_build(request)

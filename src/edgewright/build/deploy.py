@@ -1,6 +1,5 @@
 """Writes what a build gives: context binary, DLC, QNN model, encodings and input specifications."""
 
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -68,10 +67,12 @@ def list_artifacts(request: BuildRequest, folder: Path) -> tuple[Artifact, ...]:
 
 def remove_stale(request: BuildRequest, artifacts: Sequence[Artifact]) -> None:
     """Removes files of an earlier build that this one does not write."""
-    for name in _describe_files(request).keys() - {artifact.path for artifact in artifacts}:
+    earlier = {
+        path.relative_to(request.output).as_posix() for path in request.output.glob(f"{EXAMPLE}/*.raw")
+    }
+    known = _describe_files(request).keys() | earlier
+    for name in known - {artifact.path for artifact in artifacts}:
         (request.output / name).unlink(missing_ok=True)
-    # Inputs of another model.
-    shutil.rmtree(request.output / EXAMPLE, ignore_errors=True)
 
 
 def _describe_files(request: BuildRequest) -> dict[str, str]:

@@ -42,8 +42,8 @@ def _describe_as_written(
     renamed = replace(tensor, name=name, source_name="" if name == tensor.name else tensor.name)
     if name not in stored:
         return renamed
-    found = stored[name]
-    return replace(renamed, dtype=dtype_word(found.dtype), shape=found.dims)
+    kept = stored[name]
+    return replace(renamed, dtype=dtype_word(kept.dtype), shape=kept.dims)
 
 
 def _list_stored_tensors(binary: Path) -> dict[str, QnnTensor]:

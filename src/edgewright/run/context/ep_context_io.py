@@ -89,7 +89,7 @@ class IoConversions:
         shape = shape if np.prod(shape, dtype=int) == np.prod(tensor.dims, dtype=int) else tensor.dims
         if not source.dtype.is_fixed_point:
             return _Outside(source.dtype.numpy, shape)
-        is_same = source.dtype == tensor.dtype and _are_equal(source.encoding, tensor.encoding)
+        is_same = source.dtype == tensor.dtype and _is_same_encoding(source.encoding, tensor.encoding)
         return _Outside(stored if is_same or _find_scale(tensor) is None else REAL, shape)
 
     def _is_decoded(self, tensor: QnnTensor, outside: _Outside) -> bool:
@@ -167,7 +167,7 @@ def _find_scale(tensor: QnnTensor) -> Encoding | None:
     return None if encoding is None or encoding.axis is not None else encoding
 
 
-def _are_equal(one: Encoding | None, other: Encoding | None) -> bool:
+def _is_same_encoding(one: Encoding | None, other: Encoding | None) -> bool:
     if one is None or other is None:
         return False
     return one.offsets == other.offsets and bool(np.allclose(one.scales, other.scales, rtol=1e-6))
