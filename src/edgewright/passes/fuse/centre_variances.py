@@ -31,7 +31,7 @@ def centre_variances(graph: Graph) -> int:
 
     The squares may be larger than half precision's largest number, and few bits lose the difference.
     """
-    return rewrite_each(graph, _centre)
+    return rewrite_each(graph, _rewrite_variance)
 
 
 def _fuse_mean(graph: Graph, node: Node) -> bool:
@@ -58,7 +58,7 @@ def _fuse_mean(graph: Graph, node: Node) -> bool:
     return False
 
 
-def _centre(graph: Graph, node: Node) -> bool:
+def _rewrite_variance(graph: Graph, node: Node) -> bool:
     x = _find_spread(graph, node)
     if x is None:
         return False
