@@ -7,7 +7,7 @@ import argparse
 import json
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from edgewright.core.errors import EdgewrightError
 from edgewright.data.samples import LabelledSamples, SampleSelection
 from edgewright.evaluate.evaluator import Evaluator
 from edgewright.evaluate.records import Loss
-from edgewright.lower.names import sanitize_name
+from edgewright.lower.names import spell_io_names
 from edgewright.run.compiled_model import CompiledModel, load_context_copies
 
 Array = NDArray[Any]
@@ -170,7 +170,11 @@ def _build(kind: Kind, path: Path, folder: Path, options: argparse.Namespace) ->
     graph = ew.convert(model, input_shapes=shapes).fixed_graph()
     known = None if labels[1] is None else np.array(labels[1][: len(unseen)])
     held_out = LabelledSamples(SampleSelection(unseen, range(len(unseen))), known)
-    loss = _measure_unseen(Evaluator(graph, held_out, record.metric), folder, graph.outputs)
+    names = spell_io_names(graph.inputs, graph.outputs)
+    # The report has the names of the binary.
+    judged = tuple(name for name in graph.outputs if names[name] in record.metric.outputs)
+    evaluator = Evaluator(graph, held_out, replace(record.metric, outputs=judged))
+    loss = _measure_unseen(evaluator, folder, names)
     said = record.verdict.loss
     return Row(
         *(kind.file, kind.text, record.metric.name, record.chosen, record.verdict.word),
@@ -179,14 +183,14 @@ def _build(kind: Kind, path: Path, folder: Path, options: argparse.Namespace) ->
     )
 
 
-def _measure_unseen(evaluator: Evaluator, folder: Path, outputs: list[str]) -> Loss:
+def _measure_unseen(evaluator: Evaluator, folder: Path, names: Mapping[str, str]) -> Loss:
     """What the binary that was written loses on samples that the build has not seen."""
     copies = load_context_copies(folder / "out" / "context_binaries" / "htp_context.bin", 2)
 
     def make_runner(compiled: CompiledModel) -> Callable[[Mapping[str, Array]], dict[str, Array]]:
         def run(sample: Mapping[str, Array]) -> dict[str, Array]:
-            results = compiled.run(sample)
-            return {name: results[sanitize_name(name)] for name in outputs}
+            results = compiled.run({names[name]: array for name, array in sample.items()})
+            return {name: results[spelled] for name, spelled in names.items() if spelled in results}
 
         return run
 

@@ -12,6 +12,7 @@ from edgewright.artifacts.encodings import EncodingsSource
 from edgewright.build.build import build_model
 from edgewright.build.records import BuildRecord
 from edgewright.build.request import BuildRequest
+from edgewright.build.spelled_call import spell_call
 from edgewright.config.build import TIME_LIMIT, parse_duration
 from edgewright.config.preprocessing import Preprocessing
 from edgewright.config.umbrella import Shapes
@@ -102,6 +103,7 @@ def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two 
         is_resumed=resume,
         time_limit=_read_time_limit(time_limit),
         command="edgewright.build",
+        rebuild=spell_call("build", build, locals()),
     )
     return _build_any(model, request, example_inputs)
 

@@ -13,6 +13,7 @@ from edgewright.core.errors import EdgewrightError
 from edgewright.core.files import write_whole
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph
+from edgewright.lower.names import spell_io_names
 from edgewright.model.model import Model
 from edgewright.passes.htp.unroll_recurrent import with_steps
 from edgewright.quantize.quantizer import quantize_graph
@@ -113,7 +114,9 @@ def _time_emulator(graph: Graph, sample: Mapping[str, Array], chip: Soc) -> tupl
         write_whole(path, compile_graphs([graph], CompileOrder("htp-native", chip, BackendConfig())).chunks())
         compiling = time.monotonic() - start
         compiled = load_context(path)
-        compiled.run(sample)
+        names = spell_io_names(graph.inputs, graph.outputs)
+        named = {names[name]: array for name, array in sample.items()}
+        compiled.run(named)
         start = time.monotonic()
-        compiled.run(sample)
+        compiled.run(named)
         return time.monotonic() - start, compiling

@@ -22,8 +22,9 @@ from edgewright.data.samples import BuildSamples
 from edgewright.evaluate.evaluator import Evaluator, Measurement
 from edgewright.evaluate.records import Accuracy, Loss
 from edgewright.evaluate.runners import Run
+from edgewright.ir.contract import IoTensor
 from edgewright.ir.graph import Graph
-from edgewright.lower.names import sanitize_name
+from edgewright.lower.names import spell_io_names
 from edgewright.model.quantize import take_pairs
 from edgewright.run.compiled_model import CompiledModel, load_context_copies
 from edgewright.targets.soc import Soc
@@ -35,10 +36,11 @@ LAYER_SAMPLES = 8
 
 @dataclass(frozen=True)
 class CompileResult:
-    """The backend that compiled, and the files that were written."""
+    """The backend that compiled, the files that were written, and what goes in and comes out."""
 
     backend: str
     artifacts: tuple[Artifact, ...]
+    contract: tuple[IoTensor, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -110,11 +112,12 @@ def evaluate_candidate(
 
 def _run_emulator(evaluator: Evaluator, graph: Graph, folder: Path, seconds: float) -> Measurement:
     """The very binary that is written, on emulators that share the samples."""
+    names = spell_io_names(graph.inputs, graph.outputs)
 
     def make_runner(compiled: CompiledModel) -> Run:
         def run(sample: Mapping[str, Array]) -> Mapping[str, Array]:
-            outputs = compiled.run(sample)
-            return {name: outputs[sanitize_name(name)] for name in graph.outputs}
+            outputs = compiled.run({names[name]: array for name, array in sample.items()})
+            return {name: outputs[names[name]] for name in graph.outputs}
 
         return run
 
