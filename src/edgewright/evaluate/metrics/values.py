@@ -5,6 +5,11 @@ import numpy as np
 from edgewright.core.numbers import Array
 from edgewright.evaluate.metrics.measure import Answer, MeanMeasure, Measure
 
+# Noise up to this share of how far values spread is counted by the range alone.
+QUIET_NOISE = 0.1
+# What is less than this share of the squares is a rounding error.
+ROUNDING = 1e-12
+
 
 def subtract_safely(answer: Answer) -> tuple[Array, Array]:
     """The reference and the difference: not a number against a number is as wrong as can be, not unknown."""
@@ -15,21 +20,50 @@ def subtract_safely(answer: Answer) -> tuple[Array, Array]:
     return first, np.nan_to_num(gap, nan=np.abs(first).max(initial=1.0))
 
 
+def sum_by_part(values: Array, parts: Array | None) -> Array:
+    """The sum of all, or of each part."""
+    if parts is None:
+        return np.array([float(values.sum())])
+    return np.bincount(parts.reshape(-1), values.reshape(-1), int(parts.max()) + 1)
+
+
+def _choose_worst(errors: Array) -> Array:
+    """The figure of the worst part: each is judged by its own range."""
+    return np.asarray(np.maximum(0.0, 100 - 100 * errors.max(-1)))
+
+
 class Closeness(Measure):
     """Root mean square error."""
 
     name = "closeness"
-    text = "100 % less the root mean square error over the range of the float model's values"
+    text = (
+        "100 % less the root mean square error over the range of the float model's values; where noise is "
+        "more than a tenth of the signal (20 dB), less the errors that make it up"
+    )
 
     def add_up(self, answer: Answer) -> tuple[float, ...]:
-        """Noise and number of elements."""
-        _, gap = subtract_safely(answer)
-        return float(np.vdot(gap, gap)), float(gap.size)
+        """Noise and its square, number of elements, their sum and their squares, for each part."""
+        first, gap = subtract_safely(answer)
+        known = np.nan_to_num(first, posinf=0.0, neginf=0.0)
+        noise = gap * gap
+        values = (noise, noise * noise, np.ones_like(known), known, known * known)
+        return tuple(float(x) for each in values for x in sum_by_part(each, answer.parts))
 
-    def compute_score(self, sums: Array, span: float) -> Array:
-        """As a share of the range."""
-        error = np.sqrt(sums[..., 0] / np.maximum(sums[..., 1], 1))
-        return np.asarray(np.maximum(0.0, 100 - 100 * error / (span or 1.0)))
+    def compute_score(self, sums: Array, span: Array) -> Array:
+        """As a share of the range.
+
+        The mean error of a map with few values in a wide nothing is small even where all of them are lost:
+        there the errors count by their size, at most by what they are of the signal.
+        """
+        noise, peaks, count, total, squares = np.split(sums, 5, -1)
+        count = np.maximum(count, 1)
+        spread = squares - total**2 / count
+        # Values that are all alike have no spread but what rounding leaves.
+        share = np.sqrt(noise / np.where(spread > ROUNDING * squares, spread, np.inf))
+        largest = np.sqrt(peaks / np.where(noise > 0, noise, 1.0))
+        width = np.where(span > 0, span, 1.0)
+        lost = np.minimum(share - QUIET_NOISE, largest / width)
+        return _choose_worst(np.maximum(np.sqrt(noise / count) / width, lost))
 
 
 class SignalToNoise(Measure):
@@ -43,7 +77,7 @@ class SignalToNoise(Measure):
         first, gap = subtract_safely(answer)
         return float(np.vdot(gap, gap)), float(np.vdot(first, first))
 
-    def compute_score(self, sums: Array, span: float) -> Array:
+    def compute_score(self, sums: Array, span: Array) -> Array:
         """Noise without signal is all that there is."""
         del span
         noise, signal = sums[..., 0], sums[..., 1]
@@ -74,11 +108,12 @@ class MeanAbsoluteError(Measure):
     text = "100 % less the mean absolute error over the range of the float model's values"
 
     def add_up(self, answer: Answer) -> tuple[float, ...]:
-        """Errors and number of elements."""
+        """Errors and number of elements, for each part."""
         _, gap = subtract_safely(answer)
-        return float(np.abs(gap).sum()), float(gap.size)
+        values = (np.abs(gap), np.ones_like(gap))
+        return tuple(float(x) for each in values for x in sum_by_part(each, answer.parts))
 
-    def compute_score(self, sums: Array, span: float) -> Array:
+    def compute_score(self, sums: Array, span: Array) -> Array:
         """As a share of the range."""
-        error = sums[..., 0] / np.maximum(sums[..., 1], 1)
-        return np.asarray(np.maximum(0.0, 100 - 100 * error / (span or 1.0)))
+        error, count = np.split(sums, 2, -1)
+        return _choose_worst(error / np.maximum(count, 1) / np.where(span > 0, span, 1.0))
