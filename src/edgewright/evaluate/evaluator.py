@@ -113,9 +113,9 @@ class Evaluator:
         with announce_progress(f"evaluating on {backend}", total=len(chosen)) as step:
             for sample, references, label in self._iterate_samples(chosen):
                 outputs = {name: np.asarray(array) for name, array in run(sample).items()}
-                seen = Answer(np.zeros(0), np.zeros(0), label, -1, None, sample, references, outputs)
+                sample_answer = Answer(np.zeros(0), np.zeros(0), label, -1, None, sample, references, outputs)
                 for name, items in scores.items():
-                    items.append(self._score(name, seen))
+                    items.append(self._score(name, sample_answer))
                 step()
                 if seconds is not None and time.monotonic() - start > seconds:
                     break
@@ -163,14 +163,14 @@ class Evaluator:
         )
         return Accuracy(name, measured.backend, len(items), *figures, *differences)
 
-    def _score(self, name: str, seen: Answer) -> SampleScore:
+    def _score(self, name: str, sample_answer: Answer) -> SampleScore:
         """One output of a sample, of which all is known."""
         measure = self._measures.get(name)
         answer = replace(
-            seen,
-            reference=seen.references[name],
-            result=seen.results[name],
-            label=seen.label if measure is not None and self._takes_label(measure) else None,
+            sample_answer,
+            reference=sample_answer.references[name],
+            result=sample_answer.results[name],
+            label=sample_answer.label if measure is not None and self._can_take_label(measure) else None,
             axis=self._axes[name],
             parts=self._parts[name],
         )
@@ -178,7 +178,7 @@ class Evaluator:
         sums = () if measure is None else measure.add_up(answer)
         return SampleScore(SignalToNoise().add_up(answer), float(np.abs(gap).max(initial=0.0)), sums)
 
-    def _takes_label(self, measure: Measure) -> bool:
+    def _can_take_label(self, measure: Measure) -> bool:
         """Labels that were found beside the samples may be of another kind than the metric takes."""
         labels = self._samples.labels
         return labels is not None and measure.label_kind in {ANY, labels.kind}
@@ -200,10 +200,12 @@ class Evaluator:
         ranges = {name: ValueRanges(self._parts[name]) for name in scores}
         with announce_progress("running the float model", total=len(selection)) as step:
             for sample, references, label in self._iterate_samples(selection):
-                seen = Answer(np.zeros(0), np.zeros(0), label, -1, None, sample, references, references)
+                sample_answer = Answer(
+                    np.zeros(0), np.zeros(0), label, -1, None, sample, references, references
+                )
                 for name, items in scores.items():
                     ranges[name].widen(references[name])
-                    items.append(self._score(name, seen))
+                    items.append(self._score(name, sample_answer))
                 step()
         spans = {
             name: np.maximum(each.widths, find_value_width(self._graph, name))
@@ -256,6 +258,6 @@ class ValueRanges:
 
     @property
     def widths(self) -> Array:
-        """How far each reaches; 0 where nothing was seen."""
+        """How far each reaches; 0 where there was nothing."""
         is_known = np.isfinite(self._low)
         return np.where(is_known, self._high, 0.0) - np.where(is_known, self._low, 0.0)

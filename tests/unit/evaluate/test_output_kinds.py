@@ -77,7 +77,7 @@ def test_scores_that_are_lost_beside_large_boxes_are_seen():
         sums = [measure.add_up(Answer(reference, result, parts=parts))]
         return measure_score(measure, sums, np.array(span))[0]
 
-    assert score(lost, None, [640.0]) > 99.9
+    assert score(lost, None, [640.0]) > 99
     assert score(lost, parts, [640.0, 1.0]) < 50
     assert score(reference, parts, [640.0, 1.0]) == 100
 
@@ -90,8 +90,8 @@ def test_few_values_in_a_wide_nothing_are_not_lost_unseen():
     def score(result):
         return measure_score(measure, [measure.add_up(Answer(reference, result))], np.array([0.9]))[0]
 
-    assert score(np.zeros_like(reference)) < 15
-    assert score(reference + 0.002) > 99
+    assert score(np.zeros_like(reference)) == 0
+    assert score(reference + 0.00002) > 99
 
 
 def test_an_answer_that_hardly_changes_is_judged_by_its_range():

@@ -18,8 +18,8 @@ from edgewright.evaluate.metrics.measure import Answer, Measure, Sums
 FORMS = ("xyxy", "yxyx", "xywh", "cxcywh")
 # Boxes within this are shares of the image, others are pixels of the model's input.
 LARGEST_SHARE = 2.0
-# COCO's: thresholds of overlap, places of recall, detections of an image.
-THRESHOLDS, RECALLS, MOST_DETECTIONS = 10, np.linspace(0, 1, 101), 100
+# COCO's: thresholds of overlap, places of recall.
+THRESHOLDS, RECALLS = 10, np.linspace(0, 1, 101)
 # Draws for the interval: each sorts all detections again.
 MOST_DRAWS = 200
 EXPECTED = (
@@ -156,7 +156,7 @@ def _find_input_size(inputs: Mapping[str, Array]) -> tuple[int, int] | None:
     return (second, third) if first in {1, 3} else (first, second)
 
 
-def _match(image: ImageBoxes, seen: Detections) -> tuple[float, ...]:
+def _match(image: ImageBoxes, detected: Detections) -> tuple[float, ...]:
     """Rows of evidence, by COCO's own matching."""
     coco_module = require("pycocotools.coco", to="measure average precision")
     evaluation = require("pycocotools.cocoeval", to="measure average precision")
@@ -165,13 +165,13 @@ def _match(image: ImageBoxes, seen: Detections) -> tuple[float, ...]:
         truth = coco_module.COCO()
         truth.dataset = _list_truth(image)
         truth.createIndex()
-        results = _list_results(seen)
-        found = truth.loadRes(results) if results else coco_module.COCO()
+        results = _list_results(detected)
+        held = truth.loadRes(results) if results else coco_module.COCO()
         if not results:
-            found.dataset = {**truth.dataset, "annotations": []}
-            found.createIndex()
-        judge = evaluation.COCOeval(truth, found, "bbox")
-        judge.params.areaRng, judge.params.areaRngLbl = [[0, 1e10]], ["all"]
+            held.dataset = {**truth.dataset, "annotations": []}
+            held.createIndex()
+        judge = evaluation.COCOeval(truth, held, "bbox")
+        judge.params.__dict__.update(areaRng=[[0, 1e10]], areaRngLbl=["all"])
         judge.evaluate()
     rows: list[Array] = []
     for item in judge.evalImgs:
@@ -193,10 +193,10 @@ def _list_truth(image: ImageBoxes) -> dict[str, Any]:
     }
 
 
-def _list_results(seen: Detections) -> list[dict[str, Any]]:
+def _list_results(detected: Detections) -> list[dict[str, Any]]:
     return [
         {"image_id": 1, "category_id": int(c) + 1, "bbox": box.tolist(), "score": float(score)}
-        for box, score, c in zip(seen.boxes, seen.scores, seen.classes, strict=True)
+        for box, score, c in zip(detected.boxes, detected.scores, detected.classes, strict=True)
     ]
 
 
@@ -224,11 +224,11 @@ def _average_precision(table: Array, weights: Array) -> float:
         is_seen &= rows[:, 2] > 0
         objects = float((rows[:, 1] * times).sum())
         if objects:
-            precisions.append(_integrate(rows[is_seen], times[is_seen], objects))
+            precisions.append(_sum_precision(rows[is_seen], times[is_seen], objects))
     return 100 * float(np.mean(precisions)) if precisions else 0.0
 
 
-def _integrate(rows: Array, times: Array, objects: float) -> float:
+def _sum_precision(rows: Array, times: Array, objects: float) -> float:
     """COCO's: precision that no later one exceeds, at 101 places of recall; the mean over thresholds."""
     order = np.argsort(-rows[:, 2], kind="mergesort")
     hits = rows[order, 3 : 3 + THRESHOLDS].T * times[order]

@@ -62,8 +62,8 @@ class _Transcripts(Measure):
         if not words or not spelled_words:
             return float(len(words) + len(spelled_words)), float(len(words))
         count = jiwer.process_words if self.unit == "wer" else jiwer.process_characters
-        found = count(right, spelled)
-        return float(found.substitutions + found.deletions + found.insertions), float(len(words))
+        edits = count(right, spelled)
+        return float(edits.substitutions + edits.deletions + edits.insertions), float(len(words))
 
     def _spell(self, rows: Array, blank: int) -> str:
         """Repeated symbols once, without blanks; steps that are no number spell nothing."""

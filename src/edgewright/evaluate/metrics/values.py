@@ -5,11 +5,6 @@ import numpy as np
 from edgewright.core.numbers import Array
 from edgewright.evaluate.metrics.measure import Answer, MeanMeasure, Measure
 
-# Noise up to this share of how far values spread is counted by the range alone.
-QUIET_NOISE = 0.1
-# What is less than this share of the squares is a rounding error.
-ROUNDING = 1e-12
-
 
 def subtract_safely(answer: Answer) -> tuple[Array, Array]:
     """The reference and the difference: not a number against a number is as wrong as can be, not unknown."""
@@ -27,43 +22,25 @@ def sum_by_part(values: Array, parts: Array | None) -> Array:
     return np.bincount(parts.reshape(-1), values.reshape(-1), int(parts.max()) + 1)
 
 
+def _find_largest(values: Array, parts: Array | None, count: int) -> Array:
+    """The largest value of each part."""
+    largest = np.zeros(count)
+    if parts is None:
+        largest[0] = values.max(initial=0.0)
+    else:
+        np.maximum.at(largest, parts.reshape(-1), values.reshape(-1))
+    return largest
+
+
+def _divide_noise(noise: Array, signal: Array) -> Array:
+    """The root of noise over signal; all of it where there is no signal."""
+    share = np.sqrt(noise / np.where(signal > 0, signal, 1.0))
+    return np.where(signal > 0, share, noise > 0)
+
+
 def _choose_worst(errors: Array) -> Array:
     """The figure of the worst part: each is judged by its own range."""
     return np.asarray(np.maximum(0.0, 100 - 100 * errors.max(-1)))
-
-
-class Closeness(Measure):
-    """Root mean square error."""
-
-    name = "closeness"
-    text = (
-        "100 % less the root mean square error over the range of the float model's values; where noise is "
-        "more than a tenth of the signal (20 dB), less the errors that make it up"
-    )
-
-    def add_up(self, answer: Answer) -> tuple[float, ...]:
-        """Noise and its square, number of elements, their sum and their squares, for each part."""
-        first, gap = subtract_safely(answer)
-        known = np.nan_to_num(first, posinf=0.0, neginf=0.0)
-        noise = gap * gap
-        values = (noise, noise * noise, np.ones_like(known), known, known * known)
-        return tuple(float(x) for each in values for x in sum_by_part(each, answer.parts))
-
-    def compute_score(self, sums: Array, span: Array) -> Array:
-        """As a share of the range.
-
-        The mean error of a map with few values in a wide nothing is small even where all of them are lost:
-        there the errors count by their size, at most by what they are of the signal.
-        """
-        noise, peaks, count, total, squares = np.split(sums, 5, -1)
-        count = np.maximum(count, 1)
-        spread = squares - total**2 / count
-        # Values that are all alike have no spread but what rounding leaves.
-        share = np.sqrt(noise / np.where(spread > ROUNDING * squares, spread, np.inf))
-        largest = np.sqrt(peaks / np.where(noise > 0, noise, 1.0))
-        width = np.where(span > 0, span, 1.0)
-        lost = np.minimum(share - QUIET_NOISE, largest / width)
-        return _choose_worst(np.maximum(np.sqrt(noise / count) / width, lost))
 
 
 class SignalToNoise(Measure):
@@ -80,9 +57,30 @@ class SignalToNoise(Measure):
     def compute_score(self, sums: Array, span: Array) -> Array:
         """Noise without signal is all that there is."""
         del span
-        noise, signal = sums[..., 0], sums[..., 1]
-        share = np.sqrt(noise / np.where(signal > 0, signal, 1.0))
-        return np.asarray(np.maximum(0.0, 100 - 100 * np.where(signal > 0, share, noise > 0)))
+        return np.asarray(np.maximum(0.0, 100 - 100 * _divide_noise(sums[..., 0], sums[..., 1])))
+
+
+class Closeness(Measure):
+    """Noise over signal, and the largest error of a sample, which many small ones hide: the worse counts."""
+
+    name = "closeness"
+    text = (
+        "100 % less the larger of two errors: the root of noise over signal (99 % are 40 dB, 90 % are 20 dB) "
+        "and a sample's largest error over the range of the float model's values"
+    )
+
+    def add_up(self, answer: Answer) -> tuple[float, ...]:
+        """Noise and signal, the largest error, and how many of those, for each part."""
+        first, gap = subtract_safely(answer)
+        noise, signal = (sum_by_part(each * each, answer.parts) for each in (gap, first))
+        largest = _find_largest(np.abs(gap), answer.parts, len(noise))
+        return tuple(float(x) for each in (noise, signal, largest, np.ones(len(noise))) for x in each)
+
+    def compute_score(self, sums: Array, span: Array) -> Array:
+        """The worse of the two, of the worst part."""
+        noise, signal, largest, count = np.split(sums, 4, -1)
+        farthest = largest / np.maximum(count, 1) / np.where(span > 0, span, 1.0)
+        return _choose_worst(np.maximum(_divide_noise(noise, signal), farthest))
 
 
 class Cosine(MeanMeasure):
