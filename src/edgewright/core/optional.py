@@ -41,6 +41,8 @@ PACKAGES: tuple[Package, ...] = (
     Package("tokenizers", "tokenizers", "language model vocabularies", extra="llm"),
     Package("PIL", "Pillow", "samples from images", extra="images"),
     Package("plotly", "plotly", "plots in reports", extra="plots"),
+    Package("matplotlib", "matplotlib", "pictures of tensors", extra="debugger"),
+    Package("xlsxwriter", "xlsxwriter", "sheets of compared encodings", extra="debugger"),
 )
 
 
