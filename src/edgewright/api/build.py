@@ -62,9 +62,8 @@ def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two 
         precision: w8a8, w8a16, w4a8, w4a16, fp16, or auto: the cheapest that loses at most ``max_drop``.
         max_drop: points of the metric that may be lost; ``verdict`` of the record says whether that is
             proven, not proven or missed.
-        metric: right-answers, same-answers, top-5, closeness, sqnr, cosine, mean-absolute-error, iou, map,
-            wer, cer, perplexity, auto, or a function of (output, the float model's output, label) that
-            returns 1 for a perfect output; a dictionary gives each output its own.
+        metric: a name, as ``edgewright build --help`` lists them, or a function of (output, the float model's
+            output, label) that returns 1 for a perfect output; a dictionary gives each output its own.
         labels: the right answer of each sample: a file, numbers of classes, arrays or texts.
         eval_data: samples to evaluate on; otherwise some of ``data`` are held out.
         calibration_samples: how many samples calibrate at most.

@@ -43,6 +43,8 @@ PACKAGES: tuple[Package, ...] = (
     Package("jiwer", "jiwer", "errors of words in transcripts", extra="metrics"),
     Package("pycocotools", "pycocotools", "average precision of detectors", extra="metrics"),
     Package("plotly", "plotly", "plots in reports", extra="plots"),
+    Package("matplotlib", "matplotlib", "pictures of tensors", extra="debugger"),
+    Package("xlsxwriter", "xlsxwriter", "sheets of compared encodings", extra="debugger"),
 )
 
 
