@@ -21,6 +21,7 @@ from benchmarks.accuracy_models import TASKS, Task, prepared
 from benchmarks.data import Material
 from benchmarks.models import EXAMPLES
 from edgewright.core.errors import EdgewrightError
+from edgewright.data.labels import Labels
 from edgewright.data.samples import LabelledSamples, SampleSelection
 from edgewright.evaluate.evaluator import Evaluator
 from edgewright.evaluate.records import Loss
@@ -168,7 +169,7 @@ def _build(kind: Kind, path: Path, folder: Path, options: argparse.Namespace) ->
         time_limit=options.time_limit,
     )
     graph = ew.convert(model, input_shapes=shapes).fixed_graph()
-    known = None if labels[1] is None else np.array(labels[1][: len(unseen)])
+    known = None if labels[1] is None else Labels(labels[1][: len(unseen)])
     held_out = LabelledSamples(SampleSelection(unseen, range(len(unseen))), known)
     names = spell_io_names(graph.inputs, graph.outputs)
     # The report has the names of the binary.

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from edgewright.analyse.records import Finding
 from edgewright.build.candidate_builder import has_quantization_pairs, is_fixed_point
@@ -20,9 +20,8 @@ from edgewright.build.time_budget import TimeBudget
 from edgewright.core.errors import EdgewrightError
 from edgewright.core.numbers import Array
 from edgewright.data.samples import BuildSamples, LabelledSamples
-from edgewright.evaluate.choose_metric import SAME, choose_metric
+from edgewright.evaluate.choose_metric import choose_metric, drop_labels
 from edgewright.evaluate.evaluator import Evaluator
-from edgewright.evaluate.metrics import find_measure
 from edgewright.evaluate.records import Metric
 from edgewright.frontends.conversion import ConversionRequest, Rewrites, convert_graph
 from edgewright.ir.graph import Graph
@@ -153,9 +152,7 @@ def make_chooser(
     graph: Graph, samples: LabelledSamples, metric: Metric, meter: Meter | None = None
 ) -> Evaluator:
     """Evaluates on samples that choose; without labels, by the float model's answers."""
-    if find_measure(metric.name).needs_labels and samples.labels is None:
-        metric = replace(metric, name=SAME)
-    return Evaluator(graph, samples, metric, meter)
+    return Evaluator(graph, samples, metric if samples.labels else drop_labels(metric), meter)
 
 
 def export_encodings(opened: OpenedModel, source: Graph, quantized: Graph) -> EncodingSet:

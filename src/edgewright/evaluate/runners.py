@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from queue import SimpleQueue
 
 from edgewright.core.numbers import Array
+from edgewright.data.labels import Label
 
 Run = Callable[[Mapping[str, Array]], Mapping[str, Array]]
 
@@ -18,7 +19,7 @@ class EvaluatedSample:
 
     inputs: Mapping[str, Array]
     references: Mapping[str, Array]
-    label: int | None
+    label: Label | None
 
 
 Outputs = tuple[EvaluatedSample, Mapping[str, Array]]
