@@ -115,6 +115,15 @@ def norm(kind, axes):
     return net, [net.add(kind(axes=axes), "x", net.draw(*shape), net.draw(*shape))]
 
 
+def folded_rows(*shape):
+    """Rows that are put together across images, as heads that are joined are where there is one token."""
+    net = Chain(*shape)
+    count, height, width, depth = shape
+    rows = net.add(Reshape(shape=(height * width, count * depth)), net.add(Relu(), "x"))
+    made = net.add(FullyConnected(), rows, net.draw(10, count * depth) / 8, net.draw(10))
+    return net, [net.add(Reshape(shape=(height, width, 10)), made)]
+
+
 CASES = {
     "windows": windows,
     "overlapping_windows": overlapping_windows,
@@ -137,6 +146,8 @@ IN_FLOATS = {
     "tanh": lambda: activation(Tanh()),
     "gelu": lambda: activation(Gelu()),
     "rms_norm_with_beta": lambda: norm(RmsNorm, (3,)),
+    "joined_heads_of_one_token": lambda: folded_rows(4, 4, 1, 24),
+    "rows_of_two_images": lambda: folded_rows(2, 3, 5, 16),
 }
 
 
