@@ -171,3 +171,15 @@ def test_the_emulator_is_right_in_every_precision(case, bits):
 @pytest.mark.parametrize("case", IN_FLOATS)
 def test_the_emulator_is_right_in_half_precision(case):
     assert_close(IN_FLOATS[case], None)
+
+
+def test_hard_swish_of_floats_is_not_too_small_on_the_emulator():
+    net = Chain(1, 16, 16, 32)
+    value = net.add(HardSwish(), net.add(ElementWiseMultiply(), "x", np.full((1,), 0.5, np.float32)))
+    net.graph.outputs = [value]
+    model = Model.of(net.graph)
+    expected = model.run(net.feed)[value].astype(np.float64)
+    computed = ew.quantize(model, float_bw=16).run(net.feed, backend="htp-native")[value]
+    # The factor that brings one as near as possible to the other.
+    factor = float((computed * expected).sum() / np.square(expected).sum())
+    assert factor == pytest.approx(1, abs=1e-4)
