@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from edgewright.ir.graph import Graph
 from edgewright.passes.htp.bound_masks import bound_masks
+from edgewright.passes.htp.fuse_gelus import fuse_gelus
 from edgewright.quantize.apply import apply_plan
 from edgewright.quantize.assign import assign_encodings
 from edgewright.quantize.attempts import PlannedGraph, choose_algorithms
@@ -47,10 +48,11 @@ def quantize_graph(
         pins |= widen_products(graph, pins)
     _check_graph(graph)
     settled, advice = _name_algorithms(graph, request.settle())
-    planned = _plan_graph(_bound_masks(graph), settled, pins, samples, executor)
+    work, changes = _prepare_graph(graph, pins)
+    planned = _plan_graph(work, settled, pins, samples, executor)
     report = planned.plan.report
     report.ignored += resolved.ignored
-    report.notes += [*advice, *planned.notes]
+    report.notes += [*advice, *planned.notes, *changes]
     report.notes[:0] = request.list_notes()
     is_corrected = planned.graph is not planned.source
     made = QuantizedGraph(
@@ -59,10 +61,15 @@ def quantize_graph(
     return made if samples is None or executor is None else widen_values(made, samples, executor)
 
 
-def _bound_masks(graph: Graph) -> Graph:
-    """The graph with masks that have steps: nothing comes through the softmax behind them either way."""
+def _prepare_graph(graph: Graph, pins: Mapping[str, Pin]) -> tuple[Graph, list[str]]:
+    """The graph with masks and Gelus that have steps, and what is said of it.
+
+    Nothing comes through the softmax behind a mask either way.
+    """
     work = graph.copy()
-    return work if bound_masks(work) else graph
+    masks, gelus = bound_masks(work), fuse_gelus(work, pins)
+    note = f"gelu: {gelus} written out with tanh or sigmoid became one op each, at most 0.0005 from them"
+    return work if masks or gelus else graph, [note] if gelus else []
 
 
 def _check_graph(graph: Graph) -> None:
