@@ -21,6 +21,8 @@ class SplitSamples:
     judging: "JudgingSamples"
     # Of a single sample no other can be held apart: it does both.
     is_apart: bool
+    # Of all samples.
+    count: int
 
     def describe(self) -> str:
         """What figures come from."""
@@ -35,9 +37,9 @@ def split_samples(samples: Samples) -> SplitSamples:
     judging = JudgingSamples(sample for number, sample in enumerate(samples) if number in judges)
     judging.numbers = tuple(sorted(judges))
     if count < 2:
-        return SplitSamples(samples, judging, is_apart=False)
+        return SplitSamples(samples, judging, is_apart=False, count=count)
     others = tuple(number for number in range(count) if number not in judges)
-    return SplitSamples(_Others(samples, others), judging, is_apart=True)
+    return SplitSamples(_Others(samples, others), judging, is_apart=True, count=count)
 
 
 def _choose_judges(count: int) -> frozenset[int]:

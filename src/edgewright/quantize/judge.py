@@ -13,6 +13,7 @@ from edgewright.quantize.calibrate import observe_extremes
 from edgewright.quantize.executor import Executor, Samples
 from edgewright.quantize.groups import Groups, is_real
 from edgewright.quantize.held_apart import split_samples
+from edgewright.quantize.meter import Meter
 from edgewright.quantize.noise import Noise
 from edgewright.quantize.pins import Pin
 from edgewright.quantize.request import QuantizationRequest
@@ -26,8 +27,9 @@ class Judge:
     """Holds some samples apart, and what the float graph makes of them."""
 
     def __init__(self, graph: Graph, samples: Samples, executor: Executor) -> None:
-        self.executor, self.samples = executor, samples
         split = split_samples(samples)
+        self.samples = samples
+        self.executor = executor if isinstance(executor, Meter) else Meter(executor, graph, split.count)
         self.fitting, self.feeds, self.text = split.fitting, split.judging, split.describe()
         self._outputs = [name for name in graph.outputs if is_real(graph, name)]
         self._values = list_judged_values(graph)

@@ -16,10 +16,11 @@ from edgewright.quantize.groups import Groups
 from edgewright.quantize.judge import Judge
 from edgewright.quantize.pins import Origin, Pin, Placed
 from edgewright.quantize.request import QuantizationRequest
-from edgewright.quantize.weights.adaround import Feedback, Steps, descend
-from edgewright.quantize.weights.moments import LARGEST_INNER, Moments, measure_moments
+from edgewright.quantize.weights.adaround import SWEEPS, Feedback, Steps, descend
+from edgewright.quantize.weights.frontier import Frontier, choose_samples
+from edgewright.quantize.weights.moments import LARGEST_INNER, ROWS, Moments, measure_moments
 from edgewright.quantize.weights.products import Product, find_products
-from edgewright.quantize.weights.sequential_mse import choose_factors, refine_factors
+from edgewright.quantize.weights.sequential_mse import FACTORS, FEW_FACTORS, choose_factors, refine_factors
 
 # Algorithms that work so; both together choose ranges by what learned rounding makes of them.
 LAYERWISE = ("seq_mse", "adaround")
@@ -70,20 +71,36 @@ class _Fitting:
         self._is_centred = self._is_rounding or "bc" in request.algorithms or request.is_searched
 
     def run(self, judge: Judge) -> None:
-        rounded = self._float.copy()
         products = [
             product for product in find_products(self._float) if self._find_steps(product) is not None
         ]
         self.too_large = sum(product.inner > LARGEST_INNER for product in products)
         small = [product for product in products if product.inner <= LARGEST_INNER]
+        rounded, executor = self._float.copy(), judge.executor
+        samples = choose_samples(
+            self._float, [product.node.inputs[0] for product in small], list(judge.fitting), executor
+        )
+        before, after = (Frontier(graph, samples, executor) for graph in (self._float, rounded))
         with announce_progress("fitting weights", total=len(small)) as step:
             for product in small:
+                value = product.node.inputs[0]
+                arrays = before.compute(value)
+                is_same = value in self._float.inputs
                 moments = measure_moments(
-                    *(product, self._float, rounded, judge.fitting, judge.executor),
+                    *(product, arrays if is_same else after.compute(value), arrays),
                     is_centred=self._is_centred,
                 )
                 self._fit(product, moments, rounded)
+                executor.add_work(self._count_macs(product, len(samples)))
                 step()
+
+    def _count_macs(self, product: Product, samples: int) -> int:
+        """What fitting one layer takes: moments, their inverse, and each time that weights are rounded."""
+        groups, inner, columns = product.to_matrices(np.empty(product.weights_shape, np.int8)).shape
+        trials = (len(FEW_FACTORS) if self._is_rounding else len(FACTORS)) if self._is_ranging else 0
+        sweeps = SWEEPS * (1 + REFINEMENTS * self._is_ranging) if self._is_rounding else 1
+        each = inner * columns * (2 * trials + sweeps) + inner * inner + 2 * ROWS * samples * inner
+        return int(groups * inner * each)
 
     def _fit(self, product: Product, moments: Moments, rounded: Graph) -> None:
         """Fits one layer; the later ones see what became of it."""
