@@ -31,6 +31,9 @@ class Judge:
         self.samples = samples
         self.executor = executor if isinstance(executor, Meter) else Meter(executor, graph, split.count)
         self.fitting, self.feeds, self.text = split.fitting, split.judging, split.describe()
+        self.rough = split.rough
+        self.judging_share = len(self.feeds) / max(1, split.count)
+        self.fitting_count = split.count - len(self.feeds)
         self._outputs = [name for name in graph.outputs if is_real(graph, name)]
         self._values = list_judged_values(graph)
         self._float = self._compute_values(graph)
@@ -51,7 +54,7 @@ class Judge:
     ) -> Noise:
         """The noise of a float graph when its values cover what the other samples let expect of them."""
         groups, tails = Groups(graph, request, pins), Tails()
-        extremes = observe_extremes(graph, groups.list_observed(), self.fitting, self.executor, tails.add)
+        extremes = observe_extremes(graph, groups.list_observed(), self.rough, self.executor, tails.add)
         ranges = extend_ranges(graph, groups, extremes, tails)
         plan = assign_encodings(graph, groups, replace(request, act_quantizer="tf"), pins, ranges)
         return self.measure_noise(apply_plan(graph, plan))

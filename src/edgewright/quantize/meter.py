@@ -19,17 +19,17 @@ class Meter:
 
     def __init__(self, executor: Executor, graph: Graph, samples: int) -> None:
         self._executor = executor
-        self._pass = max(1, samples * _count_work(graph, graph.outputs))
-        self._work = 0
+        self.work_of_pass = max(1, samples * _count_work(graph, graph.outputs))
+        self.work = 0
 
     @property
     def passes(self) -> float:
         """What was computed so far, in passes."""
-        return self._work / self._pass
+        return self.work / self.work_of_pass
 
     def add_work(self, macs: int) -> None:
         """Counts multiply-accumulates that no session computes."""
-        self._work += macs
+        self.work += macs
 
     def prepare(self, graph: Graph, outputs: Sequence[str]) -> Session:
         """A session whose runs are counted."""

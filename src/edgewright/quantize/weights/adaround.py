@@ -15,7 +15,7 @@ from edgewright.core.numbers import Array
 
 # Columns of a matrix that are handled together: the rest is one product of matrices.
 BLOCK = 64
-SWEEPS = 12
+SWEEPS = 6
 # Sweeps end where no more than this part of the integers moved.
 STILL = 0.002
 DAMPINGS = (0.0, 1e-4, 1e-2, 1.0)

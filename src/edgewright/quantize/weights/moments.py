@@ -9,7 +9,7 @@ from edgewright.core.numbers import Array
 from edgewright.quantize.weights.products import Product
 
 # Rows of one sample: neighbours on an image tell little more.
-ROWS = 64
+ROWS = 48
 # Moments of more inputs would need gigabytes.
 LARGEST_INNER = 4608
 # Inverses need a diagonal; the fewer rows there are for each input, the less their moments mean.
