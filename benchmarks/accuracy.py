@@ -1,8 +1,8 @@
 """Accuracy of quantized models against their float selves: ours and peers', all run by one ONNX Runtime.
 
-``python -m benchmarks.accuracy --models DIR --data DIR``; without folders, on the digits of the repository. Results
-are kept in a file for each tool, model by model: what is there is not run again, so a run may be cut at any time,
-and ``--again edgewright`` measures ours anew against peers that stay as they are.
+``python -m benchmarks.accuracy --models DIR --data DIR``; without folders, on the digits of the repository.
+Results are kept in a file for each tool: what is there is not run again, so a run may be cut at any time, and
+``--again edgewright`` measures ours anew against peers that stay as they are.
 """
 
 import argparse
@@ -71,7 +71,10 @@ class Kept:
     def __init__(self, folder: Path, samples: tuple[int, int], tools: Sequence[str]) -> None:
         self._folder, self.samples, self._tools = folder, samples, tools
         self._results = {
-            (r.model, r.precision, r.tool): r for tool in tools for r in self._read(tool) if r.samples == samples
+            (r.model, r.precision, r.tool): r
+            for tool in tools
+            for r in self._read(tool)
+            if r.samples == samples
         }
 
     def find(self, model: str, precision: str, tool: str) -> Result | None:
@@ -93,11 +96,10 @@ class Kept:
 
     def list_results(self, models: Sequence[str]) -> list[Result]:
         """All results in the order of models, precisions and tools."""
-        found = sorted(
+        return sorted(
             self._results.values(),
             key=lambda r: (models.index(r.model), r.precision, self._tools.index(r.tool)),
         )
-        return found
 
     def _get_path(self, tool: str) -> Path:
         return self._folder / f"{tool}.json"
@@ -106,7 +108,9 @@ class Kept:
         path = self._get_path(tool)
         rows = json.loads(path.read_text()) if path.exists() else []
         return [
-            Result(**{**r, "score": Score(**r["score"]) if r["score"] else None, "samples": tuple(r["samples"])})
+            Result(
+                **{**r, "score": Score(**r["score"]) if r["score"] else None, "samples": tuple(r["samples"])}
+            )
             for r in rows
         ]
 
@@ -125,7 +129,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--precisions", default="w8a8,w8a16,w4a16,w4a8", help="widths, by commas")
     parser.add_argument("--calibrate", type=int, default=CALIBRATING, help="number of samples")
     parser.add_argument("--evaluate", type=int, default=EVALUATING, help="number of inputs")
-    parser.add_argument("--results", type=Path, default=RESULTS, help="a folder: what it has is not run again")
+    parser.add_argument(
+        "--results", type=Path, default=RESULTS, help="a folder: what it has is not run again"
+    )
     parser.add_argument("--again", default="", help="tools that are measured again, by commas")
     parser.add_argument("--with-algorithms", action="store_true", help="measure each algorithm alone, too")
     return parser.parse_args()

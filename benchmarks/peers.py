@@ -1,7 +1,7 @@
-"""Other quantizers at their defaults, per channel: python -m benchmarks.peers TOOL MODEL FEEDS OUT PRECISION...
+"""Other quantizers at their defaults, per channel: python -m benchmarks.peers TOOL MODEL FEEDS OUT WIDTHS.
 
-Each runs in a process of its own: NNCF and AIMET live in an environment beside ours (.venv-peers). One process
-makes all precisions of a model: loading these tools takes longer than most of the models do.
+Each runs in a process of its own: NNCF and AIMET live in an environment beside ours (.venv-peers). One
+process makes all precisions of a model: loading these tools takes longer than most of the models do.
 """
 
 import json

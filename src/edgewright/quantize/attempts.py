@@ -26,8 +26,8 @@ from edgewright.quantize.weights.even_channels import measure_channel_reach
 from edgewright.quantize.weights.evening import Evening
 from edgewright.quantize.weights.layerwise import LAYERWISE, estimate_fitting, fit_weights
 
-# Attempts end where all that was computed comes to so many passes of the float graph over the samples; what is
-# cheap for a machine (multiply-accumulates) counts for nothing, though.
+# Attempts end where all that was computed comes to so many passes of the float graph over the samples; small
+# networks are never too much work (multiply-accumulates: a few seconds).
 MOST_PASSES, CHEAP = 12.0, 60_000_000_000
 # What ops to be scaled cost to find, scaling them, and ranges of what becomes of it.
 REWRITING_PASSES = 4.0
@@ -43,6 +43,8 @@ class PlannedGraph:
     graph: Graph
     plan: Plan
     notes: list[str]
+    # Graph and plan for which the samples held apart were not looked at, where ranges are searched.
+    apart: tuple[Graph, Plan] | None = None
 
 
 @dataclass(frozen=True)
@@ -112,12 +114,8 @@ def _combine_few(trials: "_Trials", plain: Attempt, asked: tuple[str, ...]) -> t
     together = trials.run(asked)
     refusals = [note for name in asked for note in together.notes if _is_refusal(note, name)]
     able = [name for name in asked if not any(_is_refusal(note, name) for note in refusals)]
-    best = together if together.noise.measure_gain(plain.noise).is_worth() else plain
-    notes = [
-        f"{name}: left out, {together.noise.measure_gain(plain.noise).describe()} is what all gain on {trials.text}"
-        for name in able
-        if best is plain
-    ]
+    gain = together.noise.measure_gain(plain.noise)
+    best, notes = together if gain.is_worth() else plain, list[str]()
     for name in able if len(able) > 1 else ():
         if not trials.can_afford([(name,)]):
             notes.append(f"{name}: not tried alone, {TOO_MUCH}")
@@ -125,7 +123,10 @@ def _combine_few(trials: "_Trials", plain: Attempt, asked: tuple[str, ...]) -> t
         attempt = trials.run((name,))
         if attempt.noise.measure_gain(best.noise).is_worth():
             best = attempt
-    return best, [*refusals, *notes]
+    beside = f" with {'+'.join(able)}" if len(able) > 1 else ""
+    left_out = [name for name in able if name not in best.algorithms]
+    losses = [f"{name}: left out, it gains {gain.describe()}{beside} on {trials.text}" for name in left_out]
+    return best, [*refusals, *losses, *notes]
 
 
 def _is_refusal(note: str, name: str) -> bool:
@@ -135,14 +136,15 @@ def _is_refusal(note: str, name: str) -> bool:
 
 def _finish(best: Attempt, judge: Judge, notes: list[str]) -> PlannedGraph:
     """The plan with all samples, unless those held apart show that it is worse than the one without them."""
+    apart = best.ranges.make_plan(is_final=False)
     final, plan = best.ranges.make_plan(is_final=True)
     noise = judge.measure_noise(apply_plan(final, plan))
     if best.noise.measure_gain(noise).is_worth():
-        final, plan = best.ranges.make_plan(is_final=False)
+        final, plan = apart
     # With samples that ranges have seen, the figure is no lower but for steps that became coarser.
     figure = min(best.noise, noise, key=lambda each: each.sqnr_db)
     notes.append(f"{best.ranges.describe()}; {figure.describe()} on {judge.text}")
-    return PlannedGraph(best.source, final, plan, notes)
+    return PlannedGraph(best.source, final, plan, notes, apart)
 
 
 def _finish_scheme(best: Attempt, judge: Judge, notes: list[str]) -> PlannedGraph:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
@@ -36,7 +37,7 @@ class Judge:
         self.fitting_count = split.count - len(self.feeds)
         self._outputs = [name for name in graph.outputs if is_real(graph, name)]
         self._values = list_judged_values(graph)
-        self._float = self._compute_values(graph)
+        self._graph = graph
 
     def measure_noise(self, graph: Graph) -> Noise:
         """The noise of a quantized graph, or of a float one that was changed."""
@@ -48,6 +49,10 @@ class Judge:
                 signal[row, column] = np.square(wide).sum()
                 noise[row, column] = np.square(wide - actual).sum()
         return Noise(signal, np.nan_to_num(noise, nan=NO_NUMBER, posinf=NO_NUMBER), len(self._outputs))
+
+    @cached_property
+    def _float(self) -> dict[str, list[Array]]:
+        return self._compute_values(self._graph)
 
     def measure_plain_noise(
         self, graph: Graph, request: QuantizationRequest, pins: Mapping[str, Pin]

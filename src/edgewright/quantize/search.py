@@ -61,7 +61,7 @@ class RangeSearch:
         self.observed = observed or Observed(graph, self._request, self._groups, judge)
         self.choice = Choice((next(iter(self.observed.few)),) * STRETCHES)
         # What each scheme came to when it was chosen for all stretches.
-        self._whole: dict[str, Noise] = {}
+        self.whole: dict[str, Noise] = {}
 
     def find_best(self) -> Noise:
         """Tries one thing after the other: schemes, weights, biases, then stretch by stretch."""
@@ -70,21 +70,21 @@ class RangeSearch:
     def find_whole(self) -> Noise:
         """Tries schemes for the whole graph, ranges of weights, corrected biases."""
         least = self.measure_noise(self.choice)
-        self._whole[self.choice.ranges[0]] = least
+        self.whole[self.choice.ranges[0]] = least
         for name in self.observed.few:
             tried = replace(self.choice, ranges=(name,) * STRETCHES)
-            if name not in self._whole:
-                self._whole[name] = self.measure_noise(tried)
-                least = self._take(tried, self._whole[name], least)
+            if name not in self.whole:
+                self.whole[name] = self.measure_noise(tried)
+                least = self._take(tried, self.whole[name], least)
         least = self._try(replace(self.choice, weights="mse"), least)
         return self._try(replace(self.choice, is_corrected=True), least)
 
     def refine(self, least: Noise) -> Noise:
         """Tries the second best scheme in one stretch after the other, from the end."""
-        others = [name for name in self._whole if name != self.choice.ranges[0]]
+        others = [name for name in self.whole if name != self.choice.ranges[0]]
         if not others:
             return least
-        second = max(others, key=lambda name: self._whole[name].sqnr_db)
+        second = max(others, key=lambda name: self.whole[name].sqnr_db)
         with announce_progress("trying ranges", total=STRETCHES) as step:
             for place in reversed(range(STRETCHES)):
                 ranges = (*self.choice.ranges[:place], second, *self.choice.ranges[place + 1 :])
@@ -94,7 +94,7 @@ class RangeSearch:
 
     def begin_with(self, other: "RangeSearch") -> Noise:
         """Takes over what another search chose; the noise that it makes here."""
-        self.choice, self._whole = other.choice, other._whole
+        self.choice, self.whole = other.choice, other.whole
         return self.measure_noise(self.choice)
 
     def _try(self, tried: Choice, least: Noise) -> Noise:

@@ -4,12 +4,12 @@ Weights may change in the meantime, as long as nothing that was computed has rea
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph, Node
 from edgewright.quantize.executor import Executor
 from edgewright.quantize.meter import list_makers, list_read_values
-
 
 # Bytes of values that may be kept, and samples that are taken nevertheless.
 MOST_BYTES, FEWEST_SAMPLES = 1 << 30, 4
@@ -77,6 +77,8 @@ class Frontier:
             elif value in self._computed and value not in made:
                 part.add_input(value, graph.types[value])
         for node in nodes:
-            twin = Node(node.name, node.op, list(node.inputs), list(node.outputs), node.source, node.subgraphs)
-            part.add(twin, [graph.types.get(value, graph.types[node.outputs[0]]) for value in node.outputs])
+            kinds = [graph.types[value] for value in node.outputs if value]
+            twin = replace(node, inputs=list(node.inputs), outputs=list(node.outputs))
+            # A result that is left out has no type of its own.
+            part.add(twin, [graph.types.get(value, kinds[0]) for value in node.outputs])
         return part
