@@ -11,6 +11,7 @@ from edgewright.artifacts.encodings import EncodingsSource
 from edgewright.build.build import build_model
 from edgewright.build.records import BuildRecord
 from edgewright.build.request import BuildRequest
+from edgewright.build.spelled_call import spell_call
 from edgewright.config.preprocessing import Preprocessing
 from edgewright.config.umbrella import Shapes
 from edgewright.core.errors import UsageError
@@ -96,6 +97,7 @@ def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two 
         overrides=overrides,
         is_resumed=resume,
         command="edgewright.build",
+        rebuild=spell_call("build", build, locals()),
     )
     if isinstance(model, str | Path) and example_inputs is None:
         return run_build(request)

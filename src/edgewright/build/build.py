@@ -23,10 +23,12 @@ from edgewright.build.confirm import Compiled, confirm_candidate
 from edgewright.build.convert import ConversionResult, convert_model, describe_conversion, export_encodings
 from edgewright.build.deploy import (
     CONTEXTS,
+    HTP_BINARY,
     compile_binary,
     list_artifacts,
     publish,
     remove_stale,
+    write_input_specs,
     write_models,
 )
 from edgewright.build.dry_run import try_conversion
@@ -48,6 +50,7 @@ from edgewright.build.stages import (
 )
 from edgewright.build.stateful_samples import RecurrentState, add_states, drop_state_inputs
 from edgewright.build.stored_graphs import load_stored_graph, store_graph
+from edgewright.build.written_io import describe_written_io, rename_outputs, write_example
 from edgewright.core.errors import EdgewrightError, Problems
 from edgewright.core.files import write_whole
 from edgewright.core.folder_lock import hold_folder, refuse_held_folder
@@ -57,7 +60,7 @@ from edgewright.evaluate.evaluator import Evaluator
 from edgewright.evaluate.metrics import find_measure
 from edgewright.evaluate.records import Loss
 from edgewright.evaluate.verdict import describe_poor_float_model, judge_loss
-from edgewright.ir.contract import contract
+from edgewright.ir.contract import IoTensor
 from edgewright.ir.graph import Graph
 from edgewright.passes.htp.unroll_recurrent import with_steps
 from edgewright.targets.soc import find_htp_soc
@@ -227,9 +230,18 @@ class _Build:
         encodings = export_encodings(self._opened, self._source, graph)
         # A binary of another candidate must not stay beside the models of this one.
         shutil.rmtree(self._staged / CONTEXTS, ignore_errors=True)
-        write_models(self._request, self._source, graph, encodings, self._samples.notes, self._staged)
-        backend = compile_binary(self._request, graph, self._chip, self._staged)
-        return CompileResult(backend, list_artifacts(self._request, self._staged))
+        write_models(self._request, graph, encodings, self._staged)
+        (sample,) = self._samples.judging.selection.select(1)
+        write_example(self._source, graph, sample, self._staged)
+        # Complete even where the compiler refuses what follows.
+        self._write_specs(describe_written_io(self._source, graph, None))
+        backend = compile_binary(self._request, self._source, graph, self._chip, self._staged)
+        tensors = describe_written_io(self._source, graph, self._staged / CONTEXTS / HTP_BINARY)
+        self._write_specs(tensors)
+        return CompileResult(backend, list_artifacts(self._request, self._staged), tensors)
+
+    def _write_specs(self, tensors: tuple[IoTensor, ...]) -> None:
+        write_input_specs(self._request, tensors, self._samples.notes, self._staged)
 
     def _analyse(self, graph: Graph, chosen: CandidateResult, backend: str) -> AnalysisResult:
         emulator = open_emulator(self._chip, backend)
@@ -247,21 +259,23 @@ class _Build:
         request, source, known = self._request, self._source, self._known
         limit = request.max_drop
         chosen, poor = find_chosen(results), self._warn_of_float_model(evaluation)
-        types = {name: source.types[name] for name in (*source.inputs, *source.outputs)}
+        tensors = compiled.contract or describe_written_io(source, graph, None)
+        judged = judge_loss(evaluation.loss, limit, evaluation.apart, self._list_doubts(evaluation))
+        metric, accuracy, verdict = rename_outputs(tensors, known.metric, evaluation.accuracy, judged)
         preflight = replace(preflight, findings=(*preflight.findings, *known.findings))
         return BuildRecord(
             command=request.command,
             source=known.source,
             target=str(self._chip),
             architecture=f"v{self._chip.arch}",
-            contract=contract(graph, types),
+            contract=tensors,
             preflight=preflight,
             precision=request.precision,
             chosen=chosen.candidate.name,
             max_drop=limit,
-            verdict=judge_loss(evaluation.loss, limit, evaluation.apart, self._list_doubts(evaluation)),
-            metric=known.metric,
-            accuracy=evaluation.accuracy,
+            verdict=verdict,
+            metric=metric,
+            accuracy=accuracy,
             candidates=tuple(result.candidate for result in results),
             layers=analysis.layers,
             tensors=analysis.tensors,
@@ -276,6 +290,8 @@ class _Build:
             artifacts=compiled.artifacts,
             versions=list_versions(),
             samples=_list_numbers(self._samples, evaluation),
+            folder=str(request.output.absolute()),
+            rebuild=request.rebuild,
             notes=(*(finding.what for finding in poor), *self._notes, *known.notes, *evaluation.notes),
         )
 

@@ -6,7 +6,9 @@ from edgewright.ir.graph import Graph
 from edgewright.ir.verify import verify
 from edgewright.passes.clean import (  # noqa: F401 - registers the passes
     drop_dead_code,
+    drop_empty_parts,
     drop_identity,
+    keep_reduced_axes,
     merge_casts,
     merge_moves,
     take_source_names,
@@ -20,6 +22,7 @@ from edgewright.passes.fold import (  # noqa: F401 - registers the passes
     fold_moved_weights,
 )
 from edgewright.passes.fuse import (  # noqa: F401 - registers the passes
+    centre_variances,
     fuse_channel_shuffle,
     fuse_clip,
     fuse_fully_connected,
@@ -62,20 +65,24 @@ from edgewright.passes.layout import absorb_transposes, assign_layout, narrow_tr
 from edgewright.passes.target import narrow_int64, promote_scalars, resolve_symbols  # noqa: F401
 
 # What every conversion needs; `--no_simplification` does not switch it off.
-ALWAYS = ("drop_dead_code",)
+ALWAYS = ("drop_empty_parts", "drop_dead_code")
 # Optional rewrites.
 SIMPLIFY = (
+    "drop_empty_parts",
     "drop_dead_code",
     "fold_constants",
     "merge_casts",
     "merge_moves",
     "drop_identity",
+    "keep_reduced_axes",
     "fuse_clip",
     "fuse_prelu",
     "fuse_hard_sigmoid",
     "fuse_hard_swish",
     "fuse_softmax",
     "fuse_mean",
+    "fuse_scaled_sums",
+    "centre_variances",
     "fuse_norm",
     "fuse_norm_weights",
     "fuse_channel_shuffle",

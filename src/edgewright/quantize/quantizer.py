@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from edgewright.ir.graph import Graph
 from edgewright.passes.htp.bound_masks import bound_masks
+from edgewright.passes.htp.fuse_gelus import fuse_gelus
 from edgewright.quantize.apply import apply_plan
 from edgewright.quantize.assign import Plan, assign_encodings
 from edgewright.quantize.attempts import PlannedGraph, choose_algorithms
@@ -47,12 +48,12 @@ def quantize_graph(
         pins |= widen_products(graph, pins)
     _check_graph(graph)
     settled, advice = _name_algorithms(graph, request.settle())
-    work = _bound_masks(graph)
+    work, changes = _prepare_graph(graph, pins)
     judge = None if samples is None or executor is None else Judge(work, samples, executor)
     planned = _plan_graph(work, settled, pins, judge)
     report = planned.plan.report
     report.ignored += resolved.ignored
-    report.notes += [*advice, *planned.notes]
+    report.notes += [*advice, *planned.notes, *changes]
     report.notes[:0] = request.list_notes()
     made = _make_graph(planned, (planned.graph, planned.plan), settled, resolved.pins)
     if judge is None:
@@ -74,10 +75,15 @@ def _make_graph(
     return QuantizedGraph(apply_plan(graph, plan), plan.report, planned.source, is_corrected, request, pins)
 
 
-def _bound_masks(graph: Graph) -> Graph:
-    """The graph with masks that have steps: nothing comes through the softmax behind them either way."""
+def _prepare_graph(graph: Graph, pins: Mapping[str, Pin]) -> tuple[Graph, list[str]]:
+    """The graph with masks and Gelus that have steps, and what is said of it.
+
+    Nothing comes through the softmax behind a mask either way.
+    """
     work = graph.copy()
-    return work if bound_masks(work) else graph
+    masks, gelus = bound_masks(work), fuse_gelus(work, pins)
+    note = f"gelu: {gelus} written out with tanh or sigmoid became one op each, at most 0.0005 from them"
+    return work if masks or gelus else graph, [note] if gelus else []
 
 
 def _check_graph(graph: Graph) -> None:

@@ -34,11 +34,20 @@ def test_the_right_class_may_be_among_the_five_largest(place, share):
     assert score("top-5", (scores, scores), labels=[place])[0] == share
 
 
-def test_closeness_is_the_error_over_the_range():
+def test_closeness_is_the_worse_of_all_noise_and_of_the_largest_error():
     pairs = [((0, 10, 0), (1, 10, 0)), ((0, 10, 0), (0, 10, 0))]
     result, low, high = score("closeness", *pairs)
-    assert result == pytest.approx(100 - 100 * np.sqrt(1 / 6) / 10)
+    assert result == score("sqnr", *pairs)[0] == pytest.approx(100 - 100 * np.sqrt(1 / 200))
     assert low <= result <= high
+    # One value of a thousand is far off: little noise, but a tenth of the range.
+    values = np.full(1000, 10.0)
+    off = np.where(np.arange(1000) == 7, 7.0, values)
+    assert score("sqnr", (values, off))[0] > 99
+    assert score("closeness", (values, off), span=30.0)[0] == pytest.approx(90)
+
+
+def test_an_absolute_error_is_over_the_range():
+    pairs = [((0, 10, 0), (1, 10, 0)), ((0, 10, 0), (0, 10, 0))]
     assert score("mean-absolute-error", *pairs)[0] == pytest.approx(100 - 100 / 6 / 10)
 
 

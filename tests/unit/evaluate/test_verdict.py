@@ -109,5 +109,5 @@ def test_a_float_model_that_is_mostly_wrong_is_said(score, classes, is_poor):
 
 
 def test_very_few_samples_of_values_prove_nothing():
-    sums = [(0.0, 4.0)] * 3
+    sums = [(0.0, 4.0, 0.0, 1.0)] * 3
     assert judge_loss(measure_loss(CLOSENESS, sums, sums, 1.0), 1.0).word == NOT_PROVEN

@@ -15,23 +15,6 @@ def subtract_safely(answer: Answer) -> tuple[Array, Array]:
     return first, np.nan_to_num(gap, nan=np.abs(first).max(initial=1.0))
 
 
-class Closeness(Measure):
-    """Root mean square error."""
-
-    name = "closeness"
-    text = "100 % less the root mean square error over the range of the float model's values"
-
-    def add_up(self, answer: Answer) -> tuple[float, ...]:
-        """Noise and number of elements."""
-        _, gap = subtract_safely(answer)
-        return float(np.vdot(gap, gap)), float(gap.size)
-
-    def compute_score(self, sums: Array, span: float) -> Array:
-        """As a share of the range."""
-        error = np.sqrt(sums[..., 0] / np.maximum(sums[..., 1], 1))
-        return np.asarray(np.maximum(0.0, 100 - 100 * error / (span or 1.0)))
-
-
 class SignalToNoise(Measure):
     """The ratio of noise to signal, of which dB are the logarithm."""
 
@@ -49,6 +32,26 @@ class SignalToNoise(Measure):
         noise, signal = sums[..., 0], sums[..., 1]
         share = np.sqrt(noise / np.where(signal > 0, signal, 1.0))
         return np.asarray(np.maximum(0.0, 100 - 100 * np.where(signal > 0, share, noise > 0)))
+
+
+class Closeness(SignalToNoise):
+    """Noise over signal, and the largest error of a sample, which many small ones hide: the worse counts."""
+
+    name = "closeness"
+    text = (
+        "100 % less the larger of two errors: the root of noise over signal (99 % are 40 dB, 90 % are 20 dB) "
+        "and a sample's largest error over the range of the float model's values"
+    )
+
+    def add_up(self, answer: Answer) -> tuple[float, ...]:
+        """Noise and signal, the largest error, and how many of those."""
+        _, gap = subtract_safely(answer)
+        return *super().add_up(answer), float(np.abs(gap).max(initial=0.0)), 1.0
+
+    def compute_score(self, sums: Array, span: float) -> Array:
+        """The worse of the two."""
+        largest = sums[..., 2] / np.maximum(sums[..., 3], 1) / (span or 1.0)
+        return np.minimum(super().compute_score(sums, span), np.maximum(0.0, 100 - 100 * largest))
 
 
 class Cosine(MeanMeasure):
