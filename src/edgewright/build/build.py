@@ -73,7 +73,7 @@ from edgewright.ir.contract import IoTensor
 from edgewright.ir.graph import Graph
 from edgewright.passes.htp.unroll_recurrent import with_steps
 from edgewright.quantize.executor import OutOfTime
-from edgewright.quantize.meter import Bounds, Meter
+from edgewright.quantize.run_counter import Bounds, RunCounter
 from edgewright.run.context.compile import find_provider
 from edgewright.targets.soc import find_htp_soc
 
@@ -114,7 +114,7 @@ class _Build:
         self._staged = self._ledger.folder / "out"
         preflight = self._ledger.run_stage("preflight", Preflight, self._preflight)
         self._known = self._ledger.run_stage("convert", ConversionResult, self._convert)
-        self._ledger.count_passes_with(lambda name: self._meter.passes.get(name, 0.0))
+        self._ledger.count_passes_with(lambda name: self._counter.passes.get(name, 0.0))
         self._announce()
         results, compiled = self._confirm(self._quantize())
         chosen = find_chosen(results)
@@ -173,8 +173,8 @@ class _Build:
         return self._known.counts.select(self._read_samples(self._source, self._known.states))
 
     @cached_property
-    def _meter(self) -> Meter:
-        return Meter(self._source, SampleCounts.of(self._samples).total)
+    def _counter(self) -> RunCounter:
+        return RunCounter(self._source, SampleCounts.of(self._samples).total)
 
     def _read_samples(self, graph: Graph, states: Sequence[RecurrentState]) -> BuildSamples:
         samples = None if self._checked is None else self._checked.samples
@@ -184,14 +184,14 @@ class _Build:
 
     @cached_property
     def _chooser(self) -> Evaluator:
-        return make_chooser(self._source, self._samples.choosing, self._known.metric, self._meter)
+        return make_chooser(self._source, self._samples.choosing, self._known.metric, self._counter)
 
     def _judge(self, graph: Graph, backend: str) -> EvaluationResult:
         """The verdict's figures, on samples that nothing was chosen by."""
 
         def evaluate() -> EvaluationResult:
-            judge = Evaluator(self._source, self._samples.judging, self._known.metric, self._meter)
-            with self._meter.measure_stage("evaluate"):
+            judge = Evaluator(self._source, self._samples.judging, self._known.metric, self._counter)
+            with self._counter.measure_stage("evaluate"):
                 return evaluate_candidate(judge, graph, backend, self._staged, self._budget)
 
         return self._ledger.run_stage("evaluate", EvaluationResult, evaluate)
@@ -208,7 +208,7 @@ class _Build:
             has_limit=request.max_drop is not None,
             overrides=request.overrides,
             architecture=self._chip.arch,
-            meter=self._meter,
+            counter=self._counter,
         )
 
     def _quantize(self) -> list[CandidateResult]:
@@ -228,7 +228,7 @@ class _Build:
         base = find_mixed_base(self._results.values(), self._request.limit)
         work = partial(self._build_candidate, name, base)
         try:
-            with self._meter.measure_stage(stage), self._meter.keep_bounds(bounds):
+            with self._counter.measure_stage(stage), self._counter.keep_bounds(bounds):
                 self._results[name] = self._ledger.run_stage(stage, CandidateResult, work)
         except OutOfTime as reason:
             return LeftOut(name, str(reason), is_for_time=True)
@@ -279,7 +279,7 @@ class _Build:
 
         def check() -> Loss:
             seconds = self._budget.check_seconds
-            with self._budget.count_emulator(), self._meter.measure_stage(f"check {name}"):
+            with self._budget.count_emulator(), self._counter.measure_stage(f"check {name}"):
                 return check_candidate(self._chooser, graph, compiled.backend, self._staged, seconds)
 
         return compiled, self._ledger.run_stage(f"check {name}", Loss, check)

@@ -19,7 +19,6 @@ from edgewright.model.quantize import find_fixed_point, quantize_model
 from edgewright.ops.quant import Dequantize
 from edgewright.quantize.cost import compute_relative_cost, count_stored_bytes
 from edgewright.quantize.executor import Executor
-from edgewright.quantize.meter import Bounds, Meter
 from edgewright.quantize.mixed.calibrated import Calibrated
 from edgewright.quantize.mixed.cheapest import Goal, Mixed, find_cheapest_widths, measure_effects
 from edgewright.quantize.mixed.moves import May
@@ -29,6 +28,7 @@ from edgewright.quantize.quantizer import quantize_graph
 from edgewright.quantize.recommended import recommend_algorithms
 from edgewright.quantize.request import QuantizationRequest
 from edgewright.quantize.rules import FIRST_WITH_WIDE_WEIGHTS
+from edgewright.quantize.run_counter import Bounds, RunCounter
 from edgewright.quantize.sensitivity import Sensitivity
 from edgewright.targets.soc import FIRST_WITH_HALF
 
@@ -64,16 +64,16 @@ class CandidateBuilder:
     # Version of the Hexagon processor; None: the newest.
     architecture: int | None = None
     # Counts and stops what is run.
-    meter: Meter | None = None
+    counter: RunCounter | None = None
     _uniform: dict[str, QuantizedGraph] = field(default_factory=dict)
 
     @cached_property
-    def _meter(self) -> Meter:
-        return self.meter or Meter(self.source, len(self.samples.calibration))
+    def _counter(self) -> RunCounter:
+        return self.counter or RunCounter(self.source, len(self.samples.calibration))
 
     @property
     def _executor(self) -> Executor:
-        return self._meter.watch(CpuExecutor())
+        return self._counter.watch(CpuExecutor())
 
     def build(self, name: str, base: str = MIXED_BASE) -> tuple[Graph, CandidateResult]:
         """The graph of a candidate, and how good it is; mixed precision begins with the base."""
@@ -111,7 +111,7 @@ class CandidateBuilder:
         )
         notes = (f"mixed: begins with {name}", *_describe_search(calibrated, best, cost))
         # What was found in time is evaluated, even if that takes longer.
-        with self._meter.keep_bounds(Bounds()):
+        with self._counter.keep_bounds(Bounds()):
             graph, result = self._finish(
                 MIXED, _describe_widths(calibrated, best), best.quantized, start, notes
             )
@@ -135,7 +135,11 @@ class CandidateBuilder:
                 request = replace(request, overrides=load_encodings(self.overrides))
                 samples = self.samples.calibration
             known = KnownEncodings(tensors=self.tensors)
+            before = self._counter.runs
             made = quantize_graph(self.source, request, samples, self._executor, known)
+            # What the algorithms compute themselves is no run of a graph.
+            runs = made.report.passes * len(self.samples.calibration)
+            self._counter.add_runs(max(0.0, runs - (self._counter.runs - before)))
             self._uniform[name] = fall_to_half(made, self.source)
         return self._uniform[name]
 

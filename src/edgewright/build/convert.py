@@ -29,8 +29,8 @@ from edgewright.model.model import Model
 from edgewright.ops.cost import node_macs
 from edgewright.ops.recurrent import Recurrent
 from edgewright.passes.pipeline import FOR_HTP, UNROLL, run_passes
-from edgewright.quantize.meter import Meter
 from edgewright.quantize.portable import list_portable_encodings
+from edgewright.quantize.run_counter import RunCounter
 from edgewright.quantize.tensor_encodings import EncodingSet, list_encodings
 from edgewright.run.context.compile import find_provider
 from edgewright.targets.soc import FIRST_WITH_HALF, find_htp_soc
@@ -149,10 +149,10 @@ def plan_build(request: BuildRequest, graph: Graph, samples: BuildSamples) -> Bu
 
 
 def make_chooser(
-    graph: Graph, samples: LabelledSamples, metric: Metric, meter: Meter | None = None
+    graph: Graph, samples: LabelledSamples, metric: Metric, counter: RunCounter | None = None
 ) -> Evaluator:
     """Evaluates on samples that choose; without labels, by the float model's answers."""
-    return Evaluator(graph, samples, metric if samples.labels else drop_labels(metric), meter)
+    return Evaluator(graph, samples, metric if samples.labels else drop_labels(metric), counter)
 
 
 def export_encodings(opened: OpenedModel, source: Graph, quantized: Graph) -> EncodingSet:

@@ -22,7 +22,7 @@ from edgewright.evaluate.runners import EvaluatedSample, Run, run_in_turn
 from edgewright.ir.graph import Graph
 from edgewright.model.model import Model
 from edgewright.ops.cost import node_macs
-from edgewright.quantize.meter import Meter
+from edgewright.quantize.run_counter import RunCounter
 
 # Outputs of the float model are kept up to this size, and computed again beyond it.
 KEPT_BYTES = 256 << 20
@@ -87,10 +87,10 @@ class Evaluator:
     """Evaluates graphs on samples against the float model, by one metric."""
 
     def __init__(
-        self, graph: Graph, samples: LabelledSamples, metric: Metric, meter: Meter | None = None
+        self, graph: Graph, samples: LabelledSamples, metric: Metric, counter: RunCounter | None = None
     ) -> None:
         self._graph, self._samples, self.metric = graph, samples, metric
-        self._meter = meter or Meter(graph, len(samples.selection))
+        self._counter = counter or RunCounter(graph, len(samples.selection))
         self._measures = {name: find_measure(metric.find_name(name)) for name in metric.outputs}
         self._axes = {name: find_class_axis(graph, name) for name in graph.outputs}
         self._parts = {name: label_parts(graph, name) for name in graph.outputs}
@@ -123,10 +123,10 @@ class Evaluator:
         return self.measure_runner(self._make_runner(graph, backend), backend, seconds=seconds)
 
     def _make_runner(self, graph: Graph, backend: str) -> Run:
-        model, share = Model.of(graph), self._meter.measure_share(graph, graph.outputs)
+        model, share = Model.of(graph), self._counter.measure_share(graph, graph.outputs)
 
         def run(sample: Mapping[str, Array]) -> Mapping[str, Array]:
-            self._meter.count_run(share)
+            self._counter.count_run(share)
             return model.run(sample, backend=backend)
 
         return run
@@ -267,7 +267,7 @@ class Evaluator:
     def _run_float_model(self, number: int, sample: Mapping[str, Array]) -> Mapping[str, Array]:
         if number in self._kept:
             return self._kept[number]
-        self._meter.count_run(1.0)
+        self._counter.count_run(1.0)
         outputs = {name: np.asarray(a) for name, a in self._float.run(sample).items()}
         size = sum(array.nbytes for array in outputs.values())
         if self._bytes + size <= KEPT_BYTES:

@@ -1,107 +1,67 @@
-"""Counts what is run in passes of the float graph over the samples, and ends work whose time is up."""
+"""What a quantization costs: all that it computes, in passes of the float graph over the samples."""
 
-import math
-import time
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Container, Mapping, Sequence
 
 from edgewright.core.numbers import Array
-from edgewright.ir.graph import Graph
+from edgewright.ir.graph import Graph, Node
 from edgewright.quantize.cost import work_of
-from edgewright.quantize.executor import Executor, OutOfTime, Session
-
-
-@dataclass(frozen=True)
-class Bounds:
-    """How long work may go on: a moment of ``time.monotonic()``, and passes in all."""
-
-    deadline: float = math.inf
-    passes: float = math.inf
+from edgewright.quantize.executor import Executor, Session
 
 
 class Meter:
-    """Runs of graphs, each as a part of a run of the float graph, by the stage that made them.
+    """An executor that counts the work of every run; other work is added to it.
 
     Args:
-        graph: the float graph.
-        samples: how many samples one pass has.
+        executor: runs the graphs.
+        graph: the float graph: one run of it for each sample is a pass.
+        samples: how many samples there are.
     """
 
-    def __init__(self, graph: Graph, samples: int) -> None:
-        self._whole = max(1, _count_work(graph, graph.outputs))
-        self._samples = max(1, samples)
-        self._runs: dict[str, float] = defaultdict(float)
-        self._stage = ""
-        self._bounds = Bounds()
+    def __init__(self, executor: Executor, graph: Graph, samples: int) -> None:
+        self._executor = executor
+        self.work_of_pass = max(1, samples * count_work(graph, graph.outputs))
+        self.work = 0
 
     @property
-    def passes(self) -> dict[str, float]:
-        """Passes by stage."""
-        return {stage: runs / self._samples for stage, runs in self._runs.items()}
+    def passes(self) -> float:
+        """What was computed so far, in passes."""
+        return self.work / self.work_of_pass
 
-    @contextmanager
-    def measure_stage(self, name: str) -> Iterator[None]:
-        """Counts what is run inside the block for a stage."""
-        before, self._stage = self._stage, name
-        try:
-            yield
-        finally:
-            self._stage = before
-
-    @contextmanager
-    def keep_bounds(self, bounds: "Bounds") -> Iterator[None]:
-        """Stops what runs inside the block once it is out of bounds."""
-        before, self._bounds = self._bounds, bounds
-        try:
-            yield
-        finally:
-            self._bounds = before
-
-    def measure_share(self, graph: Graph, outputs: Sequence[str]) -> float:
-        """The work for some values of a graph, as a part of a run of the float graph."""
-        return _count_work(graph, outputs) / self._whole
-
-    def count_run(self, share: float) -> None:
-        """Counts one run, which is about to start."""
-        if time.monotonic() > self._bounds.deadline:
-            raise OutOfTime("the time was up")
-        if sum(self._runs.values()) > self._bounds.passes * self._samples:
-            raise OutOfTime(f"it took more than {self._bounds.passes:g} passes over the samples")
-        self._runs[self._stage] += share
-
-    def watch(self, executor: Executor) -> "MeteredExecutor":
-        """The executor with everything counted that it runs."""
-        return MeteredExecutor(executor, self)
-
-
-class MeteredExecutor:
-    """Makes sessions whose runs are counted."""
-
-    def __init__(self, executor: Executor, meter: Meter) -> None:
-        self._executor, self._meter = executor, meter
+    def add_work(self, macs: int) -> None:
+        """Counts multiply-accumulates that no session computes."""
+        self.work += macs
 
     def prepare(self, graph: Graph, outputs: Sequence[str]) -> Session:
-        """A session that returns the given values of the graph."""
-        share = self._meter.measure_share(graph, outputs)
-        return _MeteredSession(self._executor.prepare(graph, outputs), self._meter, share)
+        """A session whose runs are counted."""
+        return _MeteredSession(self, self._executor.prepare(graph, outputs), count_work(graph, outputs))
 
 
 class _MeteredSession:
-    def __init__(self, session: Session, meter: Meter, share: float) -> None:
-        self._session, self._meter, self._share = session, meter, share
+    def __init__(self, meter: Meter, session: Session, work: int) -> None:
+        self._meter, self._session, self._work_of_run = meter, session, work
 
     def run(self, inputs: Mapping[str, Array]) -> Mapping[str, Array]:
-        self._meter.count_run(self._share)
+        self._meter.add_work(self._work_of_run)
         return self._session.run(inputs)
 
 
-def _count_work(graph: Graph, outputs: Sequence[str]) -> int:
-    """The work of all that the values depend on."""
-    needed, work = set(outputs), 0
+def count_work(graph: Graph, outputs: Sequence[str]) -> int:
+    """The work of what some values are computed from."""
+    return sum(work_of(graph, node) for node in list_makers(graph, outputs, ()))
+
+
+def list_makers(graph: Graph, values: Sequence[str], known: Container[str]) -> list[Node]:
+    """The nodes that values are computed from, in order; those of known values are not needed."""
+    needed, makers = set(values), list[Node]()
     for node in reversed(graph.nodes):
-        if needed.intersection(node.outputs):
-            needed.update(node.inputs)
-            work += work_of(graph, node)
-    return work
+        is_needed = any(value in needed and value not in known for value in node.outputs)
+        if is_needed:
+            makers.append(node)
+            needed.update(list_read_values(node))
+    return makers[::-1]
+
+
+def list_read_values(node: Node) -> list[str]:
+    """What a node reads, in its subgraphs as well."""
+    inner = [value for graph in node.subgraphs for each in graph.nodes for value in list_read_values(each)]
+    return [value for value in (*node.inputs, *inner) if value]

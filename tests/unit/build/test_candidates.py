@@ -22,7 +22,7 @@ from edgewright.data.samples import DataRequest, read_samples
 from edgewright.evaluate.choose_metric import choose_metric
 from edgewright.evaluate.evaluator import Evaluator
 from edgewright.quantize.executor import OutOfTime
-from edgewright.quantize.meter import Bounds, Meter
+from edgewright.quantize.run_counter import Bounds, RunCounter
 from edgewright.quantize.tensor_encodings import list_encodings
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -164,24 +164,24 @@ def test_a_finished_candidate_is_not_made_again(builder, searched) -> None:
 
 def test_runs_are_counted_in_passes_and_a_candidate_stops_when_it_is_out_of_bounds(builder) -> None:
     total = sum(len(part) for part in (builder.samples.calibration, builder.samples.choosing.selection))
-    meter = Meter(builder.source, total)
-    evaluator = Evaluator(builder.source, builder.samples.choosing, builder.evaluator.metric, meter)
-    counted = replace(builder, meter=meter, evaluator=evaluator, _uniform={})
-    with meter.measure_stage("w8a8"):
+    counter = RunCounter(builder.source, total)
+    evaluator = Evaluator(builder.source, builder.samples.choosing, builder.evaluator.metric, counter)
+    counted = replace(builder, counter=counter, evaluator=evaluator, _uniform={})
+    with counter.measure_stage("w8a8"):
         counted.build("w8a8")
     # The float model runs on all samples, 8 bits on those that choose.
     expected = (total + len(builder.samples.choosing.selection)) / total
-    assert meter.passes["w8a8"] == pytest.approx(expected, rel=0.01)
-    with pytest.raises(OutOfTime, match="3 passes"), meter.keep_bounds(Bounds(passes=3)):
+    assert counter.passes["w8a8"] == pytest.approx(expected, rel=0.01)
+    with pytest.raises(OutOfTime, match="3 passes"), counter.keep_bounds(Bounds(passes=3)):
         counted.build("w8a8+algorithms")
-    with pytest.raises(OutOfTime, match="time"), meter.keep_bounds(Bounds(deadline=0)):
+    with pytest.raises(OutOfTime, match="time"), counter.keep_bounds(Bounds(deadline=0)):
         counted.build("w8a16")
 
 
 def test_a_search_of_widths_that_is_stopped_keeps_the_best_until_then(builder) -> None:
-    meter = Meter(builder.source, 1)
-    evaluator = Evaluator(builder.source, builder.samples.choosing, builder.evaluator.metric, meter)
-    counted = replace(builder, meter=meter, evaluator=evaluator, _uniform={})
+    counter = RunCounter(builder.source, 1)
+    evaluator = Evaluator(builder.source, builder.samples.choosing, builder.evaluator.metric, counter)
+    counted = replace(builder, counter=counter, evaluator=evaluator, _uniform={})
     counted.build("w8a8")
     tries = 0
 
