@@ -31,5 +31,7 @@ from edgewright.quantize.encodings import validate_quantization_range as validat
 from edgewright.run.compiled_model import CompiledModel as CompiledModel
 from edgewright.run.compiled_model import load_context as load_context
 from edgewright.run.python_ops import op_package as op_package
+from edgewright.view.viewer import Viewer as Viewer
+from edgewright.view.viewer import view as view
 
 __version__: str

@@ -130,21 +130,27 @@ def _is_worse(one: BuildRecord, two: BuildRecord) -> bool:
 def _list_summary(one: BuildRecord, two: BuildRecord) -> Iterator[Change]:
     words = [record.verdict.word for record in (one, two)]
     places = [ORDER.index(word) if word in ORDER else 0 for word in words]
-    yield Change("verdict", *words, _judge(*places, is_less_better=True))
+    yield _make_change("verdict", words, _judge(*places, is_less_better=True))
     losses = [record.verdict.loss for record in (one, two)]
     apart = losses[0].high < losses[1].low or losses[1].high < losses[0].low
     tone = _judge(losses[0].points, losses[1].points, is_less_better=True) if apart else OTHER
     lost = [f"{loss.points:.2f} ({loss.low:.2f} to {loss.high:.2f})" for loss in losses]
-    yield Change(f"points of {two.metric.name} lost", *lost, tone)
-    yield Change("judged on", *(_describe_judges(record) for record in (one, two)))
+    yield _make_change(f"points of {two.metric.name} lost", lost, tone)
+    yield _make_change("judged on", [_describe_judges(record) for record in (one, two)])
     yield Change("precision", one.chosen, two.chosen)
     chosen = [next((c for c in record.candidates if c.is_chosen), None) for record in (one, two)]
     sizes = [0 if candidate is None else candidate.weight_bytes for candidate in chosen]
-    yield Change("weights", *map(format_bytes, sizes), _judge(*sizes, is_less_better=True))
+    yield _make_change("weights", [*map(format_bytes, sizes)], _judge(*sizes, is_less_better=True))
     costs = [0.0 if candidate is None else round(candidate.cost, 2) for candidate in chosen]
-    yield Change("cost (w8a8 is 1)", *(f"{cost:.2f}" for cost in costs), _judge(*costs, is_less_better=True))
+    yield _make_change(
+        "cost (w8a8 is 1)", [f"{cost:.2f}" for cost in costs], _judge(*costs, is_less_better=True)
+    )
     times = [sum(stage.seconds for stage in record.stages) for record in (one, two)]
-    yield Change("build time", *(f"{seconds:.0f} s" for seconds in times))
+    yield _make_change("build time", [f"{seconds:.0f} s" for seconds in times])
+
+
+def _make_change(what: str, pair: Sequence[str], tone: str = OTHER) -> Change:
+    return Change(what, pair[0], pair[1], tone)
 
 
 def _describe_judges(record: BuildRecord) -> str:
@@ -164,7 +170,7 @@ def _list_figures(one: BuildRecord, two: BuildRecord) -> Iterator[Change]:
     for key in dict.fromkeys((*rows[0], *rows[1])):
         items = [part.get(key) for part in rows]
         texts = [_describe_figure(item) for item in items]
-        yield Change(" on ".join(key), *texts, _judge_figures(*items))
+        yield _make_change(" on ".join(key), texts, _judge_figures(*items))
 
 
 def _index_figures(record: BuildRecord) -> dict[tuple[str, str], Accuracy]:
