@@ -29,6 +29,7 @@ from edgewright.model.model import Model
 from edgewright.model.open_model import take_example
 from edgewright.reports.build import make_page
 from edgewright.reports.html import render_report
+from edgewright.reports.progress import draw_in_notebook
 
 
 def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two are given by name
@@ -153,7 +154,8 @@ def run_build(request: BuildRequest) -> "DisplayedBuild":
     if is_huggingface_folder(request.model):
         module, examples = load_huggingface_model(request.model, take_example(request.data.data))
         return _build_live(module, request, examples)
-    record = build_model(request, render_report)
+    with draw_in_notebook():
+        record = build_model(request, render_report)
     return DisplayedBuild(**{item.name: getattr(record, item.name) for item in fields(record)})
 
 
