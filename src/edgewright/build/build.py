@@ -168,7 +168,7 @@ class _Build:
             raise Problems(sort_problems(conversion.problems))
         store_graph(conversion.graph, self._locate_graph("float"))
         samples = self._read_samples(conversion.graph, self._opened.states)
-        return describe_conversion(self._request, self._opened, conversion, samples)
+        return describe_conversion(self._request, self._opened, conversion, samples, self._budget)
 
     @cached_property
     def _source(self) -> Graph:
