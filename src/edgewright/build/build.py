@@ -55,9 +55,8 @@ from edgewright.core.errors import EdgewrightError, Problems
 from edgewright.core.files import write_whole
 from edgewright.core.folder_lock import hold_folder, refuse_held_folder
 from edgewright.data.samples import BuildSamples, LabelledSamples, read_samples
-from edgewright.evaluate.choose_metric import SAME
+from edgewright.evaluate.choose_metric import RIGHT, drop_labels
 from edgewright.evaluate.evaluator import Evaluator
-from edgewright.evaluate.metrics import find_measure
 from edgewright.evaluate.records import Loss
 from edgewright.evaluate.verdict import describe_poor_float_model, judge_loss
 from edgewright.ir.contract import IoTensor
@@ -158,9 +157,7 @@ class _Build:
     def _chooser(self) -> Evaluator:
         """Evaluates on the samples that choose; without labels, by the float model's answers."""
         samples, metric = self._samples.choosing, self._known.metric
-        if find_measure(metric.name).needs_labels and samples.labels is None:
-            metric = replace(metric, name=SAME)
-        return Evaluator(self._source, samples, metric)
+        return Evaluator(self._source, samples, metric if samples.labels else drop_labels(metric))
 
     def _judge(self, graph: Graph, backend: str) -> EvaluationResult:
         """The verdict's figures, on samples that nothing was chosen by."""
@@ -306,9 +303,13 @@ class _Build:
 
     def _warn_of_float_model(self, evaluation: EvaluationResult) -> list[Finding]:
         """A float model that is mostly wrong: the most frequent mistake is in its samples."""
-        loss, types = evaluation.loss, self._source.types
-        classes = math.prod(types[loss.output].static_shape()) if loss.output in types else 1
-        what = describe_poor_float_model(self._known.metric.name, loss, classes)
+        metric, types = self._known.metric, self._source.types
+        texts = [
+            describe_poor_float_model(item.score, item.samples, math.prod(types[item.output].static_shape()))
+            for item in evaluation.accuracy[: len(self._source.outputs)]
+            if item.score is not None and metric.find_name(item.output) == RIGHT
+        ]
+        what = "; ".join(text for text in texts if text)
         do = "check --mean, --std, --layout and --color, or the arrays, and that labels count from 0"
         return [Finding("warning", "float-model", what, do=do)] if what else []
 
