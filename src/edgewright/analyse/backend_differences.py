@@ -89,8 +89,8 @@ def _list_values(graph: Graph, points: Sequence[ComparisonPoint]) -> list[str]:
     """What layers make and read."""
     read = [value for point in points for node in point.nodes for value in node.inputs if value]
     made = {value for node in graph.nodes for value in node.outputs}
-    wanted = [*(point.value for point in points), *(value for value in read if value in made)]
-    return [value for value in dict.fromkeys(wanted) if graph.types[value].is_static]
+    values = [*(point.value for point in points), *(value for value in read if value in made)]
+    return [value for value in dict.fromkeys(values) if graph.types[value].is_static]
 
 
 def _run_values(

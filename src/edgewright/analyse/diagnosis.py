@@ -108,7 +108,7 @@ def diagnose_model(
         odd = () if is_fresh else find_odd_encodings(before, after, feeds, scheme)
         step()
         doctor = _Doctor(source, quantized, feeds, request, min(item.sqnr_db for item in outputs))
-        remedies = [*doctor.mend_encodings(odd), *doctor.widen_layers(layers, tensors)]
+        remedies = [*doctor.replace_odd_encodings(odd), *doctor.widen_layers(layers, tensors)]
         step()
     return Diagnosis(after.name, len(feeds), tuple(outputs), layers, odd, tuple(remedies), tensors=tensors)
 
@@ -123,7 +123,7 @@ class _Doctor:
     request: QuantizationRequest | None
     before_db: float
 
-    def mend_encodings(self, odd: Sequence[OddEncoding]) -> Iterator[Remedy]:
+    def replace_odd_encodings(self, odd: Sequence[OddEncoding]) -> Iterator[Remedy]:
         """The odd encodings, each replaced by a fresh one."""
         for entry in [entry for entry in odd if entry.excess_db >= ODD_DB][:MOST_ODD]:
             kind = self.quantized.fixed_graph().types[entry.tensor]

@@ -195,10 +195,10 @@ class _Search:
         turned = align_layout(array, kind.static_shape())
         if turned.size != np.prod(kind.static_shape()):
             return
-        seen = np.clip(SaturationLimits(self._quantized, value).clip(turned), *self._find_clamp(value))
+        clipped = np.clip(SaturationLimits(self._quantized, value).clip(turned), *self._find_clamp(value))
         assert kind.encoding is not None
         for noise, encoding in zip(noises, (kind.encoding, self._find_fresh(value)), strict=True):
-            noise.add(seen, encoding.decode(encoding.encode(seen, kind.dtype)))
+            noise.add(clipped, encoding.decode(encoding.encode(clipped, kind.dtype)))
 
     def _find_clamp(self, value: str) -> tuple[float, float]:
         """What a fused clamp leaves of a value: nothing else can be lost there."""
