@@ -33,7 +33,7 @@ class TimeBudget:
     @property
     def search_seconds(self) -> float:
         """What everything but the emulator may take."""
-        return self.limit - self._emulator
+        return self.limit if math.isinf(self.limit) else self.limit - self._emulator
 
     def find_search_deadline(self, reserved: float) -> float:
         """When the search ends, of ``time.monotonic()``: the emulator and what is reserved come after it."""
@@ -52,7 +52,8 @@ class TimeBudget:
     @property
     def judging_seconds(self) -> float:
         """What it may take to judge: all but the comparison of layers."""
-        return max(0.0, self._find_emulator_rest() - self._emulator * LAYERS_PART)
+        rest = self._find_emulator_rest()
+        return rest if math.isinf(rest) else max(0.0, rest - self._emulator * LAYERS_PART)
 
     @contextmanager
     def count_emulator(self) -> Iterator[None]:
