@@ -7,6 +7,8 @@ from contextlib import contextmanager
 
 # What of the whole the emulator may take, and of that: each check of a candidate, the comparison of layers.
 EMULATOR_PART, CHECK_PART, LAYERS_PART = 1 / 3, 1 / 8, 1 / 4
+# The verdict has this part of it however long the checks took.
+JUDGING_PART = 1 / 3
 # Passes over the samples that the search may take, so that all of the build stays below 40.
 MOST_PASSES = 36.0
 
@@ -53,7 +55,9 @@ class TimeBudget:
     def judging_seconds(self) -> float:
         """What it may take to judge: all but the comparison of layers."""
         rest = self._find_emulator_rest()
-        return rest if math.isinf(rest) else max(0.0, rest - self._emulator * LAYERS_PART)
+        if math.isinf(rest):
+            return rest
+        return max(self._emulator * JUDGING_PART, rest - self._emulator * LAYERS_PART)
 
     @contextmanager
     def count_emulator(self) -> Iterator[None]:
