@@ -52,6 +52,8 @@ def test_all_files_are_there_under_the_names_of_the_course(built):
         "context_binaries/htp_context.bin",
         "quantization_config.json",
         "input_specs.json",
+        "example/inputs.txt",
+        "example/Input3.raw",
         "mnist_cntk.dlc",
         "mnist_cntk.cpp",
         "mnist_cntk.bin",
@@ -140,13 +142,13 @@ def test_auto_tries_precisions_and_says_which_one_was_chosen(call, data, tmp_pat
     )
     assert answer.code == 0, answer.err
     record = json.loads(answer.out)
-    assert [candidate["name"] for candidate in record["candidates"]] == [
-        "w8a8",
-        "w8a8+algorithms",
-        "mixed",
-        "w8a16",
-        "fp16",
+    assert [candidate["name"] for candidate in record["candidates"]] == ["w8a8", "mixed"]
+    assert [(each["name"], each["reason"], each["is_for_time"]) for each in record["left_out"]] == [
+        (name, "not needed: w8a8 keeps the limit", False) for name in ("fp16", "w8a16", "w8a8+algorithms")
     ]
+    assert record["is_cut_short"] is False
+    assert record["passes"] == pytest.approx(sum(stage["passes"] for stage in record["stages"]))
+    assert 0 < record["passes"] <= 40
     (chosen,) = [candidate for candidate in record["candidates"] if candidate["is_chosen"]]
     assert chosen["name"] == record["chosen"]
     assert chosen["cost"] <= 1.0

@@ -1,7 +1,8 @@
 """A build together with its page: what `ew.build` is."""
 
 import html
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,13 +12,16 @@ from edgewright.artifacts.encodings import EncodingsSource
 from edgewright.build.build import build_model
 from edgewright.build.records import BuildRecord
 from edgewright.build.request import BuildRequest
+from edgewright.build.spelled_call import spell_call
+from edgewright.config.build import TIME_LIMIT, parse_duration
 from edgewright.config.preprocessing import Preprocessing
 from edgewright.config.umbrella import Shapes
-from edgewright.core.errors import UsageError
+from edgewright.core.errors import UsageError, shown
 from edgewright.core.page import Block, Displayed
+from edgewright.data.labels import GivenLabels
 from edgewright.data.open_samples import Data
 from edgewright.data.samples import DataRequest
-from edgewright.evaluate.metrics.own_function import keep_own_function
+from edgewright.evaluate.metrics.own_function import OwnFunction, keep_own_function
 from edgewright.frontends.huggingface import is_huggingface_folder, load_huggingface_model
 from edgewright.frontends.live_models import write_live_model
 from edgewright.lower.names import sanitize_name
@@ -35,8 +39,8 @@ def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two 
     output: str | Path,
     precision: str = "auto",
     max_drop: float | None = None,
-    metric: str | Callable[..., float] = "auto",
-    labels: str | Path | Sequence[int] | None = None,
+    metric: str | OwnFunction | Mapping[str, str | OwnFunction] = "auto",
+    labels: GivenLabels | None = None,
     eval_data: Data | None = None,
     calibration_samples: int = 100,
     evaluation_samples: int = 1000,
@@ -47,6 +51,7 @@ def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two 
     outputs: Sequence[str] = (),
     overrides: EncodingsSource | None = None,
     resume: bool = False,
+    time_limit: float | str | None = TIME_LIMIT,
     example_inputs: Any = None,
 ) -> BuildRecord:
     """Brings a model to a chip: converts, quantizes, compiles, evaluates, and writes files and a report.
@@ -60,9 +65,9 @@ def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two 
         precision: w8a8, w8a16, w4a8, w4a16, fp16, or auto: the cheapest that loses at most ``max_drop``.
         max_drop: points of the metric that may be lost; ``verdict`` of the record says whether that is
             proven, not proven or missed.
-        metric: right-answers, same-answers, top-5, closeness, sqnr, cosine, mean-absolute-error, auto, or a
-            function of (output, the float model's output, label) that returns 1 for a perfect output.
-        labels: the right class of each sample: a file, or numbers.
+        metric: a name, as ``edgewright build --help`` lists them, or a function of (output, the float model's
+            output, label) that returns 1 for a perfect output; a dictionary gives each output its own.
+        labels: the right answer of each sample: a file, numbers of classes, arrays or texts.
         eval_data: samples to evaluate on; otherwise some of ``data`` are held out.
         calibration_samples: how many samples calibrate at most.
         evaluation_samples: how many samples evaluate at most.
@@ -73,6 +78,8 @@ def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two 
         outputs: values of the graph that become the outputs, in place of the model's own.
         overrides: an encodings file of any version, or its content.
         resume: continue an interrupted build of the same model, data and options.
+        time_limit: what it may take: seconds, or a text as '10m' or '1h'; None for no limit. The best result
+            until then is kept, and ``left_out`` says what is missing.
         example_inputs: of a torch module in memory; the first sample of ``data`` where none are given.
     """
     shapes = Shapes(
@@ -90,21 +97,43 @@ def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two 
         ),
         precision=precision,
         max_drop=max_drop,
-        metric=keep_own_function(metric) if callable(metric) else metric,
+        metric=_name_metric(metric),
         shapes=shapes,
         outputs=tuple(outputs),
         overrides=overrides,
         is_resumed=resume,
+        time_limit=_read_time_limit(time_limit),
         command="edgewright.build",
+        rebuild=spell_call("build", build, locals()),
     )
+    return _build_any(model, request, example_inputs)
+
+
+def _build_any(model: Any, request: BuildRequest, example_inputs: Any) -> "DisplayedBuild":
     if isinstance(model, str | Path) and example_inputs is None:
         return run_build(request)
     if is_huggingface_folder(model):
         model, example_inputs = load_huggingface_model(Path(model), example_inputs)
     elif isinstance(model, str | Path):
         raise UsageError("example_inputs are for models in memory, a file has its own", do="leave them out")
-    examples = take_example(data) if example_inputs is None else example_inputs
+    examples = take_example(request.data.data) if example_inputs is None else example_inputs
     return _build_live(model, request, examples)
+
+
+def _read_time_limit(time_limit: float | str | None) -> float:
+    if not isinstance(time_limit, str):
+        return math.inf if time_limit is None else float(time_limit)
+    try:
+        return parse_duration(time_limit)
+    except ValueError as problem:
+        raise UsageError(f"time_limit is '{shown(time_limit)}', {problem}") from problem
+
+
+def _name_metric(metric: str | OwnFunction | Mapping[str, str | OwnFunction]) -> str:
+    """As the command line spells it; functions are kept by a name of their own."""
+    if isinstance(metric, Mapping):
+        return ",".join(f"{output}={_name_metric(each)}" for output, each in metric.items())
+    return keep_own_function(metric) if callable(metric) else metric
 
 
 def _build_live(model: Any, request: BuildRequest, examples: Any) -> "DisplayedBuild":

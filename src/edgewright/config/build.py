@@ -1,5 +1,7 @@
 """The options of `edgewright build`."""
 
+import math
+import re
 from dataclasses import dataclass
 
 from edgewright.config.declare import opt
@@ -10,6 +12,9 @@ from edgewright.config.values import make_number_parser, make_range_parser
 from edgewright.core.errors import UsageError
 
 AUTO = "auto"
+# What a build may take where nothing is said, in seconds.
+TIME_LIMIT = 600.0
+UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 METRICS = (
     "right-answers",
     "same-answers",
@@ -18,7 +23,15 @@ METRICS = (
     "sqnr",
     "cosine",
     "mean-absolute-error",
+    "iou",
+    "map",
+    "wer",
+    "cer",
+    "perplexity",
 )
+# Those that take more, as in wer:alphabet.txt or map:cxcywh.
+WITH_DETAILS = ("map", "wer", "cer")
+_TOP = re.compile(r"top-[1-9]\d{0,5}")
 
 
 _percentage = make_range_parser("points of a percentage from 0 to 100, as in 1%", 0, 100)
@@ -30,12 +43,44 @@ def parse_points(text: str) -> float:
     return value
 
 
+def parse_duration(text: str) -> float:
+    """Seconds of a time with its unit: 90s, 10m, 1.5h; infinite for none."""
+    word = text.strip().lower()
+    if word == "none":
+        return math.inf
+    try:
+        seconds = float(word[:-1]) * UNITS[word[-1:]]
+    except (ValueError, KeyError):
+        seconds = math.nan
+    if not 0 < seconds < math.inf:
+        raise ValueError("expected a time with its unit, as in 10m, 90s or 1.5h; or none")
+    return seconds
+
+
+def split_metric(text: str) -> dict[str, str]:
+    """Names of metrics by output, as in boxes=closeness,scores=top-3; by '' where there is one for all."""
+    if "=" not in text:
+        return {"": text}
+    pairs = [part.rpartition("=") for part in text.split(",")]
+    return {output.strip(): name.strip() for output, _, name in pairs}
+
+
+def is_metric(name: str) -> bool:
+    """Whether it is the name of a metric, or a function of the user's own: FILE.py:FUNCTION."""
+    path, _, function = name.rpartition(":")
+    is_own = path.endswith(".py") and function.isidentifier()
+    has_details = name.partition(":")[0] in WITH_DETAILS
+    return name in METRICS or bool(_TOP.fullmatch(name)) or is_own or has_details
+
+
 def parse_metric(text: str) -> str:
-    """The name of a metric, or a function of the user's own: FILE.py:FUNCTION."""
-    path, _, function = text.rpartition(":")
-    if text in {AUTO, *METRICS} or (path.endswith(".py") and function.isidentifier()):
+    """A metric, or one for each of some outputs."""
+    if text == AUTO or all(map(is_metric, split_metric(text).values())):
         return text
-    raise ValueError(f"expected one of {', '.join((AUTO, *METRICS))}, or FILE.py:FUNCTION")
+    raise ValueError(
+        f"expected one of {', '.join((AUTO, *METRICS))}, top-K, or FILE.py:FUNCTION; OUTPUT=NAME,OUTPUT=NAME "
+        "for outputs of different kinds"
+    )
 
 
 def _check_data(given: Given) -> UsageError | None:
@@ -72,8 +117,9 @@ class BuildData(OptionGroup):
     )
     labels: str | None = opt(
         metavar="FILE",
-        help="the right class of each sample that evaluates: .npy, .npz, .txt with a number a line, or .csv "
-        "with FILE,NUMBER; also found as an array 'labels' or 'y' beside the samples, and in the names of "
+        help="the right answer of each sample that evaluates: classes or arrays in .npy or .npz, .txt with a "
+        "number or text a line, .csv with FILE,NUMBER, a folder of masks, or annotations in COCO's .json; "
+        "classes are also found as an array 'labels' or 'y' beside the samples, and in the names of "
         "subfolders that are numbers",
     )
     random_data: bool = opt(
@@ -135,8 +181,10 @@ class BuildTarget(OptionGroup):
         default=AUTO,
         metavar="NAME",
         example="--metric cosine",
-        help=f"how accuracy is measured: {', '.join(METRICS)}, or FILE.py:FUNCTION, your own function of "
-        "(output, float model's output, label) that returns 1 for a perfect output; auto takes right-answers "
+        help=f"how accuracy is measured: {', '.join(METRICS)} (top-3 and others as well), or "
+        "FILE.py:FUNCTION, your own function of (output, float model's output, label) that returns 1 for a "
+        "perfect output; OUTPUT=NAME,OUTPUT=NAME judges some outputs, each its own way; wer:ALPHABET.txt and "
+        "cer:ALPHABET.txt read CTC outputs, map:xyxy (yxyx, xywh, cxcywh) boxes; auto takes right-answers "
         "where labels are known, same-answers where every output holds probabilities or classes, else "
         "closeness of each output",
     )
@@ -168,6 +216,16 @@ class BuildOutput(OptionGroup):
     )
     dry_run: bool = opt(
         "--dry-run", "--dry_run", help="stop after the pre-flight: say what stands in the way, write nothing"
+    )
+    time_limit: float = opt(
+        "--time-limit",
+        "--time_limit",
+        type=parse_duration,
+        default=TIME_LIMIT,
+        metavar="TIME",
+        example="--time-limit 90s",
+        help="what the build may take, as in 90s, 10m or 1h, or none; a third of it is the emulator's; the "
+        "best result until then is kept, and the report says what was left out; 10m by default",
     )
     resume: bool = opt(help="continue where an interrupted build of the same model, data and options stopped")
 
