@@ -229,7 +229,7 @@ class Problems(EdgewrightError):
 
 
 @contextmanager
-def default_advice(do: str) -> Iterator[None]:
+def advise_otherwise(do: str) -> Iterator[None]:
     """Errors inside that do not say what to do say this."""
     try:
         yield

@@ -11,7 +11,7 @@ from edgewright.artifacts.context.records import BACKENDS, SETTINGS, Context, Co
 from edgewright.artifacts.net_json.fields import Fields, as_float, as_integer, as_name, parse
 from edgewright.artifacts.net_json.tensors import convert_scalar, find_dtype
 from edgewright.artifacts.wiring import check_order
-from edgewright.core.errors import BadInput, LimitExceeded, Where, default_advice, shown
+from edgewright.core.errors import BadInput, LimitExceeded, Where, advise_otherwise, shown
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
 from edgewright.lower.qnn_graph import QnnGraph, QnnNode, QnnScalar, QnnTensor, TensorKind
@@ -23,7 +23,7 @@ _LARGEST_NUMBER = 2**62
 _MOST_GRAPHS = 1000
 
 
-@default_advice("copy it again, or make it again with qnn-context-binary-generator")
+@advise_otherwise("copy it again, or make it again with qnn-context-binary-generator")
 def read(path: Path | str) -> Context:
     """The context of a file; the weights stay in it until they are needed."""
     path = Path(path)

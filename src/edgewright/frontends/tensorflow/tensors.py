@@ -86,9 +86,9 @@ def read_whole_shape(message: Message, where: Where) -> tuple[int, ...]:
     """The shape of a stored tensor, which leaves nothing open."""
     dims = shape_of(message, where).dims
     if dims is None or -1 in dims:
-        found = "no number of axes" if dims is None else f"the shape {list(dims)}"
+        shape = "no number of axes" if dims is None else f"the shape {list(dims)}"
         raise BadInput(
-            f"a stored tensor has {found}, expected sizes of at least 0", where, do="export the model again"
+            f"a stored tensor has {shape}, expected sizes of at least 0", where, do="export the model again"
         )
     return dims
 
