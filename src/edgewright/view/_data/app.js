@@ -28,6 +28,7 @@ class App {
     this.watch();
     try {
       await this.openModel(0);
+      requestAnimationFrame(() => performance.mark("first-drawing"));
     } finally {
       document.body.dataset.ready = "yes";
     }
