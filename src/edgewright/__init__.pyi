@@ -6,6 +6,8 @@ from edgewright.api.build import build as build
 from edgewright.api.compile import compile as compile  # noqa: A004 - as in torch.compile
 from edgewright.api.convert import convert as convert
 from edgewright.api.quantize import quantize as quantize
+from edgewright.build.compare_builds import BuildComparison as BuildComparison
+from edgewright.build.compare_builds import compare_builds as compare_builds
 from edgewright.build.records import BuildRecord as BuildRecord
 from edgewright.compat.debugger import QNNDebugger as QNNDebugger
 from edgewright.compat.dynamic_quantization import DynamicQuantization as DynamicQuantization
