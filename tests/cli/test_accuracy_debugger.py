@@ -407,17 +407,18 @@ def scaled_net(path):
         "w": rng.standard_normal((6, 6)).astype(np.float32),
         "b": rng.standard_normal(6).astype(np.float32) * 3,
         "s": np.float32([0.25]),
-        "v": rng.standard_normal((6, 4)).astype(np.float32),
+        "v": rng.standard_normal((3, 4)).astype(np.float32),
+        "shape": np.array([1, 2, 3]),
     }
     nodes = [
-        helper.make_node("MatMul", ["x", "w"], ["product"], name="p"),
-        helper.make_node("Add", ["product", "b"], ["biased"], name="a"),
-        helper.make_node("Mul", ["biased", "s"], ["scaled"], name="m"),
-        helper.make_node("Relu", ["scaled"], ["r"], name="r"),
+        helper.make_node("Gemm", ["x", "w", "b"], ["product"], name="p"),
+        helper.make_node("Reshape", ["product", "shape"], ["heads"], name="h"),
+        helper.make_node("Mul", ["heads", "s"], ["scaled"], name="m"),
+        helper.make_node("Softmax", ["scaled"], ["r"], name="r", axis=-1),
         helper.make_node("MatMul", ["r", "v"], ["y"], name="q"),
     ]
     shape = ("x", TensorProto.FLOAT, [1, 6])
-    return models.save(path, nodes, [shape], [("y", TensorProto.FLOAT, [1, 4])], weights)
+    return models.save(path, nodes, [shape], [("y", TensorProto.FLOAT, [1, 2, 4])], weights)
 
 
 @pytest.mark.parametrize("algorithm", ["oneshot-layerwise", "layerwise"])
