@@ -5,10 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from edgewright.config.preprocessing import Preprocessing
 from edgewright.core.arrays import is_array, to_array
 from edgewright.core.errors import EdgewrightError, ShapeMismatch, TypeMismatch, UsageError, Where, shown
 from edgewright.core.numbers import Array
 from edgewright.core.words import did_you_mean, quote_names
+from edgewright.data.preparation import make_preparations
 from edgewright.data.tensor_files import convert_to_model_type
 from edgewright.ir.graph import Graph
 from edgewright.ir.shape_advice import advise_shape, is_matching_shape
@@ -22,10 +24,11 @@ RunInputs = Mapping[str, Any] | Sequence[Any] | Any
 class SampleFormat:
     """What the samples of a graph must look like."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, preprocessing: Preprocessing | None = None) -> None:
         self.types: dict[str, TensorType] = {name: graph.types[name] for name in graph.inputs}
         table = NameTable(graph.inputs)
         self.spellings = {table(name): name for name in graph.inputs}
+        self.preparations = make_preparations(self.types, preprocessing)
 
     def convert_sample(self, item: Any, number: int, file: str | None = None) -> dict[str, Array]:
         """One sample by input name; what does not fit is an error with its number."""
@@ -65,6 +68,8 @@ class SampleFormat:
         expected = self.types[name]
         if array.dtype.kind in "OUSmM":
             raise TypeMismatch(f"values are {array.dtype}, expected numbers", Where(tensor=name))
+        if name in self.preparations:
+            array = self.preparations[name].normalise(self.preparations[name].transpose(array))
         if not is_matching_shape(array.shape, expected.shape):
             batch = expected.shape[0] if expected.shape else 0
             is_single = batch == 1 or not isinstance(batch, int)
