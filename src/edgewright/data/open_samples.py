@@ -179,7 +179,7 @@ class _Column:
         if not (is_batched and self._batch and len(array) % self._batch == 0):
             # Samples are along the first axis, however many one run takes.
             stacked = (*array.shape[:1], *expected.shape[1:])
-            raise make_shape_error(name, array, expected.with_shape(stacked))
+            raise make_shape_error(name, array, expected, stacked)
 
     def __len__(self) -> int:
         return len(self._array) // max(self._batch, 1)

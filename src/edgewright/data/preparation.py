@@ -36,7 +36,7 @@ class ArrayPreparation:
                     return array if is_fitting else moved
         return array
 
-    def normalise(self, array: Array) -> Array:
+    def normalize_values(self, array: Array) -> Array:
         """(value * scale - mean) / std, of numbers that are no stored integers of the model's."""
         if not self.preprocessing.is_normalising:
             return array

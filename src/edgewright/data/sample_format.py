@@ -12,6 +12,7 @@ from edgewright.core.numbers import Array
 from edgewright.core.words import did_you_mean, quote_names
 from edgewright.data.preparation import make_preparations
 from edgewright.data.tensor_files import convert_to_model_type
+from edgewright.ir.dims import Dim
 from edgewright.ir.graph import Graph
 from edgewright.ir.shape_advice import advise_shape, is_matching_shape
 from edgewright.ir.types import TensorType
@@ -69,7 +70,7 @@ class SampleFormat:
         if array.dtype.kind in "OUSmM":
             raise TypeMismatch(f"values are {array.dtype}, expected numbers", Where(tensor=name))
         if name in self.preparations:
-            array = self.preparations[name].normalise(self.preparations[name].transpose(array))
+            array = self.preparations[name].normalize_values(self.preparations[name].transpose(array))
         if not is_matching_shape(array.shape, expected.shape):
             batch = expected.shape[0] if expected.shape else 0
             is_single = batch == 1 or not isinstance(batch, int)
@@ -100,11 +101,13 @@ def name_arrays(inputs: RunInputs, names: Sequence[str]) -> dict[str, Array]:
     return dict(zip(names, map(to_array, parts), strict=True))
 
 
-def make_shape_error(name: str, array: Array, expected: TensorType) -> ShapeMismatch:
-    """The error for an array of another shape."""
+def make_shape_error(
+    name: str, array: Array, expected: TensorType, advised: Sequence[Dim] | None = None
+) -> ShapeMismatch:
+    """The error for an array of another shape, and how it gets the one that is advised."""
     dims = ",".join(str(dim) for dim in expected.shape)
     return ShapeMismatch(
         f"the array has the shape {list(array.shape)}, expected [{dims}]",
         Where(tensor=name),
-        do=advise_shape(array.shape, expected.shape),
+        do=advise_shape(array.shape, advised or expected.shape),
     )

@@ -119,7 +119,7 @@ def read_tensor(path: Path, expected: ExpectedTensor) -> Array:
 
 def _prepare_array(array: Array, expected: ExpectedTensor) -> Array:
     preparation = expected.preparation
-    return array if preparation is None else preparation.normalise(preparation.transpose(array))
+    return array if preparation is None else preparation.normalize_values(preparation.transpose(array))
 
 
 def convert_to_model_type(array: Array, tensor_type: TensorType) -> Array:

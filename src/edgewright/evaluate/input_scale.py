@@ -61,8 +61,10 @@ def find_wrong_scale(graph: Graph, samples: Iterable[Mapping[str, Array]]) -> It
 
 def _describe(name: str, samples: list[Mapping[str, Array]], problem: str) -> str:
     values = np.concatenate([sample[name].reshape(-1) for sample in samples])
-    found = f"from {values.min():.3g} to {values.max():.3g}, mean {values.mean():.3g}, std {values.std():.3g}"
-    return f"samples of '{shown(name, 60)}' are not as in training: they are {found}, and {problem}"
+    range_text = (
+        f"from {values.min():.3g} to {values.max():.3g}, mean {values.mean():.3g}, std {values.std():.3g}"
+    )
+    return f"samples of '{shown(name, 60)}' are not as in training: they are {range_text}, and {problem}"
 
 
 def _find_remedy(name: str, model: Model, path: _Path, samples: list[Mapping[str, Array]]) -> str:
@@ -83,8 +85,8 @@ def _find_problem(path: _Path, outputs: list[Mapping[str, Array]]) -> str:
         values = join(path.normalised)
         largest, spread = float(np.abs(values).max(initial=0)), float(values.std())
         if largest > LARGEST_NORMALISED or spread < LEAST_SPREAD:
-            reach = f"reaches {largest:.3g} with a spread of {spread:.2g}"
-            return f"what the model normalises them to by itself {reach}, expected values of about one"
+            figures = f"reaches {largest:.3g} with a spread of {spread:.2g}"
+            return f"what the model normalises them to by itself {figures}, expected values of about one"
     if path.channels:
         values = join(path.channels)
         reach = float(np.quantile(np.abs(values), MOST))
@@ -115,7 +117,7 @@ def _follow_input(graph: Graph, name: str) -> _Path:
         return _Path(normalised)
     product = node.outputs[0]
     following = _skip_movers(graph, product)
-    if following is not None and isinstance(following.op, Batchnorm):
+    if following is not None and _is_batch_norm(following):
         return _Path(normalised, following.outputs[0])
     if following is not None and following.op.is_clamp and np.isfinite(following.op.value_range()[1]):
         return _Path(normalised, product=product, most=following.op.value_range()[1])
@@ -141,9 +143,13 @@ def _is_plain(graph: Graph, node: Node) -> bool:
     return len(node.outputs) == 1 and (is_mover or _is_step(graph, node))
 
 
+def _is_batch_norm(node: Node) -> bool:
+    return node.op.qnn_name() == Batchnorm.qnn_name()
+
+
 def _is_step(graph: Graph, node: Node) -> bool:
     constants = [name for name in node.inputs if name in graph.constants]
-    is_affine = isinstance(node.op, Batchnorm) or (node.op.is_arithmetic and len(node.inputs) == 2)
+    is_affine = _is_batch_norm(node) or (node.op.is_arithmetic and len(node.inputs) == 2)
     return is_affine and len(constants) == len(node.inputs) - 1 > 0
 
 
