@@ -64,6 +64,7 @@ def quantize_model(
     return QuantizedModel(
         *(result.graph, plain.inputs, plain.outputs),
         source_tensors=frozenset(names) | model.source_tensors,
+        added_tensors=frozenset(names) - model.source_tensors if model.source_tensors else frozenset(),
         report=result.report,
         states=model.states,
     )
