@@ -60,7 +60,7 @@ class ViewPage(OptionGroup):
     export: str | None = opt(
         metavar="FILE",
         help="write one .html page that needs no server and no network, and stop; a folder named "
-        "model-explorer gets the JSON graphs and node data of Google's Model Explorer",,
+        "model-explorer gets the JSON graphs and node data of Google's Model Explorer",
     )
     port: int = opt(default=0, metavar="N", help="serve the page at this port of 127.0.0.1; 0: a free one")
     no_browser: bool = opt(help="only print the address, start no browser")
