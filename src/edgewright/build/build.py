@@ -1,5 +1,6 @@
 """The main job: pre-flight, convert, quantize, compile, evaluate, analyse, report."""
 
+import json
 import logging
 import math
 import shutil
@@ -8,14 +9,16 @@ from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 
-from edgewright.analyse.records import Finding
+from edgewright.analyse.records import Finding, Layer
 from edgewright.build.candidate_builder import CandidateBuilder
 from edgewright.build.candidates import (
     AS_GIVEN,
+    HALF,
     CandidateResult,
     find_chosen,
     list_candidates,
     list_wider_candidates,
+    list_wider_precisions,
     mark_chosen,
     search_precisions,
 )
@@ -33,10 +36,11 @@ from edgewright.build.deploy import (
 )
 from edgewright.build.dry_run import try_conversion
 from edgewright.build.ledger import Ledger, has_state, list_versions, take_fingerprint
+from edgewright.build.measured_advice import advise_on_miss, keep_what_helps
 from edgewright.build.open_model import OpenedModel, open_model
 from edgewright.build.plain import to_json
 from edgewright.build.preflight import PreflightResult, as_finding, run_preflight, sort_problems
-from edgewright.build.records import BuildRecord, Preflight, SampleNumbers
+from edgewright.build.records import BuildRecord, Candidate, Preflight, SampleNumbers
 from edgewright.build.request import BuildRequest
 from edgewright.build.stages import (
     SIMULATION,
@@ -51,6 +55,7 @@ from edgewright.build.stages import (
 from edgewright.build.stateful_samples import RecurrentState, add_states, drop_state_inputs
 from edgewright.build.stored_graphs import load_stored_graph, store_graph
 from edgewright.build.written_io import describe_written_io, rename_outputs, write_example
+from edgewright.config.build import AUTO
 from edgewright.core.errors import EdgewrightError, Problems
 from edgewright.core.files import write_whole
 from edgewright.core.folder_lock import hold_folder, refuse_held_folder
@@ -103,7 +108,7 @@ class _Build:
         chosen = find_chosen(results)
         graph = load_stored_graph(self._locate_graph(chosen.candidate.name))
         evaluation = self._judge(graph, compiled.backend)
-        analyse = partial(self._analyse, graph, chosen, compiled.backend)
+        analyse = partial(self._analyse, graph, results, compiled.backend, evaluation.loss)
         analysis = self._ledger.run_stage("analyse", AnalysisResult, analyse)
         record = self._record(preflight, results, graph, compiled, evaluation, analysis)
         self._report(record)
@@ -240,9 +245,37 @@ class _Build:
     def _write_specs(self, tensors: tuple[IoTensor, ...]) -> None:
         write_input_specs(self._request, tensors, self._samples.notes, self._staged)
 
-    def _analyse(self, graph: Graph, chosen: CandidateResult, backend: str) -> AnalysisResult:
+    def _analyse(
+        self, graph: Graph, results: tuple[CandidateResult, ...], backend: str, loss: Loss
+    ) -> AnalysisResult:
+        """Where accuracy is lost, and what is known to help."""
+        chosen = find_chosen(results)
         emulator = open_emulator(self._chip, backend)
-        return analyse_candidate(self._source, graph, self._samples, chosen, emulator)
+        result = analyse_candidate(self._source, graph, self._samples, chosen, emulator)
+        advice = keep_what_helps(result.findings, chosen.candidate, self._find_override_trial(chosen))
+        return replace(result, findings=(*self._advise_on_miss(results, loss, result.layers), *advice))
+
+    def _find_override_trial(self, chosen: CandidateResult) -> Callable[[str], Candidate] | None:
+        """None where widths were chosen on purpose, came with the model, or were given by the user."""
+        name, request = chosen.candidate.name, self._request
+        if request.precision in {AUTO, HALF} or name == AS_GIVEN or request.overrides is not None:
+            return None
+        return lambda override: self._candidates.with_overrides(json.loads(override)).build(name)[1].candidate
+
+    def _advise_on_miss(
+        self, results: tuple[CandidateResult, ...], loss: Loss, layers: Sequence[Layer]
+    ) -> tuple[Finding, ...]:
+        limit, candidates = self._request.max_drop, [result.candidate for result in results]
+        if limit is None or loss.points <= limit or self._samples.is_random:
+            return ()
+        names = list_wider_precisions(self._request.precision, self._chip.arch)
+        if find_chosen(results).candidate.name == AS_GIVEN:
+            return ()
+        trials = [(name, partial(self._try_precision, name)) for name in names]
+        return advise_on_miss(candidates, limit, loss, layers, trials)
+
+    def _try_precision(self, name: str) -> Candidate:
+        return self._candidates.build(name)[1].candidate
 
     def _record(
         self,

@@ -62,6 +62,10 @@ class CandidateBuilder:
     architecture: int | None = None
     _uniform: dict[str, QuantizedGraph] = field(default_factory=dict)
 
+    def with_overrides(self, overrides: EncodingsSource) -> "CandidateBuilder":
+        """The same with encodings that come before those computed."""
+        return replace(self, overrides=overrides, _uniform={})
+
     def build(self, name: str) -> tuple[Graph, CandidateResult]:
         """The graph of a candidate, and how good it is."""
         if name == AS_GIVEN:

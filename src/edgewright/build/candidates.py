@@ -39,6 +39,14 @@ def list_candidates(precision: str, architecture: int | None = None) -> tuple[st
     return (HALF,) if precision == HALF else (precision, f"{precision}{ALGORITHMS}")
 
 
+def list_wider_precisions(precision: str, architecture: int | None = None) -> tuple[str, ...]:
+    """Precisions that keep more than the one asked for; none after `auto`, which tried them."""
+    has_half = architecture is None or architecture >= FIRST_WITH_HALF
+    if precision in {AUTO, HALF}:
+        return ()
+    return (*(["w8a16"] if precision != "w8a16" else []), *([HALF] if has_half else []))
+
+
 def search_precisions(
     names: Sequence[str], limit: float, build: Callable[[str], CandidateResult]
 ) -> tuple[CandidateResult, ...]:
