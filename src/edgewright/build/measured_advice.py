@@ -19,7 +19,6 @@ LEAST_GAIN = 0.005
 MOST_LAYERS = 3
 # Gives a candidate that was built for the question.
 TryOverride = Callable[[str], Candidate]
-TryPrecision = Callable[[str], Candidate]
 
 
 def keep_what_helps(
