@@ -6,8 +6,11 @@ from dataclasses import replace
 from edgewright.analyse.records import Finding, Layer
 from edgewright.build.candidates import HALF
 from edgewright.build.records import Candidate
+from edgewright.build.request import BuildRequest
+from edgewright.config.build import AUTO
 from edgewright.core.errors import shown
 from edgewright.evaluate.records import Loss
+from edgewright.targets.soc import FIRST_WITH_HALF
 
 # Kinds of findings: an override for several tensors, and for one; a precision; none that would do; a choice
 # that does not hold.
@@ -17,8 +20,9 @@ PRECISION, NO_PRECISION, CHOICE = "precision", "limit", "choice"
 LEAST_GAIN = 0.005
 # Layers that are named as the cause.
 MOST_LAYERS = 3
-# Gives a candidate that was built for the question.
-TryOverride = Callable[[str], Candidate]
+# Gives a candidate that was built for the question; None where there was no time for it.
+TryOverride = Callable[[str], Candidate | None]
+TRIED_LAST = ("w8a16", HALF)
 
 
 def keep_what_helps(
@@ -42,7 +46,7 @@ def keep_what_helps(
         return tuple(facts)
     best = next((finding for finding in overrides if finding.kind == OVERRIDE), overrides[0])
     tried = try_override(best.do)
-    if chosen.drop - tried.drop <= LEAST_GAIN:
+    if tried is None or chosen.drop - tried.drop <= LEAST_GAIN:
         return tuple(facts)
     return (Finding("warning", OVERRIDE, f"{best.what}: {_describe_gain(chosen, tried)}", do=best.do), *facts)
 
@@ -55,12 +59,23 @@ def _describe_gain(chosen: Candidate, tried: Candidate) -> str:
     )
 
 
+def list_untried_precisions(
+    candidates: Sequence[Candidate], request: BuildRequest, architecture: int
+) -> tuple[str, ...]:
+    """Wider precisions that might keep a limit; none where `auto` found one that did on its samples."""
+    if request.precision == AUTO and any(candidate.drop <= request.limit for candidate in candidates):
+        return ()
+    known = {candidate.name for candidate in candidates}
+    has_half = architecture >= FIRST_WITH_HALF
+    return tuple(name for name in TRIED_LAST if name not in known and (name != HALF or has_half))
+
+
 def advise_on_miss(
     candidates: Sequence[Candidate],
     limit: float,
     loss: Loss,
     layers: Sequence[Layer],
-    try_wider: Sequence[tuple[str, Callable[[], Candidate]]] = (),
+    try_wider: Sequence[tuple[str, Callable[[], Candidate | None]]] = (),
 ) -> tuple[Finding, ...]:
     """What to do about a limit that is missed: another precision that keeps it, or that none does and why.
 
@@ -75,6 +90,9 @@ def advise_on_miss(
     tried = list(candidates)
     for name, build in try_wider:
         wider = build()
+        if wider is None:
+            # Nothing is known of it.
+            return ()
         if wider.drop <= limit and wider.drop < chosen.drop - LEAST_GAIN:
             what = f"{name} loses {wider.drop:.2f} points on the {wider.samples} samples that choose"
             cost = f"at a cost of {wider.cost:.2f} in place of {chosen.cost:.2f}"
