@@ -133,7 +133,7 @@ def read_samples(graph: Graph, request: DataRequest) -> BuildSamples:
     choosing, choosing_note = _add_labels(samples, request.data, parts.choosing, request)
     judges, note = _add_labels(others, source, judging, request)
     notes = [
-        *list_data_notes(samples, request.preprocessing),
+        *list_data_notes(samples),
         _describe_split(calibration, choosing, judges, count, request),
         *(note if judges.labels is not None or choosing.labels is None else choosing_note),
     ]
