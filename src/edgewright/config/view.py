@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from edgewright.config.declare import opt
 from edgewright.config.group import OptionGroup
-from edgewright.config.rules import Excludes
+from edgewright.config.rules import Excludes, Needs
 
 
 @dataclass(frozen=True)
@@ -18,6 +18,35 @@ class ViewedFiles(OptionGroup):
         required=True,
         help="files of any kind that is known: source models, net.json, cpp, DLC, model libraries, context "
         "binaries, encodings, build folders",
+    )
+
+
+@dataclass(frozen=True)
+class ViewComparison(OptionGroup):
+    """What is compared."""
+
+    title = "Comparison"
+    rules = (
+        Needs("--golden", "--results"),
+        Needs("--results", "--golden"),
+        Needs("--verifier", "--golden"),
+        Needs("--threshold", "--golden"),
+    )
+
+    diff: bool = opt(help="show two models side by side, nodes matched, and what differs")
+    golden: str | None = opt(metavar="DIR", help="a folder of golden tensors, such as a framework's")
+    results: str | None = opt(
+        metavar="DIR", help="a folder of tensors of a run of the model, to compare with the golden ones"
+    )
+    verifiers: tuple[str, ...] = opt(
+        "--verifier",
+        repeated=True,
+        metavar="NAME",
+        example="--verifier rtolatol,rtolmargin,0.01 --verifier SQNR",
+        help="how tensors are compared, as qnn-accuracy-debugger spells it, once for each; SQNR otherwise",
+    )
+    threshold: float | None = opt(
+        metavar="X", help="the score where a difference begins; otherwise that of the verifier"
     )
 
 

@@ -24,6 +24,9 @@ COMMANDS: dict[str, Command] = {
     "build": Command(
         "edgewright.tools.build_command", "do it all: from a model and data to a compiled, evaluated model"
     ),
+    "compare-builds": Command(
+        "edgewright.tools.compare_builds_command", "show what changed between two builds, as one page"
+    ),
     "inspect": Command("edgewright.tools.inspect_command", "show what a model contains and what converts"),
     "view": Command("edgewright.tools.view_command", "show models as graphs in a browser"),
     "convert": Command("edgewright.tools.convert_command", "convert a model to QNN artifacts"),
@@ -31,6 +34,9 @@ COMMANDS: dict[str, Command] = {
     "run": Command("edgewright.tools.run_command", "run a model, and compare it with its source"),
     "profile": Command(
         "edgewright.tools.profile_command", "measure a model on all backends side by side, op by op"
+    ),
+    "debug": Command(
+        "edgewright.tools.debug_command", "find where a quantized model loses accuracy, and what helps"
     ),
     "op": Command("edgewright.tools.op_command", "show the card of an op, or list all ops"),
     "check": Command("edgewright.tools.check_command", "say whether a context binary suits a chip"),

@@ -27,7 +27,7 @@ MOST_LAYERS = 300
 def render_report(record: BuildRecord) -> Iterable[bytes]:
     """The page, in parts; the same record gives the same bytes."""
     bundle = load_plotly_bundle()
-    template = _make_environment().get_template("report.html.jinja")
+    template = make_environment().get_template("report.html.jinja")
     for part in template.generate(**_make_context(record, has_plots=bool(bundle))):
         yield part.encode("utf-8", "replace")
     if bundle:
@@ -37,7 +37,8 @@ def render_report(record: BuildRecord) -> Iterable[bytes]:
     yield b"</body></html>\n"
 
 
-def _make_environment() -> Environment:
+def make_environment() -> Environment:
+    """The templates, with the words of the pages."""
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
         autoescape=True,
