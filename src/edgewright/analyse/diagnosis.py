@@ -64,11 +64,7 @@ class Diagnosis(Displayed):
         An encoding that is worse than it had to be comes first; else the first layer that is too far away.
         """
         if self.odd and self.odd[0].excess_db >= ODD_DB:
-            worst = self.odd[0]
-            held = f"its range {worst.low:.4g} to {worst.high:.4g} costs"
-            part = f"its weights '{worst.source}' cost" if worst.is_weight else held
-            fresh = f"a calibration on these samples ({worst.fresh_low:.4g} to {worst.fresh_high:.4g})"
-            return f"first divergence: {worst.layer}: {part} {worst.excess_db:.1f} dB more than {fresh}"
+            return f"first divergence: {self.odd[0].describe()}"
         for layer in self.layers:
             if layer.sim_db is not None and layer.sim_db < DIFFERENT_DB:
                 return f"first divergence: {layer.source} ({layer.op}): {layer.sim_db:.1f} dB up to here"

@@ -57,6 +57,13 @@ class OddEncoding:
     fresh_low: float
     fresh_high: float
 
+    def describe(self) -> str:
+        """One sentence: the layer, what its encoding costs, and the range that it should have."""
+        held = f"its range {self.low:.4g} to {self.high:.4g} costs"
+        part = f"its weights '{self.source}' cost" if self.is_weight else held
+        fresh = f"a calibration on these samples ({self.fresh_low:.4g} to {self.fresh_high:.4g})"
+        return f"{self.layer}: {part} {self.excess_db:.1f} dB more than {fresh}"
+
 
 def find_odd_encodings(
     source: Graph, quantized: Graph, feeds: Feeds, scheme: str = "tf"
