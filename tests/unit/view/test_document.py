@@ -51,6 +51,13 @@ def test_a_source_model_keeps_its_own_ops_names_and_parameters(small):
     assert find_overlay(document, "macs")["values"][place] == 8 * 8 * 8 * 27
 
 
+def test_nodes_of_the_same_name_keep_their_own_figures(tmp_path):
+    save_convolution(tmp_path / "twins.onnx", ("twin", "twin"))
+    document = make_document(open_view(tmp_path / "twins.onnx"))
+    assert [node["name"] for node in document["graphs"][0]["nodes"][1:3]] == ["twin", "twin (2)"]
+    assert find_overlay(document, "macs")["values"][1:3] == [8 * 8 * 8 * 27, None]
+
+
 @pytest.mark.parametrize("suffix", [".dlc", ".cpp"])
 def test_a_converted_model_shows_encodings_and_names_of_its_source(quantized, tmp_path, suffix):
     files = quantized.save(tmp_path / f"small{suffix}")
