@@ -1,17 +1,21 @@
 """The main job: pre-flight, convert, quantize, compile, evaluate, analyse, report."""
 
+import json
 import logging
 import math
 import shutil
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 
-from edgewright.analyse.records import Finding
+from edgewright.analyse.records import Finding, Layer
 from edgewright.build.candidate_builder import CandidateBuilder
 from edgewright.build.candidates import (
     AS_GIVEN,
+    HALF,
     CandidateResult,
     find_chosen,
     find_mixed_base,
@@ -40,11 +44,17 @@ from edgewright.build.deploy import (
 )
 from edgewright.build.dry_run import try_conversion
 from edgewright.build.ledger import Ledger, has_state, list_versions, take_fingerprint
+from edgewright.build.measured_advice import (
+    TryOverride,
+    advise_on_miss,
+    keep_what_helps,
+    list_untried_precisions,
+)
 from edgewright.build.open_model import OpenedModel, open_model
 from edgewright.build.plain import to_json
 from edgewright.build.plan import SampleCounts
 from edgewright.build.preflight import PreflightResult, as_finding, run_preflight, sort_problems
-from edgewright.build.records import BuildRecord, LeftOut, Preflight, SampleNumbers
+from edgewright.build.records import BuildRecord, Candidate, LeftOut, Preflight, SampleNumbers
 from edgewright.build.request import BuildRequest
 from edgewright.build.stages import (
     NATIVE,
@@ -61,6 +71,7 @@ from edgewright.build.stateful_samples import RecurrentState, add_states, drop_s
 from edgewright.build.stored_graphs import load_stored_graph, store_graph
 from edgewright.build.time_budget import MOST_PASSES, TimeBudget
 from edgewright.build.written_io import describe_written_io, rename_outputs, write_example
+from edgewright.config.build import AUTO
 from edgewright.core.errors import EdgewrightError, Problems
 from edgewright.core.files import write_whole
 from edgewright.core.folder_lock import hold_folder, refuse_held_folder
@@ -120,7 +131,7 @@ class _Build:
         chosen = find_chosen(results)
         graph = load_stored_graph(self._locate_graph(chosen.candidate.name))
         evaluation = self._judge(graph, compiled.backend)
-        analyse = partial(self._analyse, graph, chosen, compiled.backend)
+        analyse = partial(self._analyse, graph, results, compiled.backend, evaluation.loss)
         analysis = self._ledger.run_stage("analyse", AnalysisResult, analyse)
         record = self._record(preflight, results, graph, compiled, evaluation, analysis)
         self._report(record)
@@ -301,10 +312,44 @@ class _Build:
     def _write_specs(self, tensors: tuple[IoTensor, ...]) -> None:
         write_input_specs(self._request, tensors, self._samples.notes, self._staged)
 
-    def _analyse(self, graph: Graph, chosen: CandidateResult, backend: str) -> AnalysisResult:
+    def _analyse(
+        self, graph: Graph, results: tuple[CandidateResult, ...], backend: str, loss: Loss
+    ) -> AnalysisResult:
+        """Where accuracy is lost, and what is known to help."""
+        chosen = find_chosen(results)
         emulator = open_emulator(self._chip, backend)
-        seconds = self._budget.layers_seconds
-        return analyse_candidate(self._source, graph, self._samples, chosen, emulator, seconds)
+        result = analyse_candidate(
+            self._source, graph, self._samples, chosen, emulator, self._budget.layers_seconds
+        )
+        advice = keep_what_helps(result.findings, chosen.candidate, self._find_override_trial(chosen))
+        return replace(result, findings=(*self._advise_on_miss(results, loss, result.layers), *advice))
+
+    def _find_override_trial(self, chosen: CandidateResult) -> TryOverride | None:
+        """None where widths were chosen on purpose, came with the model, or were given by the user."""
+        name, request = chosen.candidate.name, self._request
+        if request.precision in {AUTO, HALF} or name == AS_GIVEN or request.overrides is not None:
+            return None
+        return lambda override: self._try_candidate(
+            self._candidates.with_overrides(json.loads(override)), name
+        )
+
+    def _advise_on_miss(
+        self, results: tuple[CandidateResult, ...], loss: Loss, layers: Sequence[Layer]
+    ) -> tuple[Finding, ...]:
+        limit, candidates = self._request.max_drop, [result.candidate for result in results]
+        is_given = find_chosen(results).candidate.name == AS_GIVEN
+        if limit is None or loss.points <= limit or self._samples.is_random or is_given:
+            return ()
+        names = list_untried_precisions(candidates, self._request, self._chip.arch)
+        trials = [(name, partial(self._try_candidate, self._candidates, name)) for name in names]
+        return advise_on_miss(candidates, limit, loss, layers, trials)
+
+    def _try_candidate(self, builder: CandidateBuilder, name: str) -> Candidate | None:
+        """A candidate that is only measured; None where the build's time is up before that."""
+        bounds = Bounds(time.monotonic() + self._request.time_limit - self._budget.seconds)
+        with suppress(OutOfTime), self._counter.measure_stage("analyse"), self._counter.keep_bounds(bounds):
+            return builder.build(name)[1].candidate
+        return None
 
     def _record(
         self,

@@ -75,6 +75,10 @@ class CandidateBuilder:
     def _executor(self) -> Executor:
         return self._counter.watch(CpuExecutor())
 
+    def with_overrides(self, overrides: EncodingsSource) -> "CandidateBuilder":
+        """The same with encodings that come before those computed."""
+        return replace(self, overrides=overrides, _uniform={})
+
     def build(self, name: str, base: str = MIXED_BASE) -> tuple[Graph, CandidateResult]:
         """The graph of a candidate, and how good it is; mixed precision begins with the base."""
         if name == AS_GIVEN:
