@@ -19,7 +19,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("compat",),
     ("api",),
     ("reports",),
-    ("build", "sdk"),
+    ("build", "sdk", "llm"),
     ("analyse",),
     ("evaluate",),
     ("run",),
