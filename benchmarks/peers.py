@@ -1,6 +1,7 @@
-"""Other quantizers at their defaults, per channel: python -m benchmarks.peers TOOL MODEL FEEDS OUT PRECISION.
+"""Other quantizers at their defaults, per channel: python -m benchmarks.peers TOOL MODEL FEEDS OUT WIDTHS.
 
-Each runs in a process of its own: NNCF and AIMET live in an environment beside ours (.venv-peers).
+Each runs in a process of its own: NNCF and AIMET live in an environment beside ours (.venv-peers). One
+process makes all precisions of a model: loading these tools takes longer than most of the models do.
 """
 
 import json
@@ -9,50 +10,77 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import chdir
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-__all__ = ["PEERS", "Peer", "load_feeds", "read_widths", "save_feeds"]
+__all__ = ["PEERS", "Peer", "Quantized", "load_feeds", "read_widths", "save_feeds", "target_of"]
 
 ROOT = Path(__file__).parents[1]
 BESIDE = ROOT / ".venv-peers" / "bin" / "python"
-PATIENCE = 1200
+PATIENCE = 240
 Feed = dict[str, Any]
 
 
 @dataclass(frozen=True)
+class Quantized:
+    """What became of one precision: how long it took, and what went wrong, if something did."""
+
+    seconds: float
+    problem: str = ""
+
+
+@dataclass(frozen=True)
 class Peer:
-    """A tool: its name in tables, and the interpreter that has it."""
+    """A tool: its name in tables, the interpreter that has it, the precisions that it can write."""
 
     name: str
     python: Path
+    precisions: tuple[str, ...] = ()
 
-    def quantize(self, model: Path, feeds: Path, target: Path, precision: str) -> str:
-        """Writes the QDQ model; returns what went wrong, if something did."""
+    def quantize(
+        self, model: Path, feeds: Path, folder: Path, precisions: Sequence[str]
+    ) -> dict[str, Quantized]:
+        """Writes a QDQ model for each precision, as ``target_of`` names it."""
         if not self.python.exists():
-            return f"no {self.python.relative_to(ROOT)}"
-        command = [str(self.python), "-m", "benchmarks.peers", self.name, model, feeds, target, precision]
+            return dict.fromkeys(precisions, Quantized(0, f"no {self.python.relative_to(ROOT)}"))
+        able = [precision for precision in precisions if precision in (self.precisions or precisions)]
+        results = dict.fromkeys(precisions, Quantized(0, "cannot write this precision"))
+        if not able:
+            return results
+        command = [str(self.python), "-m", "benchmarks.peers", self.name, model, feeds, folder, *able]
+        began = time.perf_counter()
         try:
             run = subprocess.run(
                 command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE, check=False
             )
+            said = (run.stderr.strip().splitlines() or ["failed"])[-1][:160]
         except subprocess.TimeoutExpired:
-            return f"not done after {PATIENCE} s"
-        if run.returncode == 0 and target.exists():
-            return ""
-        return (run.stderr.strip().splitlines() or ["failed"])[-1][:160]
+            said = f"not done after {PATIENCE} s"
+        failed = Quantized(time.perf_counter() - began, said)
+        return results | {precision: _read_result(self.name, folder, precision, failed) for precision in able}
 
 
 PEERS = (
     Peer("onnxruntime", Path(sys.executable)),
-    Peer("nncf", BESIDE),
-    Peer("nncf-transformer", BESIDE),
+    # Its export knows no others: "Can only export to INT8/UIN8 8 bits ONNX Quantize/Dequantize pairs".
+    Peer("nncf", BESIDE, ("w8a8",)),
+    Peer("nncf-transformer", BESIDE, ("w8a8",)),
     Peer("aimet", BESIDE),
 )
+
+
+def target_of(folder: Path, tool: str, precision: str) -> Path:
+    """The file of a tool's model in one precision."""
+    return folder / f"{tool}_{precision}.onnx"
+
+
+def _read_result(tool: str, folder: Path, precision: str, failed: Quantized) -> Quantized:
+    path = target_of(folder, tool, precision).with_suffix(".json")
+    return Quantized(**json.loads(path.read_text())) if path.exists() else failed
 
 
 def read_widths(precision: str) -> tuple[int, int]:
@@ -145,19 +173,26 @@ def aimet(model: Path, feeds: list[Feed], target: Path, precision: str) -> None:
     onnx.save(sim.to_onnx_qdq(), target)
 
 
-def main(tool: str, model: str, feeds: str, target: str, precision: str) -> None:
-    """Runs one tool and prints how long it took."""
+def main(tool: str, model: str, feeds: str, folder: str, *precisions: str) -> None:
+    """Runs one tool for each precision, and writes beside each model how long it took or what failed."""
     given = load_feeds(Path(feeds))
-    began = time.perf_counter()
-    tools: dict[str, Callable[..., None]] = {
-        "onnxruntime": onnxruntime,
-        "nncf": nncf,
-        "nncf-transformer": partial(nncf, is_transformer=True),
-        "aimet": aimet,
-    }
-    tools[tool](Path(model), given, Path(target), precision)
-    print(json.dumps({"seconds": time.perf_counter() - began}))
+    for precision in precisions:
+        target, problem = target_of(Path(folder), tool, precision), ""
+        began = time.perf_counter()
+        try:
+            TOOLS[tool](Path(model), given, target, precision)
+        except Exception as failure:  # the other precisions go on
+            problem = f"{type(failure).__name__}: {(str(failure).splitlines() or [''])[0][:120]}"
+        result = Quantized(time.perf_counter() - began, problem)
+        target.with_suffix(".json").write_text(json.dumps(asdict(result)))
 
+
+TOOLS: dict[str, Callable[..., None]] = {
+    "onnxruntime": onnxruntime,
+    "nncf": nncf,
+    "nncf-transformer": partial(nncf, is_transformer=True),
+    "aimet": aimet,
+}
 
 if __name__ == "__main__":
     main(*sys.argv[1:])

@@ -19,6 +19,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("compat",),
     ("api",),
     ("reports",),
+    ("view",),
     ("build", "sdk", "llm"),
     ("analyse",),
     ("evaluate",),

@@ -24,3 +24,10 @@ qconfig  # torch.ao.quantization reads it
 macs_per_microsecond  # a template reads it
 __init_subclass__  # Python calls it
 htp_backend  # backends/registry.py finds it by its name
+daemon_threads  # http.server reads these, and calls the methods
+server_version
+sys_version
+protocol_version
+do_GET
+do_HEAD
+log_message

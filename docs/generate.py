@@ -129,7 +129,12 @@ def options_page() -> str:
     """The help of every tool."""
     parts = ["# Tools and options\n"]
     for name, module in tools().items():
-        parts.append(f"## {name}\n\n```text\n{importlib.import_module(module).TOOL.help().rstrip()}\n```\n")
+        loaded = importlib.import_module(module)
+        # A tool whose features have options of their own has a help for each.
+        features = getattr(loaded, "TOOLS", {"": loaded.TOOL})
+        for feature, tool in features.items():
+            title = f"{name} {feature}".strip()
+            parts.append(f"## {title}\n\n```text\n{tool.help().rstrip()}\n```\n")
     return "\n".join(parts)
 
 

@@ -6,6 +6,8 @@ from edgewright.api.build import build as build
 from edgewright.api.compile import compile as compile  # noqa: A004 - as in torch.compile
 from edgewright.api.convert import convert as convert
 from edgewright.api.quantize import quantize as quantize
+from edgewright.build.compare_builds import BuildComparison as BuildComparison
+from edgewright.build.compare_builds import compare_builds as compare_builds
 from edgewright.build.records import BuildRecord as BuildRecord
 from edgewright.compat.debugger import QNNDebugger as QNNDebugger
 from edgewright.compat.dynamic_quantization import DynamicQuantization as DynamicQuantization
@@ -29,5 +31,7 @@ from edgewright.quantize.encodings import validate_quantization_range as validat
 from edgewright.run.compiled_model import CompiledModel as CompiledModel
 from edgewright.run.compiled_model import load_context as load_context
 from edgewright.run.python_ops import op_package as op_package
+from edgewright.view.viewer import Viewer as Viewer
+from edgewright.view.viewer import view as view
 
 __version__: str

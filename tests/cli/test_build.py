@@ -52,6 +52,8 @@ def test_all_files_are_there_under_the_names_of_the_course(built):
         "context_binaries/htp_context.bin",
         "quantization_config.json",
         "input_specs.json",
+        "example/inputs.txt",
+        "example/Input3.raw",
         "mnist_cntk.dlc",
         "mnist_cntk.cpp",
         "mnist_cntk.bin",

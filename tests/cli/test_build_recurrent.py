@@ -48,7 +48,7 @@ def test_a_recurrent_layer_is_compiled_step_by_step(call, tmp_path, kind, chip, 
     assert "a recurrent layer is written out step by step" in answer.out
     record = json.loads((tmp_path / "out" / "report.json").read_text())
     assert {item["backend"] for item in record["accuracy"]} == {"float", "htp-sim", "htp-native"}
-    assert min(item["score"] for item in record["accuracy"]) > 98
+    assert min(item["score"] for item in record["accuracy"]) > 97
     built = ew.load(tmp_path / "out" / "layer.dlc")
     graph = built.fixed_graph()
     assert not any(isinstance(node.op, Recurrent) for node in graph.nodes)

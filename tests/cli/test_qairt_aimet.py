@@ -101,3 +101,28 @@ def test_methods_that_aimet_lacks_are_refused(call, words, monkeypatch, method):
     monkeypatch.setenv("AIMET_ENV_PYTHON", sys.executable)
     answer = call(main, *words, "--act_quantizer_calibration", method)
     assert (answer.code, "AIMET has one of min-max, sqnr for both" in answer.err) == (2, True)
+
+
+LOADER = """
+import sys
+import onnx
+from aimet_onnx.quantsim import QuantizationSimModel, load_encodings_to_sim
+sim = QuantizationSimModel(onnx.load(sys.argv[1]), config_file="htp_v75")
+load_encodings_to_sim(sim, sys.argv[2], strict=False)
+named = [name for name, quantizer in sim.qc_quantize_op_dict.items() if quantizer.enabled]
+assert len(named) > 3, named
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("version", ["0.6.1", "1.0.0"])
+def test_aimet_loads_the_encodings_of_a_quantized_model(aimet, image, tmp_path, version):
+    draw = np.random.default_rng(0)
+    model = ew.convert(image, batch=1)
+    (shape,) = (tensor.shape for tensor in model.inputs)
+    samples = [draw.random(shape).astype(np.float32) for _ in range(4)]
+    path = tmp_path / "model.encodings"
+    path.write_text(json.dumps(ew.quantize(model, samples).encodings(version)))
+    words = [os.environ.get("AIMET_ENV_PYTHON", sys.executable), "-c", LOADER, image, path]
+    loaded = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False)
+    assert loaded.returncode == 0, loaded.stderr[-2000:]

@@ -3,13 +3,18 @@
 import numpy as np
 import pytest
 
+import edgewright as ew
 from edgewright.artifacts.model_library.toolchains import NoToolchain, find_toolchain
 from edgewright.backends.qnn.runtime import QnnRuntime
 from edgewright.core.errors import EnvironmentProblem
+from edgewright.model.model import Model
+from edgewright.ops.norm import RmsNorm
+from edgewright.ops.rearrange_fill import Pad, Scheme
 from edgewright.tools.qnn_model_lib_generator import main as generate
 from edgewright.tools.qnn_net_run import main as net_run
 from edgewright.tools.qnn_onnx_converter import main as convert
 from tests.cli.models import DIGITS_MODEL
+from tests.native.test_rewrites import Chain
 
 HOST = "x86_64-linux-clang"
 pytestmark = pytest.mark.skipif(
@@ -52,3 +57,32 @@ def test_a_function_that_is_not_there_leaves_the_worker_alive(made):
         with pytest.raises(EnvironmentProblem, match="it has no function 'Other_composeGraphs'"):
             runtime.compose_library(made / "digits.so", "Other")
         assert runtime.is_alive
+
+
+def norm_with_beta():
+    """Right to 4 dB as one op."""
+    net = Chain(1, 7, 16)
+    return net, net.add(RmsNorm(axes=(2,)), "x", net.draw(16), net.draw(16))
+
+
+def edges():
+    """A tenth of the padding is wrong as it stands."""
+    net = Chain(1, 9, 9, 4)
+    return net, net.add(Pad(pad_amount=((0, 0), (3, 3), (3, 3), (0, 0)), scheme=Scheme.EDGE), "x")
+
+
+@pytest.mark.parametrize("network", [norm_with_beta, edges])
+def test_a_library_with_ops_that_htp_computes_wrongly_gives_what_the_model_gives(network, tmp_path):
+    net, output = network()
+    net.graph.outputs = [output]
+    model = ew.quantize(Model.of(net.graph), float_bw=16)
+    files = model.save(tmp_path / "model.cpp")
+    words = ["-c", str(files.cpp), "-b", str(files.bin), "-t", HOST]
+    assert generate([*words, "-o", str(tmp_path / "libmodel.so")]) == 0
+    net.feed["x"].tofile(tmp_path / "x.raw")
+    (tmp_path / "list.txt").write_text(f"{tmp_path}/x.raw\n")
+    words = ["--model", str(tmp_path / "libmodel.so"), "--backend", "htp-native"]
+    assert net_run([*words, "--input_list", str(tmp_path / "list.txt"), "--output_dir", str(tmp_path)]) == 0
+    expected = model.run(net.feed, backend="htp-native")[output]
+    found = np.fromfile(next((tmp_path / "Result_0").glob("*.raw")), np.float32)
+    np.testing.assert_array_equal(found.reshape(expected.shape), expected)

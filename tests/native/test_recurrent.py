@@ -64,6 +64,16 @@ def test_every_layer_is_near_the_float_model_in_every_precision(case, precision)
     check_agreement(case, precision)
 
 
+@pytest.mark.parametrize("op", ["LSTM", "GRU", "RNN"])
+def test_a_network_of_one_layer_that_is_quantized_runs_in_half_precision(op):
+    case = Recurrent("layer", op)
+    model = ew.convert(case.model(), outputs=["y0"])
+    quantized = ew.quantize(model, [case.feed(seed) for seed in range(2)], weight_bw=8, act_bw=8)
+    expected = model.run(case.feed())
+    for backend in ("htp-sim", "htp-native"):
+        assert measure(expected, quantized.run(case.feed(), backend=backend)) >= NEAREST["fp16"]
+
+
 def write_inputs(case: Recurrent, folder: Path) -> Path:
     for name, array in case.feed().items():
         array.tofile(folder / f"{name}.raw")

@@ -115,6 +115,15 @@ def norm(kind, axes):
     return net, [net.add(kind(axes=axes), "x", net.draw(*shape), net.draw(*shape))]
 
 
+def folded_rows(*shape):
+    """Rows that are put together across images, as heads that are joined are where there is one token."""
+    net = Chain(*shape)
+    count, height, width, depth = shape
+    rows = net.add(Reshape(shape=(height * width, count * depth)), net.add(Relu(), "x"))
+    made = net.add(FullyConnected(), rows, net.draw(10, count * depth) / 8, net.draw(10))
+    return net, [net.add(Reshape(shape=(height, width, 10)), made)]
+
+
 CASES = {
     "windows": windows,
     "overlapping_windows": overlapping_windows,
@@ -137,6 +146,8 @@ IN_FLOATS = {
     "tanh": lambda: activation(Tanh()),
     "gelu": lambda: activation(Gelu()),
     "rms_norm_with_beta": lambda: norm(RmsNorm, (3,)),
+    "joined_heads_of_one_token": lambda: folded_rows(4, 4, 1, 24),
+    "rows_of_two_images": lambda: folded_rows(2, 3, 5, 16),
 }
 
 
@@ -160,3 +171,15 @@ def test_the_emulator_is_right_in_every_precision(case, bits):
 @pytest.mark.parametrize("case", IN_FLOATS)
 def test_the_emulator_is_right_in_half_precision(case):
     assert_close(IN_FLOATS[case], None)
+
+
+def test_hard_swish_of_floats_is_not_too_small_on_the_emulator():
+    net = Chain(1, 16, 16, 32)
+    value = net.add(HardSwish(), net.add(ElementWiseMultiply(), "x", np.full((1,), 0.5, np.float32)))
+    net.graph.outputs = [value]
+    model = Model.of(net.graph)
+    expected = model.run(net.feed)[value].astype(np.float64)
+    computed = ew.quantize(model, float_bw=16).run(net.feed, backend="htp-native")[value]
+    # The factor that brings one as near as possible to the other.
+    factor = float((computed * expected).sum() / np.square(expected).sum())
+    assert factor == pytest.approx(1, abs=1e-4)

@@ -34,12 +34,17 @@ class ComparisonPoint:
 
 def list_comparison_points(source: Graph, quantized: Graph) -> list[ComparisonPoint]:
     """All results that both graphs have, in order; moves of data and what is fused away have none."""
+    return [point for point in list_layers(quantized) if _is_in_both(source, quantized, point.value)]
+
+
+def list_layers(quantized: Graph) -> list[ComparisonPoint]:
+    """All results of a quantized graph that can be compared with anything."""
     return [
         ComparisonPoint(value, _collect_fused_nodes(quantized, node))
         for node in quantized.nodes
         if not node.op.has_fixed_types and not _is_data_movement(quantized, node)
         for value in node.outputs
-        if value and _is_in_both(source, quantized, value) and not _is_fused(quantized, value)
+        if value and not is_fused_away(quantized, value)
     ]
 
 
@@ -82,7 +87,7 @@ def _is_data_movement(graph: Graph, node: Node) -> bool:
     return graph.types[node.inputs[0]].count == graph.types[node.outputs[0]].count
 
 
-def _is_fused(graph: Graph, value: str) -> bool:
+def is_fused_away(graph: Graph, value: str) -> bool:
     """Whether all that becomes of a value is an activation that HTP computes with it."""
     while graph.is_used_once(value):
         (reader,) = graph.consumers(value)

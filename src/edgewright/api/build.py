@@ -1,7 +1,7 @@
 """A build together with its page: what `ew.build` is."""
 
 import html
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,13 +11,15 @@ from edgewright.artifacts.encodings import EncodingsSource
 from edgewright.build.build import build_model
 from edgewright.build.records import BuildRecord
 from edgewright.build.request import BuildRequest
+from edgewright.build.spelled_call import spell_call
 from edgewright.config.preprocessing import Preprocessing
 from edgewright.config.umbrella import Shapes
 from edgewright.core.errors import UsageError
 from edgewright.core.page import Block, Displayed
+from edgewright.data.labels import GivenLabels
 from edgewright.data.open_samples import Data
 from edgewright.data.samples import DataRequest
-from edgewright.evaluate.metrics.own_function import keep_own_function
+from edgewright.evaluate.metrics.own_function import OwnFunction, keep_own_function
 from edgewright.frontends.huggingface import is_huggingface_folder, load_huggingface_model
 from edgewright.frontends.live_models import write_live_model
 from edgewright.lower.names import sanitize_name
@@ -35,8 +37,8 @@ def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two 
     output: str | Path,
     precision: str = "auto",
     max_drop: float | None = None,
-    metric: str | Callable[..., float] = "auto",
-    labels: str | Path | Sequence[int] | None = None,
+    metric: str | OwnFunction | Mapping[str, str | OwnFunction] = "auto",
+    labels: GivenLabels | None = None,
     eval_data: Data | None = None,
     calibration_samples: int = 100,
     evaluation_samples: int = 1000,
@@ -60,9 +62,9 @@ def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two 
         precision: w8a8, w8a16, w4a8, w4a16, fp16, or auto: the cheapest that loses at most ``max_drop``.
         max_drop: points of the metric that may be lost; ``verdict`` of the record says whether that is
             proven, not proven or missed.
-        metric: right-answers, same-answers, top-5, closeness, sqnr, cosine, mean-absolute-error, auto, or a
-            function of (output, the float model's output, label) that returns 1 for a perfect output.
-        labels: the right class of each sample: a file, or numbers.
+        metric: a name, as ``edgewright build --help`` lists them, or a function of (output, the float model's
+            output, label) that returns 1 for a perfect output; a dictionary gives each output its own.
+        labels: the right answer of each sample: a file, numbers of classes, arrays or texts.
         eval_data: samples to evaluate on; otherwise some of ``data`` are held out.
         calibration_samples: how many samples calibrate at most.
         evaluation_samples: how many samples evaluate at most.
@@ -90,12 +92,13 @@ def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two 
         ),
         precision=precision,
         max_drop=max_drop,
-        metric=keep_own_function(metric) if callable(metric) else metric,
+        metric=_name_metric(metric),
         shapes=shapes,
         outputs=tuple(outputs),
         overrides=overrides,
         is_resumed=resume,
         command="edgewright.build",
+        rebuild=spell_call("build", build, locals()),
     )
     if isinstance(model, str | Path) and example_inputs is None:
         return run_build(request)
@@ -105,6 +108,13 @@ def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two 
         raise UsageError("example_inputs are for models in memory, a file has its own", do="leave them out")
     examples = take_example(data) if example_inputs is None else example_inputs
     return _build_live(model, request, examples)
+
+
+def _name_metric(metric: str | OwnFunction | Mapping[str, str | OwnFunction]) -> str:
+    """As the command line spells it; functions are kept by a name of their own."""
+    if isinstance(metric, Mapping):
+        return ",".join(f"{output}={_name_metric(each)}" for output, each in metric.items())
+    return keep_own_function(metric) if callable(metric) else metric
 
 
 def _build_live(model: Any, request: BuildRequest, examples: Any) -> "DisplayedBuild":

@@ -23,10 +23,12 @@ from edgewright.build.confirm import Compiled, confirm_candidate
 from edgewright.build.convert import ConversionResult, convert_model, describe_conversion, export_encodings
 from edgewright.build.deploy import (
     CONTEXTS,
+    HTP_BINARY,
     compile_binary,
     list_artifacts,
     publish,
     remove_stale,
+    write_input_specs,
     write_models,
 )
 from edgewright.build.dry_run import try_conversion
@@ -48,16 +50,16 @@ from edgewright.build.stages import (
 )
 from edgewright.build.stateful_samples import RecurrentState, add_states, drop_state_inputs
 from edgewright.build.stored_graphs import load_stored_graph, store_graph
+from edgewright.build.written_io import describe_written_io, rename_outputs, write_example
 from edgewright.core.errors import EdgewrightError, Problems
 from edgewright.core.files import write_whole
 from edgewright.core.folder_lock import hold_folder, refuse_held_folder
 from edgewright.data.samples import BuildSamples, LabelledSamples, read_samples
-from edgewright.evaluate.choose_metric import SAME
+from edgewright.evaluate.choose_metric import RIGHT, drop_labels
 from edgewright.evaluate.evaluator import Evaluator
-from edgewright.evaluate.metrics import find_measure
 from edgewright.evaluate.records import Loss
 from edgewright.evaluate.verdict import describe_poor_float_model, judge_loss
-from edgewright.ir.contract import contract
+from edgewright.ir.contract import IoTensor
 from edgewright.ir.graph import Graph
 from edgewright.passes.htp.unroll_recurrent import with_steps
 from edgewright.targets.soc import find_htp_soc
@@ -155,9 +157,7 @@ class _Build:
     def _chooser(self) -> Evaluator:
         """Evaluates on the samples that choose; without labels, by the float model's answers."""
         samples, metric = self._samples.choosing, self._known.metric
-        if find_measure(metric.name).needs_labels and samples.labels is None:
-            metric = replace(metric, name=SAME)
-        return Evaluator(self._source, samples, metric)
+        return Evaluator(self._source, samples, metric if samples.labels else drop_labels(metric))
 
     def _judge(self, graph: Graph, backend: str) -> EvaluationResult:
         """The verdict's figures, on samples that nothing was chosen by."""
@@ -227,9 +227,18 @@ class _Build:
         encodings = export_encodings(self._opened, self._source, graph)
         # A binary of another candidate must not stay beside the models of this one.
         shutil.rmtree(self._staged / CONTEXTS, ignore_errors=True)
-        write_models(self._request, self._source, graph, encodings, self._samples.notes, self._staged)
-        backend = compile_binary(self._request, graph, self._chip, self._staged)
-        return CompileResult(backend, list_artifacts(self._request, self._staged))
+        write_models(self._request, graph, encodings, self._staged)
+        (sample,) = self._samples.judging.selection.select(1)
+        write_example(self._source, graph, sample, self._staged)
+        # Complete even where the compiler refuses what follows.
+        self._write_specs(describe_written_io(self._source, graph, None))
+        backend = compile_binary(self._request, self._source, graph, self._chip, self._staged)
+        tensors = describe_written_io(self._source, graph, self._staged / CONTEXTS / HTP_BINARY)
+        self._write_specs(tensors)
+        return CompileResult(backend, list_artifacts(self._request, self._staged), tensors)
+
+    def _write_specs(self, tensors: tuple[IoTensor, ...]) -> None:
+        write_input_specs(self._request, tensors, self._samples.notes, self._staged)
 
     def _analyse(self, graph: Graph, chosen: CandidateResult, backend: str) -> AnalysisResult:
         emulator = open_emulator(self._chip, backend)
@@ -247,21 +256,23 @@ class _Build:
         request, source, known = self._request, self._source, self._known
         limit = request.max_drop
         chosen, poor = find_chosen(results), self._warn_of_float_model(evaluation)
-        types = {name: source.types[name] for name in (*source.inputs, *source.outputs)}
+        tensors = compiled.contract or describe_written_io(source, graph, None)
+        judged = judge_loss(evaluation.loss, limit, evaluation.apart, self._list_doubts(evaluation))
+        metric, accuracy, verdict = rename_outputs(tensors, known.metric, evaluation.accuracy, judged)
         preflight = replace(preflight, findings=(*preflight.findings, *known.findings))
         return BuildRecord(
             command=request.command,
             source=known.source,
             target=str(self._chip),
             architecture=f"v{self._chip.arch}",
-            contract=contract(graph, types),
+            contract=tensors,
             preflight=preflight,
             precision=request.precision,
             chosen=chosen.candidate.name,
             max_drop=limit,
-            verdict=judge_loss(evaluation.loss, limit, evaluation.apart, self._list_doubts(evaluation)),
-            metric=known.metric,
-            accuracy=evaluation.accuracy,
+            verdict=verdict,
+            metric=metric,
+            accuracy=accuracy,
             candidates=tuple(result.candidate for result in results),
             layers=analysis.layers,
             tensors=analysis.tensors,
@@ -276,6 +287,8 @@ class _Build:
             artifacts=compiled.artifacts,
             versions=list_versions(),
             samples=_list_numbers(self._samples, evaluation),
+            folder=str(request.output.absolute()),
+            rebuild=request.rebuild,
             notes=(*(finding.what for finding in poor), *self._notes, *known.notes, *evaluation.notes),
         )
 
@@ -290,9 +303,13 @@ class _Build:
 
     def _warn_of_float_model(self, evaluation: EvaluationResult) -> list[Finding]:
         """A float model that is mostly wrong: the most frequent mistake is in its samples."""
-        loss, types = evaluation.loss, self._source.types
-        classes = math.prod(types[loss.output].static_shape()) if loss.output in types else 1
-        what = describe_poor_float_model(self._known.metric.name, loss, classes)
+        metric, types = self._known.metric, self._source.types
+        texts = [
+            describe_poor_float_model(item.score, item.samples, math.prod(types[item.output].static_shape()))
+            for item in evaluation.accuracy[: len(self._source.outputs)]
+            if item.score is not None and metric.find_name(item.output) == RIGHT
+        ]
+        what = "; ".join(text for text in texts if text)
         do = "check --mean, --std, --layout and --color, or the arrays, and that labels count from 0"
         return [Finding("warning", "float-model", what, do=do)] if what else []
 

@@ -13,7 +13,7 @@ from edgewright.data.samples import BuildSamples
 from edgewright.evaluate.evaluator import Evaluator
 from edgewright.ir.graph import Graph
 from edgewright.model.model import Model
-from edgewright.model.narrow import is_narrow
+from edgewright.model.narrow import fall_to_half
 from edgewright.model.quantize import find_fixed_point, quantize_model
 from edgewright.ops.quant import Dequantize
 from edgewright.quantize.cost import compute_relative_cost, count_stored_bytes
@@ -118,10 +118,7 @@ class CandidateBuilder:
                 samples = self.samples.calibration
             known = KnownEncodings(tensors=self.tensors)
             made = quantize_graph(self.source, request, samples, CpuExecutor(), known)
-            if not is_narrow(made.graph):
-                made = quantize_graph(self.source, QuantizationRequest(float_bw=16))
-                made.report.notes.append("nothing of it can be in fixed point: it is in half precision")
-            self._uniform[name] = made
+            self._uniform[name] = fall_to_half(made, self.source)
         return self._uniform[name]
 
     def _choose_recipe(self, name: str) -> _Recipe:

@@ -7,10 +7,11 @@ from edgewright.artifacts.encodings import describe_encodings
 from edgewright.build.plain import to_json, to_plain
 from edgewright.build.records import Artifact
 from edgewright.build.request import BuildRequest
+from edgewright.build.written_io import EXAMPLE, INPUT_LIST, list_source_types
 from edgewright.config.backend_config import BackendConfig
 from edgewright.config.context import EpContext
-from edgewright.core.files import write_all, write_whole
-from edgewright.ir.contract import IoTensor, contract
+from edgewright.core.files import write_whole
+from edgewright.ir.contract import IoTensor
 from edgewright.ir.graph import Graph
 from edgewright.lower.names import sanitize_name
 from edgewright.model.model import Model
@@ -23,30 +24,24 @@ from edgewright.targets.soc import Soc
 CONTEXTS, HTP_BINARY = "context_binaries", "htp_context.bin"
 
 
-def write_models(
-    request: BuildRequest,
-    source: Graph,
-    graph: Graph,
-    overrides: EncodingSet,
-    data: Sequence[str],
-    folder: Path,
-) -> None:
-    """NAME.dlc, NAME.cpp with .bin and _net.json, quantization_config.json and input_specs.json."""
+def write_models(request: BuildRequest, graph: Graph, overrides: EncodingSet, folder: Path) -> None:
+    """NAME.dlc, NAME.cpp with .bin and _net.json, and quantization_config.json."""
     model = Model.of(graph)
     about = SaveOptions(command=request.command, quantizer_command=request.command)
     model.save(folder / f"{request.name}.dlc", about)
     model.save(folder / f"{request.name}.cpp", about)
-    types = {name: source.types[name] for name in (*source.inputs, *source.outputs)}
-    specs = _describe_io(request, contract(graph, types), data)
-    write_all(
-        {
-            folder / "quantization_config.json": [to_json(describe_encodings(overrides, "0.6.1"))],
-            folder / "input_specs.json": [to_json(specs)],
-        }
-    )
+    config = to_json(describe_encodings(overrides, "0.6.1"))
+    write_whole(folder / "quantization_config.json", [config])
 
 
-def compile_binary(request: BuildRequest, graph: Graph, chip: Soc, folder: Path) -> str:
+def write_input_specs(
+    request: BuildRequest, tensors: Sequence[IoTensor], data: Sequence[str], folder: Path
+) -> None:
+    """What a program must know to feed the model: input_specs.json."""
+    write_whole(folder / "input_specs.json", [to_json(_describe_io(request, tensors, data))])
+
+
+def compile_binary(request: BuildRequest, source: Graph, graph: Graph, chip: Soc, folder: Path) -> str:
     """context_binaries/htp_context.bin, and an ONNX file around it where a device can load it."""
     provider = find_provider("htp")
     named = graph.copy()
@@ -55,7 +50,8 @@ def compile_binary(request: BuildRequest, graph: Graph, chip: Soc, folder: Path)
     write_whole(path, compile_graphs([named], CompileOrder(provider, chip, BackendConfig())).chunks())
     if provider == "htp-native":
         wrapper = path.with_name(f"{request.name}_ctx.onnx")
-        export_ep_context(EpContext(context_binary=str(path), output_path=str(wrapper), float_io=True))
+        options = EpContext(context_binary=str(path), output_path=str(wrapper), float_io=True)
+        export_ep_context(options, list_source_types(source, graph))
     return provider
 
 
@@ -66,12 +62,16 @@ def list_artifacts(request: BuildRequest, folder: Path) -> tuple[Artifact, ...]:
     sizes = {path.relative_to(folder).as_posix(): path.stat().st_size for path in files}
     places = {name: place for place, name in enumerate(texts)}
     names = sorted(sizes, key=lambda name: places.get(name, len(places)))
-    return tuple(Artifact(name, sizes[name], texts.get(name, "")) for name in names)
+    return tuple(Artifact(name, sizes[name], texts.get(name) or _describe_example(name)) for name in names)
 
 
 def remove_stale(request: BuildRequest, artifacts: Sequence[Artifact]) -> None:
     """Removes files of an earlier build that this one does not write."""
-    for name in _describe_files(request).keys() - {artifact.path for artifact in artifacts}:
+    earlier = {
+        path.relative_to(request.output).as_posix() for path in request.output.glob(f"{EXAMPLE}/*.raw")
+    }
+    known = _describe_files(request).keys() | earlier
+    for name in known - {artifact.path for artifact in artifacts}:
         (request.output / name).unlink(missing_ok=True)
 
 
@@ -86,7 +86,12 @@ def _describe_files(request: BuildRequest) -> dict[str, str]:
         f"{request.name}_net.json": "the quantized model as JSON",
         "quantization_config.json": "all encodings, for --quantization_overrides of every converter",
         "input_specs.json": "names, types, shapes and encodings of inputs and outputs",
+        f"{EXAMPLE}/{INPUT_LIST}": "names the files of one sample, for qnn-net-run --input_list",
     }
+
+
+def _describe_example(name: str) -> str:
+    return "an input of that sample, float32" if name.startswith(f"{EXAMPLE}/") else ""
 
 
 def publish(staged: Path, output: Path, last: Sequence[str] = ()) -> None:

@@ -99,7 +99,8 @@ def take_fingerprint(request: BuildRequest) -> dict[str, str]:
     }
     labels = data.labels
     sources = [data.data, data.eval_data, labels if isinstance(labels, str | Path) else None]
-    numbers = [] if labels is None or isinstance(labels, str | Path) else list(map(int, labels))
+    held = () if labels is None or isinstance(labels, str | Path) else labels
+    numbers = [_hash_label(each) for each in held]
     metric = read_own_source(request.metric)
     overrides = request.overrides
     given = Path(overrides).read_text("utf-8") if isinstance(overrides, str | Path) else str(overrides)
@@ -176,6 +177,10 @@ def _hash_data(data: Data | None) -> str:
         f"the data is a {type(data).__name__}, which can be walked only once",
         do="give a list of samples, stacked arrays or a path",
     )
+
+
+def _hash_label(label: object) -> str:
+    return label if isinstance(label, str) else _hash_array(label)
 
 
 def _hash_array(array: Any) -> str:

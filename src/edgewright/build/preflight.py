@@ -21,6 +21,7 @@ from edgewright.build.model_checks import check_weight_size
 from edgewright.build.open_model import OpenedModel, open_model
 from edgewright.build.records import Preflight
 from edgewright.build.request import BuildRequest
+from edgewright.config.build import AUTO
 from edgewright.core.errors import (
     EdgewrightError,
     EnvironmentProblem,
@@ -32,7 +33,7 @@ from edgewright.core.errors import (
 from edgewright.core.files import measure_file
 from edgewright.core.numbers import Array
 from edgewright.data.samples import BuildSamples, read_samples
-from edgewright.evaluate.choose_metric import RIGHT, choose_metric
+from edgewright.evaluate.choose_metric import check_metric
 from edgewright.targets.soc import FIRST_WITH_HALF, Soc, find_htp_soc
 
 log = logging.getLogger(__name__)
@@ -163,9 +164,8 @@ def _check_data(request: BuildRequest, result: PreflightResult) -> None:
     if samples.is_random:
         result.hints.append(Finding("warning", "data", samples.notes[0], do="build with --data SAMPLES"))
     graph = result.opened.graph
-    has_labels = samples.labels is not None and bool(request.data.labels)
-    if graph is not None and (request.metric == RIGHT or has_labels):
-        choose_metric(graph, samples.labels, RIGHT)
+    if graph is not None and (request.metric != AUTO or request.data.labels is not None):
+        check_metric(graph, samples.labels, request.metric)
 
 
 def _describe_pixels(sample: Mapping[str, Array]) -> Iterator[Finding]:

@@ -128,6 +128,9 @@ class BuildRecord:
     # Package or tool, and version.
     versions: tuple[tuple[str, str], ...]
     samples: SampleNumbers = SampleNumbers((), (), ())
+    # Where all of it is, and the command with whole paths; empty where something was given in memory.
+    folder: str = ""
+    rebuild: str = ""
     notes: tuple[str, ...] = ()
 
     @property

@@ -1,7 +1,7 @@
 """What a build is asked for, in one record that the command line and Python fill."""
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -39,6 +39,8 @@ class BuildRequest:
     outputs: tuple[str, ...] = ()
     is_resumed: bool = False
     command: str = "edgewright build"
+    # The same with whole paths, to be pasted anywhere; empty where something was given in memory.
+    rebuild: str = ""
 
     def __post_init__(self) -> None:
         """Python's callers may give anything."""
@@ -72,10 +74,11 @@ def parse_build_request(  # noqa: PLR0913, PLR0917 - the groups of options, in t
     """The request that a command line stands for."""
     path = Path(model.model)
     name = path.stem.removesuffix("_net")
+    folder = Path(output.output or f"{name}_{_to_file_name(target.target)}")
     return BuildRequest(
         model=path,
         target=target.target,
-        output=Path(output.output or f"{name}_{_to_file_name(target.target)}"),
+        output=folder,
         data=DataRequest(
             None if data.random_data else data.data,
             data.eval_data,
@@ -93,30 +96,45 @@ def parse_build_request(  # noqa: PLR0913, PLR0917 - the groups of options, in t
         outputs=target.out_node,
         is_resumed=output.resume,
         command=_spell_command(path, (data, target, images, sound, shapes)),
+        rebuild=_spell_rebuild(path, (data, target, images, sound, shapes), folder),
     )
 
 
 def _spell_command(model: Path, groups: Sequence[OptionGroup]) -> str:
     """The command line without folders: it is the same on every machine, and so is what is written."""
-    words = (word for group in groups for word in _spell_group(group))
+    words = (word for group in groups for word in _spell_group(group, _name_file))
     return shlex.join(["edgewright", "build", model.name, *words])
 
 
-def _spell_group(group: OptionGroup) -> Iterator[str]:
+def _spell_rebuild(model: Path, groups: Sequence[OptionGroup], output: Path) -> str:
+    """The command line with whole paths: it works in any folder of this machine."""
+    words = (word for group in groups for word in _spell_group(group, _locate_file))
+    return shlex.join(["edgewright", "build", str(model.absolute()), *words, "-o", str(output.absolute())])
+
+
+def _spell_group(group: OptionGroup, spell_path: Callable[[str], str]) -> Iterator[str]:
     for name, value in group.given().items():
         is_repeated = isinstance(value, tuple) and value and isinstance(value[0], tuple)
         for each in value if is_repeated else (value,):
             yield name
-            yield from _spell_value(name, each)
+            yield from _spell_value(name, each, spell_path)
 
 
-def _spell_value(name: str, value: object) -> Iterator[str]:
+def _spell_value(name: str, value: object, spell_path: Callable[[str], str]) -> Iterator[str]:
     if value is True:
         return
     for part in value if isinstance(value, tuple) else (value,):
         text = ",".join(map(str, part)) if isinstance(part, tuple) else str(part)
         text = f"{part:g}" if isinstance(part, float) else text
-        yield Path(text).name if name in PATHS else text
+        yield spell_path(text) if name in PATHS else text
+
+
+def _name_file(text: str) -> str:
+    return Path(text).name
+
+
+def _locate_file(text: str) -> str:
+    return str(Path(text).absolute())
 
 
 def _to_file_name(target: str) -> str:

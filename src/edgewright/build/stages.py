@@ -20,8 +20,9 @@ from edgewright.core.numbers import Array
 from edgewright.data.samples import BuildSamples
 from edgewright.evaluate.evaluator import Evaluator, Measurement
 from edgewright.evaluate.records import Accuracy, Loss
+from edgewright.ir.contract import IoTensor
 from edgewright.ir.graph import Graph
-from edgewright.lower.names import sanitize_name
+from edgewright.lower.names import spell_io_names
 from edgewright.model.quantize import take_pairs
 from edgewright.run.compiled_model import load_context
 from edgewright.targets.soc import Soc
@@ -35,10 +36,11 @@ CHECK_SECONDS = EMULATOR_SECONDS / 3
 
 @dataclass(frozen=True)
 class CompileResult:
-    """The backend that compiled, and the files that were written."""
+    """The backend that compiled, the files that were written, and what goes in and comes out."""
 
     backend: str
     artifacts: tuple[Artifact, ...]
+    contract: tuple[IoTensor, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -108,10 +110,11 @@ def evaluate_candidate(evaluator: Evaluator, graph: Graph, backend: str, folder:
 def _run_emulator(evaluator: Evaluator, graph: Graph, folder: Path, seconds: float) -> Measurement:
     """The very binary that is written, on the emulator."""
     compiled = load_context(folder / CONTEXTS / HTP_BINARY)
+    names = spell_io_names(graph.inputs, graph.outputs)
 
     def run(sample: Mapping[str, Array]) -> Mapping[str, Array]:
-        outputs = compiled.run(sample)
-        return {name: outputs[sanitize_name(name)] for name in graph.outputs}
+        outputs = compiled.run({names[name]: array for name, array in sample.items()})
+        return {name: outputs[names[name]] for name in graph.outputs}
 
     return evaluator.measure_runner(run, NATIVE, seconds=seconds)
 

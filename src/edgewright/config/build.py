@@ -1,5 +1,6 @@
 """The options of `edgewright build`."""
 
+import re
 from dataclasses import dataclass
 
 from edgewright.config.declare import opt
@@ -18,7 +19,15 @@ METRICS = (
     "sqnr",
     "cosine",
     "mean-absolute-error",
+    "iou",
+    "map",
+    "wer",
+    "cer",
+    "perplexity",
 )
+# Those that take more, as in wer:alphabet.txt or map:cxcywh.
+WITH_DETAILS = ("map", "wer", "cer")
+_TOP = re.compile(r"top-[1-9]\d{0,5}")
 
 
 _percentage = make_range_parser("points of a percentage from 0 to 100, as in 1%", 0, 100)
@@ -30,12 +39,30 @@ def parse_points(text: str) -> float:
     return value
 
 
+def split_metric(text: str) -> dict[str, str]:
+    """Names of metrics by output, as in boxes=closeness,scores=top-3; by '' where there is one for all."""
+    if "=" not in text:
+        return {"": text}
+    pairs = [part.rpartition("=") for part in text.split(",")]
+    return {output.strip(): name.strip() for output, _, name in pairs}
+
+
+def is_metric(name: str) -> bool:
+    """Whether it is the name of a metric, or a function of the user's own: FILE.py:FUNCTION."""
+    path, _, function = name.rpartition(":")
+    is_own = path.endswith(".py") and function.isidentifier()
+    has_details = name.partition(":")[0] in WITH_DETAILS
+    return name in METRICS or bool(_TOP.fullmatch(name)) or is_own or has_details
+
+
 def parse_metric(text: str) -> str:
-    """The name of a metric, or a function of the user's own: FILE.py:FUNCTION."""
-    path, _, function = text.rpartition(":")
-    if text in {AUTO, *METRICS} or (path.endswith(".py") and function.isidentifier()):
+    """A metric, or one for each of some outputs."""
+    if text == AUTO or all(map(is_metric, split_metric(text).values())):
         return text
-    raise ValueError(f"expected one of {', '.join((AUTO, *METRICS))}, or FILE.py:FUNCTION")
+    raise ValueError(
+        f"expected one of {', '.join((AUTO, *METRICS))}, top-K, or FILE.py:FUNCTION; OUTPUT=NAME,OUTPUT=NAME "
+        "for outputs of different kinds"
+    )
 
 
 def _check_data(given: Given) -> UsageError | None:
@@ -72,8 +99,9 @@ class BuildData(OptionGroup):
     )
     labels: str | None = opt(
         metavar="FILE",
-        help="the right class of each sample that evaluates: .npy, .npz, .txt with a number a line, or .csv "
-        "with FILE,NUMBER; also found as an array 'labels' or 'y' beside the samples, and in the names of "
+        help="the right answer of each sample that evaluates: classes or arrays in .npy or .npz, .txt with a "
+        "number or text a line, .csv with FILE,NUMBER, a folder of masks, or annotations in COCO's .json; "
+        "classes are also found as an array 'labels' or 'y' beside the samples, and in the names of "
         "subfolders that are numbers",
     )
     random_data: bool = opt(
@@ -135,8 +163,10 @@ class BuildTarget(OptionGroup):
         default=AUTO,
         metavar="NAME",
         example="--metric cosine",
-        help=f"how accuracy is measured: {', '.join(METRICS)}, or FILE.py:FUNCTION, your own function of "
-        "(output, float model's output, label) that returns 1 for a perfect output; auto takes right-answers "
+        help=f"how accuracy is measured: {', '.join(METRICS)} (top-3 and others as well), or "
+        "FILE.py:FUNCTION, your own function of (output, float model's output, label) that returns 1 for a "
+        "perfect output; OUTPUT=NAME,OUTPUT=NAME judges some outputs, each its own way; wer:ALPHABET.txt and "
+        "cer:ALPHABET.txt read CTC outputs, map:xyxy (yxyx, xywh, cxcywh) boxes; auto takes right-answers "
         "where labels are known, same-answers where every output holds probabilities or classes, else "
         "closeness of each output",
     )

@@ -89,7 +89,7 @@ class EpContext(OptionGroup):
     embed: bool = opt(help="put the binary into the ONNX file")
     copy: bool = opt(help="copy the binary beside the ONNX file in another folder")
     float_io: bool = opt(
-        help="inputs and outputs of fixed point are float32, quantized around the node on the CPU"
+        help="inputs and outputs of fixed point and half precision are float32, converted on the CPU"
     )
 
 

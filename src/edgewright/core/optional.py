@@ -40,7 +40,11 @@ PACKAGES: tuple[Package, ...] = (
     Package("safetensors", "safetensors", "language model weights", extra="llm"),
     Package("tokenizers", "tokenizers", "language model vocabularies", extra="llm"),
     Package("PIL", "Pillow", "samples from images", extra="images"),
+    Package("jiwer", "jiwer", "errors of words in transcripts", extra="metrics"),
+    Package("pycocotools", "pycocotools", "average precision of detectors", extra="metrics"),
     Package("plotly", "plotly", "plots in reports", extra="plots"),
+    Package("matplotlib", "matplotlib", "pictures of tensors", extra="debugger"),
+    Package("xlsxwriter", "xlsxwriter", "sheets of compared encodings", extra="debugger"),
 )
 
 

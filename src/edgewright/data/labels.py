@@ -4,53 +4,86 @@ import csv
 import io
 import zipfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from edgewright.core.errors import BadInput, UsageError, Where, shown
-from edgewright.core.files import read_limited
+from edgewright.core.files import measure_file, read_limited
 from edgewright.core.numbers import Array
+from edgewright.data.coco_labels import ImageBoxes, read_coco_boxes
+from edgewright.data.images import is_image, read_class_map
 from edgewright.data.open_samples import Data
 from edgewright.quantize.executor import Samples
 
 # Names of arrays that hold labels and no samples.
 NAMES = ("labels", "label", "y", "targets")
 LARGEST_FILE = 64 << 20
+# What right answers are: numbers of classes, an array for each sample, texts, boxes in images.
+CLASSES, ARRAYS, TEXTS, BOXES = "classes", "arrays", "texts", "boxes"
+Label = int | str | Array | ImageBoxes
+GivenLabels = str | Path | Sequence[int] | Sequence[str] | Sequence[Array] | Array
 
 
 @dataclass(frozen=True)
 class Labels:
-    """The class of each sample, and where that is known from."""
+    """The right answer of each sample, and where that is known from."""
 
-    values: Array
-    note: str
+    values: Sequence[Label]
+    note: str = ""
+    kind: str = CLASSES
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def largest(self) -> int:
+        """The largest number of a class."""
+        return max((value for value in self.values if isinstance(value, int)), default=0)
+
+    def select(self, numbers: Sequence[int]) -> "Labels":
+        """Those of some samples."""
+        return replace(self, values=[self.values[number] for number in numbers])
 
 
-def find_labels(
-    data: Data, samples: Samples, count: int, given: str | Path | Sequence[int] | None
-) -> Labels | None:
+def find_labels(data: Data, samples: Samples, count: int, given: GivenLabels | None) -> Labels | None:
     """What is known of the right answers; None where nothing is."""
     files: list[Path] = list(getattr(samples, "files", ()))
     if given is None:
         labels = _find_beside_samples(data) or _read_folder_names(files)
-        return labels if labels is not None and len(labels.values) == count else None
+        return labels if labels is not None and len(labels) == count else None
     if not isinstance(given, str | Path):
-        return _check_labels(np.asarray(given), "", count)
-    path = Path(given)
+        return _check_count(_read_given(given), "", count)
+    return _check_count(_read_path(Path(given), files, count), str(given), count)
+
+
+def _read_path(path: Path, files: Sequence[Path], count: int) -> Labels:
+    if path.is_dir():
+        return _read_label_folder(path, files)
+    if path.suffix == ".json":
+        return Labels(read_coco_boxes(path, files, count), kind=BOXES)
     if path.suffix == ".csv":
-        return _check_labels(_read_table(path, files), str(path), count)
+        return _parse_texts(_read_table(path, files), path)
     if path.suffix in {".npy", ".npz"}:
-        return _check_labels(_read_array(path), str(path), count)
-    return _check_labels(_read_lines(path), str(path), count)
+        return _split_array(_read_array(path), str(path))
+    return _read_lines(path, count)
+
+
+def _read_given(given: Sequence[int] | Sequence[str] | Sequence[Array] | Array) -> Labels:
+    if len(given) and all(isinstance(value, str) for value in given):
+        return Labels([str(value) for value in given], kind=TEXTS)
+    try:
+        return _split_array(np.asarray(given), "")
+    except ValueError:  # of different shapes
+        return Labels([np.asarray(value) for value in given], kind=ARRAYS)
 
 
 def describe_unused_labels(data: Data, samples: Samples, count: int) -> list[str]:
     """What looks like labels and was not taken for any: said, since figures without labels are others."""
     labels = _find_beside_samples(data)
     if labels is not None:
-        return [f"{len(labels.values)} labels are beside {count} samples: not used, expected one for each"]
+        return [f"{len(labels)} labels are beside {count} samples: not used, expected one for each"]
     files: list[Path] = list(getattr(samples, "files", ()))
     names = sorted({file.parent.name for file in files})
     if len(names) < 2 or _read_folder_names(files) is not None:
@@ -60,23 +93,57 @@ def describe_unused_labels(data: Data, samples: Samples, count: int) -> list[str
     return [f"{said}: --labels with a .csv of {rows} makes them some"]
 
 
-def _check_labels(values: Array, file: str, count: int) -> Labels:
-    where = Where(file=file or None)
-    if values.ndim == 2 and values.shape[1] > 1:
-        values = values.argmax(1)  # one row of a 1 among zeros for each sample
-    values = values.reshape(-1)
-    if values.dtype.kind not in "iuf" or (values.dtype.kind == "f" and not (values == values.round()).all()):
-        raise BadInput(f"labels are {values.dtype}, expected whole numbers", where)
-    if len(values) != count:
+def _check_count(labels: Labels, file: str, count: int) -> Labels:
+    if len(labels) != count:
         raise BadInput(
-            f"there are {len(values)} labels for {count} samples, expected one for each",
-            where,
+            f"there are {len(labels)} labels for {count} samples, expected one for each",
+            Where(file=file or None),
             do="give the labels of all samples, in their order; of --eval-data where that is given",
         )
+    name = Path(file).name if file else "the call"
+    return replace(labels, note=f"right answers are from {shown(name, 60)}")
+
+
+def _split_array(values: Array, file: str) -> Labels:
+    """Numbers of classes, rows of a 1 among zeros, or an array for each sample."""
+    where = Where(file=file or None)
+    if values.dtype.kind in "US":
+        return Labels([str(value) for value in values.reshape(-1)], kind=TEXTS)
+    if values.dtype.kind not in "iufb" or not values.ndim:
+        raise BadInput(f"labels are {values.dtype} {list(values.shape)}, expected an array of numbers", where)
+    if _has_single_ones(values):
+        values = values.argmax(1)
+    if values.ndim > 1 and values.size > len(values):
+        return Labels(list(values), kind=ARRAYS)
+    values = values.reshape(-1)
+    if values.dtype.kind == "f" and not (values == values.round()).all():
+        raise BadInput(f"labels are {values.dtype}, expected whole numbers", where)
     if values.size and values.min() < 0:
         raise BadInput(f"a label is {values.min()}, expected numbers of classes from 0", where)
-    name = Path(file).name if file else "the call"
-    return Labels(values.astype(np.int64), f"right answers are from {shown(name, 60)}")
+    return Labels(values.astype(np.int64).tolist())
+
+
+def _has_single_ones(values: Array) -> bool:
+    is_flat = values.ndim == 2 and values.shape[1] > 1
+    return is_flat and bool(np.isin(values, (0, 1)).all() and (values.sum(1) == 1).all())
+
+
+def _read_label_folder(folder: Path, files: Sequence[Path]) -> Labels:
+    """A file for each sample: .npy, or an image whose pixels are numbers of classes."""
+    known = {path.stem: path for path in sorted(folder.rglob("*")) if path.suffix == ".npy" or is_image(path)}
+    missing = [file.name for file in files if file.stem not in known]
+    if not known or missing:
+        what = "neither .npy files nor images"
+        if missing:
+            what = f"no label for {len(missing)} samples, the first is '{shown(missing[0], 60)}'"
+        raise BadInput(
+            f"the folder has {what}",
+            Where(file=str(folder)),
+            do="give each label the name of its sample, as .npy or as an image of class numbers",
+        )
+    paths = [known[file.stem] for file in files] if files else list(known.values())
+    arrays = [read_class_map(path) if is_image(path) else _read_array(path) for path in paths]
+    return Labels(arrays, kind=ARRAYS)
 
 
 def _find_beside_samples(data: Data) -> Labels | None:
@@ -99,7 +166,7 @@ def _find_label_array(held: Mapping[str, Array], place: str) -> Labels | None:
             values = np.asarray(held[name])
             if values.ndim == 1 and values.dtype.kind in "iu":
                 note = f"right answers are the array '{name}' of {shown(place, 60)}"
-                return Labels(values.astype(np.int64), note)
+                return Labels(values.astype(np.int64).tolist(), note)
     return None
 
 
@@ -108,16 +175,16 @@ def _read_folder_names(files: Sequence[Path]) -> Labels | None:
     names = [file.parent.name for file in files]
     if not names or len(set(names)) < 2 or not all(name.isdecimal() for name in names):
         return None
-    return Labels(np.array([int(name) for name in names]), "right answers are the numbers of the folders")
+    return Labels([int(name) for name in names], "right answers are the numbers of the folders")
 
 
-def _read_table(path: Path, files: Sequence[Path]) -> Array:
-    """Rows of a file's or a folder's name and a number; one number a row where there are no names."""
+def _read_table(path: Path, files: Sequence[Path]) -> list[str]:
+    """Rows of a file's or a folder's name and a number or text; one a row where there are no names."""
     rows = [row for row in csv.reader(io.StringIO(_read_text(path))) if row]
-    if rows and not rows[0][-1].strip().isdecimal():
+    if len(rows) > 1 and rows[1][-1].strip().isdecimal() and not rows[0][-1].strip().isdecimal():
         rows = rows[1:]
     if all(len(row) == 1 for row in rows):
-        return _parse_numbers([row[0] for row in rows], path)
+        return [row[0] for row in rows]
     table = {row[0].strip(): row[-1] for row in rows}
     if not files:
         raise UsageError(
@@ -132,7 +199,7 @@ def _read_table(path: Path, files: Sequence[Path]) -> Array:
             Where(file=str(path)),
             do="add rows FILE,NUMBER, or FOLDER,NUMBER for all files of a folder",
         )
-    return _parse_numbers([label or "" for label in labels], path)
+    return [label or "" for label in labels]
 
 
 def _find_in_table(table: Mapping[str, str], file: Path) -> str | None:
@@ -140,22 +207,33 @@ def _find_in_table(table: Mapping[str, str], file: Path) -> str | None:
     return next((table[name] for name in spelled if name in table), None)
 
 
-def _read_lines(path: Path) -> Array:
-    return _parse_numbers(_read_text(path).split(), path)
+def _read_lines(path: Path, count: int) -> Labels:
+    """One number or one text a line; numbers may stand in any lines."""
+    text = _read_text(path)
+    words, lines = text.split(), text.splitlines()
+    return _parse_texts(words if all(map(_is_number, words)) or len(lines) != count else lines, path)
 
 
-def _parse_numbers(texts: Sequence[str], path: Path) -> Array:
-    for row, text in enumerate(texts, 1):
-        if not text.strip().isdecimal():
-            raise BadInput(
-                f"'{shown(text, 60)}' is no label, expected the number of a class from 0",
-                Where(file=str(path), detail=f"entry {row}"),
-            )
-    return np.array([int(text) for text in texts], np.int64)
+def _is_number(text: str) -> bool:
+    return text.strip().isdecimal()
+
+
+def _parse_texts(texts: Sequence[str], path: Path) -> Labels:
+    """Numbers of classes where all are numbers, texts where none is."""
+    numbers = list(map(_is_number, texts))
+    if any(numbers) and not all(numbers):
+        row = numbers.index(False)
+        raise BadInput(
+            f"'{shown(texts[row], 60)}' is no label, expected the number of a class from 0",
+            Where(file=str(path), detail=f"entry {row + 1}"),
+        )
+    if texts and not any(numbers):
+        return Labels([text.strip() for text in texts], kind=TEXTS)
+    return Labels([int(text) for text in texts])
 
 
 def _read_array(path: Path) -> Array:
-    read_limited(path, LARGEST_FILE)
+    measure_file(path)
     try:
         loaded = np.load(path, allow_pickle=False)
         if isinstance(loaded, np.ndarray):

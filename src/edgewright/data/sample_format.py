@@ -13,7 +13,7 @@ from edgewright.data.tensor_files import convert_to_model_type
 from edgewright.ir.graph import Graph
 from edgewright.ir.shape_advice import advise_shape, is_matching_shape
 from edgewright.ir.types import TensorType
-from edgewright.lower.names import NameTable
+from edgewright.lower.names import NameTable, spell_io_names
 
 # Arrays by input name, arrays in the order of the inputs, or the array of the only input.
 RunInputs = Mapping[str, Any] | Sequence[Any] | Any
@@ -75,9 +75,16 @@ class SampleFormat:
 
 
 def name_arrays(inputs: RunInputs, names: Sequence[str]) -> dict[str, Array]:
-    """Arrays by input name: from a mapping, from arrays in the order of the inputs, from one array."""
+    """Arrays by input name: from a mapping, from arrays in the order of the inputs, from one array.
+
+    A mapping may spell names as files that were written do, which know no signs.
+    """
     if isinstance(inputs, Mapping):
-        return {str(name): to_array(value) for name, value in inputs.items()}
+        given = {str(name): to_array(value) for name, value in inputs.items()}
+        if given.keys() <= set(names):
+            return given
+        spelled = {written: name for name, written in spell_io_names(names, ()).items()}
+        return {name if name in names else spelled.get(name, name): array for name, array in given.items()}
     parts = inputs if isinstance(inputs, tuple | list) and inputs and all(map(is_array, inputs)) else [inputs]
     if len(parts) != len(names):
         word = "array is" if len(parts) == 1 else "arrays are"

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 
@@ -10,7 +9,14 @@ from edgewright.config.preprocessing import Preprocessing
 from edgewright.core.errors import BadInput, Where
 from edgewright.core.numbers import Array
 from edgewright.data.indexed_samples import IndexedSamples
-from edgewright.data.labels import NAMES, describe_unused_labels, find_labels
+from edgewright.data.labels import (
+    NAMES,
+    GivenLabels,
+    Label,
+    Labels,
+    describe_unused_labels,
+    find_labels,
+)
 from edgewright.data.open_samples import Data, list_data_notes, open_samples
 from edgewright.data.sample_format import SampleFormat
 from edgewright.ir.graph import Graph
@@ -31,7 +37,7 @@ class DataRequest:
     # None: random numbers.
     data: Data | None = None
     eval_data: Data | None = None
-    labels: str | Path | Sequence[int] | None = None
+    labels: GivenLabels | None = None
     calibration_samples: int = 100
     evaluation_samples: int = 1000
     preprocessing: Preprocessing = field(default_factory=Preprocessing)
@@ -70,14 +76,14 @@ class SampleSelection:
 
 @dataclass(frozen=True)
 class LabelledSamples:
-    """Samples, and the right class of each; None where it is not known."""
+    """Samples, and the right answer of each; None where it is not known."""
 
     selection: SampleSelection
-    labels: Array | None = None
+    labels: Labels | None = None
 
-    def find_label(self, number: int) -> int | None:
-        """The right class of a sample."""
-        return None if self.labels is None else int(self.labels[self.selection.numbers.index(number)])
+    def find_label(self, number: int) -> Label | None:
+        """The right answer of a sample."""
+        return None if self.labels is None else self.labels.values[self.selection.numbers.index(number)]
 
 
 @dataclass(frozen=True)
@@ -91,8 +97,8 @@ class BuildSamples:
     is_random: bool = False
 
     @property
-    def labels(self) -> Array | None:
-        """The right classes of the samples that judge."""
+    def labels(self) -> Labels | None:
+        """The right answers of the samples that judge."""
         return self.judging.labels
 
 
@@ -130,7 +136,7 @@ def _add_labels(
     known = find_labels(source, samples, count, named)
     if known is None:
         return LabelledSamples(selection), describe_unused_labels(source, samples, count)
-    return LabelledSamples(selection, known.values[list(selection.numbers)]), [known.note]
+    return LabelledSamples(selection, known.select(selection.numbers)), [known.note]
 
 
 def spread_evenly(numbers: Sequence[int], count: int) -> list[int]:

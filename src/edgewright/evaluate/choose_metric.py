@@ -1,132 +1,193 @@
 """Which metric suits a model and its data: classes only where the model shows them, else closeness."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-import numpy as np
-
-from edgewright.config.build import AUTO
-from edgewright.core.errors import UsageError
+from edgewright.config.build import AUTO, split_metric
+from edgewright.core.errors import UsageError, shown
 from edgewright.core.numbers import Array
+from edgewright.core.words import did_you_mean, quote_names
+from edgewright.data.labels import ARRAYS, BOXES, CLASSES, TEXTS, Labels
 from edgewright.evaluate.metrics import find_measure
 from edgewright.evaluate.metrics.answers import RightAnswers, SameAnswers
-from edgewright.evaluate.metrics.measure import Measure
+from edgewright.evaluate.metrics.measure import ANY, Measure
 from edgewright.evaluate.metrics.values import Closeness
+from edgewright.evaluate.output_kinds import has_classes
 from edgewright.evaluate.records import Metric
-from edgewright.evaluate.statistics import is_distribution
-from edgewright.ir.graph import Graph, Node
-from edgewright.ops.reduce_softmax import LogSoftmax, Softmax
+from edgewright.ir.graph import Graph
 
 RIGHT, SAME, CLOSENESS = RightAnswers.name, SameAnswers.name, Closeness.name
-SHARES = (Softmax, LogSoftmax)
+# What labels are good for, by their kind.
+LABEL_USES = {
+    CLASSES: "right-answers or top-5",
+    ARRAYS: "iou, where they are the class of each pixel, or FILE.py:FUNCTION",
+    TEXTS: "wer:ALPHABET.txt or cer:ALPHABET.txt, where the model has CTC outputs",
+    BOXES: "map, for detections",
+}
 
 
 def choose_metric(
-    graph: Graph, labels: Array | None, requested: str = AUTO, outputs: Mapping[str, Array] | None = None
+    graph: Graph, labels: Labels | None, requested: str = AUTO, outputs: Mapping[str, Array] | None = None
 ) -> Metric:
     """The metric that was asked for, or the one that the model and the data show.
 
     ``outputs`` of one sample show probabilities that the graph does not.
     """
-    labelled = (
-        [] if labels is None else [name for name in graph.outputs if _has_label_classes(graph, name, labels)]
-    )
-    classes = [name for name in graph.outputs if _has_classes(graph, name, (outputs or {}).get(name))]
+    classes = [name for name in graph.outputs if has_classes(graph, name, (outputs or {}).get(name))]
+    labelled = _list_labelled(graph, labels, classes)
     if requested == AUTO:
-        return _choose(graph, labelled, classes)
-    measure = find_measure(requested)
-    if measure.needs_labels and not labelled:
-        raise _make_label_error(graph, labels)
-    chosen = labelled[:1] if measure.needs_labels else _list_fitting(graph, measure, classes)
-    if requested == RIGHT:
-        chosen = [min(labelled, key=lambda name: name not in classes)]
-    return Metric(requested, _describe(measure, requested), tuple(chosen))
+        return _choose(graph, labels, labelled, classes)
+    pairs = split_metric(requested)
+    _check_outputs(graph, pairs)
+    chosen: dict[str, str] = {}
+    for output, name in pairs.items():
+        measure = find_measure(name)
+        _check_labels(graph, measure, name, labels, labelled)
+        fitting = [output] if output else _list_fitting(graph, measure, classes, labelled)
+        _check_shapes(graph, measure, fitting)
+        chosen |= dict.fromkeys(fitting, name)
+    return _make_metric(chosen)
 
 
-def _choose(graph: Graph, labelled: list[str], classes: list[str]) -> Metric:
+def check_metric(graph: Graph, labels: Labels | None, requested: str) -> None:
+    """Refuses what does not fit, before anything is run: also labels that no output has the classes of."""
+    is_plain = requested == AUTO and labels is not None and labels.kind == CLASSES
+    choose_metric(graph, labels, RIGHT if is_plain else requested)
+
+
+def drop_labels(metric: Metric) -> Metric:
+    """The metric where no labels are known: by the float model's answers."""
+    names = {output: metric.find_name(output) for output in metric.outputs}
+    return _make_metric(
+        {
+            output: (SAME if name == RIGHT else CLOSENESS) if find_measure(name).needs_labels else name
+            for output, name in names.items()
+        }
+    )
+
+
+def _make_metric(chosen: Mapping[str, str], reason: str = "") -> Metric:
+    """One metric for all outputs, or each its own."""
+    names = list(dict.fromkeys(chosen.values()))
+    if len(names) == 1:
+        return Metric(names[0], find_measure(names[0]).text, tuple(chosen), reason)
+    texts = [f"{name}: {find_measure(name).text}" for name in names]
+    spelled = ",".join(f"{output}={name}" for output, name in chosen.items())
+    return Metric(spelled, "; ".join(texts), tuple(chosen), reason, tuple(chosen.values()))
+
+
+def _choose(graph: Graph, labels: Labels | None, labelled: list[str], classes: list[str]) -> Metric:
+    if labels is not None and labels.kind != CLASSES:
+        return _choose_by_labels(graph, labels, classes, labelled)
     if labelled:
-        best = min(labelled, key=lambda name: name not in classes)
-        return Metric(RIGHT, RightAnswers.text, (best,), f"labels are known and '{best}' has their classes")
+        best = labelled[0]
+        others = dict.fromkeys((name for name in graph.outputs if name != best), CLOSENESS)
+        reason = f"labels are known and '{best}' has their classes"
+        if others:
+            reason += "; the other outputs are compared with the float model's"
+        return _make_metric({best: RIGHT, **others}, reason)
     if classes and len(classes) == len(graph.outputs):
-        return Metric(SAME, SameAnswers.text, tuple(classes), "every output holds probabilities or classes")
-    return Metric(
-        CLOSENESS,
-        Closeness.text,
-        tuple(graph.outputs),
+        return _make_metric(dict.fromkeys(classes, SAME), "every output holds probabilities or classes")
+    return _make_metric(
+        dict.fromkeys(graph.outputs, CLOSENESS),
         "the outputs need not be classes; --metric same-answers compares the largest one, labels are better",
     )
 
 
-def _list_fitting(graph: Graph, measure: Measure, classes: list[str]) -> list[str]:
-    """Outputs with more than one value for answers, all of them for values."""
-    if not measure.is_share:
-        return list(graph.outputs)
-    return classes or [name for name in graph.outputs if _count_elements(graph, name) > 1]
-
-
-def _describe(measure: Measure, requested: str) -> str:
-    return getattr(measure, "text", f"mean over samples of {requested}")
-
-
-def find_class_axis(graph: Graph, name: str) -> int:
-    """The axis along which an output has its classes: softmax's, else the longest."""
-    kind, producer = graph.types[name], _find_producer(graph, name)
-    if producer is not None and producer is graph.producer(name) and isinstance(producer.op, SHARES):
-        return producer.op.axis_of(kind.rank)
-    shape = kind.static_shape()
-    return int(np.argmax(shape)) if shape else 0
-
-
-def _has_classes(graph: Graph, name: str, values: Array | None) -> bool:
-    """Whether an output holds answers beyond doubt: probabilities or whole numbers."""
-    kind, producer = graph.types[name], _find_producer(graph, name)
-    if kind.encoding is None and kind.dtype.numpy.kind in "iub":
-        return True
-    has_classes = kind.rank >= 2 and max(kind.static_shape()) > 1
-    return _has_probabilities(values) or (
-        has_classes and producer is not None and isinstance(producer.op, SHARES)
+def _choose_by_labels(graph: Graph, labels: Labels, classes: list[str], labelled: list[str]) -> Metric:
+    """Labels that are no classes say what is measured, where an output fits them."""
+    name = {ARRAYS: "iou", BOXES: "map"}.get(labels.kind, "")
+    if name:
+        measure = find_measure(name)
+        shapes = _list_shapes(graph)
+        fitting = _list_fitting(graph, measure, classes, labelled)
+        if fitting and not any(measure.find_misfit(shapes, output) for output in fitting):
+            return _make_metric(dict.fromkeys(fitting, name), f"labels are {labels.kind}")
+    raise UsageError(
+        f"labels are {labels.kind}, and which outputs they are of cannot be told",
+        do=f"say how they are used, as in --metric {LABEL_USES[labels.kind]}",
     )
 
 
-def _has_probabilities(values: Array | None) -> bool:
-    """Whether values are rows of probabilities."""
-    if values is None or values.ndim < 2 or values.shape[-1] < 2 or values.dtype.kind != "f":
-        return False
-    return is_distribution(values)
+def _list_labelled(graph: Graph, labels: Labels | None, classes: list[str]) -> list[str]:
+    """The outputs that labels are classes of, those that show classes first."""
+    if labels is None or labels.kind != CLASSES:
+        return []
+    fitting = [name for name in graph.outputs if _has_label_classes(graph, name, labels)]
+    return sorted(fitting, key=lambda name: name not in classes)
 
 
-def _has_label_classes(graph: Graph, name: str, labels: Array) -> bool:
+def _list_fitting(graph: Graph, measure: Measure, classes: list[str], labelled: list[str]) -> list[str]:
+    """Outputs with more than one value for answers, those that it can look at, all of them for values."""
+    if measure.is_joint:
+        return list(graph.outputs)[:1]
+    if measure.needs_labels:
+        return labelled[:1]
+    if measure.is_share:
+        return classes or [name for name in graph.outputs if _count_elements(graph, name) > 1]
+    shapes = _list_shapes(graph)
+    return [name for name in graph.outputs if not measure.find_misfit(shapes, name)] or list(graph.outputs)
+
+
+def _check_outputs(graph: Graph, pairs: Mapping[str, str]) -> None:
+    unknown = [name for name in pairs if name and name not in graph.outputs]
+    if unknown:
+        raise UsageError(
+            f"the metric names '{shown(unknown[0])}', the model's outputs are {quote_names(graph.outputs)}",
+            do=did_you_mean(unknown[0], list(graph.outputs)),
+        )
+
+
+def _check_shapes(graph: Graph, measure: Measure, outputs: Sequence[str]) -> None:
+    shapes = _list_shapes(graph)
+    for output in outputs:
+        if misfit := measure.find_misfit(shapes, output):
+            described = ", ".join(f"'{shown(name)}' {list(shape)}" for name, shape in shapes.items())
+            raise UsageError(
+                f"the metric '{shown(measure.name)}' cannot look at the outputs {described}: {misfit}",
+                do="choose another metric, or name the output: --metric OUTPUT=NAME",
+            )
+
+
+def _check_labels(
+    graph: Graph, measure: Measure, name: str, labels: Labels | None, labelled: list[str]
+) -> None:
+    """Labels of another kind than the metric takes are refused, and missing ones where it needs them."""
+    if measure.needs_labels and labels is None:
+        raise UsageError(
+            f"the metric {shown(name)} needs labels, and none were found", do="give them with --labels FILE"
+        )
+    takes = measure.label_kind
+    if labels is not None and takes not in {None, ANY, labels.kind}:
+        raise UsageError(
+            f"labels are {labels.kind}, the metric {shown(name)} takes {takes}",
+            do=f"labels of this kind are for --metric {LABEL_USES[labels.kind]}",
+        )
+    if measure.needs_labels and takes == CLASSES and labels is not None and not labelled:
+        raise _make_label_error(graph, labels)
+
+
+def _has_label_classes(graph: Graph, name: str, labels: Labels) -> bool:
     """Whether an output is one row of classes that the labels are numbers of."""
     shape = graph.types[name].static_shape()
     is_row = sum(size > 1 for size in shape) == 1
     return (
-        is_row
-        and _count_elements(graph, name) > int(labels.max(initial=0))
-        and graph.types[name].dtype.numpy.kind != "b"
+        is_row and _count_elements(graph, name) > labels.largest and graph.types[name].dtype.numpy.kind != "b"
     )
 
 
-def _find_producer(graph: Graph, name: str) -> Node | None:
-    """The node that computes an output, before what only moves or encodes elements."""
-    producer = graph.producer(name)
-    while producer is not None and (producer.op.keeps_encoding or producer.op.is_encoder):
-        producer = graph.producer(producer.inputs[0])
-    return producer
+def _list_shapes(graph: Graph) -> dict[str, tuple[int, ...]]:
+    return {name: graph.types[name].static_shape() for name in graph.outputs}
 
 
 def _count_elements(graph: Graph, name: str) -> int:
     return math.prod(graph.types[name].static_shape())
 
 
-def _make_label_error(graph: Graph, labels: Array | None) -> UsageError:
-    if labels is None:
-        return UsageError(
-            "the metric right-answers needs labels, and none were found", do="give them with --labels FILE"
-        )
-    shapes: Mapping[str, object] = {name: list(graph.types[name].shape) for name in graph.outputs}
-    outputs = ", ".join(f"'{name}' {shape}" for name, shape in shapes.items())
+def _make_label_error(graph: Graph, labels: Labels) -> UsageError:
+    outputs = ", ".join(f"'{name}' {list(shape)}" for name, shape in _list_shapes(graph).items())
     return UsageError(
-        f"labels reach up to {int(labels.max(initial=0))}, expected an output with one row of more classes, "
+        f"labels reach up to {labels.largest}, expected an output with one row of more classes, "
         f"found {outputs}",
         do="check that the labels are numbers of classes from 0, or use --metric same-answers",
     )

@@ -5,17 +5,19 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from edgewright.core.events import announce_progress
 from edgewright.core.numbers import Array
+from edgewright.data.labels import Label
 from edgewright.data.samples import LabelledSamples, SampleSelection
-from edgewright.evaluate.choose_metric import find_class_axis
 from edgewright.evaluate.loss import choose_worst, measure_loss, measure_score
 from edgewright.evaluate.metrics import find_measure
-from edgewright.evaluate.metrics.measure import Answer
+from edgewright.evaluate.metrics.measure import ANY, Answer, Measure
 from edgewright.evaluate.metrics.values import SignalToNoise, subtract_safely
+from edgewright.evaluate.output_kinds import find_class_axis, find_value_width, label_parts
 from edgewright.evaluate.records import Accuracy, Loss, Metric
 from edgewright.ir.graph import Graph
 from edgewright.model.model import Model
@@ -77,8 +79,9 @@ class Evaluator:
 
     def __init__(self, graph: Graph, samples: LabelledSamples, metric: Metric) -> None:
         self._graph, self._samples, self.metric = graph, samples, metric
-        self._measure = find_measure(metric.name)
+        self._measures = {name: find_measure(metric.find_name(name)) for name in metric.outputs}
         self._axes = {name: find_class_axis(graph, name) for name in graph.outputs}
+        self._parts = {name: label_parts(graph, name) for name in graph.outputs}
         self._float = Model.of(graph)
         self._kept: dict[int, dict[str, Array]] = {}
         self._bytes = 0
@@ -109,9 +112,10 @@ class Evaluator:
         start = time.monotonic()
         with announce_progress(f"evaluating on {backend}", total=len(chosen)) as step:
             for sample, references, label in self._iterate_samples(chosen):
-                outputs = run(sample)
+                outputs = {name: np.asarray(array) for name, array in run(sample).items()}
+                sample_answer = Answer(np.zeros(0), np.zeros(0), label, -1, None, sample, references, outputs)
                 for name, items in scores.items():
-                    items.append(self._score(name, references[name], np.asarray(outputs[name]), label))
+                    items.append(self._score(name, sample_answer))
                 step()
                 if seconds is not None and time.monotonic() - start > seconds:
                     break
@@ -131,7 +135,7 @@ class Evaluator:
         losses = [
             replace(
                 measure_loss(
-                    self._measure,
+                    self._measures[name],
                     [item.sums for item in first.outputs[name]],
                     [item.sums for item in measured.outputs[name]],
                     self._spans[name],
@@ -152,21 +156,32 @@ class Evaluator:
         is_float = measured.backend == self.reference.backend
         figures: tuple[float | None, ...] = (None, None, None)
         if name in self.metric.outputs:
-            figures = self._compute_figures(items, self._spans[name])
+            sums = [item.sums for item in items]
+            figures = measure_score(self._measures[name], sums, self._spans[name])
         differences = (
             (None, None) if is_float else (compute_sqnr_db(items), max(item.largest for item in items))
         )
         return Accuracy(name, measured.backend, len(items), *figures, *differences)
 
-    def _compute_figures(self, items: list[SampleScore], span: float) -> tuple[float, float, float]:
-        """The score and its interval; that of a loss is narrower, for both models share their samples."""
-        return measure_score(self._measure, [item.sums for item in items], span)
-
-    def _score(self, name: str, reference: Array, result: Array, label: int | None) -> SampleScore:
-        answer = Answer(reference, result, label, self._axes[name])
+    def _score(self, name: str, sample_answer: Answer) -> SampleScore:
+        """One output of a sample, of which all is known."""
+        measure = self._measures.get(name)
+        answer = replace(
+            sample_answer,
+            reference=sample_answer.references[name],
+            result=sample_answer.results[name],
+            label=sample_answer.label if measure is not None and self._can_take_label(measure) else None,
+            axis=self._axes[name],
+            parts=self._parts[name],
+        )
         _, gap = subtract_safely(answer)
-        sums = self._measure.add_up(answer) if name in self.metric.outputs else ()
+        sums = () if measure is None else measure.add_up(answer)
         return SampleScore(SignalToNoise().add_up(answer), float(np.abs(gap).max(initial=0.0)), sums)
+
+    def _can_take_label(self, measure: Measure) -> bool:
+        """Labels that were found beside the samples may be of another kind than the metric takes."""
+        labels = self._samples.labels
+        return labels is not None and measure.label_kind in {ANY, labels.kind}
 
     @property
     def reference(self) -> Measurement:
@@ -174,27 +189,33 @@ class Evaluator:
         return self._float_results[0]
 
     @property
-    def _spans(self) -> dict[str, float]:
+    def _spans(self) -> dict[str, Array]:
         return self._float_results[1]
 
     @cached_property
-    def _float_results(self) -> tuple[Measurement, dict[str, float]]:
+    def _float_results(self) -> tuple[Measurement, dict[str, Array]]:
         """The float model's own answers, and the range of each output; made when they are first needed."""
         selection = self._samples.selection
         scores: dict[str, list[SampleScore]] = {name: [] for name in self._graph.outputs}
-        ranges = dict.fromkeys(scores, (np.inf, -np.inf))
+        ranges = {name: ValueRanges(self._parts[name]) for name in scores}
         with announce_progress("running the float model", total=len(selection)) as step:
-            for _, references, label in self._iterate_samples(selection):
-                for name, array in references.items():
-                    ranges[name] = _widen_range(ranges[name], array)
-                    scores[name].append(self._score(name, array, array, label))
+            for sample, references, label in self._iterate_samples(selection):
+                sample_answer = Answer(
+                    np.zeros(0), np.zeros(0), label, -1, None, sample, references, references
+                )
+                for name, items in scores.items():
+                    ranges[name].widen(references[name])
+                    items.append(self._score(name, sample_answer))
                 step()
-        spans = {name: max(0.0, high - low) for name, (low, high) in ranges.items()}
+        spans = {
+            name: np.maximum(each.widths, find_value_width(self._graph, name))
+            for name, each in ranges.items()
+        }
         return Measurement("float", scores, selection.numbers), spans
 
     def _iterate_samples(
         self, chosen: SampleSelection
-    ) -> Iterator[tuple[Mapping[str, Array], Mapping[str, Array], int | None]]:
+    ) -> Iterator[tuple[Mapping[str, Array], Mapping[str, Array], Label | None]]:
         """Samples, the float model's outputs, and the labels where they are known."""
         for number, sample in zip(chosen.numbers, chosen, strict=True):
             yield sample, self._run_float_model(number, sample), self._samples.find_label(number)
@@ -218,8 +239,25 @@ def compute_sqnr_db(items: Sequence[SampleScore]) -> float:
     return 10 * math.log10(signal / noise) if signal else -math.inf
 
 
-def _widen_range(value_range: tuple[float, float], array: Array) -> tuple[float, float]:
-    finite = array[np.isfinite(array)] if array.dtype.kind == "f" else array
-    if not finite.size:
-        return value_range
-    return min(value_range[0], float(finite.min())), max(value_range[1], float(finite.max()))
+class ValueRanges:
+    """The range of an output's values, of each of its parts."""
+
+    def __init__(self, parts: Array | None) -> None:
+        count = 1 if parts is None else int(parts.max()) + 1
+        self._masks: list[Any] = [...] if parts is None else [parts == number for number in range(count)]
+        self._low, self._high = np.full(count, np.inf), np.full(count, -np.inf)
+
+    def widen(self, array: Array) -> None:
+        """Takes in one more array; what is not finite is left out."""
+        for place, mask in enumerate(self._masks):
+            values = array[mask]
+            finite = values[np.isfinite(values)] if values.dtype.kind == "f" else values
+            if finite.size:
+                self._low[place] = min(self._low[place], float(finite.min()))
+                self._high[place] = max(self._high[place], float(finite.max()))
+
+    @property
+    def widths(self) -> Array:
+        """How far each reaches; 0 where there was nothing."""
+        is_known = np.isfinite(self._low)
+        return np.where(is_known, self._high, 0.0) - np.where(is_known, self._low, 0.0)

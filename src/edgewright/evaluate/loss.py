@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from edgewright.core.numbers import Array
-from edgewright.evaluate.metrics.measure import Measure
+from edgewright.evaluate.metrics.measure import Measure, Sums
 from edgewright.evaluate.records import Loss
 from edgewright.evaluate.statistics import compute_paired_interval, compute_wilson_interval
 
@@ -16,56 +16,60 @@ DRAWS, SEED = 1000, 0
 FEWEST = 5
 # More than this is not asked for: the limit is too near to what is lost.
 MOST_SAMPLES = 1_000_000
-Sums = Sequence[tuple[float, ...]]
 
 
-def measure_loss(measure: Measure, float_sums: Sums, sums: Sums, span: float) -> Loss:
+def measure_loss(measure: Measure, float_sums: Sums, sums: Sums, span: Array) -> Loss:
     """Points lost between two models on the same samples, sample by sample."""
-    first, second = np.array(float_sums, np.float64), np.array(sums, np.float64)
-    score = float(measure.compute_score(first.sum(0), span))
-    points = score - float(measure.compute_score(second.sum(0), span))
+    count = len(sums)
+    score, second = (_score_all(measure, part, span) for part in (float_sums, sums))
+    points = score - second
     interval = _find_share_interval if measure.is_share else _find_drawn_interval
-    low, high = interval(measure, first, second, span)
-    if len(first) < FEWEST and not measure.is_share:
+    low, high = interval(measure, float_sums, sums, span)
+    if count < FEWEST and not measure.is_share:
         low, high = -100.0, 100.0
-    return Loss("", "", len(first), points, min(low, points), max(high, points), score)
+    return Loss("", "", count, points, min(low, points), max(high, points), score)
 
 
-def measure_score(measure: Measure, sums: Sums, span: float) -> tuple[float, float, float]:
+def measure_score(measure: Measure, sums: Sums, span: Array) -> tuple[float, float, float]:
     """The metric of one model in percent, with its interval of 95 %."""
-    parts = np.array(sums, np.float64)
-    total = parts.sum(0)
-    score = float(measure.compute_score(total, span))
+    score = _score_all(measure, sums, span)
     if measure.is_share:
+        total = np.sum(sums, 0)
         low, high = (100 * end for end in compute_wilson_interval(float(total[0]), float(total[1])))
         return score, low, high
-    drawn = measure.compute_score(parts[_draw(len(parts))].sum(1), span)
-    low, high = np.percentile(drawn, [2.5, 97.5]).tolist()
+    low, high = np.percentile(measure.score_draws(sums, _draw(len(sums)), span), [2.5, 97.5]).tolist()
     return score, low, high
 
 
-def _find_share_interval(measure: Measure, first: Array, second: Array, span: float) -> tuple[float, float]:
+def _score_all(measure: Measure, sums: Sums, span: Array) -> float:
+    return float(measure.score_draws(sums, np.ones((1, len(sums))), span)[0])
+
+
+def _find_share_interval(measure: Measure, first: Sums, second: Sums, span: Array) -> tuple[float, float]:
     """Of good answers that became wrong ones, and the other way round."""
     del measure, span
-    known = first[:, 1] > 0
-    lost = first[known, 0] - second[known, 0]
+    before, after = np.array(first), np.array(second)
+    known = before[:, 1] > 0
+    lost = before[known, 0] - after[known, 0]
     low, high = compute_paired_interval(
         float(lost[lost > 0].sum()), float(-lost[lost < 0].sum()), int(known.sum())
     )
     return 100 * low, 100 * high
 
 
-def _find_drawn_interval(measure: Measure, first: Array, second: Array, span: float) -> tuple[float, float]:
+def _find_drawn_interval(measure: Measure, first: Sums, second: Sums, span: Array) -> tuple[float, float]:
     """Of samples drawn again and again, both models on the same ones."""
     draws = _draw(len(first))
-    scores = (measure.compute_score(part[draws].sum(1), span) for part in (first, second))
-    lost = next(scores) - next(scores)
+    lost = measure.score_draws(first, draws, span) - measure.score_draws(second, draws, span)
     low, high = np.percentile(lost, [2.5, 97.5]).tolist()
     return low, high
 
 
 def _draw(count: int) -> Array:
-    return np.random.default_rng(SEED).integers(0, count, (DRAWS, count))
+    """How often each sample is drawn [draw, sample]."""
+    drawn = np.random.default_rng(SEED).integers(0, count, (DRAWS, count))
+    times = np.apply_along_axis(np.bincount, 1, drawn, minlength=count)
+    return times.astype(np.float64)
 
 
 def count_needed_samples(loss: Loss, limit: float) -> int | None:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 class Metric:
     """How accuracy is measured for this model and data: one number in percent, larger is better."""
 
-    # Of the registry (right-answers, same-answers, closeness ...), or FILE:FUNCTION of the user's own.
+    # Of the registry (right-answers, same-answers, closeness ...), or FILE:FUNCTION of the user's own; where
+    # outputs have different ones, OUTPUT=NAME for each.
     name: str
     # A sentence for readers.
     text: str
@@ -15,6 +16,17 @@ class Metric:
     outputs: tuple[str, ...]
     # Why this one, where nobody asked for it.
     reason: str = ""
+    # The metric of each of these outputs, where they have different ones.
+    each: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """The head of a column of its figures."""
+        return "score" if self.each else self.name
+
+    def find_name(self, output: str) -> str:
+        """The metric that one output is judged by."""
+        return self.each[self.outputs.index(output)] if self.each and output in self.outputs else self.name
 
 
 @dataclass(frozen=True)

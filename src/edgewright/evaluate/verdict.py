@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from edgewright.evaluate.loss import count_needed_samples
-from edgewright.evaluate.metrics.answers import RightAnswers
 from edgewright.evaluate.records import Loss
 from edgewright.evaluate.statistics import compute_wilson_interval
 
@@ -30,18 +29,17 @@ class Verdict:
         return None if self.word == NO_LIMIT else self.word == MET
 
 
-def describe_poor_float_model(metric: str, loss: Loss, classes: int) -> str:
-    """What is wrong before anything was quantized; empty where nothing seems to be."""
-    if metric != RightAnswers.name or not loss.samples:
+def describe_poor_float_model(score: float, samples: int, classes: int) -> str:
+    """What is wrong before anything was quantized, by right answers in percent; empty where nothing is."""
+    if not samples:
         return ""
-    right = loss.float_score / 100 * loss.samples
-    low, high = compute_wilson_interval(right, loss.samples)
+    low, high = compute_wilson_interval(score / 100 * samples, samples)
     chance = 1 / max(classes, 1)
     if high >= LOWEST_USUAL and low > min(2 * chance, (1 + chance) / 2):
         return ""
-    score = f"right on only {loss.float_score:.0f} % of {loss.samples} samples"
+    text = f"right on only {score:.0f} % of {samples} samples"
     return (
-        f"the float model itself is {score} ({100 * chance:.1f} % would be chance): "
+        f"the float model itself is {text} ({100 * chance:.1f} % would be chance): "
         "what is lost says little before samples and labels fit the model"
     )
 

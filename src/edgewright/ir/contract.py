@@ -11,7 +11,7 @@ from edgewright.ir.types import TensorType
 
 @dataclass(frozen=True)
 class IoTensor:
-    """One input or output; the source's type and shape are empty without a source."""
+    """One input or output; the source's name, type and shape are empty without a source."""
 
     role: str  # input or output
     name: str
@@ -23,6 +23,8 @@ class IoTensor:
     # For fixed point: real = scale * (stored + offset).
     scale: float | None = None
     offset: int | None = None
+    # As the source spells the name, where that is another spelling.
+    source_name: str = ""
 
 
 def contract(graph: Graph, source: Mapping[str, TensorType] | None = None) -> tuple[IoTensor, ...]:

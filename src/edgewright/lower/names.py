@@ -19,6 +19,13 @@ def sanitize_name(name: str, longest: int = LONGEST) -> str:
     return fit
 
 
+def spell_io_names(inputs: Iterable[str], outputs: Iterable[str]) -> dict[str, str]:
+    """The inputs and outputs of a graph, each with its name in everything that is written."""
+    names = (*inputs, *outputs)
+    table = NameTable(names)
+    return {name: table(name) for name in names}
+
+
 class NameTable:
     """Gives every name one sanitized form; two names never share one.
 

@@ -60,6 +60,8 @@ class Model(Displayed):
     specialise: Callable[[Mapping[str, Array]], Graph] | None = None
     # Names of the source model's tensors, including removed ones, if the source was available.
     source_tensors: frozenset[str] = frozenset()
+    # Those of them that conversion made: the source has no such tensor.
+    added_tensors: frozenset[str] = frozenset()
     # What one run leaves for the next: outputs that become inputs, and their initial values.
     states: tuple[State, ...] = ()
     _sessions: dict[object, "_Ready"] = field(default_factory=dict)
@@ -160,11 +162,13 @@ class Model(Displayed):
     def encodings(self, version: str = "1.0.0") -> dict[str, Any]:
         """The encodings of a quantized model by the source's names, in the format of AIMET's files.
 
-        ``version``: 0.5.0, 0.6.1, 1.0.0 or 2.0.0 of those files. ``overrides`` of a quantizer accepts them
+        ``version``: 0.5.0, 0.6.1, 1.0.0 or 2.0.0 of those files. Tensors that the source does not have are
+        apart, in ``added_encodings``, which other readers skip. ``overrides`` of a quantizer accepts them
         and gives the same model from the same source, unless weights or biases were changed before they were
         rounded (``cle``, ``bc``, ``auto``; a note of the report says so): those are only in saved files.
         """
-        return describe_encodings(list_encodings(self.fixed_graph(), self.source_tensors), version)
+        entries = list_encodings(self.fixed_graph(), self.source_tensors, self.added_tensors)
+        return describe_encodings(entries, version)
 
     def source_map(self) -> tuple[SourceTensor, ...]:
         """Every tensor of the source model: its name in QNN artifacts, or why there is none."""

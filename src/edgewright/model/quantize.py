@@ -10,7 +10,7 @@ from edgewright.frontends.conversion import Rewrites
 from edgewright.ir.graph import Graph
 from edgewright.model.changed_weights import note_changed_weights
 from edgewright.model.model import Model
-from edgewright.model.narrow import is_narrow
+from edgewright.model.narrow import fall_to_half, is_narrow
 from edgewright.ops.quant import Dequantize
 from edgewright.quantize.executor import Executor
 from edgewright.quantize.overrides import KnownEncodings
@@ -50,6 +50,8 @@ def quantize_model(
         samples = open_samples(graph, data, passes=request.passes, preprocessing=preprocessing)
     known = KnownEncodings(() if ignore_encodings else source, model.source_tensors)
     result = quantize_graph(graph, request, samples, executor, known)
+    if samples is not None:
+        result = fall_to_half(result, graph)
     result.report.notes[:0] = list_data_notes(samples, preprocessing)
     result.report.notes += note_changed_weights(graph, result.graph)
     if not is_narrow(result.graph):
@@ -62,6 +64,7 @@ def quantize_model(
     return QuantizedModel(
         *(result.graph, plain.inputs, plain.outputs),
         source_tensors=frozenset(names) | model.source_tensors,
+        added_tensors=frozenset(names) - model.source_tensors if model.source_tensors else frozenset(),
         report=result.report,
         states=model.states,
     )

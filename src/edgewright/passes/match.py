@@ -10,6 +10,7 @@ from edgewright.core.numbers import Array
 from edgewright.ir.dims import Dim
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op
+from edgewright.ops.elementwise import ElementWiseMultiply, ElementWisePower
 
 # Exporters write constants such as 1/6 in the precision of the model.
 NEAR = 1e-4
@@ -45,6 +46,17 @@ def swap_operands(node: Node | None) -> Iterator[tuple[str, str]]:
     if node is not None:
         yield node.inputs[0], node.inputs[1]
         yield node.inputs[1], node.inputs[0]
+
+
+def find_squared(graph: Graph, value: str) -> str:
+    """The x of x * x, or of x to the power of 2; "" where a value is no square."""
+    node = graph.producer(value)
+    if node is None:
+        return ""
+    if isinstance(node.op, ElementWiseMultiply) and node.inputs[0] == node.inputs[1]:
+        return node.inputs[0]
+    is_power = isinstance(node.op, ElementWisePower) and number_of(graph, node.inputs[1]) == 2
+    return node.inputs[0] if is_power else ""
 
 
 def read_channel_vector(graph: Graph, value: str, rank: int, channels: Dim) -> Array | None:

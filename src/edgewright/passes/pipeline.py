@@ -6,7 +6,9 @@ from edgewright.ir.graph import Graph
 from edgewright.ir.verify import verify
 from edgewright.passes.clean import (  # noqa: F401 - registers the passes
     drop_dead_code,
+    drop_empty_parts,
     drop_identity,
+    keep_reduced_axes,
     merge_casts,
     merge_moves,
     take_source_names,
@@ -20,6 +22,7 @@ from edgewright.passes.fold import (  # noqa: F401 - registers the passes
     fold_moved_weights,
 )
 from edgewright.passes.fuse import (  # noqa: F401 - registers the passes
+    centre_variances,
     fuse_channel_shuffle,
     fuse_clip,
     fuse_fully_connected,
@@ -38,6 +41,7 @@ from edgewright.passes.htp import (  # noqa: F401 - registers the passes
     compare_to_zero,
     complete_norms,
     convert_around_moves,
+    convolve_folded_rows,
     expand_blocks,
     fit_biases,
     flatten_rows,
@@ -51,6 +55,7 @@ from edgewright.passes.htp import (  # noqa: F401 - registers the passes
     replace_biased_matmul,
     replace_reciprocals,
     separate_activations,
+    spell_hard_swish,
     spell_softplus,
     split_transposes,
     unroll_recurrent,
@@ -62,20 +67,24 @@ from edgewright.passes.layout import absorb_transposes, assign_layout, narrow_tr
 from edgewright.passes.target import narrow_int64, promote_scalars, resolve_symbols  # noqa: F401
 
 # What every conversion needs; `--no_simplification` does not switch it off.
-ALWAYS = ("drop_dead_code",)
+ALWAYS = ("drop_empty_parts", "drop_dead_code")
 # Optional rewrites.
 SIMPLIFY = (
+    "drop_empty_parts",
     "drop_dead_code",
     "fold_constants",
     "merge_casts",
     "merge_moves",
     "drop_identity",
+    "keep_reduced_axes",
     "fuse_clip",
     "fuse_prelu",
     "fuse_hard_sigmoid",
     "fuse_hard_swish",
     "fuse_softmax",
     "fuse_mean",
+    "fuse_scaled_sums",
+    "centre_variances",
     "fuse_norm",
     "fuse_norm_weights",
     "fuse_channel_shuffle",
@@ -136,8 +145,10 @@ HTP = (
     "move_softmax_axis",
     "wrap_indices",
     "lower_ranks",
+    "spell_hard_swish",
     "split_transposes",
     "merge_moves",
+    "convolve_folded_rows",
     "separate_activations",
     "keep_clamps",
     "convert_around_moves",

@@ -10,6 +10,7 @@ from edgewright.quantize.executor import Samples
 
 # One of so many samples judges, so many at most.
 TURN, JUDGES = 3, 64
+ROUGH = 16
 SEED = 0
 
 
@@ -19,8 +20,12 @@ class SplitSamples:
 
     fitting: Samples
     judging: "JudgingSamples"
+    # Some of those to choose from, where a rough answer will do.
+    rough: Samples
     # Of a single sample no other can be held apart: it does both.
     is_apart: bool
+    # Of all samples.
+    count: int
 
     def describe(self) -> str:
         """What figures come from."""
@@ -35,9 +40,11 @@ def split_samples(samples: Samples) -> SplitSamples:
     judging = JudgingSamples(sample for number, sample in enumerate(samples) if number in judges)
     judging.numbers = tuple(sorted(judges))
     if count < 2:
-        return SplitSamples(samples, judging, is_apart=False)
+        return SplitSamples(samples, judging, samples, is_apart=False, count=count)
     others = tuple(number for number in range(count) if number not in judges)
-    return SplitSamples(_Others(samples, others), judging, is_apart=True)
+    few = min(len(others), ROUGH)
+    rough = _Others(samples, tuple(others[place * len(others) // few] for place in range(few)))
+    return SplitSamples(_Others(samples, others), judging, rough, is_apart=True, count=count)
 
 
 def _choose_judges(count: int) -> frozenset[int]:

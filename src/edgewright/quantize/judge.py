@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from edgewright.quantize.calibrate import observe_extremes
 from edgewright.quantize.executor import Executor, Samples
 from edgewright.quantize.groups import Groups, is_real
 from edgewright.quantize.held_apart import split_samples
+from edgewright.quantize.meter import Meter
 from edgewright.quantize.noise import Noise
 from edgewright.quantize.pins import Pin
 from edgewright.quantize.request import QuantizationRequest
@@ -26,12 +28,16 @@ class Judge:
     """Holds some samples apart, and what the float graph makes of them."""
 
     def __init__(self, graph: Graph, samples: Samples, executor: Executor) -> None:
-        self.executor, self.samples = executor, samples
         split = split_samples(samples)
+        self.samples = samples
+        self.executor = executor if isinstance(executor, Meter) else Meter(executor, graph, split.count)
         self.fitting, self.feeds, self.text = split.fitting, split.judging, split.describe()
+        self.rough = split.rough
+        self.judging_share = len(self.feeds) / max(1, split.count)
+        self.fitting_count = split.count - len(self.feeds)
         self._outputs = [name for name in graph.outputs if is_real(graph, name)]
         self._values = list_judged_values(graph)
-        self._float = self._compute_values(graph)
+        self._graph = graph
 
     def measure_noise(self, graph: Graph) -> Noise:
         """The noise of a quantized graph, or of a float one that was changed."""
@@ -44,12 +50,16 @@ class Judge:
                 noise[row, column] = np.square(wide - actual).sum()
         return Noise(signal, np.nan_to_num(noise, nan=NO_NUMBER, posinf=NO_NUMBER), len(self._outputs))
 
+    @cached_property
+    def _float(self) -> dict[str, list[Array]]:
+        return self._compute_values(self._graph)
+
     def measure_plain_noise(
         self, graph: Graph, request: QuantizationRequest, pins: Mapping[str, Pin]
     ) -> Noise:
         """The noise of a float graph when its values cover what the other samples let expect of them."""
         groups, tails = Groups(graph, request, pins), Tails()
-        extremes = observe_extremes(graph, groups.list_observed(), self.fitting, self.executor, tails.add)
+        extremes = observe_extremes(graph, groups.list_observed(), self.rough, self.executor, tails.add)
         ranges = extend_ranges(graph, groups, extremes, tails)
         plan = assign_encodings(graph, groups, replace(request, act_quantizer="tf"), pins, ranges)
         return self.measure_noise(apply_plan(graph, plan))

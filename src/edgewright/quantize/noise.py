@@ -18,6 +18,8 @@ LEAST_NOISE = 1e-12
 WORTH_DB = 0.25
 # The part of the drawn sets that may lose.
 DOUBT = 0.1
+# How far an interval may reach from a figure that is given nevertheless.
+EXACT_DB = 1.0
 # The interval of 95 %.
 BOUNDS = (0.025, 0.975)
 
@@ -84,11 +86,15 @@ class Noise:
         return np.asarray(10 * np.log10(np.maximum(ratio, LEAST_NOISE)).mean(0))
 
     def describe(self) -> str:
-        """The figure with its interval, and that of the worst output where it is far from the mean."""
+        """The figure with its interval, and that of the worst output where it is far from the mean.
+
+        Where other samples may well be more than 1 dB away from the figure, it is the interval alone.
+        """
         text = f"{self.sqnr_db:.1f} dB"
         if self.noise.shape[1] >= 2:
             low, high = self.find_interval()
-            text = f"{text} ({low:.1f} to {high:.1f})"
+            is_exact = max(high - self.sqnr_db, self.sqnr_db - low) <= EXACT_DB
+            text = f"{text} ({low:.1f} to {high:.1f})" if is_exact else f"{low:.1f} to {high:.1f} dB"
         worst = self.find_worst_output()
         return (
             f"{text}, the worst of {self.outputs} outputs {worst:.1f} dB"

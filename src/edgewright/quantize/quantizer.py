@@ -5,8 +5,9 @@ from dataclasses import replace
 
 from edgewright.ir.graph import Graph
 from edgewright.passes.htp.bound_masks import bound_masks
+from edgewright.passes.htp.fuse_gelus import fuse_gelus
 from edgewright.quantize.apply import apply_plan
-from edgewright.quantize.assign import assign_encodings
+from edgewright.quantize.assign import Plan, assign_encodings
 from edgewright.quantize.attempts import PlannedGraph, choose_algorithms
 from edgewright.quantize.calibrate import check_constants
 from edgewright.quantize.executor import Executor, Samples
@@ -47,22 +48,42 @@ def quantize_graph(
         pins |= widen_products(graph, pins)
     _check_graph(graph)
     settled, advice = _name_algorithms(graph, request.settle())
-    planned = _plan_graph(_bound_masks(graph), settled, pins, samples, executor)
+    work, changes = _prepare_graph(graph, pins)
+    judge = None if samples is None or executor is None else Judge(work, samples, executor)
+    planned = _plan_graph(work, settled, pins, judge)
     report = planned.plan.report
     report.ignored += resolved.ignored
-    report.notes += [*advice, *planned.notes]
+    report.notes += [*advice, *planned.notes, *changes]
     report.notes[:0] = request.list_notes()
-    is_corrected = planned.graph is not planned.source
-    made = QuantizedGraph(
-        apply_plan(planned.graph, planned.plan), report, planned.source, is_corrected, settled, resolved.pins
-    )
-    return made if samples is None or executor is None else widen_values(made, samples, executor)
+    made = _make_graph(planned, (planned.graph, planned.plan), settled, resolved.pins)
+    if judge is None:
+        return made
+    if planned.apart is not None:
+        made = widen_values(made, _make_graph(planned, planned.apart, settled, resolved.pins), judge)
+    made.report.passes = judge.executor.passes
+    return made
 
 
-def _bound_masks(graph: Graph) -> Graph:
-    """The graph with masks that have steps: nothing comes through the softmax behind them either way."""
+def _make_graph(
+    planned: PlannedGraph,
+    final: tuple[Graph, Plan],
+    request: QuantizationRequest,
+    pins: Mapping[str, Pin],
+) -> QuantizedGraph:
+    graph, plan = final
+    is_corrected = graph is not planned.source
+    return QuantizedGraph(apply_plan(graph, plan), plan.report, planned.source, is_corrected, request, pins)
+
+
+def _prepare_graph(graph: Graph, pins: Mapping[str, Pin]) -> tuple[Graph, list[str]]:
+    """The graph with masks and Gelus that have steps, and what is said of it.
+
+    Nothing comes through the softmax behind a mask either way.
+    """
     work = graph.copy()
-    return work if bound_masks(work) else graph
+    masks, gelus = bound_masks(work), fuse_gelus(work, pins)
+    note = f"gelu: {gelus} written out with tanh or sigmoid became one op each, at most 0.0005 from them"
+    return work if masks or gelus else graph, [note] if gelus else []
 
 
 def _check_graph(graph: Graph) -> None:
@@ -94,15 +115,14 @@ def _plan_graph(
     graph: Graph,
     request: QuantizationRequest,
     pins: Mapping[str, Pin],
-    samples: Samples | None,
-    executor: Executor | None,
+    judge: Judge | None,
 ) -> PlannedGraph:
     """The graph after all algorithms, and its plan."""
-    if samples is None or executor is None:
+    if judge is None:
         return _plan_without_samples(graph, request, pins)
     if request.is_searched or request.algorithms:
-        return choose_algorithms(graph, request, pins, Judge(graph, samples, executor))
-    _, plan = plan_by_scheme(graph, request, pins, samples, executor)
+        return choose_algorithms(graph, request, pins, judge)
+    _, plan = plan_by_scheme(graph, request, pins, judge.samples, judge.executor)
     return PlannedGraph(graph, graph, plan, [])
 
 

@@ -52,6 +52,8 @@ class QuantizationReport(Displayed):
     ignored: list[str] = field(default_factory=list)
     converts: int = 0
     notes: list[str] = field(default_factory=list)
+    # What all of it cost, in passes of the float graph over the samples.
+    passes: float = 0.0
 
     def record_rule(self, rule: str, where: str) -> None:
         """Remembers that a rule was applied."""

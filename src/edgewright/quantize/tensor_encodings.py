@@ -1,7 +1,7 @@
 """Encodings by the names of tensors, as files have them."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -44,6 +44,8 @@ class TensorEncoding:
     shape: tuple[int, ...] = ()
     # What the file says besides, given back as it is.
     extra: Mapping[str, Any] = field(default_factory=dict)
+    # A tensor that the source does not have: conversion made it.
+    is_added: bool = False
 
     @property
     def is_wish(self) -> bool:
@@ -69,10 +71,15 @@ class EncodingSet:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
-def list_encodings(graph: Graph, source_tensors: Collection[str] = ()) -> EncodingSet:
+def list_encodings(
+    graph: Graph, source_tensors: Collection[str] = (), added: Collection[str] = ()
+) -> EncodingSet:
     """The encodings of a quantized graph by the source model's names; floats are in it as floats.
 
-    ``source_tensors``: those names, where they are known: what algorithms put in has none.
+    Args:
+        graph: the quantized graph.
+        source_tensors: those names, where they are known: what algorithms put in has none.
+        added: those of them that conversion made.
     """
     entries: dict[str, TensorEncoding] = {}
     read = {value for node in graph.nodes for value in (*node.inputs, *node.outputs) if value}
@@ -85,7 +92,8 @@ def list_encodings(graph: Graph, source_tensors: Collection[str] = ()) -> Encodi
         if source_tensors and name not in source_tensors:
             continue
         if tensor_type.encoding is not None or tensor_type.dtype.is_float:
-            entries[name] = make_entry(name, tensor_type, is_param=value in graph.constants)
+            entry = make_entry(name, tensor_type, is_param=value in graph.constants)
+            entries[name] = replace(entry, is_added=name in added)
     return EncodingSet(tuple(entries.values()))
 
 

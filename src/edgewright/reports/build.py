@@ -44,7 +44,7 @@ def make_preflight_page(preflight: Preflight) -> list[Block]:
 
 
 def _make_candidates_table(record: BuildRecord) -> Table:
-    headers = ("", "precision", record.metric.name, "lost", "SQNR", "weights", "cost", "time")
+    headers = ("", "precision", record.metric.title, "lost", "SQNR", "weights", "cost", "time")
     rows = tuple(_make_candidate_row(candidate) for candidate in record.candidates)
     title = f"Precisions that were tried, on {record.candidates[0].backend} (cost: bits x MACs, w8a8 is 1)"
     return Table(title, headers, rows, frozenset(range(2, 8)))
@@ -66,7 +66,7 @@ def _make_candidate_row(candidate: Candidate) -> tuple[str, ...]:
 
 
 def _make_accuracy_table(record: BuildRecord) -> Table:
-    headers = ("output", "on", "samples", record.metric.name, "95 % interval", "SQNR", "largest difference")
+    headers = ("output", "on", "samples", record.metric.title, "95 % interval", "SQNR", "largest difference")
     rows = tuple(_make_accuracy_row(item) for item in record.accuracy)
     return Table("Accuracy on held-out samples", headers, rows, frozenset(range(2, 7)))
 

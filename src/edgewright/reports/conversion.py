@@ -56,12 +56,17 @@ def make_io_table(tensors: Sequence[IoTensor]) -> Table:
             tensor.dtype,
             format_shape(tensor.shape),
             tensor.layout or "-",
-            *((f"{tensor.source_dtype} {format_shape(tensor.source_shape)}",) if has_source else ()),
+            *((_describe_source(tensor),) if has_source else ()),
             *((_number(tensor.scale), _number(tensor.offset)) if has_scales else ()),
         )
         for tensor in tensors
     ]
     return Table("Inputs and outputs", headers, tuple(rows))
+
+
+def _describe_source(tensor: IoTensor) -> str:
+    words = (tensor.source_name, tensor.source_dtype, format_shape(tensor.source_shape))
+    return " ".join(word for word in words if word)
 
 
 def _number(value: float | None) -> str:

@@ -97,14 +97,18 @@ def _match_positional(
     plain = [word for word in rest if word not in unknown]
     problems: list[EdgewrightError] = [_refuse_unknown(word, known) for word in unknown]
     # The value of an unknown option looks like an extra argument: it is not reported a second time.
-    if not problems and len(plain) > len(positional):
+    takes_rest = bool(positional) and positional[-1].nargs == "+"
+    if not problems and len(plain) > len(positional) and not takes_rest:
         extra = plain[len(positional)]
         problems.append(
             UsageError(f"argument '{shown(extra)}' was not expected", do="--help lists what is expected")
         )
     if problems:
         raise problems[0] if len(problems) == 1 else Problems(problems)
-    return {option.name: [[word]] for option, word in zip(positional, plain, strict=False)}
+    matched = {option.name: [[word]] for option, word in zip(positional, plain, strict=False)}
+    if takes_rest and positional[-1].name in matched:
+        matched[positional[-1].name] = [plain[len(positional) - 1 :]]
+    return matched
 
 
 def _refuse_unknown(word: str, known: Sequence[Option]) -> UsageError:
@@ -117,10 +121,11 @@ def _refuse_unknown(word: str, known: Sequence[Option]) -> UsageError:
 
 
 def _list_usage(options: Sequence[Option]) -> list[str]:
+    needed = [option for option in options if option.required or option.is_positional]
+    dots = ["..." if option.is_positional and option.nargs == "+" else "" for option in needed]
     return [
-        option.spelled() if option.required else f"[{option.spelled()}]"
-        for option in options
-        if option.required or option.is_positional
+        option.spelled() + dots_after if option.required else f"[{option.spelled()}{dots_after}]"
+        for option, dots_after in zip(needed, dots, strict=True)
     ]
 
 

@@ -24,7 +24,11 @@ COMMANDS: dict[str, Command] = {
     "build": Command(
         "edgewright.tools.build_command", "do it all: from a model and data to a compiled, evaluated model"
     ),
+    "compare-builds": Command(
+        "edgewright.tools.compare_builds_command", "show what changed between two builds, as one page"
+    ),
     "inspect": Command("edgewright.tools.inspect_command", "show what a model contains and what converts"),
+    "view": Command("edgewright.tools.view_command", "show models as graphs in a browser"),
     "convert": Command("edgewright.tools.convert_command", "convert a model to QNN artifacts"),
     "quantize": Command("edgewright.tools.quantize_command", "quantize a model, and measure what that costs"),
     "run": Command("edgewright.tools.run_command", "run a model, and compare it with its source"),

@@ -3,8 +3,13 @@ from pathlib import Path
 
 import pytest
 
+from edgewright.config.accuracy_debugger import Components, DebuggerFolder, VerificationInputs
 from edgewright.config.context import ContextFile
 from edgewright.config.context_generator import CONTEXT_GENERATOR
+from edgewright.config.debugger_wrapper import WRAPPER
+from edgewright.config.encoding_comparison import EncodingInputs, InspectionInputs
+from edgewright.config.framework_diagnosis import FrameworkModel
+from edgewright.config.inference_engine import INFERENCE_ENGINE, EngineQuantizer, EngineRun
 from edgewright.config.model_library import MODEL_LIBRARY
 from edgewright.config.net_run import NET_RUN
 from edgewright.config.onnx import ONNX_CONVERTER
@@ -31,9 +36,25 @@ TOOLS = {
     "qnn-context-binary-utility": (ContextFile,),
     "qnn-model-lib-generator": MODEL_LIBRARY,
     "qnn-op-package-generator": OP_PACKAGE,
+    "qnn-accuracy-debugger (wrapper)": (Components, *WRAPPER, DebuggerFolder),
+    "qnn-accuracy-debugger --framework_diagnosis": (Components, FrameworkModel, DebuggerFolder),
+    "qnn-accuracy-debugger --inference_engine": (Components, *INFERENCE_ENGINE, DebuggerFolder),
+    "qnn-accuracy-debugger --verification": (Components, VerificationInputs, DebuggerFolder),
+    "qnn-accuracy-debugger --compare_encodings": (Components, EncodingInputs, DebuggerFolder),
+    "qnn-accuracy-debugger --tensor_inspection": (Components, InspectionInputs, DebuggerFolder),
 }
 # What ours have besides: every converter lists, keeps, leaves out and uses encodings.
+_OF_ENGINE = {
+    flag
+    for kind in (EngineQuantizer, EngineRun)
+    for option in kind.options().values()
+    for flag in option.flags
+}
 ADDED = {
+    # The guide hands the options of the engine through; its wrapper names few of them.
+    "qnn-accuracy-debugger (wrapper)": _OF_ENGINE,
+    "qnn-accuracy-debugger --compare_encodings": {"-w"},
+    "qnn-accuracy-debugger --tensor_inspection": {"--output_dirname"},
     "qnn-net-run": {"--allow_cpu_ops"},
     "qnn-onnx-converter": {"--dump_encoding_json"},
     "qnn-tflite-converter": {"--dump_encoding_json"},

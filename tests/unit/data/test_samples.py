@@ -54,14 +54,14 @@ def test_data_named_apart_judges_alone():
     assert (len(result.calibration), len(result.choosing.selection)) == (3, 3)
     assert len(result.judging.selection) == 4
     assert result.choosing.labels is None
-    assert result.labels.tolist() == [0, 1, 2, 0]
+    assert result.labels.values == [0, 1, 2, 0]
 
 
 def test_labels_follow_the_samples():
     result = _parts(5, labels=[4, 3, 2, 1, 0])
     for part in (result.choosing, result.judging):
-        assert part.labels.tolist() == [4 - number for number in part.selection.numbers]
-        assert [part.find_label(number) for number in part.selection.numbers] == part.labels.tolist()
+        assert part.labels.values == [4 - number for number in part.selection.numbers]
+        assert [part.find_label(number) for number in part.selection.numbers] == part.labels.values
 
 
 def test_a_table_gives_labels_to_files_and_to_folders(tmp_path):

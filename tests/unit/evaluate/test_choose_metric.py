@@ -1,10 +1,10 @@
 """Which metric suits which model and data: classes only where they are shown."""
 
-import numpy as np
 import pytest
 
 from edgewright.config.build import METRICS
 from edgewright.core.errors import UsageError
+from edgewright.data.labels import Labels
 from edgewright.evaluate.choose_metric import CLOSENESS, RIGHT, SAME, choose_metric
 from edgewright.evaluate.metrics import MEASURES
 from edgewright.ir.text import parse
@@ -66,7 +66,7 @@ graph g {
 @pytest.mark.parametrize(
     ("text", "labels", "wish", "name"),
     [
-        (SCORES, np.array([0, 2]), "auto", RIGHT),
+        (SCORES, Labels([0, 2]), "auto", RIGHT),
         # Scores may as well be coordinates: nothing shows that they are classes.
         (SCORES, None, "auto", CLOSENESS),
         (SCORES, None, "same-answers", SAME),
@@ -77,20 +77,22 @@ graph g {
         (FACES, None, "auto", CLOSENESS),
         (FACES, None, "same-answers", SAME),
         (IMAGE, None, "auto", CLOSENESS),
-        (IMAGE, np.array([1]), "auto", CLOSENESS),
+        (IMAGE, Labels([1]), "auto", CLOSENESS),
     ],
 )
 def test_the_metric_is_the_first_that_model_and_data_allow(text, labels, wish, name):
     assert choose_metric(parse(text), labels, wish).name == name
 
 
-def test_labels_are_of_the_output_that_holds_probabilities():
-    assert choose_metric(parse(FACES), np.array([0, 1])).outputs == ("face",)
+def test_labels_are_of_the_output_that_holds_probabilities_and_others_are_judged_too():
+    metric = choose_metric(parse(FACES), Labels([0, 1]))
+    assert {name: metric.find_name(name) for name in metric.outputs} == {"face": RIGHT, "box": CLOSENESS}
+    assert choose_metric(parse(FACES), Labels([0, 1]), RIGHT).outputs == ("face",)
 
 
 def test_labels_beyond_the_classes_are_refused_with_both_numbers():
     with pytest.raises(UsageError, match=r"labels reach up to 3, expected an output with one row of more"):
-        choose_metric(parse(SCORES), np.array([3]), RIGHT)
+        choose_metric(parse(SCORES), Labels([3]), RIGHT)
 
 
 def test_why_a_metric_was_taken_is_said_unless_it_was_asked_for():

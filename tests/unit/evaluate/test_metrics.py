@@ -28,10 +28,31 @@ def test_shares_of_answers_come_with_wilsons_interval():
     assert score("right-answers", *pairs, labels=[0, 0])[0] == 100
 
 
-@pytest.mark.parametrize(("place", "share"), [(4, 100), (5, 0)])
-def test_the_right_class_may_be_among_the_five_largest(place, share):
+@pytest.mark.parametrize(("name", "place", "share"), [("top-5", 4, 100), ("top-5", 5, 0), ("top-3", 3, 0)])
+def test_the_right_class_may_be_among_the_largest(name, place, share):
     scores = tuple(range(10, 0, -1))
-    assert score("top-5", (scores, scores), labels=[place])[0] == share
+    assert score(name, (scores, scores), labels=[place])[0] == share
+
+
+def test_rows_of_classes_are_answers_each_where_no_label_is_known():
+    rows = np.array([[3, 2, 1], [1, 2, 3]], np.float32)
+    other = np.array([[2, 3, 1], [3, 2, 1]], np.float32)
+    measure = find_measure("top-2")
+    assert measure.add_up(Answer(rows, other)) == (0.5, 1.0)
+
+
+def test_a_function_whose_first_argument_is_outputs_sees_all_of_them():
+    measure = find_measure(keep_own_function(lambda outputs: float(outputs["a"] + outputs["b"])))
+    assert measure.is_joint
+    empty = np.zeros(0)
+    assert measure.add_up(Answer(empty, empty, results={"a": 0.25, "b": 0.5})) == (0.75, 1.0)
+
+
+def test_two_functions_of_one_place_have_names_of_their_own():
+    first, second = (keep_own_function(function) for function in (lambda output: 1.0, lambda output: 0.5))
+    assert first != second
+    assert score(first, ((1, 0), (1, 0)))[0] == 100
+    assert score(second, ((1, 0), (1, 0)))[0] == 50
 
 
 def test_closeness_is_the_worse_of_all_noise_and_of_the_largest_error():
@@ -57,7 +78,11 @@ def test_forty_decibels_are_99_percent_and_right_angles_are_zero():
     assert score("cosine", ((1, 2), (2, 4)))[0] == pytest.approx(100)
 
 
-@pytest.mark.parametrize("name", [name for name in MEASURES if name != "right-answers"])
+# Those that need labels, other libraries or more than one output are tried apart.
+APART = {"right-answers", "map", "wer", "cer", "perplexity"}
+
+
+@pytest.mark.parametrize("name", [name for name in MEASURES if name not in APART])
 def test_the_float_model_itself_is_perfect_and_what_is_no_number_is_not(name):
     values = (3.0, 1.0, 0.0, -1.0, -2.0, -3.0, 2.0)
     assert score(name, (values, values))[0] == pytest.approx(100)

@@ -351,3 +351,21 @@ def test_what_encodings_cannot_bring_back_is_said(model, digits, options):
     assert again.encodings() == first.encodings()
     same = [np.array_equal(again.graph.constants[n], a) for n, a in first.graph.constants.items()]
     assert all(same) != any("weights and biases were changed" in note for note in first.report.notes)
+
+
+@pytest.mark.parametrize("version", ["0.6.1", "1.0.0", "2.0.0"])
+def test_tensors_that_the_source_does_not_have_are_apart(model, digits, version):
+    source = onnx.load(DIGITS_MODEL)
+    names = {name for node in source.graph.node for name in (*node.input, *node.output)}
+    document = ew.quantize(model, digits[0][::10, None], act_quantizer="tf").encodings(version)
+    added = document.pop("added_encodings")
+    assert list_names(document) <= names
+    # The biases that convolutions were given.
+    assert len(list_names(added)) >= 3
+    assert not list_names(added) & names
+
+
+def list_names(document):
+    """All tensors of an encodings file."""
+    parts = [document[key] for key in document if key.endswith("encodings")]
+    return {item if isinstance(item, str) else item["name"] for part in parts for item in part}

@@ -20,6 +20,7 @@ def graph_of(body: str) -> Graph:
         graph main {{
           input x: float_32[2,3,4]
           const zero: float_32[] = [0]
+          const least: float_32[] = [-inf]
           const one: float_32[1] = [1]
           const ones: float_32[4] = [1, 1, 1, 1]
           const wide: float_32[2,1,1,1] = [0, 0]
@@ -42,6 +43,7 @@ IDLE = [
     "ElementWiseSubtract(r, zero)",
     "ElementWiseMultiply(ones, r)",
     "ElementWiseDivide(r, one)",
+    "ElementWiseMaximum(least, r)",
 ]
 BUSY = [
     "Reshape(r) {shape=(3, 2, 4)}",
@@ -109,9 +111,21 @@ def test_moves_merge_and_keep_those_that_others_read() -> None:
         np.testing.assert_array_equal(found, expected)
 
 
+def test_parts_without_elements_are_not_joined() -> None:
+    graph = graph_of(
+        "r = Relu(x) rest = StridedSlice(r) {ranges=((0, 2, 1), (0, 3, 1), (4, 4, 1))} "
+        "y = Concat(r, rest, x) {axis=2}"
+    )
+    assert run_passes(graph, ("drop_empty_parts", "drop_dead_code"), is_checked=True)["drop_empty_parts"] == 1
+    assert [(node.op.qnn_name(), node.inputs) for node in graph.nodes] == [
+        ("Relu", ["x"]),
+        ("Concat", ["r", "x"]),
+    ]
+
+
 def test_what_no_output_needs_goes_with_its_constants() -> None:
     graph = graph_of("y = Relu(x) dead = ElementWiseAdd(x, zero) deader = Relu(dead)")
-    assert PASSES["drop_dead_code"](graph) == 2 + 4
+    assert PASSES["drop_dead_code"](graph) == 2 + 5
     verify(graph)
     assert [node.name for node in graph.nodes] == ["y"]
     assert graph.constants == {}

@@ -23,6 +23,9 @@ CONSTANTS = """
     const m1: float_32[] = [-1]
     const zero: float_32[] = [0]
     const half: float_32[] = [0.5]
+    const quarter: float_32[] = [0.25]
+    const four: float_32[] = [4]
+    const least: float_32[] = [-inf]
     const one: float_32[] = [1]
     const two: float_32[] = [2]
     const three: float_32[] = [3]
@@ -225,6 +228,58 @@ def test_layer_norms_as_exporters_write_them(body: str) -> None:
     (node,) = graph.nodes
     assert node.op == LayerNorm(axes=(2,), epsilon=float(np.float32(1e-5)))
     assert node.inputs == ["x", "g", "b"]
+
+
+JAX_NORM = ("keep_reduced_axes", "fuse_scaled_sums", "centre_variances", *NORM)
+MEANS = "t = ReduceSum(x) {axes=(2,)} m = Mul(t, quarter) s = Mul(x, x) u = ReduceSum(s) {axes=(2,)} "
+KEPT = "mk = Reshape(m) {shape=(2, 3, 1)} d = Sub(x, mk) "
+APPLIED = (
+    "vk = Reshape(v) {shape=(2, 3, 1)} ve = Add(vk, e) r = Rsqrt(ve) "
+    "k = Mul(r, g) n = Mul(d, k) y = Add(n, b)"
+)
+
+
+@pytest.mark.parametrize(
+    "variance",
+    [
+        "w = Mul(u, quarter) q = Mul(m, m) c = Sub(w, q) v = Relu(c) ",
+        "w = Div(u, four) q = Pow(m, two) v = Sub(w, q) ",
+    ],
+)
+def test_a_layer_norm_of_a_difference_of_squares_as_jax_writes_it(variance: str) -> None:
+    graph = graph_of(MEANS + variance + KEPT + APPLIED)
+    assert rewritten(graph, *JAX_NORM, rtol=1e-4) == ["LayerNorm"]
+    assert graph.nodes[0].inputs == ["x", "g", "b"]
+
+
+def test_a_variance_that_is_read_in_another_way_keeps_no_axes_but_is_one() -> None:
+    graph = graph_of(MEANS + "w = Mul(u, quarter) q = Mul(m, m) v = Sub(w, q) y = Exp(v)")
+    assert "ElementWiseSubtract" in rewritten(graph, *JAX_NORM, rtol=1e-4)
+
+
+def test_a_variance_survives_squares_that_half_precision_cannot_hold() -> None:
+    keep = "{axes=(2,), keep_dims=true}"
+    graph = graph_of(
+        f"s = Mul(x, x) w = ReduceMean(s) {keep} m = ReduceMean(x) {keep} q = Mul(m, m) y = Sub(w, q)"
+    )
+    assert rewritten(graph, "centre_variances", rtol=1e-3) == [
+        "ReduceMean",
+        "ElementWiseSubtract",
+        "ElementWiseMultiply",
+        "ReduceMean",
+    ]
+    large = feed(graph)["x"] + np.float32(4000)
+    np.testing.assert_allclose(
+        results(graph, {"x": large})[0], np.var(large.astype(np.float64), 2, keepdims=True), rtol=1e-3
+    )
+
+
+def test_a_softmax_whose_axes_are_put_back_behind_the_sums() -> None:
+    graph = graph_of(
+        "l = ReduceMax(x) {axes=(2,)} lb = Max(least, l) lk = Reshape(lb) {shape=(2, 3, 1)} d = Sub(x, lk) "
+        "p = Exp(d) t = ReduceSum(p) {axes=(2,)} tk = Reshape(t) {shape=(2, 3, 1)} y = Div(p, tk)"
+    )
+    assert rewritten(graph, "drop_identity", "keep_reduced_axes", "fuse_softmax") == ["Softmax"]
 
 
 SQUARES = "s = Pow(x, two) v = ReduceMean(s) {axes=(2,), keep_dims=true} ve = Add(v, e) "

@@ -35,6 +35,7 @@ FIRES = {
     ],
     "compare_to_zero": [("Cast", "to_bool", None)],
     "spell_softplus": [("ElementWiseSoftplus", label, None) for label in ("plain", "beta", "high_threshold")],
+    "spell_hard_swish": [("HardSwish", "plain", None)],
     "write_neurons": [("ElementWiseSoftplus", "plain", None), ("ElementWiseSoftplus", "plain", "w8a8")],
     "replace_reciprocals": [
         ("ElementWiseUnary", "reciprocal", None),

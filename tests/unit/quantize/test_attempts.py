@@ -46,7 +46,7 @@ def _measure_db(graph: Graph, quantized: QuantizedGraph, feeds) -> float:
 
 
 def _read_interval(quantized: QuantizedGraph) -> tuple[float, float]:
-    low, high = re.search(r" dB \(([\d.]+) to ([\d.]+)\) on", quantized.report.notes[-1]).groups()
+    low, high = re.search(r"([\d.]+) to ([\d.]+)(?:\)| dB)", quantized.report.notes[-1]).groups()
     return float(low), float(high)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from edgewright.artifacts.encodings.comments import without_comments
+from edgewright.artifacts.encodings.writer import ADDED
 from edgewright.artifacts.net_json.fields import Fields, as_float, as_integer, as_name, parse
 from edgewright.core.errors import BadInput, UnsupportedFeature, Where, shown
 from edgewright.core.files import read_limited
@@ -42,6 +43,17 @@ def read_encodings(path: Path | str) -> EncodingSet:
 def parse_encodings(content: bytes, file: str = "") -> EncodingSet:
     """The encodings in the bytes of a file."""
     document = parse(without_comments(content), Where(file=file or None))
+    if ADDED not in document:
+        return _read_document(document)
+    own = Fields({key: value for key, value in document.items() if key != ADDED}, document.where, "the file")
+    encodings = _read_document(own)
+    added = _read_document(document.fields(ADDED)).tensors
+    return replace(
+        encodings, tensors=(*encodings.tensors, *(replace(tensor, is_added=True) for tensor in added))
+    )
+
+
+def _read_document(document: Fields) -> EncodingSet:
     if "encodings" in document:
         return _read_typed_file(document)
     missing = [section for section in SECTIONS if section not in document]

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,8 @@ import numpy as np
 from edgewright.core.errors import UnsupportedFeature, UsageError, Where
 from edgewright.quantize.tensor_encodings import EncodingSet, TensorEncoding
 
+# A whole document in the document: what conversion made of the source.
+ADDED = "added_encodings"
 VERSIONS = ("0.5.0", "0.6.1", "1.0.0", "2.0.0")
 COURSE_WIDTHS = {
     "activation_bitwidth": "act_bits",
@@ -28,6 +31,14 @@ def describe_encodings(encodings: EncodingSet, version: str = "1.0.0") -> dict[s
         raise UsageError(
             f"there is no version '{version}' of encodings, expected one of {', '.join(VERSIONS)}"
         )
+    added = tuple(tensor for tensor in encodings.tensors if tensor.is_added)
+    if added:
+        # Apart: tools that read these files refuse names that the source does not have.
+        own = tuple(tensor for tensor in encodings.tensors if not tensor.is_added)
+        apart = EncodingSet(tuple(replace(tensor, is_added=False) for tensor in added))
+        return describe_encodings(replace(encodings, tensors=own), version) | {
+            ADDED: describe_encodings(apart, version)
+        }
     document: dict[str, Any] = {"version": version}
     if version == "2.0.0":
         document["encodings"] = [{"name": t.name, **_describe_typed(t)} for t in encodings.tensors]

@@ -13,7 +13,7 @@ from edgewright.backends.qnn.runtime import QnnContext, RenewedContext
 from edgewright.core.errors import BackendCrash
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph
-from edgewright.passes.htp.unroll_recurrent import has_recurrent_layers
+from edgewright.passes.pipeline import HTP, run_passes
 
 log = logging.getLogger(__name__)
 
@@ -47,9 +47,10 @@ class LibraryBackend(HtpNativeBackend):
     def prepare(self, graph: Graph, options: RunOptions) -> Session:
         """The library's own graph, or the one lifted from it.
 
-        That is needed if more than its outputs is requested, and where HTP would compute nonsense of its ops.
+        That is needed if more than its outputs is requested, and where ops are not in the form that HTP
+        needs: it refuses some of the others and computes nonsense of some.
         """
-        if set(options.extra_outputs) <= set(graph.outputs) and not has_recurrent_layers(graph):
+        if set(options.extra_outputs) <= set(graph.outputs) and _is_in_htp_form(graph):
             context = self._composed().get(graph.name)
             if context is not None:
                 return ContextSession(context, graph.name)
@@ -72,3 +73,8 @@ class LibraryBackend(HtpNativeBackend):
             log.warning("%s; the graph that was read from it is compiled instead", problem.what)
             return {}
         return {graph.name: context for graph in context.current().graphs}
+
+
+def _is_in_htp_form(graph: Graph) -> bool:
+    """Whether nothing has to be rewritten before the graph is compiled."""
+    return not any(run_passes(graph.copy(), HTP).values())

@@ -1,8 +1,14 @@
 """Metrics by name: each says what one sample adds, and what the sums of all samples come to."""
 
+from collections.abc import Callable
+
 from edgewright.evaluate.metrics.answers import RightAnswers, SameAnswers, TopAnswers
+from edgewright.evaluate.metrics.detections import MeanAveragePrecision
 from edgewright.evaluate.metrics.measure import Measure
 from edgewright.evaluate.metrics.own_function import open_own_function
+from edgewright.evaluate.metrics.pixels import IntersectionOverUnion
+from edgewright.evaluate.metrics.tokens import Perplexity
+from edgewright.evaluate.metrics.transcripts import CharacterErrors, WordErrors
 from edgewright.evaluate.metrics.values import Closeness, Cosine, MeanAbsoluteError, SignalToNoise
 
 MEASURES: dict[str, Measure] = {
@@ -15,10 +21,27 @@ MEASURES: dict[str, Measure] = {
         SignalToNoise(),
         Cosine(),
         MeanAbsoluteError(),
+        IntersectionOverUnion(),
+        MeanAveragePrecision(),
+        WordErrors(),
+        CharacterErrors(),
+        Perplexity(),
     )
+}
+# Those that are told more after a colon.
+DETAILED: dict[str, Callable[..., Measure]] = {
+    "map": MeanAveragePrecision,
+    "wer": WordErrors,
+    "cer": CharacterErrors,
 }
 
 
 def find_measure(name: str) -> Measure:
     """The metric of a name, or the user's own function: FILE.py:FUNCTION."""
-    return MEASURES[name] if name in MEASURES else open_own_function(name)
+    kind, *details = name.split(":")
+    if name in MEASURES:
+        return MEASURES[name]
+    if kind in DETAILED:
+        return DETAILED[kind](*details[:2])
+    number = name.removeprefix("top-")
+    return TopAnswers(int(number)) if number.isdecimal() and number != name else open_own_function(name)

@@ -5,9 +5,10 @@ from typing import ClassVar
 import numpy as np
 
 from edgewright.core.numbers import Array
+from edgewright.data.labels import CLASSES
 from edgewright.evaluate.metrics.measure import Answer, MeanMeasure
 
-# How many of the largest classes may hold the right one.
+# How many of the largest classes may hold the right one, where no number is said.
 TOP = 5
 
 
@@ -20,6 +21,7 @@ class _Share(MeanMeasure):
     """Good answers out of all."""
 
     is_share: ClassVar[bool] = True
+    label_kind: ClassVar[str | None] = CLASSES
 
 
 class RightAnswers(_Share):
@@ -57,13 +59,22 @@ class SameAnswers(_Share):
 class TopAnswers(_Share):
     """The right class, or the float model's where none is known, is among the largest."""
 
-    name = "top-5"
-    text = f"share of samples with the right class (or the float model's) among the {TOP} largest"
+    def __init__(self, count: int = TOP) -> None:
+        self._count = count
+        self.name = f"top-{count}"
+        self.text = f"share of samples with the right class (or the float model's) among the {count} largest"
 
     def add_up(self, answer: Answer) -> tuple[float, ...]:
-        """Ties at the end count as good."""
-        scores = answer.result.reshape(-1)
-        label = int(answer.reference.reshape(-1).argmax()) if answer.label is None else answer.label
-        if not 0 <= label < scores.size or has_nan(scores):
-            return 0.0, 1.0
-        return float((scores > scores[label]).sum() < TOP), 1.0
+        """Ties at the end count as good; rows of classes are answers each where no label is known."""
+        axis = answer.axis
+        scores: Array = answer.result.reshape(answer.reference.shape)
+        right: Array = answer.reference.argmax(axis)
+        if isinstance(answer.label, int):
+            scores, axis = scores.reshape(-1), 0
+            right = np.asarray(answer.label)
+            if not 0 <= answer.label < scores.size:
+                return 0.0, 1.0
+        level = np.take_along_axis(scores, np.expand_dims(right, axis), axis)
+        is_number = ~np.isnan(scores).any(axis) if scores.dtype.kind == "f" else np.True_
+        is_good = ((scores > level).sum(axis) < self._count) & is_number
+        return float(np.mean(is_good)) if np.size(is_good) else 1.0, 1.0

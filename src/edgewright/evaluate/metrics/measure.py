@@ -1,12 +1,19 @@
 """What every metric is: sums over samples, and a figure in percent that is made of them."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
 from edgewright.core.numbers import Array
+from edgewright.data.labels import Label
+
+# Labels of every kind.
+ANY = "any"
+# What each sample adds.
+Sums = Sequence[tuple[float, ...]]
 
 
 @dataclass(frozen=True)
@@ -15,34 +22,53 @@ class Answer:
 
     reference: Array
     result: Array
-    # The right class; None where it is not known.
-    label: int | None = None
+    # What is right, in the form that the metric takes; None where it is not known.
+    label: Label | None = None
     # The axis of classes.
     axis: int = -1
+    # The number of the part that each element is of, where an output is put together from several.
+    parts: Array | None = None
+    # All of the sample, for metrics that look at more than one output.
+    inputs: Mapping[str, Array] = field(default_factory=dict)
+    references: Mapping[str, Array] = field(default_factory=dict)
+    results: Mapping[str, Array] = field(default_factory=dict)
 
 
 class Measure(ABC):
     """A metric that is made of sums, so that any part of the samples can be asked for its figure."""
 
-    name: ClassVar[str]
-    text: ClassVar[str]
+    name: str
+    text: str
     # Whether it is a share of answers: those have an interval of their own where all are good.
     is_share: ClassVar[bool] = False
+    # The form of the right answers that it takes, and whether it can do without.
+    label_kind: ClassVar[str | None] = None
     needs_labels: ClassVar[bool] = False
+    # Whether it looks at all outputs at once, and not at each for itself.
+    is_joint: bool = False
 
     @abstractmethod
     def add_up(self, answer: Answer) -> tuple[float, ...]:
         """What one sample adds to each of the sums."""
 
     @abstractmethod
-    def compute_score(self, sums: Array, span: float) -> Array:
-        """The figure in percent of sums [..., sum]; ``span`` is the range of the float model's values."""
+    def compute_score(self, sums: Array, span: Array) -> Array:
+        """The figure in percent of sums [..., sum]; ``span``: ranges of the float model's values by part."""
+
+    def score_draws(self, parts: Sums, times: Array, span: Array) -> Array:
+        """The figure in percent of samples that are taken so often [draw, sample]."""
+        return self.compute_score(times @ np.array(parts, np.float64), span)
+
+    def find_misfit(self, shapes: Mapping[str, Sequence[int]], output: str) -> str:
+        """Why it cannot look at an output, and what it would need; empty where it can."""
+        del shapes, output
+        return ""
 
 
 class MeanMeasure(Measure):
     """The mean over samples of a number that is 1 where all is well: the first sum over the second."""
 
-    def compute_score(self, sums: Array, span: float) -> Array:
+    def compute_score(self, sums: Array, span: Array) -> Array:
         """In percent; 0 of no samples at all."""
         del span
         return np.asarray(100 * sums[..., 0] / np.maximum(sums[..., 1], 1))

@@ -7,19 +7,30 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from edgewright.config.build import split_metric
 from edgewright.core.errors import EdgewrightError, UsageError, Where, shown
-from edgewright.evaluate.metrics.measure import Answer, MeanMeasure
+from edgewright.evaluate.metrics.measure import ANY, Answer, MeanMeasure
 
 OwnFunction = Callable[..., float]
 FORM = "a function of (output, reference, label) that returns a number, 1 for a perfect output"
+# A first argument of this name gets all outputs at once, by their names.
+ALL_OUTPUTS = "outputs"
 
 
 class OwnMeasure(MeanMeasure):
     """The mean over samples of what a function returns."""
 
+    label_kind = ANY
+
     def __init__(self, name: str, function: OwnFunction) -> None:
         self._name, self._function = name, function
         self._count = _count_arguments(name, function)
+        self.name, self.text = name, f"mean over samples of {name}"
+        self.is_joint = next(iter(inspect.signature(function).parameters)) == ALL_OUTPUTS
+
+    def is_of(self, function: OwnFunction) -> bool:
+        """Whether it is made of this very function."""
+        return self._function is function
 
     def describe_code(self) -> str:
         """The compiled function; a callable object has none."""
@@ -28,7 +39,13 @@ class OwnMeasure(MeanMeasure):
 
     def add_up(self, answer: Answer) -> tuple[float, ...]:
         """One number for each sample."""
-        given = (answer.result.reshape(answer.reference.shape), answer.reference, answer.label)
+        given: tuple[Any, ...] = (
+            answer.result.reshape(answer.reference.shape),
+            answer.reference,
+            answer.label,
+        )
+        if self.is_joint:
+            given = (dict(answer.results), dict(answer.references), answer.label)
         value: Any = _call(self._name, lambda: self._function(*given[: self._count]))
         try:
             number = float(value)
@@ -48,7 +65,12 @@ _FUNCTIONS: dict[str, OwnMeasure] = {}
 
 def keep_own_function(function: OwnFunction) -> str:
     """The name under which a metric finds a function that was handed over in Python."""
-    name = f"{getattr(function, '__module__', '')}:{getattr(function, '__qualname__', 'metric')}"
+    plain = f"{getattr(function, '__module__', '')}:{getattr(function, '__qualname__', 'metric')}"
+    # Two lambdas of one place have the same name.
+    taken = (f"{plain}#{number}" for number in range(2, len(_FUNCTIONS) + 3))
+    name = plain
+    while name in _FUNCTIONS and not _FUNCTIONS[name].is_of(function):
+        name = next(taken)
     _FUNCTIONS[name] = OwnMeasure(name, function)
     return name
 
@@ -90,11 +112,21 @@ def _call(name: str, act: Callable[[], Any]) -> Any:
 
 
 def read_own_source(name: str) -> str:
-    """What a metric of one's own is made of, so that a changed one is told from it; empty for others."""
+    """What a metric of one's own is made of, so that a changed one is told from it; empty for others.
+
+    Of metrics with a file, such as an alphabet, that file.
+    """
+    return "".join(_read_one_source(each) for each in split_metric(name).values())
+
+
+def _read_one_source(name: str) -> str:
     path = Path(name.rpartition(":")[0])
     if path.suffix == ".py" and path.is_file():
         return path.read_text("utf-8", errors="replace")
-    return _FUNCTIONS[name].describe_code() if name in _FUNCTIONS else ""
+    if name in _FUNCTIONS:
+        return _FUNCTIONS[name].describe_code()
+    alphabet = Path(name.split(":")[1]) if name.count(":") else Path()
+    return alphabet.read_text("utf-8", errors="replace") if alphabet.is_file() else ""
 
 
 def _count_arguments(name: str, function: OwnFunction) -> int:

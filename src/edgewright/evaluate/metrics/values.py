@@ -15,6 +15,34 @@ def subtract_safely(answer: Answer) -> tuple[Array, Array]:
     return first, np.nan_to_num(gap, nan=np.abs(first).max(initial=1.0))
 
 
+def sum_by_part(values: Array, parts: Array | None) -> Array:
+    """The sum of all, or of each part."""
+    if parts is None:
+        return np.array([float(values.sum())])
+    return np.bincount(parts.reshape(-1), values.reshape(-1), int(parts.max()) + 1)
+
+
+def _find_largest(values: Array, parts: Array | None, count: int) -> Array:
+    """The largest value of each part."""
+    largest = np.zeros(count)
+    if parts is None:
+        largest[0] = values.max(initial=0.0)
+    else:
+        np.maximum.at(largest, parts.reshape(-1), values.reshape(-1))
+    return largest
+
+
+def _divide_noise(noise: Array, signal: Array) -> Array:
+    """The root of noise over signal; all of it where there is no signal."""
+    share = np.sqrt(noise / np.where(signal > 0, signal, 1.0))
+    return np.where(signal > 0, share, noise > 0)
+
+
+def _choose_worst(errors: Array) -> Array:
+    """The figure of the worst part: each is judged by its own range."""
+    return np.asarray(np.maximum(0.0, 100 - 100 * errors.max(-1)))
+
+
 class SignalToNoise(Measure):
     """The ratio of noise to signal, of which dB are the logarithm."""
 
@@ -26,15 +54,13 @@ class SignalToNoise(Measure):
         first, gap = subtract_safely(answer)
         return float(np.vdot(gap, gap)), float(np.vdot(first, first))
 
-    def compute_score(self, sums: Array, span: float) -> Array:
+    def compute_score(self, sums: Array, span: Array) -> Array:
         """Noise without signal is all that there is."""
         del span
-        noise, signal = sums[..., 0], sums[..., 1]
-        share = np.sqrt(noise / np.where(signal > 0, signal, 1.0))
-        return np.asarray(np.maximum(0.0, 100 - 100 * np.where(signal > 0, share, noise > 0)))
+        return np.asarray(np.maximum(0.0, 100 - 100 * _divide_noise(sums[..., 0], sums[..., 1])))
 
 
-class Closeness(SignalToNoise):
+class Closeness(Measure):
     """Noise over signal, and the largest error of a sample, which many small ones hide: the worse counts."""
 
     name = "closeness"
@@ -44,14 +70,17 @@ class Closeness(SignalToNoise):
     )
 
     def add_up(self, answer: Answer) -> tuple[float, ...]:
-        """Noise and signal, the largest error, and how many of those."""
-        _, gap = subtract_safely(answer)
-        return *super().add_up(answer), float(np.abs(gap).max(initial=0.0)), 1.0
+        """Noise and signal, the largest error, and how many of those, for each part."""
+        first, gap = subtract_safely(answer)
+        noise, signal = (sum_by_part(each * each, answer.parts) for each in (gap, first))
+        largest = _find_largest(np.abs(gap), answer.parts, len(noise))
+        return tuple(float(x) for each in (noise, signal, largest, np.ones(len(noise))) for x in each)
 
-    def compute_score(self, sums: Array, span: float) -> Array:
-        """The worse of the two."""
-        largest = sums[..., 2] / np.maximum(sums[..., 3], 1) / (span or 1.0)
-        return np.minimum(super().compute_score(sums, span), np.maximum(0.0, 100 - 100 * largest))
+    def compute_score(self, sums: Array, span: Array) -> Array:
+        """The worse of the two, of the worst part."""
+        noise, signal, largest, count = np.split(sums, 4, -1)
+        farthest = largest / np.maximum(count, 1) / np.where(span > 0, span, 1.0)
+        return _choose_worst(np.maximum(_divide_noise(noise, signal), farthest))
 
 
 class Cosine(MeanMeasure):
@@ -77,11 +106,12 @@ class MeanAbsoluteError(Measure):
     text = "100 % less the mean absolute error over the range of the float model's values"
 
     def add_up(self, answer: Answer) -> tuple[float, ...]:
-        """Errors and number of elements."""
+        """Errors and number of elements, for each part."""
         _, gap = subtract_safely(answer)
-        return float(np.abs(gap).sum()), float(gap.size)
+        values = (np.abs(gap), np.ones_like(gap))
+        return tuple(float(x) for each in values for x in sum_by_part(each, answer.parts))
 
-    def compute_score(self, sums: Array, span: float) -> Array:
+    def compute_score(self, sums: Array, span: Array) -> Array:
         """As a share of the range."""
-        error = sums[..., 0] / np.maximum(sums[..., 1], 1)
-        return np.asarray(np.maximum(0.0, 100 - 100 * error / (span or 1.0)))
+        error, count = np.split(sums, 2, -1)
+        return _choose_worst(error / np.maximum(count, 1) / np.where(span > 0, span, 1.0))

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 from edgewright.config.spelling import spell_option
 from edgewright.core.errors import Problems, UnsupportedOp, Where, shown
@@ -78,6 +79,15 @@ class SourceModel(ABC):
     @abstractmethod
     def find_declared_type(self, name: str) -> TensorType | None:
         """What the file says of a value; None where it says too little."""
+
+    def list_parameters(self) -> list[dict[str, Any]]:
+        """What each node says besides its inputs, as its format calls it; nothing where that is not kept."""
+        return [{} for _ in self.nodes()]
+
+    def read_stored(self, name: str) -> Array | None:
+        """The elements that the file stores for a tensor, read when they are asked for; None for others."""
+        del name
+        return None
 
     @abstractmethod
     def _import(self, bindings: Mapping[str, BoundInput]) -> Imported:

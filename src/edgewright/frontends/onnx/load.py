@@ -1,12 +1,15 @@
 """From an ONNX model and the user's spec for its inputs and outputs to an import."""
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import onnx
 
 from edgewright.config.spelling import spell_option
 from edgewright.core.errors import BadInput, Where
+from edgewright.core.numbers import Array
 from edgewright.frontends._common.faults import guard_reading
 from edgewright.frontends._common.imported import BoundInput, Imported, NodeNames
 from edgewright.frontends._common.input_spec import (
@@ -20,6 +23,7 @@ from edgewright.frontends._common.source_model import SourceModel
 from edgewright.frontends.onnx.declared import find_declared_type, read_input_type
 from edgewright.frontends.onnx.importer import Importer, list_node_names
 from edgewright.frontends.onnx.reader import OnnxFile
+from edgewright.frontends.onnx.source import read_attribute
 from edgewright.ir.types import TensorType
 
 
@@ -80,6 +84,22 @@ class OnnxSource(SourceModel):
     def find_declared_type(self, name: str) -> TensorType | None:
         """As the file's value_info or its outputs have it."""
         return find_declared_type(self.file, name)
+
+    def list_parameters(self) -> list[dict[str, Any]]:
+        """The attributes of all nodes."""
+        return [{item.name: read_attribute(item) for item in node.attribute} for node in self.file.graph.node]
+
+    def read_stored(self, name: str) -> Array | None:
+        """An initializer, or what a node of the kind Constant holds."""
+        stored = self._stored.get(name)
+        return None if stored is None else self.file.array(stored, Where(file=self.file.name, tensor=name))
+
+    @cached_property
+    def _stored(self) -> dict[str, onnx.TensorProto]:
+        graph = self.file.graph
+        nodes = [node for node in graph.node if node.op_type == "Constant" and node.output]
+        inside = {node.output[0]: item.t for node in nodes for item in node.attribute if item.name == "value"}
+        return {**inside, **{tensor.name: tensor for tensor in graph.initializer}}
 
     def _import(self, bindings: Mapping[str, BoundInput]) -> Imported:
         given = {**bindings, **self._known}

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from edgewright.core.numbers import Array
+from edgewright.frontends._common.own_ops import OWN
 from edgewright.frontends.onnx.context import Context
 from edgewright.frontends.onnx.foreign import keep_as_source_op
 from edgewright.frontends.onnx.recurrent_layer import Layer
@@ -50,6 +51,7 @@ Result = tuple[str, str, str]
 
 
 @onnx_op("LSTM", since=7)
+@onnx_op("LSTM", domain=OWN)
 def lstm(ctx: Context, node: SourceNode) -> list[str]:
     """One Lstm a direction with the usual activations, else steps."""
     layer = Layer(ctx, node, 4, ("Sigmoid", "Tanh", "Tanh"))
@@ -57,7 +59,8 @@ def lstm(ctx: Context, node: SourceNode) -> list[str]:
     if not is_usual and not can_unroll(layer):
         return keep_as_source_op(ctx, node)
     peepholes = layer.vectors(node.input(7), 3)
-    first = list(zip(layer.states(node.input(5)), layer.states(node.input(6)), strict=True))
+    hidden, cells = layer.states(node.input(5), layer.width), layer.states(node.input(6), layer.units)
+    first = list(zip(hidden, cells, strict=True))
     results = [
         _emit_lstm(layer, run, peepholes[run.index], first[run.index])
         if is_usual
@@ -74,7 +77,7 @@ def gru(ctx: Context, node: SourceNode) -> list[str]:
     is_usual = _is_usual(layer, ("sigmoid", "tanh"))
     if not is_usual and not can_unroll(layer):
         return keep_as_source_op(ctx, node)
-    first = layer.states(node.input(5))
+    first = layer.states(node.input(5), layer.units)
     results = [
         _emit_gru(layer, run, first[run.index])
         if is_usual
@@ -91,7 +94,7 @@ def rnn(ctx: Context, node: SourceNode) -> list[str]:
     is_usual = _is_usual(layer, ("tanh",))
     if not is_usual and not can_unroll(layer):
         return keep_as_source_op(ctx, node)
-    first = layer.states(node.input(5))
+    first = layer.states(node.input(5), layer.units)
     results = [
         _emit_rnn(layer, run, first[run.index])
         if is_usual
@@ -148,7 +151,7 @@ def _emit_lstm(layer: Layer, run: Run, peepholes: list[str], first: tuple[str, s
     order = (FORGET, CELL, OUTPUT)
     inputs = [x, *(v[g] for v in (weights, recurrent, biases) for g in order), *first, *[""] * 4]
     inputs += [weights[INPUT], recurrent[INPUT]] if gate else ["", ""]
-    inputs += [entry, forget, output, biases[INPUT] if gate else ""]
+    inputs += [entry, forget, output, biases[INPUT] if gate else "", layer.projections[run.index]]
     is_rounding = bool(layer.node.attr(ROUNDING, 0))
     op = Lstm(direction=run.direction, time_major=layer.time_axis == 0, is_rounding=is_rounding)
     sequence, cell, last = ctx.emit_all(op, *_trim_absent(inputs))

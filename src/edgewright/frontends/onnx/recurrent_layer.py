@@ -11,6 +11,8 @@ from edgewright.frontends.onnx.source import SourceNode
 from edgewright.ir.dims import Dim
 from edgewright.ops.rearrange import Concat
 
+# An input that our own LSTM has behind those of ONNX's: weights that make outputs of what its units hold.
+PROJECTION = 8
 DIRECTIONS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
 # Defaults of the activations that take factors: (alpha, beta); None where one takes none.
 FACTORS: dict[str, tuple[float | None, float | None]] = {
@@ -52,17 +54,25 @@ class Layer:
             raise ShapeMismatch(f"x, W and R are {x}, {weights} and {recurrent}, expected three axes each")
         rows, count = self.gates * self.units, len(self.directions)
         self._check("W", self.node.inputs[1], (count, rows, x.shape[2]))
-        self._check("R", self.node.inputs[2], (count, rows, self.units))
+        self._check("R", self.node.inputs[2], (count, rows, self.width))
+        self._check("the projection", self.node.input(PROJECTION), (count, self.width, self.units))
         self._check("B", self.node.input(3), (count, 2 * rows))
 
     @cached_property
     def units(self) -> int:
-        """Size of the state."""
+        """Size of the gates, and of the state where nothing projects it."""
         size = self.ctx.shape(self.node.inputs[2])[-1]
-        wanted = self.node.attr("hidden_size", size)
+        wanted: int = self.node.attr("hidden_size", size)
+        if self.node.input(PROJECTION):
+            return wanted
         if not isinstance(size, int) or size != wanted or size < 1:
             raise ShapeMismatch(f"hidden_size is {wanted}, but R has {size} columns", self.node.where)
         return size
+
+    @property
+    def width(self) -> Dim:
+        """Size of what a step gives and the next one reads."""
+        return self.ctx.shape(self.node.inputs[2])[-1]
 
     @cached_property
     def directions(self) -> tuple[bool, ...]:
@@ -144,16 +154,25 @@ class Layer:
         self._check("P", value, (len(self.directions), count * self.units))
         return self._by_gate(value, count)
 
-    def states(self, value: str) -> list[str]:
-        """The first state [batch, units] of each direction; "" where it is left out."""
+    @cached_property
+    def projections(self) -> list[str]:
+        """Weights [width, units] by direction; "" where nothing is projected."""
+        value, count = self.node.input(PROJECTION), len(self.directions)
+        if not value:
+            return [""] * count
+        flat = self.ctx.reshape(value, (count * self.width, self.units))
+        return cut_parts(self.ctx, flat, 0, count)
+
+    def states(self, value: str, size: Dim) -> list[str]:
+        """The first state [batch, size] of each direction; "" where it is left out."""
         if not value:
             return [""] * len(self.directions)
         axis, count = self.time_axis, len(self.directions)
         batch = self.ctx.shape(self.x)[1 - axis]
-        wanted = (batch, count, self.units) if axis else (count, batch, self.units)
+        wanted = (batch, count, size) if axis else (count, batch, size)
         self._check("initial state", value, wanted)
         split = cut_parts(self.ctx, value, axis, count)
-        return [self.ctx.reshape(part, (self.ctx.shape(part)[1 - axis], self.units)) for part in split]
+        return [self.ctx.reshape(part, (self.ctx.shape(part)[1 - axis], size)) for part in split]
 
     def joined_sequence(self, sequences: Sequence[str]) -> str:
         """Y: the directions side by side."""

@@ -63,13 +63,13 @@ class SourceNode:
         """An attribute's value: int, float, str, list of these, or a proto."""
         if name not in self.attributes:
             return default
-        return _read_value(self.attributes[name])
+        return read_attribute(self.attributes[name])
 
     def need(self, name: str) -> Any:
         """An attribute that must be given."""
         if name not in self.attributes:
             raise BadInput(f"attribute '{name}' is missing", self.where, do="export the model again")
-        return _read_value(self.attributes[name])
+        return read_attribute(self.attributes[name])
 
 
 def label_of(proto: onnx.NodeProto) -> str:
@@ -77,7 +77,8 @@ def label_of(proto: onnx.NodeProto) -> str:
     return proto.name or next((name for name in proto.output if name), "")
 
 
-def _read_value(attribute: onnx.AttributeProto) -> Any:
+def read_attribute(attribute: onnx.AttributeProto) -> Any:
+    """The value of an attribute: int, float, str, list of these, or a proto."""
     if attribute.type == onnx.AttributeProto.UNDEFINED:
         return _read_untyped(attribute)
     value = onnx.helper.get_attribute_value(attribute)
@@ -98,7 +99,7 @@ def _read_untyped(attribute: onnx.AttributeProto) -> Any:
         content = getattr(attribute, field)
         if len(content) if field.endswith("s") and field != "s" else attribute.HasField(field):
             typed.type = kind
-            return _read_value(typed)
+            return read_attribute(typed)
     raise BadInput(
         f"attribute '{shown(attribute.name)}' has neither a type nor a value", do="export the model again"
     )

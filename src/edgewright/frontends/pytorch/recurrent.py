@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from edgewright.frontends._common.own_ops import OWN
 from edgewright.frontends.pytorch.context import Context
 from edgewright.frontends.pytorch.registry import aten
 from edgewright.frontends.pytorch.values import Tensor
@@ -26,8 +27,6 @@ def _lstm(
 ) -> list[str]:
     if dropout and is_training and layers > 1:
         raise ctx.refuse_random()
-    if len(params) != layers * (2 if is_bidirectional else 1) * (4 if has_biases else 2):
-        raise ctx.refused("its layers have projections")
     shape = _Shape(layers, is_bidirectional, is_batch_first, has_biases)
     return _emit_layers(ctx, "LSTM", x, states, params, shape)
 
@@ -99,16 +98,24 @@ def _emit_layer(
     weights = _join_directions(ctx, [_reorder_gates(ctx, op, way[0]) for way in ways])
     recurrent = _join_directions(ctx, [_reorder_gates(ctx, op, way[1]) for way in ways])
     biases = _join_directions(ctx, [_join_biases(ctx, op, way) for way in ways]) if shape.has_biases else None
+    # An LSTM with proj_size has one matrix more, behind the biases.
+    is_projected = each % 2 == 1
+    projection = [None, _join_directions(ctx, [ctx.value(way[-1]) for way in ways])] if is_projected else []
     attributes: dict[str, Any] = {
-        "hidden_size": params[1].shape[1],
+        "hidden_size": params[1].shape[0] // len(_GATES[op]),
         "direction": "bidirectional" if shape.directions == 2 else "forward",
     }
+    if is_projected:
+        attributes["domain"] = OWN
     if op == "GRU":
         attributes["linear_before_reset"] = 1
     if op == "RNN":
         attributes["activations"] = ["Relu" if "relu" in ctx.op else "Tanh"] * shape.directions
     return ctx.add_all(
-        op, x, weights, recurrent, biases, None, *states, outputs=1 + len(states), **attributes
+        op,
+        *(x, weights, recurrent, biases, None, *states, *projection),
+        outputs=1 + len(states),
+        **attributes,
     )
 
 

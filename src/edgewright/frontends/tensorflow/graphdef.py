@@ -1,7 +1,7 @@
 """TensorFlow's graphs as records: nodes with attributes, functions, signatures."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -24,6 +24,18 @@ class Attributes:
 
     def __contains__(self, name: object) -> bool:
         return name in self._stored
+
+    def list_plain(self) -> dict[str, Any]:
+        """The attributes that are a word, a number, a truth value or a list of numbers."""
+        readers: dict[int, Callable[[str], Any]] = {1: self.ints, 2: self.text, 3: self.whole}
+        readers |= {4: self.real, 5: self.flag}
+        attributes: dict[str, Any] = {}
+        for name in self._stored:
+            fields = self.message(name).fields
+            kind = next((number for number in readers if fields == {number}), None)
+            if kind is not None and not name.startswith("_"):
+                attributes[name] = readers[kind](name)
+        return attributes
 
     def message(self, name: str) -> Message:
         """An attribute as it is stored; an empty one where it is not there."""

@@ -2,10 +2,13 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from edgewright.config.spelling import spell_option
 from edgewright.core.errors import BadInput, ShapeMismatch, UsageError, Where, shown
+from edgewright.core.numbers import Array
 from edgewright.frontends._common.faults import guard_reading
 from edgewright.frontends._common.imported import BoundInput, Imported, NodeNames
 from edgewright.frontends._common.input_spec import (
@@ -19,7 +22,7 @@ from edgewright.frontends._common.source_model import SourceModel
 from edgewright.frontends.tensorflow.ends import Ends
 from edgewright.frontends.tensorflow.frames import rebuild_control_flow
 from edgewright.frontends.tensorflow.functions import Flattener
-from edgewright.frontends.tensorflow.graphdef import split_name
+from edgewright.frontends.tensorflow.graphdef import Node, split_name
 from edgewright.frontends.tensorflow.importer import Importer, Network, list_node_names
 from edgewright.frontends.tensorflow.order import count_ports, list_needed
 from edgewright.frontends.tensorflow.saved_model import TensorflowFile
@@ -88,6 +91,19 @@ class TensorflowSource(SourceModel):
         """All nodes that compute something, those of called functions included."""
         counts = count_ports(self._nodes, self.outputs)
         return [list_node_names(node, counts.get(node.name, 1)) for node in self._nodes]
+
+    def list_parameters(self) -> list[dict[str, Any]]:
+        """The attributes of all nodes, as far as they are words and numbers."""
+        return [node.attributes.list_plain() for node in self._nodes]
+
+    def read_stored(self, name: str) -> Array | None:
+        """What a node of the kind Const holds."""
+        node = self._constants.get(split_name(name)[0])
+        return None if node is None else node.attributes.array("value", node.where)
+
+    @cached_property
+    def _constants(self) -> dict[str, Node]:
+        return {node.name: node for node in self._nodes if node.op == "Const"}
 
     def unconsumed(self) -> list[str]:
         """Names of the nodes that the outputs do not depend on."""

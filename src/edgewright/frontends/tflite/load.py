@@ -3,9 +3,11 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from edgewright.config.spelling import spell_option
 from edgewright.core.errors import BadInput, UsageError, Where, shown
+from edgewright.core.numbers import Array
 from edgewright.core.words import did_you_mean
 from edgewright.frontends._common.faults import guard_reading
 from edgewright.frontends._common.imported import BoundInput, Imported, NodeNames
@@ -76,6 +78,20 @@ class TfliteSource(SourceModel):
     def nodes(self) -> list[NodeNames]:
         """All operators of the subgraph."""
         return [list_node_names(self._graph, operator) for operator in self._graph.operators]
+
+    def list_parameters(self) -> list[dict[str, Any]]:
+        """The options of all operators; of a custom one only how many bytes it has."""
+        return [
+            {"custom_options": f"{operator.custom_options.size} bytes"}
+            if operator.is_custom
+            else operator.options
+            for operator in self._graph.operators
+        ]
+
+    def read_stored(self, name: str) -> Array | None:
+        """The buffer of a tensor."""
+        tensor = self._by_name.get(name)
+        return None if tensor is None else self.file.array(tensor)
 
     def _starts(self) -> Collection[str]:
         handles = [operator for operator in self._graph.operators if operator.op == "VAR_HANDLE"]

@@ -13,6 +13,8 @@ from edgewright.ops.cast import Cast
 from edgewright.ops.elementwise import (
     ElementWiseAdd,
     ElementWiseDivide,
+    ElementWiseMaximum,
+    ElementWiseMinimum,
     ElementWiseMultiply,
     ElementWiseSubtract,
 )
@@ -29,6 +31,8 @@ NEUTRAL: dict[type[Op], tuple[float, tuple[int, ...]]] = {
     ElementWiseSubtract: (0.0, (1,)),
     ElementWiseMultiply: (1.0, (1, 0)),
     ElementWiseDivide: (1.0, (1,)),
+    ElementWiseMaximum: (-math.inf, (1, 0)),
+    ElementWiseMinimum: (math.inf, (1, 0)),
 }
 
 

@@ -20,7 +20,7 @@ from edgewright.ops.elementwise_unary import ElementWiseNeg, ElementWiseRsqrt, E
 from edgewright.ops.norm import AxesNorm, LayerNorm, RmsNorm
 from edgewright.ops.reduce import ReduceMean
 from edgewright.passes.graph_pass import Refused, register_pass, rewrite_each
-from edgewright.passes.match import find_maker, find_op, number_of, swap_operands, take_over
+from edgewright.passes.match import find_maker, find_op, find_squared, number_of, swap_operands, take_over
 
 
 @register_pass(after=("fold_constants",), rtol=1e-4)
@@ -47,10 +47,14 @@ class _Root:
 def _fuse(graph: Graph, node: Node) -> bool:
     if not graph.types[node.outputs[0]].dtype.is_float:
         return False
-    return any(
-        graph.types[x].shape == graph.types[node.outputs[0]].shape and _replace(graph, node, x, root)
-        for x, root in _list_normalised(graph, node)
-    ) or _fuse_expanded(graph, node)
+    return (
+        any(
+            graph.types[x].shape == graph.types[node.outputs[0]].shape and _replace(graph, node, x, root)
+            for x, root in _list_normalised(graph, node)
+        )
+        or _fuse_expanded(graph, node)
+        or _take_gamma_out(graph, node)
+    )
 
 
 def _replace(graph: Graph, node: Node, x: str, root: _Root) -> bool:
@@ -73,6 +77,26 @@ def _list_normalised(graph: Graph, node: Node) -> Iterator[tuple[str, _Root]]:
             root = _find_mean_square(graph, _find_inverse_radicand(graph, factor))
             if root is not None and root.x == x:
                 yield x, root
+
+
+def _take_gamma_out(graph: Graph, node: Node) -> bool:
+    """JAX's x * (gamma / sqrt(mean(x * x) + epsilon)) as (x / sqrt(...)) * gamma."""
+    if not isinstance(node.op, ElementWiseMultiply):
+        return False
+    for x, product in swap_operands(node):
+        for factor, gamma in swap_operands(find_maker(graph, product, ElementWiseMultiply)):
+            root = _find_mean_square(graph, _find_inverse_radicand(graph, factor))
+            if root is None or root.x != x or gamma not in graph.constants:
+                continue
+            if graph.types[x].shape != graph.types[node.outputs[0]].shape:
+                raise Refused(f"gamma '{gamma}' gives the result more elements than it normalises")
+            normal = graph.fresh_name(f"{node.name}_plain")
+            graph.add(
+                Node(normal, ElementWiseMultiply(), [x, factor], [normal], node.source), [graph.types[x]]
+            )
+            take_over(graph, node, ElementWiseMultiply(), [normal, gamma])
+            return True
+    return False
 
 
 def _find_radicand(graph: Graph, value: str) -> str:
@@ -106,21 +130,10 @@ def _find_mean_square(graph: Graph, value: str) -> _Root | None:
         if epsilon is None or op is None or not op.keep_dims:
             continue
         squared = find_maker(graph, mean, ReduceMean)
-        x = _find_squared(graph, squared.inputs[0]) if squared is not None else ""
+        x = find_squared(graph, squared.inputs[0]) if squared is not None else ""
         if x and list(op.axes) == sorted(op.axes):
             return _Root(x, op.axes, epsilon)
     return None
-
-
-def _find_squared(graph: Graph, value: str) -> str:
-    """The x of x * x, or of x to the power of 2."""
-    node = graph.producer(value)
-    if node is None:
-        return ""
-    if isinstance(node.op, ElementWiseMultiply) and node.inputs[0] == node.inputs[1]:
-        return node.inputs[0]
-    is_power = isinstance(node.op, ElementWisePower) and number_of(graph, node.inputs[1]) == 2
-    return node.inputs[0] if is_power else ""
 
 
 def _find_centred(graph: Graph, value: str, axes: tuple[int, ...]) -> str | None:
@@ -183,7 +196,7 @@ def _find_variance(graph: Graph, value: str, x: str) -> _Root | None:
         if op is None or node is None or epsilon is None or not op.keep_dims:
             continue
         difference = find_maker(graph, node.inputs[0], ElementWiseSquaredDifference)
-        inner = _find_squared(graph, node.inputs[0])
+        inner = find_squared(graph, node.inputs[0])
         if difference is not None:
             average = find_maker(graph, difference.inputs[1], ReduceMean)
             is_own = (

@@ -52,11 +52,6 @@ def with_steps(graph: Graph, outputs: Iterable[str]) -> Graph:
     return unrolled
 
 
-def has_recurrent_layers(graph: Graph) -> bool:
-    """Whether anything is to be unrolled."""
-    return bool(_list_layers(graph))
-
-
 def check_unrolled(graph: Graph) -> None:
     """Refuses layers that are too long to be unrolled."""
     layers = [node for node in _list_layers(graph) if count_steps(graph, node)]

@@ -15,6 +15,7 @@ from edgewright.quantize.judge import Judge
 from edgewright.quantize.mixed.calibrated import Calibrated, Widths
 from edgewright.quantize.mixed.cheapest import measure_value_effects
 from edgewright.quantize.mixed.moves import May, Move, apply_moves, order_moves
+from edgewright.quantize.noise import Noise
 from edgewright.quantize.quantized_graph import QuantizedGraph
 from edgewright.quantize.sensitivity import Effort
 
@@ -40,25 +41,30 @@ COPIED = (
 class _Trial:
     """A graph with some wide values: how far from the float model, and at which cost."""
 
-    made: QuantizedGraph
     widths: Widths
-    decibels: float
+    noise: Noise
     cost: float
 
     @property
     def worth(self) -> float:
         """What it gains, less what it costs."""
-        return self.decibels + min(self.decibels, ENOUGH_DB) - WORTH_DB * (self.cost - 1)
+        decibels = self.noise.sqnr_db
+        return decibels + min(decibels, ENOUGH_DB) - WORTH_DB * (self.cost - 1)
 
 
-def widen_values(base: QuantizedGraph, samples: Samples, executor: Executor) -> QuantizedGraph:
-    """The graph with 16 bits where they pay; as it was where they do not, or nothing is delicate in it."""
+def widen_values(base: QuantizedGraph, apart: QuantizedGraph, judge: Judge) -> QuantizedGraph:
+    """The graph with 16 bits where they pay; as it was where they do not, or nothing is delicate in it.
+
+    Args:
+        base: the graph whose values get more bits.
+        apart: the same made without a look at the samples that judge: gains are measured on it.
+        judge: holds samples apart.
+    """
     request = base.request
     if not request.is_searched or request.uniform or request.act_bw != EIGHT or not _is_delicate(base.source):
         return base
-    calibrated = Calibrated(base, samples, executor)
-    judge = Judge(calibrated.graph, samples, executor)
-    moves = _list_moves(calibrated, samples, executor)
+    calibrated = Calibrated(apart, judge.fitting, judge.executor)
+    moves = _list_moves(calibrated, judge.fitting, judge.executor)
     plain = _try_widths(calibrated, judge, Widths())
     trials = [plain]
     with announce_progress("choosing widths") as step:
@@ -66,9 +72,9 @@ def widen_values(base: QuantizedGraph, samples: Samples, executor: Executor) -> 
             trials.append(_try_widths(calibrated, judge, apply_moves(moves[:count], ())))
             step()
     best = max(trials, key=lambda trial: trial.worth)
-    if best.decibels < plain.decibels + LEAST_DB:
+    if best is plain or not best.noise.measure_gain(plain.noise).is_worth(LEAST_DB):
         return base
-    return _finish(base, calibrated, plain, best, len(judge.feeds))
+    return _finish(base, best, plain, judge)
 
 
 def _is_delicate(graph: Graph) -> bool:
@@ -102,17 +108,19 @@ def _list_counts(graph: Graph, moves: list[Move]) -> list[int]:
 def _try_widths(calibrated: Calibrated, judge: Judge, widths: Widths) -> _Trial:
     made = calibrated.quantize(widths)
     cost = compute_relative_cost(made.graph, calibrated.graph)
-    return _Trial(made, widths, judge.measure_noise(made.graph).sqnr_db, cost)
+    return _Trial(widths, judge.measure_noise(made.graph), cost)
 
 
-def _finish(
-    base: QuantizedGraph, calibrated: Calibrated, plain: _Trial, best: _Trial, count: int
-) -> QuantizedGraph:
-    report, groups = best.made.report, calibrated.parts.groups
+def _finish(base: QuantizedGraph, best: _Trial, plain: _Trial, judge: Judge) -> QuantizedGraph:
+    """The chosen widths, with ranges from all samples."""
+    calibrated = Calibrated(base, judge.samples, judge.executor)
+    made = calibrated.quantize(best.widths)
+    report, groups = made.report, calibrated.parts.groups
     values = [value for root in groups if root in best.widths.wide for value in groups[root].rounded]
     for value in values:
         report.record_rule("wide-values", value)
-    gain = f"{best.decibels:.1f} instead of {plain.decibels:.1f} dB on {count} samples that ranges have seen"
+    figure = min(best.noise, judge.measure_noise(made.graph), key=lambda each: each.sqnr_db)
+    gain = f"{figure.describe()} instead of {plain.noise.describe()} on {judge.text}"
     cost = f"{best.cost:.2f} times the cost of 8 bits and {report.converts} conversions"
     names = _name_some([base.source.source_names.get(value, value) for value in values])
     report.ignored += base.report.ignored
@@ -123,7 +131,7 @@ def _finish(
     if best.widths.wide & calibrated.list_finer_copies().keys():
         report.notes.append(COPIED)
     return replace(
-        best.made,
+        made,
         has_corrected_biases=base.has_corrected_biases,
         request=base.request,
         pins=base.pins,

@@ -15,7 +15,9 @@ from edgewright.core.numbers import Array
 
 # Columns of a matrix that are handled together: the rest is one product of matrices.
 BLOCK = 64
-SWEEPS = 12
+SWEEPS = 6
+# Sweeps end where no more than this part of the integers moved.
+STILL = 0.002
 DAMPINGS = (0.0, 1e-4, 1e-2, 1.0)
 
 
@@ -111,7 +113,7 @@ def descend(integers: Array, weights: Array, second: Array, steps: Steps) -> Arr
             )
             moved += int(np.count_nonzero(moves))
             slope += second[:, :, first:last] @ moves
-        if not moved:
+        if moved <= STILL * integers.size:
             break
     return integers
 

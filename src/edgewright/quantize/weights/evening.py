@@ -35,7 +35,7 @@ class Evening:
             list_values_before_depthwise(graph, self._pins),
             list_values_before_gates(graph, self._pins),
         )
-        reach = measure_channel_reach(graph, [*before, *inside], self._judge.fitting, self._judge.executor)
+        reach = measure_channel_reach(graph, [*before, *inside], self._judge.rough, self._judge.executor)
         even, count = even_channels(graph, {value: reach[value] for value in before})
         work, notes = graph, list[str]()
         if count and self._has_even(graph, even):

@@ -16,10 +16,12 @@ from edgewright.quantize.groups import Groups
 from edgewright.quantize.judge import Judge
 from edgewright.quantize.pins import Origin, Pin, Placed
 from edgewright.quantize.request import QuantizationRequest
-from edgewright.quantize.weights.adaround import Feedback, Steps, descend
-from edgewright.quantize.weights.moments import LARGEST_INNER, Moments, measure_moments
+from edgewright.quantize.spans import Statistics
+from edgewright.quantize.weights.adaround import SWEEPS, Feedback, Steps, descend
+from edgewright.quantize.weights.frontier import Frontier, choose_samples
+from edgewright.quantize.weights.moments import LARGEST_INNER, ROWS, Moments, measure_moments
 from edgewright.quantize.weights.products import Product, find_products
-from edgewright.quantize.weights.sequential_mse import choose_factors, refine_factors
+from edgewright.quantize.weights.sequential_mse import FACTORS, FEW_FACTORS, choose_factors, refine_factors
 
 # Algorithms that work so; both together choose ranges by what learned rounding makes of them.
 LAYERWISE = ("seq_mse", "adaround")
@@ -35,19 +37,24 @@ class _Fitted:
 
 
 def fit_weights(
-    graph: Graph, request: QuantizationRequest, pins: Mapping[str, Pin], judge: Judge
+    graph: Graph,
+    request: QuantizationRequest,
+    pins: Mapping[str, Pin],
+    judge: Judge,
+    statistics: Statistics | None = None,
 ) -> tuple[Graph, dict[str, Pin], list[str]]:
     """A graph with fitted weights, the encodings they are made for, and what was done.
 
-    Samples that judge are held apart from it.
+    Samples that judge are held apart from it. What is known of the ranges of values need not be given.
     """
     asked = [name for name in LAYERWISE if name in request.algorithms]
     if not asked:
         return graph, {}, []
     plain = replace(request, act_quantizer="tf")
     groups = Groups(graph, plain, pins)
-    extremes = observe_extremes(graph, groups.list_observed(), judge.fitting, judge.executor)
-    fitting = _Fitting(graph, request, pins, assign_encodings(graph, groups, plain, pins, extremes))
+    if statistics is None:
+        statistics = observe_extremes(graph, groups.list_observed(), judge.fitting, judge.executor)
+    fitting = _Fitting(graph, request, pins, assign_encodings(graph, groups, plain, pins, statistics))
     fitting.run(judge)
     said = "+".join(asked)
     notes = [f"{said}: fitted the weights of {len(fitting.pins)} layers"]
@@ -56,6 +63,25 @@ def fit_weights(
             f"{said}: {fitting.too_large} layers of more than {LARGEST_INNER} inputs stay as they are"
         )
     return fitting.graph, fitting.pins, notes
+
+
+def estimate_fitting(graph: Graph, request: QuantizationRequest, samples: int) -> int:
+    """Multiply-accumulates of fitting all weights, at most; those of running the samples are not in it."""
+    if not any(name in request.algorithms for name in LAYERWISE):
+        return 0
+    return sum(_count_macs(product, request, samples) for product in find_products(graph))
+
+
+def _count_macs(product: Product, request: QuantizationRequest, samples: int) -> int:
+    """What fitting one layer takes: moments, their inverse, and each time that weights are rounded."""
+    is_rounding, is_ranging = (name in request.algorithms for name in ("adaround", "seq_mse"))
+    groups, inner, columns = product.to_matrices(np.empty(product.weights_shape, np.int8)).shape
+    if inner > LARGEST_INNER:
+        return 0
+    trials = len(FEW_FACTORS if is_rounding else FACTORS) if is_ranging else 0
+    sweeps = SWEEPS * (1 + REFINEMENTS * is_ranging) if is_rounding else 1
+    each = inner * columns * (2 * trials + sweeps) + inner * inner + 2 * ROWS * samples * inner
+    return int(groups * inner * each)
 
 
 class _Fitting:
@@ -70,19 +96,27 @@ class _Fitting:
         self._is_centred = self._is_rounding or "bc" in request.algorithms or request.is_searched
 
     def run(self, judge: Judge) -> None:
-        rounded = self._float.copy()
         products = [
             product for product in find_products(self._float) if self._find_steps(product) is not None
         ]
         self.too_large = sum(product.inner > LARGEST_INNER for product in products)
         small = [product for product in products if product.inner <= LARGEST_INNER]
+        rounded, executor = self._float.copy(), judge.executor
+        samples = choose_samples(
+            self._float, [product.node.inputs[0] for product in small], list(judge.fitting), executor
+        )
+        before, after = (Frontier(graph, samples, executor) for graph in (self._float, rounded))
         with announce_progress("fitting weights", total=len(small)) as step:
             for product in small:
+                value = product.node.inputs[0]
+                arrays = before.compute(value)
+                is_same = value in self._float.inputs
                 moments = measure_moments(
-                    *(product, self._float, rounded, judge.fitting, judge.executor),
+                    *(product, arrays if is_same else after.compute(value), arrays),
                     is_centred=self._is_centred,
                 )
                 self._fit(product, moments, rounded)
+                executor.add_work(_count_macs(product, self._request, len(samples)))
                 step()
 
     def _fit(self, product: Product, moments: Moments, rounded: Graph) -> None:

@@ -1,17 +1,15 @@
 """Second moments of what a product reads: with them, the cost of an error of weights needs no data."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from edgewright.core.numbers import Array
-from edgewright.ir.graph import Graph
-from edgewright.quantize.executor import Executor, Samples
 from edgewright.quantize.weights.products import Product
 
 # Rows of one sample: neighbours on an image tell little more.
-ROWS = 64
+ROWS = 48
 # Moments of more inputs would need gigabytes.
 LARGEST_INNER = 4608
 # Inverses need a diagonal; the fewer rows there are for each input, the less their moments mean.
@@ -47,21 +45,20 @@ class Moments:
 
 
 def measure_moments(
-    product: Product, graph: Graph, rounded: Graph, samples: Samples, executor: Executor, *, is_centred: bool
+    product: Product, values: Sequence[Array], float_values: Sequence[Array], *, is_centred: bool
 ) -> Moments:
     """The moments of a product's inputs in two graphs: the float one, and one with earlier weights rounded.
 
     Args:
         product: of the float graph.
-        graph: the float graph.
-        rounded: the same with rounded weights.
-        samples: walked once.
-        executor: runs them.
+        values: its input for each sample, with earlier weights rounded.
+        float_values: the same in the float graph.
         is_centred: whether a bias takes care of the means.
     """
     sums = _Sums(product)
-    for rows, float_rows in _walk_rows(product, (rounded, graph), samples, executor):
-        sums.add(rows, float_rows)
+    for number, pair in enumerate(zip(values, float_values, strict=True)):
+        rows = [product.sample_rows(each.astype(np.float32, copy=False), ROWS, number) for each in pair]
+        sums.add(rows[0], rows[0] if pair[0] is pair[1] else rows[1])
     return sums.compute_moments(is_centred=is_centred)
 
 
@@ -92,18 +89,3 @@ class _Sums:
         part = min(DAMPING + SPARSE * inner / count, 1.0)
         damped = np.eye(inner) * (part * sizes + TINY)
         return Moments(second + damped, cross + damped, mean, float_mean)
-
-
-def _walk_rows(
-    product: Product, graphs: tuple[Graph, Graph], samples: Samples, executor: Executor
-) -> Iterator[tuple[Array, Array]]:
-    """Rows of the same places in both graphs, sample by sample."""
-    value = product.node.inputs[0]
-    is_given = value in graphs[0].inputs
-    sessions = [] if is_given else [executor.prepare(graph, [value]) for graph in graphs]
-    for number, sample in enumerate(samples):
-        values = [sample] if is_given else [session.run(sample) for session in sessions]
-        rows = [
-            product.sample_rows(each[value].astype(np.float32, copy=False), ROWS, number) for each in values
-        ]
-        yield rows[0], rows[-1]

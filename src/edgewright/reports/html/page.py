@@ -16,6 +16,7 @@ from edgewright.evaluate.records import Accuracy
 from edgewright.reports.html.device import list_recipes
 from edgewright.reports.html.plotly_bundle import describe_missing_plots, load_plotly_bundle
 from edgewright.reports.html.plots import make_figures
+from edgewright.reports.html.remedies import show_finding
 from edgewright.reports.html.verdict import BACKENDS, find_worst_layer, make_verdict
 from edgewright.reports.html.words import FILTERS
 
@@ -26,7 +27,7 @@ MOST_LAYERS = 300
 def render_report(record: BuildRecord) -> Iterable[bytes]:
     """The page, in parts; the same record gives the same bytes."""
     bundle = load_plotly_bundle()
-    template = _make_environment().get_template("report.html.jinja")
+    template = make_environment().get_template("report.html.jinja")
     for part in template.generate(**_make_context(record, has_plots=bool(bundle))):
         yield part.encode("utf-8", "replace")
     if bundle:
@@ -36,7 +37,8 @@ def render_report(record: BuildRecord) -> Iterable[bytes]:
     yield b"</body></html>\n"
 
 
-def _make_environment() -> Environment:
+def make_environment() -> Environment:
+    """The templates, with the words of the pages."""
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
         autoescape=True,
@@ -61,21 +63,16 @@ def _make_context(record: BuildRecord, *, has_plots: bool) -> dict[str, Any]:
         "layers": _sort_worst_first(record.layers)[:MOST_LAYERS],
         "has_emulator": any(layer.emulator_db is not None for layer in record.layers),
         "gap": max((abs(a - b) for a, b in _pair_noises(record.layers)), default=None),
-        "findings": sorted(findings, key=lambda finding: finding.grade != "error"),
+        "findings": [
+            show_finding(record, each) for each in sorted(findings, key=lambda x: x.grade != "error")
+        ],
         "notes": notes,
-        "again": _spell_next_build(record) if any(finding.do.startswith("{") for finding in findings) else "",
         "recipes": list_recipes(record),
         "longest_stage": max((stage.seconds for stage in record.stages), default=0.0),
         "total_bytes": sum(artifact.size for artifact in record.artifacts),
         "plots": plots,
         "missing": describe_missing_plots(),
     }
-
-
-def _spell_next_build(record: BuildRecord) -> str:
-    """The command that builds with an override."""
-    command = record.command if " " in record.command else "edgewright build MODEL --data DATA --target CHIP"
-    return f"{command} --quantization_overrides overrides.json"
 
 
 @dataclass(frozen=True)

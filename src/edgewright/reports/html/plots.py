@@ -8,7 +8,7 @@ from typing import Any
 from edgewright.analyse.records import Layer, TensorView
 from edgewright.build.records import BuildRecord, Candidate
 from edgewright.reports.html.verdict import find_worst_layer
-from edgewright.reports.html.words import format_db, format_limit, shorten
+from edgewright.reports.html.words import format_db, format_limit, shorten, shorten_middle
 
 Figure = dict[str, Any]
 # Names of the page's colours.
@@ -93,7 +93,7 @@ def _mark_worst_layer(record: BuildRecord) -> list[Figure]:
         {
             "x": place,
             "y": y,
-            "text": f"worst: {escape(shorten(layer.source)[-LABEL:], quote=False)}",
+            "text": f"worst: {escape(shorten_middle(layer.source, LABEL), quote=False)}",
             "showarrow": True,
             "arrowcolor": BAD,
             "font": {"color": BAD, "size": 12},

@@ -163,11 +163,12 @@ def _name_output(record: BuildRecord, best: Accuracy) -> str:
 
 def _describe_score(record: BuildRecord, best: Accuracy) -> str:
     samples = f"{best.samples} samples that neither calibrated nor chose"
-    if record.metric.name == "right-answers":
+    name = record.metric.find_name(best.output)
+    if name == "right-answers":
         return f"answers {format_percent(best.score)} of {samples} correctly"
-    if record.metric.name == "same-answers":
+    if name == "same-answers":
         return f"gives the float model's answer for {format_percent(best.score)} of {samples}"
-    return f"reaches {format_percent(best.score)} {record.metric.name} on {samples}"
+    return f"reaches {format_percent(best.score)} {name} on {samples}"
 
 
 def _describe_worst_layer(record: BuildRecord) -> str:
@@ -220,7 +221,7 @@ def _make_tiles(record: BuildRecord) -> tuple[Tile, ...]:
     if best is not None:
         tone = {True: "good", False: "bad", None: ""}[record.is_met]
         where = BACKENDS.get(best.backend, best.backend)
-        title = SCORES.get(record.metric.name, "accuracy")
+        title = SCORES.get(record.metric.find_name(best.output), "accuracy")
         tiles.append(Tile(title, format_percent(best.score), where, tone))
         loss = record.verdict.loss
         tiles.append(Tile("lost", format_points(loss.points), f"{loss.low:.2f} to {loss.high:.2f}", tone))

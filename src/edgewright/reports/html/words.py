@@ -57,9 +57,16 @@ def to_plain_text(text: object) -> str:
 
 
 def shorten(text: object) -> str:
-    """The same for a narrow place: its end tells most."""
-    printable = shown(text, LONGEST_NAME)
-    return printable if len(printable) <= SHORT_NAME else f"…{printable[1 - SHORT_NAME :]}"
+    """The same for a narrow place."""
+    return shorten_middle(shown(text, LONGEST_NAME))
+
+
+def shorten_middle(text: str, longest: int = SHORT_NAME) -> str:
+    """A name without its middle: the beginning tells the part of the model, the end tells most."""
+    if len(text) <= longest:
+        return text
+    end = (longest - 1) * 2 // 3
+    return f"{text[: longest - 1 - end]}…{text[-end:]}"
 
 
 def make_breakable(text: str) -> Markup:

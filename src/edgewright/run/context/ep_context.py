@@ -1,20 +1,21 @@
 """Wraps a context binary in an ONNX file with an EPContext node, which ONNX Runtime's QNN provider runs."""
 
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import onnx
-from onnx import helper, numpy_helper
+from onnx import helper
 
 from edgewright.backends.qnn.info import GraphInfo
 from edgewright.config.context import EpContext
 from edgewright.core.errors import LimitExceeded, UnsupportedFeature, UsageError, Where, shown
 from edgewright.core.files import Chunks, keep_sources, map_file, write_all
 from edgewright.core.words import did_you_mean
+from edgewright.ir.types import TensorType
 from edgewright.lower.qnn_graph import QnnTensor
+from edgewright.run.context.ep_context_io import IoConversions
 from edgewright.run.context.info import ContextInfo, read_binary, read_context_info
 
 # The first opset whose QuantizeLinear supports 16 bits.
@@ -39,15 +40,18 @@ class EpContextFile:
     is_embedded: bool = False
 
 
-def export_ep_context(options: EpContext) -> EpContextFile:
-    """Writes the ONNX file; its inputs and outputs are those of the binary's graph."""
+def export_ep_context(options: EpContext, types: Mapping[str, TensorType] | None = None) -> EpContextFile:
+    """Writes the ONNX file; its inputs and outputs have the names of the binary's graph.
+
+    ``types``: those of the source model by these names, where its inputs and outputs keep them.
+    """
     source = Path(options.context_binary)
     info = read_context_info(source)
     graph = _find_graph(info, options.graph)
     target = Path(options.output_path) if options.output_path else _free_name(source)
     keep_sources([source], [target])
     beside, files = _plan_binary_files(source, target, options)
-    model = _make_model(info, graph, options, beside)
+    model = _make_model(info, graph, options, beside, types or {})
     files[target] = [model.SerializeToString()]
     write_all(files)
     names = (tuple(t.name for t in graph.inputs), tuple(t.name for t in graph.outputs))
@@ -101,10 +105,12 @@ def _read_content(source: Path) -> Iterator[memoryview]:
     yield read_binary(source).data
 
 
-def _make_model(info: ContextInfo, graph: GraphInfo, options: EpContext, beside: str) -> onnx.ModelProto:
-    around = _Around(is_float=options.float_io)
-    inputs = [around.add_input(tensor) for tensor in graph.inputs]
-    outputs = [around.add_output(tensor) for tensor in graph.outputs]
+def _make_model(
+    info: ContextInfo, graph: GraphInfo, options: EpContext, beside: str, source: Mapping[str, TensorType]
+) -> onnx.ModelProto:
+    around = IoConversions((*graph.inputs, *graph.outputs), source, options.float_io)
+    inputs = [around.add_input(tensor) for tensor in _sort_as_in_source(graph.inputs, source)]
+    outputs = [around.add_output(tensor) for tensor in _sort_as_in_source(graph.outputs, source)]
     node = helper.make_node(
         "EPContext",
         inputs,
@@ -117,6 +123,7 @@ def _make_model(info: ContextInfo, graph: GraphInfo, options: EpContext, beside:
         source="QNN",
         partition_name=graph.name,
         ep_sdk_version=info.binary.build_id,
+        **_describe_names(around.overrides),
     )
     body = helper.make_graph(
         [*around.before, node, *around.after],
@@ -130,6 +137,21 @@ def _make_model(info: ContextInfo, graph: GraphInfo, options: EpContext, beside:
     return helper.make_model(body, opset_imports=opsets, ir_version=_IR_VERSION, producer_name="edgewright")
 
 
+def _sort_as_in_source(tensors: Sequence[QnnTensor], source: Mapping[str, TensorType]) -> list[QnnTensor]:
+    """A binary may have them in another order."""
+    places = {name: place for place, name in enumerate(source)}
+    return sorted(tensors, key=lambda tensor: places.get(tensor.name, len(places)))
+
+
+def _describe_names(overrides: Mapping[str, str]) -> dict[str, str]:
+    """The node's names and the binary's: without them the provider goes by position, which may be wrong."""
+    return (
+        {"io_name_overrides": ";".join(f"{name}={stored}" for name, stored in overrides.items())}
+        if overrides
+        else {}
+    )
+
+
 def _read_embedded(info: ContextInfo) -> bytes:
     if info.bytes > _LARGEST_EMBEDDED:
         raise LimitExceeded(
@@ -138,60 +160,3 @@ def _read_embedded(info: ContextInfo) -> bytes:
             do="leave --embed out: then the binary stays beside the ONNX file",
         )
     return read_binary(Path(info.file)).tobytes()
-
-
-class _Around:
-    """What comes before and after the node: nothing, or conversions from and to real numbers."""
-
-    def __init__(self, *, is_float: bool) -> None:
-        self._is_float = is_float
-        self.inputs: list[onnx.ValueInfoProto] = []
-        self.outputs: list[onnx.ValueInfoProto] = []
-        self.before: list[onnx.NodeProto] = []
-        self.after: list[onnx.NodeProto] = []
-        self.between: list[onnx.ValueInfoProto] = []
-        self.constants: list[onnx.TensorProto] = []
-
-    def add_input(self, tensor: QnnTensor) -> str:
-        """The name that the node reads for an input of the graph."""
-        return self._convert_value(tensor, "QuantizeLinear", self.inputs, self.before)
-
-    def add_output(self, tensor: QnnTensor) -> str:
-        """The name that the node writes for an output of the graph."""
-        return self._convert_value(tensor, "DequantizeLinear", self.outputs, self.after)
-
-    def _convert_value(
-        self,
-        tensor: QnnTensor,
-        op: str,
-        graph_values: list[onnx.ValueInfoProto],
-        nodes: list[onnx.NodeProto],
-    ) -> str:
-        encoding = tensor.encoding
-        if not self._is_float or encoding is None or encoding.axis is not None:
-            graph_values.append(_make_value_info(tensor, tensor.dtype.numpy))
-            return tensor.name
-        graph_values.append(_make_value_info(tensor, np.dtype(np.float32)))
-        stored = f"{tensor.name}_stored"
-        # The node's own outputs have only the types that are declared.
-        self.between.append(_make_value_info(replace(tensor, name=stored), tensor.dtype.numpy))
-        pair = self._scale(tensor, encoding.scales[0], encoding.offsets[0])
-        is_input = op == "QuantizeLinear"
-        read, written = (tensor.name, stored) if is_input else (stored, tensor.name)
-        nodes.append(helper.make_node(op, [read, *pair], [written], name=f"{tensor.name}_{op}"))
-        return stored
-
-    def _scale(self, tensor: QnnTensor, scale: float, offset: int) -> Sequence[str]:
-        names = (f"{tensor.name}_scale", f"{tensor.name}_zero_point")
-        # QNN: real = scale * (stored + offset), so the zero point of ONNX is the negated offset.
-        values = (np.float32(scale), np.asarray(-offset, tensor.dtype.numpy))
-        self.constants += [
-            numpy_helper.from_array(np.asarray(value), name)
-            for name, value in zip(names, values, strict=True)
-        ]
-        return names
-
-
-def _make_value_info(tensor: QnnTensor, dtype: "np.dtype[np.generic]") -> onnx.ValueInfoProto:
-    kind = helper.np_dtype_to_tensor_dtype(dtype)
-    return helper.make_tensor_value_info(tensor.name, kind, list(tensor.dims))

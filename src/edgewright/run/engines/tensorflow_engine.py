@@ -1,7 +1,7 @@
 """Runs a TensorFlow model itself in TensorFlow: what a converted model is compared with."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,12 +50,54 @@ class TensorflowRun(SourceRun):
             raise self._crash("run", problem) from None
         return dict(zip(names, (np.asarray(value) for value in values), strict=True))
 
+    def run_all(self, feed: Mapping[str, Array]) -> dict[str, Array]:
+        """What every op on the way to the outputs makes, in the order of the graph."""
+        given = {
+            self._tensors.get(name, name): self._cast_input(name, find_input(feed, _spell_name(name)))
+            for name in self._source.inputs
+        }
+        last = [
+            self._graph.get_tensor_by_name(self._complete_name(name)).op for name in self._source.own_outputs
+        ]
+        needed = _collect_ancestors(last)
+        tensors = [
+            tensor
+            for op in self._graph.get_operations()
+            if op in needed and op.type not in {"Const", "Placeholder"} and not op._control_flow_context  # noqa: SLF001
+            for tensor in op.outputs
+            if tensor.dtype.is_floating or tensor.dtype.is_integer
+        ]
+        try:
+            values = self._session.run(tensors, given)
+        except self._errors as problem:
+            raise self._crash("run", problem) from None
+        return {tensor.name: np.asarray(value) for tensor, value in zip(tensors, values, strict=True)}
+
+    def _complete_name(self, name: str) -> str:
+        full = self._tensors.get(name, name)
+        return full if ":" in full else f"{full}:0"
+
     def _cast_input(self, name: str, array: Array) -> Array:
         turned = self._turn_to_source(name, array, self._source.inputs[name].rank)
         return turned.astype(self._source.inputs[name].dtype.numpy)
 
     def _crash(self, did: str, problem: Exception) -> BackendCrash:
         return BackendCrash(f"TensorFlow cannot {did} the model: {shown(problem, 300)}", self._where)
+
+
+def _spell_name(name: str) -> list[str]:
+    return [name, f"{name}:0", name.removesuffix(":0")]
+
+
+def _collect_ancestors(last: Sequence[Any]) -> set[Any]:
+    """The ops that some ops need, themselves with them."""
+    ops, front = set[Any](), list(last)
+    while front:
+        op = front.pop()
+        if op not in ops:
+            ops.add(op)
+            front += [tensor.op for tensor in op.inputs]
+    return ops
 
 
 def _map_signature(source: TensorflowSource) -> dict[str, str]:

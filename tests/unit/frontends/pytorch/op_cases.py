@@ -401,6 +401,15 @@ _case("affine_grid", lambda t: F.affine_grid(t, [2, 3, 4, 5], align_corners=Fals
 _case("lstm", nn.LSTM(5, 6), _rows)
 _case("lstm_deep", nn.LSTM(5, 6, num_layers=2, bidirectional=True, batch_first=True), _rows)
 _case("lstm_no_bias", nn.LSTM(5, 6, bias=False), _rows)
+_case("lstm_projected", nn.LSTM(5, 6, proj_size=3), _rows)
+_projected = nn.LSTM(5, 6, proj_size=3, bias=False, bidirectional=True).requires_grad_(False)
+_case(
+    "lstm_projected_states",
+    lambda a, h, c: _projected(a, (h, c)),
+    _rows,
+    _x(2, 4, 3),
+    _x(2, 4, 6),
+)
 _case("gru", nn.GRU(5, 6, bidirectional=True), _rows)
 _case("gru_batch_first", nn.GRU(5, 6, num_layers=2, batch_first=True), _rows)
 _case("rnn", nn.RNN(5, 6), _rows)

@@ -1,0 +1,74 @@
+"""Perplexity: how surprised a language model is by the next token of its own input."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from edgewright.core.errors import UsageError
+from edgewright.core.numbers import Array
+from edgewright.evaluate.metrics.measure import Answer, Measure
+from edgewright.evaluate.statistics import is_distribution
+
+IDS, MASK = "input_ids", "attention_mask"
+# A probability of nothing at all would count infinitely.
+LEAST = -100.0
+
+
+class Perplexity(Measure):
+    """Against that of the float model on the same tokens."""
+
+    name = "perplexity"
+    text = "the float model's perplexity over the other's, in percent; the next tokens are those of the input"
+
+    def add_up(self, answer: Answer) -> tuple[float, ...]:
+        """Logarithms of the next tokens' probabilities, the float model's too, and how many tokens."""
+        tokens, is_text = find_tokens(answer)
+        sums = [
+            float(_find_next(values, tokens)[is_text].sum())
+            for values in (answer.result.reshape(answer.reference.shape), answer.reference)
+        ]
+        return (*sums, float(is_text.sum()))
+
+    def compute_score(self, sums: Array, span: Array) -> Array:
+        """As a ratio of both perplexities; one that is less than the float model's is more than 100 %."""
+        del span
+        return np.asarray(100 * np.exp((sums[..., 0] - sums[..., 1]) / np.maximum(sums[..., 2], 1)))
+
+    def find_misfit(self, shapes: Mapping[str, Sequence[int]], output: str) -> str:
+        """Scores of all steps."""
+        if sum(size > 1 for size in shapes[output]) == 2:
+            return ""
+        return "expected scores of tokens for every step, [1,steps,vocabulary]"
+
+
+def find_tokens(answer: Answer) -> tuple[Array, Array]:
+    """The next token of each step but the last, and whether it is text and not padding."""
+    steps = answer.reference.reshape(-1, answer.reference.shape[-1]).shape[0]
+    fitting = [
+        name
+        for name, array in answer.inputs.items()
+        if array.dtype.kind in "iu" and array.size == steps and "mask" not in name and "position" not in name
+    ]
+    name = IDS if IDS in fitting else fitting[0] if len(fitting) == 1 else ""
+    if not name:
+        raise UsageError(
+            f"perplexity needs the input with the {steps} tokens of the output's steps, found "
+            f"{', '.join(fitting) or 'none of whole numbers'}",
+            do="use --metric same-answers, or name the input 'input_ids'",
+        )
+    tokens = answer.inputs[name].reshape(-1)[1:].astype(np.int64)
+    mask = answer.inputs.get(MASK)
+    is_text = np.ones(len(tokens), bool) if mask is None else mask.reshape(-1)[1:] > 0
+    return tokens, is_text & (tokens >= 0) & (tokens < answer.reference.shape[-1])
+
+
+def _find_next(values: Array, tokens: Array) -> Array:
+    """The logarithm of each next token's probability; scores that are no numbers know nothing."""
+    rows = values.reshape(-1, values.shape[-1])[:-1].astype(np.float64)
+    if is_distribution(rows):
+        with np.errstate(divide="ignore"):
+            rows = np.log(rows)
+    rows = rows - rows.max(-1, keepdims=True)
+    places = np.clip(tokens, 0, rows.shape[-1] - 1)[:, None]
+    chosen = np.take_along_axis(rows, places, -1)[:, 0] - np.log(np.exp(rows).sum(-1))
+    return np.asarray(np.maximum(np.nan_to_num(chosen, nan=LEAST), LEAST))

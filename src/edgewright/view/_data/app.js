@@ -1,0 +1,206 @@
+// The page: models, overlays, panel, outline, search and keys around one canvas, or two side by side.
+import { GraphCanvas, LayoutService } from "./canvas.js";
+import { OverlayView } from "./overlay.js";
+import { find, make, spellNumber } from "./elements.js";
+import { showPanel } from "./panel.js";
+import { showOutline } from "./outline.js";
+import { watchSearch } from "./search.js";
+import { openSource } from "./source.js";
+
+class App {
+  constructor() {
+    this.source = openSource();
+    this.service = new LayoutService(this.source.makeWorker());
+    this.canvas = new GraphCanvas(find("graph"), this.service, {
+      onSelect: (box) => this.onSelect(box),
+      onChange: () => (find("wait").hidden = true),
+      // On a narrow screen the panel lies over the picture.
+      countCovered: () => (getComputedStyle(find("panel")).position === "absolute" ? find("panel").offsetHeight : 0),
+    });
+    this.overlay = null;
+    this.documents = new Map();
+  }
+
+  async start() {
+    this.listed = await this.source.list();
+    fillChoices(find("model"), this.listed.models.map((item) => item.title));
+    find("model").hidden = this.listed.models.length < 2;
+    this.watch();
+    try {
+      await this.openModel(0);
+    } finally {
+      document.body.dataset.ready = "yes";
+    }
+  }
+
+  async openModel(number) {
+    this.number = number;
+    if (!this.documents.has(number)) this.documents.set(number, await this.source.load(number));
+    this.document = this.documents.get(number);
+    find("model").value = String(number);
+    find("title").textContent = this.document.title;
+    find("format").textContent = this.document.format;
+    document.title = `${this.document.title} – Edgewright view`;
+    fillChoices(find("graphs"), this.document.graphs.map((graph) => graph.name));
+    find("graphs").hidden = this.document.graphs.length < 2;
+    await this.openGraph(0);
+  }
+
+  async openGraph(number) {
+    this.graphNumber = number;
+    const graph = this.document.graphs[number];
+    find("wait").hidden = false;
+    find("wait").classList.remove("problem");
+    find("wait").textContent = "Laying out the graph …";
+    this.canvas.canvas.setAttribute("aria-label", `Graph ${graph.name} of ${this.document.title}, ${graph.nodes.length} nodes`);
+    await this.canvas.show(`${this.number}/${number}`, graph, graph.stored);
+    this.prepared = this.canvas.prepared;
+    showOutline(find("tree"), this.prepared, (box) => this.go(box));
+    this.listOverlays(graph);
+    this.onSelect(null);
+  }
+
+  listOverlays(graph) {
+    const choice = find("overlay");
+    fillChoices(choice, ["nothing", ...graph.overlays.map((overlay) => overlay.title)]);
+    find("overlay-bar").hidden = !graph.overlays.length;
+    choice.value = String(graph.overlayAtFirst + 1);
+    this.chooseOverlay(graph.overlayAtFirst + 1);
+  }
+
+  chooseOverlay(place) {
+    const overlay = this.document.graphs[this.graphNumber].overlays[place - 1];
+    this.overlay = overlay ? new OverlayView(this.prepared, overlay) : null;
+    find("overlay-controls").hidden = !overlay;
+    if (this.overlay) find("threshold").value = String(Math.round(1000 * this.overlay.position(this.overlay.threshold)));
+    this.showOverlay();
+  }
+
+  showOverlay() {
+    const { look } = this.canvas;
+    const shown = this.overlay;
+    look.rings = shown && ((box) => shown.rings(box));
+    look.describe = shown && ((box) => shown.describe(box));
+    look.isDim = shown && ((box) => !shown.isBeyond(shown.worst(box)));
+    if (shown) {
+      const count = shown.listBeyond().length;
+      const word = shown.overlay.isLowWorse ? "≤" : "≥";
+      find("threshold-text").textContent = `${word} ${shown.spell(shown.threshold)}`;
+      find("beyond").textContent = `${count} ${count === 1 ? "node" : "nodes"}`;
+    }
+    this.canvas.draw();
+  }
+
+  setThreshold(position) {
+    this.overlay.threshold = this.overlay.valueAt(position);
+    this.showOverlay();
+  }
+
+  /** Goes to the next node beyond the threshold, in the order in which nodes run. */
+  goToDifference(step) {
+    if (!this.overlay) return;
+    const nodes = this.overlay.listBeyond();
+    if (!nodes.length) return;
+    const { selected } = this.canvas.look;
+    const here = selected === null || selected < 0 ? -1 : selected;
+    const after = step > 0 ? nodes.find((node) => node > here) : nodes.findLast((node) => here < 0 || node < here);
+    this.go(after ?? (step > 0 ? nodes[0] : nodes[nodes.length - 1]));
+  }
+
+  async go(box) {
+    await this.canvas.reveal(box);
+  }
+
+  onSelect(box) {
+    showPanel(find("panel"), this.document, this.prepared, box, {
+      go: (node) => this.go(node),
+      toggle: (group) => this.canvas.toggle(group),
+      measure: (one) => this.measure(one),
+      describeDifference: () => [],
+      loadHistogram: (tensor) => this.source.loadHistogram(this.number, this.graphNumber, tensor),
+    });
+    find("panel").classList.toggle("open", box !== null);
+    find("live").textContent = box === null ? "" : this.announce(box);
+  }
+
+  measure(box) {
+    const { overlays } = this.document.graphs[this.graphNumber];
+    const views = overlays.map((overlay) => [overlay, box >= 0 ? overlay.values[box] : new OverlayView(this.prepared, overlay).worst(box)]);
+    const word = box < 0 ? " (worst)" : "";
+    return views.filter(([, value]) => value !== null).map(([overlay, value]) => [overlay.title + word, spellNumber(value, overlay.unit)]);
+  }
+
+  announce(box) {
+    if (box < 0) return `group ${this.prepared.graph.groups[-box].name}, ${this.prepared.sizes[-box]} ops`;
+    const node = this.prepared.graph.nodes[box];
+    return `${node.type} ${(node.source || node.name).slice(0, 200)} ${this.overlay ? this.overlay.describe(box) : ""}`;
+  }
+
+  watch() {
+    const act = (id, action) => find(id).addEventListener("click", action);
+    act("fold", () => this.canvas.foldAll());
+    act("unfold", () => this.canvas.expandAll());
+    act("smaller", () => this.canvas.zoom(0.8));
+    act("larger", () => this.canvas.zoom(1.25));
+    act("fit", () => this.canvas.fitWhole());
+    act("theme", () => this.switchTheme());
+    act("outline-button", () => this.switchOutline());
+    act("help-button", () => find("help").showModal());
+    act("next", () => this.goToDifference(1));
+    act("previous", () => this.goToDifference(-1));
+    find("model").addEventListener("change", (event) => this.openModel(Number(event.target.value)).catch(showProblem));
+    find("graphs").addEventListener("change", (event) => this.openGraph(Number(event.target.value)).catch(showProblem));
+    find("overlay").addEventListener("change", (event) => this.chooseOverlay(Number(event.target.value)));
+    find("threshold").addEventListener("input", (event) => this.setThreshold(Number(event.target.value) / 1000));
+    watchSearch(find("search"), find("results"), () => this.prepared, (node) => this.go(node));
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.canvas.recolour());
+    document.addEventListener("keydown", (event) => this.onKey(event));
+  }
+
+  onKey(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target.matches?.("input, select, textarea, dialog *, [role=treeitem]")) return;
+    const actions = {
+      "/": () => find("search").focus(),
+      e: () => this.canvas.expandAll(),
+      f: () => this.canvas.foldAll(),
+      o: () => this.switchOutline(),
+      t: () => this.switchTheme(),
+      n: () => this.goToDifference(1),
+      p: () => this.goToDifference(-1),
+      "?": () => find("help").showModal(),
+    };
+    if (!(event.key in actions)) return;
+    event.preventDefault();
+    actions[event.key]();
+  }
+
+  switchTheme() {
+    const root = document.documentElement;
+    const isDark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+    root.dataset.theme = isDark ? "light" : "dark";
+    this.canvas.recolour();
+  }
+
+  switchOutline() {
+    const outline = find("outline");
+    outline.hidden = !outline.hidden;
+    find("outline-button").setAttribute("aria-pressed", String(!outline.hidden));
+  }
+}
+
+function fillChoices(select, titles) {
+  select.replaceChildren(...titles.map((title, place) => make("option", { value: place }, title.length > 60 ? `${title.slice(0, 60)}…` : title)));
+}
+
+/** Says why a model is not shown; the list of models stays usable. */
+function showProblem(problem) {
+  const wait = find("wait");
+  wait.hidden = false;
+  wait.classList.add("problem");
+  wait.textContent = String(problem.message || problem);
+}
+
+const app = new App();
+window.edgewrightView = app;
+app.start().catch(showProblem);

@@ -1,0 +1,85 @@
+"""The folder of a build: its quantized model, coloured by what its report measured."""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from edgewright.core.errors import BadInput, Where
+from edgewright.core.files import read_limited, resolve_inside
+from edgewright.view.records import Overlay, ViewGraph
+
+REPORT = "report.json"
+_LARGEST_REPORT = 1 << 28
+# What a report has for a layer, and what it is called here; a small number of decibels is the one to look at.
+_MEASURES = (
+    ("sim_db", "sqnr", "SQNR up to here, simulated"),
+    ("emulator_db", "emulator_sqnr", "SQNR up to here, emulated"),
+    ("own_db", "own_sqnr", "SQNR of this op alone"),
+    ("weight_db", "weight_sqnr", "SQNR of its weights alone"),
+)
+
+
+def is_build_folder(path: Path) -> bool:
+    """Whether a folder is the output of a build."""
+    return (path / REPORT).is_file()
+
+
+def read_report(folder: Path) -> dict[str, Any]:
+    """The report as it was written; only its outermost form is certain."""
+    where = Where(file=str(folder / REPORT))
+    try:
+        report = json.loads(read_limited(folder / REPORT, _LARGEST_REPORT))
+    except (ValueError, RecursionError):
+        raise BadInput("the report is not JSON", where, do="build the model again") from None
+    if not isinstance(report, dict):
+        raise BadInput("the report is not an object", where, do="build the model again")
+    return report
+
+
+def find_built_model(folder: Path, report: dict[str, Any]) -> Path:
+    """The DLC among the files that the report lists."""
+    paths = [str(item.get("path", "")) for item in _list_objects(report.get("artifacts"))]
+    for path in paths:
+        if path.endswith(".dlc"):
+            return resolve_inside(folder, path, str(folder / REPORT))
+    raise BadInput(
+        "the report lists no DLC, expected one",
+        Where(file=str(folder / REPORT)),
+        do="name one of the files in the folder instead",
+    )
+
+
+def list_facts(report: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Rows for the panel: what was asked for and what came of it."""
+    verdict = report.get("verdict")
+    rows = [
+        ("built with", report.get("command")),
+        ("target", report.get("target")),
+        ("precision", report.get("chosen")),
+        ("verdict", verdict.get("text") if isinstance(verdict, dict) else None),
+    ]
+    return tuple((name, value) for name, value in rows if isinstance(value, str) and value)
+
+
+def measure_layers(graph: ViewGraph, report: dict[str, Any]) -> tuple[Overlay, ...]:
+    """The measures of the report for the nodes of its model."""
+    makers = {name: node.name for node in graph.nodes for name in node.outputs}
+    known = {name: graph.tensors[name].source for name in makers if name in graph.tensors}
+    sources = {source or name: makers[name] for name, source in known.items()}
+    values: dict[str, dict[str, float]] = {}
+    for layer in _list_objects(report.get("layers")):
+        node = makers.get(str(layer.get("tensor"))) or sources.get(str(layer.get("source")))
+        for key, *_ in _MEASURES:
+            number = layer.get(key)
+            if node is not None and isinstance(number, int | float) and abs(number) < 1e6:
+                values.setdefault(key, {})[node] = float(number)
+    return tuple(
+        Overlay(key, title, values[field], "dB", is_low_worse=True)
+        for field, key, title in _MEASURES
+        if field in values
+    )
+
+
+def _list_objects(items: Any) -> Iterable[dict[str, Any]]:
+    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []

@@ -1,0 +1,247 @@
+"""The viewer in a real browser: Chromium, driven by Playwright; skipped where either is missing."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import edgewright as ew
+from tests.browser.test_report import FLAGS
+from tests.optional import CHROMIUM, NEEDS_BROWSER
+from tests.unit.view.sample_models import HOSTILE, save_chain, save_convolution
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "models"
+pytestmark = list(NEEDS_BROWSER)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """One file of each kind, by name."""
+    folder = tmp_path_factory.mktemp("files")
+    save_convolution(folder / "small.onnx")
+    data = np.random.default_rng(0).standard_normal((4, 1, 3, 8, 8)).astype(np.float32)
+    quantized = ew.quantize(folder / "small.onnx", data)
+    quantized.save(folder / "small.dlc")
+    quantized.save(folder / "small.cpp")
+    shutil.copy(EXAMPLES / "mnist_dscnn_int8.tflite", folder)
+    shutil.copy(EXAMPLES / "mnist_cnn_fakequant_frozen.pb", folder)
+    return folder
+
+
+@pytest.fixture
+def open_view(browser):
+    """Opens models in the viewer; what the console says is in ``page.said``."""
+    opened = []
+
+    def show(*models, width=1400, scheme="light", export=None):
+        shown = ew.view(*models, open_browser=False, export=export)
+        page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        page.said, address = [], shown.as_uri() if export else shown.url
+        page.on("console", lambda message: page.said.append(message.text))
+        page.on("pageerror", lambda error: page.said.append(str(error)))
+        own = (address, "blob:", "data:")
+        page.on("request", lambda request: request.url.startswith(own) or page.said.append(request.url))
+        page.goto(address)
+        page.wait_for_selector("body[data-ready]", state="attached", timeout=60_000)
+        opened.append((page, shown))
+        return page
+
+    yield show
+    for page, shown in opened:
+        page.close()
+        if isinstance(shown, ew.Viewer):
+            shown.close()
+
+
+def read_panel(page):
+    return page.locator("#panel").inner_text()
+
+
+def list_boxes(page):
+    return page.evaluate("() => edgewrightView.canvas.scene.boxes.map((box) => box.box)")
+
+
+def search(page, text):
+    page.keyboard.press("/")
+    page.locator("#search").fill(text)
+    page.locator("#results [role=option]").first.wait_for()
+    page.keyboard.press("Enter")
+
+
+@pytest.mark.parametrize(
+    ("name", "op"),
+    [
+        ("small.onnx", "Conv"),
+        ("small.dlc", "Conv2d"),
+        ("small_net.json", "Conv2d"),
+        ("mnist_dscnn_int8.tflite", "CONV_2D"),
+        ("mnist_cnn_fakequant_frozen.pb", "FakeQuantWithMinMaxVars"),
+    ],
+)
+def test_each_kind_of_file_is_drawn_searched_and_described(files, open_view, name, op):
+    page = open_view(files / name)
+    assert page.locator("#title").inner_text() == name
+    assert op in read_panel(page)
+    search(page, op)
+    page.locator("#panel h2", has_text=op).wait_for()
+    assert "datatype" in read_panel(page)
+    page.locator("#panel button", has_text="Histogram").first.click()
+    page.locator("#panel svg").first.wait_for()
+    assert page.said == []
+
+
+def test_an_exported_page_does_the_same_from_a_disk(files, open_view, tmp_path):
+    page = open_view(files / "small.dlc", export=tmp_path / "page.html")
+    search(page, "Conv2d")
+    page.locator("#panel button", has_text="Histogram").first.click()
+    page.locator("#panel svg").first.wait_for()
+    assert page.said == []
+
+
+def test_several_models_are_chosen_from_a_list(files, open_view):
+    page = open_view(files / "small.onnx", files / "small.dlc")
+    page.locator("#model").select_option(label="small.dlc")
+    page.locator("#format", has_text="DLC").wait_for()
+    assert page.said == []
+
+
+def test_a_click_on_a_box_selects_it(files, open_view):
+    page = open_view(files / "small.onnx")
+    spot = page.evaluate(
+        """() => {
+            const { canvas } = edgewrightView;
+            const box = canvas.scene.boxes.find((one) => one.lines[0] === "Relu");
+            const frame = canvas.canvas.getBoundingClientRect();
+            const { x, y, k } = canvas.view;
+            return [frame.left + x + (box.x + 20) * k, frame.top + y + (box.y + 20) * k];
+        }"""
+    )
+    page.mouse.click(*spot)
+    page.locator("#panel h2", has_text="Relu").wait_for()
+    assert "Relu" in page.locator("#live").inner_text()
+
+
+def test_keys_walk_along_the_lines(files, open_view):
+    page = open_view(files / "small.onnx")
+    page.locator("#graph").focus()
+    kinds = []
+    for _ in range(4):
+        page.keyboard.press("ArrowDown")
+        kinds.append(page.locator("#panel h2").inner_text())
+    assert kinds == ["Input", "Conv", "Relu", "Output"]
+    page.keyboard.press("Escape")
+    assert "Ops (2)" in page.locator("#panel").text_content()
+
+
+def test_the_outline_lists_every_node_for_screen_readers(files, open_view):
+    page = open_view(files / "small.onnx")
+    page.keyboard.press("o")
+    items = page.locator("#tree [role=treeitem]")
+    assert [item.split()[0] for item in items.all_inner_texts()] == ["Input", "Conv", "Relu", "Output"]
+    items.nth(0).focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.locator("#panel h2", has_text="Conv").wait_for()
+    unnamed = page.locator("button:not([aria-label])").filter(has_not_text="Histogram")
+    assert all(text.strip() for text in unnamed.all_text_contents())
+
+
+def test_two_thousand_nodes_in_a_chain_are_laid_out_without_a_full_stack(open_view, tmp_path):
+    save_chain(tmp_path / "chain.onnx", [f"relu_{number}" for number in range(2000)], skips=3)
+    page = open_view(tmp_path / "chain.onnx")
+    assert len(list_boxes(page)) <= 150
+    page.keyboard.press("e")
+    page.locator("#wait").wait_for(state="hidden")
+    for _ in range(200):
+        if len(list_boxes(page)) == 2002:
+            break
+        page.wait_for_timeout(100)
+    assert len(list_boxes(page)) == 2002
+    search(page, "relu_1999")
+    page.locator("#panel .name", has_text="relu_1999").first.wait_for()
+    assert page.said == []
+
+
+def test_groups_open_and_fold_and_a_search_opens_what_it_finds(open_view, tmp_path):
+    save_chain(tmp_path / "net.onnx", [f"layer_{n // 50}/op_{n}" for n in range(500)])
+    page = open_view(tmp_path / "net.onnx")
+    page.keyboard.press("f")
+    page.wait_for_timeout(300)
+    assert sum(box < 0 for box in list_boxes(page)) == 10
+    search(page, "op_333")
+    page.locator("#panel .name", has_text="layer_6/op_333").first.wait_for()
+    assert sum(box < 0 for box in list_boxes(page)) == 9
+
+
+def test_overlays_colour_what_is_beyond_the_slider_and_lead_from_one_to_the_next(files, open_view):
+    page = open_view(files / "mnist_dscnn_int8.tflite")
+    page.locator("#overlay").select_option(label="MACs")
+    page.locator("#threshold").fill("0")
+    count = int(page.locator("#beyond").inner_text().split()[0])
+    assert count > 2
+    names = []
+    for _ in range(count):
+        page.locator("#next").click()
+        page.wait_for_timeout(50)
+        names.append(page.locator("#panel .name").first.inner_text())
+    assert len(set(names)) == count
+    page.locator("#threshold").fill("1000")
+    assert page.locator("#beyond").inner_text() == "1 node"
+    rings = page.evaluate(
+        """() => {
+            const { canvas, overlay } = edgewrightView;
+            return canvas.scene.boxes.map((box) => overlay.rings(box.box));
+        }"""
+    )
+    assert sum(map(len, rings)) == 1
+
+
+def test_hostile_names_are_text_and_nothing_runs(open_view, tmp_path):
+    save_chain(tmp_path / "bad.onnx", HOSTILE)
+    for export in (None, tmp_path / "page.html"):
+        page = open_view(tmp_path / "bad.onnx", export=export)
+        page.keyboard.press("o")
+        for number in list_boxes(page):
+            page.evaluate("(box) => edgewrightView.go(box)", number)
+        search(page, "script")
+        page.wait_for_timeout(200)
+        assert page.evaluate("() => window.attacked") is None
+        assert page.locator("#panel script, #panel img, #tree svg, #results img, #panel b").count() == 0
+        assert "<script>window.attacked=1</script>" in read_panel(page)
+        assert page.said == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1400])
+def test_the_page_fits_a_phone_and_a_screen(files, open_view, width, scheme):
+    page = open_view(files / "small.dlc", width=width, scheme=scheme)
+    assert page.evaluate("() => document.documentElement.scrollWidth <= window.innerWidth")
+    search(page, "Conv2d")
+    assert page.locator("#panel").is_visible()
+    colour = page.evaluate("() => getComputedStyle(document.body).backgroundColor")
+    assert (sum(int(part) for part in colour[4:-1].split(",")) < 200) == (scheme == "dark")
+    page.keyboard.press("Escape")
+
+
+def test_a_page_of_another_origin_gets_nothing(files, browser, open_view):
+    shown = ew.view(files / "small.onnx", open_browser=False)
+    try:
+        page = browser.new_page()
+        page.goto("about:blank")
+        question = "(url) => fetch(url).then((answer) => answer.text(), () => 'refused')"
+        found = page.evaluate(question, f"{shown.url}api/models")
+        assert found == "refused"
+        page.close()
+    finally:
+        shown.close()
