@@ -1,6 +1,7 @@
 """A language model as one GGUF file, as llama.cpp reads it."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -64,6 +65,7 @@ class _GgufModel:
     def __init__(self, checkpoint: Checkpoint, recipe: Recipe) -> None:
         self._checkpoint, self._recipe, self._spec = checkpoint, recipe, checkpoint.spec
         self.base = self._find_type("*", 2)
+        self._wide_head = self._find_wide_head()
 
     def list_tensors(self) -> list[GgufTensor]:
         """In the order in which they are made."""
@@ -77,27 +79,21 @@ class _GgufModel:
         """The bytes of each tensor."""
         for array in _list_rope_factors(self._spec).values():
             yield [array.tobytes()]
-        source = self._recipe_without_six_bits()
-        for tensor in quantize_checkpoint(self._checkpoint, source, texts):
+        # What is packed in 6 bits is taken as it is stored.
+        wide = {} if self._wide_head is None else {self._wide_head: "fp32"}
+        recipe = replace(self._recipe, keep={**self._recipe.keep, **wide})
+        for tensor in quantize_checkpoint(self._checkpoint, recipe, texts):
             shape = self._checkpoint.find(tensor.name).shape
             yield self._pack(tensor, self._choose_type(tensor.name, shape))
 
-    def _recipe_without_six_bits(self) -> Recipe:
-        """What is packed in 6 bits is taken as it is stored."""
-        shape = (self._spec.vocabulary, self._spec.hidden)
-        if self._choose_type(HEAD, shape) is not Q6_K:
-            return self._recipe
-        keep = {**self._recipe.keep, HEAD: "fp32"}
-        return Recipe(
-            self._recipe.precision, self._recipe.name, self._recipe.block, self._recipe.is_symmetric, keep
-        )
-
     def _choose_type(self, name: str, shape: tuple[int, ...]) -> BlockType:
+        return Q6_K if name == self._wide_head else self._find_type(name, len(shape))
+
+    def _find_wide_head(self) -> str | None:
         """As llama.cpp does, the head of a model in 4 bits has 6, unless the user says otherwise."""
-        kind = self._find_type(name, len(shape))
-        is_head = name == HEAD or (name == EMBEDDING and self._spec.is_tied)
-        is_free = is_head and self._recipe.find_precision(name) == self._recipe.precision == "int4"
-        return Q6_K if is_free and not self._recipe.keeps(name) and shape[-1] % SUPER == 0 else kind
+        head = EMBEDDING if self._spec.is_tied else HEAD
+        is_free = self._recipe.precision == "int4" and not self._recipe.keeps(head)
+        return head if is_free and self._spec.hidden % SUPER == 0 else None
 
     def _find_type(self, name: str, rank: int) -> BlockType:
         grid = self._recipe.find_grid(name) if rank == 2 else None
