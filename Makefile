@@ -13,7 +13,7 @@ PYTEST = $(PY) -m pytest -n $(JOBS)
 # What 'make test' leaves to 'make test-rest', so that no test is run by both.
 REST = slow or torch or browser
 
-.PHONY: demo demo-full test test-rest test-full test-compat mutate keras bench bench-accuracy lint api docs format clean
+.PHONY: demo demo-full test test-rest test-full test-compat mutate keras bench bench-accuracy bench-builds lint api docs format clean
 .DEFAULT_GOAL := test
 
 $(READY): pyproject.toml constraints.txt
@@ -63,6 +63,10 @@ bench: $(READY)
 # ARGS="--models DIR --data DIR" names folders of trained models and of data; peers are used from .venv-peers.
 bench-accuracy: $(READY)
 	$(PY) -m benchmarks.accuracy $(ARGS)
+
+# Writes docs/builds.md: verdicts against samples that no build has seen, times against their estimates.
+bench-builds: $(READY)
+	$(PY) -m benchmarks.builds $(ARGS)
 
 lint: $(READY)
 	$(PY) -m ruff check $(CODE)

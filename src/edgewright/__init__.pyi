@@ -2,9 +2,11 @@
 
 from edgewright.analyse.compare_models import OutputDifference as OutputDifference
 from edgewright.analyse.compare_models import compare as compare
+from edgewright.analyse.diagnosis import Diagnosis as Diagnosis
 from edgewright.api.build import build as build
 from edgewright.api.compile import compile as compile  # noqa: A004 - as in torch.compile
 from edgewright.api.convert import convert as convert
+from edgewright.api.debug import debug as debug
 from edgewright.api.quantize import quantize as quantize
 from edgewright.build.compare_builds import BuildComparison as BuildComparison
 from edgewright.build.compare_builds import compare_builds as compare_builds

@@ -44,8 +44,9 @@ def open_view(browser):
     """Opens models in the viewer; what the console says is in ``page.said``."""
     opened = []
 
-    def show(*models, width=1400, scheme="light", export=None):
-        shown = ew.view(*models, open_browser=False, export=export)
+    def show(*models, width=1400, scheme="light", **options):
+        export = options.get("export")
+        shown = ew.view(*models, open_browser=False, **options)
         page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
         page.said, address = [], shown.as_uri() if export else shown.url
         page.on("console", lambda message: page.said.append(message.text))
@@ -86,7 +87,7 @@ def search(page, text):
         ("small.dlc", "Conv2d"),
         ("small_net.json", "Conv2d"),
         ("mnist_dscnn_int8.tflite", "CONV_2D"),
-        ("mnist_cnn_fakequant_frozen.pb", "FakeQuantWithMinMaxVars"),
+        ("mnist_cnn_fakequant_frozen.pb", "Max"),
     ],
 )
 def test_each_kind_of_file_is_drawn_searched_and_described(files, open_view, name, op):
@@ -232,6 +233,42 @@ def test_the_page_fits_a_phone_and_a_screen(files, open_view, width, scheme):
     colour = page.evaluate("() => getComputedStyle(document.body).backgroundColor")
     assert (sum(int(part) for part in colour[4:-1].split(",")) < 200) == (scheme == "dark")
     page.keyboard.press("Escape")
+
+
+@pytest.mark.parametrize("width", [390, 1400])
+def test_two_models_stand_side_by_side_and_follow_each_other(files, open_view, tmp_path, width):
+    for export in (None, tmp_path / "page.html"):
+        page = open_view(files / "small.onnx", files / "small.dlc", diff=True, export=export, width=width)
+        search(page, "Conv")
+        page.locator("#panel table.both").wait_for()
+        assert "datatype" in page.locator("#panel table.both").inner_text()
+        page.wait_for_timeout(200)
+        kind = page.evaluate(
+            """() => {
+                const { canvas } = edgewrightView.second;
+                return canvas.prepared.graph.nodes[canvas.look.selected].type;
+            }"""
+        )
+        assert kind == "Conv2d"
+        page.keyboard.press("Escape")
+        page.locator("#next").click()
+        page.locator("#panel h3", has_text="Differences").wait_for()
+        assert page.evaluate("() => document.documentElement.scrollWidth <= window.innerWidth")
+        assert page.said == []
+
+
+def test_the_node_that_differs_most_from_golden_tensors_is_coloured(files, open_view, tmp_path):
+    for name, noise in (("golden", 0.0), ("run", 0.5)):
+        (tmp_path / name).mkdir()
+        (np.arange(512, dtype=np.float32) + np.float32(noise)).tofile(tmp_path / name / "wide.raw")
+        np.arange(512, dtype=np.float32).tofile(tmp_path / name / "result.raw")
+    page = open_view(files / "small.onnx", outputs=(tmp_path / "golden", tmp_path / "run"))
+    assert page.locator("#overlay option:checked").inner_text() == "SQNR"
+    page.locator("#threshold").fill("1000")
+    page.locator("#next").click()
+    page.locator("#panel h2", has_text="Conv").wait_for()
+    assert "dB" in read_panel(page)
+    assert page.said == []
 
 
 def test_a_page_of_another_origin_gets_nothing(files, browser, open_view):

@@ -386,6 +386,53 @@ def test_an_encoding_that_was_spoiled_is_the_first_divergence(here, capsys):
     assert "first divergence: /c2/out (Conv2d)" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("algorithm", ["oneshot-layerwise", "layerwise"])
+def test_two_decibels_of_one_given_encoding_are_named(here, capsys, algorithm):
+    encodings = ew.load(infer(here) / "model_net.json").encodings("0.6.1")
+    (entry,) = encodings["activation_encodings"]["/sum"]
+    for key in ("min", "max", "scale"):
+        entry[key] *= 10 ** (2 / 20)
+    (here / "spoiled.json").write_text(json.dumps(encodings))
+    capsys.readouterr()
+    words = ("--default_verifier", "sqnr", "-qo", "spoiled.json", "--debugging_algorithm", algorithm)
+    assert wrapper(*words) == 0
+    first, *_ = capsys.readouterr().out.splitlines()
+    assert first.startswith("first divergence: /sum: its range")
+
+
+def scaled_net(path):
+    """A product whose bias and scale become part of its weights when it is converted."""
+    rng = np.random.default_rng(8)
+    weights = {
+        "w": rng.standard_normal((6, 6)).astype(np.float32),
+        "b": rng.standard_normal(6).astype(np.float32) * 3,
+        "s": np.float32([0.25]),
+        "v": rng.standard_normal((3, 4)).astype(np.float32),
+        "shape": np.array([1, 2, 3]),
+    }
+    nodes = [
+        helper.make_node("Gemm", ["x", "w", "b"], ["product"], name="p"),
+        helper.make_node("Reshape", ["product", "shape"], ["heads"], name="h"),
+        helper.make_node("Mul", ["heads", "s"], ["scaled"], name="m"),
+        helper.make_node("Softmax", ["scaled"], ["r"], name="r", axis=-1),
+        helper.make_node("MatMul", ["r", "v"], ["y"], name="q"),
+    ]
+    shape = ("x", TensorProto.FLOAT, [1, 6])
+    return models.save(path, nodes, [shape], [("y", TensorProto.FLOAT, [1, 2, 4])], weights)
+
+
+@pytest.mark.parametrize("algorithm", ["oneshot-layerwise", "layerwise"])
+def test_what_conversion_folds_into_a_tensor_is_no_divergence(here, capsys, algorithm):
+    scaled_net(here / "s.onnx")
+    rng = np.random.default_rng(1)
+    for number in range(4):
+        rng.standard_normal((1, 6)).astype(np.float32).tofile(here / f"s{number}.raw")
+    (here / "s.txt").write_text("".join(f"{here}/s{number}.raw\n" for number in range(4)))
+    words = ("-m", "s.onnx", "-i", "x", "1,6", "s0.raw", "-r", "htp-sim", "-l", "s.txt", "-bbw", "32")
+    assert run(*words, "--default_verifier", "sqnr", "--debugging_algorithm", algorithm) == 0
+    assert "first divergence: none" in capsys.readouterr().out
+
+
 def test_layerwise_debugging_is_for_onnx(here, capsys):
     (here / "m.tflite").write_bytes(b"\x1c\0\0\0TFL3")
     words = ("-m", "m.tflite", "-r", "cpu", "-l", "list.txt", "--default_verifier", "mse")

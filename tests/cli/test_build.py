@@ -142,13 +142,13 @@ def test_auto_tries_precisions_and_says_which_one_was_chosen(call, data, tmp_pat
     )
     assert answer.code == 0, answer.err
     record = json.loads(answer.out)
-    assert [candidate["name"] for candidate in record["candidates"]] == [
-        "w8a8",
-        "w8a8+algorithms",
-        "mixed",
-        "w8a16",
-        "fp16",
+    assert [candidate["name"] for candidate in record["candidates"]] == ["w8a8", "mixed"]
+    assert [(each["name"], each["reason"], each["is_for_time"]) for each in record["left_out"]] == [
+        (name, "not needed: w8a8 keeps the limit", False) for name in ("fp16", "w8a16", "w8a8+algorithms")
     ]
+    assert record["is_cut_short"] is False
+    assert record["passes"] == pytest.approx(sum(stage["passes"] for stage in record["stages"]))
+    assert 0 < record["passes"] <= 40
     (chosen,) = [candidate for candidate in record["candidates"] if candidate["is_chosen"]]
     assert chosen["name"] == record["chosen"]
     assert chosen["cost"] <= 1.0

@@ -125,11 +125,11 @@ def test_the_model_itself_is_not_written_over(call, model, data, digits):
     assert call(main, digits, "--data", data, "-o", digits.with_name("digits.cpp")).code == 2
 
 
-def test_options_without_effect_are_said(call, model, data):
+def test_options_without_effect_are_said_and_what_is_done_to_arrays(call, model, data):
     answer = call(main, model, "--precision", "fp16", "--algorithms", "cle", "--act_quantizer", "mse")
     assert "note: --act_quantizer and --algorithms have no effect: half precision has no ranges" in answer.out
     answer = call(main, model, "--data", data, "--mean", "127.5", "--act_quantizer", "tf")
-    assert "note: mean, std, layout and color are for images: these samples are taken as they" in answer.out
+    assert "(value * 1 - mean) / std, mean 127.5, std 1" in answer.out
 
 
 def open_net(path):

@@ -76,7 +76,7 @@ def _is_in_both(source: Graph, quantized: Graph, value: str) -> bool:
     )
 
 
-def _is_activation(node: Node) -> bool:
+def is_activation(node: Node) -> bool:
     return node.op.specific().is_clamp or node.op.is_fused_on_htp
 
 
@@ -91,7 +91,7 @@ def is_fused_away(graph: Graph, value: str) -> bool:
     """Whether all that becomes of a value is an activation that HTP computes with it."""
     while graph.is_used_once(value):
         (reader,) = graph.consumers(value)
-        if _is_activation(reader):
+        if is_activation(reader):
             return True
         if not _is_data_movement(graph, reader):
             return False
@@ -102,7 +102,7 @@ def is_fused_away(graph: Graph, value: str) -> bool:
 def _collect_fused_nodes(graph: Graph, node: Node) -> tuple[Node, ...]:
     """A node, and before an activation all from the op that it is fused to."""
     nodes = [node]
-    while _is_activation(node) and graph.is_used_once(nodes[0].inputs[0]):
+    while is_activation(node) and graph.is_used_once(nodes[0].inputs[0]):
         maker = graph.producer(nodes[0].inputs[0])
         if maker is None or maker.op.has_fixed_types:
             break

@@ -28,7 +28,7 @@ class IsolatedLayers:
         self.graph = Graph("layers")
         self.graph.reserve(quantized.types)
         # Value of the model -> input of this graph that stands for it.
-        self._inputs: dict[str, str] = {}
+        self.inputs: dict[str, str] = {}
         # Value of the model -> output of this graph.
         self.outputs: dict[str, str] = {}
 
@@ -57,7 +57,7 @@ class IsolatedLayers:
         results = []
         for sample in samples:
             feed = {
-                name: as_stored(self._quantized, value, sample[value]) for value, name in self._inputs.items()
+                name: as_stored(self._quantized, value, sample[value]) for value, name in self.inputs.items()
             }
             decoded = surface.decode_outputs(session.run(surface.encode_inputs(feed)))
             results.append({value: decoded[name] for value, name in self.outputs.items()})
@@ -91,10 +91,10 @@ class IsolatedLayers:
             if value not in self.graph.constants:
                 self.graph.add_constant(value, self._quantized.constants[value], self._quantized.types[value])
             return value
-        if value not in self._inputs:
+        if value not in self.inputs:
             name = self.graph.fresh_name(value)
-            self._inputs[value] = self.graph.add_input(name, self._quantized.types[value])
-        return self._inputs[value]
+            self.inputs[value] = self.graph.add_input(name, self._quantized.types[value])
+        return self.inputs[value]
 
 
 def as_stored(graph: Graph, value: str, array: Array) -> Array:

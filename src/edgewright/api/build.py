@@ -1,6 +1,7 @@
 """A build together with its page: what `ew.build` is."""
 
 import html
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -12,9 +13,10 @@ from edgewright.build.build import build_model
 from edgewright.build.records import BuildRecord
 from edgewright.build.request import BuildRequest
 from edgewright.build.spelled_call import spell_call
+from edgewright.config.build import TIME_LIMIT, parse_duration
 from edgewright.config.preprocessing import Preprocessing
 from edgewright.config.umbrella import Shapes
-from edgewright.core.errors import UsageError
+from edgewright.core.errors import UsageError, shown
 from edgewright.core.page import Block, Displayed
 from edgewright.data.labels import GivenLabels
 from edgewright.data.open_samples import Data
@@ -49,6 +51,7 @@ def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two 
     outputs: Sequence[str] = (),
     overrides: EncodingsSource | None = None,
     resume: bool = False,
+    time_limit: float | str | None = TIME_LIMIT,
     example_inputs: Any = None,
 ) -> BuildRecord:
     """Brings a model to a chip: converts, quantizes, compiles, evaluates, and writes files and a report.
@@ -75,6 +78,8 @@ def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two 
         outputs: values of the graph that become the outputs, in place of the model's own.
         overrides: an encodings file of any version, or its content.
         resume: continue an interrupted build of the same model, data and options.
+        time_limit: what it may take: seconds, or a text as '10m' or '1h'; None for no limit. The best result
+            until then is kept, and ``left_out`` says what is missing.
         example_inputs: of a torch module in memory; the first sample of ``data`` where none are given.
     """
     shapes = Shapes(
@@ -97,17 +102,31 @@ def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two 
         outputs=tuple(outputs),
         overrides=overrides,
         is_resumed=resume,
+        time_limit=_read_time_limit(time_limit),
         command="edgewright.build",
         rebuild=spell_call("build", build, locals()),
     )
+    return _build_any(model, request, example_inputs)
+
+
+def _build_any(model: Any, request: BuildRequest, example_inputs: Any) -> "DisplayedBuild":
     if isinstance(model, str | Path) and example_inputs is None:
         return run_build(request)
     if is_huggingface_folder(model):
         model, example_inputs = load_huggingface_model(Path(model), example_inputs)
     elif isinstance(model, str | Path):
         raise UsageError("example_inputs are for models in memory, a file has its own", do="leave them out")
-    examples = take_example(data) if example_inputs is None else example_inputs
+    examples = take_example(request.data.data) if example_inputs is None else example_inputs
     return _build_live(model, request, examples)
+
+
+def _read_time_limit(time_limit: float | str | None) -> float:
+    if not isinstance(time_limit, str):
+        return math.inf if time_limit is None else float(time_limit)
+    try:
+        return parse_duration(time_limit)
+    except ValueError as problem:
+        raise UsageError(f"time_limit is '{shown(time_limit)}', {problem}") from problem
 
 
 def _name_metric(metric: str | OwnFunction | Mapping[str, str | OwnFunction]) -> str:

@@ -1,26 +1,37 @@
 """The main job: pre-flight, convert, quantize, compile, evaluate, analyse, report."""
 
+import json
 import logging
 import math
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 
-from edgewright.analyse.records import Finding
+from edgewright.analyse.records import Finding, Layer
 from edgewright.build.candidate_builder import CandidateBuilder
 from edgewright.build.candidates import (
     AS_GIVEN,
+    HALF,
     CandidateResult,
     find_chosen,
+    find_mixed_base,
     list_candidates,
     list_wider_candidates,
     mark_chosen,
     search_precisions,
 )
 from edgewright.build.confirm import Compiled, confirm_candidate
-from edgewright.build.convert import ConversionResult, convert_model, describe_conversion, export_encodings
+from edgewright.build.convert import (
+    ConversionResult,
+    convert_model,
+    describe_conversion,
+    export_encodings,
+    make_chooser,
+)
 from edgewright.build.deploy import (
     CONTEXTS,
     HTP_BINARY,
@@ -33,12 +44,20 @@ from edgewright.build.deploy import (
 )
 from edgewright.build.dry_run import try_conversion
 from edgewright.build.ledger import Ledger, has_state, list_versions, take_fingerprint
+from edgewright.build.measured_advice import (
+    TryOverride,
+    advise_on_miss,
+    keep_what_helps,
+    list_untried_precisions,
+)
 from edgewright.build.open_model import OpenedModel, open_model
 from edgewright.build.plain import to_json
+from edgewright.build.plan import SampleCounts
 from edgewright.build.preflight import PreflightResult, as_finding, run_preflight, sort_problems
-from edgewright.build.records import BuildRecord, Preflight, SampleNumbers
+from edgewright.build.records import BuildRecord, Candidate, LeftOut, Preflight, SampleNumbers
 from edgewright.build.request import BuildRequest
 from edgewright.build.stages import (
+    NATIVE,
     SIMULATION,
     AnalysisResult,
     CompileResult,
@@ -50,18 +69,23 @@ from edgewright.build.stages import (
 )
 from edgewright.build.stateful_samples import RecurrentState, add_states, drop_state_inputs
 from edgewright.build.stored_graphs import load_stored_graph, store_graph
+from edgewright.build.time_budget import MOST_PASSES, TimeBudget
 from edgewright.build.written_io import describe_written_io, rename_outputs, write_example
+from edgewright.config.build import AUTO
 from edgewright.core.errors import EdgewrightError, Problems
 from edgewright.core.files import write_whole
 from edgewright.core.folder_lock import hold_folder, refuse_held_folder
 from edgewright.data.samples import BuildSamples, LabelledSamples, read_samples
-from edgewright.evaluate.choose_metric import RIGHT, drop_labels
+from edgewright.evaluate.choose_metric import RIGHT
 from edgewright.evaluate.evaluator import Evaluator
 from edgewright.evaluate.records import Loss
 from edgewright.evaluate.verdict import describe_poor_float_model, judge_loss
 from edgewright.ir.contract import IoTensor
 from edgewright.ir.graph import Graph
 from edgewright.passes.htp.unroll_recurrent import with_steps
+from edgewright.quantize.executor import OutOfTime
+from edgewright.quantize.run_counter import Bounds, RunCounter
+from edgewright.run.context.compile import find_provider
 from edgewright.targets.soc import find_htp_soc
 
 log = logging.getLogger(__name__)
@@ -85,6 +109,7 @@ class _Build:
 
     def __init__(self, request: BuildRequest, render: Render) -> None:
         self._request, self._render = request, render
+        self._budget = TimeBudget(request.time_limit, has_emulator=find_provider("htp") == NATIVE)
         self._checked: PreflightResult | None = None
         # What the compiler said where it took no candidate.
         self._refusal: EdgewrightError | None = None
@@ -92,6 +117,7 @@ class _Build:
             # Before the model is hashed: what stands in the way is said at once.
             self._preflight()
         self._chip = find_htp_soc(request.target)
+        self._left_out: list[LeftOut] = []
 
     def run(self) -> BuildRecord:
         """All stages, in order, in a folder that no one else writes."""
@@ -99,11 +125,13 @@ class _Build:
         self._staged = self._ledger.folder / "out"
         preflight = self._ledger.run_stage("preflight", Preflight, self._preflight)
         self._known = self._ledger.run_stage("convert", ConversionResult, self._convert)
+        self._ledger.count_passes_with(lambda name: self._counter.passes.get(name, 0.0))
+        self._announce()
         results, compiled = self._confirm(self._quantize())
         chosen = find_chosen(results)
         graph = load_stored_graph(self._locate_graph(chosen.candidate.name))
         evaluation = self._judge(graph, compiled.backend)
-        analyse = partial(self._analyse, graph, chosen, compiled.backend)
+        analyse = partial(self._analyse, graph, results, compiled.backend, evaluation.loss)
         analysis = self._ledger.run_stage("analyse", AnalysisResult, analyse)
         record = self._record(preflight, results, graph, compiled, evaluation, analysis)
         self._report(record)
@@ -111,6 +139,14 @@ class _Build:
             log.warning("all files but the binary are in %s", self._request.output)
             raise self._refusal
         return record
+
+    def _announce(self) -> None:
+        """What the build takes over and will take."""
+        taken = self._ledger.resumed
+        if taken:
+            self._notes.append(f"taken over from an interrupted build: {', '.join(taken)}")
+            log.info("%s", self._notes[-1])
+        log.info("the build will take about %.0f s", self._known.expected_seconds)
 
     def _preflight(self) -> Preflight:
         if self._checked is None:
@@ -145,7 +181,11 @@ class _Build:
 
     @cached_property
     def _samples(self) -> BuildSamples:
-        return self._read_samples(self._source, self._known.states)
+        return self._known.counts.select(self._read_samples(self._source, self._known.states))
+
+    @cached_property
+    def _counter(self) -> RunCounter:
+        return RunCounter(self._source, SampleCounts.of(self._samples).total)
 
     def _read_samples(self, graph: Graph, states: Sequence[RecurrentState]) -> BuildSamples:
         samples = None if self._checked is None else self._checked.samples
@@ -155,16 +195,15 @@ class _Build:
 
     @cached_property
     def _chooser(self) -> Evaluator:
-        """Evaluates on the samples that choose; without labels, by the float model's answers."""
-        samples, metric = self._samples.choosing, self._known.metric
-        return Evaluator(self._source, samples, metric if samples.labels else drop_labels(metric))
+        return make_chooser(self._source, self._samples.choosing, self._known.metric, self._counter)
 
     def _judge(self, graph: Graph, backend: str) -> EvaluationResult:
         """The verdict's figures, on samples that nothing was chosen by."""
 
         def evaluate() -> EvaluationResult:
-            judge = Evaluator(self._source, self._samples.judging, self._known.metric)
-            return evaluate_candidate(judge, graph, backend, self._staged)
+            judge = Evaluator(self._source, self._samples.judging, self._known.metric, self._counter)
+            with self._counter.measure_stage("evaluate"):
+                return evaluate_candidate(judge, graph, backend, self._staged, self._budget)
 
         return self._ledger.run_stage("evaluate", EvaluationResult, evaluate)
 
@@ -180,34 +219,47 @@ class _Build:
             has_limit=request.max_drop is not None,
             overrides=request.overrides,
             architecture=self._chip.arch,
+            counter=self._counter,
         )
 
-    def _quantize(self) -> tuple[CandidateResult, ...]:
+    def _quantize(self) -> list[CandidateResult]:
         """The precisions that are tried, one of them chosen."""
         request = self._request
         names = list_candidates(request.precision, self._chip.arch)
-        return search_precisions(
+        self._results: dict[str, CandidateResult] = {}
+        searched = search_precisions(
             (AS_GIVEN,) if self._known.is_quantized else names, request.limit, self._finish_candidate
         )
+        self._left_out = list(searched.left_out)
+        return list(searched.results)
 
-    def _finish_candidate(self, name: str) -> CandidateResult:
-        """A candidate, built unless it was built before."""
-        return self._ledger.run_stage(
-            f"quantize {name}", CandidateResult, partial(self._build_candidate, name)
-        )
+    def _finish_candidate(self, name: str) -> CandidateResult | LeftOut:
+        """A candidate, built unless it was built before or its time is up; the first is built in any case."""
+        stage, bounds = f"quantize {name}", self._find_bounds() if self._results else Bounds()
+        base = find_mixed_base(self._results.values(), self._request.limit)
+        work = partial(self._build_candidate, name, base)
+        try:
+            with self._counter.measure_stage(stage), self._counter.keep_bounds(bounds):
+                self._results[name] = self._ledger.run_stage(stage, CandidateResult, work)
+        except OutOfTime as reason:
+            return LeftOut(name, str(reason), is_for_time=True)
+        return self._results[name]
 
-    def _build_candidate(self, name: str) -> CandidateResult:
-        graph, result = self._candidates.build(name)
+    def _find_bounds(self) -> Bounds:
+        """How long the search may go on: what judges and writes comes after it."""
+        reserved = self._known.rates.estimate_finish(len(self._samples.judging.selection))
+        return Bounds(self._budget.find_search_deadline(reserved), MOST_PASSES)
+
+    def _build_candidate(self, name: str, base: str) -> CandidateResult:
+        graph, result = self._candidates.build(name, base)
         store_graph(with_steps(graph, graph.outputs), self._locate_graph(name))
         return result
 
-    def _confirm(
-        self, results: tuple[CandidateResult, ...]
-    ) -> tuple[tuple[CandidateResult, ...], CompileResult]:
+    def _confirm(self, results: list[CandidateResult]) -> tuple[tuple[CandidateResult, ...], CompileResult]:
         """Compiles what was chosen, and the next wider candidate where that fails or loses too much."""
-        limit = self._request.limit
-        names = [find_chosen(results).candidate.name, *list_wider_candidates(results, limit)]
-        confirmed = confirm_candidate(names, limit, self._compile_candidate)
+        confirmed = confirm_candidate(
+            self._iterate_wider(results), self._request.limit, self._compile_candidate
+        )
         self._notes += confirmed.notes
         self._refusal = confirmed.refusal
         if confirmed.is_overwritten:
@@ -217,10 +269,30 @@ class _Build:
         compiled = confirmed.compiled[0] if confirmed.compiled else refused
         return mark_chosen(results, confirmed.name), compiled
 
+    def _iterate_wider(self, results: list[CandidateResult]) -> Iterator[str]:
+        """The chosen candidate, wider ones, and then those that were not needed before."""
+        limit = self._request.limit
+        yield find_chosen(results).candidate.name
+        yield from list_wider_candidates(results, limit)
+        for skipped in [each for each in self._left_out if not each.is_for_time]:
+            built = self._finish_candidate(skipped.name)
+            self._left_out.remove(skipped)
+            if isinstance(built, LeftOut):
+                self._left_out.append(built)
+                continue
+            results.append(built)
+            if built.candidate.drop <= limit:
+                yield skipped.name
+
     def _compile_candidate(self, name: str) -> Compiled:
         graph = load_stored_graph(self._locate_graph(name))
         compiled = self._ledger.run_stage(f"compile {name}", CompileResult, partial(self._compile, graph))
-        check = partial(check_candidate, self._chooser, graph, compiled.backend, self._staged)
+
+        def check() -> Loss:
+            seconds = self._budget.check_seconds
+            with self._budget.count_emulator(), self._counter.measure_stage(f"check {name}"):
+                return check_candidate(self._chooser, graph, compiled.backend, self._staged, seconds)
+
         return compiled, self._ledger.run_stage(f"check {name}", Loss, check)
 
     def _compile(self, graph: Graph) -> CompileResult:
@@ -240,9 +312,44 @@ class _Build:
     def _write_specs(self, tensors: tuple[IoTensor, ...]) -> None:
         write_input_specs(self._request, tensors, self._samples.notes, self._staged)
 
-    def _analyse(self, graph: Graph, chosen: CandidateResult, backend: str) -> AnalysisResult:
+    def _analyse(
+        self, graph: Graph, results: tuple[CandidateResult, ...], backend: str, loss: Loss
+    ) -> AnalysisResult:
+        """Where accuracy is lost, and what is known to help."""
+        chosen = find_chosen(results)
         emulator = open_emulator(self._chip, backend)
-        return analyse_candidate(self._source, graph, self._samples, chosen, emulator)
+        result = analyse_candidate(
+            self._source, graph, self._samples, chosen, emulator, self._budget.layers_seconds
+        )
+        advice = keep_what_helps(result.findings, chosen.candidate, self._find_override_trial(chosen))
+        return replace(result, findings=(*self._advise_on_miss(results, loss, result.layers), *advice))
+
+    def _find_override_trial(self, chosen: CandidateResult) -> TryOverride | None:
+        """None where widths were chosen on purpose, came with the model, or were given by the user."""
+        name, request = chosen.candidate.name, self._request
+        if request.precision in {AUTO, HALF} or name == AS_GIVEN or request.overrides is not None:
+            return None
+        return lambda override: self._try_candidate(
+            self._candidates.with_overrides(json.loads(override)), name
+        )
+
+    def _advise_on_miss(
+        self, results: tuple[CandidateResult, ...], loss: Loss, layers: Sequence[Layer]
+    ) -> tuple[Finding, ...]:
+        limit, candidates = self._request.max_drop, [result.candidate for result in results]
+        is_given = find_chosen(results).candidate.name == AS_GIVEN
+        if limit is None or loss.points <= limit or self._samples.is_random or is_given:
+            return ()
+        names = list_untried_precisions(candidates, self._request, self._chip.arch)
+        trials = [(name, partial(self._try_candidate, self._candidates, name)) for name in names]
+        return advise_on_miss(candidates, limit, loss, layers, trials)
+
+    def _try_candidate(self, builder: CandidateBuilder, name: str) -> Candidate | None:
+        """A candidate that is only measured; None where the build's time is up before that."""
+        bounds = Bounds(time.monotonic() + self._request.time_limit - self._budget.seconds)
+        with suppress(OutOfTime), self._counter.measure_stage("analyse"), self._counter.keep_bounds(bounds):
+            return builder.build(name)[1].candidate
+        return None
 
     def _record(
         self,
@@ -259,7 +366,11 @@ class _Build:
         tensors = compiled.contract or describe_written_io(source, graph, None)
         judged = judge_loss(evaluation.loss, limit, evaluation.apart, self._list_doubts(evaluation))
         metric, accuracy, verdict = rename_outputs(tensors, known.metric, evaluation.accuracy, judged)
-        preflight = replace(preflight, findings=(*preflight.findings, *known.findings))
+        preflight = replace(
+            preflight,
+            findings=(*preflight.findings, *known.findings),
+            expected_seconds=known.expected_seconds,
+        )
         return BuildRecord(
             command=request.command,
             source=known.source,
@@ -289,8 +400,28 @@ class _Build:
             samples=_list_numbers(self._samples, evaluation),
             folder=str(request.output.absolute()),
             rebuild=request.rebuild,
-            notes=(*(finding.what for finding in poor), *self._notes, *known.notes, *evaluation.notes),
+            notes=(
+                *(finding.what for finding in poor),
+                *self._notes,
+                *self._list_time_notes(results),
+                *known.notes,
+                *evaluation.notes,
+            ),
+            left_out=tuple(self._left_out),
+            passes=sum(stage.passes for stage in self._ledger.stages),
+            time_limit=None if math.isinf(request.time_limit) else request.time_limit,
+            seconds=self._budget.seconds,
+            is_cut_short=bool(self._list_time_notes(results)),
         )
+
+    def _list_time_notes(self, results: Sequence[CandidateResult]) -> list[str]:
+        """What more time would have given."""
+        notes = [f"{each.name} was left out: {each.reason}" for each in self._left_out if each.is_for_time]
+        stopped = [result.candidate.name for result in results if result.candidate.is_stopped]
+        notes += [f"{name} was stopped before its search ended: the time was up" for name in stopped]
+        if self._known.counts != SampleCounts.of(self._read_samples(self._source, self._known.states)):
+            notes.append(self._samples.notes[-1])
+        return notes
 
     def _list_warnings(self, preflight: Preflight) -> list[Finding]:
         refused = [as_finding(each) for each in getattr(self._refusal, "errors", [self._refusal]) if each]

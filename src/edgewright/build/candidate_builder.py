@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from edgewright.artifacts.encodings import EncodingsSource, load_encodings
 from edgewright.backends.executor import CpuExecutor
@@ -17,6 +18,7 @@ from edgewright.model.narrow import fall_to_half
 from edgewright.model.quantize import find_fixed_point, quantize_model
 from edgewright.ops.quant import Dequantize
 from edgewright.quantize.cost import compute_relative_cost, count_stored_bytes
+from edgewright.quantize.executor import Executor
 from edgewright.quantize.mixed.calibrated import Calibrated
 from edgewright.quantize.mixed.cheapest import Goal, Mixed, find_cheapest_widths, measure_effects
 from edgewright.quantize.mixed.moves import May
@@ -26,6 +28,7 @@ from edgewright.quantize.quantizer import quantize_graph
 from edgewright.quantize.recommended import recommend_algorithms
 from edgewright.quantize.request import QuantizationRequest
 from edgewright.quantize.rules import FIRST_WITH_WIDE_WEIGHTS
+from edgewright.quantize.run_counter import Bounds, RunCounter
 from edgewright.quantize.sensitivity import Sensitivity
 from edgewright.targets.soc import FIRST_WITH_HALF
 
@@ -60,13 +63,27 @@ class CandidateBuilder:
     overrides: EncodingsSource | None = None
     # Version of the Hexagon processor; None: the newest.
     architecture: int | None = None
+    # Counts and stops what is run.
+    counter: RunCounter | None = None
     _uniform: dict[str, QuantizedGraph] = field(default_factory=dict)
 
-    def build(self, name: str) -> tuple[Graph, CandidateResult]:
-        """The graph of a candidate, and how good it is."""
+    @cached_property
+    def _counter(self) -> RunCounter:
+        return self.counter or RunCounter(self.source, len(self.samples.calibration))
+
+    @property
+    def _executor(self) -> Executor:
+        return self._counter.watch(CpuExecutor())
+
+    def with_overrides(self, overrides: EncodingsSource) -> "CandidateBuilder":
+        """The same with encodings that come before those computed."""
+        return replace(self, overrides=overrides, _uniform={})
+
+    def build(self, name: str, base: str = MIXED_BASE) -> tuple[Graph, CandidateResult]:
+        """The graph of a candidate, and how good it is; mixed precision begins with the base."""
         if name == AS_GIVEN:
             return self._build_as_given()
-        return self._build_mixed() if name == MIXED else self._build_uniform(name)
+        return self._build_mixed(base) if name == MIXED else self._build_uniform(name)
 
     def _build_as_given(self) -> tuple[Graph, CandidateResult]:
         """A model that was quantized before: its own encodings, and nothing else is decided."""
@@ -75,7 +92,7 @@ class CandidateBuilder:
         if is_fixed_point(self.source):
             return self.source, CandidateResult(self._evaluate(AS_GIVEN, text, self.source, start))
         model = Model.of(self.source, self.tensors)
-        made = quantize_model(model, QuantizationRequest(), self.samples.calibration, CpuExecutor())
+        made = quantize_model(model, QuantizationRequest(), self.samples.calibration, self._executor)
         quantized = QuantizedGraph(made.fixed_graph(), made.report, self.source)
         return self._finish(AS_GIVEN, text, quantized, start)
 
@@ -84,10 +101,10 @@ class CandidateBuilder:
         recipe = self._choose_recipe(name)
         return self._finish(name, recipe.text, self._quantize(name), start, recipe.reasons)
 
-    def _build_mixed(self) -> tuple[Graph, CandidateResult]:
+    def _build_mixed(self, name: str) -> tuple[Graph, CandidateResult]:
         """The widths that cost least, beginning with 8 bits."""
         start = time.monotonic()
-        base, samples, executor = self._quantize(MIXED_BASE), self.samples.calibration, CpuExecutor()
+        base, samples, executor = self._quantize(name), self.samples.calibration, self._executor
         if not any(kind.dtype.is_fixed_point for kind in base.graph.types.values()):
             return self._finish(MIXED, "everything in half precision", base, start)
         calibrated = Calibrated(base.uniform or base, samples, executor)
@@ -96,8 +113,13 @@ class CandidateBuilder:
         best = find_cheapest_widths(
             calibrated, effects, self._measure_drop, goal, self._list_allowed_widths()
         )
-        notes = (f"mixed: begins with {MIXED_BASE}", *_describe_search(calibrated, best, cost))
-        return self._finish(MIXED, _describe_widths(calibrated, best), best.quantized, start, notes)
+        notes = (f"mixed: begins with {name}", *_describe_search(calibrated, best, cost))
+        # What was found in time is evaluated, even if that takes longer.
+        with self._counter.keep_bounds(Bounds()):
+            graph, result = self._finish(
+                MIXED, _describe_widths(calibrated, best), best.quantized, start, notes
+            )
+        return graph, replace(result, candidate=replace(result.candidate, is_stopped=best.is_stopped))
 
     def _list_allowed_widths(self) -> May:
         version = self.architecture
@@ -117,7 +139,11 @@ class CandidateBuilder:
                 request = replace(request, overrides=load_encodings(self.overrides))
                 samples = self.samples.calibration
             known = KnownEncodings(tensors=self.tensors)
-            made = quantize_graph(self.source, request, samples, CpuExecutor(), known)
+            before = self._counter.runs
+            made = quantize_graph(self.source, request, samples, self._executor, known)
+            # What the algorithms compute themselves is no run of a graph.
+            runs = made.report.passes * len(self.samples.calibration)
+            self._counter.add_runs(max(0.0, runs - (self._counter.runs - before)))
             self._uniform[name] = fall_to_half(made, self.source)
         return self._uniform[name]
 
@@ -151,7 +177,7 @@ class CandidateBuilder:
 
     def _evaluate(self, name: str, text: str, graph: Graph, start: float) -> Candidate:
         """How accurate a graph is and what it costs; ``start`` is the start time of its quantization."""
-        evaluation = self.evaluator.evaluate(graph)
+        evaluation = self.evaluator.evaluate(graph, limit=self.limit)
         return Candidate(
             name=name,
             text=text,
@@ -164,6 +190,7 @@ class CandidateBuilder:
             cost=compute_relative_cost(graph, self.source),
             is_met=evaluation.drop <= self.limit if self.has_limit else None,
             seconds=time.monotonic() - start,
+            drop_high=evaluation.high,
         )
 
 
@@ -199,4 +226,5 @@ def _describe_search(calibrated: Calibrated, best: Mixed, cost: Sensitivity) -> 
     return [
         f"mixed: sensitivity of {parts} parts from {measured}",
         f"mixed: {best.taken} of {best.steps} steps to more bits, found with {best.tries} tries",
+        *(["mixed: the time was up, these widths are the best until then"] if best.is_stopped else []),
     ]

@@ -1,19 +1,19 @@
-"""Candidates of precision, from the cheapest to the widest: the cheapest that keeps the limit is chosen."""
+"""Candidates of precision: which are tried, in which order, and which of them is chosen."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from edgewright.build.records import Candidate
+from edgewright.build.records import Candidate, LeftOut
 from edgewright.config.build import AUTO
 from edgewright.quantize.report import QuantizationReport
 from edgewright.targets.soc import FIRST_WITH_HALF
 
-MIXED, HALF, AS_GIVEN = "mixed", "fp16", "as given"
+PLAIN, WIDE, MIXED, HALF, AS_GIVEN = "w8a8", "w8a16", "mixed", "fp16", "as given"
 # What is added to the name of a precision where weights are corrected and ranges searched.
 ALGORITHMS = "+algorithms"
-# What mixed precision begins with, even if it is no better than plain w8a8: the wider values get, the more
-# weights matter.
-MIXED_BASE = f"w8a8{ALGORITHMS}"
+# What mixed precision begins with where plain w8a8 loses too much, even if this loses no less: the wider
+# values get, the more weights matter.
+MIXED_BASE = f"{PLAIN}{ALGORITHMS}"
 
 
 @dataclass(frozen=True)
@@ -31,31 +31,74 @@ class CandidateResult:
         return QuantizationReport(rules=rules, notes=list(self.notes))
 
 
+@dataclass(frozen=True)
+class Searched:
+    """The candidates that were built, one of them chosen, and those that were not, with the reason."""
+
+    results: tuple[CandidateResult, ...]
+    left_out: tuple[LeftOut, ...] = ()
+
+
 def list_candidates(precision: str, architecture: int | None = None) -> tuple[str, ...]:
-    """The candidates that are tried, in order; half precision only on chips that have it."""
+    """The candidates that may be tried, in order; half precision only on chips that have it.
+
+    What is quickly built and nearly always good enough comes early, so that there is a result soon.
+    """
     has_half = architecture is None or architecture >= FIRST_WITH_HALF
     if precision == AUTO:
-        return ("w8a8", MIXED_BASE, MIXED, "w8a16", *([HALF] if has_half else []))
+        return (PLAIN, *([HALF] if has_half else []), WIDE, MIXED_BASE, MIXED)
     return (HALF,) if precision == HALF else (precision, f"{precision}{ALGORITHMS}")
 
 
 def search_precisions(
-    names: Sequence[str], limit: float, build: Callable[[str], CandidateResult]
-) -> tuple[CandidateResult, ...]:
-    """Builds all candidates and chooses one.
+    names: Sequence[str], limit: float, build: Callable[[str], CandidateResult | LeftOut]
+) -> Searched:
+    """Builds the candidates that may be the best one, and chooses.
 
     Args:
         names: the candidates, as ``list_candidates`` gives them.
         limit: points of the metric that may be lost.
-        build: gives the result of a candidate; one that is finished need not be built again.
+        build: gives the result of a candidate, or why there is none; one that is finished need not be built
+            again.
     """
-    return choose_candidate([build(name) for name in names], limit)
+    results: list[CandidateResult] = []
+    left_out: list[LeftOut] = []
+    for name in names:
+        reason = _find_reason_against(name, {r.candidate.name: r.candidate.drop <= limit for r in results})
+        built = LeftOut(name, reason) if reason else build(name)
+        if isinstance(built, LeftOut):
+            left_out.append(built)
+        else:
+            results.append(built)
+    return Searched(choose_candidate(results, limit), tuple(left_out))
+
+
+def find_mixed_base(results: Iterable[CandidateResult], limit: float) -> str:
+    """What mixed precision begins with: where plain 8 bits keep the limit, only fewer bits are of use."""
+    drops = {result.candidate.name: result.candidate.drop for result in results}
+    return PLAIN if drops.get(PLAIN, limit + 1) <= limit else MIXED_BASE
+
+
+def _find_reason_against(name: str, are_kept: Mapping[str, bool]) -> str:
+    """Why a candidate cannot be the best one; empty where it may be."""
+    if name in {WIDE, HALF, MIXED_BASE} and are_kept.get(PLAIN):
+        return f"not needed: {PLAIN} keeps the limit"
+    if name == MIXED and are_kept.get(MIXED_BASE):
+        return f"not needed: {MIXED_BASE} keeps the limit, and fewer bits would not"
+    widest = next((each for each in (HALF, WIDE) if each in are_kept), "")
+    if name in {MIXED_BASE, MIXED} and widest and not any(are_kept.values()):
+        return f"hopeless: not even {widest} keeps the limit"
+    return ""
 
 
 def choose_candidate(results: Sequence[CandidateResult], limit: float) -> tuple[CandidateResult, ...]:
-    """Marks the cheapest candidate that keeps the limit, or the one that loses least where none does."""
+    """Marks the cheapest candidate that keeps the limit, or the one that loses least where none does.
+
+    One that keeps it for certain, on the samples that choose, comes before those that may only seem to.
+    """
     candidates = [result.candidate for result in results]
-    accurate = [candidate for candidate in candidates if candidate.drop <= limit]
+    certain = [candidate for candidate in candidates if candidate.drop_high <= limit]
+    accurate = certain or [candidate for candidate in candidates if candidate.drop <= limit]
     if accurate:
         return mark_chosen(results, min(accurate, key=lambda each: (each.cost, each.drop)).name)
     return mark_chosen(results, min(candidates, key=lambda each: (each.drop, each.cost)).name)

@@ -1,6 +1,6 @@
 """Confirms the chosen candidate with compiler and emulator; takes a wider one where it does not hold."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from edgewright.build.stages import CompileResult
@@ -27,20 +27,22 @@ class Confirmation:
 
 
 def confirm_candidate(
-    names: Sequence[str], limit: float, compile_candidate: Callable[[str], Compiled]
+    names: Iterable[str], limit: float, compile_candidate: Callable[[str], Compiled]
 ) -> Confirmation:
     """The first candidate that compiles and keeps the limit, or the one that loses least.
 
     Args:
-        names: the chosen candidate and those that are wider, in order.
+        names: the chosen candidate and those that are wider, in order; one is asked for when it is needed.
         limit: points of the metric that may be lost.
         compile_candidate: compiles a candidate and measures what it loses on the samples that choose.
     """
     compiled: dict[str, Compiled] = {}
     refusal: EdgewrightError | None = None
     notes: list[str] = []
-    reason = ""
-    for place, name in enumerate(names):
+    last = reason = ""
+    for name in names:
+        notes += [f"{last} {reason}: {name} is taken"] if last else []
+        last = name
         try:
             compiled[name] = compile_candidate(name)
         except EdgewrightError as problem:
@@ -52,8 +54,6 @@ def confirm_candidate(
             if drop <= limit:
                 return Confirmation(name, compiled[name], notes=tuple(notes))
             reason = f"loses {drop:.2f} points on the emulator"
-        notes += [f"{name} {reason}: {wider} is taken" for wider in names[place + 1 : place + 2]]
-    last = names[-1]
     if not compiled:
         return Confirmation(last, None, refusal=refusal, notes=tuple(notes))
     best = min(compiled, key=lambda name: compiled[name][1].points)

@@ -6,17 +6,22 @@ from dataclasses import dataclass, field
 
 from edgewright.analyse.records import Finding
 from edgewright.build.candidate_builder import has_quantization_pairs, is_fixed_point
+from edgewright.build.candidates import AS_GIVEN, list_candidates
 from edgewright.build.estimates import estimate_weight_sizes
 from edgewright.build.ledger import hash_model
 from edgewright.build.model_checks import check_htp_support
 from edgewright.build.open_model import OpenedModel, list_model_files
+from edgewright.build.plan import BuildPlan, SampleCounts, predict_candidates
+from edgewright.build.rates import Rates, try_model
 from edgewright.build.records import Source
 from edgewright.build.request import BuildRequest
 from edgewright.build.stateful_samples import RecurrentState
+from edgewright.build.time_budget import TimeBudget
 from edgewright.core.errors import EdgewrightError
 from edgewright.core.numbers import Array
-from edgewright.data.samples import BuildSamples
-from edgewright.evaluate.choose_metric import choose_metric
+from edgewright.data.samples import BuildSamples, LabelledSamples
+from edgewright.evaluate.choose_metric import choose_metric, drop_labels
+from edgewright.evaluate.evaluator import Evaluator
 from edgewright.evaluate.records import Metric
 from edgewright.frontends.conversion import ConversionRequest, Rewrites, convert_graph
 from edgewright.ir.graph import Graph
@@ -25,10 +30,15 @@ from edgewright.ops.cost import node_macs
 from edgewright.ops.recurrent import Recurrent
 from edgewright.passes.pipeline import FOR_HTP, UNROLL, run_passes
 from edgewright.quantize.portable import list_portable_encodings
+from edgewright.quantize.run_counter import RunCounter
 from edgewright.quantize.tensor_encodings import EncodingSet, list_encodings
+from edgewright.run.context.compile import find_provider
 from edgewright.targets.soc import FIRST_WITH_HALF, find_htp_soc
 
 log = logging.getLogger(__name__)
+
+# Samples that tell how fast a model runs, and whether 8 bits will do.
+TRIED_SAMPLES = 4
 
 
 @dataclass
@@ -53,6 +63,10 @@ class ConversionResult:
     states: tuple[RecurrentState, ...]
     notes: tuple[str, ...]
     findings: tuple[Finding, ...]
+    # How fast it runs, and how many samples there is time for.
+    rates: Rates
+    counts: SampleCounts
+    expected_seconds: float
 
 
 def convert_model(request: BuildRequest, opened: OpenedModel) -> Conversion:
@@ -102,15 +116,43 @@ def describe_conversion(
         macs=sum(node_macs(graph, node) for node in graph.nodes),
         weight_bytes=estimate_weight_sizes(graph)["source"],
     )
+    plan = plan_build(request, graph, samples)
     return ConversionResult(
         source,
-        choose_metric(graph, samples.labels, request.metric, _run_first_sample(graph, samples)),
-        is_fixed_point(graph) or has_quantization_pairs(graph),
+        plan.metric,
+        plan.is_quantized,
         tuple(sorted(opened.tensors)),
         opened.states,
         (*opened.notes, *conversion.notes),
         tuple(conversion.findings),
+        plan.rates,
+        plan.counts,
+        plan.estimate_seconds(request.time_limit),
     )
+
+
+def plan_build(request: BuildRequest, graph: Graph, samples: BuildSamples) -> BuildPlan:
+    """Tries the model on a few samples, and tells what the build will do and take."""
+    metric = choose_metric(graph, samples.labels, request.metric, _run_first_sample(graph, samples))
+    is_quantized = is_fixed_point(graph) or has_quantization_pairs(graph)
+    chip = find_htp_soc(request.target)
+    few = samples.choosing.select(TRIED_SAMPLES)
+    is_emulated = find_provider("htp") == "htp-native"
+    trial = try_model(graph, list(few.selection), chip if is_emulated else None)
+    names = (AS_GIVEN,) if is_quantized else list_candidates(request.precision, chip.arch)
+    if trial.quantized is not None and not is_quantized:
+        drop = make_chooser(graph, few, metric).evaluate(trial.quantized).drop
+        names = predict_candidates(names, is_plain_enough=drop <= request.limit)
+    search_seconds = TimeBudget(request.time_limit, has_emulator=is_emulated).search_seconds
+    counts = SampleCounts.of(samples).reduce_to_fit(trial.rates, search_seconds)
+    return BuildPlan(metric, is_quantized, trial.rates, counts, names)
+
+
+def make_chooser(
+    graph: Graph, samples: LabelledSamples, metric: Metric, counter: RunCounter | None = None
+) -> Evaluator:
+    """Evaluates on samples that choose; without labels, by the float model's answers."""
+    return Evaluator(graph, samples, metric if samples.labels else drop_labels(metric), counter)
 
 
 def export_encodings(opened: OpenedModel, source: Graph, quantized: Graph) -> EncodingSet:

@@ -1,10 +1,12 @@
 """A dry run: the pre-flight, and a conversion in memory that shows what the compiler would refuse."""
 
 import time
+from dataclasses import replace
 
-from edgewright.build.convert import convert_model
+from edgewright.build.convert import convert_model, plan_build
 from edgewright.build.preflight import PreflightResult, run_preflight
 from edgewright.build.request import BuildRequest
+from edgewright.build.stateful_samples import add_states
 
 
 def run_dry(request: BuildRequest) -> PreflightResult:
@@ -19,5 +21,9 @@ def try_conversion(request: BuildRequest, result: PreflightResult) -> PreflightR
         conversion = convert_model(request, result.opened)
         result.problems += conversion.problems
         result.hints += conversion.findings
+        if not result.problems and result.samples is not None:
+            samples = add_states(result.samples, conversion.graph, result.opened.states)
+            plan = plan_build(request, conversion.graph, samples)
+            result.estimate = replace(result.estimate, seconds=plan.estimate_seconds(request.time_limit))
         result.seconds += time.monotonic() - start
     return result

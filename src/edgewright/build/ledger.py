@@ -26,7 +26,7 @@ from edgewright.evaluate.metrics.own_function import read_own_source
 FOLDER, STATE = ".build", "state.json"
 CHUNK = 1 << 20
 # The form of the state; another one is not read.
-FORM = 2
+FORM = 3
 T = TypeVar("T")
 
 
@@ -41,6 +41,17 @@ class Ledger:
         self._finished: dict[str, Any] = dict(finished or {})
         self._resumed = frozenset(self._finished)
         self.stages: list[Stage] = []
+        # What a stage has run, in passes over the samples.
+        self._count_passes: Callable[[str], float] = lambda _: 0.0
+
+    @property
+    def resumed(self) -> tuple[str, ...]:
+        """The stages that were taken over, in their order."""
+        return tuple(name for name in self._finished if name in self._resumed)
+
+    def count_passes_with(self, count: Callable[[str], float]) -> None:
+        """Has the passes of a stage counted from now on."""
+        self._count_passes = count
 
     @classmethod
     def open(cls, request: BuildRequest, fingerprint: Mapping[str, str]) -> "tuple[Ledger, list[str]]":
@@ -66,15 +77,21 @@ class Ledger:
         """The result of a stage; one that an earlier run finished is not computed again."""
         if name in self._finished:
             entry = self._finished[name]
-            self.stages.append(Stage(name, entry["seconds"], entry["peak_mb"], name in self._resumed))
+            is_resumed = name in self._resumed
+            self.stages.append(Stage(name, entry["seconds"], entry["peak_mb"], is_resumed, entry["passes"]))
             return from_plain(kind, entry["result"])
         start = time.monotonic()
         with announce_progress(name):
             result = work()
-        seconds, peak = time.monotonic() - start, read_peak_memory()
-        self._finished[name] = {"seconds": seconds, "peak_mb": peak, "result": to_plain(result)}
+        seconds, peak, passes = time.monotonic() - start, read_peak_memory(), self._count_passes(name)
+        self._finished[name] = {
+            "seconds": seconds,
+            "peak_mb": peak,
+            "passes": passes,
+            "result": to_plain(result),
+        }
         self._save()
-        self.stages.append(Stage(name, seconds, peak))
+        self.stages.append(Stage(name, seconds, peak, passes=passes))
         # As a resumed run would have it.
         return from_plain(kind, self._finished[name]["result"])
 

@@ -34,10 +34,14 @@ from edgewright.core.files import measure_file
 from edgewright.core.numbers import Array
 from edgewright.data.samples import BuildSamples, read_samples
 from edgewright.evaluate.choose_metric import check_metric
+from edgewright.evaluate.input_scale import find_wrong_scale
+from edgewright.ir.graph import Graph
 from edgewright.targets.soc import FIRST_WITH_HALF, Soc, find_htp_soc
 
 log = logging.getLogger(__name__)
 
+# Samples whose scale is looked at.
+SCALE_SAMPLES = 8
 # Pixels that were normalised reach no farther.
 LARGEST_NORMALISED = 64
 # What stands in the way comes in this order: the model, then the data, then the rest.
@@ -160,12 +164,19 @@ def _check_data(request: BuildRequest, result: PreflightResult) -> None:
     firsts = [next(iter(part.select(1))) for part in (samples.calibration, samples.judging.selection)]
     result.samples = samples
     result.hints += [Finding("note", "data", note) for note in samples.notes if not samples.is_random]
-    result.hints += _describe_pixels(firsts[0])
+    graph = result.opened.graph
+    wrong = [] if graph is None or samples.is_random else _check_scale(graph, samples)
+    result.hints += wrong or _describe_pixels(firsts[0])
     if samples.is_random:
         result.hints.append(Finding("warning", "data", samples.notes[0], do="build with --data SAMPLES"))
-    graph = result.opened.graph
     if graph is not None and (request.metric != AUTO or request.data.labels is not None):
         check_metric(graph, samples.labels, request.metric)
+
+
+def _check_scale(graph: Graph, samples: BuildSamples) -> list[Finding]:
+    """Samples that the first layers show to be scaled otherwise than in training."""
+    few = samples.calibration.select(SCALE_SAMPLES)
+    return [Finding("warning", "data", what, do=do) for what, do in find_wrong_scale(graph, few)]
 
 
 def _describe_pixels(sample: Mapping[str, Array]) -> Iterator[Finding]:
@@ -176,7 +187,7 @@ def _describe_pixels(sample: Mapping[str, Array]) -> Iterator[Finding]:
                 "note",
                 "data",
                 f"samples of '{shown(name, 60)}' are whole numbers up to {array.max():.0f}, taken as such",
-                do="check that the model was trained on plain pixels; --mean and --std normalise images",
+                do="check that the model was trained on plain pixels; --scale, --mean and --std prepare them",
             )
 
 

@@ -62,6 +62,20 @@ class Candidate:
     is_chosen: bool = False
     seconds: float = 0.0
     notes: tuple[str, ...] = ()
+    # The upper end of the interval of what is lost.
+    drop_high: float = 100.0
+    # Whether it was stopped because its time was up: it is the best that was found until then.
+    is_stopped: bool = False
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A candidate that was not built, and why."""
+
+    name: str
+    reason: str
+    # Whether more time would have built it.
+    is_for_time: bool = False
 
 
 @dataclass(frozen=True)
@@ -73,6 +87,8 @@ class Stage:
     peak_mb: float
     # Taken over from an earlier, interrupted run.
     is_resumed: bool = False
+    # Runs of all models in it but the emulator's, in passes of the float model over all samples.
+    passes: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -132,6 +148,14 @@ class BuildRecord:
     folder: str = ""
     rebuild: str = ""
     notes: tuple[str, ...] = ()
+    # Candidates that were not built.
+    left_out: tuple[LeftOut, ...] = ()
+    # The cost of all stages in passes of the float model over all samples, the emulator apart.
+    passes: float = 0.0
+    # Seconds that it might take and took, and whether more of them would have changed the result.
+    time_limit: float | None = None
+    seconds: float = 0.0
+    is_cut_short: bool = False
 
     @property
     def is_met(self) -> bool | None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from edgewright.artifacts.encodings import EncodingsSource
-from edgewright.config.build import AUTO, BuildData, BuildOutput, BuildTarget, Sound
+from edgewright.config.build import AUTO, TIME_LIMIT, BuildData, BuildOutput, BuildTarget, Sound
 from edgewright.config.group import OptionGroup
 from edgewright.config.preprocessing import Preprocessing
 from edgewright.config.quantize import PRECISIONS
@@ -38,6 +38,8 @@ class BuildRequest:
     # Values of the source that become the outputs, in place of its own.
     outputs: tuple[str, ...] = ()
     is_resumed: bool = False
+    # Seconds; infinite where there is no limit.
+    time_limit: float = TIME_LIMIT
     command: str = "edgewright build"
     # The same with whole paths, to be pasted anywhere; empty where something was given in memory.
     rebuild: str = ""
@@ -50,6 +52,8 @@ class BuildRequest:
             )
         if self.max_drop is not None and not 0 <= self.max_drop <= 100:
             raise UsageError(f"max_drop is {self.max_drop}, expected points from 0 to 100")
+        if not self.time_limit > 0:
+            raise UsageError(f"time_limit is {self.time_limit}, expected seconds above 0, or a text as '10m'")
 
     @property
     def limit(self) -> float:
@@ -95,6 +99,7 @@ def parse_build_request(  # noqa: PLR0913, PLR0917 - the groups of options, in t
         overrides=target.quantization_overrides,
         outputs=target.out_node,
         is_resumed=output.resume,
+        time_limit=output.time_limit,
         command=_spell_command(path, (data, target, images, sound, shapes)),
         rebuild=_spell_rebuild(path, (data, target, images, sound, shapes), folder),
     )

@@ -13,25 +13,25 @@ from edgewright.backends.qnn.backend import HtpNativeBackend
 from edgewright.backends.qnn.options import HtpOptions
 from edgewright.build.candidates import CandidateResult
 from edgewright.build.deploy import CONTEXTS, HTP_BINARY
-from edgewright.build.estimates import EMULATOR_SECONDS
+from edgewright.build.rates import count_workers
 from edgewright.build.records import Artifact
+from edgewright.build.time_budget import TimeBudget
 from edgewright.core.errors import EdgewrightError
 from edgewright.core.numbers import Array
 from edgewright.data.samples import BuildSamples
 from edgewright.evaluate.evaluator import Evaluator, Measurement
 from edgewright.evaluate.records import Accuracy, Loss
+from edgewright.evaluate.runners import Run
 from edgewright.ir.contract import IoTensor
 from edgewright.ir.graph import Graph
 from edgewright.lower.names import spell_io_names
 from edgewright.model.quantize import take_pairs
-from edgewright.run.compiled_model import load_context
+from edgewright.run.compiled_model import CompiledModel, load_context_copies
 from edgewright.targets.soc import Soc
 
 NATIVE, SIMULATION = "htp-native", "htp-sim"
 # Samples that layers are compared on.
 LAYER_SAMPLES = 8
-# What the emulator may take to check a candidate before it is judged.
-CHECK_SECONDS = EMULATOR_SECONDS / 3
 
 
 @dataclass(frozen=True)
@@ -67,16 +67,18 @@ class AnalysisResult:
     findings: tuple[Finding, ...]
 
 
-def check_candidate(evaluator: Evaluator, graph: Graph, backend: str, folder: Path) -> Loss:
+def check_candidate(evaluator: Evaluator, graph: Graph, backend: str, folder: Path, seconds: float) -> Loss:
     """What a compiled candidate loses on the samples that choose, nearest to a device."""
     if backend == NATIVE:
         # An emulator that cannot run what was compiled is told of by the verdict.
         with suppress(EdgewrightError):
-            return evaluator.measure_loss(_run_emulator(evaluator, graph, folder, CHECK_SECONDS))
+            return evaluator.measure_loss(_run_emulator(evaluator, graph, folder, seconds))
     return evaluator.measure_loss(evaluator.measure_graph(graph, SIMULATION))
 
 
-def evaluate_candidate(evaluator: Evaluator, graph: Graph, backend: str, folder: Path) -> EvaluationResult:
+def evaluate_candidate(
+    evaluator: Evaluator, graph: Graph, backend: str, folder: Path, budget: TimeBudget
+) -> EvaluationResult:
     """Float, simulation, and the emulator on as many samples as it has time for."""
     simulated = evaluator.measure_graph(graph, SIMULATION)
     figures = [*evaluator.list_accuracy(evaluator.reference), *evaluator.list_accuracy(simulated)]
@@ -85,7 +87,8 @@ def evaluate_candidate(evaluator: Evaluator, graph: Graph, backend: str, folder:
         note = "the genuine emulator did not run: figures and verdict are the simulation's"
         return EvaluationResult(tuple(figures), loss, notes=(note,))
     try:
-        emulated = _run_emulator(evaluator, graph, folder, EMULATOR_SECONDS)
+        with budget.count_emulator():
+            emulated = _run_emulator(evaluator, graph, folder, budget.judging_seconds)
     except EdgewrightError as problem:
         # The files are complete: an emulator that cannot run them is reported, and no reason to lose them.
         doubt = f"the emulator did not run what was compiled: {problem.what}"
@@ -108,15 +111,18 @@ def evaluate_candidate(evaluator: Evaluator, graph: Graph, backend: str, folder:
 
 
 def _run_emulator(evaluator: Evaluator, graph: Graph, folder: Path, seconds: float) -> Measurement:
-    """The very binary that is written, on the emulator."""
-    compiled = load_context(folder / CONTEXTS / HTP_BINARY)
+    """The very binary that is written, on emulators that share the samples."""
     names = spell_io_names(graph.inputs, graph.outputs)
 
-    def run(sample: Mapping[str, Array]) -> Mapping[str, Array]:
-        outputs = compiled.run({names[name]: array for name, array in sample.items()})
-        return {name: outputs[names[name]] for name in graph.outputs}
+    def make_runner(compiled: CompiledModel) -> Run:
+        def run(sample: Mapping[str, Array]) -> Mapping[str, Array]:
+            outputs = compiled.run({names[name]: array for name, array in sample.items()})
+            return {name: outputs[names[name]] for name in graph.outputs}
 
-    return evaluator.measure_runner(run, NATIVE, seconds=seconds)
+        return run
+
+    copies = load_context_copies(folder / CONTEXTS / HTP_BINARY, count_workers())
+    return evaluator.measure_runners([make_runner(copy) for copy in copies], NATIVE, seconds=seconds)
 
 
 def analyse_candidate(
@@ -125,12 +131,13 @@ def analyse_candidate(
     samples: BuildSamples,
     chosen: CandidateResult,
     emulator: HtpNativeBackend | None,
+    seconds: float,
 ) -> AnalysisResult:
     """Where accuracy is lost, and what fixes it."""
     plain, _ = take_pairs(source)
     few: Sequence[Mapping[str, Array]] = list(samples.judging.selection.select(LAYER_SAMPLES))
     try:
-        layers = measure_layers(plain, graph, few, emulator=emulator, seconds=EMULATOR_SECONDS)
+        layers = measure_layers(plain, graph, few, emulator=emulator, seconds=seconds)
         tensors = view_worst_tensors(plain, graph, few, layers)
         return AnalysisResult(layers, tensors, list_findings(plain, graph, layers, tensors, chosen.report()))
     except EdgewrightError as problem:

@@ -1,5 +1,6 @@
 """The options of `edgewright build`."""
 
+import math
 import re
 from dataclasses import dataclass
 
@@ -11,6 +12,9 @@ from edgewright.config.values import make_number_parser, make_range_parser
 from edgewright.core.errors import UsageError
 
 AUTO = "auto"
+# What a build may take where nothing is said, in seconds.
+TIME_LIMIT = 600.0
+UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 METRICS = (
     "right-answers",
     "same-answers",
@@ -37,6 +41,20 @@ def parse_points(text: str) -> float:
     """Points of a percentage: 1, 1% or 0.5 %."""
     value: float = _percentage(text.strip().removesuffix("%"))
     return value
+
+
+def parse_duration(text: str) -> float:
+    """Seconds of a time with its unit: 90s, 10m, 1.5h; infinite for none."""
+    word = text.strip().lower()
+    if word == "none":
+        return math.inf
+    try:
+        seconds = float(word[:-1]) * UNITS[word[-1:]]
+    except (ValueError, KeyError):
+        seconds = math.nan
+    if not 0 < seconds < math.inf:
+        raise ValueError("expected a time with its unit, as in 10m, 90s or 1.5h; or none")
+    return seconds
 
 
 def split_metric(text: str) -> dict[str, str]:
@@ -198,6 +216,16 @@ class BuildOutput(OptionGroup):
     )
     dry_run: bool = opt(
         "--dry-run", "--dry_run", help="stop after the pre-flight: say what stands in the way, write nothing"
+    )
+    time_limit: float = opt(
+        "--time-limit",
+        "--time_limit",
+        type=parse_duration,
+        default=TIME_LIMIT,
+        metavar="TIME",
+        example="--time-limit 90s",
+        help="what the build may take, as in 90s, 10m or 1h, or none; a third of it is the emulator's; the "
+        "best result until then is kept, and the report says what was left out; 10m by default",
     )
     resume: bool = opt(help="continue where an interrupted build of the same model, data and options stopped")
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from edgewright.config.declare import opt
 from edgewright.config.group import OptionGroup
-from edgewright.config.rules import Excludes
+from edgewright.config.rules import Excludes, Needs
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,35 @@ class ViewedFiles(OptionGroup):
 
 
 @dataclass(frozen=True)
+class ViewComparison(OptionGroup):
+    """What is compared."""
+
+    title = "Comparison"
+    rules = (
+        Needs("--golden", "--results"),
+        Needs("--results", "--golden"),
+        Needs("--verifier", "--golden"),
+        Needs("--threshold", "--golden"),
+    )
+
+    diff: bool = opt(help="show two models side by side, nodes matched, and what differs")
+    golden: str | None = opt(metavar="DIR", help="a folder of golden tensors, such as a framework's")
+    results: str | None = opt(
+        metavar="DIR", help="a folder of tensors of a run of the model, to compare with the golden ones"
+    )
+    verifiers: tuple[str, ...] = opt(
+        "--verifier",
+        repeated=True,
+        metavar="NAME",
+        example="--verifier rtolatol,rtolmargin,0.01 --verifier SQNR",
+        help="how tensors are compared, as qnn-accuracy-debugger spells it, once for each; SQNR otherwise",
+    )
+    threshold: float | None = opt(
+        metavar="X", help="the score where a difference begins; otherwise that of the verifier"
+    )
+
+
+@dataclass(frozen=True)
 class ViewPage(OptionGroup):
     """Where the picture goes."""
 
@@ -29,7 +58,9 @@ class ViewPage(OptionGroup):
     rules = (Excludes("--export", "--port"), Excludes("--export", "--no_browser"))
 
     export: str | None = opt(
-        metavar="FILE", help="write one .html page that needs no server and no network, and stop"
+        metavar="FILE",
+        help="write one .html page that needs no server and no network, and stop; a folder named "
+        "model-explorer gets the JSON graphs and node data of Google's Model Explorer",
     )
     port: int = opt(default=0, metavar="N", help="serve the page at this port of 127.0.0.1; 0: a free one")
     no_browser: bool = opt(help="only print the address, start no browser")

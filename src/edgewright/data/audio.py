@@ -42,7 +42,7 @@ class AudioSamples(IndexedSamples):
 
     def __init__(self, sample_format: SampleFormat, path: Path, rate: int | None = None) -> None:
         self._name, self._shape = _find_audio_input(sample_format)
-        self._format = sample_format
+        self.sample_format = sample_format
         self._length = int(np.prod(self._shape))
         files = sorted(item for item in path.rglob("*") if _is_wav(item)) if path.is_dir() else [path]
         self._sounds = [_read_header(file) for file in files]
@@ -61,7 +61,9 @@ class AudioSamples(IndexedSamples):
         piece = self._read_values(sound)[start : start + self._length]
         whole = np.zeros(self._length, np.float32)
         whole[: len(piece)] = piece
-        return self._format.convert_sample({self._name: whole.reshape(self._shape)}, number, str(sound.path))
+        return self.sample_format.convert_sample(
+            {self._name: whole.reshape(self._shape)}, number, str(sound.path)
+        )
 
     def _find_common_rate(self) -> int:
         rates = sorted({sound.rate for sound in self._sounds})

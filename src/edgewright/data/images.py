@@ -69,31 +69,32 @@ class ImageReader:
             pixels = self._read_pixels(image)
         if self.preprocessing.color == "bgr":
             pixels = pixels[..., ::-1]
-        mean, std = (np.array(values, np.float32) for values in self._mean_and_std())
-        scaled = (pixels.astype(np.float32) - mean) / std
+        mean, std = (np.array(values, np.float32) for values in self.preprocessing.mean_and_std)
+        scaled = (pixels.astype(np.float32) * np.float32(self.preprocessing.factor) - mean) / std
         if self.layout == CHANNELS_FIRST:
             scaled = scaled.transpose(2, 0, 1)
         return np.ascontiguousarray(scaled[None])
 
     def describe(self) -> str:
         """How images are preprocessed, for the user to compare with the training of the model."""
-        mean, std = (" ".join(f"{value:g}" for value in values) for values in self._mean_and_std())
+        mean, std = (" ".join(f"{value:g}" for value in values) for values in self.preprocessing.mean_and_std)
         colour = "grey" if self.channels == 1 else self.preprocessing.color
         return (
             f"images for '{shown(self.name, 60)}': stretched to {self.height} high and {self.width} wide, "
-            f"{colour}, {self.layout}, (pixel - mean) / std with pixels 0 to 255, mean {mean}, std {std}"
+            f"{colour}, {self.layout}, (pixel{self._describe_scale()} - mean) / std with pixels 0 to 255, "
+            f"mean {mean}, std {std}"
         )
 
     def find_mistake(self) -> str:
         """What looks like a mistake; nothing where all is well."""
-        mean, std = self._mean_and_std()
-        if max(std) < 1 and max(mean) <= 1:
+        mean, std = self.preprocessing.mean_and_std
+        if max(std) < 1 and max(mean) <= 1 and self.preprocessing.scale is None:
             values = " ".join(map(str, std))
-            return f"std {values} looks as if pixels were 0 to 1, not 0 to 255: multiply mean and std by 255"
+            return f"std {values} looks as if pixels were 0 to 1, not 0 to 255: add --scale 1/255"
         return ""
 
-    def _mean_and_std(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
-        return tuple(self.preprocessing.mean) or (0.0,), tuple(self.preprocessing.std) or (1.0,)
+    def _describe_scale(self) -> str:
+        return "" if self.preprocessing.scale is None else f" * {self.preprocessing.factor:g}"
 
     def _read_pixels(self, image: Any) -> Array:
         """Height, width, channels; 0 to 255."""

@@ -45,10 +45,10 @@ def open_samples(
         passes: how often they will be iterated; a generator that is needed more than once is kept in a file
             on disk.
         is_native: raw files hold the datatypes of the graph, float32 otherwise.
-        preprocessing: how images are preprocessed; other samples are left as they are.
+        preprocessing: how images and arrays are preprocessed.
         sample_rate: the rate that sound is resampled to, in Hz; that of its files where none is given.
     """
-    sample_format = SampleFormat(graph)
+    sample_format = SampleFormat(graph, preprocessing)
     if isinstance(data, str | Path):
         if is_audio(Path(data)):
             return AudioSamples(sample_format, Path(data), sample_rate)
@@ -66,13 +66,14 @@ def open_samples(
     return kind(sample_format, data)
 
 
-def list_data_notes(samples: Samples | None, preprocessing: Preprocessing | None = None) -> tuple[str, ...]:
+def list_data_notes(samples: Samples | None) -> tuple[str, ...]:
     """What a user should know about how data was understood."""
     notes = tuple(getattr(samples, "notes", ()))
-    is_idle = samples is not None and not getattr(samples, "has_images", False)
-    if is_idle and preprocessing is not None and preprocessing != Preprocessing():
-        return (*notes, "mean, std, layout and color are for images: these samples are taken as they are")
-    return notes
+    sample_format = getattr(samples, "sample_format", None)
+    if sample_format is None or getattr(samples, "has_images", False):
+        return notes
+    prepared = sample_format.preparations.values()
+    return (*notes, *(each.describe() for each in prepared if each.preprocessing.is_normalising))
 
 
 def _open_files(
@@ -89,11 +90,11 @@ class _IterableSamples:
     """An iterable of samples, started again each time."""
 
     def __init__(self, sample_format: SampleFormat, items: Iterable[Any]) -> None:
-        self._format, self._items = sample_format, items
+        self.sample_format, self._items = sample_format, items
 
     def __iter__(self) -> Iterator[Mapping[str, Array]]:
         for number, item in enumerate(self._items):
-            yield self._format.convert_sample(item, number)
+            yield self.sample_format.convert_sample(item, number)
 
 
 class _SizedSamples(_IterableSamples):
@@ -107,7 +108,7 @@ class _SpooledSamples:
     """Samples of a generator: passed on as they come, and kept in a file for the next iteration."""
 
     def __init__(self, sample_format: SampleFormat, items: Iterable[Any]) -> None:
-        self._format, self._items = sample_format, items
+        self.sample_format, self._items = sample_format, items
         self._file: IO[bytes] | None = None
         self._count = 0
 
@@ -117,8 +118,8 @@ class _SpooledSamples:
     def _read_first_time(self) -> Iterator[Mapping[str, Array]]:
         self._file = tempfile.TemporaryFile(prefix="edgewright-")  # noqa: SIM115 - later iterations read it
         for number, item in enumerate(self._items):
-            sample = self._format.convert_sample(item, number)
-            for name in self._format.types:
+            sample = self.sample_format.convert_sample(item, number)
+            for name in self.sample_format.types:
                 np.lib.format.write_array(self._file, sample[name], allow_pickle=False)
             self._count = number + 1
             yield sample
@@ -126,7 +127,9 @@ class _SpooledSamples:
     def _read_again(self, file: IO[bytes]) -> Iterator[Mapping[str, Array]]:
         file.seek(0)
         for _ in range(self._count):
-            yield {name: np.lib.format.read_array(file, allow_pickle=False) for name in self._format.types}
+            yield {
+                name: np.lib.format.read_array(file, allow_pickle=False) for name in self.sample_format.types
+            }
 
 
 class _StackedSamples(IndexedSamples):
@@ -135,10 +138,16 @@ class _StackedSamples(IndexedSamples):
     def __init__(
         self, sample_format: SampleFormat, arrays: Mapping[str, Array], notes: Sequence[str] = ()
     ) -> None:
-        self._format = sample_format
+        self.sample_format = sample_format
         self.notes = tuple(notes)
+        prepared = sample_format.preparations
         self._columns = {
-            name: _Column(name, array, sample_format.types[name]) for name, array in arrays.items()
+            name: _Column(
+                name,
+                prepared[name].transpose(array) if name in prepared else array,
+                sample_format.types[name],
+            )
+            for name, array in arrays.items()
         }
         counts = {name: len(column) for name, column in self._columns.items()}
         if len(set(counts.values())) > 1:
@@ -152,7 +161,7 @@ class _StackedSamples(IndexedSamples):
     def __getitem__(self, number: int) -> Mapping[str, Array]:
         """One sample."""
         arrays = {name: column.read_part(number) for name, column in self._columns.items()}
-        return self._format.convert_sample(arrays, number)
+        return self.sample_format.convert_sample(arrays, number)
 
 
 class _Column:
@@ -168,7 +177,9 @@ class _Column:
         self._batch = first if isinstance(first, int) else 1
         is_batched = array.ndim == expected.rank and is_matching_shape(array.shape[1:], expected.shape[1:])
         if not (is_batched and self._batch and len(array) % self._batch == 0):
-            raise make_shape_error(name, array, expected)
+            # Samples are along the first axis, however many one run takes.
+            stacked = (*array.shape[:1], *expected.shape[1:])
+            raise make_shape_error(name, array, expected, stacked)
 
     def __len__(self) -> int:
         return len(self._array) // max(self._batch, 1)

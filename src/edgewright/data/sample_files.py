@@ -71,7 +71,7 @@ class FileSamples(IndexedSamples):
         is_native: bool,
         preprocessing: Preprocessing | None = None,
     ) -> None:
-        self._format, self._listed = sample_format, listed
+        self.sample_format, self._listed = sample_format, listed
         # QNN's lists hold single elements of a batch, or whole batches.
         ones = dict.fromkeys(batch_symbols(sample_format.types), 1)
         types = {
@@ -80,7 +80,11 @@ class FileSamples(IndexedSamples):
         }
         self._is_static = all(t.is_static for t in types.values())
         readers = {} if preprocessing is None else _make_image_readers(listed, types, preprocessing)
-        expected = [ExpectedTensor(name, t, is_native, readers.get(name)) for name, t in types.items()]
+        prepared = {} if is_native else sample_format.preparations
+        expected = [
+            ExpectedTensor(name, t, is_native, readers.get(name), prepared.get(name))
+            for name, t in types.items()
+        ]
         self._sets = InputSets(listed, expected) if self._is_static else None
         self.has_images = bool(readers)
         notes = [text for each in readers.values() for text in (each.describe(), each.find_mistake()) if text]
@@ -95,8 +99,8 @@ class FileSamples(IndexedSamples):
         if self._sets is not None:
             return self._sets.read_set(number)
         line = self._listed.lines[number]
-        arrays = {name: self._read_array(line, name) for name in self._format.types}
-        return self._format.convert_sample(arrays, number, str(next(iter(line.files.values()))))
+        arrays = {name: self._read_array(line, name) for name in self.sample_format.types}
+        return self.sample_format.convert_sample(arrays, number, str(next(iter(line.files.values()))))
 
     @property
     def files(self) -> list[Path]:
@@ -108,7 +112,7 @@ class FileSamples(IndexedSamples):
         path = line.files[name] if name in line.files else line.files[""]
         if is_raw(path):
             raise UsageError(
-                f"a raw file does not tell the symbolic dimensions of {self._format.types[name]}",
+                f"a raw file does not tell the symbolic dimensions of {self.sample_format.types[name]}",
                 Where(file=str(path), tensor=name),
                 do="give .npy files, or convert the model with numbers for its dimensions",
             )

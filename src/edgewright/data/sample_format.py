@@ -5,11 +5,14 @@ from typing import Any
 
 import numpy as np
 
+from edgewright.config.preprocessing import Preprocessing
 from edgewright.core.arrays import is_array, to_array
 from edgewright.core.errors import EdgewrightError, ShapeMismatch, TypeMismatch, UsageError, Where, shown
 from edgewright.core.numbers import Array
 from edgewright.core.words import did_you_mean, quote_names
+from edgewright.data.preparation import make_preparations
 from edgewright.data.tensor_files import convert_to_model_type
+from edgewright.ir.dims import Dim
 from edgewright.ir.graph import Graph
 from edgewright.ir.shape_advice import advise_shape, is_matching_shape
 from edgewright.ir.types import TensorType
@@ -22,10 +25,11 @@ RunInputs = Mapping[str, Any] | Sequence[Any] | Any
 class SampleFormat:
     """What the samples of a graph must look like."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, preprocessing: Preprocessing | None = None) -> None:
         self.types: dict[str, TensorType] = {name: graph.types[name] for name in graph.inputs}
         table = NameTable(graph.inputs)
         self.spellings = {table(name): name for name in graph.inputs}
+        self.preparations = make_preparations(self.types, preprocessing)
 
     def convert_sample(self, item: Any, number: int, file: str | None = None) -> dict[str, Array]:
         """One sample by input name; what does not fit is an error with its number."""
@@ -65,6 +69,8 @@ class SampleFormat:
         expected = self.types[name]
         if array.dtype.kind in "OUSmM":
             raise TypeMismatch(f"values are {array.dtype}, expected numbers", Where(tensor=name))
+        if name in self.preparations:
+            array = self.preparations[name].normalize_values(self.preparations[name].transpose(array))
         if not is_matching_shape(array.shape, expected.shape):
             batch = expected.shape[0] if expected.shape else 0
             is_single = batch == 1 or not isinstance(batch, int)
@@ -95,11 +101,13 @@ def name_arrays(inputs: RunInputs, names: Sequence[str]) -> dict[str, Array]:
     return dict(zip(names, map(to_array, parts), strict=True))
 
 
-def make_shape_error(name: str, array: Array, expected: TensorType) -> ShapeMismatch:
-    """The error for an array of another shape."""
+def make_shape_error(
+    name: str, array: Array, expected: TensorType, advised: Sequence[Dim] | None = None
+) -> ShapeMismatch:
+    """The error for an array of another shape, and how it gets the one that is advised."""
     dims = ",".join(str(dim) for dim in expected.shape)
     return ShapeMismatch(
         f"the array has the shape {list(array.shape)}, expected [{dims}]",
         Where(tensor=name),
-        do=advise_shape(array.shape, expected.shape),
+        do=advise_shape(array.shape, advised or expected.shape),
     )

@@ -65,6 +65,15 @@ class SampleSelection:
         """At most so many, spread evenly."""
         return SampleSelection(self.samples, spread_evenly(self.numbers, count))
 
+    def take(self, count: int) -> "SampleSelection":
+        """The first ones."""
+        return SampleSelection(self.samples, self.numbers[:count])
+
+    def leave_out(self, numbers: Sequence[int]) -> "SampleSelection":
+        """All but some."""
+        excluded = frozenset(numbers)
+        return SampleSelection(self.samples, [n for n in self.numbers if n not in excluded])
+
     def shuffle(self) -> "SampleSelection":
         """In an order whose beginning is spread over all of them; as they are if they only come in turn."""
         if not isinstance(self.samples, IndexedSamples):
@@ -80,6 +89,12 @@ class LabelledSamples:
 
     selection: SampleSelection
     labels: Labels | None = None
+
+    def select(self, count: int) -> "LabelledSamples":
+        """At most so many, spread evenly."""
+        chosen = self.selection.select(count)
+        places = [self.selection.numbers.index(number) for number in chosen.numbers]
+        return LabelledSamples(chosen, None if self.labels is None else self.labels.select(places))
 
     def find_label(self, number: int) -> Label | None:
         """The right answer of a sample."""
@@ -118,7 +133,7 @@ def read_samples(graph: Graph, request: DataRequest) -> BuildSamples:
     choosing, choosing_note = _add_labels(samples, request.data, parts.choosing, request)
     judges, note = _add_labels(others, source, judging, request)
     notes = [
-        *list_data_notes(samples, request.preprocessing),
+        *list_data_notes(samples),
         _describe_split(calibration, choosing, judges, count, request),
         *(note if judges.labels is not None or choosing.labels is None else choosing_note),
     ]

@@ -14,6 +14,7 @@ from edgewright.core.errors import BadInput, ShapeMismatch, TypeMismatch, Unsupp
 from edgewright.core.files import measure_file
 from edgewright.core.numbers import Array, DType
 from edgewright.data.images import ImageReader, is_image
+from edgewright.data.preparation import ArrayPreparation
 from edgewright.ir.contract import dtype_word
 from edgewright.ir.shape_advice import advise_shape
 from edgewright.ir.types import TensorType
@@ -34,6 +35,8 @@ class ExpectedTensor:
     is_native: bool = False
     # Where there is none, a file of an image's name is one of raw values.
     images: ImageReader | None = None
+    # What is done to values of arrays before they get the model's type.
+    preparation: ArrayPreparation | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -67,6 +70,8 @@ def count_batch_files(path: Path, expected: ExpectedTensor) -> int:
                 Where(file=str(path), tensor=expected.name),
                 do="save an array of numbers",
             )
+        if expected.preparation is not None:
+            shape = expected.preparation.transpose(np.broadcast_to(np.uint8(0), shape)).shape
         return _count_files_by_shape(shape, expected, path)
     size, item = measure_file(path), expected.stored.itemsize
     whole = prod(expected.shape) * item
@@ -93,7 +98,7 @@ def read_tensor(path: Path, expected: ExpectedTensor) -> Array:
         return convert_to_model_type(expected.images.read(path), expected.tensor_type)
     if not is_raw(path):
         array = read_array(path, expected.name)
-        return convert_to_model_type(array, expected.tensor_type)
+        return convert_to_model_type(_prepare_array(array, expected), expected.tensor_type)
     if expected.tensor_type.dtype == DType.STRING:
         raise UnsupportedFeature("raw files cannot hold text", Where(file=str(path), tensor=expected.name))
     try:
@@ -106,7 +111,15 @@ def read_tensor(path: Path, expected: ExpectedTensor) -> Array:
         ) from problem
     if expected.is_native:
         return stored
+    if expected.preparation is not None:
+        # Raw files are flat: a whole input, or one element of its batch.
+        stored = _prepare_array(stored.reshape(-1, *expected.shape[1:]), expected).reshape(-1)
     return convert_to_model_type(stored, expected.tensor_type)
+
+
+def _prepare_array(array: Array, expected: ExpectedTensor) -> Array:
+    preparation = expected.preparation
+    return array if preparation is None else preparation.normalize_values(preparation.transpose(array))
 
 
 def convert_to_model_type(array: Array, tensor_type: TensorType) -> Array:

@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -11,7 +11,6 @@ import numpy as np
 
 from edgewright.core.events import announce_progress
 from edgewright.core.numbers import Array
-from edgewright.data.labels import Label
 from edgewright.data.samples import LabelledSamples, SampleSelection
 from edgewright.evaluate.loss import choose_worst, measure_loss, measure_score
 from edgewright.evaluate.metrics import find_measure
@@ -19,9 +18,11 @@ from edgewright.evaluate.metrics.measure import ANY, Answer, Measure
 from edgewright.evaluate.metrics.values import SignalToNoise, subtract_safely
 from edgewright.evaluate.output_kinds import find_class_axis, find_value_width, label_parts
 from edgewright.evaluate.records import Accuracy, Loss, Metric
+from edgewright.evaluate.runners import EvaluatedSample, Run, run_in_turn
 from edgewright.ir.graph import Graph
 from edgewright.model.model import Model
 from edgewright.ops.cost import node_macs
+from edgewright.quantize.run_counter import RunCounter
 
 # Outputs of the float model are kept up to this size, and computed again beyond it.
 KEPT_BYTES = 256 << 20
@@ -29,7 +30,8 @@ KEPT_BYTES = 256 << 20
 MOST_DB = 120.0
 # MACs of one quick evaluation of a precision, and how many samples it has at least.
 QUICK_MACS, FEWEST_SAMPLES = 6e10, 50
-Run = Callable[[Mapping[str, Array]], Mapping[str, Array]]
+# One of so many samples may show that a graph is hopeless; fewer than that many show nothing.
+HOPELESS_PART, FEWEST_TO_GIVE_UP = 4, 16
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,8 @@ class Evaluation:
     drop: float
     sqnr_db: float
     samples: int
+    # The upper end of the interval of the points lost.
+    high: float = 100.0
 
 
 @dataclass(frozen=True)
@@ -73,12 +77,20 @@ class Measurement:
         outputs = {name: [items[place] for place in places] for name, items in self.outputs.items()}
         return Measurement(self.backend, outputs, tuple(numbers))
 
+    def join(self, other: "Measurement", order: Sequence[int]) -> "Measurement":
+        """With the samples of another measurement, in an order of all numbers."""
+        outputs = {name: [*items, *other.outputs[name]] for name, items in self.outputs.items()}
+        return Measurement(self.backend, outputs, (*self.numbers, *other.numbers)).select(order)
+
 
 class Evaluator:
     """Evaluates graphs on samples against the float model, by one metric."""
 
-    def __init__(self, graph: Graph, samples: LabelledSamples, metric: Metric) -> None:
+    def __init__(
+        self, graph: Graph, samples: LabelledSamples, metric: Metric, counter: RunCounter | None = None
+    ) -> None:
         self._graph, self._samples, self.metric = graph, samples, metric
+        self._counter = counter or RunCounter(graph, len(samples.selection))
         self._measures = {name: find_measure(metric.find_name(name)) for name in metric.outputs}
         self._axes = {name: find_class_axis(graph, name) for name in graph.outputs}
         self._parts = {name: label_parts(graph, name) for name in graph.outputs}
@@ -88,46 +100,82 @@ class Evaluator:
         macs = sum(node_macs(graph, node) for node in graph.nodes)
         self._quick_samples = max(FEWEST_SAMPLES, int(QUICK_MACS / max(macs, 1)))
 
-    def evaluate(self, graph: Graph, backend: str = "htp-sim", count: int | None = None) -> Evaluation:
-        """A graph on a backend, on at most so many samples; a quick evaluation where no number is given."""
-        return self.summarise(self.measure_graph(graph, backend, count or self._quick_samples))
+    def evaluate(
+        self, graph: Graph, backend: str = "htp-sim", count: int | None = None, limit: float | None = None
+    ) -> Evaluation:
+        """A graph on a backend, on at most so many samples; a quick evaluation where no number is given.
 
-    def measure_graph(self, graph: Graph, backend: str, count: int | None = None) -> Measurement:
+        With a limit, a graph that a part of the samples shows to lose more is not run on the others.
+        """
+        run = self._make_runner(graph, backend)
+        chosen = self._samples.selection.select(count or self._quick_samples)
+        first = chosen.shuffle().take(len(chosen) // HOPELESS_PART)
+        if limit is None or len(first) < FEWEST_TO_GIVE_UP:
+            return self.summarise(self.measure_runner(run, backend, chosen))
+        begun = self.measure_runner(run, backend, first)
+        if self.measure_loss(begun).low > limit:
+            return self.summarise(begun)
+        rest = chosen.leave_out(first.numbers)
+        return self.summarise(begun.join(self.measure_runner(run, backend, rest), chosen.numbers))
+
+    def measure_graph(self, graph: Graph, backend: str, seconds: float | None = None) -> Measurement:
         """What a graph gives on a backend."""
-        model = Model.of(graph)
-        return self.measure_runner(lambda sample: model.run(sample, backend=backend), backend, count)
+        return self.measure_runner(self._make_runner(graph, backend), backend, seconds=seconds)
+
+    def _make_runner(self, graph: Graph, backend: str) -> Run:
+        model, share = Model.of(graph), self._counter.measure_share(graph, graph.outputs)
+
+        def run(sample: Mapping[str, Array]) -> Mapping[str, Array]:
+            self._counter.count_run(share)
+            return model.run(sample, backend=backend)
+
+        return run
 
     def measure_runner(
-        self, run: Run, backend: str, count: int | None = None, seconds: float | None = None
+        self, run: Run, backend: str, chosen: SampleSelection | None = None, seconds: float | None = None
     ) -> Measurement:
-        """What a runner gives on the samples.
+        """What a runner gives on the samples, or some of them; see ``measure_runners``."""
+        return self.measure_runners([run], backend, chosen, seconds)
+
+    def measure_runners(
+        self,
+        runs: Sequence[Run],
+        backend: str,
+        chosen: SampleSelection | None = None,
+        seconds: float | None = None,
+    ) -> Measurement:
+        """What runners of the same model give, which share the samples among them.
 
         With a limit of seconds, samples come in an order whose beginning is spread over all of them, and it
-        ends once the time is up, after one sample at least.
+        ends once the time is up, after one sample at least. Whichever runner has a sample, figures stay in
+        the order of the samples.
         """
-        chosen = self._samples.selection.select(count or len(self._samples.selection))
-        if seconds is not None:
-            chosen = chosen.shuffle()
-        scores: dict[str, list[SampleScore]] = {name: [] for name in self._graph.outputs}
-        start = time.monotonic()
+        chosen = self._samples.selection if chosen is None else chosen
+        chosen = chosen if seconds is None else chosen.shuffle()
+        end = math.inf if seconds is None else time.monotonic() + seconds
+        rows: list[dict[str, SampleScore]] = []
         with announce_progress(f"evaluating on {backend}", total=len(chosen)) as step:
-            for sample, references, label in self._iterate_samples(chosen):
-                outputs = {name: np.asarray(array) for name, array in run(sample).items()}
-                sample_answer = Answer(np.zeros(0), np.zeros(0), label, -1, None, sample, references, outputs)
-                for name, items in scores.items():
-                    items.append(self._score(name, sample_answer))
+            for sample, outputs in run_in_turn(runs, self._iterate_samples(chosen), end):
+                rows.append(self._score_outputs(sample, outputs))
                 step()
-                if seconds is not None and time.monotonic() - start > seconds:
-                    break
-        count_run = max((len(items) for items in scores.values()), default=0)
-        return Measurement(backend, scores, chosen.numbers[:count_run])
+        scores = {name: [row[name] for row in rows] for name in self._graph.outputs}
+        return Measurement(backend, scores, chosen.numbers[: len(rows)])
+
+    def _score_outputs(self, sample: EvaluatedSample, outputs: Mapping[str, Array]) -> dict[str, SampleScore]:
+        """All outputs of a sample."""
+        results = {name: np.asarray(array) for name, array in outputs.items()}
+        nothing = np.zeros(0)
+        known = (sample.label, -1, None, sample.inputs, sample.references, results)
+        answer = Answer(nothing, nothing, *known)
+        return {name: self._score(name, answer) for name in self._graph.outputs}
 
     def summarise(self, measured: Measurement) -> Evaluation:
         """The figures of a whole model: of several outputs the worst counts."""
         loss = self.measure_loss(measured)
         dbs = [min(MOST_DB, compute_sqnr_db(items)) for items in measured.outputs.values()]
         mean = float(np.mean(dbs)) if dbs else MOST_DB
-        return Evaluation(loss.float_score - loss.points, loss.points, mean, measured.samples)
+        score = loss.float_score - loss.points
+        return Evaluation(score, loss.points, mean, measured.samples, loss.high)
 
     def measure_loss(self, measured: Measurement, than: Measurement | None = None) -> Loss:
         """What the worst output loses against the float model, or ``than``, on the same samples."""
@@ -199,13 +247,11 @@ class Evaluator:
         scores: dict[str, list[SampleScore]] = {name: [] for name in self._graph.outputs}
         ranges = {name: ValueRanges(self._parts[name]) for name in scores}
         with announce_progress("running the float model", total=len(selection)) as step:
-            for sample, references, label in self._iterate_samples(selection):
-                sample_answer = Answer(
-                    np.zeros(0), np.zeros(0), label, -1, None, sample, references, references
-                )
-                for name, items in scores.items():
-                    ranges[name].widen(references[name])
-                    items.append(self._score(name, sample_answer))
+            for sample in self._iterate_samples(selection):
+                for name, array in sample.references.items():
+                    ranges[name].widen(array)
+                for name, score in self._score_outputs(sample, sample.references).items():
+                    scores[name].append(score)
                 step()
         spans = {
             name: np.maximum(each.widths, find_value_width(self._graph, name))
@@ -213,16 +259,15 @@ class Evaluator:
         }
         return Measurement("float", scores, selection.numbers), spans
 
-    def _iterate_samples(
-        self, chosen: SampleSelection
-    ) -> Iterator[tuple[Mapping[str, Array], Mapping[str, Array], Label | None]]:
-        """Samples, the float model's outputs, and the labels where they are known."""
+    def _iterate_samples(self, chosen: SampleSelection) -> Iterator[EvaluatedSample]:
         for number, sample in zip(chosen.numbers, chosen, strict=True):
-            yield sample, self._run_float_model(number, sample), self._samples.find_label(number)
+            references = self._run_float_model(number, sample)
+            yield EvaluatedSample(sample, references, self._samples.find_label(number))
 
     def _run_float_model(self, number: int, sample: Mapping[str, Array]) -> Mapping[str, Array]:
         if number in self._kept:
             return self._kept[number]
+        self._counter.count_run(1.0)
         outputs = {name: np.asarray(a) for name, a in self._float.run(sample).items()}
         size = sum(array.nbytes for array in outputs.values())
         if self._bytes + size <= KEPT_BYTES:

@@ -69,7 +69,7 @@ def find_value_width(graph: Graph, name: str) -> float:
     """The range of an output whose values are each a probability, which samples may not show; else 0."""
     _, source = _walk_back(graph, name)
     producer = graph.producer(source)
-    if producer is None or not producer.op.is_probability or isinstance(producer.op, SHARES):
+    if producer is None or not producer.op.is_probability or find_shares_axis(graph, name) is not None:
         return 0.0
     low, high = producer.op.value_range()
     return high - low

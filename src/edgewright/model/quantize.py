@@ -52,7 +52,7 @@ def quantize_model(
     result = quantize_graph(graph, request, samples, executor, known)
     if samples is not None:
         result = fall_to_half(result, graph)
-    result.report.notes[:0] = list_data_notes(samples, preprocessing)
+    result.report.notes[:0] = list_data_notes(samples)
     result.report.notes += note_changed_weights(graph, result.graph)
     if not is_narrow(result.graph):
         option = spell_option("float_bw", "16")

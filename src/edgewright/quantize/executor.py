@@ -10,6 +10,10 @@ from edgewright.ir.graph import Graph
 Samples = Iterable[Mapping[str, Array]]
 
 
+class OutOfTime(Exception):
+    """The time that work may take is up; what is finished by then is kept."""
+
+
 class Session(Protocol):
     """A graph that is ready to run."""
 

@@ -19,7 +19,7 @@ class Meter:
 
     def __init__(self, executor: Executor, graph: Graph, samples: int) -> None:
         self._executor = executor
-        self.work_of_pass = max(1, samples * _count_work(graph, graph.outputs))
+        self.work_of_pass = max(1, samples * count_work(graph, graph.outputs))
         self.work = 0
 
     @property
@@ -33,7 +33,7 @@ class Meter:
 
     def prepare(self, graph: Graph, outputs: Sequence[str]) -> Session:
         """A session whose runs are counted."""
-        return _MeteredSession(self, self._executor.prepare(graph, outputs), _count_work(graph, outputs))
+        return _MeteredSession(self, self._executor.prepare(graph, outputs), count_work(graph, outputs))
 
 
 class _MeteredSession:
@@ -45,7 +45,7 @@ class _MeteredSession:
         return self._session.run(inputs)
 
 
-def _count_work(graph: Graph, outputs: Sequence[str]) -> int:
+def count_work(graph: Graph, outputs: Sequence[str]) -> int:
     """The work of what some values are computed from."""
     return sum(work_of(graph, node) for node in list_makers(graph, outputs, ()))
 

@@ -82,7 +82,7 @@ def make_inspection_page(result: Inspection) -> list[Block]:
 
 def make_debugging_page(result: Debugging) -> list[Block]:
     """What the wrapper found."""
-    blocks: list[Block] = []
+    blocks: list[Block] = [result.first_divergence] if result.odd else []
     if result.verification is not None:
         blocks += make_verification_page(result.verification)
     if result.snooping is not None:

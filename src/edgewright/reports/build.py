@@ -20,6 +20,7 @@ def make_page(record: BuildRecord) -> list[Block]:
         *(f"data: {line}" for line in record.data),
         *(f"note: {note}" for note in record.notes),
         _make_candidates_table(record),
+        *_list_left_out(record),
         _make_accuracy_table(record),
         f"{verdict.word}: {verdict.title}",
         # What is below the verdict there is not on this page.
@@ -48,6 +49,13 @@ def _make_candidates_table(record: BuildRecord) -> Table:
     rows = tuple(_make_candidate_row(candidate) for candidate in record.candidates)
     title = f"Precisions that were tried, on {record.candidates[0].backend} (cost: bits x MACs, w8a8 is 1)"
     return Table(title, headers, rows, frozenset(range(2, 8)))
+
+
+def _list_left_out(record: BuildRecord) -> list[str]:
+    """Candidates that were not built, by the reason; what the time was too short for is among the notes."""
+    reasons = dict.fromkeys(each.reason for each in record.left_out if not each.is_for_time)
+    names = {reason: [each.name for each in record.left_out if each.reason == reason] for reason in reasons}
+    return [f"left out: {', '.join(names[reason])} ({reason})" for reason in reasons]
 
 
 def _make_candidate_row(candidate: Candidate) -> tuple[str, ...]:

@@ -19,13 +19,19 @@ from edgewright.lower.names import sanitize_name
 from edgewright.model.surface import Surface
 from edgewright.run.context.check import ContextVerdict, judge_context
 from edgewright.run.context.info import ContextInfo, read_context_info
-from edgewright.run.runnable import RunSource, open_context_source
+from edgewright.run.runnable import Loading, RunSource, open_context_source
 from edgewright.targets.soc import find_htp_soc
 
 
 def load_context(path: Path | str) -> "CompiledModel":
     """A context binary of any backend, checked and ready to run."""
     return CompiledModel(Path(path), read_context_info(path))
+
+
+def load_context_copies(path: Path, count: int) -> "list[CompiledModel]":
+    """The same context binary so many times, each in a worker process of its own."""
+    info = read_context_info(path)
+    return [CompiledModel(path, info, _loading=Loading(worker=number)) for number in range(count)]
 
 
 @dataclass(repr=False)
@@ -36,6 +42,7 @@ class CompiledModel(Displayed):
     info: ContextInfo
     _source: RunSource | None = None
     _sessions: dict[str, Session] = field(default_factory=dict)
+    _loading: Loading = field(default_factory=Loading)
 
     @property
     def graphs(self) -> Sequence[str]:
@@ -75,7 +82,7 @@ class CompiledModel(Displayed):
 
     def _find_graph(self, name: str | None) -> Graph:
         if self._source is None:
-            self._source = open_context_source(self.path)
+            self._source = open_context_source(self.path, loading=self._loading)
         graphs = {graph.name: graph for graph in self._source.graphs}
         if name is None and len(graphs) == 1:
             return next(iter(graphs.values()))

@@ -67,6 +67,8 @@ class Loading:
     # Settings of the context that override its configuration file.
     priority: str | None = None
     is_strict: bool = False
+    # Which of several worker processes for one chip.
+    worker: int = 0
 
     def read_config(self, file: str | None, backend: str, *, is_context: bool) -> BackendConfig:
         """The configuration in a file with these settings, and notes on what has no effect."""
@@ -85,7 +87,8 @@ class Loading:
 
     def adapt_options(self, options: HtpOptions) -> HtpOptions:
         """The genuine library's options with these settings."""
-        return replace(options, platform=self.platform, is_shared=self.is_shared)
+        worker = replace(options.worker, number=self.worker)
+        return replace(options, platform=self.platform, is_shared=self.is_shared, worker=worker)
 
 
 def run_source(options: ModelOptions, profiling: str | None = None, *, is_shared: bool = False) -> RunSource:

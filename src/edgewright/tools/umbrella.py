@@ -35,6 +35,9 @@ COMMANDS: dict[str, Command] = {
     "profile": Command(
         "edgewright.tools.profile_command", "measure a model on all backends side by side, op by op"
     ),
+    "debug": Command(
+        "edgewright.tools.debug_command", "find where a quantized model loses accuracy, and what helps"
+    ),
     "op": Command("edgewright.tools.op_command", "show the card of an op, or list all ops"),
     "check": Command("edgewright.tools.check_command", "say whether a context binary suits a chip"),
     "export-ep-context": Command(

@@ -17,7 +17,7 @@ from edgewright.view.records import ViewModel
 # In an order in which each knows the ones before it.
 _APP = (
     *("elements.js", "graph.js", "layout.js", "drawing.js", "canvas.js", "overlay.js", "panel.js"),
-    *("outline.js", "search.js", "source.js", "app.js"),
+    *("outline.js", "search.js", "source.js", "compare.js", "app.js"),
 )
 _WORKER = ("layout.js", "worker.js")
 _IMPORT = re.compile(r"^import [^;]*;\n", re.MULTILINE)
@@ -48,10 +48,16 @@ def make_assets() -> dict[str, Asset]:
     }
 
 
-def write_page(models: Sequence[ViewModel], documents: Sequence[Document]) -> bytes:
+def write_page(
+    models: Sequence[ViewModel], documents: Sequence[Document], comparison: Document | None = None
+) -> bytes:
     """One file with everything in it: it opens from a disk, and asks nobody for anything."""
     style, script = _read("style.css"), _join(_APP)
-    content = {"documents": list(documents), "histograms": _summarise_all(models)}
+    content = {
+        "documents": list(documents),
+        "histograms": _summarise_all(models),
+        "comparison": comparison,
+    }
     page = _read("index.html")
     policy = (
         f"default-src 'none'; script-src {_hash_source(script)}; style-src {_hash_source(style)}; "

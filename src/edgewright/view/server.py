@@ -44,7 +44,10 @@ class NotThere(Exception):
 class Shown:
     """What a server shows: models by number, each opened when somebody first looks at it."""
 
-    def __init__(self, openers: Mapping[str, Callable[[], ViewModel]]) -> None:
+    def __init__(
+        self, openers: Mapping[str, Callable[[], ViewModel]], comparison: Document | None = None
+    ) -> None:
+        self._comparison = comparison
         self._titles = list(openers)
         self._openers = list(openers.values())
         self._models: dict[int, tuple[ViewModel, Document]] = {}
@@ -54,7 +57,10 @@ class Shown:
         """The JSON behind an address below 'api/'."""
         parts = path.split("/")
         if parts == ["models"]:
-            return {"models": [{"title": title} for title in self._titles]}
+            return {
+                "models": [{"title": title} for title in self._titles],
+                "comparison": self._comparison,
+            }
         if len(parts) == 2 and parts[0] == "models":
             return self._open(parts[1])[1]
         if len(parts) == 5 and parts[0] == "models" and parts[2] == "histograms":

@@ -4,14 +4,18 @@ import logging
 import webbrowser
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from edgewright.core.errors import BadInput, EnvironmentProblem, UsageError, shown
-from edgewright.core.files import check_target, write_whole
-from edgewright.view.document import make_document
+from edgewright.core.files import check_target, write_folder, write_whole
+from edgewright.view.compare_graphs import compare_views
+from edgewright.view.compare_outputs import OutputFolders, compare_outputs
+from edgewright.view.document import Document, make_document
+from edgewright.view.model_explorer import FOLDER, describe_files
 from edgewright.view.open_view import open_view
 from edgewright.view.page import write_page
 from edgewright.view.records import ViewModel
@@ -52,13 +56,23 @@ class Viewer:
         return f"Viewer at {self.url}"
 
 
-def view(*models: Any, export: Path | str | None = None, open_browser: bool = True) -> "Viewer | Path":
-    """Shows models in a browser, several of them beside each other.
+def view(
+    *models: Any,
+    diff: bool = False,
+    outputs: OutputFolders | tuple[Path | str, Path | str] | None = None,
+    export: Path | str | None = None,
+    open_browser: bool = True,
+) -> "Viewer | Path":
+    """Shows models in a browser, as graphs.
 
     Args:
         models: files of any kind that is known (ONNX, TFLite, TensorFlow, PyTorch, net.json, DLC, model
             library, context binary), or models in memory.
-        export: a file to write instead of a server: one page (.html) that needs no network.
+        diff: shows two models side by side, with nodes matched by names of the source.
+        outputs: a folder of golden tensors and one of a run; nodes are coloured by how far the second is
+            from the first (SQNR; another verifier by ``edgewright view --verifier``).
+        export: a file to write instead of a server: one page (.html) that needs no network, or a
+            folder named model-explorer, which gets the JSON graphs and node data of that viewer.
         open_browser: whether a browser is opened at the page.
 
     Returns:
@@ -66,13 +80,37 @@ def view(*models: Any, export: Path | str | None = None, open_browser: bool = Tr
     """
     if not models:
         raise UsageError("no model is named, expected one or more", do="name a file")
-    if export is not None:
+    if export is not None and Path(export).name != FOLDER:
         check_target(export)
-    opened = [open_view(model) for model in models]
+    if isinstance(outputs, tuple):
+        outputs = OutputFolders(Path(outputs[0]), Path(outputs[1]))
+    views = prepare_views([open_view(model) for model in models], is_diff=diff, outputs=outputs)
     if export is None:
-        return start_viewer(hold_open(opened), open_browser=open_browser)
-    export_page(opened, Path(export))
+        return start_viewer(hold_open(views.models), views.comparison, open_browser=open_browser)
+    export_page(views, Path(export))
     return Path(export)
+
+
+@dataclass(frozen=True, eq=False)
+class Views:
+    """What a page shows: models, and how the first two of them differ."""
+
+    models: Sequence[ViewModel]
+    comparison: Document | None = None
+
+
+def prepare_views(
+    models: Sequence[ViewModel], *, is_diff: bool = False, outputs: OutputFolders | None = None
+) -> Views:
+    """Models with the colours of a comparison: of two folders of outputs, or of the two models."""
+    if outputs is not None:
+        models = [compare_outputs(model, outputs) for model in models]
+    if not is_diff:
+        return Views(models)
+    if len(models) != 2:
+        raise UsageError(f"{len(models)} models are to be compared, expected 2", do="name two files")
+    compared, comparison = compare_views(models[0], models[1])
+    return Views(compared, comparison.to_document())
 
 
 def hold_open(models: Sequence[ViewModel]) -> Openers:
@@ -106,19 +144,26 @@ def _name_apart(items: Sequence[tuple[str, Callable[[], ViewModel]]]) -> Openers
     }
 
 
-def export_page(models: Sequence[ViewModel], path: Path) -> None:
-    """Writes one page that shows the models and needs nothing else."""
+def export_page(views: Views, path: Path) -> None:
+    """Writes one page that shows the models and needs nothing else, or the files of Model Explorer."""
+    if path.name == FOLDER:
+        write_folder(path, describe_files([make_document(model) for model in views.models]))
+        return
     if path.suffix.lower() not in {".html", ".htm"}:
         raise UsageError(
-            f"'{path}' has the suffix '{path.suffix}', expected .html", do="name the page such as page.html"
+            f"'{path}' has the suffix '{path.suffix}', expected .html",
+            do="name the page such as page.html, or a folder model-explorer",
         )
-    write_whole(path, [write_page(models, [make_document(model) for model in models])])
+    documents = [make_document(model) for model in views.models]
+    write_whole(path, [write_page(views.models, documents, views.comparison)])
 
 
-def start_viewer(models: Openers, *, open_browser: bool, port: int = 0) -> Viewer:
+def start_viewer(
+    models: Openers, comparison: Document | None = None, *, open_browser: bool, port: int = 0
+) -> Viewer:
     """Starts the server and, if asked, a browser at it."""
     try:
-        server = ViewServer(Shown(models), port)
+        server = ViewServer(Shown(models, comparison), port)
     except OSError as problem:
         raise EnvironmentProblem(
             f"the page cannot be served at port {port}: {problem.strerror}", do="leave --port out"

@@ -13,13 +13,16 @@ from edgewright.build.candidates import (
     CandidateResult,
     choose_candidate,
     find_chosen,
+    find_mixed_base,
     list_candidates,
     search_precisions,
 )
-from edgewright.build.records import Candidate
+from edgewright.build.records import Candidate, LeftOut
 from edgewright.data.samples import DataRequest, read_samples
 from edgewright.evaluate.choose_metric import choose_metric
 from edgewright.evaluate.evaluator import Evaluator
+from edgewright.quantize.executor import OutOfTime
+from edgewright.quantize.run_counter import Bounds, RunCounter
 from edgewright.quantize.tensor_encodings import list_encodings
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -46,37 +49,54 @@ def builder() -> CandidateBuilder:
 
 
 class Stages:
-    """Keeps candidates as a build does, with their graphs."""
+    """Keeps candidates as a build does, with their graphs; those of ``late`` are left out for time."""
 
-    def __init__(self, builder, finished=()):
-        self.builder = builder
+    def __init__(self, builder, finished=(), late=()):
+        self.builder, self.late = builder, late
         self.finished = {result.candidate.name: result for result in finished}
         self.graphs = {}
 
     def __call__(self, name):
+        if name in self.late:
+            return LeftOut(name, "the time was up", is_for_time=True)
         if name not in self.finished:
-            self.graphs[name], self.finished[name] = self.builder.build(name)
+            base = find_mixed_base(self.finished.values(), self.builder.limit)
+            self.graphs[name], self.finished[name] = self.builder.build(name, base)
         return self.finished[name]
 
 
 @pytest.fixture(scope="module")
 def searched(builder):
+    """A limit that 8 bits keep."""
     stages = Stages(builder)
     return search_precisions(list_candidates("auto", 75), 1.0, stages), stages
 
 
-def result(name: str, cost: float, drop: float) -> CandidateResult:
-    return CandidateResult(Candidate(name, "", "htp-sim", 9, 100 - drop, drop, 30.0, 1000, cost))
+def result(name: str, cost: float, drop: float, high: float = 100.0) -> CandidateResult:
+    candidate = Candidate(name, "", "htp-sim", 9, 100 - drop, drop, 30.0, 1000, cost, drop_high=high)
+    return CandidateResult(candidate)
+
+
+def search(drops: dict[str, float], late: tuple[str, ...] = ()):
+    """What a search does where candidates lose so much."""
+    costs = {"w8a8": 1.0, "w8a8+algorithms": 1.0, "mixed": 1.2, "w8a16": 2.0, "fp16": 4.0}
+    built = []
+
+    def build(name):
+        if name in late:
+            return LeftOut(name, "the time was up", is_for_time=True)
+        built.append(name)
+        return result(name, costs[name], drops[name])
+
+    return search_precisions(list_candidates("auto", 75), 1.0, build), built
 
 
 def chosen(results) -> str:
     return find_chosen(results).candidate.name
 
 
-def test_auto_tries_all_candidates_and_prices_grow_with_widths(searched) -> None:
-    results, stages = searched
-    candidates = {item.candidate.name: item.candidate for item in results}
-    assert [*candidates] == [*stages.graphs] == ["w8a8", "w8a8+algorithms", "mixed", "w8a16", "fp16"]
+def test_prices_and_accuracy_grow_with_widths(builder) -> None:
+    candidates = {name: builder.build(name)[1].candidate for name in ("w8a8", "w8a16", "fp16")}
     assert candidates["w8a8"].cost == pytest.approx(1.0)
     assert candidates["w8a16"].cost == pytest.approx(2.0)
     assert candidates["fp16"].cost == pytest.approx(4.0, rel=0.02)
@@ -84,12 +104,48 @@ def test_auto_tries_all_candidates_and_prices_grow_with_widths(searched) -> None
     assert candidates["w8a8"].sqnr_db < candidates["w8a16"].sqnr_db < candidates["fp16"].sqnr_db
 
 
+@pytest.mark.parametrize(
+    ("drops", "built", "taken"),
+    [
+        ({"w8a8": 0.5, "mixed": 2.0}, ["w8a8", "mixed"], "w8a8"),
+        (
+            {"w8a8": 3.0, "fp16": 0.0, "w8a16": 0.1, "w8a8+algorithms": 0.9},
+            ["w8a8", "fp16", "w8a16", "w8a8+algorithms"],
+            "w8a8+algorithms",
+        ),
+        (
+            {"w8a8": 3.0, "fp16": 0.0, "w8a16": 0.1, "w8a8+algorithms": 2.0, "mixed": 0.8},
+            ["w8a8", "fp16", "w8a16", "w8a8+algorithms", "mixed"],
+            "mixed",
+        ),
+        ({"w8a8": 30.0, "fp16": 5.0, "w8a16": 6.0}, ["w8a8", "fp16", "w8a16"], "fp16"),
+    ],
+)
+def test_only_what_may_be_the_best_candidate_is_built(drops, built, taken) -> None:
+    searched, names = search(drops)
+    assert names == built
+    assert chosen(searched.results) == taken
+    assert {each.name for each in searched.left_out} == {*list_candidates("auto", 75)} - {*built}
+    assert not any(each.is_for_time for each in searched.left_out)
+
+
+def test_what_there_is_no_time_for_is_told_and_the_best_until_then_is_taken() -> None:
+    drops = {"w8a8": 3.0, "fp16": 0.0}
+    searched, _ = search(drops, late=("w8a16", "w8a8+algorithms", "mixed"))
+    assert chosen(searched.results) == "fp16"
+    assert [(each.name, each.is_for_time) for each in searched.left_out] == [
+        ("w8a16", True),
+        ("w8a8+algorithms", True),
+        ("mixed", True),
+    ]
+
+
 def test_mixed_widths_keep_the_limit_at_the_lowest_cost_and_say_how_they_came_about(searched) -> None:
     results, _ = searched
-    candidates = {item.candidate.name: item.candidate for item in results}
-    assert chosen(results) == "mixed"
+    candidates = {item.candidate.name: item.candidate for item in results.results}
     assert candidates["mixed"].is_met
     assert candidates["mixed"].cost < 1
+    assert not candidates["mixed"].is_stopped
     assert "weights in 4 bits" in candidates["mixed"].text
     notes = " ".join(candidates["mixed"].notes)
     assert "begins with w8a8" in notes
@@ -97,13 +153,50 @@ def test_mixed_widths_keep_the_limit_at_the_lowest_cost_and_say_how_they_came_ab
 
 
 def test_a_finished_candidate_is_not_made_again(builder, searched) -> None:
-    results, _ = searched
+    results = searched[0].results
     again = Stages(builder, [item for item in results if item.candidate.name != "mixed"])
-    repeated = search_precisions(list_candidates("auto", 75), 1.0, again)
+    repeated = search_precisions(list_candidates("auto", 75), 1.0, again).results
     assert [*again.graphs] == ["mixed"]
     mine = next(item.candidate for item in repeated if item.candidate.name == "mixed")
     theirs = next(item.candidate for item in results if item.candidate.name == "mixed")
     assert replace(mine, seconds=0.0) == replace(theirs, seconds=0.0)
+
+
+def test_runs_are_counted_in_passes_and_a_candidate_stops_when_it_is_out_of_bounds(builder) -> None:
+    total = sum(len(part) for part in (builder.samples.calibration, builder.samples.choosing.selection))
+    counter = RunCounter(builder.source, total)
+    evaluator = Evaluator(builder.source, builder.samples.choosing, builder.evaluator.metric, counter)
+    counted = replace(builder, counter=counter, evaluator=evaluator, _uniform={})
+    with counter.measure_stage("w8a8"):
+        counted.build("w8a8")
+    # The float model runs on all samples, 8 bits on those that choose.
+    expected = (total + len(builder.samples.choosing.selection)) / total
+    assert counter.passes["w8a8"] == pytest.approx(expected, rel=0.01)
+    with pytest.raises(OutOfTime, match="3 passes"), counter.keep_bounds(Bounds(passes=3)):
+        counted.build("w8a8+algorithms")
+    with pytest.raises(OutOfTime, match="time"), counter.keep_bounds(Bounds(deadline=0)):
+        counted.build("w8a16")
+
+
+def test_a_search_of_widths_that_is_stopped_keeps_the_best_until_then(builder) -> None:
+    counter = RunCounter(builder.source, 1)
+    evaluator = Evaluator(builder.source, builder.samples.choosing, builder.evaluator.metric, counter)
+    counted = replace(builder, counter=counter, evaluator=evaluator, _uniform={})
+    counted.build("w8a8")
+    tries = 0
+
+    def measure_drop(made, is_quick):
+        nonlocal tries
+        tries += 1
+        if tries > 3:
+            raise OutOfTime
+        return CandidateBuilder._measure_drop(counted, made, is_quick)
+
+    counted._measure_drop = measure_drop
+    _, stopped = counted.build("mixed", "w8a8")
+    assert stopped.candidate.is_stopped
+    assert stopped.candidate.is_met
+    assert any("the time was up" in note for note in stopped.notes)
 
 
 def test_one_precision_is_tried_plain_and_with_algorithms() -> None:
@@ -120,6 +213,12 @@ def test_the_cheapest_candidate_that_keeps_the_limit_is_chosen() -> None:
     results = [result("a", 1.0, 3.0), result("b", 1.2, 0.9), result("c", 2.0, 0.1)]
     assert chosen(choose_candidate(results, 1.0)) == "b"
     assert chosen(choose_candidate(results, 5.0)) == "a"
+
+
+def test_what_keeps_the_limit_for_certain_comes_before_what_may_only_seem_to() -> None:
+    results = [result("a", 0.5, 0.6, high=1.4), result("b", 1.0, 0.0, high=0.9), result("c", 2.0, 0.0, 0.8)]
+    assert chosen(choose_candidate(results, 1.0)) == "b"
+    assert chosen(choose_candidate(results[:1], 1.0)) == "a"
 
 
 def test_where_none_keeps_it_the_one_that_loses_least_is_chosen() -> None:

@@ -43,6 +43,8 @@ class WorkerOptions:
 
     timeout: float = 600.0
     memory_limit: int = 0
+    # Which of several processes for one chip.
+    number: int = 0
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from edgewright.core.events import announce_progress
 from edgewright.ir.graph import Graph
 from edgewright.quantize.encodings import compute_covered_range
-from edgewright.quantize.executor import Executor, Samples
+from edgewright.quantize.executor import Executor, OutOfTime, Samples
 from edgewright.quantize.groups import is_real
 from edgewright.quantize.judge import list_judged_values
 from edgewright.quantize.mixed.calibrated import Calibrated, Widths
@@ -41,6 +41,8 @@ class Mixed:
     taken: int
     steps: int
     tries: int
+    # Whether the time was up before the first one was found: it is the best until then.
+    is_stopped: bool = False
 
 
 def find_cheapest_widths(calibrated: Calibrated, effects: Effects, drop: Drop, goal: Goal, may: May) -> Mixed:
@@ -77,15 +79,38 @@ class _Search:
         return self._measure_drop(len(self._steps)) <= self._goal.limit
 
     def run(self) -> Mixed:
-        """A part of the samples finds the place, all of them confirm it."""
-        with announce_progress("choosing widths") as self._step:
-            limit, end = self._bounds()
-            count = self._find_first(-1, end, limit, is_quick=True)
-            if count < end and self._measure_drop(count) > limit:
-                count = self._find_first(count, end, limit)
-        quantized, drop = self._quantize(count), self._measure_drop(count)
+        """The place on the list that was found; where the time was up, the best that was tried until then."""
+        is_stopped = False
+        try:
+            with announce_progress("choosing widths") as self._step:
+                count = self._find_place()
+        except OutOfTime:
+            is_stopped, count = True, self._find_best_tried()
         widths = apply_moves(self._steps[:count], self._small)
-        return Mixed(quantized, widths, drop <= self._goal.limit, count, len(self._steps), len(self._drops))
+        is_met = self._drops[count, (count, False) not in self._drops] <= self._goal.limit
+        tries = len(self._drops)
+        return Mixed(self._quantize(count), widths, is_met, count, len(self._steps), tries, is_stopped)
+
+    def _find_place(self) -> int:
+        """A part of the samples finds the place, all of them confirm it."""
+        limit, end = self._bounds()
+        count = self._find_first(-1, end, limit, is_quick=True)
+        if count < end and self._measure_drop(count) > limit:
+            count = self._find_first(count, end, limit)
+        self._measure_drop(count)
+        return count
+
+    def _find_best_tried(self) -> int:
+        """The fewest steps that keep the limit, of those tried; on all samples where that is known."""
+        for is_quick in (False, True):
+            kept = [
+                count
+                for (count, kind), drop in self._drops.items()
+                if kind == is_quick and drop <= self._goal.limit
+            ]
+            if kept:
+                return min(kept)
+        raise OutOfTime
 
     def _bounds(self) -> tuple[float, int]:
         """The limit to keep, and the number of steps that keeps it for certain."""

@@ -112,14 +112,16 @@ def _try_widths(calibrated: Calibrated, judge: Judge, widths: Widths) -> _Trial:
 
 
 def _finish(base: QuantizedGraph, best: _Trial, plain: _Trial, judge: Judge) -> QuantizedGraph:
-    """The chosen widths, with ranges from all samples."""
+    """The chosen widths, with ranges from all samples; the graph as it was where those do not gain."""
     calibrated = Calibrated(base, judge.samples, judge.executor)
     made = calibrated.quantize(best.widths)
+    figure = min(best.noise, judge.measure_noise(made.graph), key=lambda each: each.sqnr_db)
+    if not figure.measure_gain(plain.noise).is_worth(LEAST_DB):
+        return base
     report, groups = made.report, calibrated.parts.groups
     values = [value for root in groups if root in best.widths.wide for value in groups[root].rounded]
     for value in values:
         report.record_rule("wide-values", value)
-    figure = min(best.noise, judge.measure_noise(made.graph), key=lambda each: each.sqnr_db)
     gain = f"{figure.describe()} instead of {plain.noise.describe()} on {judge.text}"
     cost = f"{best.cost:.2f} times the cost of 8 bits and {report.converts} conversions"
     names = _name_some([base.source.source_names.get(value, value) for value in values])

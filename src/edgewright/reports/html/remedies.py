@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from edgewright.analyse.records import Finding
+from edgewright.build.measured_advice import PRECISION
 from edgewright.build.records import BuildRecord
+from edgewright.config.quantize import PRECISIONS as WIDTHS
 
+PRECISIONS = frozenset(f"--precision {name}" for name in WIDTHS)
 OVERRIDES, OPTION = "overrides.json", "--quantization_overrides"
 
 
@@ -24,7 +27,22 @@ def show_finding(record: BuildRecord, finding: Finding) -> ShownFinding:
     """A finding as the page has it; an override becomes the whole build with it."""
     if finding.do.startswith("{"):
         return ShownFinding(finding, code=_spell_build_with(record, finding.do))
+    if (
+        finding.kind == PRECISION
+        and finding.do in PRECISIONS
+        and (code := _spell_build_in(record, finding.do))
+    ):
+        return ShownFinding(finding, code=code)
     return ShownFinding(finding, text=finding.do)
+
+
+def _spell_build_in(record: BuildRecord, option: str) -> str:
+    """The build in another precision; empty where it cannot be repeated."""
+    name = option.rsplit(maxsplit=1)[-1]
+    call = f"precision={record.precision!r}"
+    if record.rebuild.startswith("import "):
+        return record.rebuild.replace(call, f"precision={name!r}") if call in record.rebuild else ""
+    return record.rebuild.replace(f"--precision {record.precision}", option)
 
 
 def _spell_build_with(record: BuildRecord, override: str) -> str:

@@ -5,6 +5,7 @@ from pathlib import PurePath
 
 from edgewright.analyse.records import Finding, Layer
 from edgewright.build.candidates import AS_GIVEN
+from edgewright.build.measured_advice import CHOICE, NO_PRECISION
 from edgewright.build.records import BuildRecord, Candidate
 from edgewright.core.quantities import format_bytes
 from edgewright.evaluate.records import Accuracy
@@ -19,8 +20,6 @@ from edgewright.reports.html.words import (
 )
 
 BACKENDS = {"float": "float model", "htp-sim": "simulation", "htp-native": "emulator"}
-# Kinds of findings: an override for several tensors, and for one.
-COMBINED_OVERRIDE, SINGLE_OVERRIDES = "override", frozenset({"range", "weights"})
 # Kinds of warnings that come before all figures: random data, no compiler.
 DATA, ENVIRONMENT = "data", "environment"
 NATIVE, SIMULATION = "htp-native", "htp-sim"
@@ -90,11 +89,9 @@ def name_chip(record: BuildRecord, *, is_short: bool = False) -> str:
 
 
 def list_remedies(record: BuildRecord, count: int = 3) -> tuple[Finding, ...]:
-    """What can be done, the most serious first; an override for several tensors stands for those of each."""
+    """What can be done, the most serious first."""
     both = dict.fromkeys((*record.preflight.findings, *record.findings))
     serious = [f for f in both if f.grade != "note" and f.do]
-    if any(finding.kind == COMBINED_OVERRIDE for finding in serious):
-        serious = [finding for finding in serious if finding.kind not in SINGLE_OVERRIDES]
     return tuple(sorted(serious, key=lambda finding: finding.grade != "error")[:count])
 
 
@@ -190,12 +187,26 @@ def _describe_next_step(record: BuildRecord) -> str:
     if verdict.reasons and verdict.word != MISSED:
         return "To do: find out what the reasons above come from before it goes to a device."
     if verdict.word == MISSED:
-        how = "the findings below say how" if remedies else "try --precision auto or w8a16"
-        allowed = format_limit(record.max_drop or 0.0)
-        return f"To do: make it more accurate ({how}), or allow more than {allowed}."
+        return _describe_way_out(record)
     if remedies:
         return "To do: nothing before it runs on a device; the findings below would make it more accurate."
     return "To do: nothing, it is ready to run on a device."
+
+
+def _describe_way_out(record: BuildRecord) -> str:
+    """What is left where the limit is missed."""
+    allowed = format_limit(record.max_drop or 0.0)
+    if any(finding.kind == NO_PRECISION for finding in record.findings):
+        return (
+            f"To do: allow more than {allowed}, or change the model: no precision keeps it on these samples."
+        )
+    if any(finding.kind == CHOICE for finding in record.findings):
+        return (
+            f"To do: give more samples, so that the precision is chosen well; or allow more than {allowed}."
+        )
+    if list_remedies(record):
+        return f"To do: the findings below say what helps, as measured; or allow more than {allowed}."
+    return f"To do: allow more than {allowed}, or build from other samples."
 
 
 def _find_obstacle(record: BuildRecord) -> str:

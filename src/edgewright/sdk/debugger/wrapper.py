@@ -1,25 +1,30 @@
 """The whole in one command: golden outputs, inference, comparison, by one of three algorithms."""
 
+import itertools
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
+from edgewright.analyse.odd_encodings import ODD_DB, OddEncoding, find_odd_encodings
 from edgewright.analyse.verifiers.choices import VerifierChoice, read_verifiers
 from edgewright.analyse.verifiers.verifier import Verifier
 from edgewright.config.accuracy_debugger import DebuggerFolder, VerificationInputs
 from edgewright.config.debugger_wrapper import WrapperModel
 from edgewright.config.framework_diagnosis import FrameworkModel
 from edgewright.config.group import OptionGroup
+from edgewright.config.quantizer import Quantizer
 from edgewright.core.errors import BadInput, UsageError, shown
 from edgewright.core.numbers import Array
 from edgewright.data.input_list import read_input_list
+from edgewright.data.open_samples import open_samples
 from edgewright.frontends.framework import Framework
 from edgewright.ir.graph import Graph
 from edgewright.run.runnable import run_source
+from edgewright.sdk.converter import ConverterOptions
 from edgewright.sdk.debugger.folders import open_feature_folder
 from edgewright.sdk.debugger.framework_diagnosis import check_framework, diagnose_framework
 from edgewright.sdk.debugger.graph_structure import Structure, describe_values, resolve_orders
@@ -32,6 +37,7 @@ from edgewright.sdk.debugger.inference_engine import (
 )
 from edgewright.sdk.debugger.input_tensors import InputTensor, read_input_tensors
 from edgewright.sdk.debugger.matching import TensorMatcher
+from edgewright.sdk.debugger.rewritten import find_rewritten_tensors
 from edgewright.sdk.debugger.snooping import Snooping, SnoopRequest, snoop_layers
 from edgewright.sdk.debugger.summary import Verification
 from edgewright.sdk.debugger.tensor_folder import list_tensor_files
@@ -42,6 +48,7 @@ from edgewright.sdk.debugger.verification import open_matcher, verify_tensors
 log = logging.getLogger(__name__)
 
 ONESHOT = "oneshot-layerwise"
+MOST_SAMPLES = 50
 
 
 @dataclass(frozen=True)
@@ -53,10 +60,14 @@ class Debugging:
     inference: Inference | None = None
     verification: Verification | None = None
     snooping: Snooping | None = None
+    # Encodings of --quantization_overrides that a calibration on the input list would better.
+    odd: tuple[OddEncoding, ...] = ()
 
     @property
     def first_divergence(self) -> str:
-        """The line that all the work is for."""
+        """The line that all the work is for; a given encoding that is to blame comes first."""
+        if self.odd and self.odd[0].excess_db >= ODD_DB:
+            return f"first divergence: {self.odd[0].describe()}"
         part = self.snooping or self.verification
         assert part is not None
         return part.first_divergence
@@ -92,6 +103,7 @@ def debug_model(
             result = _run_oneshot(result, work)
         if not is_oneshot or model.deep_analyzer:
             result = replace(result, snooping=_snoop(golden, work))
+        result = replace(result, odd=_find_odd_encodings(folder, work))
         log.info("%s", result.first_divergence)
     return result
 
@@ -130,9 +142,14 @@ def _run_oneshot(result: Debugging, work: _Work) -> Debugging:
     if model.inference_results is None:
         inference = run_inference(work.task, place, (model, place))
         targets = inference.results[_find_set(model.input_list, work.inputs)]
-        matcher = TensorMatcher(
-            list_tensor_files(result.golden), list_tensor_files(targets), {}, inference.structure
-        )
+        others: Collection[str] = ()
+        if any(item.file is not None for item in work.inputs):
+            others = _find_rewritten(Path(result.folder), work, _read_golden(result.golden, work.inputs))
+        structure = {
+            name: replace(facts, is_fused=facts.is_fused or facts.source in others)
+            for name, facts in inference.structure.items()
+        }
+        matcher = TensorMatcher(list_tensor_files(result.golden), list_tensor_files(targets), {}, structure)
     else:
         matcher = open_matcher(
             VerificationInputs(
@@ -149,6 +166,30 @@ def _run_oneshot(result: Debugging, work: _Work) -> Debugging:
         if work.draw is not None:
             inspect_tensors(matcher, work.verifiers, folder / "tensor_inspection", work.draw)
     return replace(result, inference=inference, verification=verification)
+
+
+def _convert_float(folder: Path, converter: ConverterOptions, task: EngineTask) -> Graph:
+    """The same model without its quantization."""
+    plain = replace(task, converter=replace(converter, quantizer=Quantizer()), library=None)
+    return prepare_model(folder / "float", plain)[1]
+
+
+def _find_rewritten(folder: Path, work: _Work, golden: Mapping[str, Array]) -> dict[str, Array]:
+    converter = work.task.converter
+    if converter is None or not converter.quantizer.is_asked_for:
+        return {}
+    return find_rewritten_tensors(_convert_float(folder, converter, work.task), golden)
+
+
+def _find_odd_encodings(folder: Path, work: _Work) -> tuple[OddEncoding, ...]:
+    """What is wrong with encodings that were given; those that were calibrated here are as good as can be."""
+    converter = work.task.converter
+    if converter is None or converter.quantizer.quantization_overrides is None:
+        return ()
+    _, quantized = prepare_model(folder / "given", work.task)
+    source = _convert_float(folder, converter, work.task)
+    feeds = list(itertools.islice(open_samples(source, work.model.input_list), MOST_SAMPLES))
+    return find_odd_encodings(source, quantized, feeds, converter.quantizer.act_quantizer)
 
 
 def _find_set(input_list: str, inputs: Sequence[InputTensor]) -> int:
@@ -175,7 +216,8 @@ def _snoop(golden: str, work: _Work) -> Snooping:
         options = task.net_run.model
         config = options.config_file or write_architecture(folder / "inference_engine", task.runtime)
         source = run_source(replace(options, models=(str(file),), config_file=config))
-        arrays = _read_golden(golden, work.inputs)
+        arrays = dict(_read_golden(golden, work.inputs))
+        arrays |= _find_rewritten(folder, work, arrays)
         request = SnoopRequest(
             graph=graph,
             structure=_resolve_structure(graph, arrays),

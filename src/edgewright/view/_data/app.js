@@ -4,6 +4,7 @@ import { OverlayView } from "./overlay.js";
 import { find, make, spellNumber } from "./elements.js";
 import { showPanel } from "./panel.js";
 import { showOutline } from "./outline.js";
+import { SecondSide } from "./compare.js";
 import { watchSearch } from "./search.js";
 import { openSource } from "./source.js";
 
@@ -15,7 +16,7 @@ class App {
       onSelect: (box) => this.onSelect(box),
       onChange: () => (find("wait").hidden = true),
       // On a narrow screen the panel lies over the picture.
-      countCovered: () => (getComputedStyle(find("panel")).position === "absolute" ? find("panel").offsetHeight : 0),
+      countCovered: () => countCovered(find("graph")),
     });
     this.overlay = null;
     this.documents = new Map();
@@ -27,7 +28,9 @@ class App {
     find("model").hidden = this.listed.models.length < 2;
     this.watch();
     try {
-      await this.openModel(0);
+      if (this.listed.comparison) await this.openComparison(this.listed.comparison);
+      else await this.openModel(0);
+      requestAnimationFrame(() => performance.mark("first-drawing"));
     } finally {
       document.body.dataset.ready = "yes";
     }
@@ -44,6 +47,19 @@ class App {
     fillChoices(find("graphs"), this.document.graphs.map((graph) => graph.name));
     find("graphs").hidden = this.document.graphs.length < 2;
     await this.openGraph(0);
+  }
+
+  /** Two models side by side: what is selected in one is shown in the other. */
+  async openComparison(comparison) {
+    find("second").hidden = false;
+    find("stage").classList.add("two");
+    find("model").hidden = true;
+    this.second = new SecondSide(this, new GraphCanvas(find("second"), this.service, { onSelect: (box) => this.second.onSelect(box) }), comparison);
+    this.second.document = await this.source.load(1);
+    await this.openModel(0);
+    await this.second.open();
+    find("format").textContent = `beside ${this.second.document.title}`;
+    this.showOverlay();
   }
 
   async openGraph(number) {
@@ -72,7 +88,7 @@ class App {
     const overlay = this.document.graphs[this.graphNumber].overlays[place - 1];
     this.overlay = overlay ? new OverlayView(this.prepared, overlay) : null;
     find("overlay-controls").hidden = !overlay;
-    if (this.overlay) find("threshold").value = String(Math.round(1000 * this.overlay.position(this.overlay.threshold)));
+    if (this.overlay && !this.overlay.isEven) find("threshold").value = String(Math.round(1000 * this.overlay.position(this.overlay.threshold)));
     this.showOverlay();
   }
 
@@ -89,6 +105,7 @@ class App {
       find("beyond").textContent = `${count} ${count === 1 ? "node" : "nodes"}`;
     }
     this.canvas.draw();
+    this.second?.showOverlay(shown);
   }
 
   setThreshold(position) {
@@ -116,11 +133,12 @@ class App {
       go: (node) => this.go(node),
       toggle: (group) => this.canvas.toggle(group),
       measure: (one) => this.measure(one),
-      describeDifference: () => [],
+      describeDifference: (node) => (this.second ? this.second.describe(node) : []),
       loadHistogram: (tensor) => this.source.loadHistogram(this.number, this.graphNumber, tensor),
     });
     find("panel").classList.toggle("open", box !== null);
     find("live").textContent = box === null ? "" : this.announce(box);
+    this.second?.follow(box);
   }
 
   measure(box) {
@@ -180,6 +198,7 @@ class App {
     const isDark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
     root.dataset.theme = isDark ? "light" : "dark";
     this.canvas.recolour();
+    this.second?.canvas.recolour();
   }
 
   switchOutline() {
@@ -187,6 +206,12 @@ class App {
     outline.hidden = !outline.hidden;
     find("outline-button").setAttribute("aria-pressed", String(!outline.hidden));
   }
+}
+
+function countCovered(canvas) {
+  const panel = find("panel");
+  if (getComputedStyle(panel).position !== "absolute" || !panel.offsetHeight) return 0;
+  return Math.max(0, canvas.getBoundingClientRect().bottom - panel.getBoundingClientRect().top);
 }
 
 function fillChoices(select, titles) {

@@ -116,20 +116,20 @@ export class GraphCanvas {
   }
 
   /** Opens the groups around a box, selects it and brings it to the middle. */
-  async reveal(box) {
+  async reveal(box, isQuiet = false) {
     const closed = listAncestors(this.prepared, box).filter((group) => !this.expanded.has(group));
     if (closed.length) {
       for (const group of closed) this.expanded.add(group);
       await this.arrange();
     }
-    this.select(box);
+    this.select(box, isQuiet);
     this.center(box);
   }
 
-  select(box) {
+  select(box, isQuiet = false) {
     this.look.selected = box;
     this.draw();
-    this.handlers.onSelect?.(box);
+    if (!isQuiet) this.handlers.onSelect?.(box);
   }
 
   center(box) {

@@ -3,7 +3,7 @@ import { make } from "./elements.js";
 
 const MOST_RESULTS = 60;
 
-/** The numbers of nodes that have all words of the question, those named so first. */
+/** The numbers of nodes that have all words of the question: those of that type first, then those named so. */
 export function searchNodes(prepared, question) {
   const words = question.toLowerCase().split(/\s+/).filter((word) => word);
   if (!words.length) return [];
@@ -13,13 +13,15 @@ export function searchNodes(prepared, question) {
     return { own: `${node.type} ${node.name} ${node.source || ""}`.toLowerCase(), all: names.join(" ").toLowerCase() };
   });
   const has = (text) => words.every((word) => text.includes(word));
+  const typed = [];
   const own = [];
   const others = [];
   prepared.texts.forEach((text, number) => {
-    if (has(text.own)) own.push(number);
+    if (prepared.graph.nodes[number].type.toLowerCase() === question.trim().toLowerCase()) typed.push(number);
+    else if (has(text.own)) own.push(number);
     else if (has(`${text.own} ${text.all}`)) others.push(number);
   });
-  return [...own, ...others];
+  return [...typed, ...own, ...others];
 }
 
 /** Connects the search field with its list of results. */

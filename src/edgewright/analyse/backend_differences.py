@@ -1,0 +1,149 @@
+"""Two backends on the same quantized graph: the first op that they compute differently, with its inputs."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from edgewright.analyse.comparison_points import ComparisonPoint, list_layers
+from edgewright.analyse.isolated_layers import IsolatedLayers, as_stored
+from edgewright.backends.base import Backend, RunOptions
+from edgewright.core.numbers import Array
+from edgewright.ir.graph import Graph
+from edgewright.model.surface import Surface
+
+
+@dataclass(frozen=True)
+class OpDifference:
+    """One op on two backends with the same inputs; ``steps`` is the largest difference of its results.
+
+    Where the result is in floating point, steps are units of float16 at the largest magnitude.
+    """
+
+    source: str
+    op: str
+    steps: float
+    # Share of elements that differ at all.
+    share: float
+
+
+class OpCase:
+    """An op to run again: a graph of its own, its inputs, and its results by backend and name."""
+
+    def __init__(
+        self, graph: Graph, inputs: Mapping[str, Array], outputs: Mapping[str, Mapping[str, Array]]
+    ) -> None:
+        self.graph, self.inputs, self.outputs = graph, inputs, outputs
+
+    def __str__(self) -> str:
+        return f"the graph of one op with {len(self.inputs)} inputs"
+
+
+@dataclass(frozen=True)
+class BackendComparison:
+    """All ops that differ, in the order of the graph; the first one as a case of its own."""
+
+    first: str
+    second: str
+    ops: int
+    differences: tuple[OpDifference, ...] = ()
+    case: OpCase | None = None
+
+    @property
+    def first_divergence(self) -> str:
+        """One line."""
+        pair = f"{self.first} and {self.second}"
+        if not self.differences:
+            return f"{pair} compute all {self.ops} ops alike"
+        worst = self.differences[0]
+        figures = f"by up to {worst.steps:.3g} steps in {100 * worst.share:.2g} % of its elements"
+        return f"first op that {pair} compute differently: {worst.op} '{worst.source}', {figures}"
+
+
+def compare_backends(
+    graph: Graph, feeds: Sequence[Mapping[str, Array]], first: Backend, second: Backend
+) -> BackendComparison:
+    """Gives every op on the second backend what it reads on the first, and compares the results.
+
+    Errors do not add up so: each op that differs does so by itself.
+    """
+    points = list_layers(graph)
+    values = _list_values(graph, points)
+    samples = [_run_values(graph, first, values, feed) for feed in feeds]
+    layers = IsolatedLayers(graph, [*graph.inputs, *values])
+    points = [point for point in points if layers.add(point)]
+    results = layers.run(second.prepare, samples) if points else []
+    differences = {}
+    for point in points:
+        pairs = [(s[point.value], r[point.value]) for s, r in zip(samples, results, strict=True)]
+        difference = _measure(graph, point, pairs)
+        if difference is not None:
+            differences[point.value] = difference
+    record = BackendComparison(first.name, second.name, len(points), tuple(differences.values()))
+    if not differences:
+        return record
+    return _add_case(record, graph, next(p for p in points if p.value in differences), samples[0], results[0])
+
+
+def _list_values(graph: Graph, points: Sequence[ComparisonPoint]) -> list[str]:
+    """What layers make and read."""
+    read = [value for point in points for node in point.nodes for value in node.inputs if value]
+    made = {value for node in graph.nodes for value in node.outputs}
+    values = [*(point.value for point in points), *(value for value in read if value in made)]
+    return [value for value in dict.fromkeys(values) if graph.types[value].is_static]
+
+
+def _run_values(
+    graph: Graph, backend: Backend, values: Sequence[str], feed: Mapping[str, Array]
+) -> dict[str, Array]:
+    part = graph.copy()
+    part.outputs = list(values)
+    surface = Surface(part)
+    results = surface.decode_outputs(backend.prepare(part, RunOptions()).run(surface.encode_inputs(feed)))
+    given = {name: _round_input(graph, name, np.asarray(feed[name])) for name in graph.inputs}
+    return {**given, **results}
+
+
+def _round_input(graph: Graph, name: str, array: Array) -> Array:
+    kind = graph.types[name]
+    if kind.encoding is None or array.dtype == kind.dtype.numpy:
+        return array
+    return kind.encoding.decode(kind.encoding.encode(array, kind.dtype))
+
+
+def _measure(
+    graph: Graph, point: ComparisonPoint, pairs: Sequence[tuple[Array, Array]]
+) -> OpDifference | None:
+    gaps = [np.abs(np.asarray(a, np.float64) - np.asarray(b, np.float64)) for a, b in pairs]
+    largest = max(float(np.max(np.nan_to_num(gap, nan=np.inf), initial=0.0)) for gap in gaps)
+    step = _find_step(graph, point.value, [a for a, _ in pairs])
+    if largest <= step / 2:
+        return None
+    share = sum(int(np.count_nonzero(gap > step / 2)) for gap in gaps) / max(sum(gap.size for gap in gaps), 1)
+    source = graph.source_names.get(point.value, point.value)
+    return OpDifference(source, point.op, largest / step, share)
+
+
+def _find_step(graph: Graph, value: str, arrays: Sequence[Array]) -> float:
+    encoding = graph.types[value].encoding
+    if encoding is not None:
+        return float(min(encoding.scales))
+    peak = max(float(np.max(np.abs(array), initial=0.0)) for array in arrays)
+    return max(peak, 1e-30) * float(np.finfo(np.float16).eps)
+
+
+def _add_case(
+    record: BackendComparison,
+    graph: Graph,
+    point: ComparisonPoint,
+    sample: Mapping[str, Array],
+    result: Mapping[str, Array],
+) -> BackendComparison:
+    alone = IsolatedLayers(graph, list(sample))
+    alone.add(point)
+    inputs = {
+        name: as_stored(graph, value, np.asarray(sample[value])) for value, name in alone.inputs.items()
+    }
+    output = alone.outputs[point.value]
+    outputs = {record.first: {output: sample[point.value]}, record.second: {output: result[point.value]}}
+    return replace(record, case=OpCase(alone.graph, inputs, outputs))

@@ -1,0 +1,119 @@
+"""What a build will do and how long that takes, from measured rates; large models get fewer samples."""
+
+from dataclasses import dataclass, replace
+
+from edgewright.build.candidates import ALGORITHMS, HALF, MIXED, PLAIN, WIDE
+from edgewright.build.rates import Rates, count_workers
+from edgewright.build.time_budget import EMULATOR_PART
+from edgewright.data.samples import BuildSamples
+from edgewright.evaluate.records import Metric
+
+# Of the time without the emulator, what the first candidate and the verdict may take: more would leave none
+# for others.
+NEEDED_PART = 0.5
+# No part of the samples becomes smaller than this.
+FEWEST = 8
+
+
+# Passes over the calibration samples of each candidate, those of the search of ranges and of algorithms.
+CALIBRATION_PASSES = {PLAIN: 1.0, WIDE: 6.0, HALF: 0.0, MIXED: 13.0}
+ALGORITHM_PASSES = 50.0
+# Graphs that a candidate prepares to be simulated, and evaluations on samples that choose.
+GRAPHS = {PLAIN: 1, WIDE: 10, HALF: 1, MIXED: 14}
+ALGORITHM_GRAPHS = 40
+MIXED_EVALUATIONS = 12
+# Starting, converting, writing files and the report.
+STARTING_SECONDS = 4.0
+
+
+@dataclass(frozen=True)
+class SampleCounts:
+    """How many samples calibrate, choose and judge."""
+
+    calibrating: int
+    choosing: int
+    judging: int
+
+    @classmethod
+    def of(cls, samples: BuildSamples) -> "SampleCounts":
+        """Those of a build."""
+        return cls(len(samples.calibration), len(samples.choosing.selection), len(samples.judging.selection))
+
+    @property
+    def total(self) -> int:
+        """One pass over all of them."""
+        return self.calibrating + self.choosing + self.judging
+
+    def reduce_to_fit(self, rates: Rates, seconds: float) -> "SampleCounts":
+        """Fewer where the first candidate and the verdict would take more than their part of the time."""
+        needed = self.calibrating * rates.floating
+        needed += (self.choosing + self.judging) * (rates.floating + rates.simulated)
+        part = NEEDED_PART * seconds / needed if needed else 1.0
+        if part >= 1:
+            return self
+        counts = (self.calibrating, self.choosing, self.judging)
+        return SampleCounts(*(max(min(count, FEWEST), int(part * count)) for count in counts))
+
+    def select(self, samples: BuildSamples) -> BuildSamples:
+        """So many of the samples, spread evenly, and a note where some are left out."""
+        if SampleCounts.of(samples) == self:
+            return samples
+        note = (
+            f"for time, only {self.calibrating} samples calibrate, {self.choosing} choose and {self.judging} "
+            "judge: a larger --time-limit uses more"
+        )
+        return replace(
+            samples,
+            calibration=samples.calibration.select(self.calibrating),
+            choosing=samples.choosing.select(self.choosing),
+            judging=samples.judging.select(self.judging),
+            notes=(*samples.notes, note),
+        )
+
+
+@dataclass(frozen=True)
+class BuildPlan:
+    """How accuracy is measured, and what a build will do as far as can be known before it."""
+
+    metric: Metric
+    # It came quantized, and is built as it is.
+    is_quantized: bool
+    rates: Rates
+    counts: SampleCounts
+    candidates: tuple[str, ...]
+
+    def estimate_seconds(self, limit: float) -> float:
+        """The time of the whole build, which keeps to its limit."""
+        searching = sum(self._estimate_candidate(name) for name in self.candidates)
+        judging = self.counts.judging * (self.rates.floating + self.rates.simulated)
+        emulating = self._estimate_emulator(EMULATOR_PART * limit)
+        return min(limit, STARTING_SECONDS + searching + judging + emulating)
+
+    def _estimate_candidate(self, name: str) -> float:
+        rates, counts = self.rates, self.counts
+        is_corrected = name.endswith(ALGORITHMS)
+        passes = ALGORITHM_PASSES if is_corrected else CALIBRATION_PASSES.get(name, 1.0)
+        graphs = ALGORITHM_GRAPHS if is_corrected else GRAPHS.get(name, 1)
+        evaluations = MIXED_EVALUATIONS if name == MIXED else 1
+        first = counts.choosing * rates.floating if name == self.candidates[0] else 0.0
+        return (
+            first
+            + passes * counts.calibrating * rates.floating
+            + evaluations * counts.choosing * rates.simulated
+            + graphs * rates.preparing_simulation
+        )
+
+    def _estimate_emulator(self, share: float) -> float:
+        if not self.rates.emulated:
+            return 0.0
+        samples = self.counts.choosing + self.counts.judging
+        running = self.rates.emulated * samples / count_workers()
+        return 2 * self.rates.compiling + min(running, share)
+
+
+def predict_candidates(names: tuple[str, ...], *, is_plain_enough: bool) -> tuple[str, ...]:
+    """The candidates that will be built, if plain 8 bits do what they do on a few samples."""
+    if PLAIN not in names or MIXED not in names:
+        return names
+    rest = {MIXED} if is_plain_enough else {HALF, WIDE, f"{PLAIN}{ALGORITHMS}"}
+    return tuple(name for name in names if name == PLAIN or name in rest)

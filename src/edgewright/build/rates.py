@@ -1,0 +1,122 @@
+"""How fast this machine runs a model now: measured on a few samples, before anything is estimated."""
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from edgewright.backends.executor import CpuExecutor
+from edgewright.config.backend_config import BackendConfig
+from edgewright.core.errors import EdgewrightError
+from edgewright.core.files import write_whole
+from edgewright.core.numbers import Array
+from edgewright.ir.graph import Graph
+from edgewright.lower.names import spell_io_names
+from edgewright.model.model import Model
+from edgewright.passes.htp.unroll_recurrent import with_steps
+from edgewright.quantize.quantizer import quantize_graph
+from edgewright.quantize.request import QuantizationRequest
+from edgewright.run.compiled_model import load_context
+from edgewright.run.context.compile import CompileOrder, compile_graphs
+from edgewright.targets.soc import Soc
+
+# A float model that takes longer for one sample is not run any more than that; nor is one compiled whose
+# simulation takes longer.
+SLOW_SECONDS, SLOW_TO_COMPILE = 4.0, 2.0
+# What the simulation takes of a model that was not tried, in runs of the float model; and the emulator.
+USUAL_SIMULATION, USUAL_EMULATION = 4.0, 40.0
+# Runs that compare layers, and what files and the report take.
+COMPARED, WRITING_SECONDS = 12, 3.0
+# Emulators that run at a time, one a core; each holds a copy of the model.
+MOST_WORKERS = 4
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Seconds of one sample, and of what comes once."""
+
+    floating: float
+    simulated: float
+    # Making a session of the float model, and of a quantized one.
+    preparing: float
+    preparing_simulation: float
+    # Of the emulator; 0 where there is none.
+    emulated: float = 0.0
+    compiling: float = 0.0
+
+    def estimate_finish(self, judging: int) -> float:
+        """What comes after the search, the emulator apart: files, the verdict, layers and the report."""
+        comparing = COMPARED * (self.floating + self.simulated) + 4 * self.preparing_simulation
+        return judging * (self.floating + self.simulated) + comparing + 3 * self.compiling + WRITING_SECONDS
+
+
+@dataclass(frozen=True)
+class Trial:
+    """The rates of a model, and its plain 8 bits where they were tried."""
+
+    rates: Rates
+    quantized: Graph | None = None
+
+
+def try_model(graph: Graph, samples: Sequence[Mapping[str, Array]], chip: Soc | None) -> Trial:
+    """Runs the float model, plain 8 bits, and with a chip its emulator, on a few samples."""
+    preparing, floating = _time_model(Model.of(graph), samples, "cpu")
+    emulated = USUAL_EMULATION * floating if chip is not None else 0.0
+    usual = Rates(floating, USUAL_SIMULATION * floating, preparing, 2 * preparing, emulated)
+    if floating > SLOW_SECONDS:
+        return Trial(usual)
+    try:
+        made = quantize_graph(graph, QuantizationRequest(), list(samples), CpuExecutor()).graph
+        quantized = with_steps(made, made.outputs)
+        preparing, simulated = _time_model(Model.of(quantized), samples, "htp-sim")
+    except EdgewrightError:
+        return Trial(usual)
+    rates = replace(usual, simulated=simulated, preparing_simulation=preparing)
+    if chip is None or simulated > SLOW_TO_COMPILE:
+        return Trial(rates, quantized)
+    try:
+        emulated, compiling = _time_emulator(quantized, samples[0], chip)
+    except EdgewrightError:
+        return Trial(rates, quantized)
+    return Trial(replace(rates, emulated=emulated, compiling=compiling), quantized)
+
+
+def count_workers() -> int:
+    """How many emulators run at a time."""
+    return max(1, min(MOST_WORKERS, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1))
+
+
+def _time_model(model: Model, samples: Sequence[Mapping[str, Array]], backend: str) -> tuple[float, float]:
+    """Seconds to get ready, and of one run."""
+    start = time.monotonic()
+    model.run(samples[0], backend=backend)
+    first = time.monotonic() - start
+    if first > 2 * SLOW_SECONDS:
+        return 0.0, first
+    times = [_time_run(model, sample, backend) for sample in (*samples, *samples)]
+    usual = min(times)
+    return max(0.0, first - usual), sum(times) / len(times)
+
+
+def _time_run(model: Model, sample: Mapping[str, Array], backend: str) -> float:
+    start = time.monotonic()
+    model.run(sample, backend=backend)
+    return time.monotonic() - start
+
+
+def _time_emulator(graph: Graph, sample: Mapping[str, Array], chip: Soc) -> tuple[float, float]:
+    """Seconds of one run on the emulator, and to compile."""
+    with TemporaryDirectory(prefix="edgewright-", ignore_cleanup_errors=True) as folder:
+        start = time.monotonic()
+        path = Path(folder) / "context.bin"
+        write_whole(path, compile_graphs([graph], CompileOrder("htp-native", chip, BackendConfig())).chunks())
+        compiling = time.monotonic() - start
+        compiled = load_context(path)
+        names = spell_io_names(graph.inputs, graph.outputs)
+        named = {names[name]: array for name, array in sample.items()}
+        compiled.run(named)
+        start = time.monotonic()
+        compiled.run(named)
+        return time.monotonic() - start, compiling

@@ -1,0 +1,70 @@
+"""Encodings that were spoiled are found, wherever they are; fresh ones are not called odd."""
+
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import edgewright as ew
+from edgewright.analyse.comparison_points import list_layers
+from edgewright.analyse.odd_encodings import ODD_DB, find_odd_encodings
+from edgewright.ir.encodings import Encoding
+from tests.browser.sample_build import digits, mnist
+from tests.cli.test_accuracy_debugger import square_net
+
+DIGITS = digits()[0][:12]
+
+
+def spoil(graph, value, factor):
+    """A copy whose value, and what shares its encoding, has another range."""
+    twin = graph.copy()
+    encoding = graph.types[value].encoding
+    other = Encoding(
+        tuple(scale * factor for scale in encoding.scales), encoding.offsets, None, encoding.bitwidth
+    )
+    for name, kind in graph.types.items():
+        if kind.encoding == encoding and name not in graph.constants:
+            twin.types[name] = replace(kind, encoding=other)
+    return twin
+
+
+def square_models(tmp_path):
+    rng = np.random.default_rng(2)
+    feeds = [{"image": rng.standard_normal((1, 3, 8, 8)).astype(np.float32)} for _ in range(6)]
+    model = ew.convert(square_net(tmp_path / "m.onnx"))
+    return model, feeds
+
+
+@pytest.mark.parametrize(
+    ("scheme", "seed"), [("tf", 0), ("tf", 1), ("tf", 2), pytest.param("auto", 3, marks=pytest.mark.slow)]
+)
+@pytest.mark.parametrize("decibels", [2, 26])
+def test_a_spoiled_encoding_is_the_first_one_named(tmp_path, scheme, seed, decibels):
+    model, feeds = square_models(tmp_path)
+    graph = ew.quantize(model, feeds, act_quantizer=scheme).fixed_graph()
+    layers = [point.value for point in list_layers(graph) if graph.types[point.value].encoding is not None]
+    value = random.Random(seed).choice(layers)
+    odd = find_odd_encodings(model.fixed_graph(), spoil(graph, value, 10 ** (decibels / 20)), feeds)
+    assert odd[0].layer == graph.source_names.get(value, value)
+    assert odd[0].excess_db == pytest.approx(decibels, abs=max(0.2 * decibels, 1.0))
+    assert [entry for entry in odd[1:] if entry.excess_db >= ODD_DB] == []
+
+
+def test_an_encoding_that_cuts_values_is_odd_too():
+    source, quantized = mnist("w8a8")
+    graph = quantized.fixed_graph()
+    value = next(
+        value for value in graph.types if graph.source_names.get(value, value) == "Pooling66_Output_0"
+    )
+    odd = find_odd_encodings(source.fixed_graph(), spoil(graph, value, 0.25), DIGITS)
+    # The pool passes on what it reads: the layer before it has the same encoding.
+    assert odd[0].layer == "ReLU32_Output_0"
+    assert odd[0].high < odd[0].fresh_high
+
+
+def test_fresh_encodings_are_not_odd(tmp_path):
+    model, feeds = square_models(tmp_path)
+    graph = ew.quantize(model, feeds, act_quantizer="tf").fixed_graph()
+    odd = find_odd_encodings(model.fixed_graph(), graph, feeds)
+    assert [entry for entry in odd if entry.excess_db >= ODD_DB] == []
