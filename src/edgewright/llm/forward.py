@@ -1,6 +1,6 @@
 """The float model, layer by layer: what calibration looks at and what quantized weights are compared with."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -29,7 +29,7 @@ def read_layer(checkpoint: Checkpoint, number: int) -> dict[str, Array]:
     return {name: checkpoint.read(name_layer_tensor(number, name)) for name in names}
 
 
-def embed_tokens(checkpoint: Checkpoint, tokens: Array) -> Array:
+def read_embeddings(checkpoint: Checkpoint, tokens: Array) -> Array:
     """The state of each token before the first layer."""
     return np.asarray(checkpoint.find(EMBEDDING).read()[tokens]).astype(np.float32)
 
@@ -64,14 +64,6 @@ def cut_windows(tokens: Array, length: int, most: int | None = None) -> list[tup
     return pieces[:most]
 
 
-def run_texts(checkpoint: Checkpoint, texts: Sequence[Array], layers: Iterable[Weights]) -> list[Array]:
-    """The states of texts after all layers, each of which is held once."""
-    states = [embed_tokens(checkpoint, text) for text in texts]
-    for weights in layers:
-        states = [run_layer(checkpoint.spec, weights, state) for state in states]
-    return states
-
-
 def normalize(state: Array, gain: Array, epsilon: float) -> Array:
     """By the root of the mean square."""
     mean = np.mean(np.square(state, dtype=np.float32), axis=-1, keepdims=True)
@@ -103,10 +95,10 @@ def _project(spec: ModelSpec, weights: Weights, normal: Array, watch: Watch) -> 
     """Queries, keys and values as [heads, tokens, values]."""
     names = ("qkv",) if spec.is_fused else ("q", "k", "v")
     parts = [_multiply(weights, f"self_attn.{name}_proj", normal, watch) for name in names]
-    ends = (spec.query_rows, spec.query_rows + spec.key_rows)
+    borders = (spec.query_rows, spec.query_rows + spec.key_rows)
     queries, keys, values = (
         part.reshape(len(normal), -1, spec.head_dim).transpose(1, 0, 2)
-        for part in np.split(np.concatenate(parts, axis=1), ends, axis=1)
+        for part in np.split(np.concatenate(parts, axis=1), borders, axis=1)
     )
     if spec.has_qk_norm:
         queries = normalize(queries, weights["self_attn.q_norm.weight"], spec.norm_epsilon)

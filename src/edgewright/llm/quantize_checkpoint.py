@@ -7,7 +7,7 @@ import numpy as np
 
 from edgewright.core.events import announce_progress
 from edgewright.core.numbers import Array
-from edgewright.llm.forward import Weights, embed_tokens, normalize, read_layer, run_layer
+from edgewright.llm.forward import Weights, normalize, read_embeddings, read_layer, run_layer
 from edgewright.llm.load.checkpoint import (
     EMBEDDING,
     FINAL_NORM,
@@ -47,7 +47,7 @@ def quantize_checkpoint(
         texts: tokens that calibrate, piece by piece; the recipe 'fast' needs none.
     """
     texts = () if recipe.name == FAST else texts
-    states = [embed_tokens(checkpoint, text) for text in texts]
+    states = [read_embeddings(checkpoint, text) for text in texts]
     yield _quantize_rows(checkpoint.find(EMBEDDING), EMBEDDING, recipe, None)
     with announce_progress("quantizing layers", total=checkpoint.spec.layers) as step:
         for number in range(checkpoint.spec.layers):

@@ -46,7 +46,7 @@ class Recipe:
         """The precision of a matrix."""
         return next((self.keep[pattern] for pattern in self._list_patterns(tensor)), self.precision)
 
-    def keeps(self, tensor: str) -> bool:
+    def is_kept(self, tensor: str) -> bool:
         """Whether the user said something of this matrix."""
         return bool(self._list_patterns(tensor))
 

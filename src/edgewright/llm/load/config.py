@@ -76,31 +76,31 @@ class _Fields:
     def refuse(self, name: str, expected: str) -> BadInput:
         """The error about a field."""
         value = self._fields.get(name)
-        found = "is missing" if value is None else f"is {shown(repr(value), 60)}"
-        return BadInput(f"'{name}' {found}, expected {expected}", Where(file=str(self._path)))
+        state = "is missing" if value is None else f"is {shown(repr(value), 60)}"
+        return BadInput(f"'{name}' {state}, expected {expected}", Where(file=str(self._path)))
 
-    def count(self, name: str, default: int | None = None) -> int:
+    def read_count(self, name: str, default: int | None = None) -> int:
         """A whole number of at least 1."""
         value = self.get(name, default)
         if type(value) is not int or not 1 <= value <= LARGEST_NUMBER:
             raise self.refuse(name, f"a whole number from 1 to {LARGEST_NUMBER}")
         return value
 
-    def number(self, name: str, default: float) -> float:
+    def read_number(self, name: str, default: float) -> float:
         """A finite number above 0."""
         value = self.get(name, default)
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
             raise self.refuse(name, "a number above 0")
         return float(value)
 
-    def section(self, name: str) -> "_Fields":
+    def read_section(self, name: str) -> "_Fields":
         """A part; empty where it is absent."""
         value = self.get(name, {})
         if not isinstance(value, dict):
             raise self.refuse(name, "an object")
         return _Fields(value, self._path)
 
-    def numbers(self, name: str, count: int) -> tuple[float, ...]:
+    def read_numbers(self, name: str, count: int) -> tuple[float, ...]:
         """A list of so many numbers above 0."""
         value = self.get(name)
         is_list = isinstance(value, list) and len(value) == count
@@ -108,7 +108,7 @@ class _Fields:
             raise self.refuse(name, f"a list of {count} numbers above 0")
         return tuple(map(float, value))
 
-    def tokens(self, name: str) -> tuple[int, ...]:
+    def read_tokens(self, name: str) -> tuple[int, ...]:
         """One token or several."""
         value = self.get(name, [])
         items = value if isinstance(value, list) else [value]
@@ -126,23 +126,26 @@ def describe_config(fields: _Fields) -> ModelSpec:
     """The fields in one dialect."""
     kind = fields.get("model_type", "")
     family = _find_family(fields, kind)
-    heads, hidden = fields.count("num_attention_heads"), fields.count("hidden_size")
-    kv_heads, head_dim = fields.count("num_key_value_heads", heads), fields.count("head_dim", hidden // heads)
+    heads, hidden = fields.read_count("num_attention_heads"), fields.read_count("hidden_size")
+    kv_heads, head_dim = (
+        fields.read_count("num_key_value_heads", heads),
+        fields.read_count("head_dim", hidden // heads),
+    )
     if heads % kv_heads:
         raise fields.refuse("num_key_value_heads", f"a divisor of the {heads} heads")
     _refuse_variants(fields)
-    bos, pad = fields.tokens("bos_token_id"), fields.tokens("pad_token_id")
+    bos, pad = fields.read_tokens("bos_token_id"), fields.read_tokens("pad_token_id")
     return ModelSpec(
         architecture=kind,
-        layers=fields.count("num_hidden_layers"),
+        layers=fields.read_count("num_hidden_layers"),
         hidden=hidden,
-        intermediate=fields.count("intermediate_size"),
+        intermediate=fields.read_count("intermediate_size"),
         heads=heads,
         kv_heads=kv_heads,
         head_dim=head_dim,
-        vocabulary=fields.count("vocab_size"),
-        context=fields.count("max_position_embeddings"),
-        norm_epsilon=fields.number("rms_norm_eps", 1e-6),
+        vocabulary=fields.read_count("vocab_size"),
+        context=fields.read_count("max_position_embeddings"),
+        norm_epsilon=fields.read_number("rms_norm_eps", 1e-6),
         rope=_describe_rope(fields, head_dim),
         is_tied=bool(fields.get("tie_word_embeddings", False)),
         has_qk_norm=family.has_qk_norm,
@@ -150,7 +153,7 @@ def describe_config(fields: _Fields) -> ModelSpec:
         is_fused=family.is_fused,
         window=_find_window(fields),
         bos=bos[0] if bos else None,
-        eos=fields.tokens("eos_token_id"),
+        eos=fields.read_tokens("eos_token_id"),
         pad=pad[0] if pad else None,
     )
 
@@ -181,17 +184,17 @@ def _refuse_variants(fields: _Fields) -> None:
 def _find_window(fields: _Fields) -> int:
     if fields.get("sliding_window") is None or fields.get("use_sliding_window", True) is False:
         return 0
-    window = fields.count("sliding_window")
+    window = fields.read_count("sliding_window")
     # One that no text reaches is none.
-    return window if window < fields.count("max_position_embeddings") else 0
+    return window if window < fields.read_count("max_position_embeddings") else 0
 
 
 def _describe_rope(fields: _Fields, head_dim: int) -> RopeSpec:
     """Transformers 5 has all of it in rope_parameters, 4 has parts in rope_scaling and parts outside."""
-    inner = fields.section("rope_parameters")
-    scaling = inner if fields.get("rope_parameters") is not None else fields.section("rope_scaling")
-    theta = inner.number("rope_theta", fields.number("rope_theta", 10000.0))
-    share = inner.number("partial_rotary_factor", fields.number("partial_rotary_factor", 1.0))
+    inner = fields.read_section("rope_parameters")
+    scaling = inner if fields.get("rope_parameters") is not None else fields.read_section("rope_scaling")
+    theta = inner.read_number("rope_theta", fields.read_number("rope_theta", 10000.0))
+    share = inner.read_number("partial_rotary_factor", fields.read_number("partial_rotary_factor", 1.0))
     dims = int(head_dim * share) // 2 * 2
     if not 2 <= dims <= head_dim:
         raise fields.refuse("partial_rotary_factor", "a share of each head, at most 1")
@@ -203,13 +206,13 @@ def _scale_rope(fields: _Fields, scaling: _Fields, rope: RopeSpec, kind: Any) ->
     if kind == "default":
         return rope
     if kind == "linear":
-        return RopeSpec(rope.theta, rope.dims, linear_factor=scaling.number("factor", 1.0))
+        return RopeSpec(rope.theta, rope.dims, linear_factor=scaling.read_number("factor", 1.0))
     if kind in {"longrope", "su", "yarn_longrope"}:
         return _describe_long_rope(fields, scaling, rope)
     if kind == "llama3":
         names = ("factor", "low_freq_factor", "high_freq_factor")
-        original = scaling.count("original_max_position_embeddings")
-        factors = tuple(scaling.number(name, 1.0) for name in names)
+        original = scaling.read_count("original_max_position_embeddings")
+        factors = tuple(scaling.read_number(name, 1.0) for name in names)
         return RopeSpec(rope.theta, rope.dims, original_context=original, llama3=factors)
     raise UnsupportedFeature(
         f"rope type '{shown(kind)}' is not known, expected default, linear, longrope or llama3", fields.where
@@ -217,17 +220,19 @@ def _scale_rope(fields: _Fields, scaling: _Fields, rope: RopeSpec, kind: Any) ->
 
 
 def _describe_long_rope(fields: _Fields, scaling: _Fields, rope: RopeSpec) -> RopeSpec:
-    context = fields.count("max_position_embeddings")
+    context = fields.read_count("max_position_embeddings")
     given = scaling.get("original_max_position_embeddings")
-    original = (scaling if given is not None else fields).count("original_max_position_embeddings", context)
+    original = (scaling if given is not None else fields).read_count(
+        "original_max_position_embeddings", context
+    )
     stretch = context / original
     default = math.sqrt(1 + math.log(stretch) / math.log(original)) if stretch > 1 and original > 1 else 1.0
     count = rope.dims // 2
     return RopeSpec(
         rope.theta,
         rope.dims,
-        scaling.numbers("short_factor", count),
-        scaling.numbers("long_factor", count),
+        scaling.read_numbers("short_factor", count),
+        scaling.read_numbers("long_factor", count),
         original,
-        scaling.number("attention_factor", default),
+        scaling.read_number("attention_factor", default),
     )

@@ -59,7 +59,7 @@ def read_vocabulary(folder: Path, size: int) -> Vocabulary:
         merges=tuple(merges),
         cutting="" if is_bytes else _find_cutting(folder, tokenizer),
         special=_find_special(settings, ids),
-        adds_bos=_adds_bos(tokenizer, settings),
+        adds_bos=_has_bos(tokenizer, settings),
         adds_space="Prepend" in json.dumps(tokenizer.get("normalizer")),
         template=_find_template(folder, settings),
     )
@@ -143,7 +143,7 @@ def _find_special(settings: dict[str, Any], ids: dict[str, int]) -> dict[str, in
     return special
 
 
-def _adds_bos(tokenizer: dict[str, Any], settings: dict[str, Any]) -> bool:
+def _has_bos(tokenizer: dict[str, Any], settings: dict[str, Any]) -> bool:
     if isinstance(settings.get("add_bos_token"), bool):
         return bool(settings["add_bos_token"])
     after = tokenizer.get("post_processor")

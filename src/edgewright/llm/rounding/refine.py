@@ -39,10 +39,10 @@ def _fit_scales(weights: Array, codes: Codes, matrix: Array) -> Codes:
     for block in range(blocks):
         part = (steps[:, block] @ matrix[block * size : (block + 1) * size]).reshape(steps.shape)
         system[:, block] = np.einsum("rbk,rbk->rb", part, steps)
-    wanted = ((weights @ matrix).reshape(steps.shape) * steps).sum(axis=2, dtype=np.float64)
+    targets = ((weights @ matrix).reshape(steps.shape) * steps).sum(axis=2, dtype=np.float64)
     every = np.arange(blocks)
     system[:, every, every] += RIDGE * np.trace(system, axis1=1, axis2=2)[:, None] / blocks + 1e-20
-    scales = np.linalg.solve(system, wanted[..., None])[..., 0]
+    scales = np.linalg.solve(system, targets[..., None])[..., 0]
     return Codes(codes.grid, codes.codes, round_scales(scales))
 
 
