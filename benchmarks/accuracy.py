@@ -12,10 +12,11 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import onnx
 
-from benchmarks.accuracy_metrics import Score, outputs_of, scored
+from benchmarks.accuracy_metrics import Score, count_products, outputs_of, scored
 from benchmarks.accuracy_models import TASKS, Task, prepared
 from benchmarks.accuracy_ours import quantized
 from benchmarks.accuracy_tables import print_tables
@@ -42,6 +43,8 @@ class Result:
     score: Score | None = None
     problem: str = ""
     samples: tuple[int, int] = (0, 0)
+    # Products in fixed point, of all; nothing where that was not counted.
+    products: tuple[int, int] | None = None
 
 
 def main() -> None:
@@ -107,12 +110,20 @@ class Kept:
     def _read(self, tool: str) -> list[Result]:
         path = self._get_path(tool)
         rows = json.loads(path.read_text()) if path.exists() else []
-        return [
-            Result(
-                **{**r, "score": Score(**r["score"]) if r["score"] else None, "samples": tuple(r["samples"])}
-            )
-            for r in rows
-        ]
+        return [_make_result(row) for row in rows]
+
+
+def _make_result(row: dict[str, Any]) -> Result:
+    """A result from its row in a file."""
+    products = row.get("products")
+    return Result(
+        **{
+            **row,
+            "score": Score(**row["score"]) if row["score"] else None,
+            "samples": tuple(row["samples"]),
+            "products": tuple(products) if products else None,
+        }
+    )
 
 
 def folders_of(parser: argparse.ArgumentParser) -> None:
@@ -146,7 +157,7 @@ def _measured(task: Task, path: Path, options: argparse.Namespace, kept: Kept) -
         return
     folders = tuple(options.data)
     calibrating = list(task.feeds(Material(folders, is_calibrating=True), options.calibrate, task, path))
-    evaluating = list(task.feeds(Material(folders), options.evaluate, task, path))
+    evaluating = list(task.feeds(Material(folders), options.evaluate * task.times, task, path))
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         model = folder / "model.onnx"
@@ -162,7 +173,8 @@ def _measured(task: Task, path: Path, options: argparse.Namespace, kept: Kept) -
                         score = scored(float_outputs, outputs, are_scores=task.are_scores)
                     except Exception as failure:  # a peer's model that the engine rejects is a result too
                         problem = f"does not run: {str(failure).splitlines()[0][:120]}"
-                yield Result(task.name, precision, tool, made.seconds, score, problem, kept.samples)
+                products = count_products(target_of(folder, tool, precision)) if score else None
+                yield Result(task.name, precision, tool, made.seconds, score, problem, kept.samples, products)
 
 
 def _run(

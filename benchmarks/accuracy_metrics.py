@@ -7,12 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import onnxruntime
 from numpy.typing import NDArray
 
-__all__ = ["Score", "outputs_of", "scored"]
+__all__ = ["Score", "count_products", "outputs_of", "scored"]
 
 Array = NDArray[Any]
+PRODUCTS = {"Conv", "ConvTranspose", "MatMul", "Gemm", "LSTM", "GRU"}
+# What keeps the steps of fixed point.
+MOVES = {"Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten", "Identity", "Pad", "Slice", "Split"}
+MOVES |= {"Concat", "MaxPool", "Relu", "Clip"}
 # What stands for no error at all.
 MOST_DB = 120.0
 
@@ -46,6 +51,25 @@ def outputs_of(model: Path, feeds: Sequence[dict[str, Array]]) -> list[list[Arra
         found = session.run(None, {name: array for name, array in feed.items() if name in taken})
         results.append([array for array in found if array.dtype == np.float32])
     return results
+
+
+def count_products(model: Path) -> tuple[int, int]:
+    """Convolutions, products of matrices and recurrent layers: those that read fixed point, and all of them.
+
+    A tool that leaves most of a network in floating point has not quantized it.
+    """
+    graph = onnx.load(model, load_external_data=False).graph
+    makers = {value: node for node in graph.node for value in node.output}
+    products = [node for node in graph.node if node.op_type in PRODUCTS]
+    return sum(_reads_fixed_point(makers, node.input[0]) for node in products), len(products)
+
+
+def _reads_fixed_point(makers: dict[str, onnx.NodeProto], value: str) -> bool:
+    """Whether a value was in fixed point before it was moved, or before the product that made it."""
+    node = makers.get(value)
+    while node is not None and node.op_type in MOVES:
+        node = makers.get(node.input[0])
+    return node is not None and node.op_type == "DequantizeLinear"
 
 
 def scored(expected: list[list[Array]], found: list[list[Array]], *, are_scores: bool = False) -> Score:

@@ -1,6 +1,6 @@
-"""What the search of the default quantizer costs, in passes of the float model over the samples.
+"""What the search of the default quantizer and learned rounding cost, in passes over the samples.
 
-``python -m benchmarks.search_cost --models DIR --data DIR``: CPU seconds on one thread, 100 samples.
+``python -m benchmarks.search_cost --models DIR --data DIR``: CPU seconds on one thread beside them.
 """
 
 import argparse
@@ -27,7 +27,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     folders_of(parser)
     options = parser.parse_args()
-    print("| model | float pass s | tf / pass | auto / pass |\n|---|---|---|---|")
+    print("| model | float pass s | tf | auto | auto, adaround |\n|---|---|---|---|---|")
     for task in (task for task in TASKS if task.name in NAMES and options.filter in task.name):
         path = task.find([*options.models, EXAMPLES])
         if path is None:
@@ -40,8 +40,17 @@ def main() -> None:
             plain = _seconds(partial(outputs_of, model, feeds))
             converted = ew.convert(model)
             quantize = partial(ew.quantize, converted, feeds, threads=1)
-            tf, auto = (_seconds(partial(quantize, act_quantizer=name)) for name in ("tf", "auto"))
-        print(f"| {task.name} | {plain:.2f} | {tf / plain:.1f} | {auto / plain:.1f} |", flush=True)
+            cells = [
+                _describe(partial(quantize, act_quantizer=ranges, algorithms=algorithms))
+                for ranges, algorithms in (("tf", ()), ("auto", ()), ("auto", ("adaround",)))
+            ]
+        print(f"| {task.name} | {plain:.2f} | {' | '.join(cells)} |", flush=True)
+
+
+def _describe(quantize: Callable[[], ew.QuantizedModel]) -> str:
+    began = time.process_time()
+    passes = quantize().report.passes
+    return f"{passes:.1f} passes, {time.process_time() - began:.1f} s"
 
 
 def _seconds(work: Callable[[], object]) -> float:

@@ -6,13 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from edgewright.core.errors import BadInput, Where
+from edgewright.core.errors import BadInput, LimitExceeded, Where, shown
 from edgewright.core.numbers import Array, DType
 from edgewright.lower.qnn_graph import QnnTensor
 
 # Elements that are reordered at once if a tensor's memory order is not that of the file.
 _REORDERED_AT_ONCE = 1 << 20
 _SMALL_ENOUGH_TO_COPY = 1 << 26
+_LARGEST_RANK = 32
+_LARGEST_TENSOR = 2**62
 
 
 def pack_data(tensor: QnnTensor) -> Array:
@@ -24,6 +26,17 @@ def pack_data(tensor: QnnTensor) -> Array:
         found, expected = f"{data.dtype} {data.shape}", f"{tensor.dtype.numpy} {tensor.dims}"
         raise BadInput(f"the data is {found}, the tensor needs {expected}", Where(tensor=tensor.name))
     return _pack_nibbles(data) if tensor.dtype.is_fixed_point and tensor.dtype.bits == 4 else data
+
+
+def check_dims(dims: tuple[int, ...], dtype: DType, where: Where) -> None:
+    """Refuses dims of no tensor that can be; an axis of 0 does not make the others right."""
+    if len(dims) > _LARGEST_RANK:
+        raise LimitExceeded(f"there are {len(dims)} dims, at most {_LARGEST_RANK} are read", where)
+    size = math.prod(dim for dim in dims if dim) * dtype.numpy.itemsize
+    if size > _LARGEST_TENSOR:
+        raise LimitExceeded(
+            f"dims {shown(list(dims))} need {size} bytes, at most {_LARGEST_TENSOR} fit", where
+        )
 
 
 def measure_stored(dtype: DType, dims: tuple[int, ...]) -> int:

@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from math import prod
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import edgewright.ops  # noqa: F401 - fills the registry that texts are read with
-from edgewright.core.errors import UnsupportedFeature
+from edgewright.core.errors import BadInput, UnsupportedFeature, Where, shown
 from edgewright.core.files import map_file, write_all
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph
@@ -33,6 +34,16 @@ def store_graph(graph: Graph, path: Path) -> None:
 
 def load_stored_graph(path: Path) -> Graph:
     """The graph; its constants stay in their file until they are needed."""
+    where = Where(file=str(path.with_suffix(".json")))
+    try:
+        return _read_graph(path)
+    except BadInput as problem:
+        raise _make_damage_error(problem.what, where) from None
+    except (OSError, ValueError, LookupError, TypeError, RecursionError) as problem:
+        raise _make_damage_error(shown(problem), where) from None
+
+
+def _read_graph(path: Path) -> Graph:
     index = json.loads(path.with_suffix(".json").read_bytes())
     raw = path.with_suffix(".raw")
     content = map_file(raw) if raw.stat().st_size else memoryview(b"")
@@ -71,8 +82,15 @@ def _pad_arrays(arrays: Mapping[_Key, Array]) -> Iterator[bytes | memoryview]:
 
 
 def _view_array(content: memoryview, entry: Mapping[str, Any]) -> Array:
-    dtype = np.dtype(entry["dtype"])
-    count = int(np.prod(entry["shape"], dtype=np.int64))
-    part = np.frombuffer(content, np.uint8, count * dtype.itemsize, entry["at"])
-    view: Array = part.view(dtype).reshape(entry["shape"])
+    dtype, shape, at = np.dtype(entry["dtype"]), tuple(entry["shape"]), entry["at"]
+    size = prod(shape) * dtype.itemsize
+    if dtype.hasobject or any(not isinstance(number, int) or number < 0 for number in (*shape, at)):
+        raise BadInput(f"an array of {dtype} {list(shape)} is at byte {at}")
+    if at + size > len(content):
+        raise BadInput(f"{dtype} {list(shape)} takes bytes {at} to {at + size}, {len(content)} are stored")
+    view: Array = np.frombuffer(content[at : at + size], np.uint8).view(dtype).reshape(shape)
     return view
+
+
+def _make_damage_error(what: str, where: Where) -> BadInput:
+    return BadInput(f"a graph of the build is damaged: {what}", where, do="build again without --resume")

@@ -58,7 +58,9 @@ class ViewPage(OptionGroup):
     rules = (Excludes("--export", "--port"), Excludes("--export", "--no_browser"))
 
     export: str | None = opt(
-        metavar="FILE", help="write one .html page that needs no server and no network, and stop"
+        metavar="FILE",
+        help="write one .html page that needs no server and no network, and stop; a folder named "
+        "model-explorer gets the JSON graphs and node data of Google's Model Explorer",
     )
     port: int = opt(default=0, metavar="N", help="serve the page at this port of 127.0.0.1; 0: a free one")
     no_browser: bool = opt(help="only print the address, start no browser")

@@ -1,6 +1,7 @@
 """The errors a user can meet: each says what happened, where, and what to do."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -225,6 +226,17 @@ class Problems(EdgewrightError):
         if self.do and error.do:
             below = below[:-1]
         return [f"  - {shown(error.what, LONGEST_SENTENCE)}", *below]
+
+
+@contextmanager
+def advise_otherwise(do: str) -> Iterator[None]:
+    """Errors inside that do not say what to do say this."""
+    try:
+        yield
+    except EdgewrightError as problem:
+        if problem.do or type(problem).__init__ is not EdgewrightError.__init__:
+            raise
+        raise type(problem)(problem.what, problem.where, do) from problem.__cause__
 
 
 def locate_problem(problem: EdgewrightError, where: Where) -> EdgewrightError:

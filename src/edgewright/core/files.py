@@ -129,8 +129,8 @@ def read_limited(path: Path | str, limit: int) -> bytes:
     if size > limit:
         raise LimitExceeded(f"the file has {size} bytes, at most {limit} are read", Where(file=str(path)))
     with _explain_read_errors(path), path.open("rb") as file:
-        # The file may grow meanwhile: never read beyond the limit, whatever its size was.
-        return file.read(limit)
+        # The file may grow meanwhile: no more is read. A read takes memory for all that it asks for.
+        return file.read(size)
 
 
 def map_file(path: Path) -> memoryview:

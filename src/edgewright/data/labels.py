@@ -2,18 +2,18 @@
 
 import csv
 import io
-import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from edgewright.core.errors import BadInput, UsageError, Where, shown
-from edgewright.core.files import measure_file, read_limited
+from edgewright.core.errors import BadInput, EdgewrightError, UsageError, Where, shown
+from edgewright.core.files import read_limited
 from edgewright.core.numbers import Array
 from edgewright.data.coco_labels import ImageBoxes, read_coco_boxes
 from edgewright.data.images import is_image, read_class_map
+from edgewright.data.numpy_files import NumpyArchive, read_numpy_array
 from edgewright.data.open_samples import Data
 from edgewright.quantize.executor import Samples
 
@@ -154,9 +154,8 @@ def _find_beside_samples(data: Data) -> Labels | None:
     if not isinstance(data, str | Path) or Path(data).suffix != ".npz" or not Path(data).is_file():
         return None
     try:
-        with np.load(data, allow_pickle=False) as loaded:
-            return _find_label_array(loaded, Path(data).name)
-    except (ValueError, OSError, zipfile.BadZipFile):
+        return _find_label_array(NumpyArchive(Path(data)), Path(data).name)
+    except EdgewrightError:
         return None  # the samples are read from it too, and say what is wrong
 
 
@@ -233,19 +232,11 @@ def _parse_texts(texts: Sequence[str], path: Path) -> Labels:
 
 
 def _read_array(path: Path) -> Array:
-    measure_file(path)
-    try:
-        loaded = np.load(path, allow_pickle=False)
-        if isinstance(loaded, np.ndarray):
-            return loaded
-        with loaded:
-            names = [name for name in (*NAMES, *loaded) if name in loaded]
-            held: Array = loaded[names[0]] if names else np.zeros(0, np.int64)
-            return held
-    except (ValueError, EOFError, OSError, zipfile.BadZipFile) as problem:
-        raise BadInput(
-            f"the labels are no readable {path.suffix} file: {shown(problem)}", Where(file=str(path))
-        ) from None
+    if path.suffix == ".npy":
+        return read_numpy_array(path)
+    loaded = NumpyArchive(path)
+    names = [name for name in (*NAMES, *loaded) if name in loaded]
+    return loaded[names[0]] if names else np.zeros(0, np.int64)
 
 
 def _read_text(path: Path) -> str:

@@ -1,7 +1,6 @@
 """Opens samples for a graph, whatever holds them: arrays, iterables, folders, archives, input lists."""
 
 import tempfile
-import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from pathlib import Path
 from typing import IO, Any
@@ -10,13 +9,12 @@ import numpy as np
 
 from edgewright.config.preprocessing import Preprocessing
 from edgewright.core.errors import BadInput, ShapeMismatch, UsageError, Where, shown
-from edgewright.core.files import measure_file
 from edgewright.core.numbers import Array
 from edgewright.data.audio import AudioSamples, is_audio
 from edgewright.data.indexed_samples import IndexedSamples
+from edgewright.data.numpy_files import NumpyArchive, map_numpy_array, read_header
 from edgewright.data.sample_files import open_folder, open_input_list
 from edgewright.data.sample_format import SampleFormat, make_shape_error
-from edgewright.data.tensor_files import read_array_header
 from edgewright.ir.graph import Graph
 from edgewright.ir.shape_advice import is_matching_shape
 from edgewright.ir.types import TensorType
@@ -193,19 +191,9 @@ class _Column:
 
 def _open_numpy_file(sample_format: SampleFormat, path: Path) -> _StackedSamples:
     """The stacked arrays of an .npz file, or of an .npy file, which may be larger than memory."""
-    measure_file(path)
-    try:
-        loaded = np.load(path, mmap_mode="r", allow_pickle=False)
-        if isinstance(loaded, np.ndarray):
-            return _StackedSamples(sample_format, sample_format.match_inputs(loaded))
-        with loaded:
-            return _open_archive(sample_format, path, loaded)
-    except (ValueError, EOFError, OSError, KeyError, zipfile.BadZipFile) as problem:
-        raise BadInput(
-            f"the file is no readable {path.suffix} file: {shown(problem)}",
-            Where(file=str(path)),
-            do="write it with numpy again",
-        ) from None
+    if path.suffix == ".npy":
+        return _StackedSamples(sample_format, sample_format.match_inputs(map_numpy_array(path)))
+    return _open_archive(sample_format, path, NumpyArchive(path))
 
 
 def _open_archive(sample_format: SampleFormat, path: Path, loaded: Mapping[str, Array]) -> _StackedSamples:
@@ -215,7 +203,7 @@ def _open_archive(sample_format: SampleFormat, path: Path, loaded: Mapping[str, 
         return _StackedSamples(
             sample_format, sample_format.match_inputs({name: loaded[name] for name in known})
         )
-    shapes = {name: read_array_header(path, name)[0] for name in loaded}
+    shapes = {name: read_header(path, name)[0] for name in loaded}
     (input_name, expected), *more = sample_format.types.items()
     fitting = [name for name, shape in shapes.items() if _match_stacked_shape(shape, expected) is not None]
     if more or len(fitting) != 1:

@@ -1,12 +1,9 @@
 """Tensors in files (.raw, .npy, .npz, images), and their values as a model wants them."""
 
-import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +11,7 @@ from edgewright.core.errors import BadInput, ShapeMismatch, TypeMismatch, Unsupp
 from edgewright.core.files import measure_file
 from edgewright.core.numbers import Array, DType
 from edgewright.data.images import ImageReader, is_image
+from edgewright.data.numpy_files import list_array_names, read_header, read_numpy_array
 from edgewright.data.preparation import ArrayPreparation
 from edgewright.ir.contract import dtype_word
 from edgewright.ir.shape_advice import advise_shape
@@ -22,8 +20,6 @@ from edgewright.lower.names import sanitize_name
 
 _SUFFIXES = (".npy", ".npz")
 LARGEST_ITEM = 16  # bytes; a complex128
-# What numpy raises for a damaged header or archive.
-_DAMAGE = (ValueError, EOFError, SyntaxError, KeyError, zipfile.BadZipFile, NotImplementedError)
 
 
 @dataclass(frozen=True)
@@ -187,53 +183,26 @@ def _count_files_by_shape(shape: tuple[int, ...], expected: ExpectedTensor, path
 
 
 def read_array_header(path: Path, name: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """Shape and type of what `array_in` reads."""
-    with _open_array(path, name) as file:
-        version = np.lib.format.read_magic(file)
-        read = (
-            np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        )
-        shape, _, dtype = read(file)
-    return shape, dtype
+    """Shape and type of what `read_array` reads."""
+    return read_header(path, _find_member(path, name))
 
 
 def read_array(path: Path, name: str) -> Array:
     """The array of an .npy file, or the one of an .npz file that belongs to an input."""
-    with _open_array(path, name) as file:
-        array: Array = np.lib.format.read_array(file, allow_pickle=False)
-    return array
+    return read_numpy_array(path, _find_member(path, name))
 
 
-@contextmanager
-def _open_array(path: Path, name: str) -> Iterator[IO[bytes]]:
-    """The bytes of an array: a whole .npy file, or the member of an .npz file that belongs to the input."""
-    measure_file(path)
-    where = Where(file=str(path), tensor=name)
-    try:
-        if path.suffix == ".npy":
-            with path.open("rb") as file:
-                yield file
-            return
-        with zipfile.ZipFile(path) as archive, archive.open(_find_member(archive, name, where)) as member:
-            yield member
-    except _DAMAGE as problem:
-        raise BadInput(
-            f"the file is no readable {path.suffix} file: {shown(problem)}",
-            where,
-            do="write it with numpy again",
-        ) from None
-
-
-def _find_member(archive: zipfile.ZipFile, name: str, where: Where) -> str:
-    members = archive.namelist()
+def _find_member(path: Path, name: str) -> str:
+    """What the array of an input is called in its file."""
+    members = list_array_names(path)
     for spelled in (name, sanitize_name(name)):
-        if f"{spelled}.npy" in members:
-            return f"{spelled}.npy"
+        if spelled in members:
+            return spelled
     if len(members) == 1:
         return members[0]
-    arrays = ", ".join(f"'{shown(member.removesuffix('.npy'), 60)}'" for member in members[:10])
+    arrays = ", ".join(f"'{shown(member, 60)}'" for member in members[:10])
     raise BadInput(
         f"the file has no array '{shown(name)}', found {arrays or 'none'}",
-        where,
+        Where(file=str(path), tensor=name),
         do="name the arrays after the inputs",
     )

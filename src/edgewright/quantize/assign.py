@@ -113,13 +113,21 @@ class _Assignment:
         output = next((v for v in node.outputs if is_real(self._graph, v)), None)
         if output is not None and node.op.keeps_encoding and value in list_data_inputs(self._graph, node):
             return self._plan.values[output]
-        bits = self._groups.find_bits(output or value)
+        bits = self._find_width(node, output)
         placed = self._spans.read(node, place, bits)
         if find_needed_grid(self._graph, node, place, bits) is not None:
             self._plan.report.record_rule("wide-product", node.name)
         if value in self._graph.constants:
             self._record(value, "constant", placed, self._pins.get(value), Origin.WEIGHTS)
         return placed
+
+    def _find_width(self, node: Node, output: str | None) -> int:
+        """The bits of operands: those of the result; what is compared has one width, the largest."""
+        if output is not None:
+            return self._groups.find_bits(output)
+        operands = [value for value in node.inputs if is_real(self._graph, value)]
+        made = [value for value in operands if value not in self._graph.constants]
+        return max(self._groups.find_bits(value) for value in made or operands)
 
     def _place_weights(self, node: Node, roles: Roles) -> None:
         for place in sorted(roles.weights):

@@ -14,10 +14,11 @@ def run(
     from edgewright.core.files import check_target
     from edgewright.frontends._common.input_spec import InputSpec
     from edgewright.view.compare_outputs import OutputFolders
+    from edgewright.view.model_explorer import FOLDER
     from edgewright.view.open_view import open_view
     from edgewright.view.viewer import export_page, hold_open, prepare_views, start_viewer
 
-    if page.export is not None:
+    if page.export is not None and Path(page.export).name != FOLDER:
         check_target(page.export)
     spec = InputSpec.from_options(shapes)
     outputs = None

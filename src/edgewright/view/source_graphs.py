@@ -1,5 +1,8 @@
 """A source model as its own framework wrote it: its ops, names and weights, with shapes where they follow."""
 
+from collections import Counter
+from collections.abc import Sequence
+
 import onnx
 
 from edgewright.core.errors import EdgewrightError
@@ -23,32 +26,33 @@ def view_source(source: SourceModel) -> tuple[ViewGraph, tuple[str, ...]]:
     nodes = [
         (node, params)
         for node, params in zip(source.nodes(), source.list_parameters(), strict=False)
-        if not (node.op in _HOLDERS and not node.inputs)
+        if not _is_drawn_elsewhere(source, node)
     ]
     macs, problems = _count_macs(source, imported), _list_problems(imported)
+    names = _name_apart([node.label for node, _ in nodes])
     viewed = tuple(
         ViewNode(
-            node.label,
+            name,
             node.op,
             (*node.inputs, *(name for name in node.captured if name)),
             node.outputs,
             tuple((key, _spell(value)) for key, value in params.items()),
             node.label,
             node.domain,
-            macs.get(node.label),
-            problems.get(node.label, ""),
+            macs.get(_identify(node)),
+            problems.get(_identify(node), ""),
         )
-        for node, params in nodes
+        for name, (node, params) in zip(names, nodes, strict=True)
     )
     tensors = _Tensors(source, imported)
-    names = dict.fromkeys(
+    tensor_names = dict.fromkeys(
         [*source.inputs, *source.outputs, *(n for item in viewed for n in (*item.inputs, *item.outputs))]
     )
     made = {name for item in viewed for name in item.outputs}
     return (
         ViewGraph(
             source.framework,
-            {name: tensors.describe(name, is_made=name in made) for name in names if name},
+            {name: tensors.describe(name, is_made=name in made) for name in tensor_names if name},
             viewed,
             tuple(source.inputs),
             tuple(source.outputs),
@@ -131,7 +135,7 @@ def _count_macs(source: SourceModel, imported: Imported) -> dict[str, int]:
     counts: dict[str, int] = {}
     for step in imported.steps:
         emitted = imported.emitted[step.first : step.last]
-        counts[step.node.label] = sum(known_macs(imported.graph, node, batch) or 0 for node in emitted)
+        counts[_identify(step.node)] = sum(known_macs(imported.graph, node, batch) or 0 for node in emitted)
     return {label: count for label, count in counts.items() if count}
 
 
@@ -139,7 +143,28 @@ def _list_problems(imported: Imported) -> dict[str, str]:
     failed: list[tuple[NodeNames, EdgewrightError]] = [
         (step.node, step.problem) for step in imported.steps if step.problem is not None
     ]
-    return {node.label: f"does not convert: {problem.what}" for node, problem in failed}
+    return {_identify(node): f"does not convert: {problem.what}" for node, problem in failed}
+
+
+def _is_drawn_elsewhere(source: SourceModel, node: NodeNames) -> bool:
+    """Whether a node only holds a constant, which its readers show, or stands for an input."""
+    is_input = bool(node.outputs) and all(name in source.inputs for name in node.outputs)
+    return not node.inputs and (node.op in _HOLDERS or is_input)
+
+
+def _identify(node: NodeNames) -> str:
+    """What tells a node from others: names may be equal, results are not."""
+    return next((name for name in node.outputs if name), node.label)
+
+
+def _name_apart(labels: Sequence[str]) -> list[str]:
+    """The labels, with numbers where one comes again: overlays know nodes by name."""
+    counts: Counter[str] = Counter()
+    names = []
+    for label in labels:
+        counts[label] += 1
+        names.append(label if counts[label] == 1 else f"{label} ({counts[label]})")
+    return names
 
 
 def _spell(value: object) -> str:

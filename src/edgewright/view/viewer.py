@@ -11,10 +11,11 @@ from types import TracebackType
 from typing import Any
 
 from edgewright.core.errors import BadInput, EnvironmentProblem, UsageError, shown
-from edgewright.core.files import check_target, write_whole
+from edgewright.core.files import check_target, write_folder, write_whole
 from edgewright.view.compare_graphs import compare_views
 from edgewright.view.compare_outputs import OutputFolders, compare_outputs
 from edgewright.view.document import Document, make_document
+from edgewright.view.model_explorer import FOLDER, describe_files
 from edgewright.view.open_view import open_view
 from edgewright.view.page import write_page
 from edgewright.view.records import ViewModel
@@ -70,7 +71,8 @@ def view(
         diff: shows two models side by side, with nodes matched by names of the source.
         outputs: a folder of golden tensors and one of a run; nodes are coloured by how far the second is
             from the first (SQNR; another verifier by ``edgewright view --verifier``).
-        export: a file to write instead of a server: one page (.html) that needs no network.
+        export: a file to write instead of a server: one page (.html) that needs no network, or a
+            folder named model-explorer, which gets the JSON graphs and node data of that viewer.
         open_browser: whether a browser is opened at the page.
 
     Returns:
@@ -78,7 +80,7 @@ def view(
     """
     if not models:
         raise UsageError("no model is named, expected one or more", do="name a file")
-    if export is not None:
+    if export is not None and Path(export).name != FOLDER:
         check_target(export)
     if isinstance(outputs, tuple):
         outputs = OutputFolders(Path(outputs[0]), Path(outputs[1]))
@@ -143,10 +145,14 @@ def _name_apart(items: Sequence[tuple[str, Callable[[], ViewModel]]]) -> Openers
 
 
 def export_page(views: Views, path: Path) -> None:
-    """Writes one page that shows the models and needs nothing else."""
+    """Writes one page that shows the models and needs nothing else, or the files of Model Explorer."""
+    if path.name == FOLDER:
+        write_folder(path, describe_files([make_document(model) for model in views.models]))
+        return
     if path.suffix.lower() not in {".html", ".htm"}:
         raise UsageError(
-            f"'{path}' has the suffix '{path.suffix}', expected .html", do="name the page such as page.html"
+            f"'{path}' has the suffix '{path.suffix}', expected .html",
+            do="name the page such as page.html, or a folder model-explorer",
         )
     documents = [make_document(model) for model in views.models]
     write_whole(path, [write_page(views.models, documents, views.comparison)])

@@ -229,6 +229,16 @@ def test_integers_booleans_and_indices_stay_what_they_are():
     assert graph.constants[indices].tolist() == [2, 0]
 
 
+def test_what_is_compared_has_one_width():
+    net = Net()
+    wide, narrow = net.conv(net.x, 4), net.unary(Relu(), net.x)
+    limit = net.add_constant(np.array([0.25], np.float32))
+    above, beyond = net.emit(ElementWiseGreater(), wide, narrow), net.emit(ElementWiseGreater(), limit, wide)
+    graph = quantized(net.done(above, beyond), pins={wide: Pin(16)}).graph
+    for node in (graph.producer(above), graph.producer(beyond)):
+        assert {graph.types[value].dtype for value in node.inputs} == {DType.UFIXED_POINT_16}
+
+
 def test_a_table_that_is_looked_up_shares_its_encoding_with_what_is_found():
     net = Net()
     indices = net.graph.add_input("ids", TensorType((3,), DType.INT_32))

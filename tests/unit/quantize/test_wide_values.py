@@ -7,9 +7,10 @@ import numpy as np
 from edgewright.ir.graph import Graph
 from edgewright.ops.activation import Gelu, Relu
 from edgewright.ops.elementwise import ElementWiseAdd
-from edgewright.ops.matmul import MatMul
+from edgewright.ops.matmul import FullyConnected, MatMul
 from edgewright.ops.norm import LayerNorm
 from edgewright.ops.quant import Convert
+from edgewright.ops.rearrange import Reshape
 from edgewright.ops.reduce_softmax import Softmax
 from edgewright.quantize.cost import compute_relative_cost
 from edgewright.quantize.judge import Judge
@@ -60,6 +61,24 @@ def make_encoder() -> Graph:
     for _ in range(2):
         x = net.block(x)
     return net.done(net.dense_rows(net.norm(x), 8))
+
+
+def make_expectation() -> Graph:
+    """A place as the mean of places, weighted with shares of a thousand that are nearly even."""
+    net = Net(1, 32, 32, 2)
+    scores = net.emit(Reshape(shape=(1, 1024)), net.conv(net.x, 1))
+    shares = net.unary(Softmax(axis=1), scores)
+    places = np.stack([np.linspace(0, 1, 1024), np.cos(np.arange(1024))]).astype(np.float32)
+    return net.done(net.emit(FullyConnected(), shares, net.add_constant(places)))
+
+
+def test_shares_of_a_thousand_have_16_bits_where_something_is_computed_from_them() -> None:
+    graph = make_expectation()
+    made, feeds = quantize(graph, SEARCHED), samples(graph, 3, seed=9)
+    assert any(note.startswith("wide values:") for note in made.report.notes)
+    judge = Judge(graph, feeds, Engine())
+    assert judge.measure_noise(quantize(graph, UNIFORM).graph).sqnr_db < 15
+    assert judge.measure_noise(made.graph).sqnr_db > 30
 
 
 def quantize(graph: Graph, request: QuantizationRequest) -> QuantizedGraph:

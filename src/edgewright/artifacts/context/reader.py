@@ -11,7 +11,7 @@ from edgewright.artifacts.context.records import BACKENDS, SETTINGS, Context, Co
 from edgewright.artifacts.net_json.fields import Fields, as_float, as_integer, as_name, parse
 from edgewright.artifacts.net_json.tensors import convert_scalar, find_dtype
 from edgewright.artifacts.wiring import check_order
-from edgewright.core.errors import BadInput, LimitExceeded, Where, shown
+from edgewright.core.errors import BadInput, LimitExceeded, Where, advise_otherwise, shown
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
 from edgewright.lower.qnn_graph import QnnGraph, QnnNode, QnnScalar, QnnTensor, TensorKind
@@ -23,6 +23,7 @@ _LARGEST_NUMBER = 2**62
 _MOST_GRAPHS = 1000
 
 
+@advise_otherwise("copy it again, or make it again with qnn-context-binary-generator")
 def read(path: Path | str) -> Context:
     """The context of a file; the weights stay in it until they are needed."""
     path = Path(path)
@@ -163,9 +164,7 @@ def _read_scalar(name: str, value: Any, where: Where) -> QnnScalar:
 
 def _read_dims(fields: Fields, dtype: DType) -> tuple[int, ...]:
     dims = fields.integers(0, _UINT32, "dims")
-    size = math.prod(dims) * dtype.numpy.itemsize if len(dims) <= _LARGEST_RANK else 0
-    if len(dims) > _LARGEST_RANK or size > _LARGEST_NUMBER:
-        raise LimitExceeded(f"dims {shown(list(dims))} are larger than any tensor", fields.where)
+    raw_data.check_dims(dims, dtype, fields.where)
     return dims
 
 

@@ -26,7 +26,7 @@ from edgewright.artifacts.dlc.tensors import read_scalar, read_tensor
 from edgewright.artifacts.dlc.zip_reader import open_members
 from edgewright.artifacts.net_json.fields import as_name
 from edgewright.artifacts.wiring import check_order
-from edgewright.core.errors import BadInput, LimitExceeded, UnsupportedFeature, Where, shown
+from edgewright.core.errors import BadInput, LimitExceeded, UnsupportedFeature, Where, advise_otherwise, shown
 from edgewright.core.flatbuffer import FlatBuffer, Table
 from edgewright.core.numbers import Array, DType
 from edgewright.lower.lower import QNN_PACKAGE
@@ -47,6 +47,7 @@ class Dlc:
     version: tuple[int, int]
 
 
+@advise_otherwise("copy the file again, or convert the model again")
 def read(path: Path | str) -> Dlc:
     """The graphs of a DLC 4.0 or 4.1, their weights as views of the file."""
     path = Path(path)

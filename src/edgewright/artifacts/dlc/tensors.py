@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 
+from edgewright.artifacts import raw_data
 from edgewright.artifacts.blockwise import BLOCKWISE_EXPANSION, FACTOR_BITS, add_blocks
 from edgewright.artifacts.dlc.formats import Layout, decode_layout
 from edgewright.artifacts.dlc.tables import (
@@ -17,7 +18,7 @@ from edgewright.artifacts.dlc.tables import (
 )
 from edgewright.artifacts.net_json.fields import as_name
 from edgewright.artifacts.net_json.tensors import convert_scalar, find_dtype
-from edgewright.core.errors import BadInput, LimitExceeded, UnsupportedFeature, Where, shown
+from edgewright.core.errors import BadInput, UnsupportedFeature, Where, shown
 from edgewright.core.flatbuffer import Table
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
@@ -27,7 +28,6 @@ from edgewright.lower.qnn_graph import QnnScalar, QnnTensor, TensorKind
 Lookup = Callable[[str, DType, tuple[int, ...]], Array]
 
 _LARGEST_RANK = 32
-_LARGEST_TENSOR = 2**62
 
 
 def read_tensor(table: Table, file: Where, lookup: Lookup, layouts: dict[str, Layout]) -> QnnTensor:
@@ -68,9 +68,7 @@ def _read_kind(table: Table, where: Where) -> TensorKind:
 
 def _read_dims(table: Table, dtype: DType, where: Where) -> tuple[int, ...]:
     dims = tuple(table.numbers(TensorSlot.DIMS, "u4", _LARGEST_RANK).tolist())
-    size = math.prod(dims) * dtype.numpy.itemsize
-    if size > _LARGEST_TENSOR:
-        raise LimitExceeded(f"dims {list(dims)} need {size} bytes, at most {_LARGEST_TENSOR} fit", where)
+    raw_data.check_dims(dims, dtype, where)
     return dims
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from edgewright.artifacts.encodings.comments import without_comments
 from edgewright.artifacts.encodings.writer import ADDED
 from edgewright.artifacts.net_json.fields import Fields, as_float, as_integer, as_name, parse
-from edgewright.core.errors import BadInput, UnsupportedFeature, Where, shown
+from edgewright.core.errors import BadInput, UnsupportedFeature, Where, advise_otherwise, shown
 from edgewright.core.files import read_limited
 from edgewright.quantize.encodings import Grid
 from edgewright.quantize.tensor_encodings import EncodingSet, TensorEncoding
@@ -40,6 +40,7 @@ def read_encodings(path: Path | str) -> EncodingSet:
     return parse_encodings(read_limited(path, LARGEST_FILE), str(path))
 
 
+@advise_otherwise("export the encodings again")
 def parse_encodings(content: bytes, file: str = "") -> EncodingSet:
     """The encodings in the bytes of a file."""
     document = parse(without_comments(content), Where(file=file or None))

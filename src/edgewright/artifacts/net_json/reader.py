@@ -9,7 +9,7 @@ from edgewright.artifacts.cpp.bin import WeightFile, open_weights
 from edgewright.artifacts.net_json.fields import Fields, as_integer, as_name, parse
 from edgewright.artifacts.net_json.tensors import convert_scalar, find_dtype, read_tensor
 from edgewright.artifacts.wiring import check_order
-from edgewright.core.errors import BadInput, Where, shown
+from edgewright.core.errors import BadInput, Where, advise_otherwise, shown
 from edgewright.core.files import read_limited, resolve_inside
 from edgewright.core.numbers import Array, DType
 from edgewright.lower.qnn_graph import QnnGraph, QnnNode, QnnScalar, QnnTensor, TensorKind
@@ -20,6 +20,7 @@ _LARGEST_CODE = 2**32 - 1
 _NO_FILE = "N/A"
 
 
+@advise_otherwise("convert the model again")
 def read(path: Path | str, weights: Path | str | None = None) -> QnnGraph:
     """The graph of a net.json.
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from edgewright.artifacts import raw_data
 from edgewright.artifacts.blockwise import BLOCKWISE_EXPANSION, FACTOR_BITS, LARGEST_FACTOR, add_blocks
 from edgewright.artifacts.net_json.fields import Fields, as_float, as_integer
-from edgewright.core.errors import BadInput, LimitExceeded, UnsupportedFeature, Where, shown
+from edgewright.core.errors import BadInput, UnsupportedFeature, Where, shown
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
 from edgewright.lower.qnn_graph import QnnTensor, TensorKind
@@ -22,7 +23,6 @@ _DEFINED = 1
 _LARGEST_CODE = 2**32 - 1
 _INT32 = 2**31
 _LARGEST_RANK = 32
-_LARGEST_TENSOR = 2**62
 
 
 def read_tensor(name: str, value: object, where: Where, lookup: Lookup) -> QnnTensor:
@@ -69,13 +69,7 @@ def _read_kind(fields: Fields) -> TensorKind:
 
 def _read_dims(fields: Fields, dtype: DType) -> tuple[int, ...]:
     dims = fields.integers(0, 2**32 - 1, "dims", "current_dims")  # the second until SDK 2.0
-    if len(dims) > _LARGEST_RANK:
-        raise LimitExceeded(f"there are {len(dims)} dims, at most {_LARGEST_RANK} are read", fields.where)
-    size = math.prod(dims) * dtype.numpy.itemsize
-    if size > _LARGEST_TENSOR:
-        raise LimitExceeded(
-            f"dims {list(dims)} need {size} bytes, at most {_LARGEST_TENSOR} fit", fields.where
-        )
+    raw_data.check_dims(dims, dtype, fields.where)
     return dims
 
 

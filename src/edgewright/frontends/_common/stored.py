@@ -1,5 +1,6 @@
 """Stored bytes as arrays: views wherever their layout allows, sizes checked before memory is taken."""
 
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
@@ -11,6 +12,9 @@ from edgewright.core.numbers import Array, DType
 # More than any machine has: what claims such a size is damaged.
 LARGEST_DIM = 1 << 48
 LARGEST_RANK = 32
+# A few bytes of a file can stand for any number of elements (zeros left out, one number for all of them);
+# what they are made into must stay small.
+LARGEST_FILLED = 1 << 26
 # The fixed-point type that stores an integer type; two bits live in eight, with an encoding of two.
 FIXED = {
     DType.INT_2: DType.SFIXED_POINT_8,
@@ -24,6 +28,19 @@ FIXED = {
     DType.INT_32: DType.SFIXED_POINT_32,
     DType.UINT_32: DType.UFIXED_POINT_32,
 }
+
+
+def check_dims(dims: Sequence[int], where: Where | None, lowest: int = 0) -> None:
+    """Refuses what no tensor can have; -1 is allowed where shapes may be open (``lowest``)."""
+    # Axes of no elements do not make the others right: an array of them could not be made.
+    size = prod(dim for dim in dims if dim > 0)
+    if len(dims) > LARGEST_RANK or any(dim < lowest for dim in dims) or size > LARGEST_DIM:
+        raise BadInput(
+            f"{len(dims)} dimensions {list(dims[:8])} are out of range, expected up to {LARGEST_RANK} of at "
+            f"least {lowest} and up to {LARGEST_DIM} elements",
+            where,
+            do="export the model again",
+        )
 
 
 def read_stored_array(data: Any, dtype: DType, dims: tuple[int, ...], where: Where) -> Array:
@@ -40,6 +57,10 @@ def read_stored_array(data: Any, dtype: DType, dims: tuple[int, ...], where: Whe
         return np.empty(dims, dtype.numpy)
     if dtype.bits < 8:
         return _unpack_bits(np.frombuffer(data, np.uint8), dtype, count).reshape(dims)
+    if dtype == DType.BOOL_8:
+        # A byte may be neither 0 nor 1, which numpy must never see inside a bool.
+        flags: Array = np.frombuffer(data, np.uint8) != 0
+        return flags.reshape(dims)
     return np.frombuffer(
         data, dtype.numpy.newbyteorder("<") if dtype.numpy.kind in "iufc" else dtype.numpy
     ).reshape(dims)

@@ -12,12 +12,16 @@ from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from edgewright.core.errors import BadInput, LimitExceeded, UnsupportedFeature, Where
 from edgewright.core.numbers import Array
 from edgewright.frontends._common.mapping import map_file
+from edgewright.frontends._common.stored import LARGEST_FILLED, check_dims
 from edgewright.frontends.onnx.external import ExternalData
-from edgewright.frontends.onnx.tensors import find_dtype, from_bytes, read_array, read_dims
+from edgewright.frontends.onnx.tensors import (
+    check_stored_once,
+    find_dtype,
+    from_bytes,
+    read_array,
+    read_dims,
+)
 from edgewright.frontends.onnx.wire import Slim, extract_payloads
-
-# A sparse tensor of a few bytes can claim any size; what is made dense must stay small.
-LARGEST_DENSE = 1 << 26
 
 
 class OnnxFile:
@@ -94,6 +98,7 @@ class OnnxFile:
 
     def array(self, tensor: onnx.TensorProto, where: Where) -> Array:
         """A tensor as an array: a view of the file wherever its layout allows."""
+        check_stored_once(tensor, where)
         if tensor.data_location != onnx.TensorProto.EXTERNAL:
             return read_array(tensor, where)
         dtype, dims = find_dtype(tensor.data_type, where), read_dims(tensor, where)
@@ -108,9 +113,11 @@ class OnnxFile:
     def dense(self, sparse: onnx.SparseTensorProto, where: Where) -> Array:
         """A sparse tensor with its zeros written out."""
         dims = tuple(sparse.dims)
-        if any(dim < 0 for dim in dims) or prod(dims) > LARGEST_DENSE:
+        check_dims(dims, where)
+        if prod(dims) > LARGEST_FILLED:
             raise LimitExceeded(
-                f"a sparse tensor of shape {list(dims)} has more than {LARGEST_DENSE} elements",
+                f"a sparse tensor of shape {list(dims)} has {prod(dims)} elements, at most {LARGEST_FILLED} "
+                "are written out",
                 where,
                 do="store it as a dense tensor",
             )
@@ -132,10 +139,19 @@ def _find_places(indices: Array, dims: tuple[int, ...], count: int, where: Where
         )
     limits = np.asarray([prod(dims)] if indices.ndim == 1 else dims, np.int64)
     if count and bool(np.any((indices < 0) | (indices >= limits))):
-        raise BadInput(f"a sparse index lies outside shape {list(dims)}", where, do="export the model again")
-    if indices.ndim == 1 or not count:
-        return indices.reshape(-1)[:count]
-    places: Array = np.ravel_multi_index(tuple(indices.T), dims)
+        raise BadInput(
+            f"sparse indices are {indices.min()} to {indices.max()}, outside of shape {list(dims)}",
+            where,
+            do="export the model again",
+        )
+    is_flat = indices.ndim == 1 or not count
+    places: Array = indices.reshape(-1)[:count] if is_flat else np.ravel_multi_index(tuple(indices.T), dims)
+    if len(np.unique(places)) != count:
+        raise BadInput(
+            f"{count} sparse values have {len(np.unique(places))} places, expected one for each",
+            where,
+            do="export the model again",
+        )
     return places
 
 

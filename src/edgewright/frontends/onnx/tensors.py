@@ -7,7 +7,7 @@ import onnx
 
 from edgewright.core.errors import BadInput, UnsupportedFeature, Where
 from edgewright.core.numbers import Array, DType
-from edgewright.frontends._common.stored import LARGEST_DIM, LARGEST_RANK, read_stored_array
+from edgewright.frontends._common.stored import check_dims, read_stored_array
 
 _T = onnx.TensorProto
 DTYPES: dict[int, DType] = {
@@ -43,6 +43,10 @@ FIELD_DTYPES: dict[str, tuple[DType, ...]] = {
     "float_data": (DType.FLOAT_32, DType.COMPLEX_64),
     "double_data": (DType.FLOAT_64, DType.COMPLEX_128),
 }
+DATA_FIELDS = (
+    *("raw_data", "float_data", "double_data", "int32_data"),
+    *("int64_data", "uint64_data", "string_data"),
+)
 ONNX_CODES = {dtype: code for code, dtype in DTYPES.items()}
 
 
@@ -51,6 +55,19 @@ def find_dtype(code: int, where: Where) -> DType:
     if code not in DTYPES:
         raise BadInput(f"datatype code {code} is not one of ONNX's", where, do="export the model again")
     return DTYPES[code]
+
+
+def check_stored_once(tensor: onnx.TensorProto, where: Where) -> None:
+    """Refuses a tensor with elements in two places: readers disagree about which ones count."""
+    places = [name for name in DATA_FIELDS if len(getattr(tensor, name))]
+    if len(places) + (tensor.data_location == _T.EXTERNAL) > 1:
+        outside = ["external data"] if tensor.data_location == _T.EXTERNAL else []
+        raise BadInput(
+            f"elements are stored in {len(places) + len(outside)} places ({', '.join(places + outside)}), "
+            "expected 1",
+            where,
+            do="export the model again",
+        )
 
 
 def read_array(tensor: onnx.TensorProto, where: Where) -> Array:
@@ -67,13 +84,7 @@ def read_array(tensor: onnx.TensorProto, where: Where) -> Array:
 def read_dims(tensor: onnx.TensorProto, where: Where) -> tuple[int, ...]:
     """The tensor's shape, if it can be one."""
     dims = tuple(tensor.dims)
-    if any(not 0 <= dim <= LARGEST_DIM for dim in dims) or len(dims) > LARGEST_RANK:
-        raise BadInput(
-            f"dimensions {list(dims[:8])} are out of range, expected up to {LARGEST_RANK} "
-            f"from 0 to {LARGEST_DIM}",
-            where,
-            do="export the model again",
-        )
+    check_dims(dims, where)
     return dims
 
 

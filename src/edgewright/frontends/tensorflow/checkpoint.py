@@ -8,7 +8,7 @@ from edgewright.core.errors import BadInput, UnsupportedFeature, Where, shown
 from edgewright.core.numbers import Array
 from edgewright.frontends._common.mapping import map_file
 from edgewright.frontends._common.stored import read_stored_array
-from edgewright.frontends.tensorflow.tensors import find_dtype, shape_of
+from edgewright.frontends.tensorflow.tensors import find_dtype, read_whole_shape
 from edgewright.frontends.tensorflow.wire import Message
 
 # The table is LevelDB's: blocks of sorted keys, a block of the blocks' places, a footer of fixed size.
@@ -56,9 +56,7 @@ class Checkpoint:
             raise UnsupportedFeature(
                 f"tensor '{shown(name)}' is stored in slices", where, do="save the model without partitions"
             )
-        dims = shape_of(entry.message(2)).dims
-        if dims is None or -1 in dims:
-            raise BadInput(f"tensor '{shown(name)}' leaves its shape open", where, do="save the model again")
+        dims = read_whole_shape(entry.message(2), where)
         file = self._file(entry.whole(3))
         start, size = entry.whole(4), entry.whole(5)
         if start < 0 or size < 0 or start + size > len(file):

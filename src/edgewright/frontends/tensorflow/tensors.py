@@ -7,7 +7,7 @@ import numpy as np
 
 from edgewright.core.errors import BadInput, LimitExceeded, UnsupportedFeature, Where
 from edgewright.core.numbers import Array, DType
-from edgewright.frontends._common.stored import LARGEST_DIM, LARGEST_RANK, read_stored_array
+from edgewright.frontends._common.stored import LARGEST_FILLED, check_dims, read_stored_array
 from edgewright.frontends.tensorflow.wire import Message
 
 DTYPES: dict[int, DType] = {
@@ -52,8 +52,6 @@ _FIXED = {
 _VARINTS = {DType.INT_64: 10, DType.BOOL_8: 11, DType.UINT_32: 16, DType.UINT_64: 17}
 _HALVES = frozenset({DType.FLOAT_16, DType.BFLOAT_16})
 INT_VALUES, HALF_VALUES, STRINGS, CONTENT = 7, 13, 8, 4
-# One stored number may stand for a whole tensor of so many elements.
-LARGEST_FILL = 1 << 28
 
 
 @dataclass(frozen=True)
@@ -75,27 +73,30 @@ def find_dtype(code: int, where: Where | None = None) -> DType:
     return DTYPES[plain]
 
 
-def shape_of(message: Message) -> TensorShape:
+def shape_of(message: Message, where: Where | None = None) -> TensorShape:
     """A TensorShapeProto."""
     if message.whole(3):
         return TensorShape(None)
     dims = tuple(dim.whole(1) for dim in message.messages(2))
-    if len(dims) > LARGEST_RANK or any(not -1 <= dim <= LARGEST_DIM for dim in dims):
-        raise BadInput(
-            f"dimensions {list(dims[:8])} are out of range, expected up to {LARGEST_RANK} "
-            f"from -1 to {LARGEST_DIM}",
-            do="export the model again",
-        )
+    check_dims(dims, where, lowest=-1)
     return TensorShape(dims)
+
+
+def read_whole_shape(message: Message, where: Where) -> tuple[int, ...]:
+    """The shape of a stored tensor, which leaves nothing open."""
+    dims = shape_of(message, where).dims
+    if dims is None or -1 in dims:
+        shape = "no number of axes" if dims is None else f"the shape {list(dims)}"
+        raise BadInput(
+            f"a stored tensor has {shape}, expected sizes of at least 0", where, do="export the model again"
+        )
+    return dims
 
 
 def read_array(data: memoryview, where: Where) -> Array:
     """A TensorProto as an array: a view of its content, or numbers one by one, the last one repeated."""
     tensor = Message(data)
-    dtype, shape = find_dtype(tensor.whole(1), where), shape_of(tensor.message(2))
-    dims = shape.dims
-    if dims is None or -1 in dims:
-        raise BadInput("a stored tensor leaves its shape open", where, do="export the model again")
+    dtype, dims = find_dtype(tensor.whole(1), where), read_whole_shape(tensor.message(2), where)
     if dtype == DType.STRING:
         return _repeat_last(np.asarray([bytes(v) for v in tensor.views(STRINGS)], object), dims, where)
     if tensor.has(CONTENT) and len(tensor.view(CONTENT)):
@@ -109,7 +110,11 @@ def _read_numbers(tensor: Message, dtype: DType, where: Where) -> Array:
         data = tensor.raw(number, width)
         size = dtype.numpy.itemsize
         if len(data) % size:
-            raise BadInput(f"{len(data)} bytes are stored, expected a multiple of {size}", where)
+            raise BadInput(
+                f"{len(data)} bytes are stored, expected a multiple of {size}",
+                where,
+                do="export the model again",
+            )
         return np.frombuffer(data, dtype.numpy)
     if dtype in _HALVES:
         bits = np.asarray([value & 0xFFFF for value in tensor.ints(HALF_VALUES)], np.uint16)
@@ -129,10 +134,10 @@ def _repeat_last(values: Array, dims: tuple[int, ...], where: Where) -> Array:
             where,
             do="export the model again",
         )
-    if count > LARGEST_FILL:
+    if count > LARGEST_FILLED:
         raise LimitExceeded(
             f"{values.size} stored elements are to fill shape {list(dims)}, "
-            f"at most {LARGEST_FILL} are filled",
+            f"at most {LARGEST_FILLED} are filled",
             where,
             do="check the tensor's shape",
         )

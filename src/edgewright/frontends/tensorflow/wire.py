@@ -85,9 +85,12 @@ class Message:
 
     def raw(self, number: int, width: int) -> bytes:
         """Numbers of a fixed width as they are stored, one by one or packed."""
+        stored = self._fields.get(number, [])
+        if any(isinstance(value, int) and value >> 8 * width for value in stored):
+            raise make_damage_error(f"field {number} has a number of more than {width} bytes")
         parts = [
             bytes(value) if isinstance(value, memoryview) else value.to_bytes(width, "little")
-            for value in self._fields.get(number, [])
+            for value in stored
         ]
         return b"".join(parts)
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from edgewright.core.errors import BadInput, LimitExceeded, UnsupportedFeature, 
 from edgewright.core.flatbuffer import FlatBuffer, Table
 from edgewright.core.numbers import Array, DType
 from edgewright.frontends._common.mapping import map_file
-from edgewright.frontends._common.stored import LARGEST_DIM, LARGEST_RANK, read_stored_array
+from edgewright.frontends._common.stored import check_dims, read_stored_array
 from edgewright.frontends.tflite.codes import BUILTINS, DTYPES, IDENTIFIER, RESOURCE
 from edgewright.frontends.tflite.options import read_options
 from edgewright.frontends.tflite.sparse import read_dense
@@ -239,13 +238,9 @@ def _read_tensor(table: Table) -> Tensor:
 
 
 def _read_shape(dims: Array, where: Where) -> tuple[int, ...]:
-    if len(dims) > LARGEST_RANK or bool((dims < 0).any()) or prod(dims.tolist()) > LARGEST_DIM:
-        raise BadInput(
-            f"dimensions {dims[:8].tolist()} are out of range, expected up to {LARGEST_RANK} of at least 0",
-            where,
-            do="export the model again",
-        )
-    return tuple(dims.tolist())
+    shape = tuple(dims.tolist())
+    check_dims(shape, where)
+    return shape
 
 
 def _read_quantization(table: Table | None, shape: tuple[int, ...], where: Where) -> Quantization | None:

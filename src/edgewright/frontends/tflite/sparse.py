@@ -8,10 +8,10 @@ import numpy as np
 from edgewright.core.errors import BadInput, LimitExceeded, Where
 from edgewright.core.flatbuffer import Table
 from edgewright.core.numbers import Array, DType
-from edgewright.frontends._common.stored import LARGEST_RANK, read_stored_array
+from edgewright.frontends._common.stored import LARGEST_FILLED, LARGEST_RANK, read_stored_array
 
-# A sparse tensor of a few bytes can claim any size; what is made dense must stay bearable.
-LARGEST_DENSE = 1 << 28
+# Every place of the stored tree is a value or leads to some: a byte of the file holds so many at most.
+PLACES_PER_BYTE = 8
 SPARSE_CSR = 1
 # What kind of vector holds segments and indices, by the schema's code.
 VECTORS = {1: "i4", 2: "u2", 3: "u1"}
@@ -40,9 +40,10 @@ def _check(
     shape: tuple[int, ...], order: list[int], blocks: list[int], levels: list[Table], where: Where
 ) -> None:
     rank = len(shape)
-    if prod(shape) > LARGEST_DENSE:
+    if prod(shape) > LARGEST_FILLED:
         raise LimitExceeded(
-            f"a sparse tensor of shape {list(shape)} has more than {LARGEST_DENSE} elements",
+            f"a sparse tensor of shape {list(shape)} has {prod(shape)} elements, at most {LARGEST_FILLED} "
+            "are written out",
             where,
             do="store it as a dense tensor",
         )
@@ -82,25 +83,24 @@ def _descend(level: Table, size: int, places: Array, paths: Array, where: Where)
             raise _make_damage_error(
                 f"a dense level has size {level.integer(1, 'i')}, expected {size}", where
             )
-        _check_count(len(places) * size, where)
+        _check_count(len(places) * size, level, where)
         children = (places[:, None] * size + np.arange(size)).reshape(-1)
         steps = np.tile(np.arange(size), len(places))
         return children, np.column_stack([np.repeat(paths, size, axis=0), steps])
     segments, indices = _read_vector(level, 2, where), _read_vector(level, 4, where)
     if len(segments) and (int(segments[0]) or bool((np.diff(segments) < 0).any())):
         raise _make_damage_error("segments do not rise from 0", where)
+    if len(segments) and int(segments[-1]) > len(indices):
+        raise _make_damage_error(f"index {int(segments[-1]) - 1} is named, {len(indices)} are listed", where)
     if len(places) and int(places.max()) + 1 >= len(segments):
         raise _make_damage_error(
             f"{len(segments)} segments are listed, expected {int(places.max()) + 2}", where
         )
     starts, ends = segments[places], segments[places + 1]
     counts = ends - starts
-    _check_count(int(counts.sum()), where)
     children = np.repeat(starts - np.concatenate([[0], np.cumsum(counts)[:-1]]), counts) + np.arange(
         counts.sum()
     )
-    if len(children) and int(children.max()) >= len(indices):
-        raise _make_damage_error(f"index {int(children.max())} is named, {len(indices)} are listed", where)
     steps = indices[children]
     if len(steps) and (int(steps.min()) < 0 or int(steps.max()) >= size):
         raise _make_damage_error(f"an index lies outside an axis of {size}", where)
@@ -128,9 +128,10 @@ def _read_vector(level: Table, slot: int, where: Where) -> Array:
     return table.numbers(0, VECTORS[kind]).astype(np.int64)
 
 
-def _check_count(count: int, where: Where) -> None:
-    if count > LARGEST_DENSE:
-        raise LimitExceeded(f"a sparse tensor has {count} values, at most {LARGEST_DENSE}", where)
+def _check_count(count: int, level: Table, where: Where) -> None:
+    most = PLACES_PER_BYTE * len(level.buffer.content)
+    if count > most:
+        raise _make_damage_error(f"it has {count} values, the file has room for {most}", where)
 
 
 def _make_damage_error(found: str, where: Where) -> BadInput:

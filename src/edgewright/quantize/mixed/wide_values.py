@@ -7,7 +7,7 @@ tells what it costs at the outputs; the cheapest that gain most get 16 bits as f
 from dataclasses import dataclass, replace
 
 from edgewright.core.events import announce_progress
-from edgewright.ir.graph import Graph
+from edgewright.ir.graph import Graph, Node
 from edgewright.ops.norm import AxesNorm
 from edgewright.quantize.cost import EIGHT, compute_relative_cost, work_of
 from edgewright.quantize.executor import Executor, Samples
@@ -78,8 +78,13 @@ def widen_values(base: QuantizedGraph, apart: QuantizedGraph, judge: Judge) -> Q
 
 
 def _is_delicate(graph: Graph) -> bool:
-    """Whether there are norms over features: sums grow before them, layer by layer."""
-    return any(isinstance(node.op, AxesNorm) for node in graph.nodes)
+    """Whether sums grow before norms over features, or something is computed from shares of many."""
+    return any(isinstance(node.op, AxesNorm) or _is_read_as_shares(graph, node) for node in graph.nodes)
+
+
+def _is_read_as_shares(graph: Graph, node: Node) -> bool:
+    """Whether a softmax is not the end: one share of a thousand has less than a step of 8 bits."""
+    return node.op.ignores_masked and bool(graph.consumers(node.outputs[0]))
 
 
 def _list_moves(calibrated: Calibrated, samples: Samples, executor: Executor) -> list[Move]:
@@ -112,14 +117,16 @@ def _try_widths(calibrated: Calibrated, judge: Judge, widths: Widths) -> _Trial:
 
 
 def _finish(base: QuantizedGraph, best: _Trial, plain: _Trial, judge: Judge) -> QuantizedGraph:
-    """The chosen widths, with ranges from all samples."""
+    """The chosen widths, with ranges from all samples; the graph as it was where those do not gain."""
     calibrated = Calibrated(base, judge.samples, judge.executor)
     made = calibrated.quantize(best.widths)
+    figure = min(best.noise, judge.measure_noise(made.graph), key=lambda each: each.sqnr_db)
+    if not figure.measure_gain(plain.noise).is_worth(LEAST_DB):
+        return base
     report, groups = made.report, calibrated.parts.groups
     values = [value for root in groups if root in best.widths.wide for value in groups[root].rounded]
     for value in values:
         report.record_rule("wide-values", value)
-    figure = min(best.noise, judge.measure_noise(made.graph), key=lambda each: each.sqnr_db)
     gain = f"{figure.describe()} instead of {plain.noise.describe()} on {judge.text}"
     cost = f"{best.cost:.2f} times the cost of 8 bits and {report.converts} conversions"
     names = _name_some([base.source.source_names.get(value, value) for value in values])

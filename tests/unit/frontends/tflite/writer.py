@@ -45,6 +45,8 @@ class Tensor:
     is_variable: bool = False
     # Traversal order, block map, and (format, size, segments, indices) of each level.
     sparsity: tuple[Any, Any, Any] | None = None
+    # Offset and size of data that is said to lie behind the flatbuffer, in place of what is in it.
+    behind: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,7 @@ def model(
 class _Writer:
     def __init__(self) -> None:
         self.b = flatbuffers.Builder(1024)
-        self.buffers: list[Array | None] = [None]
+        self.buffers: list[Array | tuple[int, int] | None] = [None]
         self.codes: dict[tuple[str, bool], int] = {}
 
     def model(self, graphs: Sequence[Subgraph], signatures: Sequence[Any]) -> bytes:
@@ -108,7 +110,7 @@ class _Writer:
         buffer = 0
         if item.data is not None:
             buffer = len(self.buffers)
-            self.buffers.append(_packed(item))
+            self.buffers.append(item.behind or _packed(item))
         shape, name = self._ints(item.shape), self.b.CreateString(item.name or f"t{place}")
         quant = self._quantization(item) if item.scales else None
         sparse = None if item.sparsity is None else self._sparsity(*item.sparsity)
@@ -175,8 +177,10 @@ class _Writer:
             4, {0: ("Int8", min(code, 127)), 1: text, 2: ("Int32", VERSIONS.get(name, 1)), 3: ("Int32", code)}
         )
 
-    def _buffer(self, data: Array | None) -> int:
+    def _buffer(self, data: Array | tuple[int, int] | None) -> int:
         stored = None
+        if isinstance(data, tuple):
+            return self._table(3, {1: ("Uint64", data[0]), 2: ("Uint64", data[1])})
         if data is not None:
             self.b.StartVector(1, data.nbytes, 16)
             self.b.head -= data.nbytes
