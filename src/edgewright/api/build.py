@@ -32,6 +32,7 @@ from edgewright.model.model import Model
 from edgewright.model.open_model import take_example
 from edgewright.reports.build import make_page
 from edgewright.reports.html import render_report
+from edgewright.reports.progress import draw_in_notebook
 
 
 def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two are given by name
@@ -176,7 +177,7 @@ def _open_folder(request: BuildRequest) -> Iterator[BuildRequest]:
 
 def run_build(request: BuildRequest) -> "DisplayedBuild":
     """Builds what is requested and writes the report as the last file."""
-    with _open_folder(request) as opened:
+    with _open_folder(request) as opened, draw_in_notebook():
         record = build_model(opened, render_report)
     return DisplayedBuild(**{item.name: getattr(record, item.name) for item in fields(record)})
 
