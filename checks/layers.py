@@ -20,7 +20,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("api",),
     ("reports",),
     ("view",),
-    ("build", "sdk"),
+    ("build", "sdk", "llm"),
     ("analyse",),
     ("evaluate",),
     ("run",),

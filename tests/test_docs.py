@@ -18,6 +18,7 @@ import edgewright as ew
 from edgewright.abi.libraries import find_libraries
 from edgewright.tools.umbrella import COMMANDS
 from tests.optional import page_params
+from tests.unit.llm.checkpoints import write_checkpoint
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs" / "guide").glob("*.md"))]
@@ -98,6 +99,8 @@ def readers_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
         digit.tofile(folder / name)
     (folder / "inputs.txt").write_text("".join(f"{name}\n" for name in names[:5]))
     ew.quantize(folder / "model.onnx", digits[:10], act_quantizer="tf").save(folder / "model.dlc")
+    write_checkpoint(folder / "phi")
+    np.save(folder / "book.npy", np.random.default_rng(0).integers(0, 96, 2000))
     return folder
 
 

@@ -447,3 +447,13 @@ def test_the_folder_of_the_model_is_no_place_for_a_build(call, data, tmp_path):
     answer = call(main, model, "--data", data, *TO, "-o", tmp_path)
     assert answer.code == 2
     assert "holds the model or the data, expected a folder of its own" in answer.err
+
+
+@pytest.mark.skipif(not IS_NATIVE, reason=NO_WHEEL)
+def test_a_dry_run_says_what_the_compiler_refuses_in_every_precision(call, tmp_path):
+    node = helper.make_node("Transpose", ["x"], ["y"], perm=[5, 4, 3, 2, 1, 0])
+    path = save(tmp_path / "wide.onnx", [node], [("x", FLOAT, [2, 3] * 3)], [("y", FLOAT, [3, 2] * 3)])
+    answer = call(main, path, "--random-data", *TO, "--dry-run")
+    assert answer.code == 4
+    assert "incorrect Rank 6" in answer.err
+    assert "nothing stands in the way" not in answer.out

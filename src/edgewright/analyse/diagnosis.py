@@ -9,7 +9,7 @@ from edgewright.analyse.advice import format_override, list_findings
 from edgewright.analyse.backend_differences import BackendComparison
 from edgewright.analyse.compare_models import OutputDifference, compare, make_differences_table
 from edgewright.analyse.layers import measure_layers
-from edgewright.analyse.odd_encodings import ODD_DB, OddEncoding, find_odd_encodings
+from edgewright.analyse.odd_encodings import ODD_DB, OddEncoding, find_odd_encodings, list_shared_values
 from edgewright.analyse.records import Layer, TensorView
 from edgewright.analyse.tensors import view_worst_tensors
 from edgewright.artifacts.encodings import load_encodings
@@ -156,9 +156,8 @@ class _Doctor:
         assert spoiled.encoding is not None
         grid = Grid(spoiled.encoding.bitwidth, is_symmetric=spoiled.dtype.is_signed)
         fresh = grid.encode_range(entry.fresh_low, entry.fresh_high)
-        for value, kind in graph.types.items():
-            if kind.encoding == spoiled.encoding and value not in graph.constants:
-                graph.types[value] = replace(kind, encoding=fresh)
+        for value in list_shared_values(graph, entry.tensor):
+            graph.types[value] = replace(graph.types[value], encoding=fresh)
         return Model.of(graph)
 
     def _quantize_with(self, override: str) -> Model:

@@ -85,6 +85,27 @@ def find_odd_encodings(
     return tuple(entry for entry in best.values() if entry.excess_db > 0)
 
 
+def list_shared_values(graph: Graph, value: str) -> list[str]:
+    """A value and those that have its encoding from it, or it from them: through moves and fused activations.
+
+    Others may have an equal encoding by chance, as all do that end at the 6 of a Relu6.
+    """
+    shared, front = {value}, [value]
+    while front:
+        here = front.pop()
+        maker = graph.producer(here)
+        nodes = [*graph.consumers(here), *([] if maker is None else [maker])]
+        for node in nodes:
+            if not (node.op.keeps_encoding or is_activation(node)):
+                continue
+            for other in (*node.inputs, *node.outputs):
+                is_same = other in graph.types and graph.types[other].encoding == graph.types[value].encoding
+                if is_same and other not in shared and other not in graph.constants:
+                    shared.add(other)
+                    front.append(other)
+    return sorted(shared)
+
+
 def _find_reference(source: Graph, quantized: Graph, feeds: Feeds, first: str) -> Graph:
     """The float graph quantized afresh, in the way that most ranges of the quantized one agree with."""
     best: tuple[float, Graph] | None = None

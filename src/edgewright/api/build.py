@@ -2,7 +2,8 @@
 
 import html
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -10,6 +11,8 @@ from typing import Any
 
 from edgewright.artifacts.encodings import EncodingsSource
 from edgewright.build.build import build_model
+from edgewright.build.dry_run import run_dry
+from edgewright.build.preflight import PreflightResult
 from edgewright.build.records import BuildRecord
 from edgewright.build.request import BuildRequest
 from edgewright.build.spelled_call import spell_call
@@ -22,13 +25,14 @@ from edgewright.data.labels import GivenLabels
 from edgewright.data.open_samples import Data
 from edgewright.data.samples import DataRequest
 from edgewright.evaluate.metrics.own_function import OwnFunction, keep_own_function
-from edgewright.frontends.huggingface import is_huggingface_folder, load_huggingface_model
+from edgewright.frontends.huggingface import is_huggingface_folder, load_huggingface_model, read_texts
 from edgewright.frontends.live_models import write_live_model
 from edgewright.lower.names import sanitize_name
 from edgewright.model.model import Model
 from edgewright.model.open_model import take_example
 from edgewright.reports.build import make_page
 from edgewright.reports.html import render_report
+from edgewright.reports.progress import draw_in_notebook
 
 
 def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two are given by name
@@ -137,24 +141,51 @@ def _name_metric(metric: str | OwnFunction | Mapping[str, str | OwnFunction]) ->
 
 
 def _build_live(model: Any, request: BuildRequest, examples: Any) -> "DisplayedBuild":
-    """Builds a model of this process from a file that is there as long as the build runs."""
+    with _write_live(model, request, examples) as written:
+        return run_build(written)
+
+
+@contextmanager
+def _write_live(model: Any, request: BuildRequest, examples: Any) -> Iterator[BuildRequest]:
+    """A request for a model of this process: its file is there as long as the block runs."""
     with TemporaryDirectory(prefix="edgewright-", ignore_cleanup_errors=True) as folder:
         if isinstance(model, Model):
             name = sanitize_name(model.fixed_graph().name or "model")
-            return run_build(replace(request, model=model.save(Path(folder, f"{name}.dlc")).dlc))
+            yield replace(request, model=model.save(Path(folder, f"{name}.dlc")).dlc)
+            return
         written = write_live_model(model, Path(folder), examples)
         given = dict(request.shapes.input_dims)
         shapes = replace(request.shapes, input_dims=tuple({**written.shapes, **given}.items()))
-        return run_build(replace(request, model=written.path, shapes=shapes))
+        yield replace(request, model=written.path, shapes=shapes, input_dtypes=written.dtypes)
+
+
+@contextmanager
+def _open_folder(request: BuildRequest) -> Iterator[BuildRequest]:
+    """The request itself; for a Hugging Face folder one for the exported model, with texts as tokens."""
+    if not is_huggingface_folder(request.model):
+        yield request
+        return
+    data = replace(
+        request.data,
+        data=read_texts(request.model, request.data.data),
+        eval_data=read_texts(request.model, request.data.eval_data),
+    )
+    module, examples = load_huggingface_model(request.model, take_example(data.data))
+    with _write_live(module, replace(request, data=data), examples) as written:
+        yield written
 
 
 def run_build(request: BuildRequest) -> "DisplayedBuild":
     """Builds what is requested and writes the report as the last file."""
-    if is_huggingface_folder(request.model):
-        module, examples = load_huggingface_model(request.model, take_example(request.data.data))
-        return _build_live(module, request, examples)
-    record = build_model(request, render_report)
+    with _open_folder(request) as opened, draw_in_notebook():
+        record = build_model(opened, render_report)
     return DisplayedBuild(**{item.name: getattr(record, item.name) for item in fields(record)})
+
+
+def run_dry_build(request: BuildRequest) -> PreflightResult:
+    """What stands in the way of a build; nothing is written."""
+    with _open_folder(request) as opened:
+        return run_dry(opened)
 
 
 @dataclass(frozen=True, repr=False)

@@ -73,6 +73,7 @@ from edgewright.build.time_budget import MOST_PASSES, TimeBudget
 from edgewright.build.written_io import describe_written_io, rename_outputs, write_example
 from edgewright.config.build import AUTO
 from edgewright.core.errors import EdgewrightError, Problems
+from edgewright.core.events import announce_progress
 from edgewright.core.files import write_whole
 from edgewright.core.folder_lock import hold_folder, refuse_held_folder
 from edgewright.data.samples import BuildSamples, LabelledSamples, read_samples
@@ -127,6 +128,12 @@ class _Build:
         self._known = self._ledger.run_stage("convert", ConversionResult, self._convert)
         self._ledger.count_passes_with(lambda name: self._counter.passes.get(name, 0.0))
         self._announce()
+        # What is left of the estimate, for every stage to come.
+        expected = max(0.0, self._known.expected_seconds - self._budget.seconds)
+        with announce_progress("build", expected=expected):
+            return self._finish(preflight)
+
+    def _finish(self, preflight: Preflight) -> BuildRecord:
         results, compiled = self._confirm(self._quantize())
         chosen = find_chosen(results)
         graph = load_stored_graph(self._locate_graph(chosen.candidate.name))
@@ -172,7 +179,7 @@ class _Build:
             raise Problems(sort_problems(conversion.problems))
         store_graph(conversion.graph, self._locate_graph("float"))
         samples = self._read_samples(conversion.graph, self._opened.states)
-        return describe_conversion(self._request, self._opened, conversion, samples)
+        return describe_conversion(self._request, self._opened, conversion, samples, self._budget)
 
     @cached_property
     def _source(self) -> Graph:
@@ -364,7 +371,8 @@ class _Build:
         limit = request.max_drop
         chosen, poor = find_chosen(results), self._warn_of_float_model(evaluation)
         tensors = compiled.contract or describe_written_io(source, graph, None)
-        judged = judge_loss(evaluation.loss, limit, evaluation.apart, self._list_doubts(evaluation))
+        doubts = (*self._list_doubts(evaluation), *(finding.what for finding in poor))
+        judged = judge_loss(evaluation.loss, limit, evaluation.apart, doubts)
         metric, accuracy, verdict = rename_outputs(tensors, known.metric, evaluation.accuracy, judged)
         preflight = replace(
             preflight,

@@ -1,6 +1,6 @@
 """Candidates of precision: which are tried, in which order, and which of them is chosen."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from edgewright.build.records import Candidate, LeftOut
@@ -64,7 +64,7 @@ def search_precisions(
     results: list[CandidateResult] = []
     left_out: list[LeftOut] = []
     for name in names:
-        reason = _find_reason_against(name, {r.candidate.name: r.candidate.drop <= limit for r in results})
+        reason = _find_reason_against(name, [result.candidate for result in results], limit)
         built = LeftOut(name, reason) if reason else build(name)
         if isinstance(built, LeftOut):
             left_out.append(built)
@@ -79,10 +79,14 @@ def find_mixed_base(results: Iterable[CandidateResult], limit: float) -> str:
     return PLAIN if drops.get(PLAIN, limit + 1) <= limit else MIXED_BASE
 
 
-def _find_reason_against(name: str, are_kept: Mapping[str, bool]) -> str:
+def _find_reason_against(name: str, candidates: Sequence[Candidate], limit: float) -> str:
     """Why a candidate cannot be the best one; empty where it may be."""
+    are_kept = {each.name: each.drop <= limit for each in candidates}
+    is_plain_proven = any(each.name == PLAIN and each.drop_high <= limit for each in candidates)
     if name in {WIDE, HALF, MIXED_BASE} and are_kept.get(PLAIN):
         return f"not needed: {PLAIN} keeps the limit"
+    if name == MIXED and are_kept.get(PLAIN) and not is_plain_proven:
+        return f"{PLAIN} keeps the limit, and the samples are too few to prove fewer bits"
     if name == MIXED and are_kept.get(MIXED_BASE):
         return f"not needed: {MIXED_BASE} keeps the limit, and fewer bits would not"
     widest = next((each for each in (HALF, WIDE) if each in are_kept), "")
@@ -94,11 +98,11 @@ def _find_reason_against(name: str, are_kept: Mapping[str, bool]) -> str:
 def choose_candidate(results: Sequence[CandidateResult], limit: float) -> tuple[CandidateResult, ...]:
     """Marks the cheapest candidate that keeps the limit, or the one that loses least where none does.
 
-    One that keeps it for certain, on the samples that choose, comes before those that may only seem to.
+    One that the samples that judge will prove, if they are like those that choose, comes before others.
     """
     candidates = [result.candidate for result in results]
-    certain = [candidate for candidate in candidates if candidate.drop_high <= limit]
-    accurate = certain or [candidate for candidate in candidates if candidate.drop <= limit]
+    provable = [candidate for candidate in candidates if candidate.drop_high <= limit]
+    accurate = provable or [candidate for candidate in candidates if candidate.drop <= limit]
     if accurate:
         return mark_chosen(results, min(accurate, key=lambda each: (each.cost, each.drop)).name)
     return mark_chosen(results, min(candidates, key=lambda each: (each.drop, each.cost)).name)

@@ -102,9 +102,13 @@ def _unroll_layers(request: BuildRequest, graph: Graph, count: int) -> str:
 
 
 def describe_conversion(
-    request: BuildRequest, opened: OpenedModel, conversion: Conversion, samples: BuildSamples
+    request: BuildRequest,
+    opened: OpenedModel,
+    conversion: Conversion,
+    samples: BuildSamples,
+    budget: TimeBudget,
 ) -> ConversionResult:
-    """Facts about the source model, and how its accuracy will be measured."""
+    """Facts about the source model, how its accuracy will be measured, and what the build will take."""
     graph = conversion.graph
     source = Source(
         file=request.model.name,
@@ -127,7 +131,7 @@ def describe_conversion(
         tuple(conversion.findings),
         plan.rates,
         plan.counts,
-        plan.estimate_seconds(request.time_limit),
+        plan.estimate_seconds(request.time_limit, budget.seconds),
     )
 
 
@@ -145,7 +149,7 @@ def plan_build(request: BuildRequest, graph: Graph, samples: BuildSamples) -> Bu
         names = predict_candidates(names, is_plain_enough=drop <= request.limit)
     search_seconds = TimeBudget(request.time_limit, has_emulator=is_emulated).search_seconds
     counts = SampleCounts.of(samples).reduce_to_fit(trial.rates, search_seconds)
-    return BuildPlan(metric, is_quantized, trial.rates, counts, names)
+    return BuildPlan(metric, is_quantized, trial.rates, counts, names, trial.refusal, trial.is_half_taken)
 
 
 def make_chooser(

@@ -3,6 +3,7 @@
 import time
 from dataclasses import replace
 
+from edgewright.analyse.records import Finding
 from edgewright.build.convert import convert_model, plan_build
 from edgewright.build.preflight import PreflightResult, run_preflight
 from edgewright.build.request import BuildRequest
@@ -24,6 +25,15 @@ def try_conversion(request: BuildRequest, result: PreflightResult) -> PreflightR
         if not result.problems and result.samples is not None:
             samples = add_states(result.samples, conversion.graph, result.opened.states)
             plan = plan_build(request, conversion.graph, samples)
-            result.estimate = replace(result.estimate, seconds=plan.estimate_seconds(request.time_limit))
+            if plan.refusal is not None and not plan.is_half_taken:
+                result.problems.append(plan.refusal)
+            elif plan.refusal is not None:
+                what = (
+                    f"the compiler refuses it in plain 8 bits ({plan.refusal.what}): the build tries others"
+                )
+                result.hints.append(Finding("warning", "compiler", what, do=plan.refusal.do))
+            spent = result.seconds + time.monotonic() - start
+            seconds = plan.estimate_seconds(request.time_limit, spent)
+            result.estimate = replace(result.estimate, seconds=seconds)
         result.seconds += time.monotonic() - start
     return result

@@ -1,6 +1,6 @@
 """Opens the model of a build with a number for every dimension, and collects all that stands in the way."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -69,12 +69,12 @@ def _open_stored(request: BuildRequest, opened: OpenedModel) -> None:
 
 
 def _open_source(request: BuildRequest, opened: OpenedModel) -> None:
-    source = open_source(request.model, _make_input_spec(request.shapes, request.outputs))
+    source = open_source(request.model, _make_input_spec(request, request.shapes))
     source.decide()
     opened.format = source.format
     opened.inputs = _make_inputs_graph(source.inputs)
     shapes = _choose_shapes(request, source, opened)
-    fixed = fix_shapes(request.model, _make_input_spec(shapes, request.outputs))
+    fixed = fix_shapes(request.model, _make_input_spec(request, shapes))
     # Shapes that samples tell are not named by the user.
     fixed.model.named = source.named
     opened.notes += fixed.notes
@@ -119,8 +119,10 @@ def _make_inputs_graph(inputs: Mapping[str, TensorType]) -> Graph:
     return graph
 
 
-def _make_input_spec(shapes: Shapes, outputs: Sequence[str]) -> InputSpec:
-    return replace(InputSpec.from_options(shapes), outputs=outputs)
+def _make_input_spec(request: BuildRequest, shapes: Shapes) -> InputSpec:
+    return replace(
+        InputSpec.from_options(shapes), outputs=request.outputs, dtype_hints=dict(request.input_dtypes)
+    )
 
 
 def list_model_files(path: Path) -> list[Path]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from edgewright.build.candidates import ALGORITHMS, HALF, MIXED, PLAIN, WIDE
 from edgewright.build.rates import Rates, count_workers
 from edgewright.build.time_budget import EMULATOR_PART
+from edgewright.core.errors import EdgewrightError
 from edgewright.data.samples import BuildSamples
 from edgewright.evaluate.records import Metric
 
@@ -22,8 +23,8 @@ ALGORITHM_PASSES = 50.0
 GRAPHS = {PLAIN: 1, WIDE: 10, HALF: 1, MIXED: 14}
 ALGORITHM_GRAPHS = 40
 MIXED_EVALUATIONS = 12
-# Starting, converting, writing files and the report.
-STARTING_SECONDS = 4.0
+# Emulators on all cores are slower than one alone; what is wider than 8 bits is slower still.
+CONTENTION, WIDER = 1.4, 2.0
 
 
 @dataclass(frozen=True)
@@ -81,13 +82,16 @@ class BuildPlan:
     rates: Rates
     counts: SampleCounts
     candidates: tuple[str, ...]
+    # What the compiler said where it takes no plain 8 bits, and whether it takes half precision instead.
+    refusal: EdgewrightError | None = None
+    is_half_taken: bool = False
 
-    def estimate_seconds(self, limit: float) -> float:
-        """The time of the whole build, which keeps to its limit."""
+    def estimate_seconds(self, limit: float, spent: float) -> float:
+        """The time of the whole build, of which some is spent; it keeps to its limit."""
         searching = sum(self._estimate_candidate(name) for name in self.candidates)
-        judging = self.counts.judging * (self.rates.floating + self.rates.simulated)
+        finishing = self.rates.estimate_finish(self.counts.judging)
         emulating = self._estimate_emulator(EMULATOR_PART * limit)
-        return min(limit, STARTING_SECONDS + searching + judging + emulating)
+        return min(limit, spent + searching + finishing + emulating)
 
     def _estimate_candidate(self, name: str) -> float:
         rates, counts = self.rates, self.counts
@@ -104,11 +108,12 @@ class BuildPlan:
         )
 
     def _estimate_emulator(self, share: float) -> float:
-        if not self.rates.emulated:
-            return 0.0
-        samples = self.counts.choosing + self.counts.judging
-        running = self.rates.emulated * samples / count_workers()
-        return 2 * self.rates.compiling + min(running, share)
+        """Checking and judging: emulators start, and share the samples."""
+        workers = count_workers()
+        running = self.rates.emulated * (self.counts.choosing + self.counts.judging) / workers
+        # Wider candidates are emulated more slowly than plain 8 bits, which was tried.
+        factor = CONTENTION if len(self.candidates) < 3 else CONTENTION * WIDER
+        return min(2 * workers * self.rates.loading + factor * running, share)
 
 
 def predict_candidates(names: tuple[str, ...], *, is_plain_enough: bool) -> tuple[str, ...]:

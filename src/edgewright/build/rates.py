@@ -20,15 +20,16 @@ from edgewright.quantize.quantizer import quantize_graph
 from edgewright.quantize.request import QuantizationRequest
 from edgewright.run.compiled_model import load_context
 from edgewright.run.context.compile import CompileOrder, compile_graphs
-from edgewright.targets.soc import Soc
+from edgewright.targets.soc import FIRST_WITH_HALF, Soc
 
 # A float model that takes longer for one sample is not run any more than that; nor is one compiled whose
 # simulation takes longer.
 SLOW_SECONDS, SLOW_TO_COMPILE = 4.0, 2.0
 # What the simulation takes of a model that was not tried, in runs of the float model; and the emulator.
 USUAL_SIMULATION, USUAL_EMULATION = 4.0, 40.0
-# Runs that compare layers, and what files and the report take.
-COMPARED, WRITING_SECONDS = 12, 3.0
+# Runs that compare layers; what files and the report take, and in compilations what compiling and wrapping
+# take with all files.
+COMPARED, WRITING_SECONDS, COMPILATIONS = 12, 2.0, 4.0
 # Emulators that run at a time, one a core; each holds a copy of the model.
 MOST_WORKERS = 4
 
@@ -45,11 +46,15 @@ class Rates:
     # Of the emulator; 0 where there is none.
     emulated: float = 0.0
     compiling: float = 0.0
+    # Starting it with a binary.
+    loading: float = 0.0
 
     def estimate_finish(self, judging: int) -> float:
-        """What comes after the search, the emulator apart: files, the verdict, layers and the report."""
+        """What comes after the search but the emulator: files, the verdict, layers and the report."""
         comparing = COMPARED * (self.floating + self.simulated) + 4 * self.preparing_simulation
-        return judging * (self.floating + self.simulated) + comparing + 3 * self.compiling + WRITING_SECONDS
+        comparing += 3 * self.emulated
+        judged = judging * (self.floating + self.simulated)
+        return judged + comparing + COMPILATIONS * self.compiling + WRITING_SECONDS
 
 
 @dataclass(frozen=True)
@@ -58,6 +63,9 @@ class Trial:
 
     rates: Rates
     quantized: Graph | None = None
+    # What the compiler said where it takes no plain 8 bits, and whether it takes half precision instead.
+    refusal: EdgewrightError | None = None
+    is_half_taken: bool = False
 
 
 def try_model(graph: Graph, samples: Sequence[Mapping[str, Array]], chip: Soc | None) -> Trial:
@@ -77,10 +85,9 @@ def try_model(graph: Graph, samples: Sequence[Mapping[str, Array]], chip: Soc | 
     if chip is None or simulated > SLOW_TO_COMPILE:
         return Trial(rates, quantized)
     try:
-        emulated, compiling = _time_emulator(quantized, samples[0], chip)
-    except EdgewrightError:
-        return Trial(rates, quantized)
-    return Trial(replace(rates, emulated=emulated, compiling=compiling), quantized)
+        return Trial(_add_emulator(rates, quantized, samples[0], chip), quantized)
+    except EdgewrightError as problem:
+        return Trial(rates, quantized, problem, is_half_taken=_is_half_taken(graph, samples[0], chip))
 
 
 def count_workers() -> int:
@@ -106,17 +113,31 @@ def _time_run(model: Model, sample: Mapping[str, Array], backend: str) -> float:
     return time.monotonic() - start
 
 
-def _time_emulator(graph: Graph, sample: Mapping[str, Array], chip: Soc) -> tuple[float, float]:
-    """Seconds of one run on the emulator, and to compile."""
+def _is_half_taken(graph: Graph, sample: Mapping[str, Array], chip: Soc) -> bool:
+    if chip.arch < FIRST_WITH_HALF:
+        return False
+    made = quantize_graph(graph, QuantizationRequest(float_bw=16)).graph
+    try:
+        _add_emulator(Rates(0.0, 0.0, 0.0, 0.0), with_steps(made, made.outputs), sample, chip)
+    except EdgewrightError:
+        return False
+    return True
+
+
+def _add_emulator(rates: Rates, graph: Graph, sample: Mapping[str, Array], chip: Soc) -> Rates:
+    """The rates with those of compiler and emulator."""
+    names = spell_io_names(graph.inputs, graph.outputs)
+    named = {names[name]: array for name, array in sample.items()}
     with TemporaryDirectory(prefix="edgewright-", ignore_cleanup_errors=True) as folder:
         start = time.monotonic()
         path = Path(folder) / "context.bin"
         write_whole(path, compile_graphs([graph], CompileOrder("htp-native", chip, BackendConfig())).chunks())
         compiling = time.monotonic() - start
         compiled = load_context(path)
-        names = spell_io_names(graph.inputs, graph.outputs)
-        named = {names[name]: array for name, array in sample.items()}
         compiled.run(named)
+        loading = time.monotonic() - start - compiling
         start = time.monotonic()
         compiled.run(named)
-        return time.monotonic() - start, compiling
+        emulated = time.monotonic() - start
+    loading = max(0.0, loading - emulated)
+    return replace(rates, emulated=emulated, compiling=compiling, loading=loading)

@@ -62,7 +62,7 @@ class Candidate:
     is_chosen: bool = False
     seconds: float = 0.0
     notes: tuple[str, ...] = ()
-    # The upper end of the interval of what is lost.
+    # The upper end of the interval of what is lost, as it is to be expected on the samples that judge.
     drop_high: float = 100.0
     # Whether it was stopped because its time was up: it is the best that was found until then.
     is_stopped: bool = False

@@ -1,7 +1,7 @@
 """What a build is asked for, in one record that the command line and Python fill."""
 
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from edgewright.config.preprocessing import Preprocessing
 from edgewright.config.quantize import PRECISIONS
 from edgewright.config.umbrella import ModelFile, Shapes
 from edgewright.core.errors import UsageError
+from edgewright.core.numbers import DType
 from edgewright.data.samples import DataRequest
 
 # Options whose values are written without their folders.
@@ -35,6 +36,8 @@ class BuildRequest:
     shapes: Shapes = field(default_factory=Shapes)
     # An encodings file, or its content, that comes before what is computed.
     overrides: EncodingsSource | None = None
+    # Datatypes of inputs that the source does not store.
+    input_dtypes: Mapping[str, DType] = field(default_factory=dict)
     # Values of the source that become the outputs, in place of its own.
     outputs: tuple[str, ...] = ()
     is_resumed: bool = False

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 
 # What of the whole the emulator may take, and of that: each check of a candidate, the comparison of layers.
 EMULATOR_PART, CHECK_PART, LAYERS_PART = 1 / 3, 1 / 8, 1 / 4
+# The verdict has this part of it however long the checks took.
+JUDGING_PART = 1 / 3
 # Passes over the samples that the search may take, so that all of the build stays below 40.
 MOST_PASSES = 36.0
 
@@ -33,7 +35,7 @@ class TimeBudget:
     @property
     def search_seconds(self) -> float:
         """What everything but the emulator may take."""
-        return self.limit - self._emulator
+        return self.limit if math.isinf(self.limit) else self.limit - self._emulator
 
     def find_search_deadline(self, reserved: float) -> float:
         """When the search ends, of ``time.monotonic()``: the emulator and what is reserved come after it."""
@@ -52,7 +54,10 @@ class TimeBudget:
     @property
     def judging_seconds(self) -> float:
         """What it may take to judge: all but the comparison of layers."""
-        return max(0.0, self._find_emulator_rest() - self._emulator * LAYERS_PART)
+        rest = self._find_emulator_rest()
+        if math.isinf(rest):
+            return rest
+        return max(self._emulator * JUDGING_PART, rest - self._emulator * LAYERS_PART)
 
     @contextmanager
     def count_emulator(self) -> Iterator[None]:

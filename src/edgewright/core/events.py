@@ -15,11 +15,22 @@ class Work:
     total: int | None = None
     done: int = 0
     started: float = field(default_factory=time.monotonic)
+    # What all of it will take, where that was estimated.
+    expected: float | None = None
 
     @property
     def seconds(self) -> float:
         """The time since the work started."""
         return time.monotonic() - self.started
+
+    @property
+    def seconds_left(self) -> float | None:
+        """What the rest will take, by the estimate or at this rate; None where nothing tells."""
+        if self.expected is not None:
+            return max(0.0, self.expected - self.seconds)
+        if self.total is None or not self.done:
+            return None
+        return self.seconds / self.done * (self.total - self.done)
 
 
 class Listener(Protocol):
@@ -36,9 +47,11 @@ class Listener(Protocol):
 
 
 @contextmanager
-def announce_progress(title: str, total: int | None = None) -> Iterator[Callable[..., None]]:
+def announce_progress(
+    title: str, total: int | None = None, expected: float | None = None
+) -> Iterator[Callable[..., None]]:
     """Announce long work; call what it yields after each step (with a count for several steps)."""
-    work = Work(title, total)
+    work = Work(title, total, expected=expected)
     # Looked up once, so that a listener sees the start of all work whose steps it sees.
     listener = _listeners[-1] if _listeners else None
 
@@ -64,6 +77,11 @@ def listen_to_progress(listener: Listener) -> Iterator[None]:
         yield
     finally:
         _listeners.remove(listener)
+
+
+def has_listener() -> bool:
+    """Whether progress is sent to anyone."""
+    return bool(_listeners)
 
 
 _listeners: list[Listener] = []

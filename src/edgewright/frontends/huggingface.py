@@ -1,15 +1,22 @@
 """Folders of Hugging Face models (config.json, safetensors), read by transformers; no code of theirs runs."""
 
 import json
+import logging
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from edgewright.core.errors import BadInput, UnsupportedFeature, UsageError, Where, shown
 from edgewright.core.files import read_limited
 from edgewright.core.optional import require
 
+log = logging.getLogger(__name__)
+
 CONFIG = "config.json"
-LARGEST_CONFIG = 1 << 24
+LARGEST_CONFIG, LARGEST_TEXT = 1 << 24, 1 << 28
+# Files that hold the words of a tokenizer.
+VOCABULARIES = ("tokenizer.json", "vocab.*", "*.model", "*.vocab")
 # What text models are fed with; tokens of one text in the advice.
 TEXT_INPUTS, TOKENS = ("input_ids", "attention_mask"), 128
 
@@ -51,6 +58,49 @@ def load_huggingface_model(folder: Path, examples: Any = None) -> tuple[Any, Any
     # What a language model keeps for the next token is not part of its answer.
     module.config.update({"use_cache": False})
     return module, _choose_examples(module, folder) if examples is None else examples
+
+
+def read_texts(folder: Path, data: Any) -> Any:
+    """Samples as they are; the lines of a text file as tokens, by the folder's own tokenizer.
+
+    Lines are cut and padded to one length. No code of the folder runs.
+    """
+    if not isinstance(data, str | Path) or Path(data).suffix != ".txt" or not Path(data).is_file():
+        return data
+    path = Path(data)
+    try:
+        text = read_limited(path, LARGEST_TEXT).decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise BadInput("the file is no text", Where(file=str(path)), do="save it as UTF-8") from None
+    lines = [line for line in text.splitlines() if line.strip()]
+    if not lines or Path(lines[0].split()[0]).exists() or (path.parent / lines[0].split()[0]).exists():
+        return data  # an input list
+    tokenizer = _open_tokenizer(folder)
+    counts = [len(tokenizer(line)["input_ids"]) for line in lines]
+    length = min(max(counts), TOKENS, getattr(tokenizer, "model_max_length", TOKENS))
+    if tokenizer.pad_token is None:
+        tokenizer.pad_token = tokenizer.eos_token or tokenizer.unk_token
+    tokens = tokenizer(lines, padding="max_length", truncation=True, max_length=length, return_tensors="np")
+    cut = sum(count > length for count in counts)
+    log.info("%d lines are samples of %d tokens each; %d were cut", len(lines), length, cut)
+    return {name: tokens[name].astype(np.int64) for name in tokenizer.model_input_names if name in tokens}
+
+
+def _open_tokenizer(folder: Path) -> Any:
+    """Of a folder that holds its words: without them, transformers makes a tokenizer that knows none."""
+    transformers = require("transformers", to="read Hugging Face folders")
+    reason = f"none of {', '.join(VOCABULARIES)} is there"
+    if any(path for pattern in VOCABULARIES for path in folder.glob(pattern)):
+        options = {"local_files_only": True, "trust_remote_code": False}
+        try:
+            return transformers.AutoTokenizer.from_pretrained(str(folder), **options)
+        except (OSError, ValueError, KeyError, ImportError) as problem:
+            reason = shown((str(problem).splitlines() or [type(problem).__name__])[0], 120)
+    raise BadInput(
+        f"the folder has no tokenizer that can be read: {reason}",
+        Where(file=str(folder)),
+        do="save it there: tokenizer.save_pretrained(folder), or give token ids as .npz",
+    )
 
 
 def _read_config(folder: Path) -> dict[str, Any]:

@@ -69,11 +69,11 @@ def _check_verdict(record: "BuildRecord", report: Path, *, is_unproven_allowed: 
 
 def _show_dry_run(request: "BuildRequest", report: Report) -> int:
     """The exit code says whether something stands in the way."""
-    from edgewright.build.dry_run import run_dry
+    from edgewright.api.build import run_dry_build
     from edgewright.build.preflight import sort_problems
     from edgewright.reports.build import make_preflight_page
 
-    result = run_dry(request)
+    result = run_dry_build(request)
     record = result.record()
     if report.json or record.is_ok:
         tell(report, record, make_preflight_page)

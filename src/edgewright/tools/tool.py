@@ -16,9 +16,9 @@ from edgewright.config.umbrella import Report
 from edgewright.core.errors import AccuracyGate, EdgewrightError, EnvironmentProblem
 from edgewright.core.log import is_debugging, log_to_stderr, set_level
 from edgewright.core.version import VERSION
+from edgewright.reports.progress import draw_progress
 from edgewright.tools.command_line import read_words, write_help
 from edgewright.tools.name_option import name_option
-from edgewright.tools.progress import draw_progress
 
 BROKEN_PIPE = 128 + 13
 # Signals that stop a process; with the default action it would stop without cleaning up.

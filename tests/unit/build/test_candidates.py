@@ -27,6 +27,8 @@ from edgewright.quantize.tensor_encodings import list_encodings
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 MODEL = EXAMPLES / "models" / "mnist_cntk.onnx"
+# Points that so few samples can prove.
+LIMIT = 5.0
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +47,7 @@ def builder() -> CandidateBuilder:
     metric = choose_metric(graph, samples.labels)
     tensors = frozenset(model.source_tensors)
     evaluator = Evaluator(graph, samples.choosing, metric)
-    return CandidateBuilder(graph, tensors, samples, evaluator, 1.0, architecture=75)
+    return CandidateBuilder(graph, tensors, samples, evaluator, LIMIT, architecture=75)
 
 
 class Stages:
@@ -69,7 +71,7 @@ class Stages:
 def searched(builder):
     """A limit that 8 bits keep."""
     stages = Stages(builder)
-    return search_precisions(list_candidates("auto", 75), 1.0, stages), stages
+    return search_precisions(list_candidates("auto", 75), LIMIT, stages), stages
 
 
 def result(name: str, cost: float, drop: float, high: float = 100.0) -> CandidateResult:
@@ -77,16 +79,16 @@ def result(name: str, cost: float, drop: float, high: float = 100.0) -> Candidat
     return CandidateResult(candidate)
 
 
-def search(drops: dict[str, float], late: tuple[str, ...] = ()):
+def search(drops: dict[str, float], late: tuple[str, ...] = (), highs: dict[str, float] | None = None):
     """What a search does where candidates lose so much."""
     costs = {"w8a8": 1.0, "w8a8+algorithms": 1.0, "mixed": 1.2, "w8a16": 2.0, "fp16": 4.0}
-    built = []
+    built, highs = [], highs or {"w8a8": drops["w8a8"]}
 
     def build(name):
         if name in late:
             return LeftOut(name, "the time was up", is_for_time=True)
         built.append(name)
-        return result(name, costs[name], drops[name])
+        return result(name, costs[name], drops[name], highs.get(name, 100.0))
 
     return search_precisions(list_candidates("auto", 75), 1.0, build), built
 
@@ -129,6 +131,13 @@ def test_only_what_may_be_the_best_candidate_is_built(drops, built, taken) -> No
     assert not any(each.is_for_time for each in searched.left_out)
 
 
+def test_fewer_bits_are_not_tried_where_the_samples_cannot_even_prove_8() -> None:
+    searched, names = search({"w8a8": 0.0}, highs={"w8a8": 3.0})
+    assert names == ["w8a8"]
+    assert searched.left_out[-1].name == "mixed"
+    assert "too few to prove" in searched.left_out[-1].reason
+
+
 def test_what_there_is_no_time_for_is_told_and_the_best_until_then_is_taken() -> None:
     drops = {"w8a8": 3.0, "fp16": 0.0}
     searched, _ = search(drops, late=("w8a16", "w8a8+algorithms", "mixed"))
@@ -155,7 +164,7 @@ def test_mixed_widths_keep_the_limit_at_the_lowest_cost_and_say_how_they_came_ab
 def test_a_finished_candidate_is_not_made_again(builder, searched) -> None:
     results = searched[0].results
     again = Stages(builder, [item for item in results if item.candidate.name != "mixed"])
-    repeated = search_precisions(list_candidates("auto", 75), 1.0, again).results
+    repeated = search_precisions(list_candidates("auto", 75), LIMIT, again).results
     assert [*again.graphs] == ["mixed"]
     mine = next(item.candidate for item in repeated if item.candidate.name == "mixed")
     theirs = next(item.candidate for item in results if item.candidate.name == "mixed")
@@ -215,7 +224,7 @@ def test_the_cheapest_candidate_that_keeps_the_limit_is_chosen() -> None:
     assert chosen(choose_candidate(results, 5.0)) == "a"
 
 
-def test_what_keeps_the_limit_for_certain_comes_before_what_may_only_seem_to() -> None:
+def test_what_will_be_proven_comes_before_what_may_only_seem_to_keep_the_limit() -> None:
     results = [result("a", 0.5, 0.6, high=1.4), result("b", 1.0, 0.0, high=0.9), result("c", 2.0, 0.0, 0.8)]
     assert chosen(choose_candidate(results, 1.0)) == "b"
     assert chosen(choose_candidate(results[:1], 1.0)) == "a"
@@ -239,7 +248,7 @@ def test_what_the_user_settles_is_not_chosen_anew(builder) -> None:
     entry = [{"bitwidth": 16, "min": 0.0, "max": 510.0, "is_symmetric": "False"}]
     file = {"activation_encodings": {"Input3": entry}, "param_encodings": {"Parameter5": [{"bitwidth": 8}]}}
     stages = Stages(replace(builder, overrides=file, _uniform={}))
-    search_precisions(list_candidates("auto", 75), 1.0, stages)
+    search_precisions(list_candidates("auto", 75), LIMIT, stages)
     graph = stages.graphs["mixed"]
     kinds = {graph.source_names.get(value, value): kind for value, kind in graph.types.items()}
     assert kinds["Input3"].encoding.bitwidth == 16

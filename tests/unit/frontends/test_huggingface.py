@@ -8,6 +8,8 @@ import pytest
 
 import edgewright as ew
 from edgewright.core.errors import BadInput, UnsupportedFeature, UsageError
+from edgewright.frontends.huggingface import read_texts
+from edgewright.tools.build_command import main
 
 
 @pytest.fixture
@@ -75,3 +77,40 @@ def test_code_of_a_folder_is_not_run(text_folder):
     shutil.copy(text_folder / "config.json", text_folder / "strange.py")
     with pytest.raises(UnsupportedFeature, match="architecture 'Strange' is not one of transformers"):
         ew.convert(text_folder)
+
+
+@pytest.fixture
+def spoken_folder(transformers, text_folder):
+    """With a tokenizer of a few words."""
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "whale", "swims", "white", "sea"]
+    tokenizer = transformers.BertTokenizerFast(vocab={word: place for place, word in enumerate(words)})
+    tokenizer.save_pretrained(text_folder)
+    return text_folder
+
+
+@pytest.mark.torch
+def test_lines_of_a_text_are_samples_by_the_folders_tokenizer(spoken_folder, tmp_path):
+    (tmp_path / "texts.txt").write_text("a whale swims\n\na white whale\na sea\n")
+    tokens = read_texts(spoken_folder, tmp_path / "texts.txt")
+    assert tokens["input_ids"].tolist() == [[2, 5, 6, 7, 3], [2, 5, 8, 6, 3], [2, 5, 9, 3, 0]]
+    assert tokens["attention_mask"][2].tolist() == [1, 1, 1, 1, 0]
+    # What is no text is left alone.
+    assert read_texts(spoken_folder, tokens) is tokens
+    (tmp_path / "list.txt").write_text("texts.txt\n")
+    assert read_texts(spoken_folder, tmp_path / "list.txt") == tmp_path / "list.txt"
+
+
+@pytest.mark.torch
+def test_a_folder_without_tokenizer_says_so(text_folder, tmp_path):
+    (tmp_path / "texts.txt").write_text("a whale swims\n")
+    with pytest.raises(BadInput, match="no tokenizer that can be read"):
+        read_texts(text_folder, tmp_path / "texts.txt")
+
+
+@pytest.mark.torch
+def test_a_dry_run_takes_a_folder_and_a_text(capsys, spoken_folder, tmp_path):
+    (tmp_path / "texts.txt").write_text("a whale swims\na white whale\na sea\n")
+    args = ("--data", tmp_path / "texts.txt", "--target", "v75", "--dry-run", "-o", tmp_path / "out")
+    assert main([str(arg) for arg in (spoken_folder, *args)]) == 0
+    assert "pre-flight:" in capsys.readouterr().out
+    assert not (tmp_path / "out").exists()

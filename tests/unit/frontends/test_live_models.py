@@ -147,3 +147,27 @@ def test_a_keras_model_is_exported_by_keras():
     model, x = keras.Sequential(dense), np.ones((2, 4), np.float32)
     (result,) = ew.convert(model).run(x).values()
     np.testing.assert_allclose(result, model.predict(x, verbose=0), atol=1e-6)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("kind", ["traced", "scripted"])
+def test_a_build_of_torchscript_takes_the_datatypes_of_its_examples(torch, kind, tmp_path):
+    class Lookup(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.table = torch.nn.Embedding(10, 4)
+
+        def forward(self, ids, is_kept):
+            return self.table(ids) * is_kept.unsqueeze(-1)
+
+    ids, is_kept = torch.tensor([[1, 2, 3]]), torch.tensor([[True, False, True]])
+    net = Lookup().eval()
+    model = torch.jit.trace(net, (ids, is_kept)) if kind == "traced" else torch.jit.script(net)
+    data = [{"ids": ids.numpy(), "is_kept": is_kept.numpy()}] * 3
+    record = ew.build(
+        model, data, target="v75", output=tmp_path / "out", precision="fp16", example_inputs=(ids, is_kept)
+    )
+    assert [(item.name, item.dtype) for item in record.contract[:2]] == [
+        ("ids", "int32"),
+        ("is_kept", "bool"),
+    ]

@@ -104,6 +104,24 @@ def check_artifacts(quantized: Model, feed, folder) -> None:
             check_same(compiled.run(feed), outputs, "context")
 
 
+def check_native(quantized: Model, feed, folder) -> bool:
+    """The same on the genuine libraries; False where they refuse the model, which is an answer, too."""
+    try:
+        wanted = quantized.run(feed, backend="htp-native")
+    except EdgewrightError as refusal:
+        if refusal.exit_code not in {3, 4}:
+            raise
+        return False
+    for file, path in (("net.json", quantized.save(folder / "n.cpp").net_json), ("dlc", folder / "m.dlc")):
+        model = ew.load(path)
+        stored = {name: array.reshape(model.graph.types[name].shape) for name, array in feed.items()}
+        check_same(model.run(stored, backend="htp-native"), wanted, f"{file} on htp-native")
+    compiled = ew.compile(quantized, folder / "native.bin", backend="htp-native")
+    outputs = {sanitize_name(name): array for name, array in wanted.items()}
+    check_same(compiled.run(feed), outputs, "native context")
+    return True
+
+
 def engines(model: Model) -> list[str]:
     """HTP has no single precision."""
     types = {t.dtype for node in model.graph.nodes for t in model.graph.output_types(node)}
@@ -205,6 +223,43 @@ def test_every_algorithm_beside_every_activation(op, way, tmp_path):
             check_onnx(quantized, data[0], tmp_path)
         if "algorithms" not in request and request.get("act_quantizer") != "auto" and way != "fp16":
             check_encodings(model, quantized, request, data, tmp_path)
+
+
+def list_native_cases():
+    """The first sample of every fourth op, in one precision after the other."""
+    precisions = ("w8a8", "w8a16", "fp16")
+    for row, name in enumerate(sorted(FIRST.values())[::4]):
+        precision = precisions[row % len(precisions)]
+        yield pytest.param(SAMPLES[IDS.index(name)], precision, id=f"{name}-{precision}")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("sample", "precision"), list(list_native_cases()))
+def test_what_the_libraries_compile_gives_what_the_model_gives_on_them(sample, precision, tmp_path):
+    pytest.importorskip("onnxruntime_qnn")
+    graph, feed = graph_of(sample)
+    if not sample.op.has_reference() or not any(array.dtype.kind == "f" for array in feed.values()):
+        return
+    model = Model.of(graph)
+    try:
+        model.save(tmp_path / "float.dlc")
+    except EdgewrightError:
+        return
+    quantized = quantize(model, PRECISIONS[precision], [feed])
+    quantized.save(tmp_path / "m.dlc")
+    if "htp-sim" in engines(quantized) and not check_native(quantized, feed, tmp_path):
+        pytest.skip("the libraries refuse it")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ["w8a8", "w8a16", "w4a16", "fp16", "all"])
+def test_networks_come_back_from_native_contexts(way, tmp_path):
+    pytest.importorskip("onnxruntime_qnn")
+    for model in (cnn(HardSwish()), rows(HardSwish())):
+        data = samples(model.graph)
+        quantized = quantize(model, WAYS[way], data)
+        quantized.save(tmp_path / "m.dlc")
+        assert check_native(quantized, data[0], tmp_path)
 
 
 @pytest.mark.parametrize("way", ["blocks", "all", "w4a16"])

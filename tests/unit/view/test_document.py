@@ -1,6 +1,7 @@
 """The document of a model: every node and tensor, in plain JSON, whatever the file."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +14,8 @@ from edgewright.view.histograms import BINS, summarise
 from edgewright.view.open_view import open_view
 from edgewright.view.records import ViewTensor
 from tests.unit.view.sample_models import HOSTILE, save_chain, save_convolution
+
+EXAMPLES = Path(__file__).parents[3] / "examples" / "models"
 
 
 @pytest.fixture
@@ -49,6 +52,13 @@ def test_a_source_model_keeps_its_own_ops_names_and_parameters(small):
     }
     place = document["graphs"][0]["nodes"].index(node)
     assert find_overlay(document, "macs")["values"][place] == 8 * 8 * 8 * 27
+
+
+def test_a_placeholder_is_the_input_and_no_second_box():
+    document = make_document(open_view(EXAMPLES / "mnist_cnn_fakequant_frozen.pb"))
+    types = [node["type"] for node in document["graphs"][0]["nodes"]]
+    assert types.count("Input") == 1
+    assert not {"Placeholder", "Const"} & set(types)
 
 
 def test_nodes_of_the_same_name_keep_their_own_figures(tmp_path):

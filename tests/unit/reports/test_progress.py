@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from edgewright.core.events import Work, announce_progress, listen_to_progress
-from edgewright.tools.progress import Bars, PlainLines, draw_progress
+from edgewright.reports.progress import Bars, PlainLines, draw_in_notebook, draw_progress
 
 
 def test_short_work_prints_nothing_without_a_terminal(capsys):
@@ -31,6 +31,24 @@ def test_a_line_tells_the_time_that_is_left(capsys):
     work = Work("calibrating", total=4, done=1, started=time.monotonic() - 10)
     PlainLines(short=0, every=0).advance_work(work)
     assert capsys.readouterr().err == "calibrating: 1 of 4, 10 s, 30 s left\n"
+
+
+def test_a_line_names_what_the_work_is_part_of_and_the_time_left_of_all(capsys):
+    with (
+        listen_to_progress(PlainLines(short=0, every=0)),
+        announce_progress("build", expected=100),
+        announce_progress("quantize w8a8"),
+        announce_progress("calibrating", total=2) as step,
+    ):
+        step()
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == ["build > quantize w8a8 > calibrating: 1 of 2, 0 s, 100 s left", "build: done, 0 s"]
+
+
+def test_programs_that_are_no_notebooks_get_no_bars(capsys):
+    with draw_in_notebook(), announce_progress("reading", total=1) as step:
+        step()
+    assert capsys.readouterr() == ("", "")
 
 
 def test_lines_keep_their_distance(capsys):

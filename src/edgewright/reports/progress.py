@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from edgewright.core.errors import shown
-from edgewright.core.events import Listener, Work, listen_to_progress
+from edgewright.core.events import Listener, Work, has_listener, listen_to_progress
 
 SHORT = 1.0  # seconds: work that ends sooner is not worth drawing
-EVERY = 5.0  # seconds between two plain lines
+EVERY = 60.0  # seconds between two plain lines: they end up in logs
 
 
 @contextmanager
@@ -23,32 +23,56 @@ def draw_progress() -> Iterator[None]:
         yield
 
 
+@contextmanager
+def draw_in_notebook() -> Iterator[None]:
+    """The same in a notebook, where nobody else draws; in other programs nothing is drawn."""
+    if has_listener() or "ipykernel" not in sys.modules:
+        yield
+        return
+    with listen_to_progress(Bars()):
+        yield
+
+
 class PlainLines:
-    """A line after the first second, every few seconds, and at the end."""
+    """A line after the first second, one a minute, and one at the end of what was not part of other work."""
 
     def __init__(self, short: float = SHORT, every: float = EVERY) -> None:
         self._short = short
         self._every = every
         self._last = -math.inf
+        # What is under way, the outermost first.
+        self._works: list[Work] = []
 
     def start_work(self, work: Work) -> None:
         """Nothing yet: the work may be short."""
+        self._works.append(work)
 
     def advance_work(self, work: Work) -> None:
         """A line, if the last one is long enough ago."""
         now = time.monotonic()
         if work.seconds >= self._short and now - self._last >= self._every:
             self._last = now
-            self._say(work, _share(work), _estimate_rest(work))
+            self._say(work, _share(work), self._describe_rest(work))
 
     def end_work(self, work: Work) -> None:
-        """A last line, if the work was long."""
-        if work.seconds >= self._short:
+        """A last line, if the work was long and no part of other work."""
+        self._works = [each for each in self._works if each is not work]
+        if work.seconds >= self._short and not self._works:
             self._say(work, _share(work) if work.total and work.done < work.total else "done")
 
-    @staticmethod
-    def _say(work: Work, state: str, left: str = "") -> None:
-        print(f"{shown(work.title)}: {state}, {work.seconds:.0f} s{left}", file=sys.stderr, flush=True)
+    def _say(self, work: Work, state: str, left: str = "") -> None:
+        titles = [each.title for each in self._works if each is not work] + [work.title]
+        print(
+            f"{' > '.join(map(shown, titles))}: {state}, {work.seconds:.0f} s{left}",
+            file=sys.stderr,
+            flush=True,
+        )
+
+    def _describe_rest(self, work: Work) -> str:
+        """The time that is left of the outermost work that tells, or of this one."""
+        rests = [each.seconds_left for each in (*self._works, work)]
+        seconds = next((rest for rest in rests if rest is not None), 0.0)
+        return f", {seconds:.0f} s left" if seconds >= 1 else ""
 
 
 class Bars:
@@ -98,36 +122,30 @@ class Bars:
                 self._display = display
                 self._display.start()
             self._tasks[id(work)] = self._display.add_task(
-                shown(work.title), total=work.total, completed=work.done
+                shown(work.title), total=work.total, completed=work.done, work=work
             )
 
 
 def _make_bars(console: Any) -> Any:
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn
+    from rich.progress import TimeElapsedColumn as Elapsed
+    from rich.text import Text
+
+    class Left(ProgressColumn):
+        """The time that is left, where that is known."""
+
+        def render(self, task: Task) -> Text:
+            seconds = task.fields["work"].seconds_left
+            return Text("" if seconds is None else f"{seconds:.0f} s left", style="progress.remaining")
 
     # markup off: a title may hold brackets from a name in the model.
     columns = (
         TextColumn("{task.description}", markup=False),
-        *(BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn()),
+        *(BarColumn(), MofNCompleteColumn(), Elapsed(), Left()),
     )
     return Progress(*columns, console=console or Console(stderr=True), transient=True)
 
 
 def _share(work: Work) -> str:
     return f"{work.done} of {work.total}" if work.total is not None else str(work.done)
-
-
-def _estimate_rest(work: Work) -> str:
-    """The time that the rest will take at this rate."""
-    if work.total is None or not work.done:
-        return ""
-    seconds = work.seconds / work.done * (work.total - work.done)
-    return f", {seconds:.0f} s left" if seconds >= 1 else ""

@@ -1,0 +1,1 @@
+"""Language models: read from checkpoints, quantized once, written to every format."""

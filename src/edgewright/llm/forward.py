@@ -1,0 +1,122 @@
+"""The float model, layer by layer: what calibration looks at and what quantized weights are compared with."""
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from edgewright.core.numbers import Array
+from edgewright.llm.load.checkpoint import (
+    EMBEDDING,
+    FINAL_NORM,
+    HEAD,
+    Checkpoint,
+    list_layer_shapes,
+    name_layer_tensor,
+)
+from edgewright.llm.load.spec import ModelSpec
+from edgewright.llm.rotary import make_rotary_tables, turn_heads
+
+LEAST = np.float32(-1e30)
+
+# Gets the name of a matrix and what it is multiplied with, [tokens, values].
+Watch = Callable[[str, Array], None]
+Weights = Mapping[str, Array]
+
+
+def read_layer(checkpoint: Checkpoint, number: int) -> dict[str, Array]:
+    """The tensors of one layer by their names within it."""
+    names = list_layer_shapes(checkpoint.spec)
+    return {name: checkpoint.read(name_layer_tensor(number, name)) for name in names}
+
+
+def read_embeddings(checkpoint: Checkpoint, tokens: Array) -> Array:
+    """The state of each token before the first layer."""
+    return np.asarray(checkpoint.find(EMBEDDING).read()[tokens]).astype(np.float32)
+
+
+def run_layer(spec: ModelSpec, weights: Weights, state: Array, watch: Watch | None = None) -> Array:
+    """The state [tokens, values] of one text after a layer."""
+    watch = watch or (lambda _name, _inputs: None)
+    normal = normalize(state, weights["input_layernorm.weight"], spec.norm_epsilon)
+    state = state + _attend(spec, weights, normal, watch)
+    normal = normalize(state, weights["post_attention_layernorm.weight"], spec.norm_epsilon)
+    return np.asarray(state + _feed_forward(spec, weights, normal, watch))
+
+
+def measure_text(checkpoint: Checkpoint, state: Array, targets: Array, head: Array | None = None) -> Array:
+    """How unlikely each next token is, in nats, from the state after the last layer."""
+    normal = normalize(state, checkpoint.read(FINAL_NORM), checkpoint.spec.norm_epsilon)
+    logits = normal @ (checkpoint.read(HEAD) if head is None else head).T
+    return compute_losses(logits, targets)
+
+
+def compute_losses(logits: Array, targets: Array) -> Array:
+    """The negative logarithm of each target's probability."""
+    largest = logits.max(axis=-1, keepdims=True)
+    totals = np.log(np.exp(logits - largest).sum(axis=-1, dtype=np.float64)) + largest[:, 0]
+    return np.asarray(totals - logits[np.arange(len(targets)), targets])
+
+
+def cut_windows(tokens: Array, length: int, most: int | None = None) -> list[tuple[Array, Array]]:
+    """Pieces of a text, each with the tokens that follow."""
+    starts = range(0, len(tokens) - length, length)
+    pieces = [(tokens[at : at + length], tokens[at + 1 : at + length + 1]) for at in starts]
+    return pieces[:most]
+
+
+def normalize(state: Array, gain: Array, epsilon: float) -> Array:
+    """By the root of the mean square."""
+    mean = np.mean(np.square(state, dtype=np.float32), axis=-1, keepdims=True)
+    return np.asarray(state / np.sqrt(mean + np.float32(epsilon)) * gain)
+
+
+def _attend(spec: ModelSpec, weights: Weights, normal: Array, watch: Watch) -> Array:
+    queries, keys, values = _project(spec, weights, normal, watch)
+    cosines, sines = make_rotary_tables(spec, len(normal))
+    queries, keys = (turn_heads(part, cosines, sines) for part in (queries, keys))
+    repeats = spec.heads // spec.kv_heads
+    keys, values = (np.repeat(part, repeats, axis=0) for part in (keys, values))
+    scores = queries @ keys.transpose(0, 2, 1) / np.float32(np.sqrt(spec.head_dim))
+    scores = np.where(_list_visible(len(normal), spec.window), scores, LEAST)
+    shares = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    shares /= shares.sum(axis=-1, keepdims=True)
+    mixed = (shares @ values).transpose(1, 0, 2).reshape(len(normal), -1)
+    watch("self_attn.o_proj.weight", mixed)
+    return np.asarray(mixed @ weights["self_attn.o_proj.weight"].T)
+
+
+def _list_visible(tokens: int, window: int) -> Array:
+    """Which earlier tokens each token looks at."""
+    back = np.arange(tokens)[:, None] - np.arange(tokens)[None, :]
+    return np.asarray((back >= 0) & ((back < window) if window else True))
+
+
+def _project(spec: ModelSpec, weights: Weights, normal: Array, watch: Watch) -> tuple[Array, Array, Array]:
+    """Queries, keys and values as [heads, tokens, values]."""
+    names = ("qkv",) if spec.is_fused else ("q", "k", "v")
+    parts = [_multiply(weights, f"self_attn.{name}_proj", normal, watch) for name in names]
+    borders = (spec.query_rows, spec.query_rows + spec.key_rows)
+    queries, keys, values = (
+        part.reshape(len(normal), -1, spec.head_dim).transpose(1, 0, 2)
+        for part in np.split(np.concatenate(parts, axis=1), borders, axis=1)
+    )
+    if spec.has_qk_norm:
+        queries = normalize(queries, weights["self_attn.q_norm.weight"], spec.norm_epsilon)
+        keys = normalize(keys, weights["self_attn.k_norm.weight"], spec.norm_epsilon)
+    return queries, keys, values
+
+
+def _feed_forward(spec: ModelSpec, weights: Weights, normal: Array, watch: Watch) -> Array:
+    names = ("gate_up",) if spec.is_fused else ("gate", "up")
+    parts = [_multiply(weights, f"mlp.{name}_proj", normal, watch) for name in names]
+    gates, ups = np.split(np.concatenate(parts, axis=1), 2, axis=1)
+    inner = gates / (1 + np.exp(-gates)) * ups
+    watch("mlp.down_proj.weight", inner)
+    return np.asarray(inner @ weights["mlp.down_proj.weight"].T)
+
+
+def _multiply(weights: Weights, name: str, inputs: Array, watch: Watch) -> Array:
+    watch(f"{name}.weight", inputs)
+    result = inputs @ weights[f"{name}.weight"].T
+    bias = weights.get(f"{name}.bias")
+    return np.asarray(result if bias is None else result + bias)

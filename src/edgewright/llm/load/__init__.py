@@ -1,0 +1,1 @@
+"""Checkpoints: what a model is, and its weights, one at a time."""

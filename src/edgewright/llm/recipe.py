@@ -1,0 +1,66 @@
+"""How weights are quantized: the grid of each matrix, and how much is done to choose codes well."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+
+from edgewright.core.errors import UsageError, shown
+from edgewright.core.words import did_you_mean
+from edgewright.llm.load.checkpoint import EMBEDDING, HEAD
+from edgewright.llm.rounding.codes import Grid
+
+FAST, BALANCED, BEST = "fast", "balanced", "best"
+RECIPES: dict[str, str] = {
+    FAST: "scales searched, no text needed",
+    BALANCED: "scales searched, errors of columns made up for by later ones (GPTQ) on a text",
+    BEST: "as balanced, then codes and scales chosen anew in turns",
+}
+BITS: dict[str, int | None] = {"int4": 4, "int8": 8, "fp16": None, "fp32": None}
+# Short names of what users keep wider.
+ALIASES = {"lm_head": HEAD, "embed_tokens": EMBEDDING, "embedding": EMBEDDING, "head": HEAD}
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What a user asked for."""
+
+    precision: str = "int4"
+    name: str = FAST
+    block: int = 32
+    is_symmetric: bool = True
+    # Patterns of tensor names and the precision they keep, the first that fits counts.
+    keep: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Checks the words."""
+        _check_word("recipe", self.name, RECIPES)
+        for precision in (self.precision, *self.keep.values()):
+            _check_word("precision", precision, BITS)
+
+    def find_grid(self, tensor: str) -> Grid | None:
+        """The grid of a matrix; None where it stays in floating point."""
+        bits = BITS[self.find_precision(tensor)]
+        return None if bits is None else Grid(bits, self.block, self.is_symmetric or bits == 8)
+
+    def find_precision(self, tensor: str) -> str:
+        """The precision of a matrix."""
+        return next((self.keep[pattern] for pattern in self._list_patterns(tensor)), self.precision)
+
+    def is_kept(self, tensor: str) -> bool:
+        """Whether the user said something of this matrix."""
+        return bool(self._list_patterns(tensor))
+
+    def _list_patterns(self, tensor: str) -> list[str]:
+        return [
+            pattern
+            for pattern in self.keep
+            if tensor == ALIASES.get(pattern) or fnmatchcase(tensor, f"*{pattern}*")
+        ]
+
+
+def _check_word(kind: str, word: str, known: Mapping[str, object]) -> None:
+    if word not in known:
+        raise UsageError(
+            f"{kind} '{shown(word)}' is unknown, expected one of: {', '.join(known)}",
+            do=did_you_mean(word, list(known), f"choose a {kind}"),
+        )

@@ -1,0 +1,1 @@
+"""From weights to codes: the grids and the ways to choose codes on them."""

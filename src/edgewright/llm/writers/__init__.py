@@ -1,0 +1,1 @@
+"""Formats of quantized language models, all written from the same codes."""

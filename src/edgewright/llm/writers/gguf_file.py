@@ -1,0 +1,203 @@
+"""A language model as one GGUF file, as llama.cpp reads it."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from edgewright.core.errors import UnsupportedFeature
+from edgewright.core.files import check_target, write_whole
+from edgewright.core.numbers import Array
+from edgewright.llm.load.checkpoint import EMBEDDING, FINAL_NORM, HEAD, Checkpoint
+from edgewright.llm.load.spec import ModelSpec
+from edgewright.llm.load.vocabulary import Vocabulary, read_vocabulary
+from edgewright.llm.quantize_checkpoint import Quantized, list_tensor_names, quantize_checkpoint
+from edgewright.llm.recipe import Recipe
+from edgewright.llm.rotary import list_frequencies
+from edgewright.llm.rounding.codes import Codes
+from edgewright.llm.writers.gguf_blocks import (
+    F16,
+    F32,
+    Q6_K,
+    SUPER,
+    BlockType,
+    find_block_type,
+    pack_blocks,
+    pack_six_bits,
+)
+from edgewright.llm.writers.gguf_format import GgufTensor, Value, iterate_file
+
+ARCHITECTURES = {"phi3": "phi3", "llama": "llama", "mistral": "llama", "qwen2": "qwen2", "qwen3": "qwen3"}
+# llama.cpp turns neighbours where Hugging Face turns halves of a head.
+INTERLEAVED = frozenset({"llama", "mistral"})
+OUTER = {EMBEDDING: "token_embd.weight", FINAL_NORM: "output_norm.weight", HEAD: "output.weight"}
+INNER = {
+    "input_layernorm": "attn_norm",
+    "post_attention_layernorm": "ffn_norm",
+    "self_attn.qkv_proj": "attn_qkv",
+    "self_attn.q_proj": "attn_q",
+    "self_attn.k_proj": "attn_k",
+    "self_attn.v_proj": "attn_v",
+    "self_attn.o_proj": "attn_output",
+    "self_attn.q_norm": "attn_q_norm",
+    "self_attn.k_norm": "attn_k_norm",
+    "mlp.gate_up_proj": "ffn_up",
+    "mlp.gate_proj": "ffn_gate",
+    "mlp.up_proj": "ffn_up",
+    "mlp.down_proj": "ffn_down",
+}
+FILE_TYPES = {"F32": 0, "F16": 1, "Q4_0": 2, "Q4_1": 3, "Q8_0": 7}
+
+
+def write_gguf(checkpoint: Checkpoint, recipe: Recipe, path: Path, texts: Sequence[Array] = ()) -> None:
+    """Quantizes a checkpoint into a file."""
+    check_target(path)
+    vocabulary = read_vocabulary(checkpoint.folder, checkpoint.spec.vocabulary)
+    writer = _GgufModel(checkpoint, recipe)
+    values = {**_describe_model(checkpoint, writer.base), **_describe_vocabulary(vocabulary)}
+    write_whole(path, iterate_file(values, writer.list_tensors(), writer.iterate_contents(texts)))
+
+
+class _GgufModel:
+    """Which type each tensor has, and its bytes."""
+
+    def __init__(self, checkpoint: Checkpoint, recipe: Recipe) -> None:
+        self._checkpoint, self._recipe, self._spec = checkpoint, recipe, checkpoint.spec
+        self.base = self._find_type("*", 2)
+        self._wide_head = self._find_wide_head()
+
+    def list_tensors(self) -> list[GgufTensor]:
+        """In the order in which they are made."""
+        extra = [GgufTensor(name, array.shape, F32) for name, array in _list_rope_factors(self._spec).items()]
+        named = [(name, self._checkpoint.find(name).shape) for name in list_tensor_names(self._checkpoint)]
+        return extra + [
+            GgufTensor(name_tensor(name), shape, self._choose_type(name, shape)) for name, shape in named
+        ]
+
+    def iterate_contents(self, texts: Sequence[Array]) -> Iterator[Iterable[bytes]]:
+        """The bytes of each tensor."""
+        for array in _list_rope_factors(self._spec).values():
+            yield [array.tobytes()]
+        # What is packed in 6 bits is taken as it is stored.
+        wide = {} if self._wide_head is None else {self._wide_head: "fp32"}
+        recipe = replace(self._recipe, keep={**self._recipe.keep, **wide})
+        for tensor in quantize_checkpoint(self._checkpoint, recipe, texts):
+            shape = self._checkpoint.find(tensor.name).shape
+            yield self._pack(tensor, self._choose_type(tensor.name, shape))
+
+    def _choose_type(self, name: str, shape: tuple[int, ...]) -> BlockType:
+        return Q6_K if name == self._wide_head else self._find_type(name, len(shape))
+
+    def _find_wide_head(self) -> str | None:
+        """As llama.cpp does, the head of a model in 4 bits has 6, unless the user says otherwise."""
+        head = EMBEDDING if self._spec.is_tied else HEAD
+        is_free = self._recipe.precision == "int4" and not self._recipe.is_kept(head)
+        return head if is_free and self._spec.hidden % SUPER == 0 else None
+
+    def _find_type(self, name: str, rank: int) -> BlockType:
+        grid = self._recipe.find_grid(name) if rank == 2 else None
+        if grid is not None:
+            return find_block_type(grid)
+        return F16 if rank == 2 and self._recipe.find_precision(name) == "fp16" else F32
+
+    def _pack(self, tensor: Quantized, kind: BlockType) -> Iterator[bytes]:
+        if tensor.name.endswith(("q_proj.weight", "k_proj.weight", "q_proj.bias", "k_proj.bias")):
+            heads = self._spec.heads if "q_proj" in tensor.name else self._spec.kv_heads
+            order = self._order_rows(heads)
+        else:
+            order = None
+        for piece in tensor.pieces:
+            rows = _pack_piece(piece, kind)
+            yield (rows if order is None else rows[order]).tobytes()
+
+    def _order_rows(self, heads: int) -> Array | None:
+        if self._spec.architecture not in INTERLEAVED:
+            return None
+        rows = np.arange(heads * self._spec.head_dim).reshape(heads, 2, self._spec.head_dim // 2)
+        return rows.swapaxes(1, 2).reshape(-1)
+
+
+def name_tensor(name: str) -> str:
+    """The name that llama.cpp looks for."""
+    if name in OUTER:
+        return OUTER[name]
+    number, _, rest = name.removeprefix("model.layers.").partition(".")
+    base, _, kind = rest.rpartition(".")
+    return f"blk.{number}.{INNER[base]}.{kind}"
+
+
+def _pack_piece(piece: Codes | Array, kind: BlockType) -> Array:
+    if isinstance(piece, Codes):
+        return pack_blocks(piece)
+    if kind is Q6_K:
+        return pack_six_bits(piece)
+    return piece.astype("<f2" if kind is F16 else "<f4")
+
+
+def _list_rope_factors(spec: ModelSpec) -> dict[str, Array]:
+    """Divisors of frequencies, which are tensors there."""
+    rope = spec.rope
+    if rope.short_factors:
+        return {
+            "rope_factors_long.weight": np.array(rope.long_factors, np.float32),
+            "rope_factors_short.weight": np.array(rope.short_factors, np.float32),
+        }
+    if rope.llama3:
+        plain = rope.theta ** (-np.arange(0, rope.dims, 2) / rope.dims)
+        return {"rope_freqs.weight": (plain / list_frequencies(rope, 1)).astype(np.float32)}
+    return {}
+
+
+def _describe_model(checkpoint: Checkpoint, base: BlockType) -> dict[str, Value]:
+    spec, rope = checkpoint.spec, checkpoint.spec.rope
+    if rope.linear_factor != 1.0 and spec.architecture == "phi3":
+        raise UnsupportedFeature("llama.cpp has no linear stretching for Phi 3")
+    name = ARCHITECTURES[spec.architecture]
+    values: dict[str, Value] = {
+        "general.architecture": name,
+        "general.name": checkpoint.folder.resolve().name,
+        "general.file_type": FILE_TYPES[base.name],
+        "general.quantization_version": 2,
+        f"{name}.context_length": spec.context,
+        f"{name}.embedding_length": spec.hidden,
+        f"{name}.block_count": spec.layers,
+        f"{name}.feed_forward_length": spec.intermediate,
+        f"{name}.attention.head_count": spec.heads,
+        f"{name}.attention.head_count_kv": spec.kv_heads,
+        f"{name}.attention.key_length": spec.head_dim,
+        f"{name}.attention.value_length": spec.head_dim,
+        f"{name}.attention.layer_norm_rms_epsilon": spec.norm_epsilon,
+        f"{name}.rope.dimension_count": rope.dims,
+        f"{name}.rope.freq_base": rope.theta,
+        f"{name}.vocab_size": spec.vocabulary,
+    }
+    if name == "phi3":
+        values[f"{name}.attention.sliding_window"] = spec.window
+        values[f"{name}.rope.scaling.original_context_length"] = rope.original_context or spec.context
+        values[f"{name}.rope.scaling.attn_factor"] = rope.attention_factor
+    if rope.linear_factor != 1.0:
+        values[f"{name}.rope.scaling.type"] = "linear"
+        values[f"{name}.rope.scaling.factor"] = rope.linear_factor
+    return values
+
+
+def _describe_vocabulary(vocabulary: Vocabulary) -> dict[str, Value]:
+    prefix = "tokenizer.ggml."
+    values: dict[str, Value] = {
+        f"{prefix}model": vocabulary.kind,
+        f"{prefix}pre": vocabulary.cutting or "default",
+        f"{prefix}tokens": vocabulary.tokens,
+        f"{prefix}token_type": vocabulary.types,
+        f"{prefix}add_bos_token": vocabulary.adds_bos,
+    }
+    if vocabulary.kind == "llama":
+        values[f"{prefix}scores"] = vocabulary.scores
+        values[f"{prefix}add_space_prefix"] = vocabulary.adds_space
+    else:
+        values[f"{prefix}merges"] = vocabulary.merges
+    roles = {"bos": "bos", "eos": "eos", "unk": "unknown", "pad": "padding"}
+    values |= {f"{prefix}{roles[role]}_token_id": number for role, number in vocabulary.special.items()}
+    if vocabulary.template:
+        values["tokenizer.chat_template"] = vocabulary.template
+    return values

@@ -1,0 +1,43 @@
+"""`edgewright llm quantize`: a language model in few bits, in the format of a runtime."""
+
+from edgewright.config.llm import LanguageModelFolder, LanguageModelOptions
+from edgewright.config.umbrella import Messages, Report
+from edgewright.tools.answer import tell
+from edgewright.tools.tool import Tool
+
+NAME = "edgewright llm quantize"
+
+
+def run(
+    model: LanguageModelFolder, options: LanguageModelOptions, report: Report, _messages: Messages
+) -> None:
+    """Quantize, write and report."""
+    from edgewright.llm.quantize_model import choose_recipe_name, quantize_language_model
+    from edgewright.llm.recipe import Recipe
+    from edgewright.reports.llm import make_page
+
+    name = choose_recipe_name(options.recipe, options.precision, has_text=options.calib is not None)
+    recipe = Recipe(options.precision, name, options.block, not options.asym, dict(options.keep))
+    made = quantize_language_model(
+        model.checkpoint,
+        options.to,
+        recipe=recipe,
+        calibration=options.calib,
+        output=options.output_path,
+    )
+    tell(report, made, make_page)
+
+
+TOOL = Tool(
+    NAME,
+    "Quantize a language model (Phi 3, 3.5, 4, 4 mini; Llama, Mistral, Qwen 2 and 3), one layer in memory.",
+    (LanguageModelFolder, LanguageModelOptions, Report, Messages),
+    run,
+    examples=(
+        (f"{NAME} Phi-3.5-mini-instruct", "4 bits in blocks of 32, no text needed"),
+        (f"{NAME} Phi-3.5-mini-instruct --calib book.txt -o phi.gguf", "the same size, less damage"),
+        (f"{NAME} Phi-4-mini-instruct --precision int8", "8 bits"),
+        (f"{NAME} Phi-3.5-mini-instruct --keep lm_head=int8 --keep down_proj=int8", "some matrices wider"),
+    ),
+)
+main = TOOL.main

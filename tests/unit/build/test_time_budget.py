@@ -1,0 +1,98 @@
+"""The time that a build may take: who gets which part of it, and what large models do without."""
+
+import math
+import time
+
+import pytest
+
+import edgewright as ew
+from edgewright.build.plan import BuildPlan, SampleCounts, predict_candidates
+from edgewright.build.rates import Rates
+from edgewright.build.time_budget import TimeBudget
+from edgewright.config.build import parse_duration
+from edgewright.core.errors import UsageError
+from edgewright.evaluate.records import Metric
+
+AUTO = ("w8a8", "fp16", "w8a16", "w8a8+algorithms", "mixed")
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("90s", 90), ("10m", 600), (" 1.5H ", 5400), ("none", math.inf)]
+)
+def test_a_time_has_a_unit(text, seconds) -> None:
+    assert parse_duration(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["10", "", "m", "0s", "-1m", "infm", "nanm", "ten minutes"])
+def test_what_is_no_time_is_refused(text) -> None:
+    with pytest.raises(ValueError, match=r"as in 10m, 90s or 1\.5h"):
+        parse_duration(text)
+
+
+@pytest.mark.parametrize("limit", ["10", 0, -5])
+def test_python_is_told_the_same(limit, tmp_path) -> None:
+    with pytest.raises(UsageError, match="time_limit"):
+        ew.build("model.onnx", None, target="v75", output=tmp_path, time_limit=limit)
+
+
+def test_the_emulator_has_a_third_at_most_and_what_it_used_is_gone() -> None:
+    budget = TimeBudget(600, has_emulator=True)
+    assert budget.search_seconds == 400
+    assert budget.check_seconds == pytest.approx(25)
+    assert budget.layers_seconds == pytest.approx(50)
+    assert budget.judging_seconds == pytest.approx(150)
+    with budget.count_emulator():
+        time.sleep(0.05)
+    assert budget.judging_seconds < 150
+
+
+def test_without_an_emulator_the_search_has_all() -> None:
+    budget = TimeBudget(600, has_emulator=False)
+    assert budget.search_seconds == 600
+    assert budget.judging_seconds == 0
+
+
+def test_without_a_limit_nothing_ends() -> None:
+    budget = TimeBudget(math.inf, has_emulator=True)
+    assert math.isinf(budget.search_seconds)
+    assert math.isinf(budget.judging_seconds)
+    assert math.isinf(budget.find_search_deadline(100))
+    counts = SampleCounts(40, 30, 50)
+    assert counts.reduce_to_fit(Rates(60.0, 200.0, 1.0, 2.0), budget.search_seconds) == counts
+
+
+def test_the_search_ends_before_what_is_reserved() -> None:
+    budget = TimeBudget(600, has_emulator=True)
+    assert budget.find_search_deadline(100) - time.monotonic() == pytest.approx(300, abs=5)
+    assert budget.find_search_deadline(1000) <= time.monotonic()
+
+
+def test_small_models_use_all_samples_and_large_ones_fewer() -> None:
+    counts = SampleCounts(40, 30, 50)
+    assert counts.reduce_to_fit(Rates(0.01, 0.03, 0.1, 0.2), 400) == counts
+    fewer = counts.reduce_to_fit(Rates(2.0, 6.0, 1.0, 2.0), 400)
+    assert fewer == SampleCounts(11, 8, 13)
+    assert counts.reduce_to_fit(Rates(60.0, 200.0, 1.0, 2.0), 400) == SampleCounts(8, 8, 8)
+
+
+def test_an_estimate_knows_what_is_spent_and_keeps_to_the_limit() -> None:
+    metric, counts = Metric("closeness", "", ("y",)), SampleCounts(40, 30, 50)
+    names = predict_candidates(AUTO, is_plain_enough=True)
+    quick = BuildPlan(
+        metric, is_quantized=False, rates=Rates(0.001, 0.003, 0.1, 0.2), counts=counts, candidates=names
+    )
+    assert names == ("w8a8", "mixed")
+    assert quick.estimate_seconds(600, 7) > 7
+    assert quick.estimate_seconds(600, 7) == pytest.approx(quick.estimate_seconds(600, 0) + 7)
+    slow = BuildPlan(
+        metric, is_quantized=False, rates=Rates(5.0, 20.0, 0.1, 0.2), counts=counts, candidates=AUTO
+    )
+    assert slow.estimate_seconds(600, 7) == 600
+
+
+def test_where_8_bits_lose_too_much_wider_candidates_are_foreseen() -> None:
+    assert predict_candidates(AUTO, is_plain_enough=False) == AUTO[:4]
+    assert predict_candidates(("w4a16", "w4a16+algorithms"), is_plain_enough=False) == (
+        "w4a16",
+        "w4a16+algorithms",
+    )
