@@ -1,6 +1,7 @@
 """The report in a real browser: Chromium, driven by Playwright; skipped where either is missing."""
 
 import os
+from dataclasses import replace
 
 import pytest
 
@@ -176,3 +177,69 @@ def test_a_printed_report_is_light_and_whole(open_page):
     assert len(page.pdf()) > SOMETHING
     page.emulate_media(media="print")
     assert page.evaluate("document.querySelector('nav').offsetParent") is None
+
+
+# Boxes of all texts: those that leave their container or the page, and pairs that lie on each other.
+MISPLACED = """() => {
+  const texts = [], problems = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const node = walker.currentNode, element = node.parentElement;
+    if (!node.textContent.trim() || element.closest("script, style, nav, button, pre")) continue;
+    if (element.closest("details:not([open])") && !element.closest("summary")) continue;
+    const range = document.createRange();
+    range.selectNodeContents(node);
+    for (const box of range.getClientRects())
+      if (box.width >= 1 && box.height >= 1)
+        texts.push({ box, element, text: node.textContent.trim().slice(0, 40) });
+  }
+  const width = document.documentElement.clientWidth;
+  for (const { box, element, text } of texts) {
+    if (!element.closest(".scroll") && (box.right > width + 1 || box.left < -1))
+      problems.push(`leaves the page: ${text}`);
+    const around = element.closest(".plot, .tile, .card, td, th");
+    if (!around) continue;
+    const edge = around.getBoundingClientRect();
+    const isBeside = box.left < edge.left - 1 || box.right > edge.right + 1;
+    const isBeyond = box.top < edge.top - 2 || box.bottom > edge.bottom + 2;
+    if (isBeside || isBeyond) problems.push(`leaves its ${around.className || around.tagName}: ${text}`);
+  }
+  texts.sort((a, b) => a.box.top - b.box.top);
+  texts.forEach((one, place) => {
+    for (const other of texts.slice(place + 1)) {
+      if (other.box.top >= one.box.bottom - 2) break;
+      const wide = Math.min(one.box.right, other.box.right) - Math.max(one.box.left, other.box.left);
+      const high = Math.min(one.box.bottom, other.box.bottom) - Math.max(one.box.top, other.box.top);
+      if (one.element !== other.element && wide > 2 && high > 3)
+        problems.push(`${one.text} lies on ${other.text}`);
+    }
+  });
+  return problems;
+}"""
+LONG = "model/backbone/stage_3/block_12/attention/projection/depthwise_separable/activation_6/output:0"
+
+
+def make_long_names():
+    """A record whose layers have long names, and whose candidates are close together."""
+    plain = record()
+    near = tuple(
+        replace(item, cost=1 + 0.02 * place, drop=0.1) for place, item in enumerate(plain.candidates)
+    )
+    layers = tuple(replace(layer, source=f"{LONG}{place}") for place, layer in enumerate(plain.layers))
+    tensors = tuple(replace(view, source=LONG) for view in plain.tensors)
+    return replace(plain, layers=layers, tensors=tensors, candidates=near)
+
+
+@pytest.mark.parametrize("width", [1400, 390])
+@pytest.mark.parametrize("make", [record, make_long_names], ids=["short names", "long names"])
+def test_no_text_lies_on_another_or_leaves_its_place(open_page, make, width):
+    assert open_page(make(), width).evaluate(MISPLACED) == []
+
+
+def test_long_names_lose_their_middle_and_are_whole_on_hover(open_page):
+    name = open_page(make_long_names()).locator("#layer-rows .name").first
+    assert name.get_attribute("title").startswith(LONG)
+    shown = name.inner_text()
+    assert shown.startswith("model/backbone")
+    assert "…" in shown
+    assert len(shown) < 60

@@ -1,6 +1,7 @@
 """The values of the tensors that lose most, beside what their encodings can hold."""
 
 import itertools
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
@@ -14,6 +15,7 @@ from edgewright.analyse.saturation_limits import SaturationLimits
 from edgewright.backends.cpu import CpuBackend
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph
+from edgewright.ir.traits import EVERYTHING
 from edgewright.quantize.encodings import compute_covered_range
 from edgewright.quantize.observers import Extremes, HistogramObserver
 
@@ -21,6 +23,8 @@ VIEW_SAMPLES, MOST_SHOWN, MOST_EXAMINED = 16, 12, 24
 BINS = 65
 # Half a step beyond the range is rounded, not clipped.
 HALF_STEP = 0.5
+# A whole step, and what numbers of 32 bits leave of it.
+NEARLY = 1.001
 
 
 def view_worst_tensors(
@@ -97,13 +101,24 @@ class _TensorStatistics:
         self._observer, self._noise = HistogramObserver(extremes, BINS), Noise()
         self._rounding = Noise()
         self._beyond = self._size = 0
+        self._ends = self._find_own_ends(graph, value)
+
+    def _find_own_ends(self, graph: Graph, value: str) -> tuple[float, float]:
+        """Where values end because their op gives no others, a step beyond the encoding's end at most."""
+        node = graph.producer(value)
+        low, high = EVERYTHING if node is None else node.op.value_range()
+        step = self._step * NEARLY
+        return (
+            self._low if self._low - step <= low <= self._low else -math.inf,
+            self._high if self._high <= high <= self._high + step else math.inf,
+        )
 
     def add(self, array: Array) -> None:
         """Another sample."""
         self._observer.add(array)
         self._size += array.size
-        # What no reader can see is no loss.
-        array = self._limits.clip(array)
+        # What no reader can see is no loss, nor is the end of what an op can give.
+        array = np.clip(self._limits.clip(array), *self._ends)
         rounded = self._encoding.decode(self._encoding.encode(array, self._dtype))
         self._noise.add(array, rounded)
         self._rounding.add(np.clip(array, self._low, self._high), rounded)
@@ -116,7 +131,7 @@ class _TensorStatistics:
         edges = (float(histogram.first[0]) - HALF_STEP + np.arange(BINS + 1)) * float(histogram.width[0])
         # Bins have their centres at whole steps: the outer ones reach beyond the values.
         value_range = min(0.0, float(histogram.extremes.low[0])), max(0.0, float(histogram.extremes.high[0]))
-        edges = np.clip(edges, *value_range)
+        edges = np.clip(np.clip(edges, *value_range), *self._ends)
         return TensorView(
             tensor=value,
             source=source,

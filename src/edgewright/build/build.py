@@ -371,7 +371,8 @@ class _Build:
         limit = request.max_drop
         chosen, poor = find_chosen(results), self._warn_of_float_model(evaluation)
         tensors = compiled.contract or describe_written_io(source, graph, None)
-        judged = judge_loss(evaluation.loss, limit, evaluation.apart, self._list_doubts(evaluation))
+        doubts = (*self._list_doubts(evaluation), *(finding.what for finding in poor))
+        judged = judge_loss(evaluation.loss, limit, evaluation.apart, doubts)
         metric, accuracy, verdict = rename_outputs(tensors, known.metric, evaluation.accuracy, judged)
         preflight = replace(
             preflight,

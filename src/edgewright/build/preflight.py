@@ -176,7 +176,8 @@ def _check_data(request: BuildRequest, result: PreflightResult) -> None:
 def _check_scale(graph: Graph, samples: BuildSamples) -> list[Finding]:
     """Samples that the first layers show to be scaled otherwise than in training."""
     few = samples.calibration.select(SCALE_SAMPLES)
-    return [Finding("warning", "data", what, do=do) for what, do in find_wrong_scale(graph, few)]
+    do = "prepare samples as in training: --scale, --mean and --std do so for images and arrays"
+    return [Finding("warning", "scale", what, do=do) for what in find_wrong_scale(graph, few)]
 
 
 def _describe_pixels(sample: Mapping[str, Array]) -> Iterator[Finding]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from edgewright.config.build import AUTO, split_metric
 from edgewright.core.errors import UsageError, shown
 from edgewright.core.numbers import Array
+from edgewright.core.optional import require
 from edgewright.core.words import did_you_mean, quote_names
 from edgewright.data.labels import ARRAYS, BOXES, CLASSES, TEXTS, Labels
 from edgewright.evaluate.metrics import find_measure
@@ -42,6 +43,9 @@ def choose_metric(
     chosen: dict[str, str] = {}
     for output, name in pairs.items():
         measure = find_measure(name)
+        if measure.package:
+            # At once, and not when the first sample is judged.
+            require(measure.package, to=f"measure {name}")
         _check_labels(graph, measure, name, labels, labelled)
         fitting = [output] if output else _list_fitting(graph, measure, classes, labelled)
         _check_shapes(graph, measure, fitting)

@@ -45,8 +45,8 @@ class _Path:
         return [name for name in (self.normalised, self.channels, self.product) if name]
 
 
-def find_wrong_scale(graph: Graph, samples: Iterable[Mapping[str, Array]]) -> Iterator[tuple[str, str]]:
-    """What is wrong with the scale of samples, and what to do; nothing where it cannot be known."""
+def find_wrong_scale(graph: Graph, samples: Iterable[Mapping[str, Array]]) -> Iterator[str]:
+    """What is wrong with the scale of samples, and what would fit; nothing where it cannot be known."""
     held = list(samples)
     for name in graph.inputs:
         kind = graph.types[name]
@@ -56,7 +56,7 @@ def find_wrong_scale(graph: Graph, samples: Iterable[Mapping[str, Array]]) -> It
         model = Model.of(_cut_graph(graph, path.values))
         problem = _find_problem(path, [model.run(sample) for sample in held])
         if problem:
-            yield _describe(name, held, problem), _find_remedy(name, model, path, held)
+            yield f"{_describe(name, held, problem)}{_find_remedy(name, model, path, held)}"
 
 
 def _describe(name: str, samples: list[Mapping[str, Array]], problem: str) -> str:
@@ -73,8 +73,8 @@ def _find_remedy(name: str, model: Model, path: _Path, samples: list[Mapping[str
         changed = [{**s, name: ((s[name] * scale - mean) / std).astype(s[name].dtype)} for s in samples]
         largest = max(float(np.abs(s[name]).max(initial=0)) for s in changed)
         if largest <= 256 and not _find_problem(path, [model.run(sample) for sample in changed]):
-            return f"prepare them as in training: {text} would fit"
-    return "prepare them as in training: --scale, --mean and --std"
+            return f"; {text} would fit"
+    return ""
 
 
 def _find_problem(path: _Path, outputs: list[Mapping[str, Array]]) -> str:

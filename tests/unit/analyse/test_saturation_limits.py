@@ -52,3 +52,12 @@ def test_a_swish_sees_all_above_zero_and_little_below(tmp_path):
     assert views["far"].low > 0.5 * views["far"].edges[0]
     assert views["far"].high == pytest.approx(views["far"].edges[-1], rel=0.02)
     assert layers["far"].own_db > 30
+
+
+def test_what_an_op_cannot_exceed_is_neither_cut_nor_drawn_beyond(tmp_path):
+    _, views, _ = analysed(model(tmp_path, helper.make_node("Sigmoid", ["far"], ["y"], name="flat")))
+    view = views["y"]
+    # The NPU's encoding of a sigmoid ends a step before 1.
+    assert view.high == pytest.approx(255 / 256)
+    assert view.clipped == 0
+    assert view.edges[-1] == pytest.approx(view.high)

@@ -1,10 +1,12 @@
 """Which metric suits which model and data: classes only where they are shown."""
 
+import sys
+
 import pytest
 
 from edgewright.config.build import METRICS
-from edgewright.core.errors import UsageError
-from edgewright.data.labels import Labels
+from edgewright.core.errors import EnvironmentProblem, UsageError
+from edgewright.data.labels import TEXTS, Labels
 from edgewright.evaluate.choose_metric import CLOSENESS, RIGHT, SAME, choose_metric
 from edgewright.evaluate.metrics import MEASURES
 from edgewright.ir.text import parse
@@ -98,6 +100,30 @@ def test_labels_beyond_the_classes_are_refused_with_both_numbers():
 def test_why_a_metric_was_taken_is_said_unless_it_was_asked_for():
     assert "need not be classes" in choose_metric(parse(SCORES), None).reason
     assert not choose_metric(parse(SCORES), None, "cosine").reason
+
+
+@pytest.mark.parametrize("name", ["cer", "map"])
+def test_a_package_that_is_missing_is_asked_for_before_anything_runs(monkeypatch, name):
+    for package in ("jiwer", "pycocotools"):
+        monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(EnvironmentProblem, match=r"pip install 'edgewright\[metrics\]'"):
+        choose_metric(parse(SOFTMAX), None, name)
+
+
+def test_outputs_are_judged_as_they_are_named():
+    metric = choose_metric(parse(FACES), None, "box=sqnr,face=top-2")
+    assert (metric.outputs, metric.each) == (("box", "face"), ("sqnr", "top-2"))
+    assert metric.name == "box=sqnr,face=top-2"
+    with pytest.raises(UsageError, match="the metric names 'boxes', the model's outputs are"):
+        choose_metric(parse(FACES), None, "boxes=sqnr")
+
+
+def test_labels_of_another_kind_than_the_metric_takes_are_refused():
+    texts = Labels(["a", "b"], kind=TEXTS)
+    with pytest.raises(UsageError, match="labels are texts, the metric right-answers takes classes"):
+        choose_metric(parse(SCORES), texts, RIGHT)
+    with pytest.raises(UsageError, match="which outputs they are of cannot be told"):
+        choose_metric(parse(SCORES), texts)
 
 
 def test_options_name_the_metrics_that_there_are():

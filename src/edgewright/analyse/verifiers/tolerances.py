@@ -38,8 +38,9 @@ class AdjustedRtolAtol(Verifier):
     is_higher_better = True
     perfect, worst, threshold = 1.0, 0.0, 0.99
 
-    levels_num: float = 4
+    # One step of 8 bits is what rounding may do twice over.
+    levels: float = 1
 
     def _compare(self, golden: Array, target: Array) -> float:
         reach = max(float(golden.max()), 0.0) - min(float(golden.min()), 0.0)
-        return float(np.mean(np.abs(target - golden) <= self.levels_num * reach / LEVELS))
+        return float(np.mean(np.abs(target - golden) <= self.levels * reach / LEVELS))

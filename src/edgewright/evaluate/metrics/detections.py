@@ -43,6 +43,7 @@ class MeanAveragePrecision(Measure):
     label_kind = BOXES
     needs_labels = True
     is_joint = True
+    package = "pycocotools"
 
     def __init__(self, form: str = "") -> None:
         self._form = form or FORMS[0]

@@ -44,6 +44,8 @@ class Measure(ABC):
     # The form of the right answers that it takes, and whether it can do without.
     label_kind: ClassVar[str | None] = None
     needs_labels: ClassVar[bool] = False
+    # The package that it is computed by, where that is an extra.
+    package: ClassVar[str] = ""
     # Whether it looks at all outputs at once, and not at each for itself.
     is_joint: bool = False
 

@@ -25,6 +25,7 @@ class _Transcripts(Measure):
     """Edits between what the output spells and the right text, or the float model's, over its length."""
 
     label_kind = TEXTS
+    package = "jiwer"
     unit = ""
 
     def __init__(self, alphabet: str = "", blank: str = "") -> None:
@@ -57,7 +58,7 @@ class _Transcripts(Measure):
         return "" if self._alphabet or self.unit == "cer" else "words need an alphabet: wer:ALPHABET.txt"
 
     def _count_edits(self, right: str, spelled: str) -> tuple[float, float]:
-        jiwer = require("jiwer", to="count the errors of transcripts")
+        jiwer = require(self.package, to="count the errors of transcripts")
         words, spelled_words = (right.split(), spelled.split()) if self.unit == "wer" else (right, spelled)
         if not words or not spelled_words:
             return float(len(words) + len(spelled_words)), float(len(words))

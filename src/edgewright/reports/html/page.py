@@ -88,15 +88,19 @@ class _Bar:
 class _Row:
     item: Accuracy
     bar: _Bar | None
+    # The float model's score on the same samples.
+    float_score: float | None = None
 
 
 def _group_by_output(accuracy: Sequence[Accuracy]) -> dict[str, list[_Row]]:
     """Rows of each output; all intervals are drawn to one scale, which ends at 100 %."""
     least = min((item.low for item in accuracy if item.low is not None), default=0.0)
     width = max(100.0 - least, 1e-6) * 1.05
+    floats = {(item.output, item.samples): item.score for item in accuracy if item.backend == "float"}
     rows: dict[str, list[_Row]] = {}
     for item in accuracy:
-        rows.setdefault(item.output, []).append(_Row(item, _make_bar(item, 100.0 - width, width)))
+        same = None if item.backend == "float" else floats.get((item.output, item.samples))
+        rows.setdefault(item.output, []).append(_Row(item, _make_bar(item, 100.0 - width, width), same))
     return rows
 
 

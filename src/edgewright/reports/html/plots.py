@@ -16,6 +16,9 @@ SIM, EMULATOR, QUIET, GOOD, BAD, TEXT = "--sim", "--emulator", "--quiet", "--goo
 # Letters of a name that fit into a narrow plot.
 LABEL = 26
 HOVER = "%{text}<extra></extra>"
+# The size of the plot of candidates on a wide page, and where a name may stand: in widths and heights of it.
+PLOT = (860.0, 250.0)
+SIDES = {"top center": (0, 1), "bottom center": (0, -1), "middle right": (1, 0)}
 
 
 def make_figures(record: BuildRecord) -> dict[str, Figure]:
@@ -106,15 +109,20 @@ def _mark_worst_layer(record: BuildRecord) -> list[Figure]:
 
 def _plot_candidates(record: BuildRecord) -> Figure:
     candidates = sorted(record.candidates, key=lambda candidate: candidate.cost)
+    drops = [candidate.drop for candidate in candidates if math.isfinite(candidate.drop)]
+    top, bottom = max([*drops, record.max_drop or 0.0, 0.1]), min([*drops, 0.0])
+    places = _place_labels(candidates, top - bottom)
     points = {
         "type": "scatter",
         "mode": "markers+text",
         "name": "tried",
         "x": [candidate.cost for candidate in candidates],
         "y": [candidate.drop for candidate in candidates],
-        "text": [escape(candidate.name) for candidate in candidates],
-        # Neighbours may be close together.
-        "textposition": [f"{('top', 'bottom')[place % 2]} center" for place in range(len(candidates))],
+        "text": [
+            escape(candidate.name) if place else ""
+            for candidate, place in zip(candidates, places, strict=True)
+        ],
+        "textposition": [place or "top center" for place in places],
         "textfont": {"color": TEXT, "size": 12},
         "hovertext": [_describe_candidate(candidate) for candidate in candidates],
         "hovertemplate": "%{hovertext}<extra></extra>",
@@ -129,10 +137,38 @@ def _plot_candidates(record: BuildRecord) -> Figure:
     layout["showlegend"] = False
     layout["xaxis"]["rangemode"] = "tozero"
     layout["shapes"] = [] if record.max_drop is None else [_limit_line(record.max_drop)]
-    drops = [candidate.drop for candidate in candidates if math.isfinite(candidate.drop)]
-    top, bottom = max([*drops, record.max_drop or 0.0, 0.1]), min([*drops, 0.0])
     layout["yaxis"]["range"] = [bottom - 0.12 * (top - bottom), top + 0.15 * (top - bottom)]
     return {"data": [_draw_frontier(candidates), points], "layout": layout, "height": 340}
+
+
+def _place_labels(candidates: Sequence[Candidate], height: float) -> list[str]:
+    """Where each name goes so that none covers another; empty where there is no room: the table has all."""
+    width = max((candidate.cost for candidate in candidates), default=1.0) * 1.1
+    taken: list[tuple[float, float, float, float]] = []
+    places = []
+    for candidate in sorted(candidates, key=lambda each: not each.is_chosen):
+        x, y = PLOT[0] * candidate.cost / width, PLOT[1] * candidate.drop / (1.27 * height)
+        boxes = {name: _make_label_box(candidate.name, x, y, shift) for name, shift in SIDES.items()}
+        free = [
+            name for name, box in boxes.items() if not any(_is_overlapping(box, other) for other in taken)
+        ]
+        taken += [boxes[free[0]]] if free else []
+        places.append((candidate.name, free[0] if free else ""))
+    named = dict(places)
+    return [named[candidate.name] for candidate in candidates]
+
+
+def _make_label_box(
+    name: str, x: float, y: float, shift: tuple[float, float]
+) -> tuple[float, float, float, float]:
+    """Left, low, right and high, in pixels; a line is 18 high and a letter 8 wide."""
+    half = 4.0 * len(name)
+    centre, low = x + shift[0] * (half + 12), y + shift[1] * 18 - 9
+    return centre - half, low, centre + half, low + 18
+
+
+def _is_overlapping(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
 
 
 def _draw_frontier(candidates: Sequence[Candidate]) -> Figure:

@@ -8,7 +8,7 @@ from edgewright.build.candidates import AS_GIVEN
 from edgewright.build.measured_advice import CHOICE, NO_PRECISION
 from edgewright.build.records import BuildRecord, Candidate
 from edgewright.core.quantities import format_bytes
-from edgewright.evaluate.records import Accuracy
+from edgewright.evaluate.records import Accuracy, Loss
 from edgewright.evaluate.verdict import MET, MISSED, NO_LIMIT, NOT_PROVEN
 from edgewright.reports.html.words import (
     format_db,
@@ -226,6 +226,11 @@ def _map_warnings(record: BuildRecord) -> dict[str, str]:
     return {finding.kind: finding.do for finding in record.preflight.findings if finding.grade == "warning"}
 
 
+def _describe_reach(loss: Loss) -> str:
+    """The interval, and what the loss is taken from."""
+    return f"{loss.low:.2f} to {loss.high:.2f}; float {format_percent(loss.float_score)} on the same samples"
+
+
 def _make_tiles(record: BuildRecord) -> tuple[Tile, ...]:
     best, candidate, layer = choose_headline(record), find_chosen_candidate(record), find_worst_layer(record)
     tiles = []
@@ -235,7 +240,7 @@ def _make_tiles(record: BuildRecord) -> tuple[Tile, ...]:
         title = SCORES.get(record.metric.find_name(best.output), "accuracy")
         tiles.append(Tile(title, format_percent(best.score), where, tone))
         loss = record.verdict.loss
-        tiles.append(Tile("lost", format_points(loss.points), f"{loss.low:.2f} to {loss.high:.2f}", tone))
+        tiles.append(Tile("lost", format_points(loss.points), _describe_reach(loss), tone))
     if candidate is not None:
         size = f"{record.source.weight_bytes / max(candidate.weight_bytes, 1):.1f} times smaller than float"
         tiles.append(Tile("weights", format_bytes(candidate.weight_bytes), size))
