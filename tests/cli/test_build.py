@@ -122,7 +122,7 @@ def test_what_the_report_advises_is_taken_back(call, data, tmp_path, simulated):
         json.dumps({"activation_encodings": {OUTPUT: [{"bitwidth": 16}]}, "param_encodings": {}})
     )
     words = ("--data", data, *TO, "--quantization_overrides", tmp_path / "wide.json", "--json")
-    answer = call(main, DIGITS_MODEL, *words, "-o", tmp_path / "out")
+    answer = call(main, DIGITS_MODEL, *words, "--max-drop", "30", "-o", tmp_path / "out")
     assert answer.code == 0, answer.err
     assert "mixed" in [candidate["name"] for candidate in json.loads(answer.out)["candidates"]]
     assert ew.load(tmp_path / "out" / "mnist_cntk.dlc").graph.types[OUTPUT].encoding.bitwidth == 16

@@ -175,8 +175,8 @@ def test_a_model_that_cannot_be_quantized_says_so(call, tmp_path):
     np.save(tmp_path / "x.npy", rng.random((5, 3, 1, 2), np.float32))
     answer = call(main, source, "--data", tmp_path / "x.npy")
     assert answer.code == 0, answer.err
-    assert "note: nothing could be quantized: the model is the float one" in answer.out
-    assert "w8a8 on cpu against the float model, 5 samples:" in answer.out
+    assert "nothing of it can be in fixed point: it is in half precision" in answer.out
+    assert "against the float model, 5 samples:" in answer.out
 
 
 def test_learned_rounding_is_asked_for_and_said(call, model, data):
