@@ -9,7 +9,7 @@ from edgewright.ir.types import TensorType
 from edgewright.model.model import Model
 from edgewright.ops.activation import Gelu, HardSwish, Relu, Sigmoid, Tanh
 from edgewright.ops.conv import Conv2d, DepthWiseConv2d
-from edgewright.ops.elementwise import ElementWiseMaximum, ElementWiseMultiply
+from edgewright.ops.elementwise import ElementWiseMaximum, ElementWiseMultiply, ElementWisePower
 from edgewright.ops.elementwise_unary import ElementWiseNeg
 from edgewright.ops.gather import Gather
 from edgewright.ops.matmul import FullyConnected
@@ -183,3 +183,14 @@ def test_hard_swish_of_floats_is_not_too_small_on_the_emulator():
     # The factor that brings one as near as possible to the other.
     factor = float((computed * expected).sum() / np.square(expected).sum())
     assert factor == pytest.approx(1, abs=1e-4)
+
+
+@pytest.mark.parametrize("exponent", [0.5, 2, 3, 4])
+def test_powers_of_zeros_of_both_signs_are_right_on_the_emulator(exponent):
+    net = Chain(1, 64)
+    value = net.add(ElementWisePower(), "x", np.full((1,), exponent, np.float32))
+    net.graph.outputs = [value]
+    feed = {"x": np.concatenate([[0.0, -0.0], np.linspace(0.1, 3, 62)]).astype(np.float32)[None]}
+    half = ew.quantize(Model.of(net.graph), float_bw=16)
+    computed = half.run(feed, backend="htp-native")[value]
+    np.testing.assert_allclose(computed, feed["x"] ** exponent, rtol=5e-3, atol=1e-6)

@@ -13,6 +13,7 @@ from edgewright.ir.verify import verify
 from edgewright.model.model import Model
 from edgewright.ops import reference
 from edgewright.ops.conv import Conv2d
+from edgewright.ops.elementwise import ElementWisePower
 from edgewright.ops.matmul import MatMul
 from edgewright.passes.graph_pass import PASSES
 from tests.native.nets import clamp_net
@@ -111,6 +112,22 @@ def test_a_clamp_with_an_encoding_beyond_its_bounds_is_written_out(bits, bounds)
 def test_a_clamp_whose_encoding_ends_at_its_bounds_stays():
     graph = clamp_net((0.0, 1.0), 8, written=(0.0, 1.0))
     assert PASSES["keep_clamps"](graph) == 0
+
+
+@pytest.mark.parametrize(("exponent", "ops"), [(0.5, 1), (2, 1), (3, 2), (4, 2), (1.5, 0)])
+def test_small_powers_of_floats_become_products_and_roots(exponent, ops):
+    graph = Graph("g")
+    graph.add_input("x", TensorType((2, 3)))
+    graph.add_constant("e", np.float32([exponent]))
+    graph.add(Node("n", ElementWisePower(), ["x", "e"], ["y"]))
+    graph.outputs = ["y"]
+    feed = {"x": np.float32([[0, 0.5, 1], [1.5, 2, 3]])}
+    before = reference.run(graph, feed)["y"]
+    assert PASSES["multiply_powers"](graph) == (ops > 0)
+    verify(graph, after="multiply_powers")
+    assert len(graph.nodes) == max(ops, 1)
+    np.testing.assert_allclose(reference.run(graph, feed)["y"], before, rtol=1e-6)
+    assert PASSES["multiply_powers"](graph) == 0
 
 
 WIDE = Conv2d(stride=(1, 1), pad_amount=((1, 1), (1, 1)))
