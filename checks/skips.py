@@ -27,6 +27,7 @@ KNOWN = (
     r"\S+==\S+ (cannot be fetched here|was not fetched within)",
     r"node is not installed",
     r"could not import '(keras|transformers)'",
+    r"the libraries refuse it",
 )
 LIMIT = 10
 

@@ -1,9 +1,10 @@
 """Signals that stop the process, recorded where an exception would leave threads behind."""
 
+import atexit
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 Handler = Callable[[int, FrameType | None], object]
@@ -42,6 +43,16 @@ def hold_signals() -> Iterator[None]:
         yield
     if found:
         raise KeyboardInterrupt
+
+
+def close_at_exit(close: Callable[[], None]) -> None:
+    """Registers what is done when the process ends, where ^C has nothing left to stop."""
+
+    def close_undisturbed() -> None:
+        with suppress(KeyboardInterrupt), hold_signals():
+            close()
+
+    atexit.register(close_undisturbed)
 
 
 def leave_to_caller() -> None:

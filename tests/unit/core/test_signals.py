@@ -1,6 +1,8 @@
 """Signals are noted while threads are waited for, and raise again afterwards."""
 
 import signal
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -57,3 +59,26 @@ def test_outside_the_main_thread_nothing_is_changed():
     thread.start()
     thread.join()
     assert found == [signal.getsignal(signal.SIGINT)]
+
+
+def test_what_is_closed_at_exit_is_closed_whole_and_without_a_word():
+    code = (
+        "import os, signal\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "from edgewright.core.signals import close_at_exit\n"
+        "def close():\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "    print('closed')\n"
+        "close_at_exit(close)\n"
+    )
+    ended = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            code,
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "closed\n", "")

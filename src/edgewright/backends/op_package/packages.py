@@ -1,6 +1,5 @@
 """Compiled op packages as seen by callers: registered as implementations of their ops, or as shape rules."""
 
-import atexit
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ from edgewright.backends.op_package.messages import CODEC
 from edgewright.core.errors import BadInput, EdgewrightError, Where, shown
 from edgewright.core.files import measure_file
 from edgewright.core.numbers import Array, DType
+from edgewright.core.signals import close_at_exit
 from edgewright.ir.op import Param
 from edgewright.ir.types import TensorType
 from edgewright.ops.package import ShapeRule, register_meaning
@@ -88,7 +88,7 @@ def _opened(path: Path, provider: str) -> _Worker:
         found = _OPEN.get(key)
         if found is None or not found.child.is_alive:
             if not _OPEN:
-                atexit.register(_stop_all)
+                close_at_exit(_stop_all)
             if found is not None:
                 found.child.stop()
             found = _OPEN[key] = _start_worker(path, provider)

@@ -1,6 +1,5 @@
 """The HTP backend of provider `native`: IR graphs on Qualcomm's own emulator, in a worker process."""
 
-import atexit
 import logging
 import threading
 from collections.abc import Mapping
@@ -13,6 +12,7 @@ from edgewright.backends.qnn.profile import ProfileEvent
 from edgewright.backends.qnn.runtime import QnnRuntime, RenewedContext, required_libraries
 from edgewright.core.errors import BadInput, ShapeMismatch, TypeMismatch, UsageError, Where
 from edgewright.core.numbers import Array
+from edgewright.core.signals import close_at_exit
 from edgewright.ir.graph import Graph
 from edgewright.ir.shape_advice import advise_shape
 from edgewright.lower.lower import lower
@@ -112,7 +112,7 @@ def shared_runtime(options: HtpOptions) -> QnnRuntime:
         found = _SHARED.get(key)
         if found is None or not found.is_alive:
             if not _SHARED:
-                atexit.register(_close_all)
+                close_at_exit(_close_all)
             if found is not None:
                 found.close()
             found = _SHARED[key] = QnnRuntime(options)
