@@ -1,5 +1,6 @@
 """From a checkpoint to a quantized file, with a record of what was done."""
 
+import math
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,7 +55,7 @@ def quantize_language_model(
     texts = read_calibration_texts(checkpoint, Path(calibration)) if calibration else []
     path = Path(output) if output else _name_file(checkpoint, recipe, format)
     write_gguf(checkpoint, recipe, path, texts)
-    sizes = [tensor.read().size for tensor in checkpoint.tensors.values()]
+    sizes = [math.prod(tensor.shape) for tensor in checkpoint.tensors.values()]
     widths = [tensor.dtype.itemsize for tensor in checkpoint.tensors.values()]
     return LanguageModelFile(
         path=str(path),

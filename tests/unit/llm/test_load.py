@@ -142,3 +142,31 @@ def test_a_vocabulary_is_filled_up_to_the_embedding(tmp_path):
     assert words.scores[words.tokens.index("ab")] > words.scores[words.tokens.index("cd")]
     with pytest.raises(BadInput, match="the embedding has 5 rows"):
         read_vocabulary(folder, 5)
+
+
+O200K = r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}]+|\p{N}{1,3}| ?[^\s]+"
+CL100K = r"(?i:'s|'t)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s]+"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "ignores_merges", "name"),
+    [
+        (O200K, False, "gpt-4o"),
+        (CL100K, True, "llama-bpe"),
+        (CL100K, False, "dbrx"),
+        (CL100K.replace("{1,3}", ""), False, "qwen2"),
+        (O200K.replace("{1,3}", ""), False, None),
+        (r"\w+", False, None),
+    ],
+)
+def test_the_way_of_cutting_is_recognized_whole_or_refused(tmp_path, pattern, ignores_merges, name):
+    folder = write_checkpoint(tmp_path / "m")
+    content = json.loads((folder / "tokenizer.json").read_text())
+    content["model"] |= {"byte_fallback": False, "ignore_merges": ignores_merges}
+    content["pre_tokenizer"] = {"type": "Split", "pattern": {"Regex": pattern}}
+    (folder / "tokenizer.json").write_text(json.dumps(content))
+    if name is None:
+        with pytest.raises(UnsupportedFeature, match="cuts texts into words"):
+            read_vocabulary(folder, 96)
+    else:
+        assert read_vocabulary(folder, 96).cutting == name

@@ -11,11 +11,13 @@ from edgewright.core.files import read_limited
 TOKENIZER, SETTINGS, TEMPLATE = "tokenizer.json", "tokenizer_config.json", "chat_template.jinja"
 LARGEST = 1 << 28
 NORMAL, UNKNOWN, CONTROL, OWN, UNUSED, BYTE = 1, 2, 3, 4, 5, 6
-# A piece of the pattern that cuts a text into words, and what llama.cpp calls that way of cutting.
-CUTTINGS: tuple[tuple[str, str], ...] = (
-    (r"\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*", "gpt-4o"),
-    (r"\p{N}{1,3}", "llama-bpe"),
-    (r"\p{N}|", "qwen2"),
+# Pieces of the pattern that cuts a text into words, whether whole words are taken before merges, and what
+# llama.cpp calls that way of cutting. All must fit: a near miss gives other tokens without a word.
+CUTTINGS: tuple[tuple[tuple[str, ...], bool, str], ...] = (
+    ((r"\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*", r"|\p{N}{1,3}|"), False, "gpt-4o"),
+    ((r"\p{L}+|\p{N}{1,3}|",), True, "llama-bpe"),
+    ((r"\p{L}+|\p{N}{1,3}|",), False, "dbrx"),
+    ((r"\p{L}+|\p{N}|",), False, "qwen2"),
 )
 
 
@@ -123,8 +125,9 @@ def _list_scores(tokens: list[str], types: list[int], merges: list[str]) -> tupl
 
 def _find_cutting(folder: Path, tokenizer: dict[str, Any]) -> str:
     pattern = json.dumps(tokenizer.get("pre_tokenizer")).replace("\\\\", "\\")
-    for piece, name in CUTTINGS:
-        if piece in pattern:
+    takes_words = bool(tokenizer["model"].get("ignore_merges"))
+    for pieces, is_first, name in CUTTINGS:
+        if takes_words == is_first and all(piece in pattern for piece in pieces):
             return name
     raise UnsupportedFeature(
         "the pattern that cuts texts into words is not one that llama.cpp is known to have",
