@@ -4,12 +4,10 @@ import pytest
 
 from edgewright.model.profile.measure import profile_log
 from edgewright.reports.profile_files import make_log_file
-from tests.browser import test_report
 from tests.browser.sample_build import EXAMPLES
 from tests.optional import NEEDS_BROWSER
 
 pytestmark = list(NEEDS_BROWSER)
-browser = test_report.browser
 
 
 @pytest.fixture(scope="module")

@@ -8,30 +8,11 @@ import pytest
 import edgewright as ew
 from edgewright.reports.html import render_report
 from tests.browser.sample_build import EXAMPLES, hostile, record
-from tests.optional import CHROMIUM, NEEDS_BROWSER
+from tests.optional import NEEDS_BROWSER
 
-FLAGS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 # An empty page of one colour is smaller than that.
 SOMETHING = 20_000
 pytestmark = list(NEEDS_BROWSER)
-
-
-@pytest.fixture(scope="module")
-def browser():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
-        yield chromium
-        chromium.close()
 
 
 @pytest.fixture(scope="module")

@@ -7,22 +7,11 @@ import numpy as np
 import pytest
 
 import edgewright as ew
-from tests.browser.test_report import FLAGS
-from tests.optional import CHROMIUM, NEEDS_BROWSER
+from tests.optional import NEEDS_BROWSER
 from tests.unit.view.sample_models import HOSTILE, save_chain, save_convolution
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "models"
 pytestmark = list(NEEDS_BROWSER)
-
-
-@pytest.fixture(scope="module")
-def browser():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
-        yield chromium
-        chromium.close()
 
 
 @pytest.fixture(scope="module")
