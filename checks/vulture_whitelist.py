@@ -29,5 +29,7 @@ server_version
 sys_version
 protocol_version
 do_GET
+do_POST
+close_connection
 do_HEAD
 log_message
