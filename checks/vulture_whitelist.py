@@ -31,3 +31,9 @@ protocol_version
 do_GET
 do_HEAD
 log_message
+use_listings_cache  # fsspec reads it
+compute_all  # jobs of many runs call these
+open_engine
+keep_files
+register_task
+make_task
