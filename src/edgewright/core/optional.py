@@ -42,6 +42,8 @@ PACKAGES: tuple[Package, ...] = (
     Package("jiwer", "jiwer", "errors of words in transcripts", extra="metrics"),
     Package("pycocotools", "pycocotools", "average precision of detectors", extra="metrics"),
     Package("plotly", "plotly", "plots in reports", extra="plots"),
+    Package("distributed", "distributed", "sweeps on a Dask cluster", extra="cluster"),
+    Package("fsspec", "fsspec", "results of sweeps in an object store", extra="cluster"),
     Package("matplotlib", "matplotlib", "pictures of tensors", extra="debugger"),
     Package("xlsxwriter", "xlsxwriter", "sheets of compared encodings", extra="debugger"),
 )
