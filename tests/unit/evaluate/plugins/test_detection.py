@@ -13,7 +13,6 @@ from edgewright.evaluate.plugins.sample import Context, Dataset, Sample
 
 # An image of 200 high and 400 wide.
 FACTS = {ORIGINAL_SIZE: (200, 400)}
-BOX = np.array([[100.0, 50.0, 300.0, 150.0]])  # left, top, right, bottom in the image
 
 
 def _detect(compute, boxes, scores=(0.9,), labels=(3,), **params):
