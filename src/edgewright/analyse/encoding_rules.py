@@ -101,7 +101,8 @@ def _check_second_operand(graph: Graph, node: Node, architecture: int | None) ->
     middle = 0 if kind.dtype.is_signed else -(1 << (kind.encoding.bitwidth - 1))
     is_old = architecture is not None and architecture < FIRST_WITH_WIDE_WEIGHTS
     if kind.encoding.offsets[0] != middle and (kind.encoding.bitwidth == 16 or is_old):
-        what = f"is the second operand of {node.op.display_name()} in {kind.encoding.bitwidth} bits, and not symmetric"
+        what = f"is the second operand of {node.op.display_name()} in {kind.encoding.bitwidth} bits"
+        what += ", and not symmetric"
         yield _warn(graph, node.inputs[1], what, "give it a symmetric encoding")
 
 
