@@ -19,6 +19,7 @@ class Perplexity(Measure):
 
     name = "perplexity"
     text = "the float model's perplexity over the other's, in percent; the next tokens are those of the input"
+    is_of_values = True
 
     def add_up(self, answer: Answer) -> tuple[float, ...]:
         """Logarithms of the next tokens' probabilities, the float model's too, and how many tokens."""
