@@ -19,6 +19,10 @@ from edgewright.compat.selector import BackendSelector as BackendSelector
 from edgewright.compat.selector import check_backend_support as check_backend_support
 from edgewright.config.preprocessing import Preprocessing as Preprocessing
 from edgewright.core.errors import EdgewrightError as EdgewrightError
+from edgewright.evaluate.plugins.plugin import DatasetPlugin as DatasetPlugin
+from edgewright.evaluate.plugins.plugin import MetricPlugin as MetricPlugin
+from edgewright.evaluate.plugins.plugin import PostprocessingPlugin as PostprocessingPlugin
+from edgewright.evaluate.plugins.plugin import PreprocessingPlugin as PreprocessingPlugin
 from edgewright.frontends.conversion import Rewrites as Rewrites
 from edgewright.model.model import Model as Model
 from edgewright.model.model import load as load
