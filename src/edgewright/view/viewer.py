@@ -17,7 +17,7 @@ from edgewright.view.compare_outputs import OutputFolders, compare_outputs
 from edgewright.view.document import Document, make_document
 from edgewright.view.model_explorer import FOLDER, describe_files
 from edgewright.view.open_view import open_view
-from edgewright.view.page import write_page
+from edgewright.view.page import summarise_all, write_page
 from edgewright.view.records import ViewModel
 from edgewright.view.server import Shown, ViewServer
 
@@ -155,7 +155,7 @@ def export_page(views: Views, path: Path) -> None:
             do="name the page such as page.html, or a folder model-explorer",
         )
     documents = [make_document(model) for model in views.models]
-    write_whole(path, [write_page(views.models, documents, views.comparison)])
+    write_whole(path, [write_page(documents, views.comparison, histograms=summarise_all(views.models))])
 
 
 def start_viewer(

@@ -8,6 +8,9 @@ import { SecondSide } from "./compare.js";
 import { watchSearch } from "./search.js";
 import { openSource } from "./source.js";
 
+// Whether this page is a part of another one, such as a report.
+const isFramed = window !== window.parent;
+
 class App {
   constructor() {
     this.source = openSource();
@@ -33,6 +36,7 @@ class App {
       requestAnimationFrame(() => performance.mark("first-drawing"));
     } finally {
       document.body.dataset.ready = "yes";
+      if (isFramed) parent.postMessage("drawn", "*");
     }
   }
 
@@ -134,7 +138,7 @@ class App {
       toggle: (group) => this.canvas.toggle(group),
       measure: (one) => this.measure(one),
       describeDifference: (node) => (this.second ? this.second.describe(node) : []),
-      loadHistogram: (tensor) => this.source.loadHistogram(this.number, this.graphNumber, tensor),
+      loadHistogram: this.source.hasHistograms && ((tensor) => this.source.loadHistogram(this.number, this.graphNumber, tensor)),
     });
     find("panel").classList.toggle("open", box !== null);
     find("live").textContent = box === null ? "" : this.announce(box);
@@ -173,6 +177,17 @@ class App {
     watchSearch(find("search"), find("results"), () => this.prepared, (node) => this.go(node));
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.canvas.recolour());
     document.addEventListener("keydown", (event) => this.onKey(event));
+    if (isFramed) addEventListener("message", (event) => event.source === parent && this.onMessage(event.data));
+  }
+
+  /** What the page around a frame asks for: its own theme, or a node by the name of what it makes. */
+  onMessage({ theme, go }) {
+    if (theme !== undefined) this.setTheme(theme);
+    if (go === undefined) return;
+    const { tensors, nodes } = this.prepared.graph;
+    const isNamed = (item) => item && (item.name === go || item.source === go);
+    const node = nodes.findIndex((one) => one.outputs.some((place) => isNamed(tensors[place])) || isNamed(one));
+    if (node >= 0) this.go(node);
   }
 
   onKey(event) {
@@ -196,7 +211,13 @@ class App {
   switchTheme() {
     const root = document.documentElement;
     const isDark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-    root.dataset.theme = isDark ? "light" : "dark";
+    this.setTheme(isDark ? "light" : "dark");
+  }
+
+  /** An empty theme is the system's. */
+  setTheme(theme) {
+    if (theme) document.documentElement.dataset.theme = theme;
+    else delete document.documentElement.dataset.theme;
     this.canvas.recolour();
     this.second?.canvas.recolour();
   }
@@ -226,6 +247,7 @@ function showProblem(problem) {
   wait.textContent = String(problem.message || problem);
 }
 
+document.documentElement.classList.toggle("framed", isFramed);
 const app = new App();
 window.edgewrightView = app;
 app.start().catch(showProblem);

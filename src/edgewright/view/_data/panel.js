@@ -98,7 +98,7 @@ function makeTensorCard(tensor, { links = [], place = -1, actions = null } = {})
   if (tensor.stored !== undefined) rows.push(["stored", spellNumber(tensor.stored, "B")]);
   const card = make("div", { class: "card" }, make("p", { class: "name" }, tensor.name), makeTable(rows));
   if (links.length) card.append(make("p", { class: "links" }, ...links));
-  if (tensor.stored !== undefined && actions) card.append(makeHistogramButton(tensor, place, actions));
+  if (tensor.stored !== undefined && actions?.loadHistogram) card.append(makeHistogramButton(tensor, place, actions));
   return card;
 }
 

@@ -9,7 +9,7 @@ export function openSource() {
 class EmbeddedSource {
   constructor(content) {
     this.content = content;
-    this.isLive = false;
+    this.hasHistograms = content.histograms !== null;
   }
 
   async list() {
@@ -34,7 +34,7 @@ class EmbeddedSource {
 
 class ServerSource {
   constructor() {
-    this.isLive = true;
+    this.hasHistograms = true;
   }
 
   async ask(path) {
