@@ -75,7 +75,7 @@ class MinimalMode(OptionGroup):
         type=_TOLERANCE,
         metavar="TOLERANCE",
         help="the tolerance of abs and avg, relative to each element (0.001 where none is given); for topk "
-        "how many classes count (5)",
+        "how many classes count (1)",
     )
     act_bw: int = opt("-act_bw", choices=(8, 16), default=8, help="bits of activations")
     bias_bw: int = opt("-bias_bw", choices=(8, 32), default=8, help="bits of biases")
@@ -159,18 +159,28 @@ class EvaluatorSettings(OptionGroup):
         return "error" if self.silent else None
 
 
-_MINIMAL_ONLY = ("-target_arch", "-backend", "-comparator", "-tol_thresh", "-act_bw", "-bias_bw", "--box_input")
+_MINIMAL_ONLY = (
+    "-target_arch",
+    "-backend",
+    "-comparator",
+    "-tol_thresh",
+    "-act_bw",
+    "-bias_bw",
+    "--box_input",
+)
 _CONFIG_ONLY = tuple(option.name for option in ConfigMode.options().values() if option.name != "-config")
 ACCURACY_EVALUATOR: tuple[type[OptionGroup], ...] = (MinimalMode, ConfigMode, EvaluatorSettings)
 ACCURACY_EVALUATOR_RULES: tuple[Rule, ...] = (
     OneRequired(("-model", "-config")),
     Check(
-        lambda given: UsageError(
-            "options '-model' and '-config' were given together, expected one of them",
-            do="leave one of them out",
+        lambda given: (
+            UsageError(
+                "options '-model' and '-config' were given together, expected one of them",
+                do="leave one of them out",
+            )
+            if {"-model", "-config"} <= given.keys()
+            else None
         )
-        if {"-model", "-config"} <= given.keys()
-        else None
     ),
     Needs("-model", "-backend"),
     Check(_check_mode),

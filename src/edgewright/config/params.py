@@ -11,7 +11,16 @@ from edgewright.core.words import did_you_mean
 
 # The value of an option as texts: one for a single value, several for a list.
 Params = Mapping[str, Sequence[str]]
-_SWITCHES = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
+_SWITCHES = {
+    "true": True,
+    "yes": True,
+    "on": True,
+    "1": True,
+    "false": False,
+    "no": False,
+    "off": False,
+    "0": False,
+}
 
 
 def read_params(
@@ -42,10 +51,11 @@ def read_params(
         values[kind] |= {name: fixed[name] for name in kind.options() if name in fixed}
     problems: list[EdgewrightError] = []
     for word, texts in params.items():
-        kind, name, option = places.get(word, (None, "", None))
-        if kind is None or option is None:
+        if word not in places:
             problems.append(_refuse_unknown(word, list(places), tool))
-        elif name in fixed:
+            continue
+        kind, name, option = places[word]
+        if name in fixed:
             problems.append(UsageError(f"'{word}' of {tool} is decided by the evaluator", do="leave it out"))
         else:
             problems += _read_value(option, texts, values[kind], name)

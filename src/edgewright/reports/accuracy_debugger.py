@@ -102,10 +102,10 @@ def _make_snooping_page(result: Snooping) -> list[Block]:
     ]
 
 
-def make_document(title: str, blocks: Sequence[Block]) -> bytes:
-    """A page that needs nothing else."""
+def make_document(title: str, blocks: Sequence[Block], drawn: str = "") -> bytes:
+    """A page that needs nothing else; ``drawn`` is HTML that stands below the blocks."""
     head = f'<meta charset="utf-8"><title>{html.escape(title)}</title><style>{_STYLE}</style>'
-    body = f"<head>{head}</head>\n<body>{format_html(blocks)}</body>"
+    body = f"<head>{head}</head>\n<body>{format_html(blocks)}{drawn}</body>"
     return f'<!doctype html>\n<html lang="en">{body}</html>\n'.encode()
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from edgewright.core.errors import BadInput, EdgewrightError
+from edgewright.core.errors import EdgewrightError
 from edgewright.core.files import write_all
 from edgewright.core.page import Block, Table, format_html
 from edgewright.reports.accuracy_debugger import make_document
@@ -65,9 +65,7 @@ def make_page(evaluation: ModelEvaluation) -> bytes:
     return make_document(f"Which options are best? {evaluation.model}", [], "\n".join(parts))
 
 
-def write_folder_page(
-    folder: Path, outcomes: Mapping[str, ModelEvaluation | EdgewrightError]
-) -> list[Block]:
+def write_folder_page(folder: Path, outcomes: Mapping[str, ModelEvaluation | EdgewrightError]) -> list[Block]:
     """A page over all models of a directory, and the same for the terminal."""
     rows = []
     for name, outcome in outcomes.items():
@@ -80,14 +78,6 @@ def write_folder_page(
     table = Table("Models", ("model", "status", "best", "match", "where"), tuple(rows), frozenset({3}))
     write_all({folder / PAGE_FILE: [make_document("Models", [table])]})
     return [table, f"wrote {folder / PAGE_FILE}"]
-
-
-def raise_failures(evaluation: ModelEvaluation) -> None:
-    """One error for the schemas that failed, once all is written: the rest of the table stands."""
-    failed = evaluation.failed
-    if failed:
-        listed = "; ".join(f"{result.name}: {result.problem}" for result in failed[:5])
-        raise BadInput(f"{len(failed)} of {len(evaluation.results)} schemas failed: {listed}")
 
 
 def _list_cells(evaluation: ModelEvaluation, result: SchemaResult) -> list[str]:
@@ -130,14 +120,16 @@ def _list_summary(evaluation: ModelEvaluation) -> list[Block]:
     work, best = evaluation.work, evaluation.best
     found = "" if best is None else f" The best is {best.name} with {_spell_figure(evaluation, best.match)}."
     reference = next((result.name for result in evaluation.results if result.is_reference), "-")
-    return [
-        f"{len(evaluation.results)} schemas on {evaluation.inputs} inputs, compared by {evaluation.comparator} "
-        f"with {reference}.{found}",
-        f"{work.conversions} conversions, {work.quantizations} quantizations, {work.float_runs} runs of float "
-        f"models, {work.quantized_runs} of quantized ones, {work.source_runs} in frameworks, "
-        f"{evaluation.seconds:.1f} s.",
-        *evaluation.notes,
-    ]
+    what = (
+        f"{len(evaluation.results)} schemas on {evaluation.inputs} inputs, compared by "
+        f"{evaluation.comparator} with {reference}.{found}"
+    )
+    effort = (
+        f"{work.conversions} conversions, {work.quantizations} quantizations, {work.float_runs} runs of "
+        f"float models, {work.quantized_runs} of quantized ones, {work.source_runs} in frameworks, "
+        f"{evaluation.seconds:.1f} s."
+    )
+    return [what, effort, *evaluation.notes]
 
 
 def _make_table(evaluation: ModelEvaluation) -> Table:
@@ -154,7 +146,16 @@ def _make_table(evaluation: ModelEvaluation) -> Table:
         for result in evaluation.results
     )
     headers = (
-        *("schema", "status", "precision", "backend", "parameters", evaluation.heading, "by output", "metrics"),
+        *(
+            "schema",
+            "status",
+            "precision",
+            "backend",
+            "parameters",
+            evaluation.heading,
+            "by output",
+            "metrics",
+        ),
         *("same model as", "s"),
     )
     return Table("All schemas", headers, rows, frozenset({5, 9}))
@@ -189,11 +190,11 @@ def _draw_bars(evaluation: ModelEvaluation) -> str:
     lines = []
     for place, (result, figure) in enumerate(zip(ranked, figures, strict=True)):
         share = (figure - low) / span if evaluation.is_higher_better else (high - figure) / span
-        width, top = 4 + share * BAR, place * ROW
+        width, top, text = 4 + share * BAR, place * ROW, html.escape(_spell_figure(evaluation, figure))
         lines.append(
             f'<text x="{NAME - 8}" y="{top + 13}" text-anchor="end">{html.escape(result.name)}</text>'
             f'<rect x="{NAME}" y="{top + 3}" width="{width:.1f}" height="{ROW - 6}" fill="#4878a8"/>'
-            f'<text x="{NAME + width + 6:.1f}" y="{top + 13}">{html.escape(_spell_figure(evaluation, figure))}</text>'
+            f'<text x="{NAME + width + 6:.1f}" y="{top + 13}">{text}</text>'
         )
     size = f'width="{NAME + BAR + FIGURE}" height="{len(ranked) * ROW + 4}"'
     label = f"{evaluation.heading} of each schema; bars begin at the worst, {low:.3f}"

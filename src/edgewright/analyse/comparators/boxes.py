@@ -65,7 +65,7 @@ def check_box_outputs(outputs: BoxOutputs, known: Mapping[str, object], file: st
 def compare_boxes(
     comparator: Comparator, outputs: BoxOutputs, golden: Mapping[str, Array], target: Mapping[str, Array]
 ) -> float:
-    """How well the boxes of a run cover those of the reference, in percent; both ways, so extra ones count."""
+    """How well boxes cover those of the reference, in percent; both ways, so that extra ones count."""
     assert isinstance(comparator.verifier, MeanIou)
     sides = [_list_detections(outputs, tensors) for tensors in (golden, target)]
     if not len(sides[0][0]) or not len(sides[1][0]):

@@ -23,8 +23,9 @@ from edgewright.core.words import did_you_mean
 DEFAULT_TOLERANCE = 0.001
 # The figure for no noise at all: a mean over inputs needs a number.
 MOST_DB = 120.0
-# Classes that are looked at where the tolerance gives no number of them.
-BEST_CLASSES = 5
+# Classes that are looked at where the tolerance gives no number of them: more would match by themselves in a
+# model of few classes.
+BEST_CLASSES = 1
 
 
 @dataclass(frozen=True)

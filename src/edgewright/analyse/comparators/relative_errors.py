@@ -35,7 +35,7 @@ class _Share(Verifier):
 
 @dataclass(frozen=True)
 class AverageMatch(_Share):
-    """The mean difference against the mean magnitude; elements within ``tolerance`` of theirs count as equal."""
+    """The mean difference against the mean magnitude; what is within ``tolerance`` counts as equal."""
 
     name = "avg"
 

@@ -7,13 +7,18 @@ from pathlib import Path
 
 import numpy as np
 
-from edgewright.analyse.comparators.boxes import BoxOutputs, check_box_outputs, compare_boxes, read_box_outputs
+from edgewright.analyse.comparators.boxes import (
+    BoxOutputs,
+    check_box_outputs,
+    compare_boxes,
+    read_box_outputs,
+)
 from edgewright.analyse.comparators.comparator import Comparator, find_comparator
 from edgewright.core.errors import BadInput, ShapeMismatch, UsageError, Where, shown
 from edgewright.core.files import measure_file
 from edgewright.core.numbers import Array
-from edgewright.ir.graph import Graph
 from edgewright.ir.contract import shape_of
+from edgewright.ir.graph import Graph
 from edgewright.lower.names import NameTable
 from edgewright.sdk.evaluator.records import OutputMatch
 
@@ -21,7 +26,7 @@ BOXES, PIXELS = "box", "pixelbypixel"
 # Shapes of outputs by the names of their files; None where a dimension is open.
 Shapes = Mapping[str, tuple[int, ...] | None]
 # Draws an output beside its reference: a PNG file.
-Draw = Callable[[Array, Array, str], bytes]
+Draw = Callable[[Array, Array], bytes]
 
 
 @dataclass(frozen=True)
@@ -57,7 +62,7 @@ class Comparison:
             )
             for name in self.shapes:
                 file = folder / f"Result_{number}" / f"{name}_{PIXELS}.png"
-                file.write_bytes(self.draw(golden[name], target[name], f"{name}, input {number}"))
+                file.write_bytes(self.draw(golden[name], target[name]))
                 files.append(file)
         return files
 

@@ -82,7 +82,9 @@ def run_model(schema: InferenceSchema, model: Path, inputs: Path, folder: Path) 
     """Runs a written model on all inputs into FOLDER/Result_N; returns what should be known."""
     check_host(schema)
     backend = find_engine_backend(schema.backend)
-    config = write_extensions(schema, folder, load_model_graphs([model])[0].name if schema.backend_extensions else "")
+    config = write_extensions(
+        schema, folder, load_model_graphs([model])[0].name if schema.backend_extensions else ""
+    )
     chosen: dict[str, Any] = {"backend": backend, "models": (str(model),), "retrieve_context": None}
     if schema.contextbin_params:
         binary = _make_context(schema, model, folder, backend, config)
@@ -181,8 +183,6 @@ def _make_context(
     if config is not None:
         fixed["config_file"] = config
     params: Params = schema.contextbin_params
-    groups = read_params(
-        (*CONTEXT_GENERATOR, Target), params, fixed, tool="qnn-context-binary-generator"
-    )
+    groups = read_params((*CONTEXT_GENERATOR, Target), params, fixed, tool="qnn-context-binary-generator")
     generate_context(collect_groups(GeneratorOptions, groups))
     return folder / f"{name}.bin"

@@ -60,6 +60,7 @@ class InputWriter:
             folder: where files and lists go.
             dtypes: types of raw files by input name, where a user says them.
         """
+        self.graph = graph
         self._types = {name: graph.types[name] for name in graph.inputs}
         self._folder, self._spell = folder, NameTable(graph.inputs)
         unknown = [name for name in dtypes or {} if self._find(name) is None]
@@ -75,7 +76,9 @@ class InputWriter:
         path = self._without_commas(Path(file), name)
         spellings = {self._spell(known): known for known in self._types}
         listed = read_input_list(path, list(self._types), spellings)
-        rows = [{key: line.files.get(key, line.files.get("")) for key in self._types} for line in listed.lines]
+        rows = [
+            {key: line.files.get(key, line.files.get("")) for key in self._types} for line in listed.lines
+        ]
         return self.write_rows(rows, name)
 
     def write_rows(self, rows: Iterable[Mapping[str, Any]], name: str) -> ListedInputs:
@@ -173,7 +176,11 @@ def _guess_dtype(path: Path, name: str, tensor_type: TensorType) -> str:
 def _to_float32(name: str, array: Array) -> Array:
     if array.dtype.kind not in "fiub":
         raise BadInput(f"the values are {array.dtype}, expected numbers", Where(tensor=name))
-    if array.dtype.kind in "iu" and array.size and int(np.abs(array.astype(np.float64)).max()) > LARGEST_EXACT:
+    if (
+        array.dtype.kind in "iu"
+        and array.size
+        and int(np.abs(array.astype(np.float64)).max()) > LARGEST_EXACT
+    ):
         raise BadInput(
             f"the values reach {int(np.abs(array.astype(np.float64)).max())}, raw float32 files hold whole "
             f"numbers up to {LARGEST_EXACT}",

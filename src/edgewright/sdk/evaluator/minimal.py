@@ -5,9 +5,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from edgewright.backends.registry import find_backend
 from edgewright.config.params import Params
 from edgewright.core.errors import UsageError, shown
 from edgewright.frontends.framework import Framework
+from edgewright.sdk.debugger.inference_engine import find_engine_backend
 from edgewright.sdk.evaluator.comparison import Draw, check_box_option, make_comparison
 from edgewright.sdk.evaluator.conversions import Conversions
 from edgewright.sdk.evaluator.converter_options import EvaluatedModel
@@ -40,6 +42,7 @@ def evaluate_combinations(
 ) -> ModelEvaluation:
     """Runs all combinations on all inputs, which also calibrate; one conversion and one float run in all."""
     check_box_option(request.comparator, request.box_input)
+    find_backend(find_engine_backend(request.backend))
     _check_shapes(model)
     started = time.monotonic()
     schemas = make_minimal_schemas(request.backend, request.params)

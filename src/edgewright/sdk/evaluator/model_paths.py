@@ -14,7 +14,11 @@ def find_model(path: str, base: Path | None = None) -> str:
     """A model's path: as it is, else below the folder of the configuration, else below the model zoo."""
     given = Path(path)
     zoos = [Path(os.environ[name]) for name in VARIABLES if os.environ.get(name)] or [Path(DEFAULT_ZOO)]
-    places = [given] if given.is_absolute() else [given, *([base / given] if base else []), *(z / given for z in zoos)]
+    places = (
+        [given]
+        if given.is_absolute()
+        else [given, *([base / given] if base else []), *(z / given for z in zoos)]
+    )
     for place in places:
         if place.exists():
             return str(place)

@@ -74,9 +74,10 @@ def _compare(
 ) -> SchemaResult:
     try:
         outputs = comparison.compare_folders(reference.folder, run.folder, count)
-        pictures = comparison.draw_differences(reference.folder, run.folder, count)
+        # Whoever has the same model has the same pictures, in that schema's folder.
+        pictures = [] if run.same_as else comparison.draw_differences(reference.folder, run.folder, count)
     except EdgewrightError as problem:
-        return replace(result, status=FAILED, problem=problem.what)
+        return replace(result, status=FAILED, problem=problem.what, code=problem.code)
     match = float(np.mean([item.mean for item in outputs]))
     files = tuple(str(file.relative_to(work_folder)) for file in pictures)
     return replace(result, outputs=outputs, match=match, pictures=files)
@@ -100,6 +101,7 @@ def _describe_run(run: SchemaRun, *, is_reference: bool) -> SchemaResult:
         seconds=run.seconds,
         same_as=run.same_as,
         problem="" if run.problem is None else run.problem.what,
+        code="" if run.problem is None else run.problem.code,
         notes=run.notes,
     )
 

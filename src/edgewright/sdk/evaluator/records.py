@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from edgewright.core.errors import BadInput, EdgewrightError, Problems
 from edgewright.core.page import Block, Displayed, Table
 
 SUCCESS, FAILED = "Success", "Failed"
@@ -40,6 +41,8 @@ class SchemaResult:
     # Another schema that wrote the very same model.
     same_as: str = ""
     problem: str = ""
+    # The kind of error that the problem is.
+    code: str = ""
     notes: tuple[str, ...] = ()
     # Pictures of differences, relative to the work folder.
     pictures: tuple[str, ...] = ()
@@ -106,14 +109,29 @@ def list_blocks(evaluation: ModelEvaluation) -> list[Block]:
             "-" if result.match is None else f"{result.match:.3f}{unit}",
             "; ".join(f"{item.name} {item.mean:.3f}" for item in result.outputs) or result.problem or "-",
             "; ".join(f"{name} {value:g}" for name, value in result.metrics.items()) or "-",
+            result.same_as.partition("_qnn_")[2] or "-",
         )
         for place, result in enumerate(evaluation.results)
     )
-    headers = ("", "schema", "status", "runs as", evaluation.heading, "by output", "metrics")
+    headers = ("", "schema", "status", "runs as", evaluation.heading, "by output", "metrics", "same model as")
     title = f"{evaluation.model}: {len(evaluation.results)} schemas on {evaluation.inputs} inputs"
     return [Table(title, headers, rows, frozenset({0, 4})), *evaluation.notes]
 
 
 def describe_precision(result: SchemaResult) -> str:
     """What ran, in a few words."""
-    return f"{result.precision} on {result.backend}" if result.backend else f"{result.precision}, {result.engine}"
+    return (
+        f"{result.precision} on {result.backend}"
+        if result.backend
+        else f"{result.precision}, {result.engine}"
+    )
+
+
+def raise_failures(evaluation: ModelEvaluation) -> None:
+    """One error for the schemas that failed, once all is written: the rest of the table stands."""
+    failed = evaluation.failed
+    if failed:
+        listed = "; ".join(f"{result.name}: {result.problem}" for result in failed[:5])
+        kinds = {kind.code: kind for kind in EdgewrightError.__subclasses__() if kind is not Problems}
+        kind = kinds.get(failed[0].code, BadInput)
+        raise kind(f"{len(failed)} of {len(evaluation.results)} schemas failed: {listed}")

@@ -5,6 +5,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from edgewright.config.params import Params
 from edgewright.core.errors import LimitExceeded
@@ -16,7 +17,9 @@ ENGINES = (QNN, *SOURCE_ENGINES)
 PRECISIONS = ("fp32", "fp16", "int8", "quant")
 ARCHITECTURES = ("x86_64-linux-clang", "aarch64-android")
 HOST = ARCHITECTURES[0]
-MOST_COMBINATIONS = 4096
+MOST_COMBINATIONS, LONGEST_NAME = 4096, 120
+# The tables of a schema, whose values may be alternatives.
+TABLES = ("converter_params", "contextbin_params", "netrun_params", "backend_extensions")
 # What minimal mode tries out (guide, qnn-accuracy-evaluator): 4 x 2 x 2 x 2.
 MINIMAL_PARAMS: dict[str, tuple[str, ...]] = {
     "param_quantizer": ("tf | symmetric | enhanced | adjusted",),
@@ -57,18 +60,22 @@ class InferenceSchema:
         return f"schema{self.number}_{self.engine}_{self._name_option()}"
 
     def _name_option(self) -> str:
+        named = MINIMAL_PARAMS if self.is_quantized else {}
+        tables = (getattr(self, name) for name in TABLES)
+        values = {key: texts for table in tables for key, texts in table.items()}
+        others = [f"{key}_{'_'.join(values[key])}" for key in self.varied if key not in named]
+        return _UNFIT.sub("-", "_".join([*self._list_usual_parts(), *others]))[:LONGEST_NAME]
+
+    def _list_usual_parts(self) -> list[str]:
         if self.engine != QNN:
-            return self.precision
+            return [self.precision]
         if not self.is_quantized:
-            return f"{self.backend}_{self.precision}"
+            return [self.backend, self.precision]
         params = self.converter_params
         algorithms = [word for word in _words(params, "algorithms") if word != "default"]
         parts = [*_words(params, "param_quantizer", "tf"), *algorithms]
         parts += ["pcq"] * is_true(params, "use_per_channel_quantization")
-        parts += ["pqr"] * is_true(params, "use_per_row_quantization")
-        named = {*MINIMAL_PARAMS}
-        parts += [f"{key}_{'_'.join(params[key])}" for key in self.varied if key not in named]
-        return _UNFIT.sub("-", "_".join(parts))[:120]
+        return parts + ["pqr"] * is_true(params, "use_per_row_quantization")
 
 
 def is_true(params: Params, key: str) -> bool:
@@ -78,10 +85,9 @@ def is_true(params: Params, key: str) -> bool:
 
 def expand_schema(schema: InferenceSchema) -> list[InferenceSchema]:
     """All combinations of values that are written `a | b`, in the order in which they are written."""
-    tables = ("converter_params", "contextbin_params", "netrun_params", "backend_extensions")
     choices = {
         (table, key): _split_choices(texts)
-        for table in tables
+        for table in TABLES
         for key, texts in getattr(schema, table).items()
     }
     count = math.prod(len(options) for options in choices.values())
@@ -89,7 +95,7 @@ def expand_schema(schema: InferenceSchema) -> list[InferenceSchema]:
         raise LimitExceeded(f"a schema stands for {count} combinations, at most {MOST_COMBINATIONS} are run")
     varied = tuple(key for (_, key), options in choices.items() if len(options) > 1)
     return [
-        replace(schema, varied=varied, **_fill_tables(tables, choices, chosen))
+        replace(schema, varied=varied, **_fill_tables(choices, chosen))
         for chosen in itertools.product(*choices.values())
     ]
 
@@ -103,14 +109,13 @@ def make_minimal_schemas(backend: str, params: Params) -> list[InferenceSchema]:
 
 
 def _fill_tables(
-    tables: Sequence[str],
     choices: Mapping[tuple[str, str], Sequence[tuple[str, ...]]],
     chosen: Sequence[tuple[str, ...]],
-) -> dict[str, Params]:
-    filled: dict[str, dict[str, tuple[str, ...]]] = {table: {} for table in tables}
+) -> dict[str, Any]:
+    filled: dict[str, dict[str, tuple[str, ...]]] = {table: {} for table in TABLES}
     for (table, key), texts in zip(choices, chosen, strict=True):
         filled[table][key] = texts
-    return dict(filled)
+    return {**filled}
 
 
 def _split_choices(texts: Sequence[str]) -> list[tuple[str, ...]]:
