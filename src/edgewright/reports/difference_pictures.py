@@ -24,8 +24,8 @@ def draw_difference(golden: Array, target: Array) -> bytes:
     both = np.nan_to_num(np.stack([first, second]))
     low, reach = float(both.min()), float(both.max() - both.min()) or 1.0
     gap = np.nan_to_num(np.abs(second - first))
-    panels = [_paint((plane - low) / reach, is_red=False) for plane in both]
-    panels.append(_paint(gap / (float(gap.max()) or 1.0), is_red=True))
+    panels = [_colour_plane((plane - low) / reach, is_red=False) for plane in both]
+    panels.append(_colour_plane(gap / (float(gap.max()) or 1.0), is_red=True))
     axis = 0 if first.shape[0] == 1 else 1
     space = np.full(
         (GAP, panels[0].shape[1], 3) if axis == 0 else (panels[0].shape[0], GAP, 3), 255, np.uint8
@@ -46,7 +46,7 @@ def _take_plane(array: Array) -> Array:
     return thinned
 
 
-def _paint(shares: Array, *, is_red: bool) -> Array:
+def _colour_plane(shares: Array, *, is_red: bool) -> Array:
     """Colours of shares from 0 to 1: from black to white, or from white to red."""
     levels = np.rint(np.clip(shares, 0.0, 1.0) * 255).astype(np.uint8)
     pixels = (

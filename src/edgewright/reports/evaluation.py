@@ -49,9 +49,9 @@ def make_csv(evaluation: ModelEvaluation) -> str:
 def make_terminal_page(evaluation: ModelEvaluation) -> list[Block]:
     """The table, the best schema, and where the rest is."""
     best = evaluation.best
-    found = [] if best is None else [f"best: {best.name} ({_spell_figure(evaluation, best.match)})"]
+    winner = [] if best is None else [f"best: {best.name} ({_spell_figure(evaluation, best.match)})"]
     wrote = [f"wrote {path}" for path in (evaluation.csv, evaluation.page) if path]
-    return [*list_blocks(evaluation), *found, *wrote]
+    return [*list_blocks(evaluation), *winner, *wrote]
 
 
 def make_page(evaluation: ModelEvaluation) -> bytes:
@@ -118,11 +118,11 @@ def _guard_formula(cell: str) -> str:
 
 def _list_summary(evaluation: ModelEvaluation) -> list[Block]:
     work, best = evaluation.work, evaluation.best
-    found = "" if best is None else f" The best is {best.name} with {_spell_figure(evaluation, best.match)}."
+    winner = "" if best is None else f" The best is {best.name} with {_spell_figure(evaluation, best.match)}."
     reference = next((result.name for result in evaluation.results if result.is_reference), "-")
     what = (
         f"{len(evaluation.results)} schemas on {evaluation.inputs} inputs, compared by "
-        f"{evaluation.comparator} with {reference}.{found}"
+        f"{evaluation.comparator} with {reference}.{winner}"
     )
     effort = (
         f"{work.conversions} conversions, {work.quantizations} quantizations, {work.float_runs} runs of "

@@ -8,7 +8,6 @@ from edgewright.tools.answer import tell
 from edgewright.tools.tool import Tool
 
 NAME = "edgewright evaluate"
-CONFIGURATIONS = (".yaml", ".yml")
 
 
 def run(

@@ -39,24 +39,24 @@ def write_extensions(schema: InferenceSchema, folder: Path, graph: str) -> str |
 
 def make_extensions(schema: InferenceSchema, graph: str) -> dict[str, Any]:
     """The content of the file: each key in the section that has it; what no section has is an error."""
-    found = _sort_keys(schema.backend_extensions)
-    device = dict(found.get("devices", {}))
+    sections = _sort_keys(schema.backend_extensions)
+    device = dict(sections.get("devices", {}))
     if schema.backend.startswith("dspv"):
         device.setdefault("dsp_arch", schema.backend.removeprefix("dsp"))
-    if "cores" in found:
-        device["cores"] = [found["cores"]]
+    if "cores" in sections:
+        device["cores"] = [sections["cores"]]
     content: dict[str, Any] = {}
     if device:
         content["devices"] = [device]
-    if "graphs" in found:
-        content["graphs"] = [{"graph_names": [graph], **found["graphs"]}]
-    if "context" in found:
-        content["context"] = found["context"]
+    if "graphs" in sections:
+        content["graphs"] = [{"graph_names": [graph], **sections["graphs"]}]
+    if "context" in sections:
+        content["context"] = sections["context"]
     return content
 
 
 def _sort_keys(params: Params) -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = {}
+    sections: dict[str, dict[str, Any]] = {}
     problems: list[EdgewrightError] = []
     for name, texts in params.items():
         if name in _IDLE:
@@ -70,7 +70,7 @@ def _sort_keys(params: Params) -> dict[str, dict[str, Any]]:
             )
             continue
         try:
-            found.setdefault(section, {})[name] = _read_value(_SECTIONS[section][name], " ".join(texts))
+            sections.setdefault(section, {})[name] = _read_value(_SECTIONS[section][name], " ".join(texts))
         except ValueError:
             kind = _SECTIONS[section][name].kind
             problems.append(
@@ -78,7 +78,7 @@ def _sort_keys(params: Params) -> dict[str, dict[str, Any]]:
             )
     if problems:
         raise problems[0] if len(problems) == 1 else Problems(problems)
-    return found
+    return sections
 
 
 def _read_value(key: Key, text: str) -> Any:

@@ -1,7 +1,7 @@
 """The inputs of an evaluation as an input list of float32 files, which all that runs models reads alike."""
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -98,17 +98,6 @@ class InputWriter:
         write_whole(target, ["\n".join([*lines, ""]).encode()])
         return ListedInputs(target, tuple(sources))
 
-    def name_row(self, values: Sequence[Any], where: Where) -> dict[str, Any]:
-        """Values in the order of the inputs, by name."""
-        if len(values) != len(self._types):
-            raise BadInput(
-                f"there are {len(values)} values for {len(self._types)} inputs: "
-                f"{', '.join(shown(name) for name in self._types)}",
-                where,
-                do="give one for each input, in this order",
-            )
-        return dict(zip(self._types, values, strict=True))
-
     def _find(self, name: str) -> str | None:
         return next((known for known in self._types if name in {known, self._spell(known)}), None)
 
@@ -145,8 +134,8 @@ def _quote_files(text: str, folder: Path) -> str:
     if not plain or plain.startswith(("#", "%")) or ":=" in plain:
         return plain
     words = [part.strip() for part in plain.split(",") if part.strip()]
-    found = [word if Path(word).exists() else str((folder / word).absolute()) for word in words]
-    return " ".join(f'"{word}"' for word in found)
+    paths = [word if Path(word).exists() else str((folder / word).absolute()) for word in words]
+    return " ".join(f'"{word}"' for word in paths)
 
 
 def _guess_dtype(path: Path, name: str, tensor_type: TensorType) -> str:

@@ -11,10 +11,6 @@ from edgewright.config.params import Params
 from edgewright.core.errors import LimitExceeded
 
 QNN = "qnn"
-# Engines of frameworks, by the names of the guide.
-SOURCE_ENGINES = ("onnxrt", "tensorflow", "tensorflow-session", "torchscript", "tflite")
-ENGINES = (QNN, *SOURCE_ENGINES)
-PRECISIONS = ("fp32", "fp16", "int8", "quant")
 ARCHITECTURES = ("x86_64-linux-clang", "aarch64-android")
 HOST = ARCHITECTURES[0]
 MOST_COMBINATIONS, LONGEST_NAME = 4096, 120
@@ -72,15 +68,15 @@ class InferenceSchema:
         if not self.is_quantized:
             return [self.backend, self.precision]
         params = self.converter_params
-        algorithms = [word for word in _words(params, "algorithms") if word != "default"]
-        parts = [*_words(params, "param_quantizer", "tf"), *algorithms]
+        algorithms = [word for word in _list_words(params, "algorithms") if word != "default"]
+        parts = [*_list_words(params, "param_quantizer", "tf"), *algorithms]
         parts += ["pcq"] * is_true(params, "use_per_channel_quantization")
         return parts + ["pqr"] * is_true(params, "use_per_row_quantization")
 
 
 def is_true(params: Params, key: str) -> bool:
     """Whether a switch is on."""
-    return " ".join(_words(params, key)).lower() in {"true", "yes", "on", "1"}
+    return " ".join(_list_words(params, key)).lower() in {"true", "yes", "on", "1"}
 
 
 def expand_schema(schema: InferenceSchema) -> list[InferenceSchema]:
@@ -124,10 +120,10 @@ def _split_choices(texts: Sequence[str]) -> list[tuple[str, ...]]:
     return [(part.strip(),) for part in texts[0].split("|") if part.strip()]
 
 
-def _words(params: Params, key: str, default: str = "") -> list[str]:
-    return list(_iterate_words(params.get(key, (default,))))
+def _list_words(params: Params, key: str, default: str = "") -> list[str]:
+    return list(_iterate_list_words(params.get(key, (default,))))
 
 
-def _iterate_words(texts: Sequence[str]) -> Iterator[str]:
+def _iterate_list_words(texts: Sequence[str]) -> Iterator[str]:
     for text in texts:
         yield from text.split()
