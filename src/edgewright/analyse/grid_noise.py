@@ -7,8 +7,9 @@ from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
 from edgewright.quantize.encodings import compute_covered_range
 
-# A value that is farther away than this, in steps, was cut by the range, not rounded.
-ROUNDED = 0.51
+# A value that is farther away than this, in steps, was cut by the range, not rounded. Ranges that a rule
+# fixes end a step early, such as those of a sigmoid at 255/256.
+ROUNDED = 1.01
 # Gains explain a difference where they leave so much less of it, in dB, and this much of the values.
 EXPLAINED_DB, SAME_DB = 10.0, 20.0
 FITS = 2
@@ -64,4 +65,6 @@ def is_scaled(real: Array, other: Array) -> bool:
 
 
 def _measure(real: Array, other: Array) -> float | None:
-    return to_decibels(float((real.astype(np.float64) ** 2).sum()), float(((real - other) ** 2).sum()))
+    exact, gaps = real.astype(np.float64), other.astype(np.float64) - real
+    with np.errstate(over="ignore"):  # a mask of -3e38 stays one
+        return to_decibels(float((exact**2).sum()), float((gaps**2).sum()))

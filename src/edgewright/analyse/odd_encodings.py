@@ -173,7 +173,8 @@ class _Search:
         turned = align_layout(array, shape)
         if turned.size != np.prod(shape):
             return
-        clipped = np.clip(SaturationLimits(self._quantized, value).clip(turned), *self._find_clamp(value))
+        # What readers do not see is nothing that a wider range would gain.
+        clipped = np.clip(SaturationLimits(self._reference, value).clip(turned), *self._find_clamp(value))
         for noise in noises:
             noise.add(clipped)
 
