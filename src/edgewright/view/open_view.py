@@ -17,9 +17,10 @@ from edgewright.view.build_folders import (
     find_built_model,
     is_build_folder,
     list_facts,
-    measure_layers,
+    list_layers,
     read_report,
 )
+from edgewright.view.layer_overlays import colour_layers
 from edgewright.view.records import ViewModel
 
 # The keys that files of encodings have.
@@ -48,8 +49,7 @@ def _find_reader(path: Path) -> Callable[[Path, InputSpec], ViewModel]:
 def _view_build(path: Path, spec: InputSpec) -> ViewModel:
     report = read_report(path)
     model = _view_dlc(find_built_model(path, report), spec)
-    overlays = {graph.name: measure_layers(graph, report) for graph in model.graphs}
-    return replace(model, facts=(*list_facts(report), *model.facts), overlays=overlays)
+    return colour_layers(replace(model, facts=(*list_facts(report), *model.facts)), list_layers(report))
 
 
 def _view_source(path: Path, spec: InputSpec) -> ViewModel:
