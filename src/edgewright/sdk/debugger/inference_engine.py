@@ -41,7 +41,7 @@ HOST = "x86_64-linux-clang"
 Guard = Callable[[str], AbstractContextManager[None]]
 
 
-def stand_aside(status: str) -> AbstractContextManager[None]:
+def ignore_status(status: str) -> AbstractContextManager[None]:
     """Failures are what they are."""
     del status
     return nullcontext()
@@ -92,7 +92,7 @@ def run_inference(task: EngineTask, place: DebuggerFolder, groups: Iterable[Opti
         return run_inference_in(folder, task)
 
 
-def run_inference_in(folder: Path, task: EngineTask, guard: Guard = stand_aside) -> Inference:
+def run_inference_in(folder: Path, task: EngineTask, guard: Guard = ignore_status) -> Inference:
     """The same in a folder that is there."""
     model, graph = prepare_model(folder, task, guard)
     structure = describe_graph(graph)
@@ -114,7 +114,7 @@ def run_inference_in(folder: Path, task: EngineTask, guard: Guard = stand_aside)
     )
 
 
-def prepare_model(folder: Path, task: EngineTask, guard: Guard = stand_aside) -> tuple[Path, Graph]:
+def prepare_model(folder: Path, task: EngineTask, guard: Guard = ignore_status) -> tuple[Path, Graph]:
     """The file that is run, a _net.json or a library, and its graph."""
     file = _make_model_file(folder, task, guard)
     graphs = load_model_graphs([file])

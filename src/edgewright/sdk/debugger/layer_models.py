@@ -26,9 +26,9 @@ from edgewright.sdk.debugger.layer_scores import (
     Snooping,
     StageFailure,
     choose_layers,
-    failing_as,
     is_skipped,
     judge_layer,
+    mark_failures,
     note_failed_rest,
     note_failure,
     write_snooping,
@@ -111,10 +111,10 @@ class _LayerModels:
         """The scores of a layer, or the stage at which it failed."""
         folder = self._folder / self._name_folder(layer.name)
         try:
-            with failing_as("err_part"):
+            with mark_failures("err_part"):
                 part = self._parts.cut_layer(layer.name, self._known)
             results = dict(self._run(part, folder))
-            with failing_as("err_compare"):
+            with mark_failures("err_compare"):
                 pair = _find_result(results, layer.name)
             judge_layer(layer, self._request.verifiers, *pair)
         except StageFailure as failure:
@@ -125,7 +125,7 @@ class _LayerModels:
     def _measure_rest(self, layer: LayerScore, folder: Path) -> None:
         """What the layer and all that follows does to the outputs; that it fails is no fault of the layer."""
         try:
-            with failing_as("err_part"):
+            with mark_failures("err_part"):
                 rest = self._parts.cut_rest(layer.name, self._known)
             layer.outputs = self._score_outputs(dict(self._run(rest, folder)))
         except StageFailure as failure:
@@ -144,8 +144,8 @@ class _LayerModels:
         made = [item.name for item in part.graph.output]
         write_tensors(folder / "golden", [(name, golden[name]) for name in made if name in golden])
         task = self._make_task(part, folder)
-        inference = run_inference_in(folder, task, failing_as)
-        with failing_as("err_compare"):
+        inference = run_inference_in(folder, task, mark_failures)
+        with mark_failures("err_compare"):
             matcher = TensorMatcher(
                 list_tensor_files(str(folder / "golden")),
                 list_tensor_files(inference.results[0]),

@@ -79,7 +79,7 @@ class StageFailure(Exception):
 
 
 @contextmanager
-def failing_as(status: str) -> Iterator[None]:
+def mark_failures(status: str) -> Iterator[None]:
     """What fails inside is a failure of that stage."""
     try:
         yield
@@ -159,7 +159,7 @@ def note_failed_rest(layer: LayerScore, failure: StageFailure) -> None:
 def judge_layer(layer: LayerScore, verifiers: Sequence[Verifier], golden: Array, result: Array) -> None:
     """The scores of a layer, whether the model is partitioned there, and what is abnormal."""
     try:
-        with failing_as("err_compare"):
+        with mark_failures("err_compare"):
             layer.scores = {verifier.column: verifier.score(golden, result) for verifier in verifiers}
     except StageFailure as failure:
         note_failure(layer, failure)

@@ -29,9 +29,9 @@ from edgewright.sdk.debugger.layer_scores import (
     Snooping,
     StageFailure,
     choose_layers,
-    failing_as,
     is_skipped,
     judge_layer,
+    mark_failures,
     note_failed_rest,
     note_failure,
     write_snooping,
@@ -149,7 +149,7 @@ def _run_isolated(
         alone = IsolatedLayers(request.graph, list(values))
         alone.add(point)
         try:
-            with failing_as("err_exec"):
+            with mark_failures("err_exec"):
                 results |= alone.run(partial(_compile, request.prepare), [values])[0]
         except StageFailure as failure:
             note_failure(layers[point.value], failure)
@@ -157,7 +157,7 @@ def _run_isolated(
 
 
 def _compile(prepare: Prepare, graph: Graph, options: RunOptions) -> Session:
-    with failing_as("err_cntx"):
+    with mark_failures("err_cntx"):
         return prepare(graph, options)
 
 
@@ -178,7 +178,7 @@ def _run_suffixes(
             part, layer = cut_suffix(graph, point.nodes[0], values), layers[point.value]
             if outputs and all(value in values for value in part.inputs):
                 try:
-                    with failing_as("err_exec"):
+                    with mark_failures("err_exec"):
                         results = _run_part(request, part, values)
                         layer.outputs = _score_outputs(request, outputs, values, results)
                     shares.append(len(part) / max(len(graph), 1))
