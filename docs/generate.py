@@ -20,6 +20,7 @@ REFERENCE = ROOT / "docs" / "reference"
 sys.path.insert(0, str(ROOT))
 
 import edgewright  # noqa: E402 - after the path of the tests
+from edgewright.analyse.architecture.check import RULES  # noqa: E402
 from edgewright.backends.op_card import list_op_names, make_op_card  # noqa: E402
 from edgewright.core import errors  # noqa: E402
 from edgewright.frontends.onnx import registry as onnx_registry  # noqa: E402
@@ -115,6 +116,28 @@ def targets_page() -> str:
         *(f"| {device.name} | {str(device).partition(' has ')[2]} |" for device in list_devices().values()),
     ]
     return "\n".join(lines) + "\n"
+
+
+@cache
+def architecture_page() -> str:
+    """The rules of the architecture check, from their declarations."""
+    lines = [
+        "# Rules of the architecture check\n",
+        "What `qnn-architecture-checker`, `edgewright check` and the report of a build look for.\n",
+        "Effects are documented or estimated from shapes; no cycles of an emulator, which are host time.\n",
+    ]
+    for rule in RULES.values():
+        lines += [
+            f"## `{rule.name}`\n",
+            f"{rule.issue}\n",
+            f"- why: {rule.reason}",
+            f"- effect: {rule.effect}",
+        ]
+        lines += [f"- remedy: {rule.remedy}"]
+        if rule.modify is not None:
+            lines.append(f"- `--modify apply={rule.name}`: {rule.modification}. Tolerance: {rule.tolerance}")
+        lines.append("")
+    return "\n".join(lines)
 
 
 def tools() -> dict[str, str]:
@@ -410,6 +433,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "errors.md": errors_page,
     "qnn-codes.md": codes_page,
     "targets.md": targets_page,
+    "architecture-rules.md": architecture_page,
     "options.md": options_page,
     "api.md": api_page,
     "onnx-node-suite.md": suite_page,

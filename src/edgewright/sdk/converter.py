@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from edgewright.analyse.architecture.check import check_architecture
 from edgewright.config.converter import ArchChecker, CustomIo, GraphChanges, OpPackage, Output, Source
 from edgewright.config.io_config import IoConfig
 from edgewright.config.onnx import OnnxOnly
@@ -34,11 +35,12 @@ from edgewright.ir.graph import Graph
 from edgewright.ir.text import to_text
 from edgewright.lower.lower import QNN_PACKAGE, LowerOptions
 from edgewright.lower.names import NameTable, sanitize_name
-from edgewright.model.saving import SavedFiles, SaveOptions, save_graph
+from edgewright.model.saving import SavedFiles, SaveOptions, load_graph, save_graph
 from edgewright.quantize.overrides import KnownEncodings
 from edgewright.quantize.report import QuantizationSummary
 from edgewright.quantize.tensor_encodings import TensorEncoding
 from edgewright.run.op_packages import load_op_packages, map_ops_to_packages, use_converter_packages
+from edgewright.sdk.architecture_checker import write_table
 from edgewright.sdk.conversion import Conversion, read_copyright, record_conversion
 from edgewright.sdk.converter_quantizer import quantize_converted
 from edgewright.sdk.custom_io import describe_io, find_full_names, list_pinned_encodings, retype_quantized
@@ -118,13 +120,14 @@ def _convert(options: ConverterOptions, command: str) -> Conversion:
         graph, quantization = _quantize(converted, options, io)
         step()
         files = _save(graph, options, command, is_quantized=is_quantized)
+        files, findings = _check_architecture(options, files)
         step()
     record = record_conversion(graph, converted.io_types, files, (*converted.notes, *unread))
     notes = (
         *record.notes,
         *_list_idle(options),
         *_list_changes(record.contract),
-        *_name_checker(options, files),
+        *findings,
     )
     return replace(record, notes=notes, quantization=quantization)
 
@@ -292,12 +295,16 @@ def _list_idle(options: ConverterOptions) -> list[str]:
     return [f"--input_type image of {', '.join(images)} is about quantized models: this one stays float"]
 
 
-def _name_checker(options: ConverterOptions, files: SavedFiles) -> list[str]:
-    """Guide 6054: the option is on its way out, a tool of its own checks what was written."""
+def _check_architecture(options: ConverterOptions, files: SavedFiles) -> tuple[SavedFiles, list[str]]:
+    """What --arch_checker does: the tool of its own, on what was written (guide 6054)."""
     if not options.architecture.arch_checker:
-        return []
-    tool = "qnn-architecture-checker, which takes its place and is not built yet"
-    return [f"--arch_checker checks nothing itself: {tool}, reads {shown(files.net_json)}"]
+        return files, []
+    issues = check_architecture(load_graph(files.net_json))
+    table = write_table(issues, files.cpp.with_name(f"{files.cpp.stem}_architecture_checker.csv"))
+    rules = ", ".join(dict.fromkeys(issue.rule for issue in issues))
+    text = f"architecture check: {len(issues)} issues" + (f" ({rules})" if rules else "")
+    tool = f"qnn-architecture-checker -i {shown(files.net_json)} explains them"
+    return SavedFiles((*files.paths, table)), [f"{text} in {table.name}; {tool}"]
 
 
 def _list_changes(tensors: Sequence[IoTensor]) -> list[str]:

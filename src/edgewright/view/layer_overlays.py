@@ -18,6 +18,8 @@ _MEASURES = (
     ("own_db", "own_sqnr", "SQNR of this op alone"),
     ("weight_db", "weight_sqnr", "SQNR of its weights alone"),
 )
+# From here on the simulation and the emulator are said to disagree.
+_GAP_DB = 1.0
 
 
 def view_measured(graph: Graph, layers: Iterable[Layer], title: str) -> ViewModel:
@@ -44,8 +46,13 @@ def _measure_layers(graph: ViewGraph, layers: Iterable[Mapping[str, Any]]) -> tu
             number = layer.get(key)
             if node is not None and isinstance(number, int | float) and abs(number) < 1e6:
                 values.setdefault(key, {})[node] = float(number)
-    return tuple(
+    overlays = [
         Overlay(key, title, values[field], "dB", is_low_worse=True)
         for field, key, title in _MEASURES
         if field in values
-    )
+    ]
+    simulated, emulated = values.get("sim_db", {}), values.get("emulator_db", {})
+    gaps = {node: abs(simulated[node] - emulated[node]) for node in simulated if node in emulated}
+    if gaps:
+        overlays.append(Overlay("gap", "Simulation against emulator", gaps, "dB", threshold=_GAP_DB))
+    return tuple(overlays)

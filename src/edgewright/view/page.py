@@ -17,7 +17,7 @@ from edgewright.view.records import ViewModel
 # In an order in which each knows the ones before it.
 _APP = (
     *("elements.js", "graph.js", "layout.js", "drawing.js", "canvas.js", "overlay.js", "panel.js"),
-    *("outline.js", "search.js", "source.js", "compare.js", "app.js"),
+    *("outline.js", "search.js", "source.js", "compare.js", "diff_form.js", "save_page.js", "app.js"),
 )
 _WORKER = ("layout.js", "worker.js")
 _IMPORT = re.compile(r"^import [^;]*;\n", re.MULTILINE)
@@ -114,8 +114,11 @@ def summarise_all(models: Sequence[ViewModel]) -> dict[str, Any]:
     for number, model in enumerate(models):
         for place, graph in enumerate(model.graphs):
             for index, tensor in enumerate(graph.tensors.values()):
-                if tensor.load is None or left <= 0:
+                if tensor.load is not None:
+                    left -= tensor.load().nbytes
+                elif tensor.values is None:
                     continue
-                left -= tensor.load().nbytes
+                if left <= 0:
+                    continue
                 summaries[f"{number}/{place}/{index}"] = summarise(tensor)
     return summaries

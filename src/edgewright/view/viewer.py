@@ -159,11 +159,16 @@ def export_page(views: Views, path: Path) -> None:
 
 
 def start_viewer(
-    models: Openers, comparison: Document | None = None, *, open_browser: bool, port: int = 0
+    models: Openers,
+    comparison: Document | None = None,
+    *,
+    open_browser: bool,
+    port: int = 0,
+    root: Path | None = None,
 ) -> Viewer:
-    """Starts the server and, if asked, a browser at it."""
+    """Starts the server and, if asked, a browser at it; ``root`` is the folder that comparisons work in."""
     try:
-        server = ViewServer(Shown(models, comparison), port)
+        server = ViewServer(Shown(models, comparison, root), port)
     except OSError as problem:
         raise EnvironmentProblem(
             f"the page cannot be served at port {port}: {problem.strerror}", do="leave --port out"

@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from edgewright.config.accuracy_debugger import Components, DebuggerFolder, VerificationInputs
+from edgewright.config.architecture_checker import CheckedModel
 from edgewright.config.context import ContextFile
 from edgewright.config.context_generator import CONTEXT_GENERATOR
 from edgewright.config.debugger_wrapper import WRAPPER
@@ -36,6 +37,7 @@ TOOLS = {
     "qnn-context-binary-utility": (ContextFile,),
     "qnn-model-lib-generator": MODEL_LIBRARY,
     "qnn-op-package-generator": OP_PACKAGE,
+    "qnn-architecture-checker": (CheckedModel,),
     "qnn-accuracy-debugger (wrapper)": (Components, *WRAPPER, DebuggerFolder),
     "qnn-accuracy-debugger --framework_diagnosis": (Components, FrameworkModel, DebuggerFolder),
     "qnn-accuracy-debugger --inference_engine": (Components, *INFERENCE_ENGINE, DebuggerFolder),
