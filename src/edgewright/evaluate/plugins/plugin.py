@@ -14,15 +14,8 @@ from edgewright.evaluate.plugins.sample import Context, Dataset, Sample, locate_
 DATASET, PREPROCESSING, POSTPROCESSING, METRIC = "dataset", "preprocessing", "postprocessing", "metric"
 FILE, MEMORY = "file", "memory"
 FAMILIES = (
-    "arrays",
-    "centers",
-    "classification",
-    "coco",
-    "detection",
-    "faces",
-    "filtering",
-    "images",
-    "plates",
+    *("arrays", "centers", "classification", "coco", "detection", "faces"),
+    *("filtering", "images", "plates", "squad", "tokens", "translation"),
 )
 
 
