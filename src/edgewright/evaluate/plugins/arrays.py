@@ -39,24 +39,8 @@ class Crop(Preprocessor):
 
     def compute(self, sample: Sample, context: Context) -> Sample:
         """Images of every layout whose channels are last."""
-        return change_images(sample, self.cut_middle)
-
-    def cut_middle(self, image: Array) -> Array:
-        """One image."""
-        (height, width), (high, wide) = find_size(image), self.dims
-        if self.library == TORCHVISION:
-            image = pad_image(image, (max(height, high), max(width, wide)), 0)
-            height, width = find_size(image)
-            # torchvision rounds half to even.
-            top, left = round((height - high) / 2), round((width - wide) / 2)
-        else:
-            top, left = (height - high) // 2, (width - wide) // 2
-        if top < 0 or left < 0:
-            raise ShapeMismatch(
-                f"an image is {height} high and {width} wide, expected at least {high} and {wide} to crop",
-                do="resize it first",
-            )
-        return image[..., top : top + high, left : left + wide, :]
+        is_rounded = self.library == TORCHVISION
+        return change_images(sample, lambda image: cut_middle(image, self.dims, is_rounded=is_rounded))
 
 
 @register
@@ -256,3 +240,20 @@ def pad_image(image: Array, size: tuple[int, int], color: int, *, is_centered: b
     top, left = ((high - height) // 2, (wide - width) // 2) if is_centered else (0, 0)
     sides = [(0, 0)] * (image.ndim - 3) + [(top, high - height - top), (left, wide - width - left), (0, 0)]
     return np.pad(image, sides, constant_values=color)
+
+
+def cut_middle(image: Array, size: tuple[int, int], *, is_rounded: bool) -> Array:
+    """The middle of an image; torchvision's is rounded, and what is smaller is padded with zeros first."""
+    (height, width), (high, wide) = find_size(image), size
+    if is_rounded:
+        image = pad_image(image, (max(height, high), max(width, wide)), 0)
+        height, width = find_size(image)
+        top, left = round((height - high) / 2), round((width - wide) / 2)
+    else:
+        top, left = (height - high) // 2, (width - wide) // 2
+    if top < 0 or left < 0:
+        raise ShapeMismatch(
+            f"an image is {height} high and {width} wide, expected at least {high} and {wide} to crop",
+            do="resize it first",
+        )
+    return image[..., top : top + high, left : left + wide, :]

@@ -13,7 +13,10 @@ from edgewright.evaluate.plugins.sample import Context, Dataset, Sample, locate_
 
 DATASET, PREPROCESSING, POSTPROCESSING, METRIC = "dataset", "preprocessing", "postprocessing", "metric"
 FILE, MEMORY = "file", "memory"
-FAMILIES = ("arrays", "classification", "filtering", "plates")
+FAMILIES = (
+    *("arrays", "centers", "classification", "coco", "detection", "faces"),
+    *("filtering", "images", "plates", "squad", "tokens", "translation"),
+)
 
 
 @dataclass_transform(field_specifiers=(declare,), kw_only_default=True, frozen_default=True)
