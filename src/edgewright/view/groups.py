@@ -60,7 +60,7 @@ def _group_by_names(paths: Sequence[tuple[str, ...]]) -> Group:
 
 
 def _drop_scattered_groups(root: Group) -> None:
-    """Drops groups whose nodes stand all over the graph: names such as 'net.Conv.12' sort by kind, not by place."""
+    """Drops groups whose nodes stand all over the graph: 'net.Conv.12' sorts by kind, not by place."""
     numbers: dict[int, list[int]] = {}
     for group in reversed(_list_groups(root)):
         kept: list[Group | int] = []
