@@ -9,9 +9,11 @@ from edgewright.api.convert import convert as convert
 from edgewright.api.debug import debug as debug
 from edgewright.api.evaluate import evaluate as evaluate
 from edgewright.api.quantize import quantize as quantize
+from edgewright.api.sweep import sweep as sweep
 from edgewright.build.compare_builds import BuildComparison as BuildComparison
 from edgewright.build.compare_builds import compare_builds as compare_builds
 from edgewright.build.records import BuildRecord as BuildRecord
+from edgewright.build.sweep_records import SweepRecord as SweepRecord
 from edgewright.compat.debugger import QNNDebugger as QNNDebugger
 from edgewright.compat.dynamic_quantization import DynamicQuantization as DynamicQuantization
 from edgewright.compat.inference import QNNInference as QNNInference

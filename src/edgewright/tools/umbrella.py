@@ -27,6 +27,9 @@ COMMANDS: dict[str, Command] = {
     "compare-builds": Command(
         "edgewright.tools.compare_builds_command", "show what changed between two builds, as one page"
     ),
+    "sweep": Command(
+        "edgewright.tools.sweep_command", "build many models for many chips, on this machine or a cluster"
+    ),
     "inspect": Command("edgewright.tools.inspect_command", "show what a model contains and what converts"),
     "view": Command("edgewright.tools.view_command", "show models as graphs in a browser"),
     "convert": Command("edgewright.tools.convert_command", "convert a model to QNN artifacts"),
