@@ -7,10 +7,13 @@ from edgewright.api.build import build as build
 from edgewright.api.compile import compile as compile  # noqa: A004 - as in torch.compile
 from edgewright.api.convert import convert as convert
 from edgewright.api.debug import debug as debug
+from edgewright.api.evaluate import evaluate as evaluate
 from edgewright.api.quantize import quantize as quantize
+from edgewright.api.sweep import sweep as sweep
 from edgewright.build.compare_builds import BuildComparison as BuildComparison
 from edgewright.build.compare_builds import compare_builds as compare_builds
 from edgewright.build.records import BuildRecord as BuildRecord
+from edgewright.build.sweep_records import SweepRecord as SweepRecord
 from edgewright.compat.debugger import QNNDebugger as QNNDebugger
 from edgewright.compat.dynamic_quantization import DynamicQuantization as DynamicQuantization
 from edgewright.compat.inference import QNNInference as QNNInference
@@ -37,6 +40,8 @@ from edgewright.quantize.encodings import validate_quantization_range as validat
 from edgewright.run.compiled_model import CompiledModel as CompiledModel
 from edgewright.run.compiled_model import load_context as load_context
 from edgewright.run.python_ops import op_package as op_package
+from edgewright.sdk.evaluator.records import ModelEvaluation as ModelEvaluation
+from edgewright.sdk.evaluator.records import SchemaResult as SchemaResult
 from edgewright.view.viewer import Viewer as Viewer
 from edgewright.view.viewer import view as view
 
