@@ -111,10 +111,10 @@ def _spell_cost(result: Snooping) -> str:
     return f"one pass, and {result.suffixes} runs from a layer on, {result.passes:.1f} passes in all"
 
 
-def make_document(title: str, blocks: Sequence[Block]) -> bytes:
-    """A page that needs nothing else."""
+def make_document(title: str, blocks: Sequence[Block], drawn: str = "") -> bytes:
+    """A page that needs nothing else; ``drawn`` is HTML that stands below the blocks."""
     head = f'<meta charset="utf-8"><title>{html.escape(title)}</title><style>{_STYLE}</style>'
-    body = f"<head>{head}</head>\n<body>{format_html(blocks)}</body>"
+    body = f"<head>{head}</head>\n<body>{format_html(blocks)}{drawn}</body>"
     return f'<!doctype html>\n<html lang="en">{body}</html>\n'.encode()
 
 

@@ -41,6 +41,10 @@ COMMANDS: dict[str, Command] = {
     "debug": Command(
         "edgewright.tools.debug_command", "find where a quantized model loses accuracy, and what helps"
     ),
+    "evaluate": Command(
+        "edgewright.tools.evaluate_command",
+        "rank all quantization options of a model, or evaluate a configuration",
+    ),
     "op": Command("edgewright.tools.op_command", "show the card of an op, or list all ops"),
     "check": Command("edgewright.tools.check_command", "say whether a context binary suits a chip"),
     "export-ep-context": Command(
