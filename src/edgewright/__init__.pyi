@@ -8,6 +8,7 @@ from edgewright.api.compile import compile as compile  # noqa: A004 - as in torc
 from edgewright.api.convert import convert as convert
 from edgewright.api.debug import debug as debug
 from edgewright.api.quantize import quantize as quantize
+from edgewright.artifacts.encodings.fit import fit_encodings as fit_encodings
 from edgewright.build.compare_builds import BuildComparison as BuildComparison
 from edgewright.build.compare_builds import compare_builds as compare_builds
 from edgewright.build.records import BuildRecord as BuildRecord
